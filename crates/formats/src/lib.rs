@@ -1,0 +1,9 @@
+//! Profile formats from outside opscope.
+//!
+//! Every format owns one module with both directions and its own native tables: it decodes without
+//! loss, writes its own files, and projects what it read into an [`opscope_trace::Trace`].
+
+pub mod chrome;
+pub mod megengine;
+pub mod onnxruntime;
+pub mod sqlite;

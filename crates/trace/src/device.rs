@@ -1,0 +1,64 @@
+//! Devices and the streams on them.
+
+use crate::table::table;
+use crate::{StringId, ThreadId};
+
+/// What kind of machine a device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// The host's own processor.
+    Cpu,
+    /// A graphics processor.
+    Gpu,
+    /// A neural network processor.
+    Npu,
+    /// Something that the format didn't say.
+    Other,
+}
+
+impl DeviceKind {
+    /// A word for tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Npu => "npu",
+            Self::Other => "other",
+        }
+    }
+}
+
+table! {
+    /// Devices that executed tasks.
+    DeviceTable,
+    /// Names a row of the [`DeviceTable`].
+    DeviceId,
+    /// A device; where one machine's processor is used by several providers of an engine, each
+    /// provider is a device of its own.
+    Device {
+        /// The device's number in its format; 0 where there is only one.
+        number: u32,
+        /// What kind of machine it is.
+        kind: DeviceKind,
+        /// The chip, the execution provider or the compute node, in the format's own word.
+        name: StringId,
+    }
+}
+
+table! {
+    /// Queues of the devices, each executing one task after another.
+    StreamTable,
+    /// Names a row of the [`StreamTable`].
+    StreamId,
+    /// A queue of a device.
+    Stream {
+        /// The device that it belongs to.
+        device: DeviceId,
+        /// The stream's number in its format.
+        number: u64,
+        /// The thread that executes it, where the device is the host's processor.
+        thread: Option<ThreadId>,
+        /// The stream's name.
+        name: StringId,
+    }
+}

@@ -1,0 +1,202 @@
+//! The waist of opscope: what a profile recorded, in columnar tables with typed ids.
+//!
+//! Every reader of a profile format projects what it decoded into a [`Trace`]; whatever analyses,
+//! compares, advises or draws reads a [`Trace`] and knows no format. This crate does no input or
+//! output.
+//!
+//! - Rows are named by typed ids ([`TaskId`], [`OperatorId`], …), so that a row number of one
+//!   table can't be used in another. `Option<TaskId>` is as small as the id itself.
+//! - A table is one vector a column ([`TaskTable::start`] and its like), with [`Task`] as the
+//!   form of one whole row.
+//! - Text is interned once in [`Trace::strings`].
+//! - A time is a signed number of [`Nanoseconds`] from the trace's own zero; what is known about
+//!   that zero stands in [`Trace::clock`].
+//!
+//! ```
+//! use opscope_trace::{ExecutionUnit, Nanoseconds, Operator, Task, Trace};
+//!
+//! let mut trace = Trace::new();
+//! let (name, op_type) = (trace.strings.intern("conv1"), trace.strings.intern("Conv"));
+//! let operator = trace.operators.push(Operator { flops: Some(2_000_000), ..Operator::new(name, op_type) });
+//! trace.tasks.push(Task {
+//!     operator: Some(operator),
+//!     unit: ExecutionUnit::Cpu,
+//!     ..Task::new(name, Nanoseconds(1_000), Nanoseconds(40_000))
+//! });
+//! assert_eq!(trace.tasks.duration().iter().sum::<Nanoseconds>(), Nanoseconds(40_000));
+//! assert_eq!(trace.strings.get(trace.operators.name()[0]), "conv1");
+//! ```
+
+mod api_call;
+mod clock;
+mod counter;
+mod data_type;
+mod device;
+mod ids;
+mod iteration;
+mod loss;
+mod model;
+mod operator;
+mod pool;
+mod process;
+mod range;
+mod strings;
+mod table;
+mod task;
+mod tensor;
+mod time;
+pub mod units;
+
+pub use api_call::{ApiCall, ApiCallId, ApiCallTable, ApiLevel};
+pub use clock::Clock;
+pub use counter::{Counter, CounterId, CounterTable, Sample, SampleId, SampleTable};
+pub use data_type::DataType;
+pub use device::{Device, DeviceId, DeviceKind, DeviceTable, Stream, StreamId, StreamTable};
+pub use iteration::{Iteration, IterationId, IterationTable};
+pub use loss::{Loss, LossId, LossTable};
+pub use model::{Model, ModelId, ModelTable};
+pub use operator::{Attribution, Operator, OperatorId, OperatorTable};
+pub use pool::{Pool, Span};
+pub use process::{Process, ProcessId, ProcessTable, Thread, ThreadId, ThreadTable};
+pub use range::{Range, RangeId, RangeKind, RangeTable};
+pub use strings::{StringId, StringTable};
+pub use task::{ExecutionUnit, Task, TaskId, TaskTable};
+pub use tensor::{Tensor, TensorId, TensorTable};
+pub use time::Nanoseconds;
+
+/// Everything that one profile recorded.
+///
+/// Tables refer to one another by id only. Rows stand in the order in which the format listed
+/// them; nothing is sorted behind the reader's back.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Where the trace's zero lies, and how its times were taken.
+    pub clock: Clock,
+    /// What the producer said about itself and the run: pairs of key and value, in order.
+    pub properties: Vec<(StringId, StringId)>,
+    /// All text of the trace, each piece once.
+    pub strings: StringTable,
+    /// Operating system processes that were recorded.
+    pub processes: ProcessTable,
+    /// Threads of those processes.
+    pub threads: ThreadTable,
+    /// Devices that executed tasks; the host's processor counts as one.
+    pub devices: DeviceTable,
+    /// Queues of a device; a thread that executes operators counts as one.
+    pub streams: StreamTable,
+    /// Models that were loaded or run.
+    pub models: ModelTable,
+    /// Inferences, warm-up ones included.
+    pub iterations: IterationTable,
+    /// Host-side calls: loading, executing, launching.
+    pub api_calls: ApiCallTable,
+    /// Nodes of the models.
+    pub operators: OperatorTable,
+    /// Inputs and outputs of the operators.
+    pub tensors: TensorTable,
+    /// Dimensions of the tensors; −1 is a dimension that isn't known.
+    pub dimensions: Pool<i64>,
+    /// Lists of names, such as the model's nodes that an engine fused into one operator.
+    pub names: Pool<StringId>,
+    /// Units of work on the streams.
+    pub tasks: TaskTable,
+    /// Ranges and marks that the program itself set.
+    pub ranges: RangeTable,
+    /// Quantities that were sampled over time.
+    pub counters: CounterTable,
+    /// The samples of the counters.
+    pub samples: SampleTable,
+    /// What was dropped or doubted while the profile was read.
+    pub losses: LossTable,
+}
+
+impl Trace {
+    /// A trace without a row.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes a property of the run, such as its engine; a key set again keeps its place.
+    pub fn set_property(&mut self, key: &str, value: &str) {
+        let (key, value) = (self.strings.intern(key), self.strings.intern(value));
+        match self.properties.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, known)) => *known = value,
+            None => self.properties.push((key, value)),
+        }
+    }
+
+    /// The value of a property, if the trace has it.
+    pub fn property(&self, key: &str) -> Option<&str> {
+        let (_, value) = self.properties.iter().find(|(known, _)| self.strings.get(*known) == key)?;
+        Some(self.strings.get(*value))
+    }
+
+    /// Counts something that was dropped or doubted; equal reasons add up in one row.
+    pub fn count_loss(&mut self, reason: &str, count: u64, detail: &str) {
+        if count == 0 {
+            return;
+        }
+        let (reason, detail) = (self.strings.intern(reason), self.strings.intern(detail));
+        let known = self.losses.iter().find(|(_, row)| row.reason == reason && row.detail == detail);
+        match known {
+            Some((id, row)) => self.losses.set(id, Loss { count: row.count + count, ..row }),
+            None => {
+                self.losses.push(Loss { reason, count, detail });
+            }
+        }
+    }
+
+    /// The dimensions of a tensor; `None` when not even their number is known.
+    pub fn shape(&self, tensor: TensorId) -> Option<&[i64]> {
+        self.tensors.get(tensor).dimensions.map(|span| self.dimensions.get(span))
+    }
+
+    /// From the earliest start to the latest end of all tasks, calls and ranges; `None` for an
+    /// empty trace.
+    pub fn extent(&self) -> Option<(Nanoseconds, Nanoseconds)> {
+        let tasks = (self.tasks.start().iter()).zip(self.tasks.duration());
+        let calls = (self.api_calls.start().iter()).zip(self.api_calls.duration());
+        let ranges = (self.ranges.start().iter()).zip(self.ranges.duration());
+        (tasks.chain(calls).chain(ranges)).fold(None, |extent, (&start, &duration)| {
+            let end = start + duration;
+            let (first, last) = extent.unwrap_or((start, end));
+            Some((first.min(start), last.max(end)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_with_the_same_reason_add_up() {
+        let mut trace = Trace::new();
+        trace.count_loss("unknown record", 2, "stars_soc.data");
+        trace.count_loss("unknown record", 3, "stars_soc.data");
+        trace.count_loss("unknown record", 1, "hwts.data");
+        trace.count_loss("nothing", 0, "");
+        assert_eq!(trace.losses.count(), [5, 1]);
+    }
+
+    #[test]
+    fn a_property_set_twice_keeps_its_place_and_takes_the_new_value() {
+        let mut trace = Trace::new();
+        trace.set_property("engine", "tract");
+        trace.set_property("threads", "1");
+        trace.set_property("engine", "ort");
+        assert_eq!(trace.property("engine"), Some("ort"));
+        assert_eq!(trace.properties.len(), 2);
+        assert_eq!(trace.property("model"), None);
+    }
+
+    #[test]
+    fn the_extent_spans_tasks_calls_and_ranges() {
+        let mut trace = Trace::new();
+        assert_eq!(trace.extent(), None);
+        let name = trace.strings.intern("x");
+        trace.tasks.push(Task::new(name, Nanoseconds(5), Nanoseconds(5)));
+        trace.ranges.push(Range::new(name, Nanoseconds(-3), Nanoseconds(1)));
+        assert_eq!(trace.extent(), Some((Nanoseconds(-3), Nanoseconds(10))));
+    }
+}

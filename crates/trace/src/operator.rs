@@ -1,0 +1,114 @@
+//! Nodes of a model.
+
+use crate::pool::Span;
+use crate::table::table;
+use crate::{ModelId, StringId, TensorId};
+
+/// How an operator was matched with the nodes of the model's graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Attribution {
+    /// There was no graph to match with.
+    #[default]
+    NoGraph,
+    /// It is one node of the graph.
+    Exact,
+    /// The engine made it out of several nodes of the graph.
+    Fused,
+    /// The engine added it, for instance to change a memory layout.
+    Engine,
+    /// A graph was there, but no node of it could be named.
+    Unattributed,
+}
+
+impl Attribution {
+    /// A word for tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoGraph => "no-graph",
+            Self::Exact => "exact",
+            Self::Fused => "fused",
+            Self::Engine => "engine",
+            Self::Unattributed => "unattributed",
+        }
+    }
+}
+
+table! {
+    /// Nodes of the models, as they were executed. Where shapes change from one execution to the
+    /// next, each combination is a row of its own.
+    OperatorTable,
+    /// Names a row of the [`OperatorTable`].
+    OperatorId,
+    /// A node of a model.
+    Operator {
+        /// The model that it belongs to.
+        model: Option<ModelId>,
+        /// Its name in the model.
+        name: StringId,
+        /// Its type, such as `Conv`; a fused one joins the types with `+`.
+        op_type: StringId,
+        /// Its position in the model's order of execution.
+        position: Option<u32>,
+        /// How it was matched with the model's graph.
+        attribution: Attribution,
+        /// The graph's nodes that it stands for, in the graph's order.
+        origins: Span<StringId>,
+        /// Its first input in the tensor table, if it has any.
+        first_input: Option<TensorId>,
+        /// How many inputs follow from there.
+        input_count: u32,
+        /// Its first output in the tensor table, if it has any.
+        first_output: Option<TensorId>,
+        /// How many outputs follow from there.
+        output_count: u32,
+        /// Its attributes as JSON text.
+        attributes: Option<StringId>,
+        /// Floating-point (or integer) operations of one execution; a multiplication and an
+        /// addition are two.
+        flops: Option<u64>,
+        /// Bytes of all inputs, parameters included.
+        bytes_read: Option<u64>,
+        /// Bytes of all outputs.
+        bytes_written: Option<u64>,
+        /// How many elements its parameters have.
+        parameters: Option<u64>,
+    }
+}
+
+impl Operator {
+    /// An operator of which only the name and type are known.
+    pub fn new(name: StringId, op_type: StringId) -> Self {
+        Self {
+            model: None,
+            name,
+            op_type,
+            position: None,
+            attribution: Attribution::NoGraph,
+            origins: Span::default(),
+            first_input: None,
+            input_count: 0,
+            first_output: None,
+            output_count: 0,
+            attributes: None,
+            flops: None,
+            bytes_read: None,
+            bytes_written: None,
+            parameters: None,
+        }
+    }
+
+    /// The ids of its inputs, in order.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = TensorId> + use<> {
+        run(self.first_input, self.input_count)
+    }
+
+    /// The ids of its outputs, in order.
+    pub fn outputs(&self) -> impl ExactSizeIterator<Item = TensorId> + use<> {
+        run(self.first_output, self.output_count)
+    }
+}
+
+fn run(first: Option<TensorId>, count: u32) -> impl ExactSizeIterator<Item = TensorId> {
+    let (start, count) = first.map_or((0, 0), |first| (first.index(), count as usize));
+    (start..start + count).map(TensorId::from_index)
+}

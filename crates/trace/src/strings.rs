@@ -1,0 +1,128 @@
+//! Interned text.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use crate::ids::row_id;
+
+row_id!(
+    /// Names a piece of text in a [`StringTable`]; equal text has equal ids.
+    StringId
+);
+
+/// Text, each piece stored once.
+///
+/// The bytes lie end to end in one buffer; an open-addressing index of ids finds a piece by its
+/// hash, so that nothing is allocated per piece.
+#[derive(Clone, Debug)]
+pub struct StringTable {
+    text: String,
+    /// Where each piece ends in `text`; it begins where the one before ends.
+    ends: Vec<usize>,
+    /// A power of two of slots, at most three quarters of them taken.
+    slots: Vec<Option<StringId>>,
+    hasher: RandomState,
+}
+
+impl Default for StringTable {
+    fn default() -> Self {
+        Self { text: String::new(), ends: Vec::new(), slots: vec![None; 64], hasher: RandomState::new() }
+    }
+}
+
+impl StringTable {
+    /// The id of `text`, which is stored if it is new.
+    pub fn intern(&mut self, text: &str) -> StringId {
+        let slot = match self.find(text) {
+            Ok(id) => return id,
+            Err(slot) => slot,
+        };
+        let id = StringId::from_index(self.ends.len());
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+        self.slots[slot] = Some(id);
+        if self.ends.len() * 4 > self.slots.len() * 3 {
+            self.grow();
+        }
+        id
+    }
+
+    /// The id of `text`, if it is stored.
+    pub fn lookup(&self, text: &str) -> Option<StringId> {
+        self.find(text).ok()
+    }
+
+    /// The text of an id.
+    ///
+    /// # Panics
+    /// If the id comes from another, longer table.
+    #[inline]
+    pub fn get(&self, id: StringId) -> &str {
+        let index = id.index();
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.text[start..self.ends[index]]
+    }
+
+    /// How many pieces there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All pieces with their ids, in the order in which they came.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (StringId, &str)> {
+        (0..self.len()).map(StringId::from_index).map(|id| (id, self.get(id)))
+    }
+
+    /// The id of `text`, or the free slot where it belongs.
+    fn find(&self, text: &str) -> Result<StringId, usize> {
+        let mask = self.slots.len() - 1;
+        let mut slot = self.hasher.hash_one(text) as usize & mask;
+        while let Some(id) = self.slots[slot] {
+            if self.get(id) == text {
+                return Ok(id);
+            }
+            slot = (slot + 1) & mask;
+        }
+        Err(slot)
+    }
+
+    fn grow(&mut self) {
+        self.slots = vec![None; self.slots.len() * 2];
+        for index in 0..self.len() {
+            let id = StringId::from_index(index);
+            if let Err(slot) = self.find(self.get(id)) {
+                self.slots[slot] = Some(id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_text_has_equal_ids_however_many_there_are() {
+        let mut strings = StringTable::default();
+        let first: Vec<_> = (0..10_000).map(|n| strings.intern(&format!("node_{n}"))).collect();
+        let second: Vec<_> = (0..10_000).map(|n| strings.intern(&format!("node_{n}"))).collect();
+        assert_eq!(first, second);
+        assert_eq!(strings.len(), 10_000);
+        assert_eq!(strings.get(first[1234]), "node_1234");
+        assert_eq!(strings.lookup("node_10000"), None);
+    }
+
+    #[test]
+    fn the_empty_string_is_a_string_like_any_other() {
+        let mut strings = StringTable::default();
+        let empty = strings.intern("");
+        assert_eq!(strings.intern(""), empty);
+        assert_ne!(strings.intern("x"), empty);
+        assert_eq!(strings.get(empty), "");
+    }
+}

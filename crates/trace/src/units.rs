@@ -1,0 +1,119 @@
+//! How quantities are written for people, and how durations are read from them.
+
+use crate::Nanoseconds;
+
+/// A duration with the unit that suits it: `870 ns`, `1.23 µs`, `45.6 ms`, `2.00 s`.
+pub fn duration(duration: Nanoseconds) -> String {
+    let nanoseconds = duration.0 as f64;
+    if nanoseconds.abs() < 1_000.0 {
+        return format!("{nanoseconds} ns");
+    }
+    scaled(nanoseconds / 1e3, 1_000.0, &["µs", "ms", "s"])
+}
+
+/// A number of operations: `236 MFLO`.
+pub fn flops(operations: f64) -> String {
+    scaled(operations, 1_000.0, &["FLO", "kFLO", "MFLO", "GFLO", "TFLO", "PFLO"])
+}
+
+/// A rate of operations: `45.9 GFLO/s`.
+pub fn flop_rate(operations_per_second: f64) -> String {
+    scaled(operations_per_second, 1_000.0, &["FLO/s", "kFLO/s", "MFLO/s", "GFLO/s", "TFLO/s", "PFLO/s"])
+}
+
+/// A number of bytes: `3.67 MiB`.
+pub fn bytes(bytes: f64) -> String {
+    scaled(bytes, 1_024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// A rate of bytes: `714 MiB/s`.
+pub fn byte_rate(bytes_per_second: f64) -> String {
+    scaled(bytes_per_second, 1_024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s", "PiB/s"])
+}
+
+/// A share as a percentage: `4.1 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// `value` with three significant digits and the first unit in which it is below `step`.
+fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
+    let (mut unit, rest) = units.split_first().map_or(("", units), |(first, rest)| (*first, rest));
+    for next in rest {
+        // 999.6 would be written as 1000: it already belongs to the next unit.
+        if value.abs() < step - 0.5 {
+            break;
+        }
+        value /= step;
+        unit = next;
+    }
+    let decimals = match value.abs() {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    // Whole numbers of the smallest unit need no decimals.
+    let decimals =
+        if unit == units.first().copied().unwrap_or("") && value.fract() == 0.0 { 0 } else { decimals };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// Reads a duration as people write it: `50us`, `1.5ms`, `2s`, `1min`; a bare number is
+/// microseconds.
+///
+/// # Errors
+/// With a sentence that says what is wrong.
+pub fn parse_duration(text: &str) -> Result<Nanoseconds, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let value: f64 = number
+        .parse()
+        .map_err(|_| format!("'{text}' is not a duration; write one like 50us, 1.5ms or 2s"))?;
+    let nanoseconds = match unit.trim() {
+        "ns" => 1.0,
+        "" | "us" | "µs" | "μs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "min" => 60e9,
+        other => return Err(format!("'{other}' is not a unit of time; use ns, us, ms, s or min")),
+    };
+    let total = value * nanoseconds;
+    if total > i64::MAX as f64 {
+        return Err(format!("'{text}' is too long a time"));
+    }
+    Ok(Nanoseconds(total.round() as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_scale_for_reading() {
+        assert_eq!(duration(Nanoseconds(870)), "870 ns");
+        assert_eq!(duration(Nanoseconds(1_234)), "1.23 µs");
+        assert_eq!(duration(Nanoseconds(999_999)), "1.00 ms");
+        assert_eq!(duration(Nanoseconds(45_600_000)), "45.6 ms");
+        assert_eq!(duration(Nanoseconds(7_200_000_000_000)), "7200 s");
+        assert_eq!(flops(236.03e6), "236 MFLO");
+        assert_eq!(flops(12.0), "12 FLO");
+        assert_eq!(flop_rate(45.92e9), "45.9 GFLO/s");
+        assert_eq!(bytes(3.67 * 1024.0 * 1024.0), "3.67 MiB");
+        assert_eq!(bytes(512.0), "512 B");
+        assert_eq!(byte_rate(714.0 * 1024.0 * 1024.0), "714 MiB/s");
+        assert_eq!(percent(0.0407), "4.1 %");
+    }
+
+    #[test]
+    fn durations_are_read_with_and_without_a_unit() {
+        assert_eq!(parse_duration("50us"), Ok(Nanoseconds(50_000)));
+        assert_eq!(parse_duration("1.5ms"), Ok(Nanoseconds(1_500_000)));
+        assert_eq!(parse_duration("2 s"), Ok(Nanoseconds(2_000_000_000)));
+        assert_eq!(parse_duration("7"), Ok(Nanoseconds(7_000)));
+        assert!(parse_duration("fast").unwrap_err().contains("50us"));
+        assert!(parse_duration("5 parsecs").unwrap_err().contains("parsecs"));
+        assert!(parse_duration("99999999999999s").unwrap_err().contains("too long"));
+        assert!(parse_duration("-1s").is_err());
+    }
+}
