@@ -7,3 +7,7 @@ pub mod chrome;
 pub mod megengine;
 pub mod onnxruntime;
 pub mod sqlite;
+
+mod output;
+
+pub use output::write_atomically;
