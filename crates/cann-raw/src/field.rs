@@ -1,0 +1,63 @@
+//! Values that a record's field can hold.
+
+/// A value of a fixed number of bytes, stored little-endian.
+pub trait Field: Sized + Copy {
+    /// How many bytes it takes.
+    const SIZE: usize;
+
+    /// Reads the value from the start of `bytes`, which hold at least [`Field::SIZE`].
+    fn read(bytes: &[u8]) -> Self;
+
+    /// Writes the value to the start of `bytes`, which hold at least [`Field::SIZE`].
+    fn write(self, bytes: &mut [u8]);
+
+    /// The value that stands for nothing.
+    fn empty() -> Self;
+}
+
+macro_rules! number {
+    ($($type:ty),+) => {$(
+        impl Field for $type {
+            const SIZE: usize = size_of::<$type>();
+
+            #[inline(always)]
+            fn read(bytes: &[u8]) -> Self {
+                let mut raw = [0; size_of::<$type>()];
+                raw.copy_from_slice(&bytes[..size_of::<$type>()]);
+                Self::from_le_bytes(raw)
+            }
+
+            #[inline(always)]
+            fn write(self, bytes: &mut [u8]) {
+                bytes[..size_of::<$type>()].copy_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline(always)]
+            fn empty() -> Self {
+                0 as $type
+            }
+        }
+    )+};
+}
+number!(u8, u16, u32, u64, i32, i64, f64);
+
+impl<T: Field, const N: usize> Field for [T; N] {
+    const SIZE: usize = T::SIZE * N;
+
+    #[inline(always)]
+    fn read(bytes: &[u8]) -> Self {
+        std::array::from_fn(|i| T::read(&bytes[i * T::SIZE..]))
+    }
+
+    #[inline(always)]
+    fn write(self, bytes: &mut [u8]) {
+        for (i, value) in self.into_iter().enumerate() {
+            value.write(&mut bytes[i * T::SIZE..]);
+        }
+    }
+
+    #[inline(always)]
+    fn empty() -> Self {
+        [T::empty(); N]
+    }
+}

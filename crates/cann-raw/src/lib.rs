@@ -1,0 +1,42 @@
+//! The byte layouts of CANN's raw profiling records, declared once for reading and for writing.
+//!
+//! A profile of an Ascend processor (a `PROF_*` directory) consists of files of records of a fixed
+//! size. Each record type of this crate shows its layout as a table of offsets, and the same table
+//! generates the functions that read and write it, so the two can't disagree. Everything is
+//! little-endian and packed.
+//!
+//! The crate has no dependency and does as little as possible, because the instrumentation library
+//! carries it into other people's programs.
+//!
+//! - [`host`] and [`additional`]: what the host-side libraries report.
+//! - [`device`] and [`samples`]: what the device reports.
+//! - [`legacy`]: what the tool chain of 2022 wrote instead.
+//! - [`SliceWriter`]: writes such files the way the collector does.
+//!
+//! ```
+//! use opscope_cann_raw::{Record, hash_of, host::ApiEvent};
+//!
+//! let call = ApiEvent { level: 5000, kind: 1002, thread: 7, begin: 100, end: 140, ..ApiEvent::default() };
+//! let mut bytes = [0; ApiEvent::SIZE];
+//! call.write(&mut bytes);
+//! assert_eq!(ApiEvent::read(&bytes), Some(call));
+//! assert_eq!(ApiEvent::read(&bytes[1..]), None);
+//! assert_eq!(hash_of("Mul"), 293_165_879_027_200);
+//! ```
+
+pub mod additional;
+mod chip;
+pub mod device;
+mod field;
+mod hash;
+pub mod host;
+pub mod legacy;
+mod record;
+pub mod samples;
+mod slice_writer;
+
+pub use chip::{Chip, DeviceLog};
+pub use field::Field;
+pub use hash::hash_of;
+pub use record::Record;
+pub use slice_writer::{SLICE_BYTES, SliceWriter};

@@ -1,0 +1,136 @@
+//! Records of quantities that a device samples over time.
+//!
+//! They lie in `device_N/data` as `<name>.data.N.slice_M`.
+
+use crate::record::record;
+
+/// How many entries one [`Frequencies`] record has room for.
+pub const FREQUENCIES_PER_RECORD: usize = 55;
+
+record! {
+    /// Memory that is in use (`npu_mem.data`).
+    NpuMemory, 32 {
+        /// 0 the program, 1 the whole device.
+        0 scope: u32,
+        /// When; device clock.
+        8 time: u64,
+        /// Bytes of DDR.
+        16 ddr: u64,
+        /// Bytes of HBM.
+        24 hbm: u64,
+    }
+}
+
+record! {
+    /// Memory that a module of CANN reserved (`npu_module_mem.data`).
+    NpuModuleMemory, 24 {
+        /// The module.
+        0 module: u32,
+        /// When; device clock.
+        8 time: u64,
+        /// Bytes.
+        16 total: u64,
+    }
+}
+
+record! {
+    /// Traffic of one HBM (`hbm.data`).
+    Hbm, 24 {
+        /// Microseconds since the device's start.
+        0 time: u64,
+        /// Transfers since the sample before.
+        8 count: u64,
+        /// 0 read, else write.
+        16 event: u32,
+        /// The HBM.
+        20 id: u32,
+    }
+}
+
+record! {
+    /// Traffic of one HBM, collection version 2.0 (`hbm.data`).
+    HbmV2, 32 {
+        /// 0 read, else write.
+        8 event: u32,
+        /// The HBM.
+        12 id: u32,
+        /// Transfers since the sample before.
+        16 count: u64,
+        /// When; device clock.
+        24 time: u64,
+    }
+}
+
+record! {
+    /// Traffic or use of the last-level cache (`llc.data`).
+    Llc, 24 {
+        /// Microseconds since the device's start.
+        0 time: u64,
+        /// The count.
+        8 count: u64,
+        /// The event.
+        16 event: u32,
+        /// The part of the cache.
+        20 id: u32,
+    }
+}
+
+record! {
+    /// Traffic of the DDR memory (`ddr.data`).
+    Ddr, 20 {
+        /// Microseconds since the device's start.
+        0 time: u32,
+        /// Transfers.
+        4 count: u32,
+        /// 0 read, else write.
+        8 direction: u32,
+        /// The memory controller.
+        12 controller: u32,
+        /// The master; `u32::MAX` for none.
+        16 master: u32,
+    }
+}
+
+record! {
+    /// A change of a frequency, part of [`Frequencies`].
+    Frequency, 16 {
+        /// When; device clock.
+        0 time: u64,
+        /// Megahertz.
+        8 megahertz: u32,
+    }
+}
+
+record! {
+    /// Changes of the AI cores' frequency (`lpmFreqConv.data`).
+    Frequencies, 888 {
+        /// How many of `changes` are used.
+        0 count: u32,
+        /// The changes.
+        8 changes: [Frequency; 55],
+    }
+}
+
+record! {
+    /// Traffic over PCIe (`pcie.data`): smallest, largest and average bandwidth of six kinds.
+    Pcie, 96 {
+        /// When, in nanoseconds of the device's clock.
+        0 time: u64,
+        /// The device.
+        8 device: u32,
+        /// Posted writes, received: minimum, maximum, average.
+        12 rx_posted: [u32; 3],
+        /// Reads, received.
+        24 rx_non_posted: [u32; 3],
+        /// Completions, received.
+        36 rx_completion: [u32; 3],
+        /// Latency of reads, received.
+        48 rx_latency: [u32; 3],
+        /// Posted writes, sent.
+        60 tx_posted: [u32; 3],
+        /// Reads, sent.
+        72 tx_non_posted: [u32; 3],
+        /// Completions, sent.
+        84 tx_completion: [u32; 3],
+    }
+}
