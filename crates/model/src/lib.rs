@@ -1,4 +1,57 @@
 //! ONNX graphs: reading them, the shapes of their values, what their nodes cost, and the sample
 //! models.
+//!
+//! - [`Model::load`] maps a file and checks that it is a graph that can be run; weights stay in
+//!   the file until [`Model::tensor_data`] asks for them.
+//! - [`Model::graph`] is the graph as nodes and values with typed ids, in an order in which it can
+//!   run.
+//! - [`Shapes::infer`] works out the type and dimensions of every value from those of the inputs.
+//! - [`Cost::of`] says what a node computes and moves.
+//!
+//! ```
+//! use opscope_model::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
+//! use opscope_model::{Bindings, Cost, Model, Shapes};
+//!
+//! let relu = NodeProto {
+//!     op_type: Some("Relu".into()),
+//!     input: vec!["x".into()],
+//!     output: vec!["y".into()],
+//!     ..Default::default()
+//! };
+//! let value = |name: &str| ValueInfoProto { name: Some(name.into()), ..Default::default() };
+//! let proto = ModelProto {
+//!     opset_import: vec![OperatorSetIdProto { domain: None, version: Some(17) }],
+//!     graph: Some(GraphProto {
+//!         node: vec![relu],
+//!         input: vec![value("x")],
+//!         output: vec![value("y")],
+//!         ..Default::default()
+//!     }),
+//!     ..Default::default()
+//! };
+//!
+//! let model = Model::from_proto(proto, None)?;
+//! let shapes = Shapes::infer(&model, &Bindings::new().shape("x", &[1, 3, 8, 8]))?;
+//! for node in model.graph().nodes() {
+//!     assert_eq!(node.name, "Relu_0");
+//!     assert_eq!(Cost::of(&model, &shapes, node.id).parameters, 0);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+pub mod attributes;
+pub mod cost;
+pub mod graph;
+mod kind_of_file;
+pub mod load;
 pub mod proto;
+pub mod shapes;
+pub mod tensor;
+mod wire;
+
+pub use attributes::Attributes;
+pub use cost::Cost;
+pub use graph::{Declared, Dim, Graph, GraphError, Node, NodeId, Value, ValueId, ValueKind};
+pub use load::{LoadError, Model};
+pub use shapes::{BindingError, Bindings, Note, Shapes, TensorShape};
+pub use tensor::{TensorData, TensorError};

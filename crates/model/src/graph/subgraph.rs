@@ -1,0 +1,104 @@
+//! What the graphs inside a node's attributes read from around them, and names for their nodes.
+
+use std::collections::HashSet;
+
+use super::build::{MAX_DEPTH, generated_name};
+use super::{GraphError, Tables, nth};
+use crate::proto::{AttributeProto, GraphProto, NodeProto};
+
+/// The graphs in the attributes of a node.
+pub(crate) fn subgraphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
+    node.attribute.iter().flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs))
+}
+
+/// Names that the subgraphs of a node read but don't define, each once, in the order of use.
+pub(super) fn captured_names<'p>(name: &str, node: &'p NodeProto) -> Result<Vec<&'p str>, GraphError> {
+    let mut captures = Captures { node: name, ..Default::default() };
+    for graph in subgraphs(node) {
+        captures.visit(graph)?;
+    }
+    Ok(captures.names)
+}
+
+#[derive(Default)]
+struct Captures<'n, 'p> {
+    /// The outermost node, to be named in errors.
+    node: &'n str,
+    /// What each graph around the current one, and it itself, defines.
+    scopes: Vec<HashSet<&'p str>>,
+    seen: HashSet<&'p str>,
+    names: Vec<&'p str>,
+}
+
+impl<'p> Captures<'_, 'p> {
+    fn visit(&mut self, graph: &'p GraphProto) -> Result<(), GraphError> {
+        if self.scopes.len() >= MAX_DEPTH {
+            return Err(GraphError::TooDeep { node: self.node.to_owned(), limit: MAX_DEPTH });
+        }
+        self.scopes.push(defined_names(graph));
+        for node in &graph.node {
+            node.input.iter().for_each(|name| self.read(name));
+            for inner in subgraphs(node) {
+                self.visit(inner)?;
+            }
+        }
+        graph.output.iter().for_each(|output| self.read(output.name()));
+        self.scopes.pop();
+        Ok(())
+    }
+
+    fn read(&mut self, name: &'p str) {
+        let inner = name.is_empty() || self.scopes.iter().any(|scope| scope.contains(name));
+        if !inner && self.seen.insert(name) {
+            self.names.push(name);
+        }
+    }
+}
+
+fn defined_names(graph: &GraphProto) -> HashSet<&str> {
+    let inputs = graph.input.iter().map(|input| input.name());
+    let dense = graph.initializer.iter().map(|tensor| tensor.name());
+    let sparse = graph.sparse_initializer.iter().filter_map(|tensor| Some(tensor.values.as_ref()?.name()));
+    let computed = graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str));
+    inputs.chain(dense).chain(sparse).chain(computed).collect()
+}
+
+/// Writes the unique names of a graph's nodes into it; nodes of subgraphs that have no name get one
+/// that begins with that of the node around them.
+pub(crate) fn name_nodes(graph: &mut GraphProto, tables: &Tables) {
+    let mut taken = HashSet::new();
+    for node in &graph.node {
+        collect_inner_names(node, &mut taken);
+    }
+    for (position, node) in graph.node.iter_mut().enumerate() {
+        let name = nth(&tables.node_names, position).to_owned();
+        name_inner_nodes(node, &name, &mut taken);
+        node.name = Some(name);
+    }
+}
+
+fn collect_inner_names(node: &NodeProto, taken: &mut HashSet<String>) {
+    for inner in subgraphs(node).flat_map(|graph| &graph.node) {
+        taken.insert(inner.name().to_owned());
+        collect_inner_names(inner, taken);
+    }
+}
+
+fn name_inner_nodes(node: &mut NodeProto, outer: &str, taken: &mut HashSet<String>) {
+    for attribute in &mut node.attribute {
+        let AttributeProto { name, g, graphs, .. } = attribute;
+        let prefix = format!("{outer}/{}", name.as_deref().unwrap_or_default());
+        for graph in g.as_deref_mut().into_iter().chain(graphs) {
+            for (position, inner) in graph.node.iter_mut().enumerate() {
+                if inner.name().is_empty() {
+                    let full = |name: &str| format!("{prefix}/{name}");
+                    let name = full(&generated_name(inner, position, |name| taken.contains(&full(name))));
+                    taken.insert(name.clone());
+                    inner.name = Some(name);
+                }
+                let name = inner.name().to_owned();
+                name_inner_nodes(inner, &name, taken);
+            }
+        }
+    }
+}
