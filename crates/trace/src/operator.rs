@@ -18,6 +18,9 @@ pub enum Attribution {
     Engine,
     /// A graph was there, but no node of it could be named.
     Unattributed,
+    /// A node of the graph that the engine computed beforehand or had no need of: no task belongs
+    /// to it.
+    Removed,
 }
 
 impl Attribution {
@@ -29,6 +32,7 @@ impl Attribution {
             Self::Fused => "fused",
             Self::Engine => "engine",
             Self::Unattributed => "unattributed",
+            Self::Removed => "removed",
         }
     }
 }
