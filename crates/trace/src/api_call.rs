@@ -1,42 +1,29 @@
 //! Host-side calls.
 
 use crate::table::table;
+use crate::words::words;
 use crate::{IterationId, Nanoseconds, StringId, ThreadId};
 
-/// The layer of the software that a call belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ApiLevel {
-    /// A framework above the runtime, such as PyTorch.
-    Framework,
-    /// The interface that an application calls: AscendCL, an inference session.
-    Application,
-    /// Handling of a whole model.
-    Model,
-    /// Launching one node.
-    Node,
-    /// Collective communication.
-    Communication,
-    /// The runtime below.
-    Runtime,
-    /// The operating system or a driver.
-    System,
-    /// Something that the format didn't say.
-    Other,
-}
-
-impl ApiLevel {
-    /// A word for tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Framework => "framework",
-            Self::Application => "application",
-            Self::Model => "model",
-            Self::Node => "node",
-            Self::Communication => "communication",
-            Self::Runtime => "runtime",
-            Self::System => "system",
-            Self::Other => "other",
-        }
+words! {
+    /// The layer of the software that a call belongs to.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ApiLevel {
+        /// A framework above the runtime, such as PyTorch.
+        Framework = "framework",
+        /// The interface that an application calls: AscendCL, an inference session.
+        Application = "application",
+        /// Handling of a whole model.
+        Model = "model",
+        /// Launching one node.
+        Node = "node",
+        /// Collective communication.
+        Communication = "communication",
+        /// The runtime below.
+        Runtime = "runtime",
+        /// The operating system or a driver.
+        System = "system",
+        /// Something that the format didn't say.
+        Other = "other",
     }
 }
 

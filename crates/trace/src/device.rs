@@ -1,30 +1,21 @@
 //! Devices and the streams on them.
 
 use crate::table::table;
+use crate::words::words;
 use crate::{StringId, ThreadId};
 
-/// What kind of machine a device is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DeviceKind {
-    /// The host's own processor.
-    Cpu,
-    /// A graphics processor.
-    Gpu,
-    /// A neural network processor.
-    Npu,
-    /// Something that the format didn't say.
-    Other,
-}
-
-impl DeviceKind {
-    /// A word for tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-            Self::Npu => "npu",
-            Self::Other => "other",
-        }
+words! {
+    /// What kind of machine a device is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum DeviceKind {
+        /// The host's own processor.
+        Cpu = "cpu",
+        /// A graphics processor.
+        Gpu = "gpu",
+        /// A neural network processor.
+        Npu = "npu",
+        /// Something that the format didn't say.
+        Other = "other",
     }
 }
 

@@ -46,6 +46,7 @@ mod task;
 mod tensor;
 mod time;
 pub mod units;
+mod words;
 
 pub use api_call::{ApiCall, ApiCallId, ApiCallTable, ApiLevel};
 pub use clock::Clock;

@@ -2,38 +2,27 @@
 
 use crate::pool::Span;
 use crate::table::table;
+use crate::words::words;
 use crate::{ModelId, StringId, TensorId};
 
-/// How an operator was matched with the nodes of the model's graph.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Attribution {
-    /// There was no graph to match with.
-    #[default]
-    NoGraph,
-    /// It is one node of the graph.
-    Exact,
-    /// The engine made it out of several nodes of the graph.
-    Fused,
-    /// The engine added it, for instance to change a memory layout.
-    Engine,
-    /// A graph was there, but no node of it could be named.
-    Unattributed,
-    /// A node of the graph that the engine computed beforehand or had no need of: no task belongs
-    /// to it.
-    Removed,
-}
-
-impl Attribution {
-    /// A word for tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoGraph => "no-graph",
-            Self::Exact => "exact",
-            Self::Fused => "fused",
-            Self::Engine => "engine",
-            Self::Unattributed => "unattributed",
-            Self::Removed => "removed",
-        }
+words! {
+    /// How an operator was matched with the nodes of the model's graph.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Attribution {
+        /// There was no graph to match with.
+        #[default]
+        NoGraph = "no-graph",
+        /// It is one node of the graph.
+        Exact = "exact",
+        /// The engine made it out of several nodes of the graph.
+        Fused = "fused",
+        /// The engine added it, for instance to change a memory layout.
+        Engine = "engine",
+        /// A graph was there, but no node of it could be named.
+        Unattributed = "unattributed",
+        /// A node of the graph that the engine computed beforehand or had no need of: no task belongs
+        /// to it.
+        Removed = "removed",
     }
 }
 

@@ -1,27 +1,19 @@
 //! Ranges and marks that a program set itself.
 
 use crate::table::table;
+use crate::words::words;
 use crate::{Nanoseconds, StringId, ThreadId};
 
-/// How a range was opened and closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RangeKind {
-    /// Pushed and popped on one thread: such ranges nest.
-    PushPop,
-    /// Started and stopped anywhere: such ranges may overlap.
-    StartStop,
-    /// A single point in time.
-    Mark,
-}
-
-impl RangeKind {
-    /// A word for tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PushPop => "push-pop",
-            Self::StartStop => "start-stop",
-            Self::Mark => "mark",
-        }
+words! {
+    /// How a range was opened and closed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum RangeKind {
+        /// Pushed and popped on one thread: such ranges nest.
+        PushPop = "push-pop",
+        /// Started and stopped anywhere: such ranges may overlap.
+        StartStop = "start-stop",
+        /// A single point in time.
+        Mark = "mark",
     }
 }
 

@@ -1,55 +1,38 @@
 //! Units of work on device streams.
 
 use crate::table::table;
+use crate::words::words;
 use crate::{ApiCallId, IterationId, Nanoseconds, OperatorId, StreamId, StringId};
 
-/// The part of a device that executed a task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ExecutionUnit {
-    /// Something that the format didn't say.
-    #[default]
-    Other,
-    /// The host's processor.
-    Cpu,
-    /// A graphics processor.
-    Gpu,
-    /// An Ascend AI Core: its cube (matrix) unit, or both units where a chip doesn't part them.
-    AiCore,
-    /// An Ascend vector core.
-    AiVectorCore,
-    /// Cube and vector core together, led by the cube.
-    MixAiCore,
-    /// Cube and vector core together, led by the vector core.
-    MixVectorCore,
-    /// The device's general processor.
-    AiCpu,
-    /// The unit for image and video.
-    Dvpp,
-    /// Collective communication.
-    Communication,
-    /// A copy of memory.
-    MemoryCopy,
-    /// Waiting, recording and other handling of streams.
-    Control,
-}
-
-impl ExecutionUnit {
-    /// A word for tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Other => "other",
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-            Self::AiCore => "ai-core",
-            Self::AiVectorCore => "ai-vector-core",
-            Self::MixAiCore => "mix-ai-core",
-            Self::MixVectorCore => "mix-vector-core",
-            Self::AiCpu => "ai-cpu",
-            Self::Dvpp => "dvpp",
-            Self::Communication => "communication",
-            Self::MemoryCopy => "memory-copy",
-            Self::Control => "control",
-        }
+words! {
+    /// The part of a device that executed a task.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ExecutionUnit {
+        /// Something that the format didn't say.
+        #[default]
+        Other = "other",
+        /// The host's processor.
+        Cpu = "cpu",
+        /// A graphics processor.
+        Gpu = "gpu",
+        /// An Ascend AI Core: its cube (matrix) unit, or both units where a chip doesn't part them.
+        AiCore = "ai-core",
+        /// An Ascend vector core.
+        AiVectorCore = "ai-vector-core",
+        /// Cube and vector core together, led by the cube.
+        MixAiCore = "mix-ai-core",
+        /// Cube and vector core together, led by the vector core.
+        MixVectorCore = "mix-vector-core",
+        /// The device's general processor.
+        AiCpu = "ai-cpu",
+        /// The unit for image and video.
+        Dvpp = "dvpp",
+        /// Collective communication.
+        Communication = "communication",
+        /// A copy of memory.
+        MemoryCopy = "memory-copy",
+        /// Waiting, recording and other handling of streams.
+        Control = "control",
     }
 }
 
