@@ -1,1 +1,15 @@
-//! To be written.
+//! Questions to a trace. Everything here is a pure function of a [`opscope_trace::Trace`]; nothing
+//! reads a file or prints.
+//!
+//! - [`Summary`] answers what a run is judged by: how long an iteration takes, how much of it lies
+//!   inside operators, and which operators and types of operators cost the time.
+//! - [`Statistics`] is what is said of a set of durations.
+//! - [`self_times`] takes the time of nested tasks off the tasks around them.
+
+mod nesting;
+mod statistics;
+mod summary;
+
+pub use nesting::{covered_time, self_times};
+pub use statistics::Statistics;
+pub use summary::{OperatorCost, Summary, TypeCost};

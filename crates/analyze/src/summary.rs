@@ -1,0 +1,300 @@
+//! What a run is judged by.
+
+use std::collections::HashMap;
+
+use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
+
+use crate::nesting::{covered_time, self_times};
+use crate::statistics::Statistics;
+
+/// How long an iteration takes and which operators cost the time.
+///
+/// Everything about operators refers to the measured iterations: warm-up ones are left out unless
+/// there are no others. A profile that knows no iterations counts as a single one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The measured iterations; `None` where the profile has none.
+    pub latency: Option<Statistics>,
+    /// The warm-up iterations; `None` if there were none.
+    pub warm_up: Option<Statistics>,
+    /// How many iterations the figures of the operators were averaged over.
+    pub iterations: usize,
+    /// The time of an average iteration that lies inside operators, whichever thread they ran on;
+    /// each moment counts once.
+    pub inside: Nanoseconds,
+    /// The time of an average iteration that lies between operators.
+    pub between: Nanoseconds,
+    /// The sum of all operators' own time in an average iteration; more than `inside` where several
+    /// run at once.
+    pub operator_time: Nanoseconds,
+    /// The operators, the most costly first.
+    pub operators: Vec<OperatorCost>,
+    /// The types of operators, the most costly first.
+    pub types: Vec<TypeCost>,
+}
+
+/// What an operator costs in an average iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperatorCost {
+    /// The operator; `None` stands for tasks that belong to none, by their name.
+    pub operator: Option<OperatorId>,
+    /// Its name, or that of the tasks.
+    pub name: StringId,
+    /// Its type; for tasks without an operator, their name again.
+    pub op_type: StringId,
+    /// Its own time in an average iteration.
+    pub time: Nanoseconds,
+    /// Its share of the time of all operators, from 0 to 1.
+    pub share: f64,
+    /// The share of this and all more costly operators.
+    pub cumulative_share: f64,
+    /// Its own time in each iteration that executed it.
+    pub per_iteration: Statistics,
+    /// How many tasks it took in all measured iterations.
+    pub tasks: usize,
+}
+
+/// What a type of operators costs in an average iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeCost {
+    /// The type.
+    pub op_type: StringId,
+    /// How many operators of the type were executed.
+    pub operators: usize,
+    /// Their own time in an average iteration.
+    pub time: Nanoseconds,
+    /// Their share of the time of all operators, from 0 to 1.
+    pub share: f64,
+    /// The share of this and all more costly types.
+    pub cumulative_share: f64,
+    /// The operations of all of them in an iteration, as far as known.
+    pub flops: Option<u64>,
+    /// The bytes that all of them read and write in an iteration, as far as known.
+    pub bytes: Option<u64>,
+}
+
+impl Summary {
+    /// Summarises a trace.
+    pub fn of(trace: &Trace) -> Self {
+        let durations = |warm_up: bool| {
+            let rows = trace.iterations.iter().filter(move |(_, row)| row.warm_up == warm_up);
+            Statistics::of(rows.map(|(_, row)| row.duration))
+        };
+        let (latency, warm_up) = (durations(false), durations(true));
+        let only_warm_up = latency.is_none();
+        let counted = |iteration: Option<IterationId>| match iteration {
+            Some(id) => only_warm_up || !trace.iterations.warm_up()[id.index()],
+            None => trace.iterations.is_empty(),
+        };
+        let tasks: Vec<TaskId> =
+            trace.tasks.ids().filter(|task| counted(trace.tasks.iteration()[task.index()])).collect();
+        let iterations = latency.or(warm_up).map_or(1, |statistics| statistics.count);
+        let per_iteration = |total: Nanoseconds| Nanoseconds(total.0 / iterations as i64);
+
+        let inside = per_iteration(inside_time(trace, &tasks));
+        let whole = latency.or(warm_up).map_or(inside, |statistics| statistics.mean);
+        let operators = operator_costs(trace, &tasks, iterations);
+        let types = type_costs(trace, &operators);
+        Self {
+            latency,
+            warm_up,
+            iterations,
+            inside,
+            between: Nanoseconds((whole - inside).0.max(0)),
+            operator_time: operators.iter().map(|cost| cost.time).sum(),
+            operators,
+            types,
+        }
+    }
+}
+
+/// The time that tasks cover, iteration by iteration.
+fn inside_time(trace: &Trace, tasks: &[TaskId]) -> Nanoseconds {
+    let mut spans: HashMap<Option<IterationId>, Vec<(Nanoseconds, Nanoseconds)>> = HashMap::new();
+    for task in tasks {
+        let start = trace.tasks.start()[task.index()];
+        let end = start + trace.tasks.duration()[task.index()];
+        spans.entry(trace.tasks.iteration()[task.index()]).or_default().push((start, end));
+    }
+    spans.into_values().map(covered_time).sum()
+}
+
+/// What the tasks of an average iteration cost, by operator, the most costly first.
+fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<OperatorCost> {
+    /// One operator's time in one iteration after the other.
+    struct Total {
+        name: StringId,
+        total: Nanoseconds,
+        iterations: HashMap<Option<IterationId>, Nanoseconds>,
+        tasks: usize,
+    }
+    let own = self_times(trace);
+    // Tasks that belong to no operator are told apart by their name.
+    let mut totals: HashMap<Result<OperatorId, StringId>, Total> = HashMap::new();
+    for task in tasks {
+        let row = trace.tasks.get(*task);
+        let key = row.operator.ok_or(row.name);
+        let total = totals.entry(key).or_insert_with(|| Total {
+            name: row.operator.map_or(row.name, |operator| trace.operators.name()[operator.index()]),
+            total: Nanoseconds::ZERO,
+            iterations: HashMap::new(),
+            tasks: 0,
+        });
+        let time = own[task.index()];
+        total.total += time;
+        total.tasks += 1;
+        *total.iterations.entry(row.iteration).or_default() += time;
+    }
+    let all: Nanoseconds = totals.values().map(|total| total.total).sum();
+    let mut costs: Vec<OperatorCost> = totals
+        .into_iter()
+        .filter_map(|(key, total)| {
+            let operator = key.ok();
+            Some(OperatorCost {
+                operator,
+                name: total.name,
+                op_type: operator.map_or(total.name, |operator| trace.operators.op_type()[operator.index()]),
+                time: Nanoseconds(total.total.0 / iterations as i64),
+                share: share(total.total, all),
+                cumulative_share: 0.0,
+                per_iteration: Statistics::of(total.iterations.into_values())?,
+                tasks: total.tasks,
+            })
+        })
+        .collect();
+    costs.sort_by_key(|cost| (-cost.time, cost.operator, cost.name));
+    let mut cumulative = 0.0;
+    for cost in &mut costs {
+        cumulative += cost.share;
+        cost.cumulative_share = cumulative;
+    }
+    costs
+}
+
+/// The operators' costs by type, the most costly type first.
+fn type_costs(trace: &Trace, operators: &[OperatorCost]) -> Vec<TypeCost> {
+    let mut types: Vec<TypeCost> = Vec::new();
+    let mut position: HashMap<StringId, usize> = HashMap::new();
+    for cost in operators {
+        let index = *position.entry(cost.op_type).or_insert_with(|| {
+            let nothing = Nanoseconds::ZERO;
+            let empty = TypeCost {
+                op_type: cost.op_type,
+                operators: 0,
+                time: nothing,
+                share: 0.0,
+                cumulative_share: 0.0,
+                flops: Some(0),
+                bytes: Some(0),
+            };
+            types.push(empty);
+            types.len() - 1
+        });
+        let entry = &mut types[index];
+        entry.operators += 1;
+        entry.time += cost.time;
+        entry.share += cost.share;
+        let row = cost.operator.map(|operator| trace.operators.get(operator));
+        let moved = row.and_then(|row| row.bytes_read?.checked_add(row.bytes_written?));
+        entry.flops = add(entry.flops, row.and_then(|row| row.flops));
+        entry.bytes = add(entry.bytes, moved);
+    }
+    types.sort_by_key(|cost| (-cost.time, cost.op_type));
+    let mut cumulative = 0.0;
+    for cost in &mut types {
+        cumulative += cost.share;
+        cost.cumulative_share = cumulative;
+    }
+    types
+}
+
+/// A sum that is unknown as soon as a part of it is.
+fn add(total: Option<u64>, part: Option<u64>) -> Option<u64> {
+    total?.checked_add(part?)
+}
+
+fn share(part: Nanoseconds, whole: Nanoseconds) -> f64 {
+    if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opscope_trace::{Iteration, Operator, Task};
+
+    /// Two operators over one warm-up and two measured iterations.
+    fn trace() -> Trace {
+        let mut trace = Trace::new();
+        let (conv, relu) = (trace.strings.intern("conv1"), trace.strings.intern("relu1"));
+        let (conv_type, relu_type) = (trace.strings.intern("Conv"), trace.strings.intern("Relu"));
+        let cost = Operator {
+            flops: Some(100),
+            bytes_read: Some(30),
+            bytes_written: Some(10),
+            ..Operator::new(conv, conv_type)
+        };
+        let conv_operator = trace.operators.push(cost);
+        let relu_operator = trace.operators.push(Operator::new(relu, relu_type));
+        for number in 0..3i64 {
+            let start = Nanoseconds(number * 1000);
+            let slow = if number == 0 { 500 } else { 0 };
+            let iteration = trace.iterations.push(Iteration {
+                model: None,
+                number: number as u32,
+                warm_up: number == 0,
+                start,
+                duration: Nanoseconds(100 + slow),
+            });
+            let task = |operator, name, offset, duration| Task {
+                operator: Some(operator),
+                iteration: Some(iteration),
+                ..Task::new(name, start + Nanoseconds(offset), Nanoseconds(duration))
+            };
+            // The convolution takes two tasks.
+            trace.tasks.push(task(conv_operator, conv, 0, 40 + slow));
+            trace.tasks.push(task(conv_operator, conv, 540, 20));
+            trace.tasks.push(task(relu_operator, relu, 580, 20));
+        }
+        trace
+    }
+
+    #[test]
+    fn warm_up_iterations_are_left_out_of_the_figures() {
+        let summary = Summary::of(&trace());
+        assert_eq!(summary.iterations, 2);
+        assert_eq!(summary.latency.unwrap().mean, Nanoseconds(100));
+        assert_eq!(summary.warm_up.unwrap().mean, Nanoseconds(600));
+        assert_eq!((summary.inside, summary.between), (Nanoseconds(80), Nanoseconds(20)));
+    }
+
+    #[test]
+    fn tasks_add_up_to_operators_and_operators_to_types() {
+        let trace = trace();
+        let summary = Summary::of(&trace);
+        let [conv, relu] = &summary.operators[..] else { panic!("{:?}", summary.operators) };
+        assert_eq!((conv.time, conv.tasks), (Nanoseconds(60), 4));
+        assert_eq!(trace.strings.get(relu.name), "relu1");
+        assert!((conv.share - 0.75).abs() < 1e-9 && (relu.cumulative_share - 1.0).abs() < 1e-9);
+        assert_eq!(conv.per_iteration.median, Nanoseconds(60));
+        assert_eq!((summary.types[0].flops, summary.types[0].bytes), (Some(100), Some(40)));
+        assert_eq!(summary.types[1].flops, None);
+    }
+
+    #[test]
+    fn a_profile_without_iterations_counts_as_one() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("kernel");
+        trace.tasks.push(Task::new(name, Nanoseconds(0), Nanoseconds(30)));
+        trace.tasks.push(Task::new(name, Nanoseconds(50), Nanoseconds(30)));
+        let summary = Summary::of(&trace);
+        assert_eq!((summary.iterations, summary.latency), (1, None));
+        assert_eq!(summary.operators[0].time, Nanoseconds(60));
+        assert_eq!(summary.operators[0].operator, None);
+    }
+
+    #[test]
+    fn an_empty_trace_has_an_empty_summary() {
+        let summary = Summary::of(&Trace::new());
+        assert_eq!((summary.operators.len(), summary.inside), (0, Nanoseconds::ZERO));
+    }
+}
