@@ -110,6 +110,11 @@ impl Model {
         self.path.as_deref()
     }
 
+    /// The folder that the model's external data are relative to.
+    pub fn folder(&self) -> Option<&Path> {
+        self.files.folder()
+    }
+
     /// The model's graph.
     pub fn graph(&self) -> Graph<'_> {
         let graph = self.proto.graph.as_ref().expect("`build` refuses a model without a graph");

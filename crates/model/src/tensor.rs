@@ -212,6 +212,10 @@ impl ExternalFiles {
         Self { folder: folder.map(Path::to_owned), mapped: Mutex::default() }
     }
 
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     /// The data of a tensor that lies in another file.
     fn read(&self, tensor: &TensorProto, expected: u64) -> Result<Bytes, TensorError> {
         let place = |key| {
