@@ -45,6 +45,7 @@ pub mod graph;
 mod kind_of_file;
 pub mod load;
 pub mod proto;
+pub mod samples;
 pub mod shapes;
 pub mod tensor;
 mod wire;
