@@ -93,7 +93,7 @@ impl Sample {
 
     /// Builds the model. The same seed gives the same model to the last bit, another seed the same
     /// net with other weights; on another platform, whose mathematical functions round
-    /// differently, last digits of biases and statistics may differ.
+    /// differently, last digits may differ.
     pub fn build(self, seed: u64) -> ModelProto {
         match self {
             Self::MaskSsd => mask_ssd::build(seed),
