@@ -1,1 +1,25 @@
-//! Ascend profiles.
+//! Ascend profiles: raw directories decoded into native tables, and the vendor's own exports.
+
+mod catalogue;
+mod clock;
+mod columns;
+mod data;
+mod decode;
+mod discover;
+mod error;
+mod losses;
+mod metadata;
+mod names;
+mod parallel;
+mod slices;
+pub mod tables;
+
+pub use catalogue::Catalogue;
+pub use clock::{Clock, SampleClock};
+pub use data::{Data, Device};
+pub use discover::{Profile, Source, discover};
+pub use error::{Error, Result};
+pub use losses::{Loss, Losses, Reason};
+pub use metadata::{HOST_ID, Info, Metadata, Reading, Sample, Session};
+pub use names::Names;
+pub use slices::{Mapped, Stream};

@@ -1,0 +1,185 @@
+//! Sorts the files of a data directory into streams, whatever generation of names they have.
+//!
+//! | generation | name |
+//! |---|---|
+//! | host, current | `{aging or unaging}.<stream>.slice_<n>` |
+//! | device, current | `<stream>.<device>.slice_<n>` |
+//! | inference, 2022 | `<stream>.<x>.<device>.<n>` or `<stream>.<device>.<n>` |
+//! | training, 2022 | `<stream>.<x>.dev.profiler_default_tag.<device>.slice_<n>` |
+//!
+//! Slices are ordered by their number, not by their name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::losses::{Losses, Reason};
+use crate::metadata::file_names;
+use crate::slices::Stream;
+
+/// The streams of one data directory.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    streams: BTreeMap<String, Vec<Stream>>,
+}
+
+impl Catalogue {
+    /// Lists a data directory; a directory that doesn't exist has no streams.
+    ///
+    /// # Errors
+    /// If the directory exists but can't be listed.
+    pub fn read(directory: &Path, losses: &mut Losses) -> Result<Self> {
+        let mut catalogue = Self::default();
+        if !directory.is_dir() {
+            return Ok(catalogue);
+        }
+        let mut groups: BTreeMap<(String, bool), Vec<(u64, PathBuf)>> = BTreeMap::new();
+        for name in file_names(directory)? {
+            if [".done", ".complete", ".zip"].iter().any(|suffix| name.ends_with(suffix)) {
+                continue;
+            }
+            let path = directory.join(&name);
+            if !path.is_file() {
+                continue;
+            }
+            match parse(&name) {
+                Some(file) => groups.entry((file.stream, file.aging)).or_default().push((file.slice, path)),
+                None => losses.count(Reason::UnknownFile, &name, 1),
+            }
+        }
+        for ((name, aging), mut slices) in groups {
+            slices.sort();
+            // The front of an ageing stream may have been dropped; a hole elsewhere is a loss.
+            let holes = slices.windows(2).filter(|pair| pair[1].0 > pair[0].0 + 1).count();
+            losses.count(Reason::MissingSlice, &name, holes as u64);
+            let paths = slices.into_iter().map(|(_, path)| path).collect();
+            catalogue.streams.entry(name.clone()).or_default().push(Stream { name, aging, paths });
+        }
+        Ok(catalogue)
+    }
+
+    /// The streams with a name: none, one, or a kept and an ageing one.
+    pub fn streams(&self, name: &str) -> &[Stream] {
+        self.streams.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there is a stream with a name.
+    pub fn has(&self, name: &str) -> bool {
+        self.streams.contains_key(name)
+    }
+
+    /// The names of all streams.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.streams.keys().map(String::as_str)
+    }
+}
+
+/// What a file's name tells.
+#[derive(Debug, PartialEq, Eq)]
+struct FileName {
+    stream: String,
+    aging: bool,
+    slice: u64,
+}
+
+fn parse(name: &str) -> Option<FileName> {
+    let (base, slice) = match name.rsplit_once(".slice_") {
+        Some((base, number)) => (base, number.parse().ok()?),
+        None => {
+            // 2022, inference: the slice's number is the last of two or three.
+            let (base, number) = name.rsplit_once('.')?;
+            let slice = number.parse().ok()?;
+            trailing_number(base)?;
+            (base, slice)
+        }
+    };
+    for (prefix, aging) in [("aging.", true), ("unaging.", false)] {
+        if let Some(stream) = base.strip_prefix(prefix) {
+            return Some(FileName { stream: stream.to_owned(), aging, slice });
+        }
+    }
+    let mut stream = base;
+    while let Some(shorter) = trailing_number(stream) {
+        stream = shorter;
+    }
+    for tag in [".dev.profiler_default_tag", ".host.profiler_default_tag"] {
+        if let Some(shorter) = stream.strip_suffix(tag) {
+            stream = trailing_number(shorter).unwrap_or(shorter);
+        }
+    }
+    Some(FileName { stream: current_name(stream), aging: false, slice })
+}
+
+/// `base` without its last part, if that is a number.
+fn trailing_number(base: &str) -> Option<&str> {
+    let (shorter, number) = base.rsplit_once('.')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(shorter)
+}
+
+/// The present-day name of a stream.
+fn current_name(stream: &str) -> String {
+    match stream {
+        "hwts.log.data" => "hwts.data".to_owned(),
+        "hwts.log.aiv.data" => "hwts.aiv_data".to_owned(),
+        "ts_track.aiv.data" => "ts_track.aiv_data".to_owned(),
+        "Runtime.runtime.data" | "runtime.runtime.data" | "Runtime.api" => "runtime.api".to_owned(),
+        "Runtime.runtime"
+        | "runtime.runtime"
+        | "Runtime.host.runtime"
+        | "runtime.host.runtime"
+        | "Runtime.task_track" => "runtime.task_track".to_owned(),
+        _ => match stream.split_once(".host.").or_else(|| stream.split_once(".dev.")) {
+            Some((component, rest)) => format!("{component}.{rest}"),
+            None => stream.to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(name: &str) -> Option<(String, bool, u64)> {
+        parse(name).map(|file| (file.stream, file.aging, file.slice))
+    }
+
+    #[test]
+    fn names_of_all_generations_lead_to_the_same_stream() {
+        let expect = |name: &str, slice| Some((name.to_owned(), false, slice));
+        assert_eq!(stream("hwts.data.0.slice_12"), expect("hwts.data", 12));
+        assert_eq!(stream("hwts.log.data.45.0.3"), expect("hwts.data", 3));
+        assert_eq!(stream("hwts.log.data.45.dev.profiler_default_tag.0.slice_2"), expect("hwts.data", 2));
+        assert_eq!(stream("Framework.host.task_desc_info.0.slice_1"), expect("Framework.task_desc_info", 1));
+        assert_eq!(stream("DATA_PREPROCESS.dev.AICPU.7.slice_0"), expect("DATA_PREPROCESS.AICPU", 0));
+        assert_eq!(stream("Runtime.api.64.slice_0"), expect("runtime.api", 0));
+        assert_eq!(stream("host_cpu.data.slice_0"), expect("host_cpu.data", 0));
+        assert_eq!(
+            stream("aging.compact.task_track.slice_10"),
+            Some(("compact.task_track".to_owned(), true, 10))
+        );
+    }
+
+    #[test]
+    fn names_without_a_slice_number_are_no_stream() {
+        assert_eq!(stream("readme.txt"), None);
+        assert_eq!(stream("stars_soc.data.0.slice_x"), None);
+        assert_eq!(stream(""), None);
+    }
+
+    #[test]
+    fn slices_are_ordered_by_number_and_holes_are_counted() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for n in [0, 2, 10] {
+            let name = format!("unaging.api_event.data.slice_{n}");
+            std::fs::write(directory.path().join(&name), [n]).expect("a new file");
+            std::fs::write(directory.path().join(format!("{name}.done")), "").expect("a new file");
+        }
+        let mut losses = Losses::default();
+        let catalogue = Catalogue::read(directory.path(), &mut losses).expect("a listing");
+        let stream = &catalogue.streams("api_event.data")[0];
+        let bytes = stream.map(&mut losses).concatenated().into_owned();
+        assert_eq!(bytes, [0, 2, 10]);
+        assert_eq!(losses.total(Reason::MissingSlice), 2);
+    }
+}

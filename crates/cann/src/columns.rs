@@ -1,0 +1,151 @@
+//! How a native table is declared: one vector a column, so that ten million rows stay small.
+
+/// Declares a table and the form of one of its rows.
+macro_rules! columns {
+    (
+        $(#[$table_doc:meta])* $table:ident,
+        $(#[$row_doc:meta])* $row:ident {
+            $($(#[$column_doc:meta])* $column:ident: $type:ty,)+
+        }
+    ) => {
+        $(#[$row_doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $row {
+            $($(#[$column_doc])* pub $column: $type,)+
+        }
+
+        $(#[$table_doc])*
+        #[derive(Clone, Debug, Default)]
+        pub struct $table {
+            $($column: Vec<$type>,)+
+        }
+
+        #[allow(dead_code, reason = "every table offers the same functions")]
+        impl $table {
+            /// Appends a row.
+            #[inline]
+            pub fn push(&mut self, row: $row) {
+                $(self.$column.push(row.$column);)+
+            }
+
+            /// One whole row.
+            ///
+            /// # Panics
+            /// If the table is shorter.
+            #[inline]
+            pub fn row(&self, index: usize) -> $row {
+                $row { $($column: self.$column[index],)+ }
+            }
+
+            /// Replaces a row.
+            ///
+            /// # Panics
+            /// If the table is shorter.
+            #[inline]
+            pub fn replace(&mut self, index: usize, row: $row) {
+                $(self.$column[index] = row.$column;)+
+            }
+
+            /// How many rows there are.
+            #[inline]
+            pub fn len(&self) -> usize {
+                crate::columns::first(&[$(self.$column.len()),+])
+            }
+
+            /// Whether there is no row.
+            #[inline]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Makes room for further rows.
+            pub fn reserve(&mut self, additional: usize) {
+                $(self.$column.reserve(additional);)+
+            }
+
+            /// All rows, in order.
+            pub fn rows(&self) -> impl ExactSizeIterator<Item = $row> + DoubleEndedIterator + '_ {
+                (0..self.len()).map(|index| self.row(index))
+            }
+
+            /// Appends all rows of another table.
+            pub fn append(&mut self, mut other: Self) {
+                if self.is_empty() {
+                    *self = other;
+                    return;
+                }
+                $(self.$column.append(&mut other.$column);)+
+            }
+
+            /// The rows in another order; `order` names the rows of this table.
+            ///
+            /// # Panics
+            /// If `order` names a row that doesn't exist.
+            pub fn in_order(&self, order: &[u32]) -> Self {
+                Self { $($column: order.iter().map(|&index| self.$column[index as usize]).collect(),)+ }
+            }
+
+            /// Drops the rows for which `keep` is false.
+            pub fn retain(&mut self, keep: impl Fn($row) -> bool) {
+                let kept: Vec<u32> =
+                    (0..self.len()).filter(|&i| keep(self.row(i))).map(|i| i as u32).collect();
+                if kept.len() < self.len() {
+                    *self = self.in_order(&kept);
+                }
+            }
+
+            /// Sorts the rows by a key; rows with equal keys keep their order.
+            pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&Self, usize) -> K) {
+                if (1..self.len()).all(|i| key(self, i - 1) <= key(self, i)) {
+                    return;
+                }
+                let mut order: Vec<u32> = (0..self.len() as u32).collect();
+                order.sort_by_key(|&index| key(self, index as usize));
+                *self = self.in_order(&order);
+            }
+
+            $(
+                $(#[$column_doc])*
+                #[inline]
+                pub fn $column(&self) -> &[$type] {
+                    &self.$column
+                }
+            )+
+        }
+    };
+}
+pub(crate) use columns;
+
+/// The length of the first column, which is that of all.
+#[inline(always)]
+pub(crate) fn first(lengths: &[usize]) -> usize {
+    lengths[0]
+}
+
+#[cfg(test)]
+mod tests {
+    columns! {
+        /// A table for the test.
+        Samples,
+        /// A row for the test.
+        Sample {
+            /// When.
+            time: u64,
+            /// What.
+            value: u8,
+        }
+    }
+
+    #[test]
+    fn sorting_keeps_rows_whole_and_equal_keys_in_order() {
+        let mut table = Samples::default();
+        for (time, value) in [(3, 0), (1, 1), (3, 2), (2, 3)] {
+            table.push(Sample { time, value });
+        }
+        table.sort_by_key(|t, i| t.time()[i]);
+        assert_eq!(table.time(), [1, 2, 3, 3]);
+        assert_eq!(table.value(), [1, 3, 0, 2]);
+        table.retain(|row| row.time != 2);
+        assert_eq!(table.value(), [1, 0, 2]);
+    }
+}

@@ -1,0 +1,233 @@
+//! Decodes a device directory.
+
+use opscope_cann_raw::device::{AiCpuNode, AiCpuOld, CoreCounters, CoreSample as RawSample, HwtsLog};
+use opscope_cann_raw::host::level;
+use opscope_cann_raw::{Chip, DeviceLog};
+
+use crate::catalogue::Catalogue;
+use crate::decode::stars::Edge;
+use crate::decode::{Append, decode, frequency, stars, track, traffic};
+use crate::losses::{Losses, Reason};
+use crate::metadata::Metadata;
+use crate::names::NumberMap;
+use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
+use crate::tables::{
+    AiCpu, AiCpuTable, Core, CoreSample, CoreSampleTable, CounterTable, Counters, DeviceTables, DeviceTask,
+    DeviceTaskTable, NO_CONTEXT, TaskLog, TaskStateTable,
+};
+
+/// Streams have eleven bits in the records of chips 1 to 4.
+const STREAMS: u32 = 2048;
+
+/// Decodes everything that a device reported. `expanded` says whether the host announced expanded
+/// stream and task numbers.
+pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded: bool) -> DeviceTables {
+    let chip = metadata.chip();
+    let mut tables = DeviceTables::default();
+    let streams = |name| catalogue.streams(name);
+    let mut edges = match chip.device_log() {
+        DeviceLog::Stars => stars::edges(streams("stars_soc.data"), expanded, &mut tables.losses),
+        DeviceLog::CompactStars => stars::compact_edges(streams("stars_soc.data"), &mut tables.losses),
+        DeviceLog::Hwts => {
+            let mut edges = hwts(streams("hwts.data"), &mut tables.losses);
+            Append::append(&mut edges, hwts(streams("hwts.aiv_data"), &mut tables.losses));
+            edges
+        }
+        DeviceLog::TaskScheduler | DeviceLog::NanoStars => Vec::new(),
+    };
+    if chip == Chip::V1_1_0 {
+        track::variable(streams("ts_track.data"), &mut tables);
+        track::variable(streams("aicore.data"), &mut tables);
+        tables.tasks = timeline_tasks(&tables.states, &mut tables.losses);
+    } else {
+        let mut track_edges = Vec::new();
+        track::fixed(streams("ts_track.data"), chip, &mut tables, &mut track_edges);
+        // Where STARS logs every task, the same states in the track would count them twice.
+        if chip.device_log() == DeviceLog::Hwts {
+            Append::append(&mut edges, track_edges);
+        }
+        tables.tasks = pair(edges, &mut tables.losses);
+        counters(catalogue, metadata, expanded, &mut tables);
+    }
+    tables.tasks.sort_by_key(|t, i| (t.start()[i], t.end()[i]));
+    tables.flips.sort_by_key(|t, i| t.time()[i]);
+    tables.ai_cpu = ai_cpu(catalogue, &mut tables.losses);
+    traffic::decode_samples(catalogue, metadata, &mut tables);
+    tables.samples.frequency = frequency::changes(streams("lpmFreqConv.data"), &mut tables.losses);
+    tables
+}
+
+/// Joins each start with the end that follows it.
+///
+/// An end earlier than its task's start is dropped, and so is a start whose end comes after the
+/// next start of the same task.
+fn pair(mut edges: Vec<Edge>, losses: &mut Losses) -> DeviceTaskTable {
+    if !edges.is_sorted_by_key(|edge| edge.time) {
+        edges.sort_by_key(|edge| edge.time);
+    }
+    let mut tasks = DeviceTaskTable::default();
+    tasks.reserve(edges.len() / 2);
+    let mut open: NumberMap<(u64, u64), Edge> = NumberMap::default();
+    let mut unmatched = 0u64;
+    for edge in edges {
+        let key = (
+            u64::from(edge.task) << 32 | u64::from(edge.context),
+            u64::from(edge.stream) << 8 | edge.log as u64,
+        );
+        if !edge.is_end {
+            unmatched += u64::from(open.insert(key, edge).is_some());
+            continue;
+        }
+        match open.remove(&key) {
+            Some(start) => tasks.push(DeviceTask {
+                stream: start.stream,
+                task: start.task,
+                context: start.context,
+                batch: 0,
+                log: start.log,
+                kind: start.kind,
+                start: start.time,
+                end: edge.time,
+            }),
+            None => unmatched += 1,
+        }
+    }
+    losses.count(Reason::UnmatchedTask, "device log", unmatched + open.len() as u64);
+    tasks
+}
+
+/// Tasks of chip 0: from running to complete.
+fn timeline_tasks(states: &TaskStateTable, losses: &mut Losses) -> DeviceTaskTable {
+    const RUNNING: u16 = 2;
+    const COMPLETE: u16 = 3;
+    let edge = |row: crate::tables::TaskState| Edge {
+        stream: row.stream,
+        task: u32::from(row.task),
+        context: NO_CONTEXT,
+        log: TaskLog::Timeline,
+        kind: row.kind,
+        is_end: row.state == COMPLETE,
+        time: row.time,
+    };
+    let edges = states.rows().filter(|row| matches!(row.state, RUNNING | COMPLETE)).map(edge).collect();
+    pair(edges, losses)
+}
+
+/// Starts and ends of `hwts.data`.
+fn hwts(streams: &[Stream], losses: &mut Losses) -> Vec<Edge> {
+    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Vec<Edge>, raw: HwtsLog, _| {
+        let is_end = match raw.tag & 0x07 {
+            0 => false,
+            1 => true,
+            // Logs of the kind of task repeat what the start says.
+            2 => return Ok(()),
+            _ => return Err(Reason::UnknownRecord),
+        };
+        edges.push(Edge {
+            stream: (raw.stream % STREAMS) as u16,
+            task: u32::from(raw.task),
+            context: NO_CONTEXT,
+            log: TaskLog::Hwts,
+            kind: u16::from(raw.task_type),
+            is_end,
+            time: raw.time,
+        });
+        Ok(())
+    })
+}
+
+fn counters(catalogue: &Catalogue, metadata: &Metadata, expanded: bool, tables: &mut DeviceTables) {
+    let streams = |name| catalogue.streams(name);
+    let chip = metadata.chip();
+    if metadata.sample.sample_based {
+        tables.samples.cores = core_samples(streams("aicore.data"), &mut tables.losses);
+        tables.samples.vector_cores = core_samples(streams("aiVectorCore.data"), &mut tables.losses);
+    } else if chip.device_log() == DeviceLog::Hwts {
+        tables.counters = core_counters(streams("aicore.data"), Core::Cube, &mut tables.losses);
+        tables.counters.append(core_counters(streams("aiVectorCore.data"), Core::Vector, &mut tables.losses));
+    } else {
+        let wide = chip.has_wide_task_ids();
+        tables.counters = stars::counters(streams("ffts_profile.data"), expanded, wide, &mut tables.losses);
+    }
+}
+
+/// Counters of chips 1 to 4.
+fn core_counters(streams: &[Stream], core: Core, losses: &mut Losses) -> CounterTable {
+    decode(streams, Some(DEVICE_MAGIC), losses, |table: &mut CounterTable, raw: CoreCounters, _| {
+        table.push(Counters {
+            stream: (raw.stream % STREAMS) as u16,
+            task: u32::from(raw.task),
+            context: NO_CONTEXT,
+            core,
+            mixed: false,
+            block: false,
+            cycles: raw.cycles,
+            counters: raw.counters,
+            start: 0,
+            end: 0,
+            blocks: 0,
+        });
+        Ok(())
+    })
+}
+
+/// Counters that were sampled over time.
+fn core_samples(streams: &[Stream], losses: &mut Losses) -> CoreSampleTable {
+    decode(streams, None, losses, |table: &mut CoreSampleTable, raw: RawSample, _| {
+        let RawSample { time, core, cycles, counters, .. } = raw;
+        table.push(CoreSample { time, core, cycles, counters });
+        Ok(())
+    })
+}
+
+/// Operators on the device's general processors, in both forms.
+fn ai_cpu(catalogue: &Catalogue, losses: &mut Losses) -> AiCpuTable {
+    const NODE: u32 = 0;
+    let mut table: AiCpuTable = decode(
+        catalogue.streams("aicpu.data"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut AiCpuTable, raw: AiCpuNode, _| {
+            if raw.head.level != level::AICPU || raw.head.kind != NODE {
+                return Err(Reason::UnknownRecord);
+            }
+            table.push(AiCpu {
+                stream: raw.stream,
+                task: raw.task,
+                start: raw.run_start_tick,
+                end: raw.run_end_tick,
+                compute: raw.copy_start.saturating_sub(raw.compute_start),
+                copy: raw.copy_end.saturating_sub(raw.copy_start),
+                dispatch: raw.dispatch,
+                total: raw.tick_after.saturating_sub(raw.submit_tick),
+                old: false,
+            });
+            Ok(())
+        },
+    );
+    let old: AiCpuTable = decode(
+        catalogue.streams("DATA_PREPROCESS.AICPU"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut AiCpuTable, raw: AiCpuOld, _| {
+            const NODE_TAG: u16 = 60;
+            if raw.tag != NODE_TAG {
+                return Err(Reason::UnknownRecord);
+            }
+            table.push(AiCpu {
+                stream: raw.stream,
+                task: raw.task,
+                start: raw.run_start_tick,
+                end: raw.run_end_tick,
+                compute: raw.copy_start.saturating_sub(raw.compute_start),
+                copy: raw.copy_end.saturating_sub(raw.copy_start),
+                dispatch: raw.dispatch,
+                total: raw.tick_after.saturating_sub(raw.submit_tick),
+                old: true,
+            });
+            Ok(())
+        },
+    );
+    table.append(old);
+    table
+}

@@ -1,0 +1,129 @@
+//! Decodes a host directory.
+
+use opscope_cann_raw::Chip;
+use opscope_cann_raw::additional::{GraphIdMap, LogicStreamInfo, StaticOpMem, TaskMemoryInfo};
+use opscope_cann_raw::host::ExpandStreamSpec;
+
+use crate::catalogue::Catalogue;
+use crate::decode::{api, decode, nodes, tasks, tx};
+use crate::losses::{Losses, Reason};
+use crate::names::Names;
+use crate::parallel;
+use crate::slices::HOST_MAGIC;
+use crate::tables::{
+    HostTables, LogicStream, LogicStreamTable, Model, ModelTable, StaticMemory, StaticMemoryTable,
+    TaskMemory, TaskMemoryTable,
+};
+
+/// Decodes everything that the host-side libraries reported.
+pub(crate) fn host_tables(catalogue: &Catalogue, chip: Chip) -> HostTables {
+    let mut tables = HostTables::default();
+    tables.names = Names::read(catalogue, &mut tables.losses);
+    let streams = |name| catalogue.streams(name);
+    let names = &tables.names;
+    // Each stream is decoded on all cores; two at a time keep them busy while results are sorted.
+    let (first, second) = parallel::join(
+        || {
+            let mut losses = Losses::default();
+            let api = api::calls(streams("api_event.data"), &mut losses);
+            let (tracks, flips) = tasks::task_tracks(streams("compact.task_track"), names, chip, &mut losses);
+            (api, tracks, flips, losses)
+        },
+        || {
+            let mut losses = Losses::default();
+            let tensors = nodes::tensors(streams("additional.tensor_info"), &mut losses);
+            let nodes = nodes::nodes(streams("compact.node_basic_info"), &mut losses);
+            (tensors, nodes, losses)
+        },
+    );
+    let (api, tracks, flips, first_losses) = first;
+    let ((node_tensors, tensor_sets), nodes, second_losses) = second;
+    (tables.api, tables.task_tracks, tables.flips) = (api, tracks, flips);
+    (tables.node_tensors, tables.tensor_sets, tables.nodes) = (node_tensors, tensor_sets, nodes);
+    tables.losses.merge(first_losses);
+    tables.losses.merge(second_losses);
+    nodes::contexts(streams("additional.context_id_info"), &mut tables);
+    nodes::fusions(streams("additional.fusion_op_info"), &mut tables);
+    tx::ranges(streams("additional.msproftx"), &mut tables);
+    small_streams(catalogue, &mut tables);
+    name_everything(&mut tables);
+    tables
+}
+
+/// Streams that never hold many records.
+fn small_streams(catalogue: &Catalogue, tables: &mut HostTables) {
+    let streams = |name| catalogue.streams(name);
+    let losses = &mut tables.losses;
+    tables.node_attributes = nodes::attributes(streams("compact.node_attr_info"), losses);
+    tables.memcpys = tasks::memcpys(streams("compact.memcpy_info"), losses);
+    tables.models = decode(
+        streams("additional.graph_id_map"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut ModelTable, raw: GraphIdMap, _| {
+            table.push(Model { model: raw.model, graph: raw.graph, name: raw.name });
+            Ok(())
+        },
+    );
+    tables.task_memory = decode(
+        streams("additional.task_memory_info"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut TaskMemoryTable, raw: TaskMemoryInfo, _| {
+            let TaskMemoryInfo { head, address, size, node, total_allocated, total_reserved, device, .. } =
+                raw;
+            let time = head.time;
+            table.push(TaskMemory { time, node, address, size, total_allocated, total_reserved, device });
+            Ok(())
+        },
+    );
+    tables.static_memory = decode(
+        streams("additional.static_op_mem"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut StaticMemoryTable, raw: StaticOpMem, _| {
+            let StaticOpMem {
+                size, name, life_start, life_end, total_allocated, dynamic_name, graph, ..
+            } = raw;
+            table.push(StaticMemory {
+                name,
+                dynamic_name,
+                size,
+                life_start,
+                life_end,
+                total_allocated,
+                graph,
+            });
+            Ok(())
+        },
+    );
+    tables.logic_streams = decode(
+        streams("additional.logic_stream_info"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut LogicStreamTable, raw: LogicStreamInfo, _| {
+            let used = raw.physical.get(..raw.count as usize).ok_or(Reason::InvalidRecord)?;
+            used.iter().for_each(|&physical| table.push(LogicStream { logical: raw.logical, physical }));
+            Ok(())
+        },
+    );
+}
+
+/// Whether the host announced stream and task numbers of the expanded form.
+pub(crate) fn has_expanded_streams(catalogue: &Catalogue, losses: &mut Losses) -> bool {
+    let streams = catalogue.streams("compact.expand_stream_spec");
+    let specs: Vec<ExpandStreamSpec> = decode(streams, Some(HOST_MAGIC), losses, nodes::keep);
+    specs.iter().any(|spec| spec.expanded == 1)
+}
+
+/// Gives every hash that is used a name, so that looking one up can't fail later.
+fn name_everything(tables: &mut HostTables) {
+    let HostTables { names, losses, nodes, node_attributes, task_tracks, fusions, models, tx, .. } = tables;
+    let of_nodes = nodes.name().iter().chain(nodes.op_type()).chain(node_attributes.value());
+    names.name_unknown(of_nodes.copied(), losses, "compact.node_basic_info");
+    names.name_unknown(task_tracks.kernel().iter().copied(), losses, "compact.task_track");
+    let of_fusions = fusions.name().iter().chain(&tables.originals);
+    names.name_unknown(of_fusions.copied(), losses, "additional.fusion_op_info");
+    names.name_unknown(models.name().iter().copied(), losses, "additional.graph_id_map");
+    names.name_unknown(tx.domain().iter().copied(), losses, "additional.msproftx");
+}

@@ -1,0 +1,170 @@
+//! Logs and counters of chips with the STARS scheduler.
+
+use opscope_cann_raw::Record;
+use opscope_cann_raw::device::{BlockCounters, CompactStarsLog, ContextCounters, StarsLog, function};
+
+use crate::decode::decode;
+use crate::losses::{Losses, Reason};
+use crate::slices::{DEVICE_MAGIC, Stream};
+use crate::tables::{Core, CounterTable, Counters, NO_CONTEXT, TaskLog};
+
+/// Start or end of a task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) stream: u16,
+    pub(super) task: u32,
+    pub(super) context: u32,
+    pub(super) log: TaskLog,
+    pub(super) kind: u16,
+    pub(super) is_end: bool,
+    pub(super) time: u64,
+}
+
+/// FFTS tasks whose kind is 4 consist of sub-tasks.
+const FFTS_PLUS: u16 = 4;
+
+/// Queue entries whose numbers aren't rearranged where streams are expanded.
+const PLACE_HOLDER: u16 = 3;
+const EVENT_RECORD: u16 = 4;
+
+/// Starts and ends of `stars_soc.data`, 64-byte form, in the order of the file.
+pub(super) fn edges(streams: &[Stream], expanded: bool, losses: &mut Losses) -> Vec<Edge> {
+    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Vec<Edge>, raw: StarsLog, _| {
+        let (log, is_end) = edge_kind(raw.word)?;
+        let kind = match log {
+            TaskLog::Subtask => raw.subtask_type & 0xFF,
+            _ => raw.word >> 10,
+        };
+        let context = if log == TaskLog::Subtask { u32::from(raw.context) } else { NO_CONTEXT };
+        let (stream, task) = numbers(raw.stream, raw.task, expanded, (log == TaskLog::Queue).then_some(kind));
+        edges.push(Edge { stream, task: u32::from(task), context, log, kind, is_end, time: raw.time });
+        Ok(())
+    })
+}
+
+/// Starts and ends of `stars_soc.data`, 32-byte form, in the order of the file. The stream isn't
+/// recorded; it is known from the host's side.
+pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> Vec<Edge> {
+    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Vec<Edge>, raw: CompactStarsLog, _| {
+        let (log, is_end) = edge_kind(raw.word)?;
+        let task = u32::from(raw.task_high) << 16 | u32::from(raw.task_low);
+        let kind = raw.word >> 10;
+        edges.push(Edge { stream: 0, task, context: NO_CONTEXT, log, kind, is_end, time: raw.time });
+        Ok(())
+    })
+}
+
+fn edge_kind(word: u16) -> Result<(TaskLog, bool), Reason> {
+    match word & 0x3F {
+        function::TASK_START => Ok((TaskLog::Queue, false)),
+        function::TASK_END => Ok((TaskLog::Queue, true)),
+        function::SUBTASK_START => Ok((TaskLog::Subtask, false)),
+        function::SUBTASK_END => Ok((TaskLog::Subtask, true)),
+        _ => Err(Reason::UnknownRecord),
+    }
+}
+
+/// The stream and task that a record means.
+///
+/// Flag bits of the stream say that bits of the two are exchanged: bit 12 keeps the upper three
+/// bits of the task in the stream; bit 13 swaps the lower twelve bits of both. With expanded
+/// streams, bit 15 swaps the lower fifteen, except for some kinds of queue entries.
+fn numbers(stream: u16, task: u16, expanded: bool, queue_kind: Option<u16>) -> (u16, u16) {
+    const EXPANDED: u16 = 0x7FFF;
+    const STREAM: u16 = 0x07FF;
+    if expanded {
+        let is_plain = matches!(queue_kind, Some(PLACE_HOLDER | EVENT_RECORD));
+        return if !is_plain && stream & 0x8000 != 0 {
+            (task & EXPANDED, (task & 0x8000) | (stream & EXPANDED))
+        } else {
+            (stream & EXPANDED, task)
+        };
+    }
+    if stream & 0x1000 != 0 {
+        (stream & STREAM, (task & 0x1FFF) | (stream & 0xE000))
+    } else if stream & 0x2000 != 0 {
+        (task & STREAM, (stream & 0x0FFF) | (task & 0xF000))
+    } else {
+        (stream & STREAM, task)
+    }
+}
+
+/// A record of `ffts_profile.data`, of which the function decides the layout.
+#[derive(Clone, Copy, Debug, Default)]
+struct AnyCounters {
+    context: ContextCounters,
+    block: BlockCounters,
+}
+
+impl Record for AnyCounters {
+    const SIZE: usize = ContextCounters::SIZE;
+
+    #[inline(always)]
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Self { context: ContextCounters::read(bytes)?, block: BlockCounters::read(bytes)? })
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        self.context.write(bytes);
+    }
+}
+
+/// Counters of `ffts_profile.data`, in the order of the file. On chips with wide task ids the two
+/// halves of the id take the place of stream and task.
+pub(super) fn counters(streams: &[Stream], expanded: bool, wide: bool, losses: &mut Losses) -> CounterTable {
+    decode(streams, Some(DEVICE_MAGIC), losses, |table: &mut CounterTable, raw: AnyCounters, _| {
+        let AnyCounters { context: raw, block: raw_block } = raw;
+        let block = match raw.word & 0x3F {
+            function::CONTEXT_COUNTERS => false,
+            function::BLOCK_COUNTERS => true,
+            _ => return Err(Reason::UnknownRecord),
+        };
+        if !block && raw.subtask_type & 0x0400 != 0 {
+            return Err(Reason::CounterOverflow);
+        }
+        let subtask = raw.subtask_type & 0xFF;
+        let ffts = if block { u16::from(raw_block.ffts >> 5) } else { raw.ffts >> 13 };
+        let (stream, task) = if wide {
+            (0, u32::from(raw.task) << 16 | u32::from(raw.stream))
+        } else {
+            let (stream, task) = numbers(raw.stream, raw.task, expanded, None);
+            (stream, u32::from(task))
+        };
+        let core = match (block, ffts, subtask) {
+            (true, ..) if raw_block.core & 1 == 1 => Core::Vector,
+            (true, ..) => Core::Cube,
+            (_, 0 | 5, _) | (_, FFTS_PLUS, 0 | 6) => Core::Cube,
+            _ => Core::Vector,
+        };
+        table.push(Counters {
+            stream,
+            task,
+            context: if ffts == FFTS_PLUS { u32::from(raw.context) } else { NO_CONTEXT },
+            core,
+            mixed: ffts == FFTS_PLUS && matches!(subtask, 6 | 7),
+            block,
+            cycles: raw.cycles,
+            counters: raw.counters,
+            start: raw.start,
+            end: raw.end,
+            blocks: 0,
+        });
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stream_and_task_are_told_apart_by_the_flag_bits() {
+        assert_eq!(numbers(2, 7, false, None), (2, 7));
+        assert_eq!(numbers(0x1002, 7, false, None), (2, 7));
+        assert_eq!(numbers(0xF002, 0xFFFF, false, None), (2, 0xFFFF));
+        assert_eq!(numbers(0x2003, 0x5009, false, None), (9, 0x5003));
+        assert_eq!(numbers(0x8003, 0x8009, true, None), (9, 0x8003));
+        assert_eq!(numbers(0x8003, 9, true, Some(PLACE_HOLDER)), (3, 9));
+        assert_eq!(numbers(5, 9, true, None), (5, 9));
+    }
+}

@@ -1,0 +1,231 @@
+//! Finds profiles: directories that hold an `info.json`, grouped by the profile they belong to.
+//!
+//! | layout | profile | host | devices |
+//! |---|---|---|---|
+//! | current | `PROF_*` | `PROF_*/host` | `PROF_*/device_N` |
+//! | jobs of CANN 3 to 5 | `JOB*` | the same directory | the same directory |
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::losses::Losses;
+use crate::metadata::{HOST_ID, Metadata, file_names, is_info_json};
+
+/// Directories that a search doesn't enter: results, and the data of what was found already.
+const SKIPPED: [&str; 7] = [
+    "mindstudio_profiler_output",
+    "mindstudio_profiler_log",
+    "timeline",
+    "summary",
+    "sqlite",
+    "data",
+    "query",
+];
+
+/// How many directories deep profiles are searched.
+const MAX_DEPTH: usize = 8;
+
+/// One profiled run, as it lies on the disk.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The profile's directory, mostly called `PROF_*`.
+    pub path: PathBuf,
+    /// The directory with the host's files, if there is one.
+    pub host: Option<Source>,
+    /// The directories with the devices' files, by device number.
+    pub devices: Vec<Source>,
+    /// What was missing already while the profile was found.
+    pub losses: Losses,
+}
+
+/// A host or device directory.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The directory.
+    pub path: PathBuf,
+    /// What its metadata files say.
+    pub metadata: Metadata,
+}
+
+impl Source {
+    /// The directory with the record files.
+    pub fn data(&self) -> PathBuf {
+        self.path.join("data")
+    }
+
+    /// The device's number, or the host's.
+    pub fn id(&self) -> u32 {
+        if self.metadata.info.is_host {
+            return HOST_ID;
+        }
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let from_name = name.strip_prefix("device_").and_then(|number| number.parse().ok());
+        from_name.or(self.metadata.info.device).unwrap_or(0)
+    }
+
+    /// The directory's name.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl Profile {
+    /// The metadata that speaks for the whole profile: the host's, else the first device's.
+    pub fn metadata(&self) -> Option<&Metadata> {
+        self.host.as_ref().or(self.devices.first()).map(|source| &source.metadata)
+    }
+
+    /// The profile's name.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// Finds all profiles at or below `path`, in the order of their paths.
+///
+/// `path` may be a profile, one of its host or device directories, or any directory above several
+/// profiles. Links are not followed.
+///
+/// # Errors
+/// If `path` doesn't exist or can't be listed, if no profile is found, or if the metadata of the
+/// only source found can't be used.
+pub fn discover(path: &Path) -> Result<Vec<Profile>> {
+    if !path.exists() {
+        let rooted = Path::new("/").join(path);
+        let hint = (path.is_relative() && rooted.exists()).then_some(rooted);
+        return Err(Error::NotFound { path: path.to_owned(), hint });
+    }
+    let mut sources = Vec::new();
+    find_sources(path, MAX_DEPTH, &mut sources)?;
+    let mut profiles: BTreeMap<PathBuf, Profile> = BTreeMap::new();
+    let mut first_error = None;
+    for directory in sources {
+        let root = profile_of(&directory);
+        let profile = profiles.entry(root.clone()).or_insert_with(|| Profile {
+            path: root,
+            host: None,
+            devices: Vec::new(),
+            losses: Losses::default(),
+        });
+        match Metadata::read(&directory, &mut profile.losses) {
+            Ok(metadata) => profile.add(Source { path: directory, metadata }),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    let mut profiles: Vec<Profile> = profiles.into_values().filter(|p| p.metadata().is_some()).collect();
+    if profiles.is_empty() {
+        return Err(first_error.unwrap_or_else(|| Error::NoProfile { path: path.to_owned() }));
+    }
+    for profile in &mut profiles {
+        profile.devices.sort_by_key(Source::id);
+    }
+    Ok(profiles)
+}
+
+impl Profile {
+    fn add(&mut self, source: Source) {
+        // A job directory is host and device in one.
+        if source.path == self.path {
+            self.host = Some(source.clone());
+            if !source.metadata.info.is_host {
+                self.devices.push(source);
+            }
+        } else if source.metadata.info.is_host {
+            self.host = Some(source);
+        } else {
+            self.devices.push(source);
+        }
+    }
+}
+
+/// The profile's directory that a host or device directory belongs to.
+fn profile_of(source: &Path) -> PathBuf {
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    let is_part = name == "host" || name.starts_with("device_");
+    match source.parent() {
+        Some(parent) if is_part && !parent.as_os_str().is_empty() => parent.to_owned(),
+        Some(_) if is_part => PathBuf::from("."),
+        _ => source.to_owned(),
+    }
+}
+
+/// Collects the directories that hold an `info.json`.
+fn find_sources(directory: &Path, depth: usize, sources: &mut Vec<PathBuf>) -> Result<()> {
+    let names = file_names(directory)?;
+    if names.iter().any(|name| is_info_json(name)) {
+        sources.push(directory.to_owned());
+        return Ok(());
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    for name in names {
+        let path = directory.join(&name);
+        let is_directory = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if is_directory && !SKIPPED.contains(&name.as_str()) {
+            // A directory that can't be listed doesn't spoil its neighbours.
+            let _ = find_sources(&path, depth - 1, sources);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(root: &Path, path: &str, info: &str) {
+        let directory = root.join(path);
+        std::fs::create_dir_all(directory.join("data")).expect("a new directory");
+        std::fs::write(directory.join("info.json"), info).expect("a new file");
+    }
+
+    const HOST: &str = r#"{"platform_version": "5", "devices": "64", "DeviceInfo": []}"#;
+    const DEVICE: &str = r#"{"platform_version": "5", "devices": "3", "DeviceInfo": [{"id": 3}]}"#;
+
+    #[test]
+    fn profiles_are_found_from_any_parent_and_devices_are_in_order() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        for (path, info) in [
+            ("run/PROF_2/host", HOST),
+            ("run/PROF_2/device_10", DEVICE),
+            ("run/PROF_2/device_9", DEVICE),
+            ("run/PROF_1/host", HOST),
+            ("run/mindstudio_profiler_output/host", HOST),
+        ] {
+            source(root.path(), path, info);
+        }
+        let found = discover(root.path()).expect("profiles");
+        let names: Vec<String> = found.iter().map(Profile::name).collect();
+        assert_eq!(names, ["PROF_1", "PROF_2"]);
+        let ids: Vec<u32> = found[1].devices.iter().map(Source::id).collect();
+        assert_eq!(ids, [9, 10]);
+        assert_eq!(discover(&root.path().join("run/PROF_2/device_9")).map(|p| p.len()).ok(), Some(1));
+    }
+
+    #[test]
+    fn a_job_directory_is_host_and_device_in_one() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        source(root.path(), "JOBABC", DEVICE);
+        let found = discover(root.path()).expect("a profile");
+        assert_eq!(found[0].name(), "JOBABC");
+        assert!(found[0].host.is_some());
+        assert_eq!(found[0].devices.iter().map(Source::id).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn what_is_no_profile_is_said_clearly() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let error = discover(root.path()).expect_err("nothing there").to_string();
+        assert!(error.contains("no profile found"), "{error}");
+        let error = discover(&root.path().join("missing")).expect_err("not there").to_string();
+        assert!(error.contains("no such directory"), "{error}");
+        source(root.path(), "host", "not json");
+        let error = discover(root.path()).expect_err("damaged").to_string();
+        assert!(error.contains("info.json") && error.contains("JSON"), "{error}");
+        source(root.path(), "host", r#"{"platform_version": "77"}"#);
+        let error = discover(root.path()).expect_err("unknown").to_string();
+        assert!(error.contains("77"), "{error}");
+    }
+}

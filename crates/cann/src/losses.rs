@@ -1,0 +1,144 @@
+//! What was dropped or doubted while a profile was read.
+
+use std::fmt;
+
+/// Why something was dropped or doubted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// A metadata file is missing or can't be used; what depends on it has defaults.
+    MissingMetadata,
+    /// A file can't be opened or mapped.
+    UnreadableFile,
+    /// A slice is missing between others.
+    MissingSlice,
+    /// Bytes at the begin or end of a stream that are no whole record.
+    PartialRecord,
+    /// A record whose magic number is wrong.
+    BrokenMagic,
+    /// A record of a kind that isn't known.
+    UnknownRecord,
+    /// A record of a known kind with impossible content.
+    InvalidRecord,
+    /// A line of text that can't be understood.
+    InvalidLine,
+    /// An event without its other half.
+    UnmatchedEvent,
+    /// A start without an end, or the other way round.
+    UnmatchedTask,
+    /// Several host tasks and several device tasks under one number.
+    AmbiguousTask,
+    /// A host task that no device executed.
+    HostTaskWithoutDevice,
+    /// A device task that no host call launched.
+    DeviceTaskWithoutHost,
+    /// Counters that belong to no task.
+    UnmatchedCounters,
+    /// Counters that overflowed.
+    CounterOverflow,
+    /// A note about a node or model that lies in none of their calls.
+    UnmatchedNote,
+    /// A hash for which no dictionary has a name.
+    UnnamedHash,
+    /// A time before the profile's begin.
+    TimeBeforeStart,
+    /// A file of which the format isn't known.
+    UnknownFile,
+}
+
+impl Reason {
+    /// A sentence for tables and terminals.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::MissingMetadata => "metadata missing or unusable, defaults used",
+            Self::UnreadableFile => "file not readable",
+            Self::MissingSlice => "slice missing between others",
+            Self::PartialRecord => "bytes that are no whole record",
+            Self::BrokenMagic => "record with a wrong magic number",
+            Self::UnknownRecord => "record of an unknown kind",
+            Self::InvalidRecord => "record with impossible content",
+            Self::InvalidLine => "line of text not understood",
+            Self::UnmatchedEvent => "event without its other half",
+            Self::UnmatchedTask => "task start or end without its other half",
+            Self::AmbiguousTask => "several host and device tasks under one number",
+            Self::HostTaskWithoutDevice => "host task that no device executed",
+            Self::DeviceTaskWithoutHost => "device task that no host call launched",
+            Self::UnmatchedCounters => "counters that belong to no task",
+            Self::CounterOverflow => "counters that overflowed",
+            Self::UnmatchedNote => "note outside of every call it could belong to",
+            Self::UnnamedHash => "hash without a name in the dictionaries",
+            Self::TimeBeforeStart => "time before the begin of the profile",
+            Self::UnknownFile => "file of an unknown format",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.text())
+    }
+}
+
+/// A kind of loss and how often it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Why.
+    pub reason: Reason,
+    /// The file, field or place concerned.
+    pub place: String,
+    /// How many records, lines or bytes.
+    pub count: u64,
+}
+
+/// Everything that was dropped or doubted, each reason and place once.
+#[derive(Clone, Debug, Default)]
+pub struct Losses {
+    rows: Vec<Loss>,
+}
+
+impl Losses {
+    /// Counts `count` losses; nothing happens for 0.
+    pub fn count(&mut self, reason: Reason, place: &str, count: u64) {
+        if count == 0 {
+            return;
+        }
+        match self.rows.iter_mut().find(|row| row.reason == reason && row.place == place) {
+            Some(row) => row.count += count,
+            None => self.rows.push(Loss { reason, place: place.to_owned(), count }),
+        }
+    }
+
+    /// Adds those of another part of the work.
+    pub fn merge(&mut self, other: Self) {
+        for row in other.rows {
+            self.count(row.reason, &row.place, row.count);
+        }
+    }
+
+    /// All of them, in the order in which they were met.
+    pub fn rows(&self) -> &[Loss] {
+        &self.rows
+    }
+
+    /// How often something happened for `reason`, over all places.
+    pub fn total(&self, reason: Reason) -> u64 {
+        self.rows.iter().filter(|row| row.reason == reason).map(|row| row.count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_reasons_at_one_place_add_up() {
+        let mut losses = Losses::default();
+        losses.count(Reason::BrokenMagic, "a", 2);
+        let mut other = Losses::default();
+        other.count(Reason::BrokenMagic, "a", 3);
+        other.count(Reason::BrokenMagic, "b", 1);
+        other.count(Reason::UnknownRecord, "a", 0);
+        losses.merge(other);
+        assert_eq!(losses.rows().len(), 2);
+        assert_eq!(losses.total(Reason::BrokenMagic), 6);
+    }
+}

@@ -1,0 +1,472 @@
+//! The small files beside the data that say what was collected, where and when.
+//!
+//! | file | content |
+//! |---|---|
+//! | `info.json[.N]` | machine, processor, clocks' frequencies; one line of JSON |
+//! | `sample.json` | what was asked to be collected; one line of JSON |
+//! | `start_info[.N]`, `end_info[.N]` | begin and end in wall-clock and monotonic time; JSON |
+//! | `host_start.log[.N]` | a simultaneous reading of the host's counter and monotonic clock |
+//! | `dev_start.log.N` | the same of the device |
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use opscope_cann_raw::Chip;
+use serde_json::Value;
+
+use crate::clock::{Clock, SampleClock};
+use crate::error::{Error, Result};
+use crate::losses::{Losses, Reason};
+
+/// The device number by which metadata names the host.
+pub const HOST_ID: u32 = 64;
+
+/// From this driver version on, batches are counted and whole runs exported.
+const ALL_EXPORT_DRIVER: i64 = 0x07_2211;
+
+/// A metadata file larger than this isn't one.
+const MAX_METADATA_BYTES: u64 = 16 << 20;
+
+/// Everything that the metadata files of one host or device directory say.
+#[derive(Clone, Debug, Default)]
+pub struct Metadata {
+    /// `info.json`.
+    pub info: Info,
+    /// `sample.json`.
+    pub sample: Sample,
+    /// `start_info` and `end_info`.
+    pub session: Session,
+    /// `host_start.log`.
+    pub host_start: Reading,
+    /// `dev_start.log`.
+    pub device_start: Reading,
+}
+
+/// What `info.json` says about the machine.
+#[derive(Clone, Debug, Default)]
+pub struct Info {
+    /// The processor; `None` only before a file was read.
+    pub chip: Option<Chip>,
+    /// The number of the device, [`HOST_ID`] for the host.
+    pub device: Option<u32>,
+    /// Whether the directory describes a host: no device is listed.
+    pub is_host: bool,
+    /// MHz of the device's counter.
+    pub device_clock_mhz: Option<f64>,
+    /// MHz of the AI cores.
+    pub core_mhz: Option<f64>,
+    /// How many AI cores (cube cores) there are.
+    pub cores: u32,
+    /// How many vector cores there are.
+    pub vector_cores: u32,
+    /// MHz of the host's counter; `None` means that host times are nanoseconds.
+    pub host_clock_mhz: Option<f64>,
+    /// The process that was profiled.
+    pub pid: u32,
+    /// Its name.
+    pub process_name: String,
+    /// The driver's version.
+    pub driver_version: i64,
+    /// The version of the collection's files, `1.0` or `2.0`.
+    pub collection_version: String,
+    /// The version of CANN.
+    pub cann_version: String,
+    /// The host's name.
+    pub host_name: String,
+    /// An id of the host.
+    pub host_uid: String,
+    /// The job.
+    pub job: String,
+    /// The rank in a distributed run, −1 for none.
+    pub rank: i64,
+    /// The host's memory in kB.
+    pub memory_kb: u64,
+    /// The host's processors.
+    pub cpus: u32,
+    /// Jiffies per second on the host.
+    pub jiffies_per_second: f64,
+    /// Network interfaces and their speed in Mbit/s.
+    pub network: Vec<(String, f64)>,
+    /// Numbers of the device's control processors, comma-separated.
+    pub control_cpus: String,
+    /// Numbers of the device's AI CPUs, comma-separated.
+    pub ai_cpus: String,
+}
+
+/// What `sample.json` says was asked to be collected.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// The group of counters of the AI cores, such as `PipeUtilization`.
+    pub core_metrics: String,
+    /// The event numbers of the AI cores' counters, in their order in the records.
+    pub core_events: Vec<u32>,
+    /// The group of counters of the vector cores.
+    pub vector_metrics: String,
+    /// The event numbers of the vector cores' counters.
+    pub vector_events: Vec<u32>,
+    /// Whether cores were sampled over time instead of per task.
+    pub sample_based: bool,
+    /// Whether only the lowest level of detail was collected.
+    pub level0: bool,
+    /// Whether block counters replace context counters of mixed operators.
+    pub task_block: bool,
+    /// Whether collection was switched on while the program ran.
+    pub dynamic: bool,
+    /// What the last-level cache was asked for: `read`, `write`, `bandwidth` or `capacity`.
+    pub llc: String,
+    /// Milliseconds between the samples of AI cores.
+    pub core_interval_ms: f64,
+    /// Samples per second of the host's disk.
+    pub host_disk_hz: f64,
+    /// Everything else, as it stands in the file.
+    pub raw: Value,
+}
+
+/// Begin and end of the collection.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    /// Wall-clock begin, in nanoseconds since 1970.
+    pub begin: Option<i64>,
+    /// Wall-clock end, in nanoseconds since 1970.
+    pub end: Option<i64>,
+    /// `CLOCK_MONOTONIC_RAW` at the begin, in nanoseconds.
+    pub begin_monotonic: Option<i64>,
+    /// The begin as text.
+    pub begin_date: String,
+}
+
+/// A counter and the monotonic clock, read at the same moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Nanoseconds of the monotonic clock.
+    pub monotonic: u64,
+    /// The counter.
+    pub counter: u64,
+    /// Ticks that passed between the two readings.
+    pub counter_difference: u64,
+}
+
+impl Session {
+    /// What turns monotonic into wall-clock nanoseconds; 0 where the files don't tell.
+    pub fn offset(&self) -> i64 {
+        match (self.begin, self.begin_monotonic) {
+            (Some(begin), Some(monotonic)) => begin.saturating_sub(monotonic),
+            _ => 0,
+        }
+    }
+}
+
+impl Metadata {
+    /// Reads the metadata files of `directory`. Only an `info.json` with a known processor is
+    /// indispensable; what else is missing is counted and gets defaults.
+    ///
+    /// # Errors
+    /// If `info.json` can't be read or names no known processor.
+    pub fn read(directory: &Path, losses: &mut Losses) -> Result<Self> {
+        let names = file_names(directory)?;
+        let find = |prefix: &str| metadata_file(directory, &names, prefix);
+        let info_path = find("info.json").unwrap_or_else(|| directory.join("info.json"));
+        let info = Info::from_json(&read_json(&info_path)?, &info_path)?;
+        let mut optional = |prefix: &str| {
+            let value = find(prefix).map(|path| read_json(&path));
+            match value {
+                Some(Ok(value)) => value,
+                _ => {
+                    losses.count(Reason::MissingMetadata, &place(directory, prefix), 1);
+                    Value::Null
+                }
+            }
+        };
+        let sample = Sample::from_json(optional("sample.json"));
+        let session = Session::from_json(&optional("start_info"), &optional("end_info"));
+        let reading = |prefix| find(prefix).and_then(|path| Reading::read(&path));
+        let host_start = reading("host_start.log");
+        let device_start = reading("dev_start.log");
+        if host_start.is_none() && (info.host_clock_mhz.is_some() || !info.is_host) {
+            losses.count(Reason::MissingMetadata, &place(directory, "host_start.log"), 1);
+        }
+        if device_start.is_none() && !info.is_host {
+            losses.count(Reason::MissingMetadata, &place(directory, "dev_start.log"), 1);
+        }
+        Ok(Self {
+            info,
+            sample,
+            session,
+            host_start: host_start.unwrap_or_default(),
+            device_start: device_start.unwrap_or_default(),
+        })
+    }
+
+    /// The chip; the newest common one where no file was read.
+    pub fn chip(&self) -> Chip {
+        self.info.chip.unwrap_or(Chip::V4_1_0)
+    }
+
+    /// Whether task numbers are matched by batch, which needs a driver that reports their wraps.
+    pub fn has_batches(&self) -> bool {
+        self.info.driver_version >= ALL_EXPORT_DRIVER && self.chip().exports_whole_run()
+    }
+
+    /// The host's monotonic time that belongs to the readings of this directory, in nanoseconds.
+    fn host_monotonic(&self) -> u64 {
+        let Reading { monotonic, counter_difference, .. } = self.host_start;
+        match self.info.host_clock_mhz {
+            Some(megahertz) if counter_difference > 0 => {
+                monotonic.saturating_add((counter_difference as f64 * 1_000.0 / megahertz).round() as u64)
+            }
+            _ => monotonic,
+        }
+    }
+
+    /// The clock of host-side records.
+    pub fn host_clock(&self) -> Clock {
+        let offset = self.session.offset();
+        match self.info.host_clock_mhz {
+            Some(megahertz) if self.host_start != Reading::default() => {
+                Clock::new(megahertz, self.host_start.counter, self.host_monotonic(), offset)
+            }
+            _ => Clock::nanoseconds(offset),
+        }
+    }
+
+    /// The clock of the device's records.
+    pub fn device_clock(&self) -> Clock {
+        let megahertz = self.info.device_clock_mhz.unwrap_or_else(|| default_device_mhz(self.chip()));
+        Clock::new(megahertz, self.device_start.counter, self.host_monotonic(), self.session.offset())
+    }
+
+    /// The clock of sampled hardware files.
+    pub fn sample_clock(&self) -> SampleClock {
+        SampleClock {
+            device_monotonic: self.device_start.monotonic,
+            host_monotonic: self.host_monotonic(),
+            offset: self.session.offset(),
+        }
+    }
+}
+
+impl Info {
+    fn from_json(json: &Value, path: &Path) -> Result<Self> {
+        let version = text(json, "platform_version");
+        let chip = version.parse().ok().and_then(Chip::from_platform_version);
+        if chip.is_none() {
+            return Err(Error::UnknownChip { path: path.to_owned(), found: version });
+        }
+        let devices = json.get("DeviceInfo").and_then(Value::as_array);
+        let device_info = devices.and_then(|list| list.first()).cloned().unwrap_or(Value::Null);
+        let device: Option<u32> = text(json, "devices").parse().ok();
+        let positive = |value: Option<f64>| value.filter(|v| *v > 0.0);
+        Ok(Self {
+            chip,
+            device,
+            is_host: device == Some(HOST_ID) || device_info.is_null(),
+            device_clock_mhz: positive(number(&device_info, "hwts_frequency")),
+            core_mhz: positive(number(&device_info, "aic_frequency")),
+            cores: count(&device_info, "ai_core_num"),
+            vector_cores: count(&device_info, "aiv_num"),
+            host_clock_mhz: positive(
+                json.get("CPU").and_then(|list| list.get(0)).and_then(|cpu| number(cpu, "Frequency")),
+            ),
+            pid: count(json, "pid"),
+            process_name: text(json, "pid_name"),
+            driver_version: number(json, "drvVersion").unwrap_or(0.0) as i64,
+            collection_version: text(json, "version"),
+            cann_version: text(json, "cannVersion"),
+            host_name: text(json, "hostname"),
+            host_uid: text(json, "hostUid"),
+            job: text(json, "jobInfo"),
+            rank: number(json, "rank_id").unwrap_or(-1.0) as i64,
+            memory_kb: number(json, "memoryTotal").unwrap_or(0.0) as u64,
+            cpus: count(json, "cpuNums"),
+            jiffies_per_second: number(json, "sysClockFreq").unwrap_or(0.0),
+            network: network_cards(json),
+            control_cpus: text(&device_info, "ctrl_cpu"),
+            ai_cpus: text(&device_info, "ai_cpu"),
+        })
+    }
+}
+
+impl Sample {
+    fn from_json(json: Value) -> Self {
+        let level = match text(&json, "profLevel") {
+            level if level.is_empty() => text(&json, "prof_level"),
+            level => level,
+        };
+        Self {
+            core_metrics: text(&json, "ai_core_metrics"),
+            core_events: events(&text(&json, "ai_core_profiling_events")),
+            vector_metrics: text(&json, "aiv_metrics"),
+            vector_events: events(&text(&json, "aiv_profiling_events")),
+            sample_based: text(&json, "ai_core_profiling_mode") == "sample-based",
+            level0: matches!(level.as_str(), "l0" | "level0"),
+            task_block: text(&json, "taskBlock") == "on",
+            dynamic: text(&json, "dynamic") == "true",
+            llc: text(&json, "llc_profiling"),
+            core_interval_ms: number(&json, "aicore_sampling_interval").unwrap_or(0.0),
+            host_disk_hz: number(&json, "host_disk_freq").unwrap_or(0.0),
+            raw: json,
+        }
+    }
+}
+
+impl Session {
+    fn from_json(start: &Value, end: &Value) -> Self {
+        let micros = |json: &Value, key| integer(json, key).and_then(|us| us.checked_mul(1_000));
+        Self {
+            begin: micros(start, "collectionTimeBegin"),
+            end: micros(end, "collectionTimeEnd"),
+            begin_monotonic: integer(start, "clockMonotonicRaw"),
+            begin_date: text(start, "collectionDateBegin"),
+        }
+    }
+}
+
+impl Reading {
+    /// Reads `key: number` lines; other lines are section headings and comments.
+    fn read(path: &Path) -> Option<Self> {
+        let file = File::open(path).ok()?.take(MAX_METADATA_BYTES);
+        let mut reading = Self::default();
+        for line in BufReader::new(file).lines().map_while(std::io::Result::ok) {
+            let Some((key, value)) = line.split_once(':') else { continue };
+            let Ok(value) = value.trim().parse() else { continue };
+            match key.trim() {
+                "clock_monotonic_raw" => reading.monotonic = value,
+                "cntvct" => reading.counter = value,
+                "cntvct_diff" => reading.counter_difference = value,
+                _ => {}
+            }
+        }
+        (reading != Self::default()).then_some(reading)
+    }
+}
+
+/// MHz of a chip's counter where the profile doesn't tell.
+fn default_device_mhz(chip: Chip) -> f64 {
+    match chip {
+        Chip::V1_1_0 => 19.2,
+        Chip::V2_1_0 => 100.0,
+        Chip::V3_1_0 | Chip::V3_2_0 | Chip::V3_3_0 => 38.4,
+        Chip::V4_1_0 => 50.0,
+        Chip::V1_1_1 | Chip::V1_1_2 | Chip::V1_1_3 | Chip::V5_1_0 => 48.0,
+        Chip::V6_1_0 | Chip::V6_2_0 => 1_000.0,
+    }
+}
+
+/// The names of all files of a directory, sorted.
+pub(crate) fn file_names(directory: &Path) -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(directory).map_err(Error::io("list the directory", directory))?;
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The file `prefix` or `prefix.<number>` of a directory.
+fn metadata_file(directory: &Path, names: &[String], prefix: &str) -> Option<PathBuf> {
+    let is_it = |name: &&String| match name.strip_prefix(prefix) {
+        Some("") => true,
+        Some(rest) => rest
+            .strip_prefix('.')
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())),
+        None => false,
+    };
+    names.iter().find(is_it).map(|name| directory.join(name))
+}
+
+/// Whether a file name is that of an `info.json`.
+pub(crate) fn is_info_json(name: &str) -> bool {
+    metadata_file(Path::new(""), &[name.to_owned()], "info.json").is_some()
+}
+
+/// Reads the first line of a file as JSON.
+fn read_json(path: &Path) -> Result<Value> {
+    let file = File::open(path).map_err(Error::io("open the file", path))?;
+    let mut line = Vec::new();
+    BufReader::new(file.take(MAX_METADATA_BYTES))
+        .read_until(b'\n', &mut line)
+        .map_err(Error::io("read the file", path))?;
+    serde_json::from_slice(&line).map_err(|problem| Error::Metadata {
+        path: path.to_owned(),
+        field: "first line",
+        expected: "a JSON object",
+        found: problem.to_string(),
+    })
+}
+
+fn place(directory: &Path, file: &str) -> String {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    format!("{name}/{file}")
+}
+
+/// A string, or a number as text; empty if there is neither.
+fn text(json: &Value, key: &str) -> String {
+    match json.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::Bool(flag)) => flag.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn number(json: &Value, key: &str) -> Option<f64> {
+    text(json, key).trim().parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+fn integer(json: &Value, key: &str) -> Option<i64> {
+    let text = text(json, key);
+    text.parse().ok().or_else(|| text.parse::<f64>().ok().filter(|v| v.is_finite()).map(|v| v as i64))
+}
+
+fn count(json: &Value, key: &str) -> u32 {
+    number(json, key).map_or(0, |value| value as u32)
+}
+
+fn network_cards(json: &Value) -> Vec<(String, f64)> {
+    let cards = json.get("netCard").and_then(Value::as_array);
+    let card = |card: &Value| (text(card, "netCardName"), number(card, "speed").unwrap_or(0.0));
+    cards.map(|list| list.iter().map(card).collect()).unwrap_or_default()
+}
+
+/// A comma-separated list of hexadecimal event numbers.
+fn events(list: &str) -> Vec<u32> {
+    let event = |text: &str| {
+        let text = text.trim();
+        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+        u32::from_str_radix(digits, 16).ok()
+    };
+    list.split(',').filter(|text| !text.trim().is_empty()).filter_map(event).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_whether_quoted_or_not() {
+        let json: Value = serde_json::json!({"a": "50.000000", "b": 50, "c": [], "d": "x"});
+        assert_eq!(number(&json, "a"), Some(50.0));
+        assert_eq!(number(&json, "b"), Some(50.0));
+        assert_eq!(number(&json, "c"), None);
+        assert_eq!(number(&json, "d"), None);
+    }
+
+    #[test]
+    fn event_lists_are_hexadecimal_with_or_without_prefix() {
+        assert_eq!(events("0x8,0xa, 54,,zz"), [8, 10, 0x54]);
+        assert_eq!(events(""), [0u32; 0]);
+    }
+
+    #[test]
+    fn an_unknown_processor_is_an_error_that_names_it() {
+        let json = serde_json::json!({"platform_version": "6"});
+        let error = Info::from_json(&json, Path::new("info.json")).err().map(|e| e.to_string());
+        assert!(error.is_some_and(|text| text.contains("platform_version 6")));
+    }
+
+    #[test]
+    fn metadata_files_may_carry_the_devices_number() {
+        assert!(is_info_json("info.json") && is_info_json("info.json.0") && is_info_json("info.json.12"));
+        assert!(!is_info_json("info.json.bak") && !is_info_json("info.jsonx") && !is_info_json("info.json."));
+    }
+}

@@ -1,0 +1,169 @@
+//! The dictionaries that turn hashes and type numbers into text.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use opscope_cann_raw::host::level;
+
+use crate::catalogue::Catalogue;
+use crate::losses::{Losses, Reason};
+
+/// A hasher for keys that are hashes or small numbers already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u16(&mut self, value: u16) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        // Multiplication spreads to the upper bits, the shift brings them back down.
+        let mixed = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+/// A map with cheap hashing of numbers.
+pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
+
+/// The levels that a type dictionary may name.
+const LEVELS: [u16; 9] = [
+    level::PYTORCH,
+    level::PTA,
+    level::MSPROFTX,
+    level::ACL,
+    level::MODEL,
+    level::NODE,
+    level::AICPU,
+    level::COMMUNICATION,
+    level::RUNTIME,
+];
+
+/// Text by hash, and names of types by level and number.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    hashes: NumberMap<u64, Box<str>>,
+    types: NumberMap<(u16, u32), Box<str>>,
+}
+
+impl Names {
+    /// Reads the dictionaries of a host directory.
+    pub(crate) fn read(catalogue: &Catalogue, losses: &mut Losses) -> Self {
+        let mut names = Self::default();
+        for stream in ["additional.hash_dic", "Framework.hash_dic", "AclModule.hash_dic"] {
+            each_line(catalogue, stream, losses, |line| {
+                let (hash, text) = line.split_once(':')?;
+                names.add(hash.parse().ok()?, text);
+                Some(())
+            });
+        }
+        each_line(catalogue, "additional.type_info_dic", losses, |line| {
+            let (key, text) = line.split_once(':')?;
+            let (level, number) = key.split_once('_')?;
+            let level = level.parse().ok().filter(|level| LEVELS.contains(level))?;
+            names.types.insert((level, number.parse().ok()?), text.into());
+            Some(())
+        });
+        names
+    }
+
+    /// Adds a name.
+    pub fn add(&mut self, hash: u64, text: &str) {
+        self.hashes.insert(hash, text.into());
+    }
+
+    /// The text of a hash, if a dictionary has it.
+    #[inline]
+    pub fn get(&self, hash: u64) -> Option<&str> {
+        self.hashes.get(&hash).map(|text| &**text)
+    }
+
+    /// The name of a type, if the dictionary has it.
+    #[inline]
+    pub fn type_name(&self, level: u16, number: u32) -> Option<&str> {
+        self.types.get(&(level, number)).map(|text| &**text)
+    }
+
+    /// All names of types of a level, in no particular order.
+    pub fn types_of(&self, level: u16) -> impl Iterator<Item = (u32, &str)> {
+        self.types.iter().filter(move |((of, _), _)| *of == level).map(|((_, n), text)| (*n, &**text))
+    }
+
+    /// Gives every hash among `used` that has no name its own decimal digits as a name, as the
+    /// vendor's tool prints it, and counts them.
+    pub(crate) fn name_unknown(&mut self, used: impl Iterator<Item = u64>, losses: &mut Losses, place: &str) {
+        let mut unnamed = 0;
+        let mut last = None;
+        for hash in used {
+            if last == Some(hash) {
+                continue;
+            }
+            last = Some(hash);
+            if let std::collections::hash_map::Entry::Vacant(entry) = self.hashes.entry(hash) {
+                entry.insert(hash.to_string().into());
+                unnamed += u64::from(hash != 0);
+            }
+        }
+        losses.count(Reason::UnnamedHash, place, unnamed);
+    }
+}
+
+/// Calls `add` with every line of a text stream and counts those for which it returns `None`.
+fn each_line(
+    catalogue: &Catalogue,
+    stream: &str,
+    losses: &mut Losses,
+    mut add: impl FnMut(&str) -> Option<()>,
+) {
+    for stream in catalogue.streams(stream) {
+        let mapped = stream.map(losses);
+        let text = mapped.concatenated();
+        let lines = text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let invalid = lines
+            .filter(|line| !line.is_empty())
+            .filter(|line| add(&String::from_utf8_lossy(line)).is_none())
+            .count();
+        losses.count(Reason::InvalidLine, &stream.name, invalid as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionaries_are_split_at_the_first_colon_and_bad_lines_are_counted() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let write = |name: &str, text: &str| {
+            std::fs::write(directory.path().join(name), text).expect("a new file");
+        };
+        write("unaging.additional.hash_dic.slice_0", "7:conv:1\n8:re");
+        write("unaging.additional.hash_dic.slice_1", "lu\r\nnonsense\n\n");
+        write("unaging.additional.type_info_dic.slice_0", "5000_801:memcpy_info\n4711_1:x\n");
+        let mut losses = Losses::default();
+        let catalogue = Catalogue::read(directory.path(), &mut losses).expect("a listing");
+        let mut names = Names::read(&catalogue, &mut losses);
+        assert_eq!(names.get(7), Some("conv:1"));
+        assert_eq!(names.get(8), Some("relu"));
+        assert_eq!(names.type_name(5000, 801), Some("memcpy_info"));
+        assert_eq!(losses.total(Reason::InvalidLine), 2);
+        names.name_unknown([7, 9, 9, 0].into_iter(), &mut losses, "node");
+        assert_eq!(names.get(9), Some("9"));
+        assert_eq!(losses.total(Reason::UnnamedHash), 1);
+    }
+}

@@ -1,0 +1,64 @@
+//! Spreads independent pieces of work over the processor's cores.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many threads work at the same time.
+pub(crate) fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get()).min(16)
+}
+
+/// Applies `work` to every item, on all cores, and returns the results in the items' order.
+pub(crate) fn map<I: Sync, R: Send>(items: &[I], work: impl Fn(&I) -> R + Sync) -> Vec<R> {
+    let workers = threads().min(items.len());
+    if workers <= 1 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    let result = work(item);
+                    results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs two pieces of work at the same time.
+pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
+    if threads() <= 1 {
+        return (first(), second());
+    }
+    std::thread::scope(|scope| {
+        let handle = scope.spawn(first);
+        let second = second();
+        match handle.join() {
+            Ok(first) => (first, second),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn results_come_back_in_the_order_of_the_items() {
+        let items: Vec<u64> = (0..1_000).collect();
+        let squares = super::map(&items, |n| n * n);
+        assert!(squares.iter().enumerate().all(|(n, square)| *square == (n * n) as u64));
+    }
+
+    #[test]
+    fn both_results_of_a_pair_come_back() {
+        assert_eq!(super::join(|| 1, || "two"), (1, "two"));
+    }
+}

@@ -1,0 +1,245 @@
+//! One stream of records over all its slices, mapped into memory.
+//!
+//! A stream of records of one size is aligned at its end: the collector may have dropped its front
+//! when storage ran short. A record may lie across the border of two slices. Where records have a
+//! magic number, a slice that was cut short doesn't shift those behind it.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::path::PathBuf;
+
+use memmap2::Mmap;
+
+use crate::losses::{Losses, Reason};
+
+/// The files of one stream, in order.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// The stream's present-day name, such as `compact.task_track`.
+    pub name: String,
+    /// Whether old slices may have been dropped.
+    pub aging: bool,
+    /// The slices.
+    pub paths: Vec<PathBuf>,
+}
+
+/// A two-byte number that every record has at the same place.
+#[derive(Clone, Copy, Debug)]
+pub struct Magic {
+    /// Where in the record.
+    pub offset: usize,
+    /// The number.
+    pub value: u16,
+}
+
+/// The magic number of host-side records.
+pub const HOST_MAGIC: Magic = Magic { offset: 0, value: opscope_cann_raw::host::MAGIC };
+
+/// The magic number of the device's log and counter records.
+pub const DEVICE_MAGIC: Magic = Magic { offset: 2, value: opscope_cann_raw::device::MAGIC };
+
+impl Stream {
+    /// Maps all slices; what can't be opened is counted.
+    pub fn map(&self, losses: &mut Losses) -> Mapped {
+        let mut maps = Vec::with_capacity(self.paths.len());
+        for path in &self.paths {
+            let Ok(file) = File::open(path) else {
+                losses.count(Reason::UnreadableFile, &path.to_string_lossy(), 1);
+                continue;
+            };
+            // An empty file can't be mapped and holds nothing.
+            if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+                continue;
+            }
+            // SAFETY: the map is only read. Another program that shortens a raw file meanwhile
+            // would end this one, which no reader of mapped files can prevent.
+            match unsafe { Mmap::map(&file) } {
+                Ok(map) => maps.push(map),
+                Err(_) => losses.count(Reason::UnreadableFile, &path.to_string_lossy(), 1),
+            }
+        }
+        Mapped { name: self.name.clone(), maps }
+    }
+}
+
+/// The bytes of one stream.
+#[derive(Debug)]
+pub struct Mapped {
+    name: String,
+    maps: Vec<Mmap>,
+}
+
+impl Mapped {
+    /// The stream's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All bytes one after another; copied only if there are several slices.
+    pub fn concatenated(&self) -> Cow<'_, [u8]> {
+        match self.maps.as_slice() {
+            [] => Cow::Borrowed(&[]),
+            [map] => Cow::Borrowed(map),
+            maps => Cow::Owned(maps.iter().flat_map(|map| map.iter().copied()).collect()),
+        }
+    }
+
+    /// The stream cut into pieces of whole records, in order; each piece is a multiple of `size`
+    /// bytes long.
+    pub fn pieces(&self, size: usize, magic: Option<Magic>, losses: &mut Losses) -> Vec<Cow<'_, [u8]>> {
+        let slices: Vec<&[u8]> = self.maps.iter().map(|map| &map[..]).collect();
+        cut(&slices, size, magic, &self.name, losses)
+    }
+}
+
+fn cut<'a>(
+    slices: &[&'a [u8]],
+    size: usize,
+    magic: Option<Magic>,
+    name: &str,
+    losses: &mut Losses,
+) -> Vec<Cow<'a, [u8]>> {
+    let mut pieces = Vec::with_capacity(slices.len());
+    let mut rest: Vec<u8> = Vec::new();
+    // How many bytes at the begin belong to a record of which the front was dropped.
+    let mut skip = front(slices, size, magic);
+    losses.count(Reason::PartialRecord, name, u64::from(skip > 0));
+    for &slice in slices {
+        let mut slice = slice;
+        if skip > 0 {
+            let dropped = skip.min(slice.len());
+            slice = &slice[dropped..];
+            skip -= dropped;
+        }
+        let begin = if rest.is_empty() { 0 } else { size - rest.len() };
+        match aligned(slice, begin, size, magic) {
+            Begin::Continued if begin == 0 => {}
+            Begin::Continued if slice.len() < begin => {
+                rest.extend_from_slice(slice);
+                continue;
+            }
+            Begin::Continued => {
+                rest.extend_from_slice(&slice[..begin]);
+                pieces.push(Cow::Owned(std::mem::take(&mut rest)));
+                slice = &slice[begin..];
+            }
+            Begin::At(offset) => {
+                losses.count(Reason::PartialRecord, name, 1);
+                rest.clear();
+                slice = &slice[offset..];
+            }
+        }
+        let whole = slice.len() / size * size;
+        if whole > 0 {
+            pieces.push(Cow::Borrowed(&slice[..whole]));
+        }
+        rest.extend_from_slice(&slice[whole..]);
+    }
+    losses.count(Reason::PartialRecord, name, u64::from(!rest.is_empty()));
+    pieces
+}
+
+/// How many bytes lie before the first whole record of a stream that is aligned at its end.
+fn front(slices: &[&[u8]], size: usize, magic: Option<Magic>) -> usize {
+    let total: usize = slices.iter().map(|slice| slice.len()).sum();
+    let skip = total % size;
+    let Some(magic) = magic else { return skip };
+    // Where the magic number shows that records begin at the front, it is the end that is cut.
+    let first = slices.iter().find(|slice| !slice.is_empty()).copied().unwrap_or(&[]);
+    if skip > 0 && has_magic(first, 0, magic) && !has_magic(first, skip, magic) { 0 } else { skip }
+}
+
+/// Where the records of a slice begin.
+enum Begin {
+    /// Where the records of the slice before lead to.
+    Continued,
+    /// At an offset of their own; the slice before was cut short.
+    At(usize),
+}
+
+fn aligned(slice: &[u8], begin: usize, size: usize, magic: Option<Magic>) -> Begin {
+    let Some(magic) = magic else { return Begin::Continued };
+    let fits = |offset: usize| {
+        has_magic(slice, offset, magic)
+            && (offset + size + magic.offset + 2 > slice.len() || has_magic(slice, offset + size, magic))
+    };
+    // Too short to tell, or right: nothing to correct.
+    if begin + size > slice.len() || fits(begin) {
+        return Begin::Continued;
+    }
+    (0..size).find(|&offset| fits(offset)).map_or(Begin::Continued, Begin::At)
+}
+
+fn has_magic(bytes: &[u8], record: usize, magic: Magic) -> bool {
+    let at = record + magic.offset;
+    bytes.get(at..at + 2).is_some_and(|pair| u16::from_le_bytes([pair[0], pair[1]]) == magic.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn records(numbers: impl IntoIterator<Item = u8>) -> Vec<u8> {
+        numbers.into_iter().flat_map(|n| [0x5A, 0x5A, n, n, n, n, n, n]).collect()
+    }
+
+    fn join(pieces: &[Cow<'_, [u8]>]) -> Vec<u8> {
+        pieces.concat()
+    }
+
+    #[test]
+    fn the_front_of_an_aged_stream_is_skipped() {
+        let bytes = records(0..4);
+        let mut losses = Losses::default();
+        for magic in [None, Some(HOST_MAGIC)] {
+            let pieces = cut(&[&bytes[3..]], 8, magic, "x", &mut losses);
+            assert_eq!(join(&pieces), records(1..4));
+        }
+        assert_eq!(losses.total(Reason::PartialRecord), 2);
+    }
+
+    #[test]
+    fn a_cut_end_is_seen_where_records_have_a_magic_number() {
+        let bytes = records(0..4);
+        let pieces = cut(&[&bytes[..27]], 8, Some(HOST_MAGIC), "x", &mut Losses::default());
+        assert_eq!(join(&pieces), records(0..3));
+    }
+
+    #[test]
+    fn a_slice_that_was_cut_short_does_not_shift_the_next() {
+        let (first, second) = (records(0..4), records(4..8));
+        let mut losses = Losses::default();
+        let pieces = cut(&[&first[..21], &second], 8, Some(HOST_MAGIC), "x", &mut losses);
+        assert_eq!(join(&pieces), records([0, 1, 4, 5, 6, 7]));
+        assert!(losses.total(Reason::PartialRecord) > 0);
+    }
+
+    proptest! {
+        #[test]
+        fn slices_cut_anywhere_give_the_same_records(mut cuts in prop::collection::vec(0usize..400, 0..12)) {
+            let bytes = records(0..50);
+            cuts.push(0);
+            cuts.push(bytes.len());
+            cuts.sort_unstable();
+            let slices: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            for magic in [None, Some(HOST_MAGIC)] {
+                let mut losses = Losses::default();
+                let pieces = cut(&slices, 8, magic, "x", &mut losses);
+                prop_assert_eq!(join(&pieces), bytes.clone());
+                prop_assert!(losses.rows().is_empty());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_cut_into_whole_records(
+            slices in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..6),
+        ) {
+            let slices: Vec<&[u8]> = slices.iter().map(Vec::as_slice).collect();
+            for piece in cut(&slices, 8, Some(HOST_MAGIC), "x", &mut Losses::default()) {
+                prop_assert_eq!(piece.len() % 8, 0);
+            }
+        }
+    }
+}

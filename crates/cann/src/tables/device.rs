@@ -1,0 +1,222 @@
+//! What a device reported about its tasks.
+
+use crate::columns::columns;
+use crate::losses::Losses;
+use crate::tables::samples::SampleTables;
+
+/// Where a device task was recorded, which decides how its kind is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TaskLog {
+    /// A whole task in `stars_soc.data`; its kind is that of a queue entry.
+    Queue,
+    /// A sub-task in `stars_soc.data`.
+    Subtask,
+    /// `hwts.data`.
+    Hwts,
+    /// `ts_track.data`, a task on the AI CPU of a chip whose other tasks are in `hwts.data`.
+    Track,
+    /// The timeline records of chip 0.
+    Timeline,
+    /// `nano_stars_profile.data`.
+    NanoStars,
+}
+
+columns! {
+    /// Tasks that a device executed, by their start.
+    DeviceTaskTable,
+    /// A task, or sub-task, that a device executed.
+    DeviceTask {
+        /// The stream.
+        stream: u16,
+        /// The task's number on its stream.
+        task: u32,
+        /// The sub-task; [`NO_CONTEXT`](crate::tables::NO_CONTEXT) for a whole task.
+        context: u32,
+        /// How often the task numbers of the stream had wrapped.
+        batch: u16,
+        /// Where it was recorded.
+        log: TaskLog,
+        /// Its kind, to be read according to `log`.
+        kind: u16,
+        /// Start; device ticks.
+        start: u64,
+        /// End; device ticks.
+        end: u64,
+    }
+}
+
+columns! {
+    /// States of tasks on chip 0, in the order of the file.
+    TaskStateTable,
+    /// A change of a task's state on chip 0.
+    TaskState {
+        /// The stream.
+        stream: u16,
+        /// The task.
+        task: u16,
+        /// The kind of task.
+        kind: u16,
+        /// 1 waiting, 2 running, 3 complete, 4 pending.
+        state: u16,
+        /// When; device ticks.
+        time: u64,
+    }
+}
+
+/// The core that counters belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Core {
+    /// The cube core, or the whole AI core of chips that don't part them.
+    Cube,
+    /// The vector core.
+    Vector,
+}
+
+columns! {
+    /// Counters of tasks, in the order of the files.
+    CounterTable,
+    /// Counters of a task, or of one block of it.
+    Counters {
+        /// The stream.
+        stream: u16,
+        /// The task's number on its stream.
+        task: u32,
+        /// The sub-task; [`NO_CONTEXT`](crate::tables::NO_CONTEXT) for a whole task.
+        context: u32,
+        /// The core.
+        core: Core,
+        /// Whether both kinds of cores work on the task.
+        mixed: bool,
+        /// Whether these are the counters of a single block.
+        block: bool,
+        /// Cycles in total.
+        cycles: u64,
+        /// The counters, in the order of the list of events in `sample.json`.
+        counters: [u64; 8],
+        /// Start; device ticks, 0 where it isn't recorded.
+        start: u64,
+        /// End; device ticks, 0 where it isn't recorded.
+        end: u64,
+        /// The number of blocks, where the record has it (chip 0), else 0.
+        blocks: u16,
+    }
+}
+
+columns! {
+    /// Steps of models, in the order of the file.
+    StepTable,
+    /// A step of a model.
+    Step {
+        /// When; device ticks.
+        time: u64,
+        /// The iteration, or the number of a mark.
+        index: u64,
+        /// The model; 4294967295 for marks.
+        model: u64,
+        /// The stream.
+        stream: u16,
+        /// The task.
+        task: u32,
+        /// 0 model start, 1 model end, 2 forward, 3 backward, 4 iteration end, 11 a mark, ….
+        tag: u16,
+    }
+}
+
+columns! {
+    /// Wraps of task numbers on a device, by time.
+    DeviceFlipTable,
+    /// The task numbers of a stream wrapped.
+    DeviceFlip {
+        /// When; device ticks.
+        time: u64,
+        /// The stream.
+        stream: u16,
+        /// The wrap's number; 65535 means that the stream was destroyed.
+        number: u16,
+        /// The task that carried the wrap, 0 mostly.
+        task: u16,
+    }
+}
+
+columns! {
+    /// Numbers of blocks that the device reported.
+    BlockNumTable,
+    /// The number of blocks of a task.
+    BlockNum {
+        /// When; device ticks.
+        time: u64,
+        /// The stream.
+        stream: u16,
+        /// The task.
+        task: u16,
+        /// The number of blocks, and in the high half the slave blocks for each of them.
+        blocks: u32,
+    }
+}
+
+columns! {
+    /// States of copies, in the order of the file.
+    TrackMemcpyTable,
+    /// A change of a copy's state.
+    TrackMemcpy {
+        /// When; device ticks.
+        time: u64,
+        /// The stream.
+        stream: u16,
+        /// The task.
+        task: u16,
+        /// The state.
+        state: u8,
+    }
+}
+
+columns! {
+    /// Operators on the device's general processors, in the order of the files.
+    AiCpuTable,
+    /// An operator on the device's general processors.
+    AiCpu {
+        /// The stream.
+        stream: u16,
+        /// The task.
+        task: u16,
+        /// Start; device ticks.
+        start: u64,
+        /// End; device ticks.
+        end: u64,
+        /// From the begin of the computation to that of the copy, in the record's unit.
+        compute: u64,
+        /// How long the copy took, in the record's unit.
+        copy: u64,
+        /// Microseconds of dispatching.
+        dispatch: u32,
+        /// From submission to the end; device ticks.
+        total: u64,
+        /// Whether the record has the older form, in which the unit is nanoseconds.
+        old: bool,
+    }
+}
+
+/// Everything that one device reported.
+#[derive(Debug, Default)]
+pub struct DeviceTables {
+    /// Tasks that it executed.
+    pub tasks: DeviceTaskTable,
+    /// States of tasks, on chip 0.
+    pub states: TaskStateTable,
+    /// Counters of tasks.
+    pub counters: CounterTable,
+    /// Steps of models.
+    pub steps: StepTable,
+    /// Wraps of task numbers.
+    pub flips: DeviceFlipTable,
+    /// Numbers of blocks.
+    pub block_nums: BlockNumTable,
+    /// Copies.
+    pub memcpys: TrackMemcpyTable,
+    /// Operators on the general processors.
+    pub ai_cpu: AiCpuTable,
+    /// Sampled quantities.
+    pub samples: SampleTables,
+    /// What was dropped.
+    pub losses: Losses,
+}

@@ -1,0 +1,14 @@
+//! The native tables: everything that a profile recorded, without loss, in columns.
+//!
+//! Times are the counters' own ticks; a [`Clock`](crate::Clock) turns them into nanoseconds. Names
+//! are hashes for which [`Names`](crate::Names) has the text.
+
+mod device;
+mod host;
+mod samples;
+mod tensors;
+
+pub use device::*;
+pub use host::*;
+pub use samples::*;
+pub use tensors::*;

@@ -1,0 +1,217 @@
+//! Quantities that were sampled over time.
+
+use crate::columns::columns;
+
+columns! {
+    /// Device memory in use, in the order of the file.
+    NpuMemoryTable,
+    /// Device memory in use.
+    NpuMemory {
+        /// When; device ticks.
+        time: u64,
+        /// 0 by the program, 1 on the whole device.
+        scope: u32,
+        /// Bytes of DDR.
+        ddr: u64,
+        /// Bytes of HBM.
+        hbm: u64,
+    }
+}
+
+columns! {
+    /// Device memory that modules of CANN reserved, in the order of the file.
+    NpuModuleMemoryTable,
+    /// Device memory that a module of CANN reserved.
+    NpuModuleMemory {
+        /// When; device ticks.
+        time: u64,
+        /// The module.
+        module: u32,
+        /// Bytes.
+        total: u64,
+    }
+}
+
+columns! {
+    /// Traffic of memories and caches, in the order of the file.
+    TrafficTable,
+    /// Traffic of one memory or cache since the sample before.
+    Traffic {
+        /// When: microseconds since the device's start, or device ticks in version 2.0 files.
+        time: u64,
+        /// Transfers, or the value of a cache's event.
+        count: u64,
+        /// 0 read, else write; for caches the event.
+        event: u32,
+        /// The number of the memory, controller or cache.
+        id: u32,
+    }
+}
+
+columns! {
+    /// Changes of the AI cores' frequency, in the order of the file.
+    FrequencyTable,
+    /// A change of the AI cores' frequency.
+    FrequencyChange {
+        /// When; device ticks.
+        time: u64,
+        /// The frequency in MHz.
+        megahertz: u32,
+    }
+}
+
+columns! {
+    /// Traffic over PCIe, in the order of the file.
+    PcieTable,
+    /// Smallest, largest and average of each kind of traffic over PCIe.
+    PcieSample {
+        /// When; nanoseconds since the device's start.
+        time: u64,
+        /// The device.
+        device: u32,
+        /// Received: posted, non-posted, completion, latency; sent: posted, non-posted, completion.
+        values: [[u32; 3]; 7],
+    }
+}
+
+columns! {
+    /// Network traffic of a device, in the order of the file.
+    NetworkTable,
+    /// Network traffic of one port of a device.
+    NetworkSample {
+        /// When; nanoseconds of the device's clock.
+        time: u64,
+        /// The port.
+        port: u32,
+        /// Bandwidth in MB/s.
+        bandwidth: u64,
+        /// Received: packets/s, bytes/s, errors/s, dropped/s.
+        received: [u64; 4],
+        /// Sent: packets/s, bytes/s, errors/s, dropped/s.
+        sent: [u64; 4],
+    }
+}
+
+columns! {
+    /// Counters of cores that were sampled over time, in the order of the files.
+    CoreSampleTable,
+    /// Counters of one core.
+    CoreSample {
+        /// When; device ticks.
+        time: u64,
+        /// The core.
+        core: u8,
+        /// Cycles in total.
+        cycles: u64,
+        /// The counters, in the order of the list of events in `sample.json`.
+        counters: [u64; 8],
+    }
+}
+
+/// The sampled quantities of one device.
+#[derive(Debug, Default)]
+pub struct SampleTables {
+    /// Memory in use.
+    pub npu_memory: NpuMemoryTable,
+    /// Memory reserved by modules.
+    pub npu_module_memory: NpuModuleMemoryTable,
+    /// Traffic of the HBM.
+    pub hbm: TrafficTable,
+    /// Whether the times of `hbm` and `llc` are device ticks instead of microseconds.
+    pub ticks: bool,
+    /// Use of the last-level cache.
+    pub llc: TrafficTable,
+    /// Traffic of the DDR memory.
+    pub ddr: TrafficTable,
+    /// The AI cores' frequency.
+    pub frequency: FrequencyTable,
+    /// Traffic over PCIe.
+    pub pcie: PcieTable,
+    /// Network traffic through the network card.
+    pub nic: NetworkTable,
+    /// Network traffic through RDMA.
+    pub roce: NetworkTable,
+    /// Counters of the AI cores over time.
+    pub cores: CoreSampleTable,
+    /// Counters of the vector cores over time.
+    pub vector_cores: CoreSampleTable,
+}
+
+columns! {
+    /// Use of the host's processors.
+    HostCpuTable,
+    /// Use of one of the host's processors.
+    HostCpuSample {
+        /// Begin of the interval; monotonic nanoseconds.
+        start: u64,
+        /// End of the interval; monotonic nanoseconds.
+        end: u64,
+        /// The processor; [`NONE`](crate::tables::NONE) for the average over all.
+        cpu: u32,
+        /// Percent.
+        usage: f64,
+    }
+}
+
+columns! {
+    /// Use of the host's memory.
+    HostMemoryTable,
+    /// Use of the host's memory by the program.
+    HostMemorySample {
+        /// Begin of the interval; monotonic nanoseconds.
+        start: u64,
+        /// End of the interval; monotonic nanoseconds.
+        end: u64,
+        /// Percent.
+        usage: f64,
+    }
+}
+
+columns! {
+    /// Use of the host's disks.
+    HostDiskTable,
+    /// Use of the host's disks by the program.
+    HostDiskSample {
+        /// Begin of the interval; monotonic nanoseconds.
+        start: u64,
+        /// End of the interval; monotonic nanoseconds.
+        end: u64,
+        /// kB/s read.
+        read: f64,
+        /// kB/s written.
+        write: f64,
+        /// Percent of the time spent swapping in.
+        swap_in: f64,
+        /// Percent of the time spent waiting for the disk.
+        usage: f64,
+    }
+}
+
+columns! {
+    /// Use of the host's network.
+    HostNetworkTable,
+    /// Use of the host's network, all interfaces together.
+    HostNetworkSample {
+        /// Begin of the interval; monotonic nanoseconds.
+        start: u64,
+        /// End of the interval; monotonic nanoseconds.
+        end: u64,
+        /// Bytes per second.
+        speed: f64,
+        /// Percent of the interfaces' speed.
+        usage: f64,
+    }
+}
+
+/// The sampled quantities of the host.
+#[derive(Debug, Default)]
+pub struct HostSampleTables {
+    /// Use of the processors.
+    pub cpu: HostCpuTable,
+    /// Use of the memory.
+    pub memory: HostMemoryTable,
+    /// Use of the disks.
+    pub disk: HostDiskTable,
+    /// Use of the network.
+    pub network: HostNetworkTable,
+}

@@ -1,0 +1,103 @@
+//! Combinations of inputs and outputs, each stored once.
+//!
+//! A run launches the same operators with the same shapes over and over, so what is different is
+//! few while the records are many.
+
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+
+use opscope_cann_raw::additional::Tensor;
+
+use crate::names::Spread;
+
+/// Every combination of inputs and outputs, once.
+#[derive(Clone, Debug, Default)]
+pub struct TensorSets {
+    tensors: Vec<Tensor>,
+    /// Where each set ends in `tensors`; it begins where the one before ends.
+    ends: Vec<u32>,
+    /// Set numbers plus one by hash, open addressing; a power of two of slots.
+    slots: Vec<u32>,
+}
+
+impl TensorSets {
+    /// The number of a combination, which is stored if it is new.
+    pub fn intern(&mut self, tensors: &[Tensor]) -> u32 {
+        if self.slots.len() < (self.ends.len() + 1) * 2 {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut slot = hash(tensors) as usize & mask;
+        while self.slots[slot] != 0 {
+            let number = self.slots[slot] - 1;
+            if self.get(number) == tensors {
+                return number;
+            }
+            slot = (slot + 1) & mask;
+        }
+        self.tensors.extend_from_slice(tensors);
+        self.ends.push(self.tensors.len() as u32);
+        self.slots[slot] = self.ends.len() as u32;
+        self.ends.len() as u32 - 1
+    }
+
+    /// The tensors of a combination; none for a number that isn't one.
+    pub fn get(&self, number: u32) -> &[Tensor] {
+        let number = number as usize;
+        let Some(&end) = self.ends.get(number) else { return &[] };
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.tensors[start as usize..end as usize]
+    }
+
+    /// How many combinations there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(64);
+        self.slots = vec![0; size];
+        for number in 0..self.ends.len() as u32 {
+            let mut slot = hash(self.get(number)) as usize & (size - 1);
+            while self.slots[slot] != 0 {
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = number + 1;
+        }
+    }
+}
+
+fn hash(tensors: &[Tensor]) -> u64 {
+    let mut hasher = BuildHasherDefault::<Spread>::default().build_hasher();
+    for tensor in tensors {
+        hasher.write_u64(u64::from(tensor.direction) << 32 | u64::from(tensor.format));
+        hasher.write_u32(tensor.data_type);
+        for pair in tensor.shape.chunks_exact(2) {
+            hasher.write_u64(u64::from(pair[0]) << 32 | u64::from(pair[1]));
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_combinations_are_stored_once() {
+        let mut sets = TensorSets::default();
+        let tensor = |n| Tensor { shape: [n, 0, 0, 0, 0, 0, 0, 0], ..Tensor::default() };
+        let numbers: Vec<u32> = (0..500).map(|n| sets.intern(&[tensor(n), tensor(n % 7)])).collect();
+        let again: Vec<u32> = (0..500).map(|n| sets.intern(&[tensor(n), tensor(n % 7)])).collect();
+        assert_eq!(numbers, again);
+        assert_eq!(sets.len(), 500);
+        assert_eq!(sets.get(numbers[123]), [tensor(123), tensor(4)]);
+        assert_eq!(sets.get(9_999), []);
+        let empty = sets.intern(&[]);
+        assert_eq!(sets.get(empty), []);
+    }
+}

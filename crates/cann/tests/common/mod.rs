@@ -1,0 +1,36 @@
+//! Finds the golden profiles, where they are present.
+#![allow(dead_code, reason = "each test uses its own part")]
+
+use std::path::{Path, PathBuf};
+
+use opscope_cann::{Data, discover};
+
+/// The folder of golden cases, or `None` (with a note) where it is absent.
+pub fn golden() -> Option<PathBuf> {
+    let shared = std::env::var_os("OPSCOPE_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+    let golden = shared.join("golden/ascend");
+    if golden.is_dir() {
+        return Some(golden);
+    }
+    eprintln!("skipped: no golden profiles at {}", golden.display());
+    None
+}
+
+/// The names of the golden cases that have an input of their own.
+pub fn cases(golden: &Path) -> Vec<String> {
+    let mut cases: Vec<String> = std::fs::read_dir(golden)
+        .expect("a listing of the golden cases")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| golden.join(name).join("input").is_dir())
+        .collect();
+    cases.sort();
+    cases
+}
+
+/// A golden case, decoded.
+pub fn load(golden: &Path, case: &str) -> Data {
+    let mut profiles = discover(&golden.join(case).join("input")).expect("a profile");
+    assert_eq!(profiles.len(), 1, "{case}");
+    Data::load(profiles.remove(0)).expect("a readable profile")
+}
