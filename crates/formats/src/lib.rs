@@ -9,5 +9,7 @@ pub mod onnxruntime;
 pub mod sqlite;
 
 mod output;
+#[cfg(test)]
+mod testing;
 
-pub use output::write_atomically;
+pub use output::{check_target, write_atomically};

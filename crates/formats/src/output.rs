@@ -12,26 +12,63 @@ use std::path::Path;
 /// What `content` or the system reports; a missing folder is named as such.
 pub fn write_atomically(
     path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        let text = format!("the folder {} does not exist", folder.display());
-        return Err(io::Error::new(io::ErrorKind::NotFound, text));
-    }
-    if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "a folder of this name is in the way"));
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".opscope-").suffix(".part");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o640));
-    let file = builder.tempfile_in(folder)?;
-    let mut writer = BufWriter::with_capacity(1 << 16, file);
+    let folder = match target(path)? {
+        Target::File { folder } => folder,
+        Target::Device => {
+            let mut writer = BufWriter::new(std::fs::OpenOptions::new().write(true).open(path)?);
+            content(&mut writer)?;
+            return writer.flush();
+        }
+    };
+    let mut writer = BufWriter::with_capacity(1 << 16, temporary(folder)?);
     content(&mut writer)?;
     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.persist(path).map_err(|failed| failed.error)?;
     Ok(())
+}
+
+/// Finds out whether [`write_atomically`] could write a file, without touching it.
+///
+/// # Errors
+/// With the reason why it couldn't.
+pub fn check_target(path: &Path) -> io::Result<()> {
+    match target(path)? {
+        Target::File { folder } => temporary(folder).map(drop),
+        Target::Device => std::fs::OpenOptions::new().write(true).open(path).map(drop),
+    }
+}
+
+/// What a path leads to.
+enum Target<'p> {
+    /// A file that is or isn't there yet, in a folder that is.
+    File { folder: &'p Path },
+    /// A pipe or a device, which can't be replaced: it takes what is written.
+    Device,
+}
+
+fn target(path: &Path) -> io::Result<Target<'_>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => {
+            Err(io::Error::new(io::ErrorKind::IsADirectory, "a folder of this name is in the way"))
+        }
+        Ok(found) if !found.is_file() => Ok(Target::Device),
+        _ if folder.is_dir() => Ok(Target::File { folder }),
+        _ => {
+            let text = format!("the folder {} does not exist", folder.display());
+            Err(io::Error::new(io::ErrorKind::NotFound, text))
+        }
+    }
+}
+
+fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".opscope-").suffix(".part");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o640));
+    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]
@@ -57,6 +94,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let failed = write_atomically(&folder.path().join("missing/trace.json"), |_| Ok(()));
         assert!(failed.unwrap_err().to_string().contains("missing does not exist"));
+    }
+
+    #[test]
+    fn a_target_is_checked_without_being_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(check_target(&folder.path().join("new.db")).is_ok());
+        assert!(check_target(folder.path()).is_err());
+        assert!(check_target(&folder.path().join("missing/new.db")).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[cfg(unix)]

@@ -1,1 +1,30 @@
-//! To be written.
+//! Chrome's trace event JSON: the timelines that Perfetto and `chrome://tracing` open.
+//!
+//! [`write()`] draws a [`Trace`](opscope_trace::Trace) as an object with `traceEvents`. The format
+//! is that of the "Trace Event Format" document of the Chromium project; of its phases these are
+//! written:
+//!
+//! | `ph` | what | from |
+//! |---|---|---|
+//! | `M` | names and order of groups and lanes | devices, streams, threads, models |
+//! | `X` | a slice with start and duration | inferences, calls, ranges, tasks |
+//! | `i` | a mark | marks |
+//! | `C` | the value of a counter | samples |
+//! | `s`, `f` | both ends of an arrow | the call that launched a task |
+//!
+//! Times are microseconds with three decimals. The slices of a lane nest: what would cross is
+//! moved to a further lane of the same stream or thread, because viewers drop it otherwise.
+
+mod arguments;
+mod lanes;
+mod launches;
+mod layout;
+mod ordered;
+mod slices;
+mod text;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use write::{WriteError, Written, write, write_file};

@@ -1,0 +1,224 @@
+//! Encoding a trace's events and writing them.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use opscope_trace::{RangeKind, Trace};
+
+use super::layout::Layout;
+use super::ordered::write_pieces;
+use super::slices::SliceEncoder;
+use super::text::{push_micros, push_number, push_string};
+
+/// What a timeline holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Slices: inferences, calls, ranges and tasks.
+    pub slices: u64,
+    /// Marks.
+    pub marks: u64,
+    /// Values of counters.
+    pub counter_values: u64,
+    /// Values of counters that were left out, because JSON has no infinity and no NaN.
+    pub counter_values_left_out: u64,
+    /// Arrows from calls to the tasks that they launched.
+    pub arrows: u64,
+    /// Arrows that were left out, because the task began before the call.
+    pub arrows_left_out: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// A timeline that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: the timeline could not be written: {source}", path.display())]
+pub struct WriteError {
+    /// The file that was to be written.
+    pub path: PathBuf,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+/// Writes a trace as Chrome's trace event JSON, for Perfetto and `chrome://tracing`.
+///
+/// # Errors
+/// Whatever `out` reports.
+pub fn write(trace: &Trace, out: impl Write + Send) -> io::Result<Written> {
+    let encoder = Encoder::new(trace);
+    let pieces = encoder.pieces();
+    let bytes = write_pieces(out, pieces.len(), |index, buffer| encoder.encode(&pieces[index], buffer))?;
+    Ok(Written { bytes, ..encoder.counts() })
+}
+
+/// Writes a trace as Chrome's trace event JSON into a file, which appears only when it is whole.
+///
+/// # Errors
+/// What the system reports, with the path.
+pub fn write_file(trace: &Trace, path: &Path) -> Result<Written, WriteError> {
+    let mut written = Written::default();
+    crate::write_atomically(path, |file| {
+        written = write(trace, file)?;
+        Ok(())
+    })
+    .map_err(|source| WriteError { path: path.to_owned(), source })?;
+    Ok(written)
+}
+
+/// How many events are encoded at once: about a megabyte, so that a thread's buffer stays in its
+/// cache.
+const EVENTS_A_PIECE: usize = 4096;
+
+/// A part of the file that is encoded by itself.
+enum Piece {
+    /// What stands before the events, and the names of groups and lanes.
+    Head,
+    /// Some rows of a lane.
+    Slices { lane: usize, rows: Range<usize> },
+    /// Some samples of the counters.
+    Samples(Range<usize>),
+    /// What stands behind the events.
+    Tail,
+}
+
+struct Encoder<'a> {
+    trace: &'a Trace,
+    layout: Layout,
+    slices: SliceEncoder<'a>,
+}
+
+impl<'a> Encoder<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        Self { trace, layout: Layout::new(trace), slices: SliceEncoder::new(trace) }
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        let mut pieces = vec![Piece::Head];
+        for (lane, content) in self.layout.lanes.iter().enumerate() {
+            pieces.extend(portions(content.rows.len()).map(|rows| Piece::Slices { lane, rows }));
+        }
+        pieces.extend(portions(self.trace.samples.len()).map(Piece::Samples));
+        pieces.push(Piece::Tail);
+        pieces
+    }
+
+    fn counts(&self) -> Written {
+        let rows: usize = self.layout.lanes.iter().map(|lane| lane.rows.len()).sum();
+        let marks = self.trace.ranges.kind().iter().filter(|&&kind| kind == RangeKind::Mark).count();
+        let values = self.trace.samples.value();
+        let finite = values.iter().filter(|value| value.is_finite()).count();
+        Written {
+            slices: (rows - marks) as u64,
+            marks: marks as u64,
+            counter_values: finite as u64,
+            counter_values_left_out: (values.len() - finite) as u64,
+            arrows: self.slices.launches.len() as u64,
+            arrows_left_out: self.slices.launches.left_out() as u64,
+            bytes: 0,
+        }
+    }
+
+    fn encode(&self, piece: &Piece, out: &mut Vec<u8>) {
+        match piece {
+            Piece::Head => self.encode_head(out),
+            Piece::Slices { lane, rows } => self.slices.encode(&self.layout, *lane, rows.clone(), out),
+            Piece::Samples(rows) => self.encode_samples(rows.clone(), out),
+            Piece::Tail => out.extend_from_slice(b"\n]}\n"),
+        }
+    }
+
+    /// Every event but the first is written with the comma before it. The first always stands in
+    /// the head, because nothing is drawn outside a group and every group has a name.
+    fn encode_head(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",\"otherData\":{");
+        self.encode_properties(out);
+        out.extend_from_slice(b"},\"traceEvents\":[");
+        let events_start = out.len();
+        for (group, name) in self.layout.groups.iter().enumerate() {
+            let process = Layout::process_number(group);
+            push_metadata(out, process, None, "process", name, group);
+        }
+        for (index, lane) in self.layout.lanes.iter().enumerate() {
+            let (process, thread) = (Layout::process_number(lane.group), self.layout.thread_number(index));
+            push_metadata(out, process, Some(thread), "thread", &lane.name, index);
+        }
+        if let Some(first_comma) = out.get_mut(events_start) {
+            *first_comma = b' ';
+        }
+    }
+
+    fn encode_properties(&self, out: &mut Vec<u8>) {
+        let trace = self.trace;
+        push_string(out, "writer");
+        out.push(b':');
+        push_string(out, concat!("opscope ", env!("CARGO_PKG_VERSION")));
+        out.extend_from_slice(b",\"zero_ns\":");
+        push_number(out, self.layout.time_line.zero.0);
+        for &(key, value) in &trace.properties {
+            out.push(b',');
+            push_string(out, &format!("property {}", trace.strings.get(key)));
+            out.push(b':');
+            push_string(out, trace.strings.get(value));
+        }
+        for (_, loss) in trace.losses.iter() {
+            let (reason, detail) = (trace.strings.get(loss.reason), trace.strings.get(loss.detail));
+            out.push(b',');
+            push_string(out, &format!("lost: {reason} ({detail})"));
+            out.push(b':');
+            push_number(out, loss.count);
+        }
+    }
+
+    fn encode_samples(&self, rows: Range<usize>, out: &mut Vec<u8>) {
+        let samples = &self.trace.samples;
+        let columns = samples.counter()[rows.clone()].iter().zip(&samples.time()[rows.clone()]);
+        for ((counter, &time), &value) in columns.zip(&samples.value()[rows]) {
+            if !value.is_finite() {
+                continue;
+            }
+            let (group, name) = &self.layout.counters[counter.index()];
+            out.extend_from_slice(b",\n{\"ph\":\"C\",\"pid\":");
+            push_number(out, Layout::process_number(*group));
+            out.extend_from_slice(b",\"ts\":");
+            push_micros(out, self.layout.time_line.point(time));
+            out.extend_from_slice(b",\"name\":");
+            push_string(out, name);
+            out.extend_from_slice(b",\"args\":{\"value\":");
+            push_value(out, value);
+            out.extend_from_slice(b"}}");
+        }
+    }
+}
+
+/// The two events that name a group or lane and tell its place among the others.
+fn push_metadata(
+    out: &mut Vec<u8>,
+    process: usize,
+    thread: Option<usize>,
+    of: &str,
+    name: &str,
+    position: usize,
+) {
+    let thread = thread.map_or(String::new(), |thread| format!(",\"tid\":{thread}"));
+    let begin = format!(",\n{{\"ph\":\"M\",\"pid\":{process}{thread},\"name\":\"{of}_");
+    out.extend_from_slice(begin.as_bytes());
+    out.extend_from_slice(b"name\",\"args\":{\"name\":");
+    push_string(out, name);
+    out.extend_from_slice(b"}}");
+    out.extend_from_slice(begin.as_bytes());
+    out.extend_from_slice(format!("sort_index\",\"args\":{{\"sort_index\":{position}}}}}").as_bytes());
+}
+
+/// A finite number. Most are whole, and those need no floating-point formatting.
+fn push_value(out: &mut Vec<u8>, value: f64) {
+    const EXACT: f64 = (1u64 << 53) as f64;
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        push_number(out, value as i64);
+    } else {
+        out.extend_from_slice(format!("{value:e}").as_bytes());
+    }
+}
+
+fn portions(count: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count).step_by(EVENTS_A_PIECE).map(move |start| start..count.min(start + EVENTS_A_PIECE))
+}
