@@ -13,7 +13,7 @@ use crate::proto::{
     data_type_from_onnx,
 };
 
-pub(crate) use subgraph::name_nodes;
+pub(crate) use subgraph::{GraphCopy, name_nodes, subgraphs};
 
 /// Declares an id that is a position in one of the graph's tables.
 macro_rules! graph_id {

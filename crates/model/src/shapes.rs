@@ -1,67 +1,40 @@
-//! The types and dimensions of a graph's values.
+//! The types and dimensions of a graph's values, worked out from those of its inputs.
+//!
+//! Small tensors of numbers are followed through the graph with their elements, so that dimensions
+//! which a model computes (as exported detection and transformer models do) are known as well. Where
+//! an operator isn't known, or depends on data, what the file declares holds instead. Values inside
+//! of the graphs of `If`, `Loop` and `Scan` are inferred for the sake of those nodes' outputs, but not
+//! told.
 
-use std::collections::BTreeMap;
+mod attention;
+mod bindings;
+mod classic;
+mod control;
+mod create;
+mod dispatch;
+mod elementwise;
+mod fact;
+mod fused;
+mod infer;
+mod layout;
+mod matrix;
+mod normalize;
+mod operator;
+mod quantize;
+mod recurrent;
+mod reduce;
+mod resize;
+mod select;
+mod window;
 
 use opscope_trace::DataType;
 
-use crate::graph::{Dim, NodeId, ValueId};
+pub use bindings::{BindingError, Bindings};
+
+use crate::graph::{NodeId, ValueId};
 use crate::load::Model;
 use crate::tensor::product;
-
-/// What whoever runs a model decides about it: the dimensions of its inputs.
-///
-/// A dimension is looked for in `shapes` first, then, if the model gives it a name, in `symbols`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bindings {
-    /// Dimensions of graph inputs, by the input's name.
-    pub shapes: BTreeMap<String, Vec<u64>>,
-    /// Sizes of the dimensions that the model names, such as `batch`.
-    pub symbols: BTreeMap<String, u64>,
-    /// Elements of graph inputs of integers on which other shapes depend, by the input's name.
-    pub values: BTreeMap<String, Vec<i64>>,
-}
-
-impl Bindings {
-    /// Decides nothing.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Gives an input its dimensions.
-    #[must_use]
-    pub fn shape(mut self, input: &str, dims: &[u64]) -> Self {
-        self.shapes.insert(input.to_owned(), dims.to_vec());
-        self
-    }
-
-    /// Gives a named dimension its size.
-    #[must_use]
-    pub fn symbol(mut self, name: &str, size: u64) -> Self {
-        self.symbols.insert(name.to_owned(), size);
-        self
-    }
-
-    /// Gives an input of integers its elements.
-    #[must_use]
-    pub fn value(mut self, input: &str, elements: &[i64]) -> Self {
-        self.values.insert(input.to_owned(), elements.to_vec());
-        self
-    }
-}
-
-/// Why bindings don't fit a model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the texts say what the fields are")]
-pub enum BindingError {
-    #[error("the model has no input `{input}`; its inputs are {inputs}")]
-    UnknownInput { input: String, inputs: String },
-    #[error("the input `{input}` has {declared} dimensions ({dims}), not {given}")]
-    Rank { input: String, declared: usize, dims: String, given: usize },
-    #[error("no input has a dimension named `{symbol}`; the named ones are {symbols}")]
-    UnknownSymbol { symbol: String, symbols: String },
-    #[error("the dimension `{symbol}` would be {first} and {second} at once")]
-    Conflict { symbol: String, first: u64, second: u64 },
-}
+use infer::Inference;
 
 /// The type of a tensor, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +62,7 @@ impl TensorShape {
     }
 }
 
-/// Something that doesn't fit together in a model; the inference went on as `text` says.
+/// Something that doesn't fit together; the inference went on with what it had inferred itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The node where it was seen; `None` for an input of the graph.
@@ -113,33 +86,33 @@ impl Shapes {
     /// When the bindings name inputs or dimensions that the model doesn't have, or contradict
     /// its number of dimensions or one another.
     pub fn infer(model: &Model, bindings: &Bindings) -> Result<Self, BindingError> {
-        let known = |dim: Dim| match dim {
-            Dim::Known(size) => Some(size),
-            Dim::Symbol(name) => bindings.symbols.get(&name).copied(),
-            Dim::Unknown => None,
-        };
-        let values = model.graph().values().map(|value| {
-            let declared = value.declared()?;
-            let dims = match bindings.shapes.get(value.name) {
-                Some(dims) => dims.iter().copied().map(Some).collect(),
-                None => declared.dims?.into_iter().map(known).collect(),
-            };
-            Some(TensorShape { data_type: declared.data_type, dims })
+        let resolved = bindings.resolve(model.graph())?;
+        let inference = Inference::new(model, &resolved.symbols, resolved.trusts_file, resolved.notes);
+        let facts = inference.run(resolved.inputs);
+        let unknown = |id: &ValueId| !facts[id.index()].is_complete();
+        let nodes = model.graph().nodes();
+        let unresolved = nodes.filter(|node| node.outputs.iter().flatten().any(unknown)).map(|node| node.id);
+        let unresolved = unresolved.collect();
+        let told = facts.into_iter().map(|fact| {
+            let data_type = fact.data_type;
+            fact.dims.map(|dims| TensorShape { data_type, dims })
         });
-        Ok(Self { values: values.collect(), ..Self::default() })
+        Ok(Self { values: told.collect(), unresolved, notes: inference.into_notes() })
     }
 
-    /// The type of a value; `None` when not even its number of dimensions is known.
+    /// The type of a value; `None` when not even its number of dimensions is known, and for what is no
+    /// tensor.
     pub fn get(&self, value: ValueId) -> Option<&TensorShape> {
         self.values.get(value.index())?.as_ref()
     }
 
-    /// The nodes of whose outputs some can't be known, in the order in which they run.
+    /// The nodes of whose outputs some aren't known completely, in the order in which they run.
     pub fn unresolved(&self) -> &[NodeId] {
         &self.unresolved
     }
 
-    /// What didn't fit together.
+    /// What didn't fit together: dimensions that a file declares wrongly, or inputs that an operator
+    /// can't take.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

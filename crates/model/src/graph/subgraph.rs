@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::build::{MAX_DEPTH, generated_name};
-use super::{GraphError, Tables, nth};
-use crate::proto::{AttributeProto, GraphProto, NodeProto};
+use super::{Graph, GraphError, Tables, nth};
+use crate::proto::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
 
 /// The graphs in the attributes of a node.
 pub(crate) fn subgraphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
@@ -18,6 +18,32 @@ pub(super) fn captured_names<'p>(name: &str, node: &'p NodeProto) -> Result<Vec<
         captures.visit(graph)?;
     }
     Ok(captures.names)
+}
+
+/// A copy of a graph from a node's attribute that stands on its own: what it reads from around itself
+/// has become further inputs.
+pub(crate) struct GraphCopy {
+    proto: GraphProto,
+    tables: Tables,
+    /// The names of the further inputs, in their order.
+    pub(crate) captured: Vec<String>,
+}
+
+impl GraphCopy {
+    pub(crate) fn with_captured_as_inputs(graph: &GraphProto) -> Result<Self, GraphError> {
+        let mut captures = Captures::default();
+        captures.visit(graph)?;
+        let captured: Vec<String> = captures.names.into_iter().map(str::to_owned).collect();
+        let mut proto = graph.clone();
+        let input = |name: &String| ValueInfoProto { name: Some(name.clone()), ..Default::default() };
+        proto.input.extend(captured.iter().map(input));
+        let tables = Tables::build(&proto)?;
+        Ok(Self { proto, tables, captured })
+    }
+
+    pub(crate) fn graph(&self) -> Graph<'_> {
+        Graph::new(&self.proto, &self.tables)
+    }
 }
 
 #[derive(Default)]

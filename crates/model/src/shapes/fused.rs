@@ -1,0 +1,106 @@
+//! Operators that ONNX Runtime's optimiser writes in place of ONNX's own.
+
+use super::fact::{Dims, Fact};
+use super::operator::{Gap, Inferred, Op, axis, broadcast};
+use super::{attention, elementwise, layout, matrix, normalize, quantize, recurrent, reduce, resize, window};
+
+/// The domain `com.microsoft`.
+pub(super) fn infer(op: &Op) -> Inferred {
+    match op.node.op_type {
+        "Gelu" | "FastGelu" | "QuickGelu" | "BiasGelu" | "BiasSoftmax" | "BiasAdd" | "RotaryEmbedding"
+        | "Inverse" | "GroupNorm" | "QLinearSigmoid" | "QLinearLeakyRelu" | "QLinearSoftmax" | "Trilu" => {
+            elementwise::unary(op)
+        }
+        "FusedConv" | "NhwcFusedConv" => window::conv(op),
+        "QLinearConv" => window::qlinear_conv(op),
+        "NhwcMaxPool" | "QLinearAveragePool" => window::pool(op),
+        "QLinearGlobalAveragePool" => window::global_pool(op),
+        "FusedGemm" => matrix::gemm(op),
+        "FusedMatMul" | "TransposeMatMul" => matrix::fused_matmul(op),
+        "QGemm" => matrix::quantized_gemm(op),
+        "MatMulInteger16" => matrix::matmul_integer(op),
+        "MatMulIntegerToFloat" | "DynamicQuantizeMatMul" => matrix::scaled_matmul(op, 2),
+        "MatMulNBits" | "MatMulBnb4" => matrix::matmul_n_bits(op),
+        "QLinearAdd" | "QLinearMul" => op.one(0, broadcast(op.dims(0)?, op.dims(3)?)?),
+        "QLinearConcat" => quantized_concat(op),
+        "QLinearReduceMean" => reduce::reduce(op),
+        "QuantizeLinear" => quantize::quantize(op),
+        "DequantizeLinear" => quantize::dequantize(op),
+        "DynamicQuantizeLSTM" => recurrent::recurrent(op),
+        "BiasDropout" | "BitmaskDropout" => normalize::dropout(op),
+        "BiasSplitGelu" => halved(op),
+        "Attention" | "QAttention" => attention::packed_attention(op),
+        "MultiHeadAttention" => attention::multi_head_attention(op),
+        "GroupQueryAttention" => attention::group_query_attention(op),
+        "EmbedLayerNormalization" => attention::embed_layer_norm(op),
+        "SkipLayerNormalization" | "SkipSimplifiedLayerNormalization" => attention::skip_layer_norm(op),
+        "SkipGroupNorm" => Ok(vec![op.fact(0)?.without_elements(), op.fact(0)?.without_elements()]),
+        "GridSample" => resize::grid_sample(op),
+        "GatherND" => super::select::gather_nd(op),
+        "ExpandDims" => Err(Gap::Unknown),
+        "Identity" => layout::identity(op),
+        _ => Err(Gap::Unknown),
+    }
+}
+
+/// The domain `com.microsoft.nchwc`, in which images are stored in blocks of channels. Dimensions are
+/// those of an ordinary image whose channels are padded to whole blocks.
+pub(super) fn infer_blocked(op: &Op) -> Inferred {
+    match op.node.op_type {
+        "Conv" => window::conv(op),
+        "MaxPool" | "AveragePool" => window::pool(op),
+        "GlobalMaxPool" | "GlobalAveragePool" => window::global_pool(op),
+        "Upsample" => upsample_blocked(op),
+        // How large a block is depends on the machine that the model was optimised on.
+        "ReorderInput" => {
+            let mut dims = op.dims(0)?.to_vec();
+            if op.flag("channels_last") && dims.len() > 2 {
+                let channels = dims.remove(dims.len() - 1);
+                dims.insert(1, channels);
+            }
+            if let Some(channels) = dims.get_mut(1) {
+                *channels = None;
+            }
+            op.one(0, dims)
+        }
+        "ReorderOutput" => {
+            let [batch, _, spatial @ ..] = op.dims(0)? else { return Err(Gap::Unknown) };
+            let (batch, channels) = ([*batch], [op.size("channels")]);
+            let dims = if op.flag("channels_last") {
+                [&batch, spatial, &channels].concat()
+            } else {
+                [&batch, &channels[..], spatial].concat()
+            };
+            op.one(0, dims)
+        }
+        _ => Err(Gap::Unknown),
+    }
+}
+
+fn upsample_blocked(op: &Op) -> Inferred {
+    let scales = op.attributes().ints("scales").ok_or(Gap::Unknown)?;
+    let scaled =
+        op.dims(0)?.iter().zip(scales).map(|(dim, &scale)| (*dim)?.checked_mul(u64::try_from(scale).ok()?));
+    let dims: Dims = scaled.collect();
+    op.one(0, dims)
+}
+
+/// `QLinearConcat`: scale and zero point of the output, then tensors with theirs.
+fn quantized_concat(op: &Op) -> Inferred {
+    let mut dims = op.dims(2)?.to_vec();
+    let axis = axis(op.int("axis", 0), dims.len())?;
+    for input in (5..op.input_count()).step_by(3) {
+        let other = op.dims(input)?.get(axis).copied().flatten();
+        dims[axis] = dims[axis].zip(other).and_then(|(dim, other)| dim.checked_add(other));
+    }
+    op.one(2, dims)
+}
+
+/// The last dimension holds pairs, of which one is left.
+fn halved(op: &Op) -> Inferred {
+    let mut dims = op.dims(0)?.to_vec();
+    if let Some(last) = dims.last_mut() {
+        *last = last.map(|size| size / 2);
+    }
+    Ok(vec![Fact::new(op.data_type(0), dims)])
+}

@@ -1,0 +1,220 @@
+//! Goes through a graph node by node, and settles what is inferred with what the file declares.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use opscope_trace::DataType;
+
+use super::Note;
+use super::dispatch::infer;
+use super::fact::{Dims, Fact};
+use super::operator::{Gap, Inferred, Op, shown};
+use crate::graph::{Dim, Graph, GraphCopy, Node, NodeId, Value, ValueKind, subgraphs};
+use crate::load::Model;
+use crate::proto::{GraphProto, NodeProto, data_type_from_onnx};
+
+/// Nodes of subgraphs that are gone through at most, so that loops in loops come to an end.
+const MAX_INNER_NODES: usize = 1 << 20;
+
+/// Elements that are kept for all values together.
+const MAX_KEPT_ELEMENTS: usize = 1 << 23;
+
+/// What holds for a model while its shapes are inferred.
+pub(super) struct Inference<'m> {
+    pub(super) model: &'m Model,
+    /// Sizes of named dimensions.
+    symbols: &'m BTreeMap<String, u64>,
+    /// Whether what the file declares may fill in what can't be inferred. It may not when the
+    /// bindings changed a dimension that the file fixes.
+    trusts_file: bool,
+    notes: RefCell<Vec<Note>>,
+    /// The node of the outermost graph that is being inferred.
+    outermost: Cell<Option<NodeId>>,
+    inner_nodes: Cell<usize>,
+    kept_elements: Cell<usize>,
+}
+
+impl<'m> Inference<'m> {
+    pub(super) fn new(
+        model: &'m Model,
+        symbols: &'m BTreeMap<String, u64>,
+        trusts_file: bool,
+        notes: Vec<Note>,
+    ) -> Self {
+        Self {
+            model,
+            symbols,
+            trusts_file,
+            notes: RefCell::new(notes),
+            outermost: Cell::default(),
+            inner_nodes: Cell::new(0),
+            kept_elements: Cell::new(0),
+        }
+    }
+
+    pub(super) fn into_notes(self) -> Vec<Note> {
+        self.notes.into_inner()
+    }
+
+    /// Infers all values of the model's graph, of whose inputs something is known already.
+    pub(super) fn run(&self, inputs: impl IntoIterator<Item = Fact>) -> Vec<Fact> {
+        self.run_graph(self.model.graph(), inputs, true)
+    }
+
+    /// Infers the outputs of a graph that stands in an attribute of a node. `inputs` are those of that
+    /// graph; what it reads from around itself is taken from the node's surroundings.
+    pub(super) fn run_subgraph(&self, op: &Op, graph: &GraphProto, mut inputs: Vec<Fact>) -> Inferred {
+        let count = self.inner_nodes.get() + node_count(graph);
+        if count > MAX_INNER_NODES {
+            return Err(Gap::Unknown);
+        }
+        self.inner_nodes.set(count);
+        inputs.resize(graph.input.len(), Fact::default());
+        let copy = GraphCopy::with_captured_as_inputs(graph).map_err(|_| Gap::Unknown)?;
+        let captured = copy.captured.iter().map(|name| op.fact_of(name));
+        let all: Vec<Fact> = inputs.into_iter().chain(captured).collect();
+        // Initializers that are also listed as inputs are no inputs here.
+        let named = copy.graph().proto().input.iter().zip(all);
+        let by_name: BTreeMap<&str, Fact> = named.map(|(input, fact)| (input.name(), fact)).collect();
+        let given = copy.graph().inputs().iter().map(|id| {
+            let name = copy.graph().value(*id).name;
+            by_name.get(name).cloned().unwrap_or_default()
+        });
+        let facts = self.run_graph(copy.graph(), given.collect::<Vec<_>>(), false);
+        Ok(copy.graph().outputs().iter().map(|id| facts[id.index()].clone()).collect())
+    }
+
+    fn run_graph(
+        &self,
+        graph: Graph<'_>,
+        inputs: impl IntoIterator<Item = Fact>,
+        is_outermost: bool,
+    ) -> Vec<Fact> {
+        let mut facts: Vec<Fact> = graph.values().map(stored).collect();
+        for sparse in &graph.proto().sparse_initializer {
+            let Some(values) = &sparse.values else { continue };
+            if let Some(value) = graph.value_by_name(values.name()) {
+                let dims = super::create::dims_of(&sparse.dims);
+                facts[value.id.index()] = Fact::new(data_type_from_onnx(values.data_type()), dims);
+            }
+        }
+        for (&id, given) in graph.inputs().iter().zip(inputs) {
+            facts[id.index()] = self.settle(None, graph.value(id), given);
+        }
+        for node in graph.nodes() {
+            if is_outermost {
+                self.outermost.set(Some(node.id));
+            }
+            let inferred = infer(&Op {
+                node,
+                graph,
+                facts: &facts,
+                version: self.model.opset_version(node.domain).unwrap_or(i64::MAX),
+                inference: self,
+            });
+            let mut inferred = match inferred {
+                Ok(facts) => facts.into_iter(),
+                Err(Gap::Unknown) => Vec::new().into_iter(),
+                Err(Gap::Contradiction(text)) => {
+                    self.note(Some(node), &format!("the inputs do not fit: {text}"));
+                    Vec::new().into_iter()
+                }
+            };
+            for output in node.outputs {
+                let fact = inferred.next().unwrap_or_default();
+                if let Some(id) = output {
+                    let settled = self.settle(Some(node), graph.value(*id), fact);
+                    facts[id.index()] = self.kept(settled);
+                }
+            }
+        }
+        facts
+    }
+
+    /// Puts together what was inferred and what the file declares. Where they contradict one another,
+    /// what was inferred holds, and a note says so.
+    fn settle(&self, node: Option<Node>, value: Value, inferred: Fact) -> Fact {
+        let Some(declared) = value.declared() else { return inferred };
+        let Fact { mut data_type, dims, elements } = inferred;
+        if data_type == DataType::Unknown {
+            data_type = declared.data_type;
+        } else if ![data_type, DataType::Unknown].contains(&declared.data_type) {
+            let text = format!("`{}` is declared as {} but is {data_type}", value.name, declared.data_type);
+            self.note(node, &text);
+        }
+        let Some(declared) = declared.dims else { return Fact { data_type, dims, elements } };
+        let declared: Dims = declared.iter().map(|dim| self.declared_size(dim)).collect();
+        let dims = match dims {
+            None => declared.into_iter().map(|dim| dim.filter(|_| self.trusts_file)).collect(),
+            Some(dims) if contradict(&dims, &declared) => {
+                if self.trusts_file {
+                    let (says, is) = (shown(&declared), shown(&dims));
+                    self.note(node, &format!("`{}` is declared as {says} but is {is}", value.name));
+                }
+                dims
+            }
+            Some(dims) => {
+                let filled = dims
+                    .iter()
+                    .zip(declared)
+                    .map(|(dim, declared)| dim.or(declared.filter(|_| self.trusts_file)));
+                filled.collect()
+            }
+        };
+        Fact { data_type, dims: Some(dims), elements }
+    }
+
+    fn declared_size(&self, dim: &Dim) -> Option<u64> {
+        match dim {
+            Dim::Known(size) => Some(*size),
+            Dim::Symbol(name) => self.symbols.get(name).copied(),
+            Dim::Unknown => None,
+        }
+    }
+
+    /// Drops the elements when those of other values already take much memory.
+    fn kept(&self, fact: Fact) -> Fact {
+        let count = self.kept_elements.get() + fact.elements.as_ref().map_or(0, |elements| elements.len());
+        if count > MAX_KEPT_ELEMENTS {
+            return fact.without_elements();
+        }
+        self.kept_elements.set(count);
+        fact
+    }
+
+    fn note(&self, node: Option<Node>, text: &str) {
+        let text = match node {
+            Some(node) => format!("`{}` ({}): {text}", node.name, node.op_type),
+            None => text.to_owned(),
+        };
+        let note = Note { node: self.outermost.get(), text };
+        let mut notes = self.notes.borrow_mut();
+        if notes.len() < MAX_NOTES && !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+}
+
+/// Nobody reads more notes than this.
+const MAX_NOTES: usize = 1000;
+
+fn contradict(dims: &[Option<u64>], declared: &[Option<u64>]) -> bool {
+    let differ = |(left, right): (&Option<u64>, &Option<u64>)| left.zip(*right).is_some_and(|(l, r)| l != r);
+    dims.len() != declared.len() || dims.iter().zip(declared).any(differ)
+}
+
+/// What is known about a value before anything runs: the type of an initializer.
+fn stored(value: Value) -> Fact {
+    match (value.kind, value.initializer) {
+        (ValueKind::Initializer, Some(tensor)) => {
+            Fact::new(data_type_from_onnx(tensor.data_type()), super::create::dims_of(&tensor.dims))
+        }
+        _ => Fact::default(),
+    }
+}
+
+/// How many nodes a graph has, those of graphs inside it included.
+fn node_count(graph: &GraphProto) -> usize {
+    let of_node = |node: &NodeProto| 1 + subgraphs(node).map(node_count).sum::<usize>();
+    graph.node.iter().map(of_node).sum()
+}
