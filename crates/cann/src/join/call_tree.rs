@@ -1,0 +1,137 @@
+//! The nesting of calls on each thread.
+//!
+//! Calls nest in time: an application's call contains those of the model, which contain those of
+//! nodes, which contain the runtime's. A point in time belongs to the call that was opened last
+//! among those that contain it; a call contains its end, but not its begin.
+
+use opscope_cann_raw::host::level;
+
+use crate::names::NumberMap;
+use crate::tables::{ApiTable, NONE};
+
+/// The calls of one thread that can contain others, by begin; of those that begin together the
+/// outer one comes first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Thread {
+    /// Rows of the table of calls.
+    calls: Vec<u32>,
+}
+
+/// The calls that contain a point in time, each a row of the table of calls or [`NONE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Path {
+    /// The innermost call of any level.
+    pub(super) innermost: u32,
+    /// The innermost call of the model.
+    pub(super) model: u32,
+    /// The innermost call of a node.
+    pub(super) node: u32,
+    /// The innermost call of a collective operation.
+    pub(super) communication: u32,
+}
+
+impl Path {
+    /// Inside of no call.
+    const OUTSIDE: Self = Self { innermost: NONE, model: NONE, node: NONE, communication: NONE };
+}
+
+/// The calls of each thread, as far as others can lie in them.
+pub(super) fn threads(api: &ApiTable) -> NumberMap<u32, Thread> {
+    let mut threads: NumberMap<u32, (Thread, NumberMap<u16, (u64, u64)>)> = NumberMap::default();
+    for row in 0..api.len() {
+        let call = api.row(row);
+        let contains = matches!(call.level, level::ACL | level::MODEL | level::NODE | level::COMMUNICATION);
+        if !contains || call.begin == call.end {
+            continue;
+        }
+        let (thread, last) = threads.entry(call.thread).or_default();
+        // Of calls of one level that overlap, the first counts; only nodes may nest.
+        if call.level != level::NODE {
+            let (begin, end) = last.get(&call.level).copied().unwrap_or((0, 0));
+            if call.begin <= end && begin <= call.end && end > 0 {
+                continue;
+            }
+            last.insert(call.level, (call.begin, call.end));
+        }
+        thread.calls.push(row as u32);
+    }
+
+    threads.into_iter().map(|(id, (thread, _))| (id, thread)).collect()
+}
+
+/// Walks along a thread's calls in the order of time.
+pub(super) struct Walk<'a> {
+    api: &'a ApiTable,
+    calls: &'a [u32],
+    next: usize,
+    open: Vec<u32>,
+}
+
+impl<'a> Walk<'a> {
+    /// Starts before the first call; `None` is a thread without calls.
+    pub(super) fn new(api: &'a ApiTable, thread: Option<&'a Thread>) -> Self {
+        Self { api, calls: thread.map_or(&[], |thread| &thread.calls), next: 0, open: Vec::new() }
+    }
+
+    /// The calls that contain `time`, which must not be before that of the previous question.
+    pub(super) fn path_at(&mut self, time: u64) -> Path {
+        while let Some(&row) = self.calls.get(self.next).filter(|&&row| self.api.begin()[row as usize] < time)
+        {
+            self.next += 1;
+            let end = self.api.end()[row as usize];
+            if end >= time {
+                self.close_before(self.api.begin()[row as usize].saturating_add(1));
+                self.open.push(row);
+            }
+        }
+        self.close_before(time);
+        let mut path = Path::OUTSIDE;
+        for &row in &self.open {
+            path.innermost = row;
+            match self.api.level()[row as usize] {
+                level::MODEL => path.model = row,
+                level::NODE => path.node = row,
+                level::COMMUNICATION => path.communication = row,
+                _ => {}
+            }
+        }
+        path
+    }
+
+    fn close_before(&mut self, time: u64) {
+        self.open.retain(|&row| self.api.end()[row as usize] >= time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::Api;
+
+    fn call(level: u16, begin: u64, end: u64) -> Api {
+        Api { level, kind: 0, thread: 1, request: 0, begin, end, item: 0, from_events: false }
+    }
+
+    #[test]
+    fn a_point_belongs_to_the_call_opened_last_among_those_that_contain_it() {
+        let mut api = ApiTable::default();
+        let calls = [
+            call(level::ACL, 10, 100),
+            call(level::MODEL, 20, 90),
+            call(level::NODE, 30, 40),
+            call(level::NODE, 32, 36),
+            call(level::MODEL, 35, 80),
+            call(level::NODE, 50, 60),
+        ];
+        calls.into_iter().for_each(|call| api.push(call));
+        let threads = threads(&api);
+        let mut walk = Walk::new(&api, threads.get(&1));
+        assert_eq!(walk.path_at(10), Path::OUTSIDE);
+        assert_eq!(walk.path_at(11), Path { innermost: 0, ..Path::OUTSIDE });
+        assert_eq!(walk.path_at(36), Path { innermost: 3, model: 1, node: 3, communication: NONE });
+        assert_eq!(walk.path_at(37), Path { innermost: 2, model: 1, node: 2, communication: NONE });
+        assert_eq!(walk.path_at(45), Path { innermost: 1, model: 1, node: NONE, communication: NONE });
+        assert_eq!(walk.path_at(60), Path { innermost: 5, model: 1, node: 5, communication: NONE });
+        assert_eq!(walk.path_at(101), Path::OUTSIDE);
+    }
+}

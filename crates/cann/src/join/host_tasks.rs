@@ -1,0 +1,340 @@
+//! Gives every task that the host handed to a device its node, model and launching call.
+
+use opscope_cann_raw::Chip;
+use opscope_cann_raw::host::level;
+
+use crate::columns::columns;
+use crate::join::call_tree::{Path, Walk, threads};
+use crate::kinds::{RuntimeKind, runtime_name};
+use crate::losses::{Losses, Reason};
+use crate::names::NumberMap;
+use crate::parallel;
+use crate::tables::{HostTables, NO_CONTEXT, NO_MODEL, NONE};
+
+/// What is known about the operator behind a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpSource {
+    /// No operator: a copy, an event, or the whole of an operator whose parts have their own rows.
+    None,
+    /// A node.
+    Node,
+    /// A kernel without a node; its name stands for the operator.
+    Kernel,
+}
+
+columns! {
+    /// Tasks that the host handed to devices, by thread and time. An operator with several
+    /// contexts has a row for each.
+    HostTaskTable,
+    /// A task, or one context of it, that the host handed to a device.
+    HostTask {
+        /// The model's number, [`NO_MODEL`] if it was launched outside of one.
+        model: u64,
+        /// The number of the inference that launched it; 0 is the load, −1 no model.
+        request: i64,
+        /// The device.
+        device: u16,
+        /// The stream.
+        stream: u16,
+        /// The task's number on its stream.
+        task: u32,
+        /// The context, or [`NO_CONTEXT`].
+        context: u32,
+        /// How often the task numbers of the stream had wrapped.
+        batch: u16,
+        /// The runtime's kind of task.
+        kind: u32,
+        /// The thread.
+        thread: u32,
+        /// When; host ticks.
+        time: u64,
+        /// The launching call, a row of the table of calls, or [`NONE`].
+        call: u32,
+        /// The kernel's name, hashed.
+        kernel: u64,
+        /// What is known about its operator.
+        op: OpSource,
+        /// The operator's name, hashed.
+        name: u64,
+        /// The note on its node, or [`NONE`].
+        node: u32,
+        /// The combination of its tensors, or [`NONE`].
+        tensors: u32,
+        /// The note on its attributes, or [`NONE`].
+        attributes: u32,
+    }
+}
+
+/// The host's tasks by thread and time, and the model of each fused operator.
+pub(super) fn host_tasks(host: &HostTables, chip: Chip, losses: &mut Losses) -> (HostTaskTable, Vec<u64>) {
+    let calls = threads(&host.api);
+    let kinds = kinds(host);
+    let tracks = &host.task_tracks;
+    let ranges = thread_ranges(tracks.thread());
+    let parts = parallel::map(&ranges, |&(start, end)| {
+        let thread = tracks.thread()[start];
+        let walk = Walk::new(&host.api, calls.get(&thread));
+        ThreadJoin {
+            host,
+            chip,
+            kinds: &kinds,
+            notes: Notes::of_thread(host, thread),
+            walk,
+            out: HostTaskTable::default(),
+        }
+        .run(start, end)
+    });
+    let mut table = HostTaskTable::default();
+    parts.into_iter().for_each(|part| table.append(part));
+    let fusion_models = fusion_models(host, &calls, losses);
+    (table, fusion_models)
+}
+
+/// The runs of equal threads in a sorted column.
+fn thread_ranges(threads: &[u32]) -> Vec<(usize, usize)> {
+    let mut end = 0;
+    let run = |run: &[u32]| {
+        end += run.len();
+        (end - run.len(), end)
+    };
+    threads.chunk_by(|a, b| a == b).map(run).collect()
+}
+
+/// What each kind of task means.
+fn kinds(host: &HostTables) -> NumberMap<u32, RuntimeKind> {
+    let mut kinds = NumberMap::default();
+    for &kind in host.task_tracks.kind() {
+        kinds.entry(kind).or_insert_with(|| RuntimeKind::from_name(runtime_name(&host.names, kind)));
+    }
+    kinds
+}
+
+/// Notes of one thread, each kind sorted by time, with a cursor that follows the tasks.
+struct Notes<'a> {
+    nodes: Cursor<'a>,
+    tensors: Cursor<'a>,
+    attributes: Cursor<'a>,
+    contexts: Cursor<'a>,
+}
+
+impl<'a> Notes<'a> {
+    fn of_thread(host: &'a HostTables, thread: u32) -> Self {
+        Self {
+            nodes: Cursor::new(host.nodes.thread(), host.nodes.time(), thread),
+            tensors: Cursor::new(host.node_tensors.thread(), host.node_tensors.time(), thread),
+            attributes: Cursor::new(host.node_attributes.thread(), host.node_attributes.time(), thread),
+            contexts: Cursor::new(host.node_contexts.thread(), host.node_contexts.time(), thread),
+        }
+    }
+}
+
+/// Finds the rows of a table, sorted by thread and time, that lie in an interval.
+struct Cursor<'a> {
+    /// The times of the thread's rows.
+    times: &'a [u64],
+    /// The number of the thread's first row in the table.
+    first: usize,
+    position: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(threads: &[u32], times: &'a [u64], thread: u32) -> Self {
+        let first = threads.partition_point(|&t| t < thread);
+        let end = threads.partition_point(|&t| t <= thread);
+        Self { times: &times[first..end], first, position: 0 }
+    }
+
+    /// The rows with `begin < time <= end`.
+    fn rows(&mut self, begin: u64, end: u64) -> std::ops::Range<usize> {
+        // Intervals mostly follow one another, so the search starts where the last one ended.
+        if self.position > 0 && self.times[self.position - 1] > begin {
+            self.position = self.times[..self.position].partition_point(|&time| time <= begin);
+        }
+        let mut step = 1;
+        while self.times.get(self.position + step).is_some_and(|&time| time <= begin) {
+            self.position += step;
+            step *= 2;
+        }
+        let limit = (self.position + step + 1).min(self.times.len());
+        self.position += self.times[self.position..limit].partition_point(|&time| time <= begin);
+        let count = self.times[self.position..].iter().take_while(|&&time| time <= end).count();
+        self.first + self.position..self.first + self.position + count
+    }
+}
+
+/// An operator that a node's notes describe.
+#[derive(Clone, Copy)]
+struct Described {
+    name: u64,
+    node: u32,
+    tensors: u32,
+    attributes: u32,
+    contexts: u32,
+}
+
+/// Joins the tasks of one thread.
+struct ThreadJoin<'a> {
+    host: &'a HostTables,
+    chip: Chip,
+    kinds: &'a NumberMap<u32, RuntimeKind>,
+    notes: Notes<'a>,
+    walk: Walk<'a>,
+    out: HostTaskTable,
+}
+
+impl ThreadJoin<'_> {
+    fn run(mut self, start: usize, end: usize) -> HostTaskTable {
+        self.out.reserve(end - start);
+        let mut described = Vec::new();
+        for row in start..end {
+            let track = self.host.task_tracks.row(row);
+            let path = self.walk.path_at(track.time);
+            let kind = self.kinds.get(&track.kind).copied().unwrap_or_default();
+            let base = self.base(row, &path);
+            if self.is_of_node(&path, kind) {
+                self.describe(path.node, kind, &mut described);
+                self.push_node_task(base, &path, kind, &described);
+            } else {
+                let op = if kind.computes && path.communication == NONE {
+                    OpSource::Kernel
+                } else {
+                    OpSource::None
+                };
+                let context = if kind.mixed && !self.chip.has_wide_task_ids() { 0 } else { NO_CONTEXT };
+                self.out.push(HostTask { op, context, name: track.kernel, ..base });
+            }
+        }
+        self.out
+    }
+
+    /// What is known of a task without its node.
+    fn base(&self, row: usize, path: &Path) -> HostTask {
+        let track = self.host.task_tracks.row(row);
+        let api = &self.host.api;
+        let (model, request) = match path.model {
+            NONE => (NO_MODEL, -1),
+            row => (api.item()[row as usize], i64::from(api.request()[row as usize])),
+        };
+        HostTask {
+            model,
+            request,
+            device: track.device,
+            stream: track.stream,
+            task: track.task,
+            context: NO_CONTEXT,
+            batch: track.batch,
+            kind: track.kind,
+            thread: track.thread,
+            time: track.time,
+            call: if path.node == NONE { path.innermost } else { path.node },
+            kernel: track.kernel,
+            op: OpSource::None,
+            name: track.kernel,
+            node: NONE,
+            tensors: NONE,
+            attributes: NONE,
+        }
+    }
+
+    /// Whether a task executes the node that launched it.
+    fn is_of_node(&self, path: &Path, kind: RuntimeKind) -> bool {
+        if path.node == NONE || !(kind.kernel || kind.ffts_plus && path.communication == NONE) {
+            return false;
+        }
+        let call = self.host.api.row(path.node as usize);
+        let is_step = self.host.names.type_name(level::NODE, call.kind) == Some("step_info");
+        let is_other = self.host.names.get(call.item).is_some_and(|name| name.starts_with("Lccl"));
+        !is_step && !is_other
+    }
+
+    /// Collects the operators that the notes of a node's call describe.
+    fn describe(&mut self, node: u32, kind: RuntimeKind, described: &mut Vec<Described>) {
+        described.clear();
+        let (begin, end) = (self.host.api.begin()[node as usize], self.host.api.end()[node as usize]);
+        fn entry(described: &mut Vec<Described>, name: u64) -> &mut Described {
+            let known = described.iter().position(|op| op.name == name);
+            let index = known.unwrap_or_else(|| {
+                described.push(Described {
+                    name,
+                    node: NONE,
+                    tensors: NONE,
+                    attributes: NONE,
+                    contexts: NONE,
+                });
+                described.len() - 1
+            });
+            &mut described[index]
+        }
+        let host = self.host;
+        for row in self.notes.nodes.rows(begin, end) {
+            entry(described, host.nodes.name()[row]).node = row as u32;
+        }
+        for row in self.notes.tensors.rows(begin, end) {
+            entry(described, host.node_tensors.name()[row]).tensors = host.node_tensors.set()[row];
+        }
+        for row in self.notes.attributes.rows(begin, end) {
+            entry(described, host.node_attributes.name()[row]).attributes = row as u32;
+        }
+        if kind.contexts && !self.chip.has_wide_task_ids() {
+            for row in self.notes.contexts.rows(begin, end) {
+                entry(described, host.node_contexts.name()[row]).contexts = row as u32;
+            }
+        }
+        // The whole of an FFTS+ graph has a note of its own that stands for no operator.
+        const FFTS_PLUS: u32 = 6;
+        if let Some(whole) = described
+            .iter()
+            .position(|op| op.node != NONE && host.nodes.task_type()[op.node as usize] == FFTS_PLUS)
+        {
+            described.swap_remove(whole);
+        }
+    }
+
+    fn push_node_task(&mut self, base: HostTask, path: &Path, kind: RuntimeKind, described: &[Described]) {
+        let op = OpSource::Node;
+        if described.is_empty() {
+            let name = self.host.api.item()[path.node as usize];
+            self.out.push(HostTask { op, name, ..base });
+            return;
+        }
+        let mut has_contexts = false;
+        for found in described {
+            let Described { name, node, tensors, attributes, .. } = *found;
+            let row = HostTask { op, name, node, tensors, attributes, ..base };
+            match found.contexts {
+                NONE => self.out.push(row),
+                note => {
+                    has_contexts = true;
+                    for &context in self.host.contexts_of(note as usize) {
+                        self.out.push(HostTask { context, ..row });
+                    }
+                }
+            }
+        }
+        // The task as a whole is executed too, but it is no operator besides its parts.
+        if has_contexts || (kind.mixed && described.iter().any(|op| op.contexts != NONE)) {
+            self.out.push(base);
+        }
+    }
+}
+
+/// The model whose call contains each note on a fused operator.
+fn fusion_models(
+    host: &HostTables,
+    calls: &NumberMap<u32, crate::join::call_tree::Thread>,
+    losses: &mut Losses,
+) -> Vec<u64> {
+    let fusions = &host.fusions;
+    let mut models = Vec::with_capacity(fusions.len());
+    let mut unmatched = 0;
+    for (start, end) in thread_ranges(fusions.thread()) {
+        let mut walk = Walk::new(&host.api, calls.get(&fusions.thread()[start]));
+        for row in start..end {
+            let path = walk.path_at(fusions.time()[row]);
+            unmatched += u64::from(path.model == NONE);
+            models.push(if path.model == NONE { NO_MODEL } else { host.api.item()[path.model as usize] });
+        }
+    }
+    losses.count(Reason::UnmatchedNote, "additional.fusion_op_info", unmatched);
+    models
+}

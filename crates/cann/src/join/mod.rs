@@ -1,0 +1,110 @@
+//! Brings together what host and device recorded of the same work.
+//!
+//! 1. [`host_tasks`] walks the calls of each thread and gives every task that was handed to a
+//!    device its node, model and launching call.
+//! 2. [`batches`] numbers the wraps of task numbers, on both sides.
+//! 3. [`tasks`] pairs host and device tasks.
+//! 4. [`counters`] gives device tasks their counters.
+//! 5. [`iterations`] finds the inferences in the steps that the device recorded.
+
+mod batches;
+mod call_tree;
+mod counters;
+mod host_tasks;
+mod iterations;
+mod tasks;
+
+pub use counters::TaskCounters;
+pub use host_tasks::{HostTask, HostTaskTable, OpSource};
+pub use iterations::{Iteration, IterationTable};
+pub use tasks::Matches;
+
+use std::collections::BTreeMap;
+
+use opscope_cann_raw::Chip;
+
+use crate::data::{Data, Device};
+use crate::losses::Losses;
+use crate::parallel;
+
+/// A profile whose host and device sides were brought together.
+#[derive(Debug)]
+pub struct Joined {
+    /// The native tables. The batches of host and device tasks are filled in.
+    pub data: Data,
+    /// Tasks that the host handed to devices, by thread and time.
+    pub host_tasks: HostTaskTable,
+    /// For each note on a fused operator the model that it belongs to.
+    pub fusion_models: Vec<u64>,
+    /// What belongs together, by device number.
+    pub devices: BTreeMap<u32, JoinedDevice>,
+    /// What didn't fit together.
+    pub losses: Losses,
+}
+
+/// What belongs together on one device.
+#[derive(Debug, Default)]
+pub struct JoinedDevice {
+    /// Which host task each device task belongs to.
+    pub matches: Matches,
+    /// Which counters each device task has.
+    pub counters: TaskCounters,
+    /// The inferences, in the order of their ends.
+    pub iterations: IterationTable,
+}
+
+impl Joined {
+    /// Joins a decoded profile.
+    pub fn new(mut data: Data) -> Self {
+        let mut losses = Losses::default();
+        let has_batches = data
+            .devices
+            .values()
+            .next()
+            .map_or(data.profile.metadata(), |d| Some(&d.metadata))
+            .is_some_and(|m| m.has_batches());
+        if has_batches && !data.chip().has_wide_task_ids() {
+            batches::of_host(&mut data.host);
+        }
+        let (host_tasks, fusion_models) = host_tasks::host_tasks(&data.host, data.chip(), &mut losses);
+        let wide = data.chip().has_wide_task_ids();
+        let mut parts: Vec<(&mut Device, Losses, JoinedDevice)> = data
+            .devices
+            .values_mut()
+            .map(|device| (device, Losses::default(), JoinedDevice::default()))
+            .collect();
+        for (device, losses, joined) in &mut parts {
+            if has_batches && !wide {
+                batches::of_device(&mut device.tables);
+            }
+            if wide {
+                tasks::fill_streams(device, &host_tasks);
+            }
+            let by_batch = has_batches || wide;
+            let is_chip_0 = device.metadata.chip() == Chip::V1_1_0;
+            let tables = &device.tables;
+            let (matches, counters) = parallel::join(
+                || tasks::matches(tables, &host_tasks, device.id, by_batch),
+                || counters::task_counters(tables, is_chip_0),
+            );
+            joined.matches = matches.0;
+            joined.counters = counters.0;
+            losses.merge(matches.1);
+            losses.merge(counters.1);
+            joined.iterations = iterations::iterations(&tables.steps);
+        }
+        let mut devices = BTreeMap::new();
+        for (device, device_losses, joined) in parts {
+            losses.merge(device_losses);
+            devices.insert(device.id, joined);
+        }
+        Self { data, host_tasks, fusion_models, devices, losses }
+    }
+
+    /// Everything that was dropped or doubted, while decoding and while joining.
+    pub fn all_losses(&self) -> Losses {
+        let mut all = self.data.losses();
+        all.merge(self.losses.clone());
+        all
+    }
+}

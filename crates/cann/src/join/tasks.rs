@@ -1,0 +1,201 @@
+//! Pairs the tasks that the host handed out with those that a device executed.
+//!
+//! The two sides know a task by its stream, number, context and batch. A static model hands its
+//! tasks out once and executes them once an inference, so one host task may have many device tasks.
+
+use crate::data::Device;
+use crate::join::host_tasks::HostTaskTable;
+use crate::losses::{Losses, Reason};
+use crate::names::NumberMap;
+use crate::tables::{DeviceTables, NO_CONTEXT, NONE};
+
+/// The runtime's number of the kind of task that only marks a profiler's trace.
+const PROFILER_TRACE_EX: u32 = 26;
+
+/// Which host task each device task belongs to.
+#[derive(Clone, Debug, Default)]
+pub struct Matches {
+    /// For each device task the row of its host task, or [`NONE`].
+    pub host_of: Vec<u32>,
+    /// Host tasks of this device that it never executed.
+    pub host_only: Vec<u32>,
+}
+
+/// A task's number on both sides, in 64 bits; `None` for a context that no device can report.
+fn key(stream: u16, task: u32, context: u32, batch: u16) -> Option<u64> {
+    // A device's contexts have 16 bits; where task numbers have more than 16, there are no batches.
+    let context = if context == NO_CONTEXT {
+        0xFFFF
+    } else {
+        u64::from(u16::try_from(context).ok().filter(|c| *c != 0xFFFF)?)
+    };
+    let number = u64::from(batch) << 16 ^ u64::from(task);
+    Some(u64::from(stream) << 48 | (number & 0xFFFF_FFFF) << 16 | context)
+}
+
+/// Pairs the tasks of one device. Without `by_batch` the numbers alone must do, and equal ones are
+/// paired in their order.
+pub(super) fn matches(
+    device: &DeviceTables,
+    host: &HostTaskTable,
+    device_id: u32,
+    by_batch: bool,
+) -> (Matches, Losses) {
+    let batch = |batch: u16| if by_batch { batch } else { 0 };
+    let mut losses = Losses::default();
+    let mut host_keys: Vec<(u64, u32)> = Vec::new();
+    let mut result = Matches { host_of: vec![NONE; device.tasks.len()], host_only: Vec::new() };
+    for row in (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device_id) {
+        match key(host.stream()[row], host.task()[row], host.context()[row], batch(host.batch()[row])) {
+            Some(key) => host_keys.push((key, row as u32)),
+            None => result.host_only.push(row as u32),
+        }
+    }
+    host_keys.sort_unstable_by_key(|&(key, row)| (key, host.time()[row as usize], row));
+    let tasks = &device.tasks;
+    let device_key = |row: usize| {
+        key(tasks.stream()[row], tasks.task()[row], tasks.context()[row], batch(tasks.batch()[row]))
+    };
+    let mut device_keys: Vec<(u64, u32)> =
+        (0..tasks.len()).filter_map(|row| Some((device_key(row)?, row as u32))).collect();
+    device_keys.sort_unstable();
+
+    let mut ambiguous = 0u64;
+    let mut host_groups = host_keys.chunk_by(|a, b| a.0 == b.0).peekable();
+    for devices in device_keys.chunk_by(|a, b| a.0 == b.0) {
+        while let Some(only) = host_groups.next_if(|hosts| hosts[0].0 < devices[0].0) {
+            result.host_only.extend(only.iter().map(|(_, row)| *row));
+        }
+        let Some(hosts) = host_groups.next_if(|hosts| hosts[0].0 == devices[0].0) else { continue };
+        if !pair(hosts, devices, host, &mut result.host_of) {
+            ambiguous += devices.len() as u64;
+        }
+    }
+    result.host_only.extend(host_groups.flatten().map(|(_, row)| *row));
+    result.host_only.sort_unstable();
+    losses.count(Reason::AmbiguousTask, "device log", ambiguous);
+    losses.count(Reason::HostTaskWithoutDevice, "compact.task_track", result.host_only.len() as u64);
+    let without = result.host_of.iter().filter(|host| **host == NONE).count() as u64;
+    losses.count(Reason::DeviceTaskWithoutHost, "device log", without - ambiguous.min(without));
+    (result, losses)
+}
+
+/// Pairs host and device tasks of one number; false if there are several of both and not as many
+/// of one as of the other.
+fn pair(hosts: &[(u64, u32)], devices: &[(u64, u32)], table: &HostTaskTable, host_of: &mut [u32]) -> bool {
+    if let [(_, host)] = hosts {
+        devices.iter().for_each(|(_, device)| host_of[*device as usize] = *host);
+        return true;
+    }
+    let is_work = |(_, row): &&(u64, u32)| table.kind()[*row as usize] != PROFILER_TRACE_EX;
+    let work: Vec<u32> = if hosts.len() == devices.len() {
+        hosts.iter().map(|(_, row)| *row).collect()
+    } else {
+        hosts.iter().filter(is_work).map(|(_, row)| *row).collect()
+    };
+    if work.len() != devices.len() && work.len() != 1 {
+        return false;
+    }
+    let in_order = work.iter().cycle().take(devices.len());
+    devices.iter().zip(in_order).for_each(|((_, device), host)| host_of[*device as usize] = *host);
+    true
+}
+
+/// Fills in the streams that the device's short records lack: a task's number tells it.
+pub(super) fn fill_streams(device: &mut Device, host: &HostTaskTable) {
+    let rows = (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device.id);
+    let streams: NumberMap<u32, u16> = rows.map(|row| (host.task()[row], host.stream()[row])).collect();
+    let tables = &mut device.tables;
+    for row in 0..tables.tasks.len() {
+        let task = tables.tasks.row(row);
+        if let Some(&stream) = streams.get(&task.task) {
+            tables.tasks.replace(row, crate::tables::DeviceTask { stream, ..task });
+        }
+    }
+    for row in 0..tables.counters.len() {
+        let counters = tables.counters.row(row);
+        if let Some(&stream) = streams.get(&counters.task) {
+            tables.counters.replace(row, crate::tables::Counters { stream, ..counters });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::host_tasks::{HostTask, OpSource};
+    use crate::tables::{DeviceTask, NO_MODEL, TaskLog};
+
+    fn host(tasks: &[(u32, u16, u32)]) -> HostTaskTable {
+        let mut table = HostTaskTable::default();
+        for (time, &(task, batch, kind)) in tasks.iter().enumerate() {
+            table.push(HostTask {
+                model: NO_MODEL,
+                request: -1,
+                device: 0,
+                stream: 2,
+                task,
+                context: NO_CONTEXT,
+                batch,
+                kind,
+                thread: 1,
+                time: time as u64,
+                call: NONE,
+                kernel: 0,
+                op: OpSource::None,
+                name: 0,
+                node: NONE,
+                tensors: NONE,
+                attributes: NONE,
+            });
+        }
+        table
+    }
+
+    fn device(tasks: &[(u32, u16)]) -> DeviceTables {
+        let mut tables = DeviceTables::default();
+        for (time, &(task, batch)) in tasks.iter().enumerate() {
+            let (start, end) = (time as u64 * 10, time as u64 * 10 + 5);
+            let (log, context) = (TaskLog::Queue, NO_CONTEXT);
+            tables.tasks.push(DeviceTask { stream: 2, task, context, batch, log, kind: 0, start, end });
+        }
+        tables
+    }
+
+    #[test]
+    fn every_replay_of_a_static_task_gets_its_one_host_task() {
+        let (matches, losses) =
+            matches(&device(&[(1, 0), (2, 0), (1, 0)]), &host(&[(1, 0, 0), (3, 0, 0)]), 0, true);
+        assert_eq!(matches.host_of, [0, NONE, 0]);
+        assert_eq!(matches.host_only, [1]);
+        assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 1);
+        assert_eq!(losses.total(Reason::HostTaskWithoutDevice), 1);
+    }
+
+    #[test]
+    fn batches_part_tasks_with_the_same_number() {
+        let (matches, _) = matches(&device(&[(1, 0), (1, 1)]), &host(&[(1, 0, 0), (1, 1, 0)]), 0, true);
+        assert_eq!(matches.host_of, [0, 1]);
+    }
+
+    #[test]
+    fn without_batches_equal_numbers_are_paired_in_their_order() {
+        let hosts = host(&[(1, 7, 0), (1, 8, PROFILER_TRACE_EX), (1, 9, 0)]);
+        let (result, _) = matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, false);
+        assert_eq!(result.host_of, [0, 2]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_counted_and_left_alone() {
+        let (result, losses) =
+            matches(&device(&[(1, 0), (1, 0), (1, 0)]), &host(&[(1, 0, 0), (1, 0, 0)]), 0, true);
+        assert_eq!(result.host_of, [NONE; 3]);
+        assert_eq!(losses.total(Reason::AmbiguousTask), 3);
+    }
+
+    #[test]
+    fn tasks_of_another_device_are_not_taken() {
+        let (result, _) = matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, true);
+        assert_eq!(result.host_of, [NONE]);
+    }
+}

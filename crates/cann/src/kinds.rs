@@ -1,0 +1,187 @@
+//! The kinds of tasks, as host, device and exports name them.
+
+use opscope_cann_raw::host::level;
+
+use crate::names::Names;
+use crate::tables::TaskLog;
+
+/// What a node says about the unit that executes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names are the units")]
+pub enum NodeTaskType {
+    AiCore,
+    AiCpu,
+    AiVectorCore,
+    WriteBack,
+    MixAic,
+    MixAiv,
+    FftsPlus,
+    Dsa,
+    Dvpp,
+    Communication,
+    Fusion,
+    Invalid,
+}
+
+impl NodeTaskType {
+    /// All of them, in the order of their numbers.
+    const ALL: [Self; 12] = [
+        Self::AiCore,
+        Self::AiCpu,
+        Self::AiVectorCore,
+        Self::WriteBack,
+        Self::MixAic,
+        Self::MixAiv,
+        Self::FftsPlus,
+        Self::Dsa,
+        Self::Dvpp,
+        Self::Communication,
+        Self::Fusion,
+        Self::Invalid,
+    ];
+
+    /// The type of a number in [`Node::task_type`](crate::tables::Node::task_type).
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.get(number as usize).copied()
+    }
+
+    /// The name in the vendor's tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AiCore => "AI_CORE",
+            Self::AiCpu => "AI_CPU",
+            Self::AiVectorCore => "AI_VECTOR_CORE",
+            Self::WriteBack => "WRITE_BACK",
+            Self::MixAic => "MIX_AIC",
+            Self::MixAiv => "MIX_AIV",
+            Self::FftsPlus => "FFTS_PLUS",
+            Self::Dsa => "DSA_SQE",
+            Self::Dvpp => "DVPP",
+            Self::Communication => "COMMUNICATION",
+            Self::Fusion => "FUSION",
+            Self::Invalid => "INVALID",
+        }
+    }
+}
+
+/// What the runtime's kind of task means for finding its operator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeKind {
+    /// Whether a kernel runs, which an operator stands behind.
+    pub kernel: bool,
+    /// Whether it consists of sub-tasks (FFTS+).
+    pub ffts_plus: bool,
+    /// Whether it may have contexts.
+    pub contexts: bool,
+    /// Whether cube and vector core work together.
+    pub mixed: bool,
+    /// Whether it runs on the device's general processors.
+    pub ai_cpu: bool,
+    /// Whether an operator is reported for it even if no node is known.
+    pub computes: bool,
+}
+
+impl RuntimeKind {
+    /// What the runtime's registered name of a kind means.
+    pub fn from_name(name: &str) -> Self {
+        let mixed = matches!(name, "KERNEL_MIX_AIC" | "KERNEL_MIX_AIV");
+        let ffts_plus = name == "FFTS_PLUS";
+        let on_core = mixed || matches!(name, "KERNEL_AICORE" | "KERNEL_AIVEC" | "KERNEL_SIMT");
+        Self {
+            kernel: name.starts_with("KERNEL") || name == "STARS_COMMON",
+            ffts_plus,
+            contexts: on_core || ffts_plus,
+            mixed,
+            ai_cpu: name == "KERNEL_AICPU",
+            computes: on_core || name == "KERNEL_AICPU",
+        }
+    }
+}
+
+/// The registered name of a runtime's kind of task; where no dictionary has it, the usual one.
+pub fn runtime_name(names: &Names, kind: u32) -> &str {
+    names.type_name(level::RUNTIME, kind).unwrap_or(match kind {
+        0 => "KERNEL_AICORE",
+        1 => "KERNEL_AICPU",
+        2 => "EVENT_RECORD",
+        3 => "EVENT_WAIT",
+        4 => "KERNEL_FUSION",
+        5 => "MEMCPY_ASYNC",
+        6 => "MAINTENANCE",
+        13 => "MODEL_EXECUTE",
+        26 => "PROFILER_TRACE_EX",
+        66 => "KERNEL_AIVEC",
+        98 => "FLIP_TASK",
+        108 => "KERNEL_MIX_AIC",
+        109 => "KERNEL_MIX_AIV",
+        _ => "UNKNOWN",
+    })
+}
+
+/// The name of a device's kind of task, `UNKNOWN` if there is none.
+pub fn device_name(log: TaskLog, kind: u16) -> &'static str {
+    match log {
+        TaskLog::Queue | TaskLog::NanoStars => match kind {
+            0 => "AI_CORE",
+            1 => "AI_CPU",
+            2 => "AIV_SQE",
+            3 => "PLACE_HOLDER_SQE",
+            4 => "EVENT_RECORD_SQE",
+            5 => "EVENT_WAIT_SQE",
+            6 => "NOTIFY_RECORD_SQE",
+            7 => "NOTIFY_WAIT_SQE",
+            8 => "WRITE_VALUE_SQE",
+            9 => "VQ6_SQE",
+            10 => "TOF_SQE",
+            11 => "SDMA_SQE",
+            12 => "VPC_SQE",
+            13 => "JPEGE_SQE",
+            14 => "JPEGD_SQE",
+            15 => "DSA_SQE",
+            16 => "ROCCE_SQE",
+            17 => "PCIE_DMA_SQE",
+            18 => "HOST_CPU_SQE",
+            19 => "CDQM_SQE",
+            20 => "C_CORE_SQE",
+            _ => "UNKNOWN",
+        },
+        TaskLog::Subtask => match kind {
+            0 => "AIC",
+            1 => "AIV",
+            3 => "Notify Wait",
+            4 => "Notify Record",
+            5 => "Write Value",
+            6 => "MIX_AIC",
+            7 => "MIX_AIV",
+            8 => "SDMA",
+            9 => "Data Context",
+            10 => "Invalidate Data Context",
+            11 => "Writeback Data Context",
+            12 => "AI_CPU",
+            13 => "Load Context",
+            15 => "DSA",
+            _ => "UNKNOWN",
+        },
+        TaskLog::Hwts | TaskLog::Track | TaskLog::Timeline => match kind {
+            0 => "AI_CORE",
+            1 => "AI_CPU",
+            _ => "UNKNOWN",
+        },
+    }
+}
+
+/// The name of a layer of software in the vendor's tables.
+pub fn level_name(number: u16) -> &'static str {
+    match number {
+        level::PYTORCH => "pytorch",
+        level::PTA => "pta",
+        level::MSPROFTX => "msproftx",
+        level::ACL => "acl",
+        level::MODEL => "model",
+        level::NODE => "node",
+        level::AICPU => "aicpu",
+        level::COMMUNICATION => "communication",
+        level::RUNTIME => "runtime",
+        _ => "unknown",
+    }
+}
