@@ -1,1 +1,13 @@
-//! To be written.
+//! MegEngine graph profiles.
+
+pub mod analyze;
+mod escapes;
+mod json;
+mod keyed;
+mod profile;
+mod read;
+
+pub use json::{JsonError, Piece};
+pub use keyed::{GraphId, Keyed};
+pub use profile::{Chunk, Footprint, Interval, MemoryPlan, Operator, Profile, Shape, Var};
+pub use read::{ContentError, ReadError};

@@ -1,0 +1,37 @@
+//! How the tests call the command, and where its reference's answers lie.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use opscope_formats::megengine::analyze::profile_analyze;
+
+/// What a run of the command gave.
+pub struct Run {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs `profile_analyze` on a file with options that are separated by blanks.
+pub fn run(file: &Path, options: &[&str]) -> Run {
+    let arguments: Vec<OsString> =
+        std::iter::once(file.into()).chain(options.iter().map(OsString::from)).collect();
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let status = profile_analyze(&arguments, &mut stdout, &mut stderr);
+    let text = |bytes| String::from_utf8(bytes).expect("the output is text");
+    Run { status, stdout: text(stdout), stderr: text(stderr) }
+}
+
+/// A folder of outside material, or `None`, with a note, where it isn't at hand.
+pub fn outside(folder: &str) -> Option<PathBuf> {
+    let shared = std::env::var_os("OPSCOPE_SHARED").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
+        PathBuf::from,
+    );
+    let path = shared.join(folder);
+    if path.is_dir() {
+        return Some(path);
+    }
+    eprintln!("skipped: {} is not there; OPSCOPE_SHARED names the folder that holds it", path.display());
+    None
+}
