@@ -29,6 +29,25 @@ pub fn write_atomically(
     Ok(())
 }
 
+/// As [`write_atomically`], for what insists on opening its file by itself: `make` fills the empty
+/// file under the temporary path that it is given.
+///
+/// # Errors
+/// What `make` or the system reports.
+pub(crate) fn replace_atomically<Error: From<io::Error>>(
+    path: &Path,
+    make: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Target::File { folder } = target(path)? else {
+        let text = "this needs a file, not a pipe or a device";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text).into());
+    };
+    let temporary = temporary(folder)?.into_temp_path();
+    make(&temporary)?;
+    temporary.persist(path).map_err(|failed| failed.error)?;
+    Ok(())
+}
+
 /// Finds out whether [`write_atomically`] could write a file, without touching it.
 ///
 /// # Errors

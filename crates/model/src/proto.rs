@@ -379,3 +379,8 @@ pub fn data_type_from_onnx(number: i32) -> DataType {
 pub fn data_type_to_onnx(data_type: DataType) -> i32 {
     DATA_TYPES.iter().find(|(_, known)| *known == data_type).map_or(0, |(number, _)| *number)
 }
+
+/// A model as the bytes of an ONNX file.
+pub fn encode(model: &ModelProto) -> Vec<u8> {
+    prost::Message::encode_to_vec(model)
+}

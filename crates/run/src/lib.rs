@@ -1,1 +1,33 @@
-//! To be written.
+//! Runs a model on an engine and records every operator of every iteration.
+//!
+//! - [`InputRequest`] turns the user's wishes into a tensor for each of the model's inputs.
+//! - [`prepare`] makes a model ready on one of the engines; [`measure`] runs it often enough.
+//! - [`to_trace`] joins what the engine recorded to the model's graph.
+//! - [`run`] does all of it.
+
+pub mod attribute;
+mod engine;
+mod error;
+mod host_tensor;
+mod inputs;
+mod measure;
+mod memory;
+mod node_names;
+pub mod npy;
+mod ort;
+mod record;
+mod run;
+mod tract;
+
+pub use engine::{
+    Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Optimization, Phase, Recording,
+    RunClock, Window,
+};
+pub use error::RunError;
+pub use host_tensor::{HostTensor, NonFinite, shape_text};
+pub use inputs::{Fill, Input, InputError, InputRequest, InputSpec, Source, SpecError, declared_text};
+pub use measure::{Measurement, Progress, Repetition, measure};
+pub use memory::MemoryLog;
+pub use record::{RunRecord, to_trace};
+pub use run::{Outcome, RunOptions, prepare, run};
+pub use tract::Tract;

@@ -1,0 +1,375 @@
+//! Which of the model's nodes an engine's nodes came from.
+//!
+//! An engine renames, splits, fuses and adds nodes. The model's nodes and the engine's are tied to
+//! one another in three steps, and whatever hangs together becomes one operator:
+//!
+//! 1. An engine node is tied to the model's node that it is named after, and to those whose values
+//!    it computes under their own name.
+//! 2. An engine node that does the work of several takes the model's nodes upstream that nothing
+//!    else computes: those between its own node and the values that other engine nodes deliver.
+//! 3. What is still untied was folded into the node before it (a normalisation into a convolution's
+//!    weights), or was computed when the model was loaded, or was needless.
+
+use opscope_model::{Graph, Node, NodeId, ValueKind};
+use opscope_trace::Attribution;
+
+use crate::engine::{EngineKind, EngineNode};
+use crate::node_names::NodeNames;
+
+/// The model's nodes and the engine's nodes that make up one operator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// The model's nodes, in the order of execution; empty for what the engine added.
+    pub nodes: Vec<NodeId>,
+    /// The engine's nodes, in the order of execution; never empty.
+    pub engine_nodes: Vec<u32>,
+    /// How the two were matched.
+    pub attribution: Attribution,
+}
+
+/// The outcome: every engine node is in exactly one group, every node of the model in at most one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// The operators, in the order of the engine's execution.
+    pub groups: Vec<Group>,
+    /// The model's nodes that no engine node does the work of.
+    pub removed: Vec<NodeId>,
+}
+
+/// Ties an engine's nodes to the nodes of the model's graph.
+pub fn attribute(graph: Graph<'_>, engine: EngineKind, engine_nodes: &[EngineNode]) -> Groups {
+    let mut ties = Ties::new(graph, engine, engine_nodes);
+    ties.tie_by_name();
+    ties.claim_upstream();
+    ties.fold_the_rest();
+    ties.into_groups()
+}
+
+/// A union of sets over the model's nodes and the engine's nodes.
+struct Ties<'a> {
+    graph: Graph<'a>,
+    engine: EngineKind,
+    engine_nodes: &'a [EngineNode],
+    /// For each of the model's nodes, then for each engine node, a member of the same set.
+    parent: Vec<usize>,
+    /// The model's nodes that each engine node was named after.
+    anchors: Vec<Vec<NodeId>>,
+    /// The engine nodes that were named after each of the model's nodes.
+    anchored: Vec<Vec<u32>>,
+    /// Whether each of the model's nodes has been tied to an engine node.
+    tied: Vec<bool>,
+    /// Whether the result of each of the model's nodes depends on the values of the inputs, and not
+    /// only on their shapes.
+    dynamic: Vec<bool>,
+}
+
+impl<'a> Ties<'a> {
+    fn new(graph: Graph<'a>, engine: EngineKind, engine_nodes: &'a [EngineNode]) -> Self {
+        let nodes = graph.node_count();
+        Self {
+            graph,
+            engine,
+            engine_nodes,
+            parent: (0..nodes + engine_nodes.len()).collect(),
+            anchors: vec![Vec::new(); engine_nodes.len()],
+            anchored: vec![Vec::new(); nodes],
+            tied: vec![false; nodes],
+            dynamic: dynamic_nodes(graph),
+        }
+    }
+
+    fn root(&mut self, mut member: usize) -> usize {
+        while self.parent[member] != member {
+            self.parent[member] = self.parent[self.parent[member]];
+            member = self.parent[member];
+        }
+        member
+    }
+
+    fn tie(&mut self, node: NodeId, engine_node: usize) {
+        let (a, b) = (self.root(node.index()), self.root(self.graph.node_count() + engine_node));
+        // The smaller number stays the root, so that a set with a node of the model has one as root.
+        self.parent[a.max(b)] = a.min(b);
+        self.tied[node.index()] = true;
+    }
+
+    fn anchor(&mut self, node: NodeId, engine_node: usize) {
+        if !self.anchors[engine_node].contains(&node) {
+            self.anchors[engine_node].push(node);
+            self.anchored[node.index()].push(engine_node as u32);
+        }
+        self.tie(node, engine_node);
+    }
+
+    /// Step 1.
+    fn tie_by_name(&mut self) {
+        let names = NodeNames::of(self.graph);
+        for (position, engine_node) in self.engine_nodes.iter().enumerate() {
+            if self.is_added(engine_node) {
+                continue;
+            }
+            for name in engine_names(self.engine, engine_node) {
+                let by_name = match self.engine {
+                    EngineKind::Tract => names.by_prefix(name),
+                    EngineKind::OnnxRuntime => names.exact(name),
+                };
+                // ONNX Runtime names some nodes after the value that they compute.
+                let by_value = || self.graph.value_by_name(name).and_then(|value| value.producer);
+                if let Some(node) = by_name.or_else(by_value) {
+                    self.anchor(node, position);
+                }
+            }
+        }
+        self.pass_values_back();
+    }
+
+    /// Where an engine added a node behind another to bring the result into shape, it is the added
+    /// one that computes the value under its own name; the work is done by the one before.
+    fn pass_values_back(&mut self) {
+        for position in 0..self.engine_nodes.len() {
+            if !self.is_added(&self.engine_nodes[position]) {
+                continue;
+            }
+            for name in &self.engine_nodes[position].values {
+                let producer = self.graph.value_by_name(name).and_then(|value| value.producer);
+                let Some(node) = producer.filter(|node| self.anchored[node.index()].is_empty()) else {
+                    continue;
+                };
+                let mut worker = position;
+                while self.is_added(&self.engine_nodes[worker]) {
+                    let before = self.engine_nodes[worker].reads.first().map(|&before| before as usize);
+                    match before.filter(|before| *before < worker) {
+                        Some(before) => worker = before,
+                        None => break,
+                    }
+                }
+                if !self.is_added(&self.engine_nodes[worker]) {
+                    self.anchor(node, worker);
+                }
+            }
+        }
+    }
+
+    /// Whether an engine node only moves data about, on the engine's own account.
+    fn is_added(&self, engine_node: &EngineNode) -> bool {
+        const LAYOUT: [&str; 5] =
+            ["ReorderInput", "ReorderOutput", "MemcpyFromHost", "MemcpyToHost", "Source"];
+        const MOVES: [&str; 8] =
+            ["Reshape", "Transpose", "Cast", "Squeeze", "Unsqueeze", "Flatten", "Identity", "QuantizeLinear"];
+        if LAYOUT.contains(&engine_node.op_type.as_str()) {
+            return true;
+        }
+        if self.engine == EngineKind::Tract || !MOVES.contains(&engine_node.op_type.as_str()) {
+            return false;
+        }
+        let computes = |name: &String| {
+            let producer = self.graph.value_by_name(name)?.producer?;
+            Some(self.graph.node(producer))
+        };
+        let origin = self.graph.node_by_name(&engine_node.name);
+        let same = |node: Node<'_>| MOVES.contains(&node.op_type);
+        !origin.into_iter().chain(engine_node.values.iter().filter_map(computes)).any(same)
+    }
+
+    /// Step 2.
+    fn claim_upstream(&mut self) {
+        for position in 0..self.engine_nodes.len() {
+            if !does_the_work_of_several(
+                self.engine,
+                &self.engine_nodes[position],
+                &self.anchors[position],
+                self.graph,
+            ) {
+                continue;
+            }
+            let mut open = self.anchors[position].clone();
+            let mut next = 0;
+            while let Some(&node) = open.get(next) {
+                next += 1;
+                if next > self.anchors[position].len() && self.ends_the_claim(node) {
+                    continue;
+                }
+                for value in self.graph.node(node).reads() {
+                    let producer =
+                        self.graph.value(value).producer.filter(|producer| !open.contains(producer));
+                    let Some(producer) = producer else { continue };
+                    if self.dynamic[producer.index()] && self.is_unclaimed(producer) {
+                        self.tie(producer, position);
+                        open.push(producer);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A contraction's own inputs are computed by others.
+    fn ends_the_claim(&self, node: NodeId) -> bool {
+        self.engine == EngineKind::Tract && is_contraction(self.graph.node(node).op_type)
+    }
+
+    /// Whether no engine node delivers the node's result: none was named after it, or only ones
+    /// that prepare a contraction which is done elsewhere.
+    fn is_unclaimed(&self, node: NodeId) -> bool {
+        let anchored = &self.anchored[node.index()];
+        if anchored.is_empty() {
+            return !self.tied[node.index()];
+        }
+        self.engine == EngineKind::Tract
+            && is_contraction(self.graph.node(node).op_type)
+            && !anchored
+                .iter()
+                .any(|&position| is_engine_contraction(&self.engine_nodes[position as usize].op_type))
+    }
+
+    /// Step 3.
+    fn fold_the_rest(&mut self) {
+        for node in self.graph.nodes() {
+            let index = node.id.index();
+            if self.tied[index] || !self.dynamic[index] || moves_data(node.op_type) {
+                continue;
+            }
+            let producers = node.reads().filter_map(|value| self.graph.value(value).producer);
+            let before = producers.into_iter().find(|producer| {
+                self.tied[producer.index()] && !moves_data(self.graph.node(*producer).op_type)
+            });
+            if let Some(before) = before {
+                let (a, b) = (self.root(before.index()), self.root(node.id.index()));
+                self.parent[a.max(b)] = a.min(b);
+                self.tied[node.id.index()] = true;
+            }
+        }
+    }
+
+    fn into_groups(mut self) -> Groups {
+        let node_count = self.graph.node_count();
+        let mut group_of = vec![None; self.parent.len()];
+        let mut groups: Vec<Group> = Vec::new();
+        for position in 0..self.engine_nodes.len() {
+            let root = self.root(node_count + position);
+            let group = *group_of[root].get_or_insert_with(|| {
+                groups.push(Group::default());
+                groups.len() - 1
+            });
+            groups[group].engine_nodes.push(position as u32);
+        }
+        let mut removed = Vec::new();
+        for node in self.graph.nodes() {
+            let root = self.root(node.id.index());
+            match group_of[root] {
+                Some(group) => groups[group].nodes.push(node.id),
+                None => removed.push(node.id),
+            }
+        }
+        for group in &mut groups {
+            let mut added = group.engine_nodes.iter().map(|&position| &self.engine_nodes[position as usize]);
+            group.attribution = match group.nodes.len() {
+                0 if added.all(|engine_node| self.is_added(engine_node)) => Attribution::Engine,
+                0 => Attribution::Unattributed,
+                1 => Attribution::Exact,
+                _ => Attribution::Fused,
+            };
+        }
+        Groups { groups, removed }
+    }
+}
+
+/// Marks the nodes whose results depend on the values of the inputs: an engine can compute the
+/// others beforehand.
+fn dynamic_nodes(graph: Graph<'_>) -> Vec<bool> {
+    let mut dynamic = vec![false; graph.node_count()];
+    for node in graph.nodes() {
+        let depends = node.reads().any(|value| {
+            let value = graph.value(value);
+            value.kind == ValueKind::Input || value.producer.is_some_and(|producer| dynamic[producer.index()])
+        });
+        dynamic[node.id.index()] = depends && !matches!(node.op_type, "Shape" | "Size" | "ConstantOfShape");
+    }
+    dynamic
+}
+
+/// The names under which the model may know an engine node.
+fn engine_names(engine: EngineKind, engine_node: &EngineNode) -> impl Iterator<Item = &str> {
+    let name = engine_node.name.as_str();
+    let own = match engine {
+        EngineKind::Tract => name,
+        // ONNX Runtime marks what it rewrites by endings: a layout, a fusion, a number that makes
+        // the name unique.
+        EngineKind::OnnxRuntime => {
+            let name = name.split("/MatMulAddFusion").next().unwrap_or(name);
+            let name = name.split("/MatMulScaleFusion").next().unwrap_or(name);
+            let name = name.split("_token_").next().unwrap_or(name);
+            name.strip_suffix("_nchwc").unwrap_or(name)
+        }
+    };
+    [own].into_iter().chain(engine_node.values.iter().map(String::as_str))
+}
+
+/// Whether an engine node computes more than the model's nodes that it was named after.
+fn does_the_work_of_several(
+    engine: EngineKind,
+    engine_node: &EngineNode,
+    anchors: &[NodeId],
+    graph: Graph<'_>,
+) -> bool {
+    match engine {
+        // ONNX Runtime's fused nodes keep the name of the last value; whatever lies between it and
+        // what other nodes deliver is theirs.
+        EngineKind::OnnxRuntime => !anchors.is_empty(),
+        EngineKind::Tract => {
+            const COMPOSITE: [&str; 8] =
+                ["OptBinChain", "Gelu", "Silu", "Swish", "LayerNorm", "RmsNorm", "Sdpa", "HardSwish"];
+            let op_type = engine_node.op_type.as_str();
+            let contraction_elsewhere = is_engine_contraction(op_type)
+                && !anchors.iter().any(|&node| is_contraction(graph.node(node).op_type));
+            contraction_elsewhere || COMPOSITE.iter().any(|composite| op_type.starts_with(composite))
+        }
+    }
+}
+
+/// Whether an ONNX operator multiplies matrices, or does what amounts to it.
+fn is_contraction(op_type: &str) -> bool {
+    const CONTRACTIONS: [&str; 9] = [
+        "Conv",
+        "ConvTranspose",
+        "Gemm",
+        "MatMul",
+        "Einsum",
+        "ConvInteger",
+        "MatMulInteger",
+        "QLinearConv",
+        "QLinearMatMul",
+    ];
+    CONTRACTIONS.contains(&op_type)
+}
+
+/// The same for an operator of tract.
+fn is_engine_contraction(op_type: &str) -> bool {
+    const CONTRACTIONS: [&str; 8] =
+        ["OptMatMul", "MatMul", "Conv", "DepthWiseConv", "EinSum", "Deconv", "OptMatVec", "QSumB"];
+    CONTRACTIONS.iter().any(|contraction| op_type == *contraction)
+}
+
+/// Whether an ONNX operator only moves data, or makes constants, so that an engine may drop it.
+fn moves_data(op_type: &str) -> bool {
+    const MOVES: [&str; 18] = [
+        "Reshape",
+        "Transpose",
+        "Flatten",
+        "Squeeze",
+        "Unsqueeze",
+        "Identity",
+        "Dropout",
+        "Cast",
+        "Constant",
+        "ConstantOfShape",
+        "Shape",
+        "Gather",
+        "Slice",
+        "Concat",
+        "Expand",
+        "Range",
+        "Size",
+        "Pad",
+    ];
+    MOVES.contains(&op_type)
+}

@@ -1,0 +1,237 @@
+//! What every engine offers, and what it records.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use opscope_trace::Nanoseconds;
+
+use crate::error::RunError;
+use crate::host_tensor::{HostTensor, NonFinite};
+
+/// An inference engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// tract, built into this program.
+    Tract,
+    /// ONNX Runtime, a shared library found when it is asked for.
+    OnnxRuntime,
+}
+
+impl EngineKind {
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tract => "tract",
+            Self::OnnxRuntime => "ort",
+        }
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Tract => "tract",
+            Self::OnnxRuntime => "ONNX Runtime",
+        })
+    }
+}
+
+/// How far an engine may rewrite the model before it runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Optimization {
+    /// Not at all: the nodes run one by one, as the model has them.
+    Off,
+    /// Clean-up that doesn't depend on the machine: constants folded, needless nodes removed.
+    Basic,
+    /// Everything that the engine can do, fusing and changing layouts included.
+    Full,
+}
+
+impl Optimization {
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Basic => "basic",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// How an engine is set up.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Which engine.
+    pub kind: EngineKind,
+    /// How far it may rewrite the model.
+    pub optimization: Optimization,
+    /// How many threads an operator may use; at least 1.
+    pub threads: usize,
+    /// The shared library of ONNX Runtime; `None` searches for it.
+    pub ort_library: Option<PathBuf>,
+}
+
+/// Times of one run, all taken from one monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct RunClock {
+    zero: Instant,
+}
+
+impl RunClock {
+    /// A clock that starts now.
+    pub fn start() -> Self {
+        Self { zero: Instant::now() }
+    }
+
+    /// The time since the start.
+    #[inline]
+    pub fn now(&self) -> Nanoseconds {
+        self.zero.elapsed().into()
+    }
+}
+
+/// Something that took a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// What was done.
+    pub name: &'static str,
+    /// When it began.
+    pub start: Nanoseconds,
+    /// How long it took.
+    pub duration: Nanoseconds,
+}
+
+impl Phase {
+    /// Does something and notes the time that it took.
+    pub fn measure<T>(
+        name: &'static str,
+        clock: RunClock,
+        phases: &mut Vec<Self>,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let start = clock.now();
+        let done = work();
+        phases.push(Self { name, start, duration: clock.now() - start });
+        done
+    }
+}
+
+/// Asks a running inference to stop.
+#[derive(Debug, Default)]
+pub struct Interrupt(AtomicBool);
+
+impl Interrupt {
+    /// A request that hasn't been made.
+    pub const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Makes the request.
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the request was made.
+    #[inline]
+    pub fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A node as the engine runs it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineNode {
+    /// The engine's name for it.
+    pub name: String,
+    /// The engine's operator.
+    pub op_type: String,
+    /// Who executes it, such as `CPUExecutionProvider`.
+    pub provider: String,
+    /// The engine nodes whose results it reads, as positions in the list of nodes.
+    pub reads: Vec<u32>,
+    /// Names of the model's values that it computes, where the engine keeps them.
+    pub values: Vec<String>,
+}
+
+/// One execution of an engine node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// The node's position in the list of nodes.
+    pub node: u32,
+    /// The number of the iteration, from 0.
+    pub iteration: u32,
+    /// The thread that executed it, as a position in the list of threads.
+    pub thread: u32,
+    /// When it began.
+    pub start: Nanoseconds,
+    /// How long it took.
+    pub duration: Nanoseconds,
+}
+
+/// One inference as seen from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// When it began.
+    pub start: Nanoseconds,
+    /// How long it took, from handing over the inputs to having the outputs.
+    pub duration: Nanoseconds,
+}
+
+/// Everything that an engine recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// The nodes that the engine runs.
+    pub nodes: Vec<EngineNode>,
+    /// Names of the threads that executed them.
+    pub threads: Vec<String>,
+    /// Every execution, in the order of its end.
+    pub executions: Vec<Execution>,
+    /// What the recording lacks: the reason and how often.
+    pub losses: Vec<(String, u64)>,
+}
+
+/// A model made ready on an engine.
+pub trait Engine {
+    /// Which engine it is.
+    fn kind(&self) -> EngineKind;
+
+    /// The engine's version.
+    fn version(&self) -> String;
+
+    /// How long loading and preparing took.
+    fn phases(&self) -> &[Phase];
+
+    /// How many engine nodes an iteration executes, as far as that is known in advance.
+    fn node_count(&self) -> usize;
+
+    /// Runs the model once and records every node.
+    ///
+    /// # Errors
+    /// When a node fails, or [`RunError::Interrupted`].
+    fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError>;
+
+    /// The outputs of the last inference with their names; what isn't a tensor of numbers is left
+    /// out.
+    ///
+    /// # Errors
+    /// When there was no inference, or the engine can't hand them out.
+    fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError>;
+
+    /// The first of the model's nodes, in the order of execution, that computes something that
+    /// isn't a finite number. This runs the model once more.
+    ///
+    /// # Errors
+    /// When that run fails.
+    fn first_non_finite(&mut self) -> Result<Option<(String, NonFinite)>, RunError>;
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    /// When the engine lost it.
+    fn finish(self: Box<Self>) -> Result<Recording, RunError>;
+}
+
+/// A time budget for as many inferences as fit.
+pub const DEFAULT_BUDGET: Duration = Duration::from_secs(3);

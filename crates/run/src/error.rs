@@ -1,0 +1,87 @@
+//! Why a model could not be run.
+
+use std::path::PathBuf;
+
+use crate::engine::EngineKind;
+use crate::inputs::InputError;
+
+/// Why a model could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The model can't be fed as asked.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The engine has no implementation of an operator.
+    #[error("{engine} cannot run the operator {op_type}, which the node '{node}' needs{}{}", more(.others), .remedy)]
+    UnsupportedOperator {
+        /// The engine.
+        engine: EngineKind,
+        /// The first node that needs it.
+        node: String,
+        /// The operator, with its domain where that isn't ONNX's own.
+        op_type: String,
+        /// How many further nodes can't be run.
+        others: usize,
+        /// What to do about it, as a further sentence.
+        remedy: String,
+    },
+    /// The engine refused the model.
+    #[error("{engine} cannot prepare the model: {message}")]
+    Prepare {
+        /// The engine.
+        engine: EngineKind,
+        /// The engine's own words.
+        message: String,
+    },
+    /// An inference failed.
+    #[error("{engine} failed during an inference: {message}")]
+    Infer {
+        /// The engine.
+        engine: EngineKind,
+        /// The engine's own words.
+        message: String,
+    },
+    /// The library of ONNX Runtime isn't there.
+    #[error(
+        "ONNX Runtime was not found. Looked for it in:\n{}\n\
+         Get it with 'pip install onnxruntime' (and run opscope with that Python active), or from \
+         your system's packages, and name the library with --ort-lib FILE or ORT_DYLIB_PATH. \
+         The embedded engine needs nothing: --engine tract", indented(.looked)
+    )]
+    LibraryNotFound {
+        /// The places in the order in which they were tried.
+        looked: Vec<String>,
+    },
+    /// The library of ONNX Runtime is there, but can't be used.
+    #[error("{path}: cannot use it as ONNX Runtime: {message}")]
+    Library {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The recording was lost.
+    #[error("the recording of {engine} is lost: {message}")]
+    Recording {
+        /// The engine.
+        engine: EngineKind,
+        /// What is wrong.
+        message: String,
+    },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+fn more(others: &usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " (and one more node)".to_owned(),
+        n => format!(" (and {n} more nodes)"),
+    }
+}
+
+fn indented(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("  - {line}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,357 @@
+//! What the model is fed with: from the user's wishes to one tensor for each input.
+
+mod generate;
+mod spec;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use opscope_model::{Declared, Dim, Graph, Model, Value};
+use opscope_trace::DataType;
+
+pub use spec::{Fill, InputSpec, Source, SpecError};
+
+use crate::host_tensor::{HostTensor, shape_text};
+use crate::npy::{self, NpyError};
+
+/// What the user asked for; what is left open is chosen from the model's declarations.
+#[derive(Clone, Debug, Default)]
+pub struct InputRequest {
+    /// One wish for an input each, as given on the command line.
+    pub specs: Vec<InputSpec>,
+    /// Sizes of symbolic dimensions, by their name in the model.
+    pub dimensions: BTreeMap<String, u64>,
+    /// Seeds the random values.
+    pub seed: u64,
+}
+
+/// An input of the model with the tensor that it is fed with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// The input's name in the model.
+    pub name: String,
+    /// Its value in every iteration.
+    pub tensor: HostTensor,
+}
+
+/// Why the model can't be fed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The user named an input that the model hasn't got.
+    #[error("the model has no input named '{name}'{}; its inputs are: {inputs}", suggestion(.nearest))]
+    UnknownInput {
+        /// What the user wrote.
+        name: String,
+        /// The input with the most similar name.
+        nearest: Option<String>,
+        /// All inputs with their declared types.
+        inputs: String,
+    },
+    /// The user left out the name, and the model has several inputs.
+    #[error("'{given}' does not say which input it is for; write NAME={given} with one of: {inputs}")]
+    NameMissing {
+        /// What the user wrote.
+        given: String,
+        /// All inputs with their declared types.
+        inputs: String,
+    },
+    /// Two wishes for one input.
+    #[error("the input '{name}' is given twice; keep one --input {name}=…")]
+    Twice {
+        /// The input.
+        name: String,
+    },
+    /// The user sized a symbolic dimension that the model hasn't got.
+    #[error("the model has no symbolic dimension named '{name}'{}", known_dimensions(.known))]
+    UnknownDimension {
+        /// What the user wrote.
+        name: String,
+        /// The symbolic dimensions of the model's inputs.
+        known: Vec<String>,
+    },
+    /// A symbolic dimension has no size.
+    #[error(
+        "how large is '{dimension}', axis {axis} of the input '{input}' ({declared})? \
+         Give it with --dim {dimension}=N, or the whole shape with --input {input}=SHAPE"
+    )]
+    OpenDimension {
+        /// The dimension's name.
+        dimension: String,
+        /// Its position in the shape, from 0.
+        axis: usize,
+        /// The input.
+        input: String,
+        /// The input's declared type and shape.
+        declared: String,
+    },
+    /// A dimension without a name has no size.
+    #[error(
+        "how large is axis {axis} of the input '{input}' ({declared})? Give the shape with --input {input}=SHAPE, such as {input}=1x3x224x224"
+    )]
+    OpenAxis {
+        /// The dimension's position in the shape, from 0.
+        axis: usize,
+        /// The input.
+        input: String,
+        /// The input's declared type and shape.
+        declared: String,
+    },
+    /// Not even the number of dimensions is declared.
+    #[error(
+        "what shape has the input '{input}'? The model does not declare it; give it with --input {input}=SHAPE, such as {input}=1x3x224x224"
+    )]
+    OpenShape {
+        /// The input.
+        input: String,
+    },
+    /// The shape does not fit the declaration.
+    #[error("the input '{input}' is declared as {declared}, which the shape {given} does not fit: {reason}")]
+    Shape {
+        /// The input.
+        input: String,
+        /// The input's declared type and shape.
+        declared: String,
+        /// The shape that was given.
+        given: String,
+        /// What doesn't fit.
+        reason: String,
+    },
+    /// The file's element type isn't the declared one.
+    #[error(
+        "the input '{input}' takes {expected}, but {path} holds {found}; convert it, in Python with array.astype('{expected}')"
+    )]
+    ElementType {
+        /// The input.
+        input: String,
+        /// The declared element type.
+        expected: DataType,
+        /// The file's element type.
+        found: DataType,
+        /// The file.
+        path: PathBuf,
+    },
+    /// An input of a type that can't be made up or read from a file.
+    #[error("the input '{input}' is {kind}; only tensors of numbers can be fed")]
+    Unsupported {
+        /// The input.
+        input: String,
+        /// What it is.
+        kind: String,
+    },
+    /// The tensor is too large for this machine.
+    #[error("the input '{input}' of shape {shape} does not fit into memory")]
+    TooLarge {
+        /// The input.
+        input: String,
+        /// Its shape.
+        shape: String,
+    },
+    /// The file can't be read.
+    #[error(transparent)]
+    File(#[from] NpyError),
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or(String::new(), |nearest| format!(" (did you mean '{nearest}'?)"))
+}
+
+fn known_dimensions(known: &[String]) -> String {
+    match known {
+        [] => ": all dimensions of its inputs are fixed".to_owned(),
+        known => format!("; it has: {}", known.join(", ")),
+    }
+}
+
+impl InputRequest {
+    /// Makes a tensor for each input of the model, in the model's order.
+    ///
+    /// # Errors
+    /// When a wish fits no input or no declaration, when a dimension is left open (the error asks
+    /// for it), or when a file can't be read.
+    pub fn resolve(&self, model: &Model) -> Result<Vec<Input>, InputError> {
+        let graph = model.graph();
+        self.check_dimensions(graph)?;
+        let mut wishes: BTreeMap<&str, &Source> = BTreeMap::new();
+        for spec in &self.specs {
+            let (input, source) = self.assign(spec, graph)?;
+            if wishes.insert(input, source).is_some() {
+                return Err(InputError::Twice { name: input.to_owned() });
+            }
+        }
+        let inputs = graph.inputs().iter().enumerate().map(|(position, &id)| {
+            let value = graph.value(id);
+            let tensor = self.tensor(graph, value, wishes.get(value.name).copied(), position as u64)?;
+            Ok(Input { name: value.name.to_owned(), tensor })
+        });
+        inputs.collect()
+    }
+
+    /// Every size must belong to a symbolic dimension of some input.
+    fn check_dimensions(&self, graph: Graph<'_>) -> Result<(), InputError> {
+        let mut known: Vec<String> = Vec::new();
+        for &id in graph.inputs() {
+            let dims = graph.value(id).declared().and_then(|declared| declared.dims).unwrap_or_default();
+            for dim in dims {
+                if let Dim::Symbol(name) = dim
+                    && !known.contains(&name)
+                {
+                    known.push(name);
+                }
+            }
+        }
+        match self.dimensions.keys().find(|name| !known.contains(name)) {
+            Some(name) => Err(InputError::UnknownDimension { name: name.clone(), known }),
+            None => Ok(()),
+        }
+    }
+
+    /// The input that a wish is for.
+    fn assign<'m, 's>(
+        &self,
+        spec: &'s InputSpec,
+        graph: Graph<'m>,
+    ) -> Result<(&'m str, &'s Source), InputError> {
+        let names: Vec<&'m str> = graph.inputs().iter().map(|&id| graph.value(id).name).collect();
+        let Some(wanted) = &spec.name else {
+            return match names[..] {
+                [only] => Ok((only, &spec.source)),
+                _ => Err(InputError::NameMissing { given: spec.text.clone(), inputs: describe(graph) }),
+            };
+        };
+        let found = names.iter().find(|name| **name == wanted.as_str());
+        let &name = found.ok_or_else(|| InputError::UnknownInput {
+            name: wanted.clone(),
+            nearest: nearest(wanted, &names),
+            inputs: describe(graph),
+        })?;
+        Ok((name, &spec.source))
+    }
+
+    fn tensor(
+        &self,
+        graph: Graph<'_>,
+        value: Value<'_>,
+        source: Option<&Source>,
+        position: u64,
+    ) -> Result<HostTensor, InputError> {
+        let input = value.name.to_owned();
+        let declared = value.declared().ok_or_else(|| InputError::Unsupported {
+            input: input.clone(),
+            kind: "not declared as a tensor".to_owned(),
+        })?;
+        let bits = declared.data_type.bits().filter(|bits| bits.is_multiple_of(8));
+        if bits.is_none() {
+            let kind = format!("a tensor of {}", declared.data_type);
+            return Err(InputError::Unsupported { input, kind });
+        }
+        if let Some(Source::File(path)) = source {
+            let tensor = npy::read(path)?;
+            if tensor.data_type != declared.data_type {
+                let (expected, found) = (declared.data_type, tensor.data_type);
+                return Err(InputError::ElementType { input, expected, found, path: path.clone() });
+            }
+            self.check_shape(&input, &declared, &tensor.shape)?;
+            return Ok(tensor);
+        }
+        let (fill, shape) = match source {
+            Some(Source::Fill { fill, shape }) => (*fill, shape.clone()),
+            _ => (Fill::Random, None),
+        };
+        let shape = match shape {
+            Some(shape) => {
+                self.check_shape(&input, &declared, &shape)?;
+                shape
+            }
+            None => self.declared_shape(&input, &declared)?,
+        };
+        let too_large = || InputError::TooLarge { input: input.clone(), shape: shape_text(&shape) };
+        let elements = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n)).ok_or_else(too_large)?;
+        let limits = generate::Limits::of(graph, value.id);
+        let seed = self.seed.wrapping_add(position);
+        let bytes =
+            generate::elements(declared.data_type, elements, fill, limits, seed).ok_or_else(too_large)?;
+        Ok(HostTensor { data_type: declared.data_type, shape, bytes })
+    }
+
+    /// The declared shape with every symbol sized.
+    fn declared_shape(&self, input: &str, declared: &Declared) -> Result<Vec<usize>, InputError> {
+        let Some(dims) = &declared.dims else {
+            return Err(InputError::OpenShape { input: input.to_owned() });
+        };
+        let sizes = dims.iter().enumerate().map(|(axis, dim)| match dim {
+            Dim::Known(size) => Ok(*size as usize),
+            Dim::Symbol(name) => self.dimensions.get(name).map(|&size| size as usize).ok_or_else(|| {
+                InputError::OpenDimension {
+                    dimension: name.clone(),
+                    axis,
+                    input: input.to_owned(),
+                    declared: declared_text(declared),
+                }
+            }),
+            Dim::Unknown => {
+                Err(InputError::OpenAxis { axis, input: input.to_owned(), declared: declared_text(declared) })
+            }
+        });
+        sizes.collect()
+    }
+
+    fn check_shape(&self, input: &str, declared: &Declared, given: &[usize]) -> Result<(), InputError> {
+        let Some(dims) = &declared.dims else { return Ok(()) };
+        let reason = if dims.len() != given.len() {
+            Some(format!("it has {} dimensions instead of {}", given.len(), dims.len()))
+        } else {
+            let mut pairs = dims.iter().zip(given).enumerate();
+            pairs.find_map(|(axis, (dim, &size))| {
+                let expected = match dim {
+                    Dim::Known(expected) => *expected as usize,
+                    Dim::Symbol(name) => *self.dimensions.get(name)? as usize,
+                    Dim::Unknown => return None,
+                };
+                (expected != size).then(|| format!("axis {axis} is {size} instead of {expected}"))
+            })
+        };
+        match reason {
+            None => Ok(()),
+            Some(reason) => Err(InputError::Shape {
+                input: input.to_owned(),
+                declared: declared_text(declared),
+                given: shape_text(given),
+                reason,
+            }),
+        }
+    }
+}
+
+/// The shapes of the inputs by name, as shape inference takes them.
+pub fn shapes_of(inputs: &[Input]) -> impl Iterator<Item = (&str, Vec<u64>)> {
+    inputs.iter().map(|input| (input.name.as_str(), input.tensor.shape.iter().map(|&n| n as u64).collect()))
+}
+
+/// A declaration as people write it: `float32 [batch,3,224,224]`.
+pub fn declared_text(declared: &Declared) -> String {
+    let dims = match &declared.dims {
+        Some(dims) => dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(","),
+        None => "…".to_owned(),
+    };
+    format!("{} [{dims}]", declared.data_type)
+}
+
+fn describe(graph: Graph<'_>) -> String {
+    let inputs = graph.inputs().iter().map(|&id| {
+        let value = graph.value(id);
+        match value.declared() {
+            Some(declared) => format!("{} ({})", value.name, declared_text(&declared)),
+            None => value.name.to_owned(),
+        }
+    });
+    let inputs: Vec<String> = inputs.collect();
+    if inputs.is_empty() { "none at all".to_owned() } else { inputs.join(", ") }
+}
+
+/// The most similar name, if any is similar at all.
+fn nearest(wanted: &str, names: &[&str]) -> Option<String> {
+    let scored = names.iter().map(|name| (strsim::normalized_damerau_levenshtein(wanted, name), *name));
+    let (score, name) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (score > 0.4).then(|| name.to_owned())
+}

@@ -1,0 +1,245 @@
+//! Running a model often enough to know how long it takes.
+
+use std::time::{Duration, Instant};
+
+use opscope_trace::Nanoseconds;
+
+use crate::engine::{DEFAULT_BUDGET, Engine, Interrupt, RunClock, Window};
+use crate::error::RunError;
+use crate::memory::MemoryLog;
+
+/// How often to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repetition {
+    /// Measured iterations; `None` is as many as fit the time budget, at least 10.
+    pub iterations: Option<usize>,
+    /// Iterations before them, which are kept but marked; `None` is 2.
+    pub warm_up: Option<usize>,
+    /// The time budget of the measured iterations; `None` is 3 seconds.
+    pub budget: Option<Duration>,
+}
+
+/// How far a measurement has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Whether it is still warming up.
+    pub warming_up: bool,
+    /// Iterations done in this part.
+    pub done: usize,
+    /// Iterations of this part, as far as is known.
+    pub planned: usize,
+    /// How long the last one took.
+    pub last: Nanoseconds,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measurement {
+    /// All iterations in order, those of the warm-up first.
+    pub windows: Vec<Window>,
+    /// How many of them served to warm up.
+    pub warm_up: usize,
+    /// Memory before and after each.
+    pub memory: MemoryLog,
+    /// Whether the user stopped it early.
+    pub interrupted: bool,
+}
+
+/// At least so many iterations, however long they take.
+const FEWEST: usize = 10;
+
+/// At most so many without being asked for more: beyond that, the figures don't get better.
+const MOST: usize = 1_000;
+
+/// At most so many executions of nodes are recorded without being asked for more. ONNX Runtime's
+/// profiler keeps no more than a million events.
+const MOST_EXECUTIONS: usize = 900_000;
+
+/// Runs the model as often as asked. A request to stop ends it after the iterations that are
+/// complete.
+///
+/// # Errors
+/// When an inference fails, or when it was stopped before any was complete.
+pub fn measure(
+    engine: &mut dyn Engine,
+    repetition: Repetition,
+    clock: RunClock,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Measurement, RunError> {
+    let mut measurement = Measurement::default();
+    measurement.memory.sample(clock);
+    let warm_up = repetition.warm_up.unwrap_or(2);
+    let mut planned = warm_up;
+    while measurement.windows.len() < warm_up && !measurement.interrupted {
+        step(engine, clock, interrupt, &mut measurement)?;
+        report(&measurement, true, measurement.windows.len(), planned, progress);
+    }
+    measurement.warm_up = measurement.windows.len().min(warm_up);
+
+    let budget = repetition.budget.unwrap_or(DEFAULT_BUDGET);
+    let begun = Instant::now();
+    let most = repetition.iterations.unwrap_or(match repetition.budget {
+        Some(_) => usize::MAX,
+        None => MOST.min(MOST_EXECUTIONS / engine.node_count().max(1)).max(FEWEST),
+    });
+    loop {
+        let done = measurement.windows.len() - measurement.warm_up;
+        let enough = match (repetition.iterations, repetition.budget) {
+            (Some(wanted), None) => done >= wanted,
+            (Some(wanted), Some(budget)) => done >= wanted || begun.elapsed() >= budget,
+            (None, _) => done >= most || (done >= FEWEST && begun.elapsed() >= budget),
+        };
+        if enough || measurement.interrupted {
+            break;
+        }
+        step(engine, clock, interrupt, &mut measurement)?;
+        planned = plan(most, budget, &measurement, done + 1);
+        report(&measurement, false, done + 1, planned, progress);
+    }
+    if measurement.windows.is_empty() { Err(RunError::Interrupted) } else { Ok(measurement) }
+}
+
+/// One iteration, with a sample of the memory behind it.
+fn step(
+    engine: &mut dyn Engine,
+    clock: RunClock,
+    interrupt: &Interrupt,
+    measurement: &mut Measurement,
+) -> Result<(), RunError> {
+    if interrupt.is_requested() {
+        measurement.interrupted = true;
+        return Ok(());
+    }
+    match engine.infer(interrupt) {
+        Ok(window) => measurement.windows.push(window),
+        Err(RunError::Interrupted) => measurement.interrupted = true,
+        Err(error) => return Err(error),
+    }
+    measurement.memory.sample(clock);
+    Ok(())
+}
+
+/// How many iterations it will be, going by those so far.
+fn plan(most: usize, budget: Duration, measurement: &Measurement, done: usize) -> usize {
+    let measured = &measurement.windows[measurement.warm_up..];
+    let total: Nanoseconds = measured.iter().map(|window| window.duration).sum();
+    let mean = (total.0.max(1) as u128 / measured.len().max(1) as u128).max(1);
+    let fitting = (budget.as_nanos() / mean).max(FEWEST as u128);
+    usize::try_from(fitting).unwrap_or(most).min(most).max(done)
+}
+
+fn report(
+    measurement: &Measurement,
+    warming_up: bool,
+    done: usize,
+    planned: usize,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let last = measurement.windows.last().map_or(Nanoseconds::ZERO, |window| window.duration);
+    progress(Progress { warming_up, done, planned, last });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{EngineKind, Phase, Recording};
+    use crate::host_tensor::{HostTensor, NonFinite};
+
+    /// An engine whose inferences take as long as it says, without waiting for them.
+    struct Fake {
+        inferences: usize,
+        interrupt_after: usize,
+        fails_at: usize,
+    }
+
+    impl Engine for Fake {
+        fn kind(&self) -> EngineKind {
+            EngineKind::Tract
+        }
+        fn version(&self) -> String {
+            String::new()
+        }
+        fn phases(&self) -> &[Phase] {
+            &[]
+        }
+        fn node_count(&self) -> usize {
+            1
+        }
+        fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+            self.inferences += 1;
+            if self.inferences == self.fails_at {
+                return Err(RunError::Infer { engine: EngineKind::Tract, message: "broken".into() });
+            }
+            if self.inferences >= self.interrupt_after {
+                interrupt.request();
+            }
+            Ok(Window { start: Nanoseconds::ZERO, duration: Nanoseconds(1_000_000) })
+        }
+        fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError> {
+            Ok(Vec::new())
+        }
+        fn first_non_finite(&mut self) -> Result<Option<(String, NonFinite)>, RunError> {
+            Ok(None)
+        }
+        fn finish(self: Box<Self>) -> Result<Recording, RunError> {
+            Ok(Recording::default())
+        }
+    }
+
+    fn run(repetition: Repetition, mut engine: Fake) -> Result<Measurement, RunError> {
+        measure(&mut engine, repetition, RunClock::start(), &Interrupt::new(), &mut |_| {})
+    }
+
+    fn tireless() -> Fake {
+        Fake { inferences: 0, interrupt_after: usize::MAX, fails_at: usize::MAX }
+    }
+
+    #[test]
+    fn warm_up_iterations_are_kept_and_counted() {
+        let repetition = Repetition { iterations: Some(4), warm_up: Some(3), budget: None };
+        let measurement = run(repetition, tireless()).unwrap();
+        assert_eq!((measurement.windows.len(), measurement.warm_up), (7, 3));
+    }
+
+    #[test]
+    fn without_wishes_it_runs_at_least_ten_and_at_most_a_thousand_times() {
+        let measurement = run(Repetition::default(), tireless()).unwrap();
+        assert_eq!(measurement.windows.len() - measurement.warm_up, MOST);
+        let hurried = Repetition { budget: Some(Duration::ZERO), ..Repetition::default() };
+        assert_eq!(run(hurried, tireless()).unwrap().windows.len(), 2 + FEWEST);
+    }
+
+    #[test]
+    fn a_budget_ends_even_a_given_number_of_iterations() {
+        let repetition = Repetition {
+            iterations: Some(1_000_000_000),
+            warm_up: None,
+            budget: Some(Duration::from_millis(5)),
+        };
+        assert!(run(repetition, tireless()).unwrap().windows.len() < 1_000_000_000);
+    }
+
+    #[test]
+    fn an_interruption_keeps_what_is_complete() {
+        let engine = Fake { interrupt_after: 5, ..tireless() };
+        let measurement = run(Repetition::default(), engine).unwrap();
+        assert!(measurement.interrupted);
+        assert_eq!(measurement.windows.len(), 5);
+    }
+
+    #[test]
+    fn an_interruption_before_anything_is_complete_is_an_error() {
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        let result =
+            measure(&mut tireless(), Repetition::default(), RunClock::start(), &interrupt, &mut |_| {});
+        assert!(matches!(result, Err(RunError::Interrupted)));
+    }
+
+    #[test]
+    fn a_failing_inference_ends_the_measurement_with_its_error() {
+        let engine = Fake { fails_at: 3, ..tireless() };
+        assert!(run(Repetition::default(), engine).unwrap_err().to_string().contains("broken"));
+    }
+}

@@ -1,0 +1,41 @@
+//! How much memory this process takes.
+
+use opscope_trace::Nanoseconds;
+
+use crate::engine::RunClock;
+
+/// Samples of the process's resident memory, and its peak.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryLog {
+    /// Time and resident bytes.
+    pub samples: Vec<(Nanoseconds, u64)>,
+}
+
+impl MemoryLog {
+    /// Takes a sample; where the system doesn't tell, none.
+    pub fn sample(&mut self, clock: RunClock) {
+        if let Some(usage) = memory_stats::memory_stats() {
+            self.samples.push((clock.now(), usage.physical_mem as u64));
+        }
+    }
+
+    /// Resident bytes at the first sample.
+    pub fn at_start(&self) -> Option<u64> {
+        self.samples.first().map(|(_, bytes)| *bytes)
+    }
+
+    /// The most resident bytes at any time, from the system's own account where it keeps one, else
+    /// from the samples.
+    pub fn peak(&self) -> Option<u64> {
+        let sampled = self.samples.iter().map(|(_, bytes)| *bytes).max();
+        [sampled, high_water_mark()].into_iter().flatten().max()
+    }
+}
+
+/// Linux's `VmHWM`, in bytes.
+fn high_water_mark() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}

@@ -1,0 +1,309 @@
+//! A session of ONNX Runtime whose own profiler records the nodes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use opscope_model::Model;
+use opscope_model::proto::{ModelProto, TypeProto, ValueInfoProto};
+use opscope_trace::{DataType, Nanoseconds};
+use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
+use ort::session::{Session, SessionInputValue};
+use ort::value::{DynTensorValueType, DynValue, TensorElementType};
+use prost::Message;
+use tempfile::TempDir;
+
+use super::{library, recording};
+use crate::engine::{
+    Engine, EngineKind, EngineOptions, Interrupt, Optimization, Phase, Recording, RunClock, Window,
+};
+use crate::error::RunError;
+use crate::host_tensor::{HostTensor, NonFinite};
+use crate::inputs::Input;
+
+/// A model made ready on ONNX Runtime.
+pub struct OrtEngine {
+    clock: RunClock,
+    phases: Vec<Phase>,
+    environment: ort::environment::Environment,
+    session: Session,
+    /// Holds the profile that the session writes.
+    folder: TempDir,
+    inputs: Vec<(String, DynValue)>,
+    outputs: Vec<(String, HostTensor)>,
+    windows: Vec<Window>,
+    options: EngineOptions,
+    version: String,
+    model: Arc<Model>,
+}
+
+impl OrtEngine {
+    /// Loads the library and the model, and hands over the inputs.
+    ///
+    /// # Errors
+    /// When the library can't be used or refuses the model.
+    pub fn prepare(
+        model: Arc<Model>,
+        inputs: &[Input],
+        options: &EngineOptions,
+        library: &Path,
+        clock: RunClock,
+    ) -> Result<Self, RunError> {
+        let mut phases = Vec::new();
+        let unusable = |message: String| RunError::Library { path: library.to_owned(), message };
+        let environment = Phase::measure("load engine", clock, &mut phases, || {
+            let builder = ort::init_from(library).map_err(|error| unusable(error.to_string()))?;
+            // What matters comes back as an error; the rest would only disturb the terminal.
+            let quiet = Arc::new(|_: ort::logging::LogLevel, _: &str, _: &str, _: &str, _: &str| {});
+            let builder = builder.with_name("opscope").with_telemetry(false).with_logger(quiet);
+            builder.build().map_err(|error| unusable(error.to_string()))
+        })?;
+        let folder = tempfile::tempdir().map_err(|error| refused(format!("no temporary folder: {error}")))?;
+        let session = Phase::measure("load model", clock, &mut phases, || {
+            let builder = builder(&environment, options)?;
+            let builder = builder
+                .with_profiling(folder.path().join("profile"))
+                .map_err(|error| refused(error.to_string()))?;
+            commit(builder, &model)
+        })?;
+        let inputs = inputs
+            .iter()
+            .map(|input| Ok((input.name.clone(), to_value(&session, &input.tensor).map_err(failed)?)))
+            .collect::<Result<_, RunError>>()?;
+        let (outputs, windows, options) = (Vec::new(), Vec::new(), options.clone());
+        let version = library::version(library);
+        Ok(Self { clock, phases, environment, session, folder, inputs, outputs, windows, options, version, model })
+    }
+
+    /// The model as ONNX Runtime rewrote it; `None` when it may not rewrite anything.
+    ///
+    /// A second session writes it, so that the first one's loading time isn't burdened.
+    fn rewritten(&self) -> Result<Option<ModelProto>, RunError> {
+        if self.options.optimization == Optimization::Off {
+            return Ok(None);
+        }
+        let path = self.folder.path().join("rewritten.onnx");
+        let builder = builder(&self.environment, &self.options)?;
+        // The weights aren't needed, and a message of more than 2 GiB couldn't be written.
+        let builder = builder
+            .with_config_entry("session.optimized_model_external_initializers_file_name", "weights.bin");
+        let builder = builder.and_then(|builder| builder.with_optimized_model_path(&path));
+        commit(builder.map_err(|error| refused(error.to_string()))?, &self.model)?;
+        let bytes = std::fs::read(&path).map_err(|error| lost(format!("the rewritten model: {error}")))?;
+        let proto = ModelProto::decode(bytes.as_slice())
+            .map_err(|error| lost(format!("the rewritten model: {error}")))?;
+        Ok(Some(proto))
+    }
+}
+
+impl Engine for OrtEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::OnnxRuntime
+    }
+
+    fn version(&self) -> String {
+        self.version.clone()
+    }
+
+    fn phases(&self) -> &[Phase] {
+        &self.phases
+    }
+
+    fn node_count(&self) -> usize {
+        self.model.graph().node_count()
+    }
+
+    fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+        if interrupt.is_requested() {
+            return Err(RunError::Interrupted);
+        }
+        let inputs: Vec<(&str, SessionInputValue<'_>)> =
+            self.inputs.iter().map(|(name, value)| (name.as_str(), value.into())).collect();
+        let start = self.clock.now();
+        let outputs = self.session.run(inputs).map_err(failed)?;
+        let window = Window { start, duration: self.clock.now() - start };
+        self.outputs =
+            outputs.iter().filter_map(|(name, value)| Some((name.to_owned(), from_value(&value)?))).collect();
+        drop(outputs);
+        self.windows.push(window);
+        Ok(window)
+    }
+
+    fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError> {
+        Ok(self.outputs.clone())
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<(String, NonFinite)>, RunError> {
+        let graph = self.model.graph();
+        let values = graph
+            .nodes()
+            .flat_map(|node| node.outputs.iter().flatten().map(move |&id| (node.id, graph.value(id))));
+        let values: Vec<_> = values.collect();
+        // Every value becomes an output; ONNX Runtime infers the types itself.
+        let mut proto = self.model.with_named_nodes();
+        if let Some(graph) = &mut proto.graph {
+            let open = values.iter().filter(|(_, value)| !value.is_output);
+            graph.output.extend(open.map(|(_, value)| ValueInfoProto {
+                name: Some(value.name.to_owned()),
+                r#type: Some(TypeProto::default()),
+                ..Default::default()
+            }));
+        }
+        let options = EngineOptions { optimization: Optimization::Off, ..self.options.clone() };
+        let folder = self.model.folder();
+        let mut session = commit_proto(builder(&self.environment, &options)?, &proto, folder)?;
+        let inputs: Vec<(&str, SessionInputValue<'_>)> =
+            self.inputs.iter().map(|(name, value)| (name.as_str(), value.into())).collect();
+        let outputs = session.run(inputs).map_err(failed)?;
+        Ok(values.iter().find_map(|(node, value)| {
+            let kind = from_value(outputs.get(value.name)?)?.first_non_finite()?;
+            Some((graph.node(*node).name.to_owned(), kind))
+        }))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Recording, RunError> {
+        let profile = self.session.end_profiling().map_err(|error| lost(error.to_string()))?;
+        let rewritten = self.rewritten()?;
+        recording::read(Path::new(&profile), &self.model, rewritten.as_ref(), &self.windows)
+    }
+}
+
+fn builder(
+    environment: &ort::environment::Environment,
+    options: &EngineOptions,
+) -> Result<SessionBuilder, RunError> {
+    let level = match options.optimization {
+        Optimization::Off => GraphOptimizationLevel::Disable,
+        Optimization::Basic => GraphOptimizationLevel::Level1,
+        Optimization::Full => GraphOptimizationLevel::All,
+    };
+    let builder = Session::builder(environment).map_err(|error| refused(error.to_string()))?;
+    let builder = builder.with_optimization_level(level).and_then(|b| b.with_intra_threads(options.threads));
+    builder.map_err(|error| refused(error.to_string()))
+}
+
+/// Loads the model with every node named as in [`Model`]'s graph.
+fn commit(mut builder: SessionBuilder, model: &Model) -> Result<Session, RunError> {
+    let all_named = model.graph().nodes().all(|node| node.named);
+    match model.path() {
+        Some(path) if all_named => {
+            builder.commit_from_file(path).map_err(|error| explain(&error.to_string(), model))
+        }
+        _ => commit_proto(builder, &model.with_named_nodes(), model.folder()),
+    }
+}
+
+fn commit_proto(
+    builder: SessionBuilder,
+    proto: &ModelProto,
+    folder: Option<&Path>,
+) -> Result<Session, RunError> {
+    let mut builder = match folder.and_then(Path::to_str) {
+        Some(folder) => builder
+            .with_config_entry("session.model_external_initializers_file_folder_path", folder)
+            .map_err(|error| refused(error.to_string()))?,
+        None => builder,
+    };
+    builder.commit_from_memory(&proto.encode_to_vec()).map_err(|error| refused(error.to_string()))
+}
+
+/// Recognises what ONNX Runtime says of an operator that it lacks, and names the node.
+fn explain(message: &str, model: &Model) -> RunError {
+    let lacking =
+        ["Could not find an implementation for", "is not a registered function/op", "No Op registered for"];
+    if lacking.iter().any(|text| message.contains(text)) {
+        let mut nodes = model
+            .graph()
+            .nodes()
+            .filter(|node| message.contains(node.op_type) && message.contains(node.name));
+        let by_type = || model.graph().nodes().find(|node| message.contains(&format!("{}(", node.op_type)));
+        if let Some(node) = nodes.next().or_else(by_type) {
+            return RunError::UnsupportedOperator {
+                engine: EngineKind::OnnxRuntime,
+                node: node.name.to_owned(),
+                op_type: match node.domain {
+                    "" => node.op_type.to_owned(),
+                    domain => format!("{domain}.{}", node.op_type),
+                },
+                others: 0,
+                remedy: format!("; its own words: {message}. The other engine may have it: --engine tract"),
+            };
+        }
+    }
+    refused(message.to_owned())
+}
+
+/// Pairs of element types.
+const TYPES: [(DataType, TensorElementType); 13] = [
+    (DataType::Bool, TensorElementType::Bool),
+    (DataType::Uint8, TensorElementType::Uint8),
+    (DataType::Uint16, TensorElementType::Uint16),
+    (DataType::Uint32, TensorElementType::Uint32),
+    (DataType::Uint64, TensorElementType::Uint64),
+    (DataType::Int8, TensorElementType::Int8),
+    (DataType::Int16, TensorElementType::Int16),
+    (DataType::Int32, TensorElementType::Int32),
+    (DataType::Int64, TensorElementType::Int64),
+    (DataType::Float16, TensorElementType::Float16),
+    (DataType::BFloat16, TensorElementType::Bfloat16),
+    (DataType::Float32, TensorElementType::Float32),
+    (DataType::Float64, TensorElementType::Float64),
+];
+
+fn to_value(session: &Session, tensor: &HostTensor) -> ort::Result<DynValue> {
+    let found = TYPES.iter().find(|(known, _)| *known == tensor.data_type);
+    let Some(&(_, element_type)) = found else {
+        return Err(ort::Error::new(format!("inputs of type {} are not supported", tensor.data_type)));
+    };
+    let mut value = ort::value::DynTensor::new(session.allocator(), element_type, tensor.shape.clone())?;
+    let size = element_type.byte_size(tensor.elements()).unwrap_or(0);
+    if size != tensor.bytes.len() {
+        return Err(ort::Error::new("an input's data do not fit its shape"));
+    }
+    if size > 0 {
+        // SAFETY: the tensor was just made in host memory with this type and shape, which take
+        // `size` bytes; any bytes are valid numbers.
+        unsafe { std::ptr::copy_nonoverlapping(tensor.bytes.as_ptr(), value.data_ptr_mut().cast(), size) };
+    }
+    Ok(value.into_dyn())
+}
+
+/// The value as plain numbers; `None` for what has no such form, such as sequences and text.
+fn from_value(value: &DynValue) -> Option<HostTensor> {
+    let tensor = value.view().downcast::<DynTensorValueType>().ok()?;
+    let &(data_type, _) = TYPES.iter().find(|(_, known)| known == tensor.data_type())?;
+    let shape: Vec<usize> = tensor.shape().iter().map(|&n| n as usize).collect();
+    let size = tensor.data_type().byte_size(shape.iter().product())?;
+    if size == 0 {
+        return Some(HostTensor { data_type, shape, bytes: Vec::new() });
+    }
+    if !tensor.memory_info().is_cpu_accessible() {
+        return None;
+    }
+    // SAFETY: the data lie in host memory and take `size` bytes by their own type and shape.
+    let bytes = unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast::<u8>(), size) }.to_vec();
+    Some(HostTensor { data_type, shape, bytes })
+}
+
+/// The zero of ONNX Runtime's own clock within ours: it can't have begun a run before we asked for
+/// it, nor ended it after we had the result, so the middle of both gaps is the best guess.
+pub fn clock_offset(windows: &[Window], runs: &[(Nanoseconds, Nanoseconds)]) -> Nanoseconds {
+    let pairs = windows.iter().zip(runs);
+    let bounds = pairs.fold(None, |bounds: Option<(i64, i64)>, (window, (start, duration))| {
+        let (early, late) =
+            (window.start.0 - start.0, window.start.0 + window.duration.0 - start.0 - duration.0);
+        Some(bounds.map_or((early, late), |(low, high)| (low.max(early), high.min(late))))
+    });
+    Nanoseconds(bounds.map_or(0, |(low, high)| low + (high - low) / 2))
+}
+
+fn refused(message: String) -> RunError {
+    RunError::Prepare { engine: EngineKind::OnnxRuntime, message }
+}
+
+fn failed(error: ort::Error) -> RunError {
+    RunError::Infer { engine: EngineKind::OnnxRuntime, message: error.to_string() }
+}
+
+pub(super) fn lost(message: String) -> RunError {
+    RunError::Recording { engine: EngineKind::OnnxRuntime, message }
+}

@@ -1,0 +1,129 @@
+//! The whole way from a model to the trace of its runs.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use opscope_model::Model;
+use opscope_trace::Trace;
+
+use crate::engine::{Engine, EngineKind, EngineOptions, Interrupt, RunClock};
+use crate::error::RunError;
+use crate::host_tensor::{HostTensor, NonFinite};
+use crate::inputs::{Input, InputRequest};
+use crate::measure::{Progress, Repetition, measure};
+use crate::record::{RunRecord, to_trace};
+use crate::tract::Tract;
+
+/// How to run a model.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// What to feed it with.
+    pub inputs: InputRequest,
+    /// On which engine.
+    pub engine: EngineOptions,
+    /// How often.
+    pub repetition: Repetition,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Everything that was recorded, with properties that say how.
+    pub trace: Trace,
+    /// The outputs of the last iteration by name.
+    pub outputs: Vec<(String, HostTensor)>,
+    /// The outputs that hold something that isn't finite.
+    pub non_finite: Vec<(String, NonFinite)>,
+    /// Where that began: the model's node, or an input.
+    pub non_finite_from: Option<String>,
+    /// Whether the user stopped the run early.
+    pub interrupted: bool,
+}
+
+/// Makes a model ready on the engine that the options name.
+///
+/// # Errors
+/// When the engine isn't there or refuses the model.
+pub fn prepare(
+    model: Arc<Model>,
+    inputs: &[Input],
+    options: &EngineOptions,
+    clock: RunClock,
+) -> Result<Box<dyn Engine>, RunError> {
+    match options.kind {
+        EngineKind::Tract => Ok(Box::new(Tract::prepare(model, inputs, options, clock)?)),
+        EngineKind::OnnxRuntime => crate::ort::prepare(model, inputs, options, clock),
+    }
+}
+
+/// Runs a model and records it.
+///
+/// # Errors
+/// When it can't be fed, prepared or run, or when it was stopped before one iteration was complete.
+pub fn run(
+    model: Arc<Model>,
+    model_name: &str,
+    options: &RunOptions,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, RunError> {
+    let inputs = options.inputs.resolve(&model)?;
+    let zero = SystemTime::now();
+    let clock = RunClock::start();
+    let mut engine = prepare(Arc::clone(&model), &inputs, &options.engine, clock)?;
+    let measurement = measure(engine.as_mut(), options.repetition, clock, interrupt, progress)?;
+
+    let outputs = engine.outputs()?;
+    let found = |(name, tensor): &(String, HostTensor)| Some((name.clone(), tensor.first_non_finite()?));
+    let non_finite: Vec<_> = outputs.iter().filter_map(found).collect();
+    let non_finite_from = if non_finite.is_empty() { None } else { origin(engine.as_mut(), &inputs)? };
+
+    let (phases, version) = (engine.phases().to_vec(), engine.version());
+    let recording = engine.finish()?;
+    let engine = options.engine.kind;
+    let mut trace = to_trace(&RunRecord {
+        model: &model,
+        model_name,
+        inputs: &inputs,
+        engine,
+        phases: &phases,
+        measurement: &measurement,
+        recording: &recording,
+        zero,
+    });
+    let threads = options.engine.threads.to_string();
+    for (key, value) in [
+        ("engine", engine.name()),
+        ("engine_version", version.as_str()),
+        ("optimization", options.engine.optimization.name()),
+        ("threads", threads.as_str()),
+        ("seed", options.inputs.seed.to_string().as_str()),
+    ] {
+        trace.set_property(key, value);
+    }
+    for input in &inputs {
+        let shape = crate::host_tensor::shape_text(&input.tensor.shape);
+        trace.set_property(&format!("input {}", input.name), &format!("{} {shape}", input.tensor.data_type));
+    }
+    let memory =
+        [("peak_memory", measurement.memory.peak()), ("memory_at_start", measurement.memory.at_start())];
+    for (key, bytes) in memory {
+        if let Some(bytes) = bytes {
+            trace.set_property(key, &bytes.to_string());
+        }
+    }
+    if measurement.interrupted {
+        trace.set_property("interrupted", "true");
+    }
+    Ok(Outcome { trace, outputs, non_finite, non_finite_from, interrupted: measurement.interrupted })
+}
+
+/// Where what isn't finite comes from: an input that holds it already, or the first node that
+/// computes it.
+fn origin(engine: &mut dyn Engine, inputs: &[Input]) -> Result<Option<String>, RunError> {
+    if let Some(input) = inputs.iter().find(|input| input.tensor.first_non_finite().is_some()) {
+        return Ok(Some(format!("the input '{}'", input.name)));
+    }
+    let node = engine.first_non_finite()?;
+    Ok(node.map(|(name, kind)| format!("the node '{name}', which computes {} values", kind.name())))
+}

@@ -1,0 +1,353 @@
+//! The embedded engine.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use opscope_model::Model;
+use opscope_trace::{DataType, Nanoseconds};
+use prost::Message;
+use tract_linalg::multithread::Executor;
+use tract_onnx::pb;
+use tract_onnx::prelude::*;
+use tract_onnx::tract_core::internal::{OpState, TypedNode, TypedSimpleState};
+use tract_onnx::tract_core::plan::{self, EvalContext};
+use tract_onnx::tract_hir::internal::{InferenceFact, InferenceModelExt};
+
+use crate::engine::{
+    Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Optimization, Phase, Recording,
+    RunClock, Window,
+};
+use crate::error::RunError;
+use crate::host_tensor::{HostTensor, NonFinite};
+use crate::inputs::Input;
+use crate::node_names::NodeNames;
+
+/// The release of tract that this program is built with; it doesn't tell itself.
+const VERSION: &str = "0.23.9";
+
+/// A model made ready on tract.
+pub struct Tract {
+    clock: RunClock,
+    phases: Vec<Phase>,
+    state: TypedSimpleState,
+    inputs: TVec<TValue>,
+    outputs: Option<TVec<TValue>>,
+    output_names: Vec<String>,
+    recorder: Recorder,
+    /// The model before any rewriting, for a closer look at its values.
+    plain: TypedModel,
+    model: Arc<Model>,
+}
+
+/// What is noted of each node, kept in one growing buffer.
+#[derive(Default)]
+struct Recorder {
+    /// Node, start and end of every execution.
+    executions: Vec<(u32, Nanoseconds, Nanoseconds)>,
+    /// Where each iteration's executions end.
+    iteration_ends: Vec<usize>,
+}
+
+impl Tract {
+    /// Loads a model, prepares it, and hands it the inputs.
+    ///
+    /// # Errors
+    /// When tract lacks an operator or refuses the model.
+    pub fn prepare(
+        model: Arc<Model>,
+        inputs: &[Input],
+        options: &EngineOptions,
+        clock: RunClock,
+    ) -> Result<Self, RunError> {
+        let mut phases = Vec::new();
+        let (plain, optimized) = guarded(
+            || {
+                let plain = Phase::measure("load model", clock, &mut phases, || load(&model, inputs))?;
+                let optimized = Phase::measure("optimize model", clock, &mut phases, || {
+                    let copy = plain.clone();
+                    match options.optimization {
+                        Optimization::Off => Ok(copy),
+                        Optimization::Basic => copy.into_decluttered(),
+                        Optimization::Full => copy.into_optimized(),
+                    }
+                    .map_err(refused)
+                })?;
+                Ok((plain, optimized))
+            },
+            refused_text,
+        )?;
+        let values = inputs.iter().map(|input| to_value(&input.tensor)).collect::<Result<_, _>>()?;
+        let state = Phase::measure("plan execution", clock, &mut phases, || {
+            guarded(|| plan(optimized, options.threads).map_err(refused), refused_text)
+        })?;
+        let graph = model.graph();
+        let output_names = graph.outputs().iter().map(|&id| graph.value(id).name.to_owned()).collect();
+        let recorder = Recorder::default();
+        Ok(Self { clock, phases, state, inputs: values, outputs: None, output_names, recorder, plain, model })
+    }
+
+    /// Runs the model once without recording anything, as a measure of what recording costs.
+    ///
+    /// # Errors
+    /// When a node fails.
+    pub fn infer_unrecorded(&mut self) -> Result<Window, RunError> {
+        let (state, inputs) = (&mut self.state, self.inputs.clone());
+        let start = self.clock.now();
+        let outputs = guarded(|| state.run(inputs).map_err(failed), failed_text)?;
+        let duration = self.clock.now() - start;
+        self.outputs = Some(outputs);
+        Ok(Window { start, duration })
+    }
+}
+
+impl Engine for Tract {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Tract
+    }
+
+    fn version(&self) -> String {
+        VERSION.to_owned()
+    }
+
+    fn phases(&self) -> &[Phase] {
+        &self.phases
+    }
+
+    fn node_count(&self) -> usize {
+        self.state.plan().order_without_consts().len()
+    }
+
+    fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+        let Self { clock, state, recorder, .. } = self;
+        let (clock, inputs) = (*clock, self.inputs.clone());
+        let executions = &mut recorder.executions;
+        executions.reserve(state.plan().order_without_consts().len());
+        let complete = executions.len();
+        let record = |context: &EvalContext<'_>,
+                      op_state: Option<&mut (dyn OpState + 'static)>,
+                      node: &TypedNode,
+                      inputs| {
+            if interrupt.is_requested() {
+                return Err(TractError::msg("interrupted"));
+            }
+            let start = clock.now();
+            let outputs = plan::eval(context, op_state, node, inputs)?;
+            executions.push((node.id as u32, start, clock.now()));
+            Ok(outputs)
+        };
+        let start = clock.now();
+        let result = guarded(|| state.run_plan_with_eval(inputs, record).map_err(failed), failed_text);
+        let duration = clock.now() - start;
+        match result {
+            Ok(outputs) => {
+                self.outputs = Some(outputs);
+                self.recorder.iteration_ends.push(self.recorder.executions.len());
+                Ok(Window { start, duration })
+            }
+            Err(error) => {
+                self.recorder.executions.truncate(complete);
+                Err(if interrupt.is_requested() { RunError::Interrupted } else { error })
+            }
+        }
+    }
+
+    fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError> {
+        let outputs = self.outputs.iter().flatten().zip(&self.output_names);
+        let tensors = outputs.filter_map(|(value, name)| Some((name.clone(), from_value(value)?)));
+        Ok(tensors.collect())
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<(String, NonFinite)>, RunError> {
+        let mut state = guarded(|| plan(self.plain.clone(), 1).map_err(refused), refused_text)?;
+        let names = NodeNames::of(self.model.graph());
+        let mut found: Option<(String, NonFinite)> = None;
+        let look = |context: &EvalContext<'_>,
+                    op_state: Option<&mut (dyn OpState + 'static)>,
+                    node: &TypedNode,
+                    inputs| {
+            let outputs = plan::eval(context, op_state, node, inputs)?;
+            if found.is_none() {
+                let kind = outputs.iter().filter_map(from_value).find_map(|tensor| tensor.first_non_finite());
+                found = kind.map(|kind| {
+                    let name = names.by_prefix(&node.name).map(|id| self.model.graph().node(id).name);
+                    (name.unwrap_or(&node.name).to_owned(), kind)
+                });
+            }
+            Ok::<_, TractError>(outputs)
+        };
+        let inputs = self.inputs.clone();
+        guarded(|| state.run_plan_with_eval(inputs, look).map_err(failed), failed_text)?;
+        Ok(found)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Recording, RunError> {
+        let model = self.state.plan().model();
+        let mut position_of = vec![None; model.nodes().len()];
+        let mut nodes: Vec<EngineNode> = Vec::new();
+        for &id in self.state.plan().order_without_consts() {
+            let node = model.node(id);
+            position_of[id] = Some(nodes.len() as u32);
+            nodes.push(EngineNode {
+                name: node.name.clone(),
+                op_type: node.op().name().into_owned(),
+                provider: "tract".to_owned(),
+                reads: node.inputs.iter().filter_map(|outlet| position_of[outlet.node]).collect(),
+                values: Vec::new(),
+            });
+        }
+        let mut executions = Vec::with_capacity(self.recorder.executions.len());
+        let mut begin = 0;
+        for (iteration, &end) in self.recorder.iteration_ends.iter().enumerate() {
+            for &(node, start, end) in &self.recorder.executions[begin..end] {
+                let Some(node) = position_of[node as usize] else { continue };
+                let iteration = iteration as u32;
+                executions.push(Execution { node, iteration, thread: 0, start, duration: end - start });
+            }
+            begin = end;
+        }
+        Ok(Recording { nodes, threads: vec!["main".to_owned()], executions, losses: Vec::new() })
+    }
+}
+
+/// The model as tract reads it, with the shapes of the inputs fixed and every node named as in
+/// [`Model`]'s graph.
+fn load(model: &Model, inputs: &[Input]) -> Result<TypedModel, RunError> {
+    let onnx = tract_onnx::onnx();
+    check_operators(model, &onnx)?;
+    let bytes = model.with_named_nodes().encode_to_vec();
+    let proto = pb::ModelProto::decode(bytes.as_slice()).map_err(|error| refused(error.into()))?;
+    let folder = model.folder().map(Path::to_string_lossy);
+    let mut inference = onnx.parse(&proto, folder.as_deref()).map_err(refused)?.model;
+    for (position, outlet) in inference.input_outlets().map_err(refused)?.to_vec().iter().enumerate() {
+        let name = inference.node(outlet.node).name.clone();
+        let Some(input) = inputs.iter().find(|input| input.name == name) else {
+            return Err(refused(TractError::msg(format!("nothing was given for the input '{name}'"))));
+        };
+        let tensor = &input.tensor;
+        let fact = InferenceFact::dt_shape(datum_type(tensor.data_type)?, tensor.shape.as_slice());
+        inference.set_input_fact(position, fact).map_err(refused)?;
+    }
+    inference.into_typed().map_err(refused)
+}
+
+/// All operators must be known before tract is asked: its own message names only one of them, and
+/// late.
+fn check_operators(model: &Model, onnx: &tract_onnx::Onnx) -> Result<(), RunError> {
+    let mut unknown = model.graph().nodes().filter(|node| !onnx.op_register.0.contains_key(node.op_type));
+    let Some(first) = unknown.next() else { return Ok(()) };
+    Err(RunError::UnsupportedOperator {
+        engine: EngineKind::Tract,
+        node: first.name.to_owned(),
+        op_type: if first.domain.is_empty() {
+            first.op_type.to_owned()
+        } else {
+            format!("{}.{}", first.domain, first.op_type)
+        },
+        others: unknown.count(),
+        remedy: match first.domain {
+            "" | "com.microsoft" | "ai.onnx.ml" => "; ONNX Runtime has it: try --engine ort".to_owned(),
+            domain => format!("; '{domain}' is a custom domain, which only a program of its own can run"),
+        },
+    })
+}
+
+fn plan(model: TypedModel, threads: usize) -> TractResult<TypedSimpleState> {
+    let executor = if threads > 1 { Executor::multithread(threads) } else { Executor::SingleThread };
+    let options = RunOptions { executor: Some(executor), ..RunOptions::default() };
+    TypedSimplePlan::new_with_options(model, &options)?.spawn()
+}
+
+/// Pairs of element types; tract's quantised types never come from an ONNX file's inputs.
+const TYPES: [(DataType, DatumType); 12] = [
+    (DataType::Bool, DatumType::Bool),
+    (DataType::Uint8, DatumType::U8),
+    (DataType::Uint16, DatumType::U16),
+    (DataType::Uint32, DatumType::U32),
+    (DataType::Uint64, DatumType::U64),
+    (DataType::Int8, DatumType::I8),
+    (DataType::Int16, DatumType::I16),
+    (DataType::Int32, DatumType::I32),
+    (DataType::Int64, DatumType::I64),
+    (DataType::Float16, DatumType::F16),
+    (DataType::Float32, DatumType::F32),
+    (DataType::Float64, DatumType::F64),
+];
+
+fn datum_type(data_type: DataType) -> Result<DatumType, RunError> {
+    let found = TYPES.iter().find(|(known, _)| *known == data_type);
+    found.map(|(_, datum_type)| *datum_type).ok_or_else(|| {
+        refused(TractError::msg(format!("it takes no inputs of type {data_type}; try --engine ort")))
+    })
+}
+
+fn to_value(tensor: &HostTensor) -> Result<TValue, RunError> {
+    let datum_type = datum_type(tensor.data_type)?;
+    let length = tensor.elements() * datum_type.size_of();
+    if length != tensor.bytes.len() {
+        return Err(failed(TractError::msg("an input's data do not fit its shape")));
+    }
+    let bytes: Vec<u8> = match datum_type {
+        // Any byte but 0 and 1 is no valid truth value in memory.
+        DatumType::Bool => tensor.bytes.iter().map(|&byte| u8::from(byte != 0)).collect(),
+        _ => tensor.bytes.clone(),
+    };
+    // SAFETY: the type is a plain number or a truth value of 0 or 1, and the bytes were checked to
+    // be as many as the shape needs.
+    let copied = unsafe { Tensor::from_raw_dt(datum_type, &tensor.shape, &bytes) };
+    Ok(copied.map_err(failed)?.into_tvalue())
+}
+
+/// The value as plain numbers; `None` for what has no such form, such as packed weights.
+fn from_value(value: &TValue) -> Option<HostTensor> {
+    let symbolic = value.datum_type() == DatumType::TDim;
+    let cast = symbolic.then(|| value.cast_to_dt(DatumType::I64).ok()).flatten();
+    let tensor: &Tensor = cast.as_deref().unwrap_or(value);
+    let datum_type = tensor.datum_type().unquantized();
+    let &(data_type, _) = TYPES.iter().find(|(_, known)| *known == datum_type)?;
+    let bytes = tensor.try_as_plain_ram().ok()?.as_bytes().to_vec();
+    Some(HostTensor { data_type, shape: tensor.shape().to_vec(), bytes })
+}
+
+/// Runs something of tract's, which on some models panics instead of failing.
+fn guarded<T>(
+    work: impl FnOnce() -> Result<T, RunError>,
+    wrap: fn(String) -> RunError,
+) -> Result<T, RunError> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    std::panic::set_hook(hook);
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("an unknown fault");
+        Err(wrap(format!("{text} (a fault in the engine; try --engine ort, or --optimize off)")))
+    })
+}
+
+fn refused_text(message: String) -> RunError {
+    RunError::Prepare { engine: EngineKind::Tract, message }
+}
+
+fn failed_text(message: String) -> RunError {
+    RunError::Infer { engine: EngineKind::Tract, message }
+}
+
+fn refused(error: TractError) -> RunError {
+    refused_text(format!("{error:#}"))
+}
+
+fn failed(error: TractError) -> RunError {
+    failed_text(format!("{error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stated_version_is_the_one_that_is_built_in() {
+        let manifest = include_str!("../../../Cargo.toml");
+        assert!(manifest.contains(&format!("tract-onnx = \"={VERSION}\"")));
+    }
+}
