@@ -1,1 +1,21 @@
-fn main() {}
+//! The command line of opscope: parses arguments, calls one function for each command, prints.
+
+mod cli;
+mod commands;
+mod exit;
+mod interrupt;
+mod report;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = cli::Cli::parse();
+    let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
+    match commands::dispatch(arguments.command, &terminal) {
+        Ok(exit) => exit.into(),
+        Err(error) => exit::report_error(&error, &terminal).into(),
+    }
+}

@@ -1,0 +1,66 @@
+//! The command line: options, and what their help says.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands;
+
+/// Finds out why a neural network's inference is slow: which operator costs the time, what it
+/// computes and moves, and how far that is from what the machine could do.
+#[derive(Debug, Parser)]
+#[command(
+    name = "opscope",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = AFTER_HELP
+)]
+pub struct Cli {
+    /// Print nothing but the answer, warnings and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Say more about what is done
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  opscope demo                               see it at work on a model of its own
+  opscope run model.onnx                     where does the time of an inference go?
+  opscope run model.onnx --engine ort        the same on ONNX Runtime
+  opscope import onnxruntime_profile.json    read a profile that another tool wrote
+
+Exit status:
+  0    done
+  1    the work failed
+  2    the command line is wrong
+  130  stopped by the user; what was measured until then is reported
+
+Environment:
+  NO_COLOR         set it to print without colours; a pipe or a file never gets any
+  ORT_DYLIB_PATH   the shared library of ONNX Runtime
+
+Data goes to standard output, everything else to standard error.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a sample model and show where its time goes
+    Demo(commands::demo::Arguments),
+    /// Run an ONNX model and show where its time goes, operator by operator
+    Run(commands::run::Arguments),
+    /// Read a profile that another tool wrote
+    Import(commands::import::Arguments),
+    /// Write a sample model
+    Sample(commands::sample::Arguments),
+    /// Print a script that completes commands and options in a shell
+    Completions(commands::completions::Arguments),
+    /// Print the manual as a man page
+    Man(commands::man::Arguments),
+}

@@ -1,0 +1,33 @@
+//! `opscope completions`: scripts for shells, from the same definitions as the help.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope completions bash > ~/.local/share/bash-completion/completions/opscope
+  opscope completions zsh > ~/.zfunc/_opscope
+  opscope completions fish > ~/.config/fish/completions/opscope.fish";
+
+/// The options of `opscope completions`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The shell
+    shell: Shell,
+}
+
+/// Prints the script.
+///
+/// # Errors
+/// When standard output can't take it.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "opscope", &mut script);
+    terminal.print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,70 @@
+//! `opscope import`: a profile that another tool wrote.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::outputs::{AnswerArguments, FileArguments, check_target};
+use crate::exit::Exit;
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope import onnxruntime_profile__2026-11-21_10-15-00.json
+  opscope import profile.json -o profile.db -t 10
+  opscope import profile.json.gz --trace timeline.json --json
+
+What the file is shows from its content, whatever it is called; gzip is read as it is. The database
+is opscope's own, with everything that was read: its path can be given wherever a profile can.";
+
+/// The options of `opscope import`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The profile: of ONNX Runtime, of MegEngine, or opscope's own database
+    profile: PathBuf,
+
+    /// The database to write [default: beside the profile, with the ending .db]
+    #[arg(short, long, value_name = "FILE.db")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    answer: AnswerArguments,
+
+    #[command(flatten)]
+    files: FileArguments,
+}
+
+/// Reads the profile, prints the answer, writes the files.
+///
+/// # Errors
+/// When the profile can't be read or a file can't be written.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    arguments.files.check()?;
+    let mut files = arguments.files.clone();
+    if let Some(path) = &arguments.output {
+        check_target(path)?;
+        files.db = Some(path.clone());
+    }
+    let trace = opscope_formats::open(&arguments.profile)?;
+    if files.db.is_none() {
+        files.db = beside(&arguments.profile, terminal);
+    }
+    arguments.answer.print(&trace, terminal)?;
+    files.write(&trace, terminal)?;
+    Ok(Exit::Done)
+}
+
+/// The default database of a profile; `None` when the profile is that database itself, or lies
+/// where nothing can be written.
+fn beside(profile: &Path, terminal: &Terminal) -> Option<PathBuf> {
+    let database = profile.with_extension("db");
+    if database == profile {
+        return None;
+    }
+    if let Err(error) = check_target(&database) {
+        terminal.warn(&format!("{error:#}; name another place with --output FILE.db"));
+        return None;
+    }
+    Some(database)
+}

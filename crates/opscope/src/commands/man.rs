@@ -1,0 +1,41 @@
+//! `opscope man`: the manual, from the same definitions as the help.
+
+use clap::{Args, CommandFactory};
+
+use crate::cli::Cli;
+use crate::exit::{Exit, UsageError};
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope man | man -l -                     read it
+  opscope man > opscope.1                    keep it
+  opscope man run > opscope-run.1            the page of one command";
+
+/// The options of `opscope man`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The command to print the page of; without it, the page of the whole program
+    command: Option<String>,
+}
+
+/// Prints the page.
+///
+/// # Errors
+/// When there is no such command, or standard output can't take it.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let program = Cli::command();
+    let page = match &arguments.command {
+        None => program,
+        Some(name) => {
+            let found = program.find_subcommand(name);
+            let found = found.ok_or_else(|| UsageError(format!("there is no command '{name}'; see opscope --help")))?;
+            found.clone().name(format!("opscope-{name}")).version(env!("CARGO_PKG_VERSION"))
+        }
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text)?;
+    terminal.print(&String::from_utf8_lossy(&text))?;
+    Ok(Exit::Done)
+}

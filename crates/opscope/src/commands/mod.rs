@@ -1,0 +1,28 @@
+//! One file for each command: its options and what it does.
+
+pub mod completions;
+pub mod demo;
+pub mod import;
+pub mod man;
+mod outputs;
+pub mod run;
+pub mod sample;
+
+use crate::cli::Command;
+use crate::exit::Exit;
+use crate::terminal::Terminal;
+
+/// Carries out a command.
+///
+/// # Errors
+/// What keeps it from being done.
+pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
+    match command {
+        Command::Demo(arguments) => demo::execute(&arguments, terminal),
+        Command::Run(arguments) => run::execute(&arguments, terminal),
+        Command::Import(arguments) => import::execute(&arguments, terminal),
+        Command::Sample(arguments) => sample::execute(&arguments, terminal),
+        Command::Completions(arguments) => completions::execute(&arguments, terminal),
+        Command::Man(arguments) => man::execute(&arguments, terminal),
+    }
+}

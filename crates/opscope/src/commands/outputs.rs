@@ -1,0 +1,100 @@
+//! The files that a run or an import leaves behind, and the answer that it prints.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use opscope_formats::{chrome, megengine, sqlite};
+use opscope_trace::Trace;
+
+use crate::report::{Report, to_json, to_text};
+use crate::terminal::Terminal;
+
+/// Options for the answer.
+#[derive(Clone, Debug, Args)]
+pub struct AnswerArguments {
+    /// Show the N most costly operators and types; 0 shows all
+    #[arg(short, long, default_value_t = 3, value_name = "N")]
+    pub top: usize,
+
+    /// Print the whole answer as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl AnswerArguments {
+    /// Prints the answer.
+    ///
+    /// # Errors
+    /// When standard output can't take it.
+    pub fn print(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
+        let report = Report::of(trace);
+        let text = if self.json { to_json(&report)? } else { to_text(&report, self.top, terminal.width()) };
+        terminal.print(&text)?;
+        Ok(())
+    }
+}
+
+/// Options for the files.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Files")]
+pub struct FileArguments {
+    /// Write a timeline for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE.json")]
+    pub trace: Option<PathBuf>,
+
+    /// Write an SQLite database of everything that was recorded
+    #[arg(long, value_name = "FILE.db")]
+    pub db: Option<PathBuf>,
+
+    /// Write a profile in MegEngine's layout, for its tools; it holds the last iteration
+    #[arg(long, value_name = "FILE.json")]
+    pub profile: Option<PathBuf>,
+
+    /// The same with the times of the host only
+    #[arg(long, value_name = "FILE.json")]
+    pub profile_host: Option<PathBuf>,
+}
+
+impl FileArguments {
+    /// Makes sure that all files can be written, before work is spent on what goes into them.
+    ///
+    /// # Errors
+    /// With the first file that can't be.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let files = [&self.trace, &self.db, &self.profile, &self.profile_host];
+        files.into_iter().flatten().try_for_each(|path| check_target(path))
+    }
+
+    /// Writes the files that were asked for.
+    ///
+    /// # Errors
+    /// With the first file that can't be written; the others before it are whole.
+    pub fn write(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
+        if let Some(path) = &self.trace {
+            let written = chrome::write_file(trace, path)?;
+            terminal.note(&format!("wrote the timeline {} ({} slices); open it at https://ui.perfetto.dev", path.display(), written.slices));
+        }
+        if let Some(path) = &self.db {
+            sqlite::write_file(trace, path)?;
+            terminal.note(&format!("wrote the database {}", path.display()));
+        }
+        if let Some(path) = &self.profile {
+            megengine::write_file(trace, megengine::Clocks::DeviceAndHost, path)?;
+            terminal.note(&format!("wrote the profile {}", path.display()));
+        }
+        if let Some(path) = &self.profile_host {
+            megengine::write_file(trace, megengine::Clocks::HostOnly, path)?;
+            terminal.note(&format!("wrote the host's profile {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file can be written, found out without touching it.
+///
+/// # Errors
+/// With the reason why not.
+pub fn check_target(path: &Path) -> anyhow::Result<()> {
+    opscope_formats::check_target(path).with_context(|| format!("{}: cannot be written", path.display()))
+}

@@ -1,0 +1,283 @@
+//! `opscope run`: a model on an engine, and where its time goes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use opscope_model::Model;
+use opscope_run::{
+    EngineKind, EngineOptions, HostTensor, InputRequest, InputSpec, Optimization, Outcome, Repetition, RunOptions,
+};
+use opscope_trace::units;
+
+use super::outputs::{AnswerArguments, FileArguments};
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::terminal::{IterationBar, Terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope run model.onnx
+  opscope run model.onnx --engine ort --threads 1 -t 10
+  opscope run bert.onnx --dim batch=1 --dim sequence=128
+  opscope run detector.onnx --input image=photo.npy --outputs results/
+  opscope run model.onnx --trace timeline.json --db run.db --json > answer.json
+
+Engines:
+  tract is built in. ort is ONNX Runtime: its shared library is searched for in --ort-lib,
+  ORT_DYLIB_PATH, the packages of the active Python (pip install onnxruntime) and the system's
+  library paths. Its nodes are recorded by its own profiler, which costs a few percent of an
+  iteration, and more where operators are tiny; tract's are recorded at next to no cost.
+
+Times:
+  An operator's own time leaves out the operators that run within it, as in the body of a loop. It
+  is the average over all measured iterations, as are the shares. Warm-up iterations are kept in
+  the files, marked as such, and left out of the figures.";
+
+/// The options of `opscope run`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
+pub struct Arguments {
+    /// The model, an ONNX file
+    #[arg(value_name = "MODEL.onnx")]
+    model: PathBuf,
+
+    #[command(flatten)]
+    inputs: InputArguments,
+
+    #[command(flatten)]
+    measuring: MeasuringArguments,
+
+    #[command(flatten)]
+    engine: EngineArguments,
+
+    #[command(flatten)]
+    answer: AnswerArguments,
+
+    #[command(flatten)]
+    files: FileArguments,
+
+    /// Save the outputs of the last iteration as .npy files in this folder
+    #[arg(long, value_name = "DIR", help_heading = "Files")]
+    outputs: Option<PathBuf>,
+}
+
+/// What the model is fed with.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Inputs")]
+struct InputArguments {
+    /// What to feed an input with: NAME=SHAPE (such as data=1x3x224x224), NAME=FILE.npy, or
+    /// NAME=random|zeros|ones with or without :SHAPE; may be given for each input
+    #[arg(long = "input", value_name = "NAME=WHAT")]
+    inputs: Vec<InputSpec>,
+
+    /// The size of a symbolic dimension; may be given for each
+    #[arg(long = "dim", value_name = "NAME=N", value_parser = parse_dimension)]
+    dimensions: Vec<(String, u64)>,
+
+    /// Seeds the random values
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+/// How often the model is run.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Measuring")]
+struct MeasuringArguments {
+    /// How many iterations to measure [default: as many as fit into the duration, at least 10]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    iterations: Option<u32>,
+
+    /// How many iterations to run before [default: 2]
+    #[arg(long, value_name = "N")]
+    warmup: Option<u32>,
+
+    /// How long to measure: 500ms, 10s, 2min; a bare number is microseconds [default: 3s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+}
+
+/// Which engine runs the model.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArguments {
+    /// The engine
+    #[arg(long, value_enum, default_value_t)]
+    engine: EngineName,
+
+    /// How far the engine may rewrite the model before it runs it
+    #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
+    optimize: OptimizationLevel,
+
+    /// How many threads an operator may use [default: as many as there are processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// The shared library of ONNX Runtime, or the folder that it lies in
+    #[arg(long, value_name = "FILE")]
+    ort_lib: Option<PathBuf>,
+}
+
+/// An engine's name on the command line.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum EngineName {
+    /// tract, built in
+    #[default]
+    Tract,
+    /// ONNX Runtime, found on this machine
+    Ort,
+}
+
+/// A level of optimization on the command line.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum OptimizationLevel {
+    /// Run the nodes one by one, as the model has them
+    Off,
+    /// Fold constants, remove what is needless
+    Basic,
+    /// Everything: fuse operators, change layouts
+    #[default]
+    Full,
+}
+
+impl EngineArguments {
+    /// The same for the engines.
+    pub fn options(&self) -> EngineOptions {
+        let processors = available_parallelism().map_or(1, usize::from);
+        EngineOptions {
+            kind: match self.engine {
+                EngineName::Tract => EngineKind::Tract,
+                EngineName::Ort => EngineKind::OnnxRuntime,
+            },
+            optimization: match self.optimize {
+                OptimizationLevel::Off => Optimization::Off,
+                OptimizationLevel::Basic => Optimization::Basic,
+                OptimizationLevel::Full => Optimization::Full,
+            },
+            threads: self.threads.map_or(processors, usize::from),
+            ort_library: self.ort_lib.clone(),
+        }
+    }
+}
+
+/// Runs the model, prints the answer, writes the files.
+///
+/// # Errors
+/// When the model can't be loaded, fed, run, or a file can't be written.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    arguments.files.check()?;
+    if let Some(folder) = &arguments.outputs {
+        create_folder(folder)?;
+    }
+    let options = RunOptions {
+        inputs: InputRequest {
+            specs: arguments.inputs.inputs.clone(),
+            dimensions: arguments.inputs.dimensions.iter().cloned().collect(),
+            seed: arguments.inputs.seed,
+        },
+        engine: arguments.engine.options(),
+        repetition: Repetition {
+            iterations: arguments.measuring.iterations.map(|n| n as usize),
+            warm_up: arguments.measuring.warmup.map(|n| n as usize),
+            budget: arguments.measuring.duration,
+        },
+    };
+    let outcome = run_model(&arguments.model, &options, terminal)?;
+    arguments.answer.print(&outcome.trace, terminal)?;
+    arguments.files.write(&outcome.trace, terminal)?;
+    if let Some(folder) = &arguments.outputs {
+        save_outputs(&outcome.outputs, folder, terminal)?;
+    }
+    Ok(conclude(&outcome, terminal))
+}
+
+/// Loads and runs a model with a progress bar, until Ctrl-C.
+///
+/// # Errors
+/// When it can't be loaded or run.
+pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyhow::Result<Outcome> {
+    let model = Arc::new(Model::load(path)?);
+    model.check_external_data()?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    terminal.detail(&format!("{}: {} nodes", path.display(), model.graph().node_count()));
+    let bar = IterationBar::new(terminal);
+    let outcome = opscope_run::run(model, &name, options, interrupt::listen(), &mut |progress| bar.update(progress));
+    drop(bar);
+    Ok(outcome?)
+}
+
+/// Says what is odd about a run, and how it ends.
+pub fn conclude(outcome: &Outcome, terminal: &Terminal) -> Exit {
+    for (name, kind) in &outcome.non_finite {
+        terminal.warn(&format!("the output '{name}' holds {} values", kind.name()));
+    }
+    if let Some(origin) = &outcome.non_finite_from {
+        terminal.warn(&format!("they begin at {origin}"));
+    }
+    if outcome.interrupted {
+        terminal.warn("interrupted; the figures are those of the iterations that were complete");
+        return Exit::Interrupted;
+    }
+    Exit::Done
+}
+
+fn save_outputs(outputs: &[(String, HostTensor)], folder: &Path, terminal: &Terminal) -> anyhow::Result<()> {
+    for (position, (name, tensor)) in outputs.iter().enumerate() {
+        let path = folder.join(format!("{}.npy", file_name(name, position)));
+        opscope_run::npy::write(&path, tensor)?;
+        terminal.note(&format!("wrote the output '{name}' to {}", path.display()));
+    }
+    Ok(())
+}
+
+/// A file name for an output: its own name without what a file system or a shell may stumble over.
+fn file_name(name: &str, position: usize) -> String {
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
+    let cleaned: String = name.chars().map(safe).collect();
+    let cleaned = cleaned.trim_matches(['.', '_']);
+    if cleaned.is_empty() || cleaned != name { format!("{position}_{cleaned}") } else { cleaned.to_owned() }
+}
+
+/// Makes a folder and those above it, for the user and the group only.
+///
+/// # Errors
+/// When the system refuses.
+pub fn create_folder(folder: &Path) -> anyhow::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
+    builder.create(folder).with_context(|| format!("{}: cannot make this folder", folder.display()))
+}
+
+fn parse_dimension(text: &str) -> Result<(String, u64), String> {
+    let parsed = text.rsplit_once('=').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
+    parsed.filter(|(name, _)| !name.is_empty()).ok_or_else(|| format!("'{text}' is not of the form NAME=N, such as batch=1"))
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let nanoseconds = units::parse_duration(text)?.0;
+    u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| format!("'{text}' is negative"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_get_file_names_that_stay_in_the_folder() {
+        assert_eq!(file_name("logits", 0), "logits");
+        assert_eq!(file_name("../../etc/passwd", 1), "1_etc_passwd");
+        assert_eq!(file_name("/head/Gemm:0", 2), "2_head_Gemm_0");
+        assert_eq!(file_name("..", 3), "3_");
+    }
+
+    #[test]
+    fn dimensions_are_names_with_sizes() {
+        assert_eq!(parse_dimension("batch=4"), Ok(("batch".into(), 4)));
+        assert!(parse_dimension("batch").is_err() && parse_dimension("=4").is_err() && parse_dimension("b=x").is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! How the program ends.
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::terminal::Terminal;
+
+/// The exit status, as documented in the help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// What was asked for is done.
+    Done,
+    /// The work failed.
+    Failed,
+    /// The command line is wrong.
+    Usage,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// A mistake in the command line that only shows later than its parsing.
+#[derive(Debug)]
+pub struct UsageError(pub String);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// Prints an error with its causes, and says how to end.
+pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
+    // Who reads no further (`opscope … | head`) wants no complaint.
+    let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(broken_pipe) {
+        return Exit::Done;
+    }
+    if let Some(opscope_run::RunError::Interrupted) = error.downcast_ref() {
+        terminal.error("interrupted before one iteration was complete; nothing was written");
+        return Exit::Interrupted;
+    }
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // A cause that an error already quotes needn't be said twice.
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    terminal.error(&text);
+    if error.is::<UsageError>() || matches!(error.downcast_ref(), Some(opscope_run::RunError::Input(_))) {
+        Exit::Usage
+    } else {
+        Exit::Failed
+    }
+}

@@ -1,0 +1,274 @@
+//! The answer as JSON for a program. Times are whole nanoseconds, sizes bytes, shares from 0 to 1.
+
+use opscope_analyze::{OperatorCost, Statistics, TypeCost};
+use opscope_trace::{Attribution, Nanoseconds, Trace};
+use serde::Serialize;
+
+use super::Report;
+use super::operators::{bytes_moved, data_type, rate, row};
+
+/// Rises when a field changes its meaning or goes away; a new field doesn't raise it.
+const SCHEMA_VERSION: u32 = 1;
+
+/// The whole answer, with all operators.
+///
+/// # Errors
+/// When a figure has no form in JSON, which would be a fault of this program.
+pub fn to_json(report: &Report<'_>) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string_pretty(&Answer::of(report))?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema_version: u32,
+    program: &'static str,
+    program_version: &'static str,
+    model: Option<&'a str>,
+    /// Engine, its version, optimization, threads, seed, inputs and whatever else is known.
+    properties: serde_json::Map<String, serde_json::Value>,
+    latency: Option<Distribution>,
+    warm_up: Option<Distribution>,
+    iterations: Vec<IterationRow>,
+    before: Vec<Phase<'a>>,
+    inside_ns: i64,
+    between_ns: i64,
+    operator_time_ns: i64,
+    graph: Graph,
+    operators: Vec<OperatorRow<'a>>,
+    removed_nodes: Vec<&'a str>,
+    types: Vec<TypeRow<'a>>,
+    losses: Vec<LossRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct Distribution {
+    count: usize,
+    median_ns: i64,
+    mean_ns: i64,
+    p90_ns: i64,
+    p99_ns: i64,
+    min_ns: i64,
+    max_ns: i64,
+    coefficient_of_variation: f64,
+}
+
+#[derive(Serialize)]
+struct IterationRow {
+    number: u32,
+    warm_up: bool,
+    start_ns: i64,
+    duration_ns: i64,
+}
+
+#[derive(Serialize)]
+struct Phase<'a> {
+    name: &'a str,
+    start_ns: i64,
+    duration_ns: i64,
+}
+
+#[derive(Serialize)]
+struct Graph {
+    exact: usize,
+    fused: usize,
+    fused_nodes: usize,
+    added_by_engine: usize,
+    unattributed: usize,
+    removed: usize,
+}
+
+#[derive(Serialize)]
+struct OperatorRow<'a> {
+    rank: usize,
+    name: &'a str,
+    #[serde(rename = "type")]
+    op_type: &'a str,
+    time_ns: i64,
+    share: f64,
+    cumulative_share: f64,
+    per_iteration: Distribution,
+    tasks: usize,
+    attribution: &'static str,
+    nodes: Vec<&'a str>,
+    data_type: Option<&'static str>,
+    inputs: Vec<TensorRow<'a>>,
+    outputs: Vec<TensorRow<'a>>,
+    attributes: Option<serde_json::Value>,
+    flops: Option<u64>,
+    flops_per_second: Option<f64>,
+    bytes_read: Option<u64>,
+    bytes_written: Option<u64>,
+    bytes_per_second: Option<f64>,
+    parameters: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct TensorRow<'a> {
+    name: Option<&'a str>,
+    data_type: &'static str,
+    shape: Option<&'a [i64]>,
+    parameter: bool,
+}
+
+#[derive(Serialize)]
+struct TypeRow<'a> {
+    rank: usize,
+    #[serde(rename = "type")]
+    op_type: &'a str,
+    operators: usize,
+    time_ns: i64,
+    share: f64,
+    cumulative_share: f64,
+    flops: Option<u64>,
+    flops_per_second: Option<f64>,
+    bytes: Option<u64>,
+    bytes_per_second: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct LossRow<'a> {
+    reason: &'a str,
+    count: u64,
+    detail: &'a str,
+}
+
+impl<'a> Answer<'a> {
+    fn of(report: &'a Report<'a>) -> Self {
+        let (trace, summary) = (report.trace, &report.summary);
+        let text = |id| trace.strings.get(id);
+        let nanoseconds = |time: Nanoseconds| time.0;
+        let properties = trace.properties.iter().map(|&(key, value)| (text(key).to_owned(), value_of(text(value))));
+        let iterations = trace.iterations.iter().map(|(_, row)| IterationRow {
+            number: row.number,
+            warm_up: row.warm_up,
+            start_ns: nanoseconds(row.start),
+            duration_ns: nanoseconds(row.duration),
+        });
+        let before = trace.api_calls.iter().filter(|(_, call)| call.iteration.is_none()).map(|(_, call)| Phase {
+            name: text(call.name),
+            start_ns: nanoseconds(call.start),
+            duration_ns: nanoseconds(call.duration),
+        });
+        let removed = trace.operators.iter().filter(|(_, row)| row.attribution == Attribution::Removed);
+        let losses = trace.losses.iter().map(|(_, loss)| LossRow {
+            reason: text(loss.reason),
+            count: loss.count,
+            detail: text(loss.detail),
+        });
+        Self {
+            schema_version: SCHEMA_VERSION,
+            program: "opscope",
+            program_version: env!("CARGO_PKG_VERSION"),
+            model: trace.models.iter().next().map(|(_, model)| text(model.name)),
+            properties: properties.collect(),
+            latency: summary.latency.map(Distribution::of),
+            warm_up: summary.warm_up.map(Distribution::of),
+            iterations: iterations.collect(),
+            before: before.collect(),
+            inside_ns: nanoseconds(summary.inside),
+            between_ns: nanoseconds(summary.between),
+            operator_time_ns: nanoseconds(summary.operator_time),
+            graph: Graph {
+                exact: report.matching.exact,
+                fused: report.matching.fused,
+                fused_nodes: report.matching.fused_nodes,
+                added_by_engine: report.matching.engine,
+                unattributed: report.matching.unattributed,
+                removed: report.matching.removed,
+            },
+            operators: ranked(&summary.operators, |rank, cost| OperatorRow::of(trace, rank, cost)),
+            removed_nodes: removed.map(|(_, row)| text(row.name)).collect(),
+            types: ranked(&summary.types, |rank, cost| TypeRow::of(trace, rank, cost)),
+            losses: losses.collect(),
+        }
+    }
+}
+
+fn ranked<'c, C, R>(costs: &'c [C], row: impl Fn(usize, &'c C) -> R) -> Vec<R> {
+    costs.iter().enumerate().map(|(index, cost)| row(index + 1, cost)).collect()
+}
+
+/// Properties are text in a trace; whole numbers become numbers.
+fn value_of(text: &str) -> serde_json::Value {
+    text.parse::<u64>().map_or_else(|_| text.into(), Into::into)
+}
+
+impl Distribution {
+    fn of(statistics: Statistics) -> Self {
+        Self {
+            count: statistics.count,
+            median_ns: statistics.median.0,
+            mean_ns: statistics.mean.0,
+            p90_ns: statistics.p90.0,
+            p99_ns: statistics.p99.0,
+            min_ns: statistics.min.0,
+            max_ns: statistics.max.0,
+            coefficient_of_variation: statistics.coefficient_of_variation,
+        }
+    }
+}
+
+impl<'a> OperatorRow<'a> {
+    fn of(trace: &'a Trace, rank: usize, cost: &OperatorCost) -> Self {
+        let operator = row(trace, cost);
+        let tensors = |inputs: bool| -> Vec<TensorRow<'a>> {
+            let Some(operator) = operator else { return Vec::new() };
+            let ids: Vec<_> = if inputs { operator.inputs().collect() } else { operator.outputs().collect() };
+            let rows = ids.into_iter().map(|id| {
+                let tensor = trace.tensors.get(id);
+                TensorRow {
+                    name: tensor.name.map(|name| trace.strings.get(name)),
+                    data_type: tensor.data_type.name(),
+                    shape: trace.shape(id),
+                    parameter: tensor.parameter,
+                }
+            });
+            rows.collect()
+        };
+        let origins = operator.map(|operator| trace.names.get(operator.origins)).unwrap_or_default();
+        let attributes = operator.and_then(|operator| operator.attributes).map(|id| trace.strings.get(id));
+        let flops = operator.and_then(|operator| operator.flops);
+        let moved = operator.and_then(|operator| bytes_moved(&operator));
+        Self {
+            rank,
+            name: trace.strings.get(cost.name),
+            op_type: trace.strings.get(cost.op_type),
+            time_ns: cost.time.0,
+            share: cost.share,
+            cumulative_share: cost.cumulative_share,
+            per_iteration: Distribution::of(cost.per_iteration),
+            tasks: cost.tasks,
+            attribution: operator.map_or(Attribution::Unattributed, |operator| operator.attribution).name(),
+            nodes: origins.iter().map(|&name| trace.strings.get(name)).collect(),
+            data_type: operator.and_then(|operator| data_type(trace, &operator)).map(|data_type| data_type.name()),
+            inputs: tensors(true),
+            outputs: tensors(false),
+            attributes: attributes.and_then(|text| serde_json::from_str(text).ok()),
+            flops,
+            flops_per_second: flops.and_then(|flops| rate(flops, cost.time)),
+            bytes_read: operator.and_then(|operator| operator.bytes_read),
+            bytes_written: operator.and_then(|operator| operator.bytes_written),
+            bytes_per_second: moved.and_then(|bytes| rate(bytes, cost.time)),
+            parameters: operator.and_then(|operator| operator.parameters),
+        }
+    }
+}
+
+impl<'a> TypeRow<'a> {
+    fn of(trace: &'a Trace, rank: usize, cost: &TypeCost) -> Self {
+        Self {
+            rank,
+            op_type: trace.strings.get(cost.op_type),
+            operators: cost.operators,
+            time_ns: cost.time.0,
+            share: cost.share,
+            cumulative_share: cost.cumulative_share,
+            flops: cost.flops,
+            flops_per_second: cost.flops.and_then(|flops| rate(flops, cost.time)),
+            bytes: cost.bytes,
+            bytes_per_second: cost.bytes.and_then(|bytes| rate(bytes, cost.time)),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The answer to "where does the time go": as text for a person, and as JSON for a program.
+
+mod json;
+mod operators;
+mod text;
+
+use opscope_analyze::Summary;
+use opscope_trace::{Attribution, Trace};
+
+pub use json::to_json;
+pub use text::to_text;
+
+/// A trace with the figures that both forms of the answer show.
+pub struct Report<'a> {
+    /// What was recorded.
+    pub trace: &'a Trace,
+    /// What it amounts to.
+    pub summary: Summary,
+    /// How the operators were matched with the model's graph.
+    pub matching: Matching,
+}
+
+/// How many operators were matched with the model's graph, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Matching {
+    /// Operators that are one node of the graph.
+    pub exact: usize,
+    /// Operators that the engine made out of several nodes.
+    pub fused: usize,
+    /// Nodes of the graph that went into those.
+    pub fused_nodes: usize,
+    /// Operators that the engine added.
+    pub engine: usize,
+    /// Operators that no node could be named for.
+    pub unattributed: usize,
+    /// Nodes of the graph that the engine removed before running it.
+    pub removed: usize,
+}
+
+impl<'a> Report<'a> {
+    /// The figures of a trace.
+    pub fn of(trace: &'a Trace) -> Self {
+        let mut matching = Matching::default();
+        for (_, operator) in trace.operators.iter() {
+            match operator.attribution {
+                Attribution::NoGraph => {}
+                Attribution::Exact => matching.exact += 1,
+                Attribution::Fused => {
+                    matching.fused += 1;
+                    matching.fused_nodes += operator.origins.len();
+                }
+                Attribution::Engine => matching.engine += 1,
+                Attribution::Unattributed => matching.unattributed += 1,
+                Attribution::Removed => matching.removed += 1,
+            }
+        }
+        Self { trace, summary: Summary::of(trace), matching }
+    }
+}

@@ -1,0 +1,205 @@
+//! The answer as text for a person.
+
+use std::fmt::Write;
+
+use opscope_analyze::Statistics;
+use opscope_trace::{Nanoseconds, Trace, units};
+
+use super::operators::{bytes_moved, rate, row, shapes};
+use super::{Matching, Report};
+use crate::terminal::{Table, bold, dim};
+
+/// The answer with the `top` most costly operators and types (0 is all), for a terminal of the
+/// given width.
+pub fn to_text(report: &Report<'_>, top: usize, width: Option<u16>) -> String {
+    let mut text = String::new();
+    heading(&mut text, report.trace);
+    figures(&mut text, report);
+    if report.summary.operators.is_empty() {
+        text.push_str("\nNo operator was recorded.\n");
+        return text;
+    }
+    let top = if top == 0 { usize::MAX } else { top };
+    operators(&mut text, report, top, width);
+    types(&mut text, report, top, width);
+    text
+}
+
+/// What was run, and on what.
+fn heading(text: &mut String, trace: &Trace) {
+    let model = trace.models.iter().next().map(|(_, model)| trace.strings.get(model.name));
+    let engine = trace.property("engine").map(|engine| {
+        let version = trace.property("engine_version").unwrap_or_default();
+        format!("{engine} {version}").trim_end().to_owned()
+    });
+    let mut parts: Vec<String> = model.map(bold).into_iter().collect();
+    parts.extend(engine.map(|engine| format!("on {engine}")));
+    if let (Some(optimization), Some(threads)) = (trace.property("optimization"), trace.property("threads")) {
+        let plural = if threads == "1" { "" } else { "s" };
+        parts.push(dim(&format!("(optimization {optimization}, {threads} thread{plural})")));
+    }
+    if !parts.is_empty() {
+        let _ = writeln!(text, "{}\n", parts.join(" "));
+    }
+}
+
+/// Latency, loading, coverage, memory, losses: a line each.
+fn figures(text: &mut String, report: &Report<'_>) {
+    let (trace, summary) = (report.trace, &report.summary);
+    let mut line = |title: &str, content: String| {
+        let _ = writeln!(text, "{} {content}", bold(&format!("{title:9}")));
+    };
+    if let Some(latency) = summary.latency {
+        line("latency", distribution(&latency));
+    }
+    if let Some(warm_up) = summary.warm_up {
+        let mean = units::duration(warm_up.mean);
+        line("warm-up", format!("mean {mean} of {} left out of all other figures", count(warm_up.count, "iteration")));
+    }
+    let phases: Vec<String> = trace
+        .api_calls
+        .iter()
+        .filter(|(_, call)| call.iteration.is_none())
+        .map(|(_, call)| format!("{} {}", trace.strings.get(call.name), units::duration(call.duration)))
+        .collect();
+    // A profile of many calls (every launch of a kernel) has no use for a list of them.
+    if (1..=8).contains(&phases.len()) {
+        line("before", phases.join(", "));
+    }
+    if !summary.operators.is_empty() {
+        line("inside", coverage(report));
+    }
+    if let Some(matching) = matching(report.matching) {
+        line("graph", matching);
+    }
+    if let Some(peak) = property_as_bytes(trace, "peak_memory") {
+        let start = property_as_bytes(trace, "memory_at_start");
+        let start = start.map_or(String::new(), |start| format!(", {start} of it once the model was loaded"));
+        line("memory", format!("peak {peak}{start}"));
+    }
+    for (_, loss) in trace.losses.iter() {
+        let detail = trace.strings.get(loss.detail);
+        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+        line("lost", format!("{} × {}{detail}", loss.count, trace.strings.get(loss.reason)));
+    }
+}
+
+fn distribution(latency: &Statistics) -> String {
+    let figures = [
+        ("median", latency.median),
+        ("mean", latency.mean),
+        ("p90", latency.p90),
+        ("p99", latency.p99),
+        ("min", latency.min),
+        ("max", latency.max),
+    ];
+    let figures: Vec<String> =
+        figures.iter().map(|(name, time)| format!("{name} {}", units::duration(*time))).collect();
+    let variation = units::percent(latency.coefficient_of_variation);
+    format!("{}, cv {variation} of {}", figures.join(", "), count(latency.count, "iteration"))
+}
+
+fn coverage(report: &Report<'_>) -> String {
+    let summary = &report.summary;
+    let whole = summary.inside + summary.between;
+    let share = |part: Nanoseconds| units::percent(if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 });
+    format!(
+        "{} ({}) of an iteration lies inside {}, {} ({}) between them",
+        units::duration(summary.inside),
+        share(summary.inside),
+        count(summary.operators.len(), "operator"),
+        units::duration(summary.between),
+        share(summary.between)
+    )
+}
+
+/// How the operators came out of the model's graph; `None` where there was no graph.
+fn matching(matching: Matching) -> Option<String> {
+    let nodes = matching.exact + matching.fused_nodes + matching.removed;
+    if nodes + matching.unattributed == 0 {
+        return None;
+    }
+    let run = matching.exact + matching.fused;
+    let mut text = format!("{} run as {}", count(nodes - matching.removed, "node"), count(run, "operator"));
+    for (number, what) in [
+        (matching.fused, "fused"),
+        (matching.engine, "added by the engine"),
+        (matching.unattributed, "without a node in the graph"),
+    ] {
+        if number > 0 {
+            let _ = write!(text, ", {number} {what}");
+        }
+    }
+    if matching.removed > 0 {
+        let _ = write!(text, "; {} removed before running", count(matching.removed, "node"));
+    }
+    Some(text)
+}
+
+fn property_as_bytes(trace: &Trace, key: &str) -> Option<String> {
+    trace.property(key)?.parse().ok().map(units::bytes)
+}
+
+/// A number with its noun: `1 operator`, `3 operators`.
+fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// What is left out of a table, and how to see it.
+fn shown(top: usize, all: usize, noun: &str) -> String {
+    if top >= all { format!("All {}", count(all, noun)) } else { format!("Top {top} of {}", count(all, noun)) }
+}
+
+fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
+    let (trace, operators) = (report.trace, &report.summary.operators);
+    let _ = writeln!(text, "\n{} by their own time", shown(top, operators.len(), "operator"));
+    let columns =
+        ["#", "time", "share", "cum.", "<operator", "<type", "<shapes", "compute", "rate", "moved", "bandwidth"];
+    let mut table = Table::new(&columns, width);
+    for (rank, cost) in operators.iter().take(top).enumerate() {
+        let operator = row(trace, cost);
+        let flops = operator.and_then(|operator| operator.flops);
+        let moved = operator.and_then(|operator| bytes_moved(&operator));
+        table.row([
+            (rank + 1).to_string(),
+            units::duration(cost.time),
+            units::percent(cost.share),
+            units::percent(cost.cumulative_share),
+            trace.strings.get(cost.name).to_owned(),
+            trace.strings.get(cost.op_type).replace('+', " + "),
+            operator.map_or(String::new(), |operator| shapes(trace, &operator)),
+            flops.map_or(unknown(), |flops| units::flops(flops as f64)),
+            flops.and_then(|flops| rate(flops, cost.time)).map_or(unknown(), units::flop_rate),
+            moved.map_or(unknown(), |bytes| units::bytes(bytes as f64)),
+            moved.and_then(|bytes| rate(bytes, cost.time)).map_or(unknown(), units::byte_rate),
+        ]);
+    }
+    text.push_str(&table.render());
+}
+
+fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
+    let (trace, types) = (report.trace, &report.summary.types);
+    let _ = writeln!(text, "\n{} of operators", shown(top, types.len(), "type"));
+    let columns = ["#", "time", "share", "cum.", "<type", "operators", "compute", "rate", "moved", "bandwidth"];
+    let mut table = Table::new(&columns, width);
+    for (rank, cost) in types.iter().take(top).enumerate() {
+        table.row([
+            (rank + 1).to_string(),
+            units::duration(cost.time),
+            units::percent(cost.share),
+            units::percent(cost.cumulative_share),
+            trace.strings.get(cost.op_type).replace('+', " + "),
+            cost.operators.to_string(),
+            cost.flops.map_or(unknown(), |flops| units::flops(flops as f64)),
+            cost.flops.and_then(|flops| rate(flops, cost.time)).map_or(unknown(), units::flop_rate),
+            cost.bytes.map_or(unknown(), |bytes| units::bytes(bytes as f64)),
+            cost.bytes.and_then(|bytes| rate(bytes, cost.time)).map_or(unknown(), units::byte_rate),
+        ]);
+    }
+    text.push_str(&table.render());
+}
+
+/// What stands where a figure isn't known.
+fn unknown() -> String {
+    "–".to_owned()
+}

@@ -1,0 +1,69 @@
+//! What a person sees: messages, colours, progress and tables.
+
+mod progress;
+mod style;
+mod table;
+
+use std::io::{self, IsTerminal, Write};
+
+pub use progress::IterationBar;
+pub use style::{bold, dim};
+pub use table::Table;
+
+/// Where output goes and how much of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    quiet: bool,
+    verbose: bool,
+}
+
+impl Terminal {
+    /// `quiet` leaves out notes and progress, `verbose` adds details.
+    pub fn new(quiet: bool, verbose: bool) -> Self {
+        Self { quiet, verbose }
+    }
+
+    /// Prints data to standard output, with colours only on a terminal.
+    ///
+    /// # Errors
+    /// When standard output can't take it.
+    pub fn print(&self, text: &str) -> io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    /// Says what was done, on standard error; not when quiet.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            anstream::eprintln!("{text}");
+        }
+    }
+
+    /// Says something that only some want to know.
+    pub fn detail(&self, text: &str) {
+        if self.verbose {
+            anstream::eprintln!("{}", dim(text));
+        }
+    }
+
+    /// Says something that may spoil the result, even when quiet.
+    pub fn warn(&self, text: &str) {
+        anstream::eprintln!("{} {text}", style::warning("warning:"));
+    }
+
+    /// Says why it failed.
+    pub fn error(&self, text: &str) {
+        anstream::eprintln!("{} {text}", style::error("error:"));
+    }
+
+    /// Whether progress may be drawn: someone is watching, and wants to see it.
+    pub fn shows_progress(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// How wide a table may be; `None` when nobody is watching, so that nothing need be cut.
+    pub fn width(&self) -> Option<u16> {
+        terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0)
+    }
+}

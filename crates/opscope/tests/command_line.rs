@@ -1,0 +1,75 @@
+//! The program as such: help, version, completions, manual, exit status.
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn every_command_has_a_help_text_with_examples() {
+    let place = Place::new();
+    let help = place.done(&["--help"]).stdout;
+    assert!(help.contains("Exit status:") && help.contains("NO_COLOR"), "{help}");
+    for command in ["demo", "run", "import", "sample", "completions", "man"] {
+        assert!(help.contains(&format!("  {command} ")), "{command} is missing in:\n{help}");
+        let help = place.done(&[command, "--help"]).stdout;
+        assert!(help.contains("Examples:") && help.contains(&format!("opscope {command}")), "{help}");
+    }
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let version = Place::new().done(&["--version"]).stdout;
+    assert_eq!(version.trim(), format!("opscope {}", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn completions_know_the_commands_and_options() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = place.done(&["completions", shell]).stdout;
+        assert!(script.contains("opscope") && script.contains("optimize"), "{shell}: {script}");
+    }
+    let script = place.write("completion.bash", place.done(&["completions", "bash"]).stdout);
+    let checked = std::process::Command::new("bash").arg("-n").arg(&script).status();
+    assert!(checked.is_ok_and(|status| status.success()), "bash can't read the script");
+}
+
+#[test]
+fn the_manual_is_a_man_page_for_the_program_and_for_each_command() {
+    let place = Place::new();
+    let page = place.done(&["man"]).stdout;
+    assert!(page.contains(".TH opscope") && page.contains(".SH SUBCOMMANDS"), "{page}");
+    let page = place.done(&["man", "run"]).stdout;
+    assert!(page.contains(".TH opscope-run") && page.contains("onnxruntime"), "{page}");
+    place.fails(2, &["no command 'fly'"], &["man", "fly"]);
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_status_2_and_says_what_is_right() {
+    let place = Place::new();
+    place.fails(2, &["unrecognized subcommand 'rum'", "run"], &["rum"]);
+    place.fails(2, &["--iterations"], &["run", "model.onnx", "--iterations", "0"]);
+    place.fails(2, &["NAME=N"], &["run", "model.onnx", "--dim", "batch"]);
+    place.fails(2, &["parsecs"], &["run", "model.onnx", "--duration", "5parsecs"]);
+}
+
+#[test]
+fn output_into_a_pipe_has_no_colours() {
+    let place = Place::new();
+    let list = place.done(&["sample", "--list"]).stdout;
+    assert!(list.contains("mask-ssd") && !list.contains('\u{1b}'), "{list:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = Place::new();
+    let mut child = place
+        .command(&["man"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
+}

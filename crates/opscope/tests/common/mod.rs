@@ -1,0 +1,134 @@
+//! What the tests of the program share: a temporary folder to run the real binary in, and the
+//! companions that some of them need.
+
+#![allow(dead_code, reason = "each test file uses another part of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder of its own for one test.
+pub struct Place {
+    folder: TempDir,
+}
+
+/// What the program answered.
+pub struct Answer {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).expect("a writable temporary folder");
+        path
+    }
+
+    pub fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).expect("the folder");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_opscope"));
+        command.args(arguments).current_dir(self.folder.path());
+        command
+    }
+
+    /// Runs the program in the folder.
+    pub fn run(&self, arguments: &[&str]) -> Answer {
+        Answer::from(self.command(arguments).output().expect("the program starts"))
+    }
+
+    /// Runs the program, which must succeed.
+    pub fn done(&self, arguments: &[&str]) -> Answer {
+        let answer = self.run(arguments);
+        assert_eq!(answer.status, Some(0), "opscope {arguments:?}\n{}\n{}", answer.stdout, answer.stderr);
+        answer
+    }
+
+    /// Runs the program, which must fail with a status and say something.
+    pub fn fails(&self, status: i32, says: &[&str], arguments: &[&str]) -> Answer {
+        let answer = self.run(arguments);
+        assert_eq!(answer.status, Some(status), "opscope {arguments:?}\n{}\n{}", answer.stdout, answer.stderr);
+        for text in says {
+            assert!(answer.stderr.contains(text), "opscope {arguments:?}: no {text:?} in:\n{}", answer.stderr);
+        }
+        assert!(!answer.stderr.contains("panicked"), "{}", answer.stderr);
+        answer
+    }
+
+    /// Writes a sample model and gives its path.
+    pub fn sample(&self, name: &str) -> String {
+        let file = format!("{name}.onnx");
+        self.done(&["sample", name, "-o", &file]);
+        file
+    }
+}
+
+impl From<Output> for Answer {
+    fn from(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Answer {
+    /// The answer as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+    }
+}
+
+/// A number of a JSON answer.
+pub fn number(value: &Value, pointer: &str) -> f64 {
+    value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no number at {pointer}"))
+}
+
+/// The Python that has `onnx` and `onnxruntime`; without it, a test that needs it says so and skips.
+pub fn python(test: &str) -> Option<PathBuf> {
+    let python = std::env::var_os("OPSCOPE_PYTHON").map(PathBuf::from);
+    if python.is_none() {
+        eprintln!("skipped: {test} (set OPSCOPE_PYTHON to a Python with onnx and onnxruntime)");
+    }
+    python
+}
+
+/// Whether ONNX Runtime is there; without it, a test that needs it says so and skips.
+pub fn has_onnxruntime(test: &str) -> bool {
+    let found = std::env::var_os("ORT_DYLIB_PATH").is_some_and(|path| Path::new(&path).exists());
+    if !found {
+        eprintln!("skipped: {test} (set ORT_DYLIB_PATH to the library of ONNX Runtime)");
+    }
+    found
+}
+
+/// A file of the shared reference data; without it, a test that needs it says so and skips.
+pub fn shared(test: &str, file: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("OPSCOPE_SHARED").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
+    let path = folder.join(file);
+    if !path.exists() {
+        eprintln!("skipped: {test} ({file} is not there; set OPSCOPE_SHARED to the folder of reference data)");
+        return None;
+    }
+    Some(path)
+}
