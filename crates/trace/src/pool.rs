@@ -72,6 +72,16 @@ impl<T: Copy> Pool<T> {
         Span { start: start as u32, len: end - start as u32, of: PhantomData }
     }
 
+    /// How many values all lists have together.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether no list has a value.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// The values of a list.
     ///
     /// # Panics

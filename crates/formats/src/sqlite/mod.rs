@@ -1,1 +1,51 @@
-//! To be written.
+//! opscope's own SQLite file: a whole trace, for keeping and for queries.
+//!
+//! [`write_file`] stores every table of a [`Trace`](opscope_trace::Trace) in a table of the same
+//! name, and [`read_file`] makes an equal trace of it. `schema` declares the tables once for both,
+//! and [`schema_help`] explains them.
+//!
+//! | part | holds |
+//! |---|---|
+//! | header, byte 68 | [`APPLICATION_ID`], by which the file is known |
+//! | header, byte 60 | [`SCHEMA_VERSION`] |
+//! | `meta` | the versions again, the program's, and the clock, as text |
+//! | `strings` | all text, each piece once; other tables name it by id |
+//! | `tasks`, `operators`, … | one row for every row of the trace; `id` is its number from 0 |
+//! | `operator_executions`, … | views with text in place of ids |
+//!
+//! Foreign keys hold. Enums are stored as words, lists as JSON, times as whole nanoseconds.
+
+mod cell;
+mod error;
+mod help;
+mod read;
+mod schema;
+mod views;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{ReadError, ReadProblem, WriteError, WriteProblem};
+pub use help::schema_help;
+pub use read::{read_bytes, read_file};
+pub use write::write_file;
+
+/// The number by which a SQLite file says whose it is: `OPSC`.
+pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
+
+/// The version of the tables; it rises with every change to them.
+pub const SCHEMA_VERSION: i64 = 1;
+
+/// What every SQLite file begins with.
+pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// The application id in the first bytes of a SQLite file, if they are those of one
+/// (SQLite's documentation, "Database File Format", section 1.3).
+pub(crate) fn application_id(head: &[u8]) -> Option<u32> {
+    let id = head.strip_prefix(MAGIC)?.get(68 - MAGIC.len()..)?.first_chunk()?;
+    Some(u32::from_be_bytes(*id))
+}
+
+/// The table of keys and values that stands beside those of the trace.
+const META_DDL: &str = "CREATE TABLE meta (\n  key TEXT PRIMARY KEY NOT NULL,\n  value TEXT NOT NULL\n)";

@@ -1,0 +1,266 @@
+//! How a value of a trace is stored in a column, in both directions.
+
+use opscope_trace::{
+    ApiCallId, ApiLevel, Attribution, CounterId, DataType, DeviceId, DeviceKind, ExecutionUnit, IterationId,
+    ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Span, StreamId, StringId, TensorId,
+    ThreadId, Trace,
+};
+use rusqlite::types::{ToSqlOutput, Type, Value, ValueRef};
+
+/// A type of a trace's columns that a column of the database can hold.
+pub(super) trait Cell: Sized {
+    /// The type in SQL.
+    const TYPE: &'static str;
+    /// Whether the column may be empty.
+    const NULLABLE: bool = false;
+    /// The table of which the column names a row.
+    const REFERENCES: Option<&'static str> = None;
+
+    /// The value as it is stored.
+    fn put<'t>(&self, trace: &'t Trace) -> ToSqlOutput<'t>;
+
+    /// Reads a stored value; lists are added to the pools of `trace`, and what refers to a row
+    /// must find it there.
+    fn take(value: ValueRef<'_>, trace: &mut Trace) -> Result<Self, CellProblem>;
+}
+
+/// A value that doesn't belong in its column.
+#[derive(Debug)]
+pub(super) struct CellProblem {
+    /// What belongs there.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+}
+
+impl CellProblem {
+    pub(super) fn new(expected: impl Into<String>, found: ValueRef<'_>) -> Self {
+        let found = match found {
+            ValueRef::Null => "nothing".to_owned(),
+            ValueRef::Integer(number) => number.to_string(),
+            ValueRef::Real(number) => number.to_string(),
+            ValueRef::Text(text) => {
+                format!("'{}'", String::from_utf8_lossy(text).chars().take(40).collect::<String>())
+            }
+            ValueRef::Blob(bytes) => format!("a blob of {} bytes", bytes.len()),
+        };
+        Self { expected: expected.into(), found }
+    }
+}
+
+fn integer(value: ValueRef<'_>) -> Result<i64, CellProblem> {
+    match value {
+        ValueRef::Integer(number) => Ok(number),
+        other => Err(CellProblem::new("a whole number", other)),
+    }
+}
+
+pub(super) fn text(value: ValueRef<'_>) -> Result<&str, CellProblem> {
+    let expected = "text in UTF-8";
+    match value {
+        ValueRef::Text(bytes) => std::str::from_utf8(bytes).map_err(|_| CellProblem::new(expected, value)),
+        other => Err(CellProblem::new(expected, other)),
+    }
+}
+
+impl<Inner: Cell> Cell for Option<Inner> {
+    const TYPE: &'static str = Inner::TYPE;
+    const NULLABLE: bool = true;
+    const REFERENCES: Option<&'static str> = Inner::REFERENCES;
+
+    fn put<'t>(&self, trace: &'t Trace) -> ToSqlOutput<'t> {
+        self.as_ref().map_or(ToSqlOutput::Owned(Value::Null), |inner| inner.put(trace))
+    }
+
+    fn take(value: ValueRef<'_>, trace: &mut Trace) -> Result<Self, CellProblem> {
+        if value.data_type() == Type::Null { Ok(None) } else { Inner::take(value, trace).map(Some) }
+    }
+}
+
+impl Cell for bool {
+    const TYPE: &'static str = "INTEGER";
+
+    fn put<'t>(&self, _: &'t Trace) -> ToSqlOutput<'t> {
+        i64::from(*self).into()
+    }
+
+    fn take(value: ValueRef<'_>, _: &mut Trace) -> Result<Self, CellProblem> {
+        match integer(value)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(CellProblem::new("0 or 1", value)),
+        }
+    }
+}
+
+impl Cell for u32 {
+    const TYPE: &'static str = "INTEGER";
+
+    fn put<'t>(&self, _: &'t Trace) -> ToSqlOutput<'t> {
+        i64::from(*self).into()
+    }
+
+    fn take(value: ValueRef<'_>, _: &mut Trace) -> Result<Self, CellProblem> {
+        Self::try_from(integer(value)?).map_err(|_| CellProblem::new("a number of 32 bits", value))
+    }
+}
+
+/// SQLite's numbers are signed: those of 2^63 and more appear negative, and come back whole.
+impl Cell for u64 {
+    const TYPE: &'static str = "INTEGER";
+
+    fn put<'t>(&self, _: &'t Trace) -> ToSqlOutput<'t> {
+        self.cast_signed().into()
+    }
+
+    fn take(value: ValueRef<'_>, _: &mut Trace) -> Result<Self, CellProblem> {
+        integer(value).map(i64::cast_unsigned)
+    }
+}
+
+impl Cell for Nanoseconds {
+    const TYPE: &'static str = "INTEGER";
+
+    fn put<'t>(&self, _: &'t Trace) -> ToSqlOutput<'t> {
+        self.0.into()
+    }
+
+    fn take(value: ValueRef<'_>, _: &mut Trace) -> Result<Self, CellProblem> {
+        integer(value).map(Self)
+    }
+}
+
+/// SQLite stores no NaN; its place stays empty.
+impl Cell for f64 {
+    const TYPE: &'static str = "REAL";
+    const NULLABLE: bool = true;
+
+    fn put<'t>(&self, _: &'t Trace) -> ToSqlOutput<'t> {
+        (*self).into()
+    }
+
+    fn take(value: ValueRef<'_>, _: &mut Trace) -> Result<Self, CellProblem> {
+        match value {
+            ValueRef::Null => Ok(Self::NAN),
+            ValueRef::Real(number) => Ok(number),
+            other => Err(CellProblem::new("a number", other)),
+        }
+    }
+}
+
+/// The dimensions of a tensor: `[1,3,224,224]`.
+impl Cell for Span<i64> {
+    const TYPE: &'static str = "TEXT";
+
+    fn put<'t>(&self, trace: &'t Trace) -> ToSqlOutput<'t> {
+        let dimensions: Vec<String> = trace.dimensions.get(*self).iter().map(i64::to_string).collect();
+        format!("[{}]", dimensions.join(",")).into()
+    }
+
+    fn take(value: ValueRef<'_>, trace: &mut Trace) -> Result<Self, CellProblem> {
+        let expected = "a list of dimensions such as [1,3,224,224]";
+        let list: Vec<i64> =
+            serde_json::from_str(text(value)?).map_err(|_| CellProblem::new(expected, value))?;
+        push(&mut trace.dimensions, list).ok_or_else(|| CellProblem::new("fewer dimensions in all", value))
+    }
+}
+
+/// A list of names: `["conv1","relu1"]`.
+impl Cell for Span<StringId> {
+    const TYPE: &'static str = "TEXT";
+
+    fn put<'t>(&self, trace: &'t Trace) -> ToSqlOutput<'t> {
+        let names = trace.names.get(*self).iter().map(|&name| trace.strings.get(name).into());
+        serde_json::Value::Array(names.collect()).to_string().into()
+    }
+
+    fn take(value: ValueRef<'_>, trace: &mut Trace) -> Result<Self, CellProblem> {
+        let expected = "a list of names such as [\"conv1\",\"relu1\"]";
+        let list: Vec<String> =
+            serde_json::from_str(text(value)?).map_err(|_| CellProblem::new(expected, value))?;
+        let names: Vec<StringId> = list.iter().map(|name| trace.strings.intern(name)).collect();
+        push(&mut trace.names, names).ok_or_else(|| CellProblem::new("fewer names in all", value))
+    }
+}
+
+/// Adds a list to a pool, unless the pool would overflow.
+fn push<Item: Copy>(pool: &mut Pool<Item>, list: Vec<Item>) -> Option<Span<Item>> {
+    u32::try_from(pool.len().checked_add(list.len())?).ok()?;
+    Some(pool.push(list))
+}
+
+/// Ids are stored as the row number, from 0, and must find their row when they are read.
+macro_rules! id_cells {
+    ($($id:ident in $table:ident,)+) => {
+        $(impl Cell for $id {
+            const TYPE: &'static str = "INTEGER";
+            const REFERENCES: Option<&'static str> = Some(stringify!($table));
+
+            fn put<'t>(&self, _: &'t Trace) -> ToSqlOutput<'t> {
+                (self.index() as i64).into()
+            }
+
+            fn take(value: ValueRef<'_>, trace: &mut Trace) -> Result<Self, CellProblem> {
+                match usize::try_from(integer(value)?) {
+                    Ok(index) if index < trace.$table.len() => Ok(Self::from_index(index)),
+                    _ => Err(CellProblem::new(concat!("the id of a row in ", stringify!($table)), value)),
+                }
+            }
+        })+
+    };
+}
+
+id_cells! {
+    StringId in strings,
+    ProcessId in processes,
+    ThreadId in threads,
+    DeviceId in devices,
+    StreamId in streams,
+    ModelId in models,
+    IterationId in iterations,
+    ApiCallId in api_calls,
+    TensorId in tensors,
+    OperatorId in operators,
+    CounterId in counters,
+}
+
+/// Enums are stored as their words, so that queries read like sentences.
+macro_rules! word_cells {
+    ($($word:ident, $expected:literal;)+) => {
+        $(impl Cell for $word {
+            const TYPE: &'static str = "TEXT";
+
+            fn put<'t>(&self, _: &'t Trace) -> ToSqlOutput<'t> {
+                self.name().into()
+            }
+
+            fn take(value: ValueRef<'_>, _: &mut Trace) -> Result<Self, CellProblem> {
+                Self::from_name(text(value)?).ok_or_else(|| CellProblem::new($expected, value))
+            }
+        })+
+    };
+}
+
+word_cells! {
+    DeviceKind, "a kind of device such as cpu";
+    ApiLevel, "a level such as runtime";
+    Attribution, "an attribution such as exact";
+    ExecutionUnit, "a unit such as ai-core";
+    RangeKind, "a kind of range such as push-pop";
+}
+
+impl Cell for DataType {
+    const TYPE: &'static str = "TEXT";
+
+    fn put<'t>(&self, _: &'t Trace) -> ToSqlOutput<'t> {
+        self.name().into()
+    }
+
+    fn take(value: ValueRef<'_>, _: &mut Trace) -> Result<Self, CellProblem> {
+        match text(value)? {
+            // It has a name, but it isn't one of the types that are known by it.
+            unknown if unknown == Self::Unknown.name() => Ok(Self::Unknown),
+            name => Self::from_name(name).ok_or_else(|| CellProblem::new("a type such as float32", value)),
+        }
+    }
+}

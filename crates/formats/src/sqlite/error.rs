@@ -1,0 +1,90 @@
+//! Why a database could not be written or read.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::SCHEMA_VERSION;
+
+/// A trace that could not be written into a database.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: the trace could not be written: {problem}", path.display())]
+pub struct WriteError {
+    /// The database that was to be written.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub problem: WriteProblem,
+}
+
+/// What went wrong while writing.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteProblem {
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// SQLite refused; on a full disk it says so.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// A database that could not be read as a trace.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", path.display())]
+pub struct ReadError {
+    /// The database.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: ReadProblem,
+}
+
+/// What is wrong with a database.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadProblem {
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It doesn't begin as SQLite's files do.
+    #[error("this is no SQLite database: it does not begin with 'SQLite format 3'")]
+    NotSqlite,
+    /// Another program's database.
+    #[error(
+        "this SQLite database was not written by opscope (its application id is {application_id:#010x}, \
+         opscope's is {:#010x})",
+        super::APPLICATION_ID
+    )]
+    Foreign {
+        /// What the file says at byte 68.
+        application_id: u32,
+    },
+    /// Written by a version of opscope with other tables.
+    #[error(
+        "its tables have version {found}, and this opscope reads version {SCHEMA_VERSION}: \
+         convert the original profile again"
+    )]
+    OtherVersion {
+        /// The version of its tables.
+        found: i64,
+    },
+    /// A table isn't as opscope makes it.
+    #[error("the table {table} is missing or was altered; convert the original profile again")]
+    Altered {
+        /// The table.
+        table: &'static str,
+    },
+    /// A value can't be what its column is for.
+    #[error("table {table}, row {row}, column {column}: expected {expected}, found {found}")]
+    Value {
+        /// The table.
+        table: &'static str,
+        /// The row's number from 0.
+        row: usize,
+        /// The column.
+        column: &'static str,
+        /// What belongs there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// SQLite found damage.
+    #[error("the database is damaged: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+}

@@ -1,0 +1,158 @@
+//! Reading a trace back from a database.
+
+use std::io::Read;
+use std::path::Path;
+
+use opscope_trace::{Operator, TensorId, Trace};
+use rusqlite::{Connection, MAIN_DB, OpenFlags, OptionalExtension};
+
+use super::schema::{CellError, Cells, TABLES, Table};
+use super::{APPLICATION_ID, META_DDL, ReadError, ReadProblem, SCHEMA_VERSION, application_id};
+
+/// How many bytes the header of a SQLite file has.
+const HEADER_BYTES: usize = 100;
+
+/// Reads a trace from a database that [`write_file`](super::write_file) made.
+///
+/// # Errors
+/// When the file can't be read, is no database of opscope's or another version's, or when a table
+/// or value isn't what it should be.
+pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
+    let read = || {
+        let mut header = Vec::with_capacity(HEADER_BYTES);
+        std::fs::File::open(path)?.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+        check_header(&header)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        read_database(&Connection::open_with_flags(path, flags)?)
+    };
+    read().map_err(|problem| ReadError { path: path.to_owned(), problem })
+}
+
+/// Reads a trace from the bytes of a database; `path` only names them in errors.
+///
+/// # Errors
+/// Those of [`read_file`].
+pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
+    let read = || {
+        check_header(bytes)?;
+        let mut database = Connection::open_in_memory()?;
+        database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
+        read_database(&database)
+    };
+    read().map_err(|problem| ReadError { path: path.to_owned(), problem })
+}
+
+fn check_header(header: &[u8]) -> Result<(), ReadProblem> {
+    match application_id(header) {
+        None => Err(ReadProblem::NotSqlite),
+        Some(APPLICATION_ID) => Ok(()),
+        Some(application_id) => Err(ReadProblem::Foreign { application_id }),
+    }
+}
+
+fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
+    // Views and triggers of a file that somebody else may have altered get no say.
+    database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
+    let version = database.query_one("PRAGMA user_version", [], |row| row.get(0))?;
+    if version != SCHEMA_VERSION {
+        return Err(ReadProblem::OtherVersion { found: version });
+    }
+    check_table(database, "meta", META_DDL)?;
+    let mut trace = Trace::new();
+    for table in TABLES {
+        check_table(database, table.name, &table.ddl())?;
+        read_table(database, table, &mut trace)?;
+    }
+    check_tensors(&trace)?;
+    read_clock(database, &mut trace)?;
+    Ok(trace)
+}
+
+/// Makes sure that a table is what [`TABLES`] declares and not, for instance, a view of endless
+/// rows.
+fn check_table(database: &Connection, table: &'static str, ddl: &str) -> Result<(), ReadProblem> {
+    let found: Option<String> = database
+        .query_row("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", [table], |row| {
+            row.get(0)
+        })
+        .optional()?;
+    if found.as_deref() == Some(ddl) { Ok(()) } else { Err(ReadProblem::Altered { table }) }
+}
+
+fn read_table(database: &Connection, table: &Table, trace: &mut Trace) -> Result<(), ReadProblem> {
+    let mut select = database.prepare(&table.select())?;
+    let mut rows = select.query([])?;
+    let mut number = 0;
+    while let Some(row) = rows.next()? {
+        read_row(table, row, number, trace).map_err(|error| match error {
+            CellError::Sqlite(error) => error.into(),
+            CellError::Value { column, problem } => ReadProblem::Value {
+                table: table.name,
+                row: number,
+                // The first column that is selected is `id`.
+                column: column.checked_sub(1).map_or("id", |column| table.columns[column].name),
+                expected: problem.expected,
+                found: problem.found,
+            },
+        })?;
+        number += 1;
+    }
+    Ok(())
+}
+
+fn read_row(
+    table: &Table,
+    row: &rusqlite::Row<'_>,
+    number: usize,
+    trace: &mut Trace,
+) -> Result<(), CellError> {
+    let mut cells = Cells::new(row);
+    cells.take_id(number)?;
+    (table.take)(&mut cells, trace)
+}
+
+/// Makes sure that the operators' inputs and outputs lie within the table of tensors.
+fn check_tensors(trace: &Trace) -> Result<(), ReadProblem> {
+    let tensors = trace.tensors.len();
+    let fits = |first: Option<TensorId>, count: u32| match first {
+        Some(first) => count as usize <= tensors - first.index(),
+        None => count == 0,
+    };
+    let check = |(row, operator): (usize, Operator)| {
+        let (column, count) = match () {
+            () if !fits(operator.first_input, operator.input_count) => ("input_count", operator.input_count),
+            () if !fits(operator.first_output, operator.output_count) => {
+                ("output_count", operator.output_count)
+            }
+            () => return Ok(()),
+        };
+        Err(ReadProblem::Value {
+            table: "operators",
+            row,
+            column,
+            expected: format!("no more than the {tensors} tensors allow"),
+            found: count.to_string(),
+        })
+    };
+    trace.operators.iter().map(|(id, operator)| (id.index(), operator)).try_for_each(check)
+}
+
+fn read_clock(database: &Connection, trace: &mut Trace) -> Result<(), ReadProblem> {
+    let value = |key: &str| -> rusqlite::Result<Option<String>> {
+        database.query_row("SELECT value FROM meta WHERE key = ?", [key], |row| row.get(0)).optional()
+    };
+    if let Some(text) = value("clock_unix_zero_ns")? {
+        let zero = text.parse().map_err(|_| ReadProblem::Value {
+            table: "meta",
+            row: 0,
+            column: "clock_unix_zero_ns",
+            expected: "a whole number".to_owned(),
+            found: text,
+        })?;
+        trace.clock.unix_zero = Some(zero);
+    }
+    if let Some(domain) = value("clock_domain")? {
+        trace.clock.domain = Some(trace.strings.intern(&domain));
+    }
+    Ok(())
+}

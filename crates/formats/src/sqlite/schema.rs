@@ -1,0 +1,436 @@
+//! The tables of the database, declared once for creating, writing, reading and explaining them.
+
+use opscope_trace::{
+    ApiCall, Counter, Device, Iteration, Loss, Model, Operator, Process, Range, Sample, Stream, Task, Tensor,
+    Thread, Trace,
+};
+use rusqlite::Statement;
+use rusqlite::types::{ToSql, ValueRef};
+
+use super::cell::{Cell, CellProblem, text};
+
+/// A table of the database, which holds one table of a trace.
+///
+/// Every table has the column `id`, the row's number in the trace from 0, and then `columns`.
+pub(super) struct Table {
+    pub name: &'static str,
+    /// What a row is.
+    pub about: &'static str,
+    pub columns: &'static [Column],
+    /// How many rows the trace has for it.
+    pub len: fn(&Trace) -> usize,
+    /// Binds all columns but `id` of one row.
+    pub put: fn(&Trace, usize, &mut Binder<'_, '_>) -> rusqlite::Result<()>,
+    /// Adds a row to the trace.
+    pub take: fn(&mut Cells<'_, '_>, &mut Trace) -> Result<(), CellError>,
+}
+
+/// A column of a table.
+pub(super) struct Column {
+    pub name: &'static str,
+    pub about: &'static str,
+    sql_type: &'static str,
+    nullable: bool,
+    references: Option<&'static str>,
+}
+
+impl Column {
+    /// The column that holds the values that `field` picks from a row.
+    const fn of<Row, Value: Cell>(
+        name: &'static str,
+        about: &'static str,
+        _field: fn(&Row) -> &Value,
+    ) -> Self {
+        let (nullable, references) = (Value::NULLABLE, Value::REFERENCES);
+        Self { name, about, sql_type: Value::TYPE, nullable, references }
+    }
+}
+
+impl Table {
+    /// The statement that creates the table.
+    pub(super) fn ddl(&self) -> String {
+        let columns: String = self
+            .columns
+            .iter()
+            .map(|column| {
+                let constraint = if column.nullable { "" } else { " NOT NULL" };
+                let references =
+                    column.references.map_or(String::new(), |table| format!(" REFERENCES {table}(id)"));
+                format!(",\n  {} {}{constraint}{references}", column.name, column.sql_type)
+            })
+            .collect();
+        format!("CREATE TABLE {} (\n  id INTEGER PRIMARY KEY{columns}\n)", self.name)
+    }
+
+    /// The statement that inserts `rows` rows.
+    pub(super) fn insert(&self, rows: usize) -> String {
+        let row = format!("(?{})", ",?".repeat(self.columns.len()));
+        let mut statement = format!("INSERT INTO {} VALUES {row}", self.name);
+        (1..rows).for_each(|_| {
+            statement.push(',');
+            statement.push_str(&row);
+        });
+        statement
+    }
+
+    /// The statement that reads all rows.
+    pub(super) fn select(&self) -> String {
+        let columns: String = self.columns.iter().map(|column| format!(", {}", column.name)).collect();
+        format!("SELECT id{columns} FROM {} ORDER BY id", self.name)
+    }
+}
+
+/// Fills in the parameters of a statement one after another.
+pub(super) struct Binder<'s, 'c> {
+    statement: &'s mut Statement<'c>,
+    next: usize,
+}
+
+impl<'s, 'c> Binder<'s, 'c> {
+    pub(super) fn new(statement: &'s mut Statement<'c>) -> Self {
+        Self { statement, next: 1 }
+    }
+
+    pub(super) fn put(&mut self, value: impl ToSql) -> rusqlite::Result<()> {
+        let parameter = self.next;
+        self.next += 1;
+        self.statement.raw_bind_parameter(parameter, value)
+    }
+}
+
+/// Takes the cells of a row one after another.
+pub(super) struct Cells<'r, 's> {
+    row: &'r rusqlite::Row<'s>,
+    next: usize,
+}
+
+/// Why a cell could not be read.
+pub(super) enum CellError {
+    /// The value doesn't belong there.
+    Value { column: usize, problem: CellProblem },
+    /// SQLite reports damage.
+    Sqlite(rusqlite::Error),
+}
+
+impl<'r, 's> Cells<'r, 's> {
+    /// The cells from `id` on.
+    pub(super) fn new(row: &'r rusqlite::Row<'s>) -> Self {
+        Self { row, next: 0 }
+    }
+
+    pub(super) fn take<Value: Cell>(&mut self, trace: &mut Trace) -> Result<Value, CellError> {
+        self.take_with(|value| Value::take(value, trace))
+    }
+
+    /// Takes the first cell, which counts the rows.
+    pub(super) fn take_id(&mut self, number: usize) -> Result<(), CellError> {
+        // A trace names its rows with 32 bits.
+        let expected = i64::from(u32::try_from(number).unwrap_or(u32::MAX));
+        self.take_with(|value| match value {
+            ValueRef::Integer(id) if id == expected && id < i64::from(u32::MAX - 1) => Ok(()),
+            other => Err(CellProblem::new(format!("the row's number {expected}"), other)),
+        })
+    }
+
+    fn take_with<Value>(
+        &mut self,
+        read: impl FnOnce(ValueRef<'_>) -> Result<Value, CellProblem>,
+    ) -> Result<Value, CellError> {
+        let column = self.next;
+        self.next += 1;
+        let value = self.row.get_ref(column).map_err(CellError::Sqlite)?;
+        read(value).map_err(|problem| CellError::Value { column, problem })
+    }
+}
+
+/// Declares the database's table for a table of the trace. The comments become the help text.
+macro_rules! table {
+    (
+        $(#[doc = $about:literal])+
+        $name:ident: $row:ident {
+            $($(#[doc = $column_about:literal])+ $field:ident => $column:literal,)+
+        }
+    ) => {
+        Table {
+            name: stringify!($name),
+            about: concat!($($about),+),
+            columns: &[$(
+                Column::of($column, concat!($($column_about),+), |row: &$row| &row.$field),
+            )+],
+            len: |trace| trace.$name.len(),
+            put: |trace, index, binder| {
+                $(binder.put(trace.$name.$field()[index].put(trace))?;)+
+                Ok(())
+            },
+            take: |cells, trace| {
+                let row = $row { $($field: cells.take(trace)?,)+ };
+                trace.$name.push(row);
+                Ok(())
+            },
+        }
+    };
+}
+
+/// All tables; each refers only to those before it.
+pub(super) const TABLES: &[Table] = &[
+    Table {
+        name: "strings",
+        about: "Text, each piece once; the views show it where other tables name it.",
+        columns: &[Column {
+            name: "text",
+            about: "The text.",
+            sql_type: "TEXT",
+            nullable: false,
+            references: None,
+        }],
+        len: |trace| trace.strings.len(),
+        put: |trace, index, binder| binder.put(trace.strings.get(opscope_trace::StringId::from_index(index))),
+        take: |cells, trace| {
+            cells.take_with(|value| {
+                let rows_before = trace.strings.len();
+                let id = trace.strings.intern(text(value)?);
+                let is_new = id.index() == rows_before;
+                is_new.then_some(()).ok_or_else(|| CellProblem::new("a text that no row before has", value))
+            })
+        },
+    },
+    Table {
+        name: "properties",
+        about: "What the producer said about itself and the run.",
+        columns: &[
+            Column {
+                name: "key_id",
+                about: "What is said.",
+                sql_type: "INTEGER",
+                nullable: false,
+                references: Some("strings"),
+            },
+            Column {
+                name: "value_id",
+                about: "What it is.",
+                sql_type: "INTEGER",
+                nullable: false,
+                references: Some("strings"),
+            },
+        ],
+        len: |trace| trace.properties.len(),
+        put: |trace, index, binder| {
+            let (key, value) = trace.properties[index];
+            binder.put(key.put(trace))?;
+            binder.put(value.put(trace))
+        },
+        take: |cells, trace| {
+            let property = (cells.take(trace)?, cells.take(trace)?);
+            trace.properties.push(property);
+            Ok(())
+        },
+    },
+    table! {
+        /// Operating system processes.
+        processes: Process {
+            /// The system's number.
+            pid => "pid",
+            /// The program's name.
+            name => "name_id",
+        }
+    },
+    table! {
+        /// Threads of the processes.
+        threads: Thread {
+            /// Its process.
+            process => "process_id",
+            /// The system's number, or the format's.
+            tid => "tid",
+            /// Its name.
+            name => "name_id",
+        }
+    },
+    table! {
+        /// Devices that executed tasks; the host's processor counts as one.
+        devices: Device {
+            /// The device's number.
+            number => "number",
+            /// cpu, gpu, npu or other.
+            kind => "kind",
+            /// The chip or execution provider.
+            name => "name_id",
+        }
+    },
+    table! {
+        /// Queues of a device; a thread that executes operators counts as one.
+        streams: Stream {
+            /// Its device.
+            device => "device_id",
+            /// The stream's number.
+            number => "number",
+            /// The thread that executes it, if the device is the host.
+            thread => "thread_id",
+            /// Its name.
+            name => "name_id",
+        }
+    },
+    table! {
+        /// Models that were loaded or run.
+        models: Model {
+            /// The model's number.
+            number => "number",
+            /// Its name or file.
+            name => "name_id",
+        }
+    },
+    table! {
+        /// Inferences, warm-up ones included.
+        iterations: Iteration {
+            /// The model that was run.
+            model => "model_id",
+            /// Its number within the run, from 0.
+            number => "number",
+            /// 1 if it served to warm up.
+            warm_up => "warm_up",
+            /// When it began.
+            start => "start_ns",
+            /// How long it took.
+            duration => "duration_ns",
+        }
+    },
+    table! {
+        /// Calls that the host made: loading, executing, launching.
+        api_calls: ApiCall {
+            /// The calling thread.
+            thread => "thread_id",
+            /// framework, application, model, node, communication, runtime, system or other.
+            level => "level",
+            /// The call's name.
+            name => "name_id",
+            /// When it began.
+            start => "start_ns",
+            /// How long it took.
+            duration => "duration_ns",
+            /// The inference that it belongs to.
+            iteration => "iteration_id",
+        }
+    },
+    table! {
+        /// Inputs and outputs of operators.
+        tensors: Tensor {
+            /// The value's name in the model.
+            name => "name_id",
+            /// The element type, such as float32.
+            data_type => "data_type",
+            /// The dimensions as JSON, such as [1,3,224,224]; -1 is one that isn't known.
+            dimensions => "dimensions",
+            /// The memory layout, such as NCHW.
+            layout => "layout_id",
+            /// 1 if it is a constant of the model.
+            parameter => "parameter",
+        }
+    },
+    table! {
+        /// Nodes of the models, a row for every combination of shapes.
+        operators: Operator {
+            /// Its model.
+            model => "model_id",
+            /// Its name in the model.
+            name => "name_id",
+            /// Its type, such as Conv; a fused one joins the types with +.
+            op_type => "op_type_id",
+            /// Its position in the order of execution.
+            position => "position",
+            /// How it was matched with the graph: no-graph, exact, fused, engine, unattributed, removed.
+            attribution => "attribution",
+            /// The graph's nodes that it stands for, as JSON.
+            origins => "origins",
+            /// Its first input.
+            first_input => "first_input_id",
+            /// How many inputs it has; their ids follow the first.
+            input_count => "input_count",
+            /// Its first output.
+            first_output => "first_output_id",
+            /// How many outputs it has; their ids follow the first.
+            output_count => "output_count",
+            /// Its attributes as JSON.
+            attributes => "attributes_id",
+            /// Operations of one execution; a multiplication and an addition are two.
+            flops => "flops",
+            /// Bytes of all inputs, parameters included.
+            bytes_read => "bytes_read",
+            /// Bytes of all outputs.
+            bytes_written => "bytes_written",
+            /// How many elements its parameters have.
+            parameters => "parameters",
+        }
+    },
+    table! {
+        /// Units of work on the streams: executions of operators, copies, waits.
+        tasks: Task {
+            /// The operator that it executed.
+            operator => "operator_id",
+            /// The engine's or device's own name for it.
+            name => "name_id",
+            /// The stream that it ran on.
+            stream => "stream_id",
+            /// The part of the device that executed it, such as cpu or ai-core.
+            unit => "unit",
+            /// The inference that it belongs to.
+            iteration => "iteration_id",
+            /// The call that launched it.
+            launched_by => "launched_by_id",
+            /// When it began.
+            start => "start_ns",
+            /// How long it took.
+            duration => "duration_ns",
+            /// How long it waited before its first kernel.
+            wait => "wait_ns",
+        }
+    },
+    table! {
+        /// Ranges and marks that the program set.
+        ranges: Range {
+            /// The thread that set it.
+            thread => "thread_id",
+            /// push-pop, start-stop or mark.
+            kind => "kind",
+            /// The program's text.
+            name => "name_id",
+            /// The program's domain or category.
+            domain => "domain_id",
+            /// When it began.
+            start => "start_ns",
+            /// How long it lasted; 0 for a mark.
+            duration => "duration_ns",
+        }
+    },
+    table! {
+        /// Quantities that were sampled over time.
+        counters: Counter {
+            /// What is counted.
+            name => "name_id",
+            /// The unit of the samples.
+            unit => "unit_id",
+            /// The device that it belongs to; empty for the host.
+            device => "device_id",
+        }
+    },
+    table! {
+        /// Samples of the counters.
+        samples: Sample {
+            /// Its counter.
+            counter => "counter_id",
+            /// When.
+            time => "time_ns",
+            /// The value in the counter's unit.
+            value => "value",
+        }
+    },
+    table! {
+        /// What was dropped or doubted while the profile was read.
+        losses: Loss {
+            /// What was lost, and why.
+            reason => "reason_id",
+            /// How many records.
+            count => "count",
+            /// The file, offset or field concerned.
+            detail => "detail_id",
+        }
+    },
+];

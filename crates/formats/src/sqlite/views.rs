@@ -1,0 +1,165 @@
+//! Views that spell rows out, so that a query needs no joins.
+
+/// A view of the database.
+pub(super) struct View {
+    pub name: &'static str,
+    /// What a row is.
+    pub about: &'static str,
+    /// The statement that selects its rows; it may use the views before it.
+    pub select: &'static str,
+}
+
+impl View {
+    /// The statement that creates the view.
+    pub(super) fn ddl(&self) -> String {
+        format!("CREATE VIEW {} AS {}", self.name, self.select)
+    }
+}
+
+/// All views. Where a column is text, it stands in place of the id in the table; where a row has
+/// none, it is empty.
+pub(super) const VIEWS: &[View] = &[
+    View {
+        name: "tensor_details",
+        about: "Inputs and outputs of operators; shape is the dimensions as 1x3x224x224.",
+        select: "SELECT tensors.id, name.text AS name, data_type, \
+             replace(trim(dimensions, '[]'), ',', 'x') AS shape, dimensions, \
+             layout.text AS layout, parameter \
+             FROM tensors \
+             LEFT JOIN strings AS name ON name.id = tensors.name_id \
+             LEFT JOIN strings AS layout ON layout.id = tensors.layout_id",
+    },
+    View {
+        name: "operator_tensors",
+        about: "Which tensors are whose inputs and outputs: role is input or output, position counts from 0.",
+        select: "SELECT operators.id AS operator_id, 'input' AS role, \
+             tensors.id - first_input_id AS position, tensors.id AS tensor_id \
+             FROM operators JOIN tensors \
+             ON tensors.id >= first_input_id AND tensors.id < first_input_id + input_count \
+             UNION ALL \
+             SELECT operators.id, 'output', tensors.id - first_output_id, tensors.id \
+             FROM operators JOIN tensors \
+             ON tensors.id >= first_output_id AND tensors.id < first_output_id + output_count",
+    },
+    View {
+        name: "operator_details",
+        about: "Nodes of the models with their names, types and shapes.",
+        select: "SELECT operators.id, model_name.text AS model, operator_name.text AS name, \
+             op_type.text AS op_type, position, attribution, origins, \
+             (SELECT group_concat(trim(shape || ' ' || data_type), ', ') FROM \
+              (SELECT coalesce(shape, '?') AS shape, data_type FROM tensor_details \
+               WHERE id >= first_input_id AND id < first_input_id + input_count ORDER BY id)) AS inputs, \
+             (SELECT group_concat(trim(shape || ' ' || data_type), ', ') FROM \
+              (SELECT coalesce(shape, '?') AS shape, data_type FROM tensor_details \
+               WHERE id >= first_output_id AND id < first_output_id + output_count ORDER BY id)) AS outputs, \
+             attributes.text AS attributes, flops, bytes_read, bytes_written, parameters \
+             FROM operators \
+             LEFT JOIN models ON models.id = operators.model_id \
+             LEFT JOIN strings AS model_name ON model_name.id = models.name_id \
+             LEFT JOIN strings AS operator_name ON operator_name.id = operators.name_id \
+             LEFT JOIN strings AS op_type ON op_type.id = op_type_id \
+             LEFT JOIN strings AS attributes ON attributes.id = attributes_id",
+    },
+    View {
+        name: "iteration_details",
+        about: "Inferences with the name of their model.",
+        select: "SELECT iterations.id, model_name.text AS model, iterations.number, warm_up, \
+             start_ns, duration_ns, start_ns + duration_ns AS end_ns \
+             FROM iterations \
+             LEFT JOIN models ON models.id = model_id \
+             LEFT JOIN strings AS model_name ON model_name.id = models.name_id",
+    },
+    View {
+        name: "stream_details",
+        about: "Streams with the names of their device and thread.",
+        select: "SELECT streams.id, stream_name.text AS name, streams.number, \
+             device_name.text AS device, devices.kind AS device_kind, devices.number AS device_number, \
+             coalesce(nullif(thread_name.text, ''), 'thread ' || tid) AS thread, tid \
+             FROM streams \
+             JOIN devices ON devices.id = device_id \
+             LEFT JOIN threads ON threads.id = thread_id \
+             LEFT JOIN strings AS stream_name ON stream_name.id = streams.name_id \
+             LEFT JOIN strings AS device_name ON device_name.id = devices.name_id \
+             LEFT JOIN strings AS thread_name ON thread_name.id = threads.name_id",
+    },
+    View {
+        name: "task_details",
+        about: "Every task, with all that is known of its operator, inference, stream and thread.",
+        select: "SELECT tasks.id, task_name.text AS task, unit, operator_id, operator_details.name AS name, \
+             op_type, model, position, attribution, inputs, outputs, flops, bytes_read, bytes_written, \
+             iteration_id, iterations.number AS iteration, warm_up, \
+             stream_details.name AS stream, device, device_kind, thread, launched_by_id, \
+             tasks.start_ns, tasks.duration_ns, tasks.start_ns + tasks.duration_ns AS end_ns, wait_ns \
+             FROM tasks \
+             LEFT JOIN operator_details ON operator_details.id = operator_id \
+             LEFT JOIN iterations ON iterations.id = iteration_id \
+             LEFT JOIN stream_details ON stream_details.id = stream_id \
+             LEFT JOIN strings AS task_name ON task_name.id = tasks.name_id",
+    },
+    View {
+        name: "operator_executions",
+        about: "The tasks that executed an operator, with the columns of task_details.",
+        select: "SELECT * FROM task_details WHERE operator_id IS NOT NULL",
+    },
+    View {
+        name: "api_call_details",
+        about: "Calls of the host with the names of call and thread.",
+        select: "SELECT api_calls.id, call_name.text AS name, level, \
+             coalesce(nullif(thread_name.text, ''), 'thread ' || tid) AS thread, tid, \
+             iteration_id, iterations.number AS iteration, warm_up, \
+             api_calls.start_ns, api_calls.duration_ns, \
+             api_calls.start_ns + api_calls.duration_ns AS end_ns \
+             FROM api_calls \
+             LEFT JOIN threads ON threads.id = thread_id \
+             LEFT JOIN iterations ON iterations.id = iteration_id \
+             LEFT JOIN strings AS call_name ON call_name.id = api_calls.name_id \
+             LEFT JOIN strings AS thread_name ON thread_name.id = threads.name_id",
+    },
+    View {
+        name: "range_details",
+        about: "Ranges and marks with the program's text.",
+        select: "SELECT ranges.id, range_name.text AS name, range_domain.text AS domain, kind, \
+             coalesce(nullif(thread_name.text, ''), 'thread ' || tid) AS thread, tid, \
+             start_ns, duration_ns, start_ns + duration_ns AS end_ns \
+             FROM ranges \
+             LEFT JOIN threads ON threads.id = thread_id \
+             LEFT JOIN strings AS range_name ON range_name.id = ranges.name_id \
+             LEFT JOIN strings AS range_domain ON range_domain.id = domain_id \
+             LEFT JOIN strings AS thread_name ON thread_name.id = threads.name_id",
+    },
+    View {
+        name: "counter_values",
+        about: "Samples with the names of counter, unit and device.",
+        select: "SELECT samples.id, counter_name.text AS counter, counter_unit.text AS unit, \
+             device_name.text AS device, time_ns, value, counter_id \
+             FROM samples \
+             JOIN counters ON counters.id = counter_id \
+             LEFT JOIN devices ON devices.id = device_id \
+             LEFT JOIN strings AS counter_name ON counter_name.id = counters.name_id \
+             LEFT JOIN strings AS counter_unit ON counter_unit.id = unit_id \
+             LEFT JOIN strings AS device_name ON device_name.id = devices.name_id",
+    },
+    View {
+        name: "property_values",
+        about: "What the producer said about itself and the run, as text.",
+        select: "SELECT property_key.text AS property, property_value.text AS value \
+             FROM properties \
+             JOIN strings AS property_key ON property_key.id = key_id \
+             JOIN strings AS property_value ON property_value.id = value_id",
+    },
+    View {
+        name: "loss_details",
+        about: "What was dropped or doubted while the profile was read, as text.",
+        select: "SELECT loss_reason.text AS reason, count, loss_detail.text AS detail \
+             FROM losses \
+             JOIN strings AS loss_reason ON loss_reason.id = reason_id \
+             JOIN strings AS loss_detail ON loss_detail.id = detail_id",
+    },
+];
+
+/// Indexes, built when all rows are in place.
+pub(super) const INDEXES: &[&str] = &[
+    "CREATE INDEX tasks_by_operator ON tasks(operator_id)",
+    "CREATE INDEX tasks_by_iteration ON tasks(iteration_id)",
+    "CREATE INDEX samples_by_counter ON samples(counter_id)",
+];
