@@ -222,6 +222,11 @@ impl<'m> Value<'m> {
         Declared::from_type(self.declaration?.r#type.as_ref()?)
     }
 
+    /// Whether the file stores the value's data, as it does weights.
+    pub fn is_stored(&self) -> bool {
+        self.kind == ValueKind::Initializer
+    }
+
     /// The declaration as the file has it, which may be of a sequence or a map.
     pub fn declared_type(&self) -> Option<&'m TypeProto> {
         self.declaration?.r#type.as_ref()

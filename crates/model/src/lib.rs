@@ -34,7 +34,7 @@
 //! let shapes = Shapes::infer(&model, &Bindings::new().shape("x", &[1, 3, 8, 8]))?;
 //! for node in model.graph().nodes() {
 //!     assert_eq!(node.name, "Relu_0");
-//!     assert_eq!(Cost::of(&model, &shapes, node.id).parameters, 0);
+//!     assert_eq!(Cost::of(&model, &shapes, node.id).flops, Some(3 * 8 * 8));
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

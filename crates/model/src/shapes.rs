@@ -35,6 +35,7 @@ use crate::graph::{NodeId, ValueId};
 use crate::load::Model;
 use crate::tensor::product;
 use infer::Inference;
+pub(crate) use matrix::einsum_space;
 
 /// The type of a tensor, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

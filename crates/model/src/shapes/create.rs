@@ -173,16 +173,16 @@ pub(super) fn dft(op: &Op) -> Inferred {
         dims[axis] = op.integer(1).ok().and_then(|length| u64::try_from(length).ok());
     }
     let (inverse, half) = (op.flag("inverse"), op.flag("onesided"));
-    if half && inverse {
-        // The whole length can't be told from half of it unless it is given.
-        if !op.has(1) {
-            dims[axis] = None;
+    match (half, inverse) {
+        (true, false) => dims[axis] = dims[axis].map(|length| length / 2 + 1),
+        // From half a spectrum to a signal of even length, unless its length is given.
+        (true, true) if !op.has(1) => {
+            dims[axis] = dims[axis].and_then(|bins| bins.checked_sub(1)?.checked_mul(2));
         }
-    } else if half {
-        dims[axis] = dims[axis].map(|length| length / 2 + 1);
+        _ => {}
     }
     if let Some(last) = dims.last_mut() {
-        *last = if half && inverse { None } else { Some(2) };
+        *last = Some(if half && inverse { 1 } else { 2 });
     }
     op.one(0, dims)
 }

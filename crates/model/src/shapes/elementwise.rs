@@ -3,7 +3,7 @@
 
 use opscope_trace::DataType;
 
-use super::fact::{Dims, Elements, Fact, Number, for_each_index, position};
+use super::fact::{Dims, Elements, Fact, Number, element_at, for_each_index};
 use super::operator::{Gap, Inferred, Op, broadcast};
 use crate::tensor::product;
 
@@ -47,9 +47,15 @@ pub(super) fn slope(op: &Op) -> Inferred {
 
 fn two_broadcast(op: &Op) -> Inferred<Dims> {
     let (left, right) = (op.dims(0)?, op.dims(1)?);
-    // Until version 7 the second input was fitted to the first, by an axis if need be.
-    if op.node.domain.is_empty() && op.version < 7 { Ok(left.to_vec()) } else { broadcast(left, right) }
+    if fits_to_first(op) { Ok(left.to_vec()) } else { broadcast(left, right) }
 }
+
+/// Until version 7 the second input was fitted to the first, from an axis on if need be.
+fn fits_to_first(op: &Op) -> bool {
+    op.node.domain.is_empty() && op.version < 7
+}
+
+const MAX_FOLDED: usize = 64;
 
 /// Any number of inputs, broadcast.
 pub(super) fn variadic(op: &Op) -> Inferred {
@@ -64,11 +70,13 @@ pub(super) fn variadic(op: &Op) -> Inferred {
         "Sum" => Some(|x, y| x + y),
         _ => None,
     };
-    let inputs: Option<Vec<_>> = (0..op.input_count()).map(|input| operand(op, input)).collect();
+    // Following very many inputs would take long, and no shape depends on as many.
+    let followed = (0..op.input_count().min(MAX_FOLDED + 1)).map(|input| operand(op, input));
+    let inputs = followed.collect::<Option<Vec<_>>>().filter(|inputs| inputs.len() <= MAX_FOLDED);
     let (Some(fold), Some(inputs)) = (fold, inputs) else { return Ok(vec![output]) };
     let data_type = output.data_type;
     Ok(vec![computed(output, |index| {
-        let mut numbers = inputs.iter().map(|(dims, elements)| elements[position(index, dims)]);
+        let mut numbers = inputs.iter().map(|(dims, elements)| element_at(elements, dims, index));
         let first = numbers.next()??;
         let folded = numbers.try_fold(first, |left, right| merge(fold, left, right?));
         folded?.in_type(data_type)
@@ -94,7 +102,7 @@ pub(super) fn select(op: &Op) -> Inferred {
         return Ok(vec![output]);
     };
     Ok(vec![computed(output, |index| {
-        let at = |(dims, elements): &(Vec<u64>, Elements)| elements[position(index, dims)];
+        let at = |(dims, elements): &(Vec<u64>, Elements)| element_at(elements, dims, index);
         let chosen = if at(&condition)?.int()? != 0 { &yes } else { &no };
         at(chosen)
     })])
@@ -175,10 +183,13 @@ fn fold_binary(op: &Op, output: Fact) -> Fact {
     let (Some((left_dims, left)), Some((right_dims, right))) = (operand(op, 0), operand(op, 1)) else {
         return output;
     };
+    if fits_to_first(op) && left_dims != right_dims {
+        return output;
+    }
     let data_type = output.data_type;
     let (op_type, c_remainder) = (op.node.op_type, op.flag("fmod"));
     computed(output, |index| {
-        let (left, right) = (left[position(index, &left_dims)]?, right[position(index, &right_dims)]?);
+        let (left, right) = (element_at(&left, &left_dims, index)?, element_at(&right, &right_dims, index)?);
         let result = match (left, right) {
             (Number::Int(left), Number::Int(right)) => integers(op_type, left, right, c_remainder)?,
             _ => floats(op_type, left.float(), right.float(), c_remainder)?,

@@ -13,6 +13,9 @@ pub(super) type Dims = Vec<Option<u64>>;
 /// lists, too few for weights.
 pub(super) const MAX_ELEMENTS: u64 = 4096;
 
+/// No real tensor has more dimensions than this; one that does counts as of unknown dimensions.
+const MAX_DIMENSIONS: usize = 256;
+
 /// Nor are elements followed in tensors of more dimensions than this.
 const MAX_RANK: usize = 8;
 
@@ -84,7 +87,8 @@ pub(super) struct Fact {
 
 impl Fact {
     pub(super) fn new(data_type: DataType, dims: impl Into<Dims>) -> Self {
-        Self { data_type, dims: Some(dims.into()), elements: None }
+        let dims = Some(dims.into()).filter(|dims| dims.len() <= MAX_DIMENSIONS);
+        Self { data_type, dims, elements: None }
     }
 
     /// A tensor whose dimensions are known.
@@ -170,6 +174,11 @@ pub(super) fn rearranged(
         moved.push(source(index).and_then(|position| elements.get(position).copied().flatten()));
     });
     output.with_elements(moved)
+}
+
+/// The element at an index, broadcast as [`position`] does.
+pub(super) fn element_at(elements: &Elements, dims: &[u64], index: &[u64]) -> Option<Number> {
+    elements.get(position(index, dims)).copied().flatten()
 }
 
 /// Calls `visit` with every index of a tensor of the given dimensions, in row-major order.

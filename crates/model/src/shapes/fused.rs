@@ -43,6 +43,9 @@ pub(super) fn infer(op: &Op) -> Inferred {
     }
 }
 
+/// Blocks have 8 or 16 channels, depending on the machine that the model was optimised on.
+const LARGEST_BLOCK: u64 = 16;
+
 /// The domain `com.microsoft.nchwc`, in which images are stored in blocks of channels. Dimensions are
 /// those of an ordinary image whose channels are padded to whole blocks.
 pub(super) fn infer_blocked(op: &Op) -> Inferred {
@@ -51,7 +54,6 @@ pub(super) fn infer_blocked(op: &Op) -> Inferred {
         "MaxPool" | "AveragePool" => window::pool(op),
         "GlobalMaxPool" | "GlobalAveragePool" => window::global_pool(op),
         "Upsample" => upsample_blocked(op),
-        // How large a block is depends on the machine that the model was optimised on.
         "ReorderInput" => {
             let mut dims = op.dims(0)?.to_vec();
             if op.flag("channels_last") && dims.len() > 2 {
@@ -59,7 +61,7 @@ pub(super) fn infer_blocked(op: &Op) -> Inferred {
                 dims.insert(1, channels);
             }
             if let Some(channels) = dims.get_mut(1) {
-                *channels = None;
+                *channels = channels.filter(|n| n % LARGEST_BLOCK == 0);
             }
             op.one(0, dims)
         }

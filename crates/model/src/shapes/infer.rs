@@ -142,8 +142,10 @@ impl<'m> Inference<'m> {
             let text = format!("`{}` is declared as {} but is {data_type}", value.name, declared.data_type);
             self.note(node, &text);
         }
-        let Some(declared) = declared.dims else { return Fact { data_type, dims, elements } };
-        let declared: Dims = declared.iter().map(|dim| self.declared_size(dim)).collect();
+        let sizes = |dims: Vec<Dim>| dims.iter().map(|dim| self.declared_size(dim)).collect::<Dims>();
+        let Some(declared) = declared.dims.and_then(|dims| Fact::new(data_type, sizes(dims)).dims) else {
+            return Fact { data_type, dims, elements };
+        };
         let dims = match dims {
             None => declared.into_iter().map(|dim| dim.filter(|_| self.trusts_file)).collect(),
             Some(dims) if contradict(&dims, &declared) => {

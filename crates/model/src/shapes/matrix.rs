@@ -3,7 +3,7 @@
 use opscope_trace::DataType;
 
 use super::fact::{Dims, Fact};
-use super::operator::{Gap, Inferred, Op, broadcast, contradiction, same};
+use super::operator::{Gap, Inferred, Op, broadcast, contradiction, same, size_of};
 
 /// `MatMul`, as NumPy's `matmul` has it.
 pub(super) fn matmul(op: &Op) -> Inferred {
@@ -105,28 +105,36 @@ fn gemm_dims(op: &Op, left: usize, right: usize) -> Inferred<Dims> {
 /// `Einsum`: letters name dimensions, an ellipsis stands for those that are broadcast.
 pub(super) fn einsum(op: &Op) -> Inferred {
     let equation = op.attributes().string("equation").ok_or(Gap::Unknown)?;
+    let dims = (0..op.input_count()).map(|input| op.dims(input)).collect::<Inferred<Vec<_>>>()?;
+    let (letters, inputs, output) = read_equation(equation, &dims)?;
+    let output = output.unwrap_or_else(|| letters.implicit_output(&inputs));
+    op.one(0, letters.output(&output)?)
+}
+
+/// The number of places that `Einsum` sums over or keeps: the product of all dimensions that its
+/// equation names.
+pub(crate) fn einsum_space(equation: &str, dims: &[&[Option<u64>]]) -> Option<u64> {
+    let (letters, ..) = read_equation(equation, dims).ok()?;
+    let named: Dims = letters.sizes.iter().map(|(_, size)| *size).chain(letters.ellipsis).collect();
+    size_of(&named)
+}
+
+/// The letters of an equation, its inputs, and its output if it names one.
+fn read_equation(equation: &str, dims: &[&[Option<u64>]]) -> Inferred<(Letters, String, Option<String>)> {
     let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
     let (inputs, output) = match equation.split_once("->") {
-        Some((inputs, output)) => (inputs, Some(output)),
+        Some((inputs, output)) => (inputs, Some(output.to_owned())),
         None => (equation.as_str(), None),
     };
     let mut letters = Letters::default();
     let terms: Vec<&str> = inputs.split(',').collect();
-    if terms.len() != op.input_count() {
-        return Err(contradiction!("{} terms for {} inputs", terms.len(), op.input_count()));
+    if terms.len() != dims.len() {
+        return Err(contradiction!("{} terms for {} inputs", terms.len(), dims.len()));
     }
-    for (input, term) in terms.into_iter().enumerate() {
-        letters.read(term, op.dims(input)?)?;
+    for (term, dims) in terms.into_iter().zip(dims) {
+        letters.read(term, dims)?;
     }
-    let implicit;
-    let output = match output {
-        Some(output) => output,
-        None => {
-            implicit = letters.implicit_output(inputs);
-            &implicit
-        }
-    };
-    op.one(0, letters.output(output)?)
+    Ok((letters, inputs.to_owned(), output))
 }
 
 /// The sizes that the letters of an equation stand for.

@@ -2,7 +2,7 @@
 
 use opscope_trace::DataType;
 
-use super::fact::{Dims, Fact, Number, position, rearranged};
+use super::fact::{Dims, Fact, Number, element_at, position, rearranged};
 use super::operator::{Gap, Inferred, Op, axes, axis, contradiction, same, shown};
 
 /// `Gather`: slices of the data along one axis, one for each index.
@@ -20,7 +20,7 @@ pub(super) fn gather(op: &Op) -> Inferred {
     Ok(vec![rearranged(output, Some(elements), |index| {
         let (before, rest) = index.split_at(axis);
         let (place, after) = rest.split_at(places.len());
-        let chosen = chosen[position(place, &places)]?.int()?;
+        let chosen = element_at(&chosen, &places, place)?.int()?;
         let size = data[axis];
         let chosen = if chosen < 0 { size.checked_add_signed(chosen)? } else { chosen as u64 };
         (chosen < size).then(|| position(&[before, &[chosen], after].concat(), &data))

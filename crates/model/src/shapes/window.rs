@@ -108,8 +108,10 @@ fn kernel(op: &Op, weights: Option<&[Option<u64>]>) -> Inferred<Dims> {
     }
 }
 
+type Image<'d> = (Option<u64>, Option<u64>, &'d [Option<u64>]);
+
 /// Splits dimensions into batch, channels and spatial ones.
-fn image(dims: &[Option<u64>]) -> Inferred<(Option<u64>, Option<u64>, &[Option<u64>])> {
+fn image(dims: &[Option<u64>]) -> Inferred<Image<'_>> {
     match dims {
         [batch, channels, spatial @ ..] => Ok((*batch, *channels, spatial)),
         _ => Err(contradiction!("{} dimensions have no batch and channels", dims.len())),
