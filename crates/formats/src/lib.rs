@@ -8,6 +8,8 @@ pub mod megengine;
 pub mod onnxruntime;
 pub mod sqlite;
 
+mod escapes;
+mod json;
 mod output;
 #[cfg(test)]
 mod testing;

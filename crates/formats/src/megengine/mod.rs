@@ -1,11 +1,11 @@
 //! MegEngine graph profiles.
 
 pub mod analyze;
-mod escapes;
-mod json;
 mod keyed;
 mod profile;
 mod read;
+
+use crate::{escapes, json};
 
 pub use json::{JsonError, Piece};
 pub use keyed::{GraphId, Keyed};
