@@ -10,10 +10,12 @@ pub const FREQUENCIES_PER_RECORD: usize = 55;
 record! {
     /// Memory that is in use (`npu_mem.data`).
     NpuMemory, 32 {
+        /// Collection version 1.0: microseconds since the device's start.
+        0 micros: u32,
         /// 0 the program, 1 the whole device.
-        0 scope: u32,
-        /// When; device clock.
-        8 time: u64,
+        4 scope: u32,
+        /// Collection version 2.0: microseconds since the device's start.
+        8 wide_micros: u64,
         /// Bytes of DDR.
         16 ddr: u64,
         /// Bytes of HBM.
@@ -56,7 +58,7 @@ record! {
         12 id: u32,
         /// Transfers since the sample before.
         16 count: u64,
-        /// When; device clock.
+        /// When, in nanoseconds since 1970.
         24 time: u64,
     }
 }

@@ -1,7 +1,7 @@
 //! Spreads independent pieces of work over the processor's cores.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How many threads work at the same time.
 pub(crate) fn threads() -> usize {
@@ -48,6 +48,46 @@ pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: i
     })
 }
 
+/// Produces `count` results on all cores and hands them to `consume` in order, keeping only a few
+/// of them in memory at a time. Stops early when `consume` fails.
+pub(crate) fn ordered<R: Send, E>(
+    count: usize,
+    produce: impl Fn(usize) -> R + Sync,
+    mut consume: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    let workers = threads();
+    if workers <= 1 || count <= 1 {
+        return (0..count).try_for_each(|index| consume(produce(index)));
+    }
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let mut receivers = Vec::with_capacity(workers);
+        for first in 0..workers {
+            // Each worker makes every so-manieth result and waits when it is two ahead.
+            let (sender, receiver) = std::sync::mpsc::sync_channel::<R>(2);
+            receivers.push(receiver);
+            let (stop, produce) = (&stop, &produce);
+            scope.spawn(move || {
+                let mut index = first;
+                while index < count && !stop.load(Ordering::Relaxed) {
+                    if sender.send(produce(index)).is_err() {
+                        break;
+                    }
+                    index += workers;
+                }
+            });
+        }
+        for index in 0..count {
+            let Ok(result) = receivers[index % workers].recv() else { break };
+            if let Err(error) = consume(result) {
+                stop.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -55,6 +95,23 @@ mod tests {
         let items: Vec<u64> = (0..1_000).collect();
         let squares = super::map(&items, |n| n * n);
         assert!(squares.iter().enumerate().all(|(n, square)| *square == (n * n) as u64));
+    }
+
+    #[test]
+    fn results_are_consumed_in_order_and_a_failure_stops_the_work() {
+        let mut seen = Vec::new();
+        let all = super::ordered(
+            100,
+            |n| n * 2,
+            |n| {
+                seen.push(n);
+                Ok::<(), ()>(())
+            },
+        );
+        assert!(
+            all.is_ok() && seen.iter().enumerate().all(|(n, double)| *double == n * 2) && seen.len() == 100
+        );
+        assert_eq!(super::ordered(1_000_000, |n| n, |n| if n == 5 { Err(n) } else { Ok(()) }), Err(5));
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::tables::{
 pub(super) fn decode_samples(catalogue: &Catalogue, metadata: &Metadata, tables: &mut DeviceTables) {
     let streams = |name| catalogue.streams(name);
     let DeviceTables { samples, losses, .. } = tables;
-    samples.ticks = metadata.info.collection_version == "2.0";
-    samples.hbm = if samples.ticks {
+    samples.absolute = metadata.info.collection_version == "2.0";
+    samples.hbm = if samples.absolute {
         decode(streams("hbm.data"), None, losses, |table: &mut TrafficTable, raw: HbmV2, _| {
             let HbmV2 { event, id, count, time } = raw;
             table.push(Traffic { time, count, event, id });
@@ -42,9 +42,11 @@ pub(super) fn decode_samples(catalogue: &Catalogue, metadata: &Metadata, tables:
         table.push(Traffic { time, count, event: raw.direction, id: raw.controller });
         Ok(())
     });
+    let absolute = samples.absolute;
     samples.npu_memory =
         decode(streams("npu_mem.data"), None, losses, |table: &mut NpuMemoryTable, raw: RawMemory, _| {
-            let RawMemory { scope, time, ddr, hbm } = raw;
+            let RawMemory { micros, scope, wide_micros, ddr, hbm } = raw;
+            let time = if absolute { wide_micros } else { u64::from(micros) };
             table.push(NpuMemory { time, scope, ddr, hbm });
             Ok(())
         });

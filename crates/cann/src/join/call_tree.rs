@@ -37,7 +37,9 @@ impl Path {
 
 /// The calls of each thread, as far as others can lie in them.
 pub(super) fn threads(api: &ApiTable) -> NumberMap<u32, Thread> {
-    let mut threads: NumberMap<u32, (Thread, NumberMap<u16, (u64, u64)>)> = NumberMap::default();
+    // Of each thread the calls, and of each level the last of them.
+    type LastCalls = NumberMap<u16, (u64, u64)>;
+    let mut threads: NumberMap<u32, (Thread, LastCalls)> = NumberMap::default();
     for row in 0..api.len() {
         let call = api.row(row);
         let contains = matches!(call.level, level::ACL | level::MODEL | level::NODE | level::COMMUNICATION);

@@ -7,7 +7,7 @@ columns! {
     NpuMemoryTable,
     /// Device memory in use.
     NpuMemory {
-        /// When; device ticks.
+        /// When; microseconds since the device's start.
         time: u64,
         /// 0 by the program, 1 on the whole device.
         scope: u32,
@@ -37,7 +37,7 @@ columns! {
     TrafficTable,
     /// Traffic of one memory or cache since the sample before.
     Traffic {
-        /// When: microseconds since the device's start, or device ticks in version 2.0 files.
+        /// When: microseconds since the device's start, or nanoseconds since 1970 in version 2.0 files.
         time: u64,
         /// Transfers, or the value of a cache's event.
         count: u64,
@@ -117,8 +117,8 @@ pub struct SampleTables {
     pub npu_module_memory: NpuModuleMemoryTable,
     /// Traffic of the HBM.
     pub hbm: TrafficTable,
-    /// Whether the times of `hbm` and `llc` are device ticks instead of microseconds.
-    pub ticks: bool,
+    /// Whether the times of `hbm` are nanoseconds since 1970 instead of microseconds.
+    pub absolute: bool,
     /// Use of the last-level cache.
     pub llc: TrafficTable,
     /// Traffic of the DDR memory.

@@ -1,0 +1,74 @@
+//! `api_statistic`: the calls of each layer of software, by name.
+
+use std::collections::BTreeMap;
+
+use opscope_cann_raw::host::level;
+
+use crate::export::sheet::{Row, Sheet};
+use crate::export::view::View;
+use crate::kinds::level_name;
+use crate::metrics::Dialect;
+use crate::numbers;
+use crate::tables::Api;
+
+/// The name of a call: that of its type, or for collective operations that of the operation.
+pub(crate) fn call_name<'a>(view: &View<'a>, call: &Api) -> &'a str {
+    if call.level == level::COMMUNICATION {
+        return view.text(call.item);
+    }
+    view.joined.data.host.names.type_name(call.level, call.kind).unwrap_or("N/A")
+}
+
+/// The table, or `None` if there are no calls.
+pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
+    let mut groups: BTreeMap<(&str, u16), Vec<f64>> = BTreeMap::new();
+    for call in view.joined.data.host.api.rows() {
+        if !view.shows_call(&call) {
+            continue;
+        }
+        let micros = view.host_duration(call.begin, call.end);
+        groups.entry((call_name(view, &call), call.level)).or_default().push(micros);
+    }
+    let mut lines: Vec<(&str, u16, Vec<f64>)> =
+        groups.into_iter().map(|((name, level), durations)| (name, level, durations)).collect();
+    let headers =
+        ["Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)", "Variance"];
+    let accelerated = view.dialect == Dialect::Accelerated;
+    if !accelerated {
+        lines.sort_by_key(|(name, level, _)| (*name, level_name(*level)));
+    }
+    let device = view.devices.first().filter(|_| !accelerated).map(|device| device.device.id);
+    (!lines.is_empty()).then(|| Sheet {
+        kind: "api_statistic",
+        headers: headers.map(str::to_owned).to_vec(),
+        rows: lines.len(),
+        write: Box::new(move |index, row| {
+            let (name, level, durations) = &lines[index];
+            let count = durations.len() as f64;
+            let sum: f64 = durations.iter().sum();
+            let average = numbers::python_round(sum / count, 3);
+            let variance = durations.iter().map(|d| (d - average) * (d - average)).sum::<f64>() / count;
+            let min = durations.iter().copied().fold(f64::INFINITY, f64::min);
+            let max = durations.iter().copied().fold(0.0, f64::max);
+            match device {
+                Some(device) => row.integer(device),
+                None => row.text("host"),
+            }
+            row.text(level_name(*level));
+            row.text(name);
+            let number = |row: &mut Row<'_>, value: f64| {
+                let value = numbers::python_round(value, 3);
+                row.number(|out| {
+                    if accelerated {
+                        numbers::push_trimmed(out, value)
+                    } else {
+                        numbers::push_float(out, value)
+                    }
+                });
+            };
+            number(row, sum);
+            row.integer(durations.len());
+            [average, min, max, variance].into_iter().for_each(|value| number(row, value));
+        }),
+    })
+}

@@ -1,0 +1,220 @@
+//! The columns of counters in the table of operators.
+
+use crate::data::Device;
+use crate::export::sheet::Row;
+use crate::export::view::{OpTexts, TaskRef, View};
+use crate::metrics::{Dialect, Load, Metric, group, header, is_for_cube, is_for_vector, total_time};
+use crate::numbers;
+use crate::tables::{Core, Counters};
+
+/// The columns of counters of one device, and how they are computed.
+pub(crate) struct CounterColumns {
+    cube: Vec<Metric>,
+    vector: Vec<Metric>,
+    /// Whether cube and vector core have columns of their own.
+    split: bool,
+    /// Raw columns of a group that isn't known, by event number.
+    raw: Vec<u32>,
+    /// Changes of the frequency, by device ticks.
+    frequencies: Vec<(u64, f64)>,
+    dialect: Dialect,
+}
+
+/// The values of one core in one task.
+struct CoreValues {
+    time: f64,
+    cycles: u64,
+    values: Vec<f64>,
+}
+
+impl CounterColumns {
+    /// The columns of a device; `None` if it has no counters.
+    pub(crate) fn new(device: &Device, dialect: Dialect) -> Option<Self> {
+        if device.tables.counters.is_empty() {
+            return None;
+        }
+        let chip = device.metadata.chip();
+        let sample = &device.metadata.sample;
+        let split = chip.splits_cores();
+        let cube = group(&sample.core_metrics, chip);
+        let mut vector = if split { group(&sample.vector_metrics, chip) } else { Vec::new() };
+        let raw = if cube.is_empty() { sample.core_events.clone() } else { Vec::new() };
+        let mut cube = cube;
+        if split {
+            cube.retain(|metric| is_for_cube(metric.name));
+            vector.retain(|metric| is_for_vector(metric.name));
+        }
+        let changes = &device.tables.samples.frequency;
+        let mut frequencies: Vec<(u64, f64)> =
+            changes.rows().map(|change| (change.time, f64::from(change.megahertz) * 1e6)).collect();
+        frequencies.sort_by_key(|(time, _)| *time);
+        // A frequency of zero can't be right; the reference then trusts none of them.
+        if frequencies.iter().any(|(_, hertz)| *hertz == 0.0) || !split {
+            frequencies.clear();
+        }
+        Some(Self { cube, vector, split, raw, frequencies, dialect })
+    }
+
+    /// The headings.
+    pub(crate) fn headers(&self) -> Vec<String> {
+        let mut headers = vec!["aicore_time(us)".to_owned()];
+        let prefix = if self.split { "aic_" } else { "" };
+        headers.push(format!("{prefix}total_cycles"));
+        headers.extend(self.cube.iter().map(|metric| header(&format!("{prefix}{}", metric.name))));
+        headers.extend(self.raw.iter().map(|event| format!("{prefix}r{event:x}")));
+        if self.split {
+            headers.push("aiv_time(us)".to_owned());
+            headers.push("aiv_total_cycles".to_owned());
+            headers.extend(self.vector.iter().map(|metric| header(&format!("aiv_{}", metric.name))));
+            headers.extend(self.raw.iter().map(|event| format!("aiv_r{event:x}")));
+        }
+        if self.has_memory_bound() {
+            headers.push("memory_bound".to_owned());
+        }
+        if self.has_cube_utilization() {
+            headers.push("cube_utilization(%)".to_owned());
+        }
+        headers
+    }
+
+    fn find(&self, names: &[&str]) -> Option<usize> {
+        self.cube.iter().position(|metric| names.contains(&metric.name))
+    }
+
+    fn has_memory_bound(&self) -> bool {
+        !self.split
+            && [
+                ["vec_ratio", "vec_exe_ratio"],
+                ["mac_ratio", "mac_exe_ratio"],
+                ["mte2_ratio", "mte2_exe_ratio"],
+            ]
+            .iter()
+            .all(|names| self.find(names).is_some())
+    }
+
+    fn has_cube_utilization(&self) -> bool {
+        self.find(&["mac_ratio"]).is_some()
+    }
+
+    /// Writes the cells of a task.
+    pub(crate) fn write(&self, row: &mut Row<'_>, view: &View<'_>, task: TaskRef, op: &OpTexts<'_>) {
+        let device_view = view.device(task);
+        let device = device_view.device;
+        let joined = &device_view.joined.counters;
+        let cube = joined.get(&device.tables, joined.cube[task.task as usize]);
+        let vector = joined.get(&device.tables, joined.vector[task.task as usize]);
+        if cube.is_none() && vector.is_none() {
+            self.headers().iter().for_each(|_| row.missing());
+            return;
+        }
+        let cube_values = self.values(device, cube.as_ref(), vector.as_ref(), op, &self.cube, Core::Cube);
+        self.write_core(row, &cube_values, cube.as_ref());
+        if self.split {
+            let values = self.values(device, vector.as_ref(), cube.as_ref(), op, &self.vector, Core::Vector);
+            self.write_core(row, &values, vector.as_ref());
+        }
+        let rounded = |names: &[&str]| {
+            self.find(names)
+                .and_then(|i| cube_values.values.get(i))
+                .map_or(0.0, |value| numbers::sqlite_round(*value))
+        };
+        if self.has_memory_bound() {
+            let compute =
+                rounded(&["vec_ratio", "vec_exe_ratio"]).max(rounded(&["mac_ratio", "mac_exe_ratio"]));
+            let moves = rounded(&["mte2_ratio", "mte2_exe_ratio"]);
+            let bound = if compute == 0.0 { 0.0 } else { numbers::python_round(moves / compute, 3) };
+            if compute == 0.0 { row.integer(0) } else { row.float(bound) }
+        }
+        if self.has_cube_utilization() {
+            let duration = device_view.duration(task.task as usize) / 1_000.0;
+            self.write_utilization(row, device, &cube_values, duration, rounded(&["mac_ratio"]));
+        }
+    }
+
+    /// Which part of what the cube cores could do in the task's time they did.
+    fn write_utilization(
+        &self,
+        row: &mut Row<'_>,
+        device: &Device,
+        cube: &CoreValues,
+        duration: f64,
+        mac: f64,
+    ) {
+        let megahertz = device.metadata.info.core_mhz.unwrap_or(0.0);
+        let cores = f64::from(device.metadata.info.cores);
+        let capacity = megahertz * cores;
+        if self.dialect == Dialect::Accelerated {
+            if capacity == 0.0 {
+                return row.missing();
+            }
+            let share = cube.cycles as f64 / capacity * 100.0;
+            let share = if duration == 0.0 { 0.0 } else { numbers::python_round(share, 6) / duration };
+            return row.number(|out| out.extend_from_slice(format!("{share:.3}").as_bytes()));
+        }
+        if mac == 0.0 || capacity == 0.0 || duration == 0.0 {
+            return row.integer(0);
+        }
+        let duration =
+            if self.dialect == Dialect::Oldest { duration } else { numbers::python_round(duration, 3) };
+        row.float(numbers::python_round(cube.cycles as f64 / (capacity * duration) * 100.0, 3));
+    }
+
+    fn write_core(&self, row: &mut Row<'_>, core: &CoreValues, counters: Option<&Counters>) {
+        row.number(|out| numbers::push_sqlite_round(out, core.time));
+        row.integer(core.cycles);
+        for value in &core.values {
+            row.number(|out| numbers::push_sqlite_round(out, *value));
+        }
+        for event in 0..self.raw.len() {
+            row.integer(counters.and_then(|c| c.counters.get(event).copied()).unwrap_or(0));
+        }
+    }
+
+    /// The values of one core; zeros if it didn't work on the task. `other` are the counters of
+    /// the other core, which tell the time where sums over blocks don't.
+    fn values(
+        &self,
+        device: &Device,
+        counters: Option<&Counters>,
+        other: Option<&Counters>,
+        op: &OpTexts<'_>,
+        metrics: &[Metric],
+        core: Core,
+    ) -> CoreValues {
+        let Some(counters) = counters else {
+            return CoreValues { time: 0.0, cycles: 0, values: vec![0.0; metrics.len()] };
+        };
+        let info = &device.metadata.info;
+        let core_hertz = info.core_mhz.unwrap_or(0.0) * 1e6;
+        let end = if counters.block { other.map_or(counters.end, |main| main.end) } else { counters.end };
+        let hertz = self.hertz_at(end).unwrap_or(core_hertz);
+        let cores = if core == Core::Vector && self.split { info.vector_cores } else { info.cores };
+        let blocks = match (counters.block, counters.blocks) {
+            (true, _) => op.mix_blocks,
+            (false, 0) => op.blocks,
+            (false, blocks) => u32::from(blocks),
+        };
+        let time = total_time(counters.cycles, hertz, blocks, cores);
+        // The Python code goes on with the time that it shows.
+        let time = if self.dialect == Dialect::Plain { numbers::python_round(time, 2) } else { time };
+        let events = match core {
+            Core::Vector if self.split => &device.metadata.sample.vector_events,
+            _ => &device.metadata.sample.core_events,
+        };
+        let rounds = match self.dialect {
+            Dialect::Oldest if blocks > 0 && cores > 0 => {
+                f64::from(blocks.div_ceil(cores)) / f64::from(blocks)
+            }
+            _ => 1.0,
+        };
+        let load = Load { counters, events, total_time: time, hertz: core_hertz, rounds };
+        let values = metrics.iter().map(|metric| metric.value(&load)).collect();
+        CoreValues { time, cycles: counters.cycles, values }
+    }
+
+    /// The frequency at a time, if changes of it were recorded before.
+    fn hertz_at(&self, time: u64) -> Option<f64> {
+        let after = self.frequencies.partition_point(|(change, _)| *change <= time);
+        after.checked_sub(1).map(|last| self.frequencies[last].1)
+    }
+}

@@ -1,0 +1,127 @@
+//! `msprof_tx`: ranges and marks that the program set, with the device's side of marks.
+
+use crate::export::sheet::Sheet;
+use crate::export::view::View;
+use crate::names::NumberMap;
+use crate::tables::{NO_MODEL, Tx};
+
+/// The tag of steps that are the device's side of a mark.
+const MARK: u16 = 11;
+
+/// The device's side of a mark.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceMark {
+    /// The device's number in [`View::devices`].
+    pub(crate) device: usize,
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) stream: u16,
+    pub(crate) task: u32,
+}
+
+/// The devices' sides of all marks, by their number.
+pub(crate) fn device_marks(view: &View<'_>) -> NumberMap<u64, DeviceMark> {
+    let mut marks: NumberMap<u64, DeviceMark> = NumberMap::default();
+    for (number, device) in view.devices.iter().enumerate() {
+        let steps = &device.device.tables.steps;
+        for step in steps.rows().filter(|step| step.model == NO_MODEL && step.tag == MARK) {
+            let time = device.time(step.time);
+            let mark = marks.entry(step.index).or_insert(DeviceMark {
+                device: number,
+                start: time,
+                end: time,
+                stream: step.stream,
+                task: step.task,
+            });
+            mark.end = mark.end.max(time);
+        }
+    }
+    marks
+}
+
+/// The words for how a range was opened and closed.
+pub(crate) fn event_type(number: u32) -> &'static str {
+    match number {
+        0 => "marker",
+        1 => "push/pop",
+        2 => "start/end",
+        3 => "marker_ex",
+        _ => "N/A",
+    }
+}
+
+/// The table, or `None` if the program set none.
+pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
+    let host = &view.joined.data.host;
+    let marks = device_marks(view);
+    let headers = [
+        "Device_id",
+        "pid",
+        "tid",
+        "category",
+        "event_type",
+        "payload_type",
+        "payload_value",
+        "Start_time(us)",
+        "End_time(us)",
+        "message_type",
+        "message",
+        "domain",
+        "Device Start_time(us)",
+        "Device End_time(us)",
+    ];
+    (!host.tx.is_empty()).then(|| Sheet {
+        kind: "msprof_tx",
+        headers: headers.map(str::to_owned).to_vec(),
+        rows: host.tx.len(),
+        write: Box::new(move |index, row| {
+            let tx: Tx = host.tx.row(index);
+            let mark = marks.get(&tx.mark).filter(|_| tx.mstx);
+            match mark {
+                Some(mark) => row.integer(view.devices[mark.device].device.id),
+                None => row.text("host"),
+            }
+            row.integer(tx.process);
+            row.integer(tx.thread);
+            if tx.mstx {
+                row.missing()
+            } else {
+                row.integer(tx.category)
+            }
+            row.text(event_type(tx.event_type));
+            if tx.mstx {
+                row.missing()
+            } else {
+                row.integer(tx.payload_type)
+            }
+            if tx.mstx {
+                row.missing()
+            } else {
+                row.integer(tx.payload)
+            }
+            row.time(view.host_time(tx.start));
+            row.time(view.host_time(tx.end));
+            if tx.mstx {
+                row.missing()
+            } else {
+                row.integer(tx.message_type)
+            }
+            row.text(host.messages.get(tx.message as usize).map_or("", String::as_str));
+            if tx.mstx {
+                row.text(view.text(tx.domain))
+            } else {
+                row.missing()
+            }
+            match mark {
+                Some(mark) => {
+                    row.time(mark.start);
+                    row.time(mark.end);
+                }
+                None => {
+                    row.missing();
+                    row.missing();
+                }
+            }
+        }),
+    })
+}

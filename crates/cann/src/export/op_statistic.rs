@@ -1,0 +1,109 @@
+//! `op_statistic`: the types of operators, by the time that they took.
+
+use std::collections::HashMap;
+
+use crate::export::op_summary::model_names;
+use crate::export::sheet::Sheet;
+use crate::export::view::{TaskRef, View};
+use crate::metrics::Dialect;
+use crate::numbers;
+use crate::tables::TaskLog;
+
+/// Count and times of one type of operator, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Statistic {
+    count: u64,
+    total: f64,
+    min: f64,
+    max: f64,
+    /// Whether every time is a whole number.
+    whole: bool,
+}
+
+/// One row: the device, the model's name, the type, the unit, the statistic and its share.
+type Line<'a> = (u32, String, &'a str, &'a str, Statistic, f64);
+
+/// The table, or `None` if no operator ran.
+pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'a>> {
+    let models = model_names(view);
+    let one_iteration = view.one_iteration;
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for of_device in tasks.chunk_by(|a, b| a.device == b.device) {
+        let mut groups: HashMap<(u64, &str, &str), Statistic> = HashMap::new();
+        let mut total = 0.0;
+        for &task in of_device {
+            let Some(host) = view.host_task(task) else { continue };
+            let Some(op) = view.op(&host) else { continue };
+            if op.op_type == "N/A" {
+                continue;
+            }
+            let duration = view.device(task).duration(task.task as usize);
+            total += duration;
+            let model = if one_iteration { host.model } else { 0 };
+            let (op_type, unit) = (op.op_type, op.task_type);
+            let group = groups.entry((model, op_type, unit)).or_insert(Statistic {
+                count: 0,
+                total: 0.0,
+                min: f64::INFINITY,
+                max: 0.0,
+                whole: true,
+            });
+            group.count += 1;
+            group.total += duration;
+            group.min = group.min.min(duration);
+            group.max = group.max.max(duration);
+            // The reference keeps the times of tasks in the track as fractions, even if they are whole.
+            let log = view.device(task).device.tables.tasks.log()[task.task as usize];
+            group.whole &= duration.fract() == 0.0 && log != TaskLog::Track;
+        }
+        let device = view.device(of_device[0]).device.id;
+        let mut of_device: Vec<Line<'a>> = groups
+            .into_iter()
+            .map(|((model, op_type, unit), statistic)| {
+                let share = if total > 0.0 { statistic.total / total * 100.0 } else { 0.0 };
+                let model = models.get(&model).cloned().unwrap_or_else(|| "N/A".to_owned());
+                (device, model, op_type, unit, statistic, share)
+            })
+            .collect();
+        of_device.sort_by(|a, b| b.4.total.total_cmp(&a.4.total).then(a.2.cmp(b.2)).then(a.3.cmp(b.3)));
+        lines.extend(of_device);
+    }
+    let mut headers = vec!["Device_id"];
+    headers.extend(one_iteration.then_some("Model Name"));
+    headers.extend(["OP Type", "Core Type", "Count", "Total Time(us)", "Min Time(us)", "Avg Time(us)"]);
+    headers.extend(["Max Time(us)", "Ratio(%)"]);
+    let accelerated = view.dialect == Dialect::Accelerated;
+    (!lines.is_empty()).then(|| Sheet {
+        kind: "op_statistic",
+        headers: headers.into_iter().map(str::to_owned).collect(),
+        rows: lines.len(),
+        write: Box::new(move |index, row| {
+            let (device, model, op_type, unit, statistic, share) = &lines[index];
+            row.integer(*device);
+            if one_iteration {
+                row.text(model);
+            }
+            row.text(op_type);
+            row.text(unit);
+            row.count(statistic.count);
+            let average = average(statistic);
+            let micros = [statistic.total, statistic.min, average, statistic.max].map(|ns| ns / 1_000.0);
+            for value in micros.into_iter().chain([*share]) {
+                let value = numbers::sqlite_round(value);
+                row.number(|out| {
+                    if accelerated {
+                        numbers::push_trimmed(out, value)
+                    } else {
+                        numbers::push_float(out, value)
+                    }
+                });
+            }
+        }),
+    })
+}
+
+/// The reference divides in SQL, where whole nanoseconds stay whole.
+fn average(statistic: &Statistic) -> f64 {
+    let average = statistic.total / statistic.count as f64;
+    if statistic.whole { average.floor() } else { average }
+}

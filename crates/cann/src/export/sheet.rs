@@ -1,0 +1,316 @@
+//! Tables of rows and cells, and how they become CSV or JSON files.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::numbers;
+use crate::parallel;
+
+/// How tables are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SheetFormat {
+    /// Comma-separated values after RFC 4180, with line feeds.
+    #[default]
+    Csv,
+    /// An array of objects, without the device's column.
+    Json,
+}
+
+impl SheetFormat {
+    /// The files' ending.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// A table that writes itself row by row.
+pub(crate) struct Sheet<'a> {
+    /// The first part of the file's name.
+    pub(crate) kind: &'static str,
+    /// The columns; the first is the device.
+    pub(crate) headers: Vec<String>,
+    /// How many rows there are.
+    pub(crate) rows: usize,
+    /// Writes the cells of a row.
+    pub(crate) write: WriteRow<'a>,
+}
+
+/// Writes the cells of the row with a number.
+pub(crate) type WriteRow<'a> = Box<dyn Fn(usize, &mut Row<'_>) + Sync + 'a>;
+
+/// A CSV file has no more rows than this; further ones go to further files.
+const ROWS_PER_FILE: usize = 1_000_000;
+
+/// How many rows are put into text in one go.
+const ROWS_PER_CHUNK: usize = 4_096;
+
+/// Writes the cells of one row, from the first column to the last.
+pub(crate) struct Row<'a> {
+    out: &'a mut Vec<u8>,
+    format: SheetFormat,
+    headers: &'a [String],
+    column: usize,
+}
+
+impl Row<'_> {
+    /// Begins a cell; false if the format leaves it out.
+    fn begin(&mut self) -> bool {
+        let column = self.column;
+        self.column += 1;
+        match self.format {
+            SheetFormat::Csv => {
+                if column > 0 {
+                    self.out.push(b',');
+                }
+                true
+            }
+            SheetFormat::Json if column == 0 => false,
+            SheetFormat::Json => {
+                self.out.extend_from_slice(if column > 1 { b", " } else { b"" });
+                push_json(self.out, self.headers.get(column).map_or("", String::as_str));
+                self.out.extend_from_slice(b": ");
+                true
+            }
+        }
+    }
+
+    /// A cell with text.
+    pub(crate) fn text(&mut self, text: &str) {
+        if !self.begin() {
+            return;
+        }
+        match self.format {
+            SheetFormat::Csv => push_csv(self.out, text),
+            SheetFormat::Json => push_json(self.out, text),
+        }
+    }
+
+    /// A cell with a number, which `push` writes.
+    pub(crate) fn number(&mut self, push: impl FnOnce(&mut Vec<u8>)) {
+        if self.begin() {
+            push(self.out);
+        }
+    }
+
+    /// A cell with an integer.
+    pub(crate) fn integer(&mut self, value: impl itoa::Integer) {
+        self.number(|out| numbers::push_integer(out, value));
+    }
+
+    /// A cell with an integer that JSON files have as text.
+    pub(crate) fn count(&mut self, value: u64) {
+        match self.format {
+            SheetFormat::Csv => self.integer(value),
+            SheetFormat::Json => self.text(itoa::Buffer::new().format(value)),
+        }
+    }
+
+    /// A cell with a number as Python prints it.
+    pub(crate) fn float(&mut self, value: f64) {
+        self.number(|out| numbers::push_float(out, value));
+    }
+
+    /// A cell with a wall-clock time of nanoseconds as microseconds. A tab at the end keeps
+    /// spreadsheets from rounding it.
+    pub(crate) fn time(&mut self, nanoseconds: i64) {
+        if !self.begin() {
+            return;
+        }
+        match self.format {
+            SheetFormat::Csv => {
+                numbers::push_micros(self.out, nanoseconds);
+                self.out.push(b'\t');
+            }
+            SheetFormat::Json => {
+                self.out.push(b'"');
+                numbers::push_micros(self.out, nanoseconds);
+                self.out.extend_from_slice(b"\\t\"");
+            }
+        }
+    }
+
+    /// A cell without a value.
+    pub(crate) fn missing(&mut self) {
+        self.text("N/A");
+    }
+}
+
+fn push_csv(out: &mut Vec<u8>, text: &str) {
+    if !text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
+    out.push(b'"');
+    for byte in text.bytes() {
+        if byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
+/// Writes a JSON string.
+pub(crate) fn push_json(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            0..0x20 => {
+                // Writing to a vector can't fail.
+                let _ = write!(out, "\\u{byte:04x}");
+            }
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
+
+impl Sheet<'_> {
+    /// Writes the table below `directory` as `<kind>_<suffix>.csv` or `.json`, several files if it
+    /// is long. Returns the files.
+    pub(crate) fn save(&self, directory: &Path, suffix: &str, format: SheetFormat) -> Result<Vec<PathBuf>> {
+        let files = if format == SheetFormat::Json { 1 } else { self.rows.div_ceil(ROWS_PER_FILE).max(1) };
+        let mut paths = Vec::with_capacity(files);
+        for file in 0..files {
+            let slice = if files > 1 { format!("slice_{file}_") } else { String::new() };
+            let name = format!("{}_{slice}{suffix}.{}", self.kind, format.extension());
+            let rows = match files {
+                1 => 0..self.rows,
+                _ => file * ROWS_PER_FILE..((file + 1) * ROWS_PER_FILE).min(self.rows),
+            };
+            let path = directory.join(name);
+            write_whole(&path, |out| self.write_rows(rows, format, out))?;
+            paths.push(path);
+        }
+        Ok(paths)
+    }
+
+    fn write_rows(
+        &self,
+        rows: std::ops::Range<usize>,
+        format: SheetFormat,
+        out: &mut impl Write,
+    ) -> std::io::Result<()> {
+        if format == SheetFormat::Csv {
+            out.write_all(self.headers.join(",").as_bytes())?;
+            out.write_all(b"\n")?;
+        } else {
+            out.write_all(b"[")?;
+        }
+        let chunk = |number: usize| {
+            let start = rows.start + number * ROWS_PER_CHUNK;
+            let mut text = Vec::with_capacity(ROWS_PER_CHUNK * 256);
+            for index in start..(start + ROWS_PER_CHUNK).min(rows.end) {
+                self.write_row(index, index == rows.start, format, &mut text);
+            }
+            text
+        };
+        parallel::ordered(rows.len().div_ceil(ROWS_PER_CHUNK), chunk, |text| out.write_all(&text))?;
+        if format == SheetFormat::Json {
+            out.write_all(b"]")?;
+        }
+        Ok(())
+    }
+
+    fn write_row(&self, index: usize, is_first: bool, format: SheetFormat, out: &mut Vec<u8>) {
+        if format == SheetFormat::Json {
+            out.extend_from_slice(if is_first { b"{" } else { b", {" });
+        }
+        let mut row = Row { out, format, headers: &self.headers, column: 0 };
+        (self.write)(index, &mut row);
+        debug_assert_eq!(
+            row.column,
+            self.headers.len(),
+            "{}: a row has as many cells as there are columns",
+            self.kind
+        );
+        out.extend_from_slice(if format == SheetFormat::Json { b"}" } else { b"\n" });
+    }
+}
+
+/// Writes a file under a temporary name beside its target and renames it when it is whole.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
+) -> Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let temporary = tempfile::Builder::new()
+        .prefix(".opscope")
+        .tempfile_in(directory)
+        .map_err(Error::io("create a file in", directory))?;
+    let mut out = BufWriter::with_capacity(1 << 20, temporary.as_file());
+    write(&mut out).and_then(|()| out.flush()).map_err(Error::io("write the file", path))?;
+    drop(out);
+    set_permissions(temporary.as_file()).map_err(Error::io("set the permissions of", path))?;
+    temporary.persist(path).map_err(|problem| Error::io("write the file", path)(problem.error))?;
+    Ok(())
+}
+
+/// Results are readable by the user and the group.
+#[cfg(unix)]
+fn set_permissions(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o640))
+}
+
+#[cfg(not(unix))]
+fn set_permissions(_file: &File) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet<'a>(rows: usize) -> Sheet<'a> {
+        Sheet {
+            kind: "things",
+            headers: ["Device_id", "Name", "Count"].map(str::to_owned).to_vec(),
+            rows,
+            write: Box::new(|index, row| {
+                row.integer(0);
+                row.text(if index == 0 { "a,\"b\"" } else { "plain" });
+                row.count(index as u64);
+            }),
+        }
+    }
+
+    #[test]
+    fn cells_are_quoted_only_where_they_must_be() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let paths = sheet(2).save(directory.path(), "1", SheetFormat::Csv).expect("space on disk");
+        let text = std::fs::read_to_string(&paths[0]).expect("the file");
+        assert_eq!(text, "Device_id,Name,Count\n0,\"a,\"\"b\"\"\",0\n0,plain,1\n");
+    }
+
+    #[test]
+    fn json_leaves_out_the_device_and_has_counts_as_text() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let paths = sheet(2).save(directory.path(), "1", SheetFormat::Json).expect("space on disk");
+        let text = std::fs::read_to_string(&paths[0]).expect("the file");
+        assert_eq!(
+            text,
+            "[{\"Name\": \"a,\\\"b\\\"\", \"Count\": \"0\"}, {\"Name\": \"plain\", \"Count\": \"1\"}]"
+        );
+    }
+
+    #[test]
+    fn long_tables_go_to_several_files() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let paths =
+            sheet(ROWS_PER_FILE + 1).save(directory.path(), "1", SheetFormat::Csv).expect("space on disk");
+        assert_eq!(paths.len(), 2);
+        let second = std::fs::read_to_string(&paths[1]).expect("the file");
+        assert_eq!(second, format!("Device_id,Name,Count\n0,plain,{ROWS_PER_FILE}\n"));
+    }
+}

@@ -1,0 +1,64 @@
+//! `task_time`: every task that a device executed, operators and others.
+
+use crate::export::sheet::{Row, Sheet};
+use crate::export::view::{TaskRef, View};
+use crate::join::OpSource;
+use crate::metrics::Dialect;
+use crate::numbers;
+
+/// The table, or `None` if no task ran.
+pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
+    let headers = [
+        "Device_id",
+        "kernel_name",
+        "kernel_type",
+        "stream_id",
+        "task_id",
+        "task_time(us)",
+        "task_start(us)",
+        "task_stop(us)",
+    ];
+    let shown: Vec<TaskRef> = tasks.iter().copied().filter(|&task| is_shown(view, task)).collect();
+    (!shown.is_empty()).then(|| Sheet {
+        kind: "task_time",
+        headers: headers.map(str::to_owned).to_vec(),
+        rows: shown.len(),
+        write: Box::new(move |index, row| write_row(view, shown[index], row)),
+    })
+}
+
+/// The whole of a task on both kinds of cores is left out: its sub-task stands for it.
+fn is_shown(view: &View<'_>, task: TaskRef) -> bool {
+    let device = view.device(task);
+    if !device.is_whole(task.task as usize) || !device.has_subtasks {
+        return true;
+    }
+    view.host_task(task).is_none_or(|host| {
+        !(host.op == OpSource::None
+            && matches!(view.kind_name(host.kind), "KERNEL_MIX_AIC" | "KERNEL_MIX_AIV"))
+    })
+}
+
+fn write_row(view: &View<'_>, task: TaskRef, row: &mut Row<'_>) {
+    let device = view.device(task);
+    let number = task.task as usize;
+    let record = device.device.tables.tasks.row(number);
+    let host = view.host_task(task);
+    let op = host.as_ref().and_then(|host| view.op(host));
+    let kernel = host.as_ref().filter(|host| host.kernel != 0).map(|host| view.text(host.kernel));
+    row.integer(device.device.id);
+    row.text(kernel.or(op.as_ref().map(|op| op.name)).unwrap_or("N/A"));
+    match op.as_ref().map(|op| op.task_type).filter(|unit| *unit != "N/A") {
+        Some(unit) => row.text(unit),
+        None => row.text(view.task_type(task)),
+    }
+    row.integer(record.stream);
+    row.integer(record.task);
+    if view.dialect == Dialect::Accelerated {
+        row.number(|out| numbers::push_micros(out, device.duration(number) as i64));
+    } else {
+        row.float(numbers::python_round(device.duration(number) / 1_000.0, 3));
+    }
+    row.time(device.start(number));
+    row.time(device.end(number));
+}

@@ -1,0 +1,356 @@
+//! What the exports of one profile share: times, texts of operators, and which tasks are shown.
+
+use crate::data::Device;
+use crate::export::IterationRange;
+use crate::join::{HostTask, Joined, JoinedDevice, OpSource};
+use crate::kinds::{NodeTaskType, device_name, runtime_name};
+use crate::metrics::Dialect;
+use crate::names::NumberMap;
+use crate::numbers;
+use crate::tables::{Api, NO_CONTEXT, NO_MODEL, NONE};
+use crate::tensor_names::TensorTexts;
+
+/// A joined profile, prepared for exporting.
+pub(crate) struct View<'a> {
+    pub(crate) joined: &'a Joined,
+    pub(crate) dialect: Dialect,
+    /// The texts of each combination of tensors.
+    pub(crate) tensors: Vec<TensorTexts>,
+    no_tensors: TensorTexts,
+    pub(crate) devices: Vec<DeviceView<'a>>,
+    /// The runtime's name of each kind of task.
+    kinds: NumberMap<u32, &'a str>,
+    /// What `python_local` adds to the host's times.
+    pub(crate) host_offset_us: f64,
+    level0: bool,
+    /// Whether one iteration is shown instead of the whole run.
+    pub(crate) one_iteration: bool,
+    /// The wall-clock times between which calls are shown.
+    call_window: Option<(i64, i64)>,
+}
+
+/// One device of a profile, prepared for exporting.
+pub(crate) struct DeviceView<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) joined: &'a JoinedDevice,
+    dialect: Dialect,
+    /// The begin of the collection, in wall-clock nanoseconds.
+    begin: i64,
+    /// The device ticks between which shown tasks lie; `None` if all are shown.
+    pub(crate) window: Option<(u64, u64)>,
+    /// The iterations that are shown: number, begin and end.
+    iterations: Vec<(u64, u64, u64)>,
+    /// Whether tasks with sub-tasks ran.
+    pub(crate) has_subtasks: bool,
+    offset_us: f64,
+}
+
+/// What is known about the operator behind a task.
+pub(crate) struct OpTexts<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) op_type: &'a str,
+    /// `static` or `dynamic`, or `N/A`.
+    pub(crate) state: &'static str,
+    /// The unit, in the word of the tables.
+    pub(crate) task_type: &'a str,
+    pub(crate) blocks: u32,
+    pub(crate) mix_blocks: u32,
+    /// `YES`, `NO` or `N/A`.
+    pub(crate) hf32: &'static str,
+    pub(crate) tensors: &'a TensorTexts,
+}
+
+/// A task's place: the device's number in [`View::devices`] and the row in its table of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskRef {
+    pub(crate) device: u32,
+    pub(crate) task: u32,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(joined: &'a Joined, range: Option<IterationRange>) -> Self {
+        let host = &joined.data.host;
+        let dialect = Dialect::of(joined.data.chip());
+        let kinds = joined.host_tasks.kind().iter();
+        let kinds = kinds.map(|&kind| (kind, runtime_name(&host.names, kind))).collect();
+        let devices = joined.data.devices.values().filter_map(|device| {
+            let session = &device.metadata.session;
+            let of_device = joined.devices.get(&device.id)?;
+            let (window, iterations) = selected(of_device, device, range);
+            Some(DeviceView {
+                device,
+                joined: of_device,
+                window,
+                iterations,
+                has_subtasks: device.tables.tasks.context().iter().any(|context| *context != NO_CONTEXT),
+                dialect,
+                begin: session.begin.unwrap_or(i64::MIN),
+                offset_us: offset_us(session),
+            })
+        });
+        let devices: Vec<DeviceView<'a>> = devices.collect();
+        let call_window = devices.iter().find_map(DeviceView::call_window);
+        Self {
+            call_window,
+            dialect,
+            tensors: TensorTexts::of_all(&host.tensor_sets),
+            no_tensors: TensorTexts::unknown(),
+            devices,
+            kinds,
+            host_offset_us: joined
+                .data
+                .profile
+                .metadata()
+                .map_or(0.0, |metadata| offset_us(&metadata.session)),
+            level0: joined.data.profile.metadata().is_some_and(|metadata| metadata.sample.level0),
+            one_iteration: range.is_some() || !joined.data.chip().exports_whole_run(),
+            joined,
+        }
+    }
+
+    /// The text of a hash.
+    pub(crate) fn text(&self, hash: u64) -> &'a str {
+        self.joined.data.host.names.get(hash).unwrap_or("N/A")
+    }
+
+    /// The wall-clock time of a host's counter value.
+    pub(crate) fn host_time(&self, ticks: u64) -> i64 {
+        let clock = &self.joined.data.host_clock;
+        match self.dialect {
+            Dialect::Accelerated => clock.local(ticks),
+            _ => numbers::python_local(clock.host_f64(ticks), self.host_offset_us),
+        }
+    }
+
+    /// How long a call took, in microseconds with three decimals.
+    pub(crate) fn host_duration(&self, begin: u64, end: u64) -> f64 {
+        let clock = &self.joined.data.host_clock;
+        match self.dialect {
+            Dialect::Accelerated => (clock.local(end) - clock.local(begin)) as f64 / 1_000.0,
+            _ => numbers::python_round(clock.duration_f64(end.saturating_sub(begin)) / 1_000.0, 3),
+        }
+    }
+
+    /// Whether a call is shown: with chosen iterations, only what overlaps them or the time since
+    /// the iteration before.
+    pub(crate) fn shows_call(&self, call: &Api) -> bool {
+        match self.call_window {
+            None => true,
+            Some((start, end)) => self.host_time(call.begin) < end && self.host_time(call.end) > start,
+        }
+    }
+
+    /// The runtime's name of a kind of task.
+    pub(crate) fn kind_name(&self, kind: u32) -> &'a str {
+        self.kinds.get(&kind).copied().unwrap_or("UNKNOWN")
+    }
+
+    /// The host task of a device task.
+    pub(crate) fn host_task(&self, task: TaskRef) -> Option<HostTask> {
+        match self.device(task).joined.matches.host_of.get(task.task as usize) {
+            None | Some(&NONE) => None,
+            Some(&row) => Some(self.joined.host_tasks.row(row as usize)),
+        }
+    }
+
+    pub(crate) fn device(&self, task: TaskRef) -> &DeviceView<'a> {
+        &self.devices[task.device as usize]
+    }
+
+    /// The operator of a host task, if it has one.
+    pub(crate) fn op(&'a self, task: &HostTask) -> Option<OpTexts<'a>> {
+        const UNKNOWN: &str = "N/A";
+        let nodes = &self.joined.data.host.nodes;
+        let tensors = self.tensors.get(task.tensors as usize).unwrap_or(&self.no_tensors);
+        let unknown = OpTexts {
+            name: self.text(task.name),
+            op_type: UNKNOWN,
+            state: UNKNOWN,
+            task_type: UNKNOWN,
+            blocks: 0,
+            mix_blocks: 0,
+            hf32: UNKNOWN,
+            tensors,
+        };
+        match task.op {
+            OpSource::None => None,
+            OpSource::Kernel if task.kernel == 0 => None,
+            _ if self.level0 => Some(unknown),
+            OpSource::Kernel => Some(OpTexts {
+                op_type: unknown.name,
+                task_type: unit_of_kernel(self.kind_name(task.kind)),
+                ..unknown
+            }),
+            OpSource::Node if task.node == NONE => Some(unknown),
+            OpSource::Node => {
+                let node = nodes.row(task.node as usize);
+                let blocks = node.blocks & 0xFFFF;
+                Some(OpTexts {
+                    op_type: self.text(node.op_type),
+                    state: if node.dynamic { "dynamic" } else { "static" },
+                    task_type: self.unit_of_node(node.task_type, task),
+                    blocks,
+                    mix_blocks: blocks * (node.blocks >> 16),
+                    hf32: if node.flags != 0 { "YES" } else { "NO" },
+                    ..unknown
+                })
+            }
+        }
+    }
+
+    /// The unit that a node names. Collective operations that run on the AI CPU name another one.
+    fn unit_of_node(&self, task_type: u32, task: &HostTask) -> &'a str {
+        match NodeTaskType::from_number(task_type) {
+            Some(NodeTaskType::Communication) if self.kind_name(task.kind) == "KERNEL_AICPU" => "AI_CPU",
+            Some(known) => known.name(),
+            None => "N/A",
+        }
+    }
+
+    /// All tasks of all devices that end after the collection's begin, by device and start.
+    pub(crate) fn tasks(&self) -> Vec<TaskRef> {
+        let mut tasks = Vec::new();
+        for (number, view) in self.devices.iter().enumerate() {
+            let count = view.device.tables.tasks.len();
+            let shown = (0..count).filter(|&task| view.shows(task));
+            tasks.extend(shown.map(|task| TaskRef { device: number as u32, task: task as u32 }));
+        }
+        tasks
+    }
+
+    /// Which host tasks stand for an operator that tables show.
+    pub(crate) fn shown_ops(&self) -> Vec<bool> {
+        const HIDDEN: [&str; 4] = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU", "COMMUNICATION"];
+        let shown = |task: HostTask| self.op(&task).is_some_and(|op| !HIDDEN.contains(&op.task_type));
+        self.joined.host_tasks.rows().map(shown).collect()
+    }
+
+    /// The tasks that execute operators, by device and start.
+    pub(crate) fn op_tasks(&self) -> Vec<TaskRef> {
+        let shown = self.shown_ops();
+        let mut tasks = self.tasks();
+        tasks.retain(|&task| {
+            let host = self.device(task).joined.matches.host_of[task.task as usize];
+            shown.get(host as usize).copied().unwrap_or(false)
+        });
+        tasks
+    }
+
+    /// The kind of a task in the word of the tables.
+    pub(crate) fn task_type(&self, task: TaskRef) -> &'a str {
+        let row = self.device(task).device.tables.tasks.row(task.task as usize);
+        match self.host_task(task).map(|host| self.kind_name(host.kind)) {
+            Some("FFTS_PLUS") | None => device_name(row.log, row.kind),
+            Some(name) => name,
+        }
+    }
+}
+
+/// The device ticks between which shown tasks lie, if not all are shown, and the shown iterations:
+/// number, begin and end.
+type Selection = (Option<(u64, u64)>, Vec<(u64, u64, u64)>);
+
+/// What of a device is shown.
+fn selected(joined: &JoinedDevice, device: &Device, range: Option<IterationRange>) -> Selection {
+    let iterations = &joined.iterations;
+    let all = || (0..iterations.len() as u32).filter(|&row| iterations.model()[row as usize] != NO_MODEL);
+    let range = match range {
+        Some(range) => range,
+        None if device.metadata.chip().exports_whole_run() => return (None, Vec::new()),
+        None => match all().map(|row| iterations.model()[row as usize]).min() {
+            Some(model) => IterationRange { model, first: 1, count: 1 },
+            None => return (None, Vec::new()),
+        },
+    };
+    let of_model = all().filter(|&row| iterations.model()[row as usize] == range.model);
+    let span = |row: u32| (iterations.start()[row as usize], iterations.end()[row as usize]);
+    let numbered = (1..).zip(of_model.map(span)).map(|(number, (start, end))| (number, start, end));
+    let last = range.first.saturating_add(range.count.max(1) - 1);
+    let rows: Vec<(u64, u64, u64)> = numbered.filter(|row| (range.first..=last).contains(&row.0)).collect();
+    let window = match (rows.first(), rows.last()) {
+        (Some(&(_, start, _)), Some(&(_, _, end))) => (start, end),
+        // No such iteration: nothing is shown.
+        _ => (u64::MAX, 0),
+    };
+    (Some(window), rows)
+}
+
+/// The unit on which a kernel without a node runs.
+fn unit_of_kernel(kind: &str) -> &'static str {
+    match kind {
+        "KERNEL_AICORE" => "AI_CORE",
+        "KERNEL_AICPU" => "AI_CPU",
+        "KERNEL_AIVEC" | "KERNEL_SIMT" => "AI_VECTOR_CORE",
+        "KERNEL_MIX_AIC" => "MIX_AIC",
+        "KERNEL_MIX_AIV" => "MIX_AIV",
+        _ => "N/A",
+    }
+}
+
+/// Microseconds that the reference's Python code adds to monotonic times.
+fn offset_us(session: &crate::metadata::Session) -> f64 {
+    match (session.begin, session.begin_monotonic) {
+        (Some(begin), Some(monotonic)) => (begin / 1_000) as f64 - monotonic as f64 / 1_000.0,
+        _ => 0.0,
+    }
+}
+
+impl DeviceView<'_> {
+    /// The wall-clock time of a device's counter value, in nanoseconds.
+    pub(crate) fn time(&self, ticks: u64) -> i64 {
+        match self.dialect {
+            Dialect::Accelerated => self.device.clock.local(ticks),
+            _ => numbers::python_local(self.device.clock.monotonic_f64(ticks), self.offset_us),
+        }
+    }
+
+    /// The wall-clock times between which calls belong to the shown iterations: from the end of the
+    /// iteration before.
+    fn call_window(&self) -> Option<(i64, i64)> {
+        let (start, end) = self.window?;
+        let ends = self.joined.iterations.end().iter().copied();
+        let before = ends.filter(|&previous| previous <= start).max();
+        Some((before.map_or(i64::MIN, |ticks| self.time(ticks)), self.time(end)))
+    }
+
+    /// The number of the iteration that a task belongs to; 0 if it isn't known.
+    pub(crate) fn iteration(&self, task: usize) -> u64 {
+        let start = self.device.tables.tasks.start()[task];
+        let found = self.iterations.iter().rfind(|(_, begin, _)| *begin <= start);
+        found.map_or(0, |(number, _, _)| *number)
+    }
+
+    /// Whether a task is shown: it lies in the chosen iterations, and not before the collection.
+    fn shows(&self, task: usize) -> bool {
+        let tasks = &self.device.tables.tasks;
+        let in_window =
+            self.window.is_none_or(|(start, end)| tasks.start()[task] > start && tasks.end()[task] < end);
+        in_window && self.end(task) >= self.begin
+    }
+
+    /// The start of a task.
+    pub(crate) fn start(&self, task: usize) -> i64 {
+        self.time(self.device.tables.tasks.start()[task])
+    }
+
+    /// The end of a task.
+    pub(crate) fn end(&self, task: usize) -> i64 {
+        self.time(self.device.tables.tasks.end()[task])
+    }
+
+    /// How long a task took, in nanoseconds.
+    pub(crate) fn duration(&self, task: usize) -> f64 {
+        let tasks = &self.device.tables.tasks;
+        let (start, end) = (tasks.start()[task], tasks.end()[task]);
+        let clock = &self.device.clock;
+        match self.dialect {
+            Dialect::Accelerated => (clock.local(end) - clock.local(start)) as f64,
+            _ => clock.monotonic_f64(end) - clock.monotonic_f64(start),
+        }
+    }
+
+    /// Whether a row stands for a whole task.
+    pub(crate) fn is_whole(&self, task: usize) -> bool {
+        self.device.tables.tasks.context()[task] == NO_CONTEXT
+    }
+}
