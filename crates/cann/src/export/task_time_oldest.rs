@@ -108,10 +108,6 @@ fn waits(view: &View<'_>, task: TaskRef) -> HashMap<(u16, u32, u64), (u64, u64)>
     let mut waits = HashMap::new();
     let device = view.device(task);
     for state in device.device.tables.states.rows() {
-        // What happened before the chosen iterations doesn't count.
-        if device.window.is_some_and(|(start, end)| state.time <= start || state.time >= end) {
-            continue;
-        }
         let (waiting, pending) = last.entry((state.stream, state.task)).or_default();
         match state.state {
             WAITING => *waiting = Some(state.time),
