@@ -179,3 +179,188 @@ impl<'a> Costed<'a> {
         counts.iter().filter_map(stored).fold(0, u64::saturating_add)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::DataType;
+
+    use super::*;
+    use crate::proto::GraphProto;
+    use crate::testing::{Case, declared, node, untyped};
+
+    #[test]
+    fn convolutions_count_what_each_output_sums_up() {
+        // 64 · 112 · 112 outputs, each of 3 · 7 · 7 multiply-adds, the first layer of a ResNet.
+        let conv = || Case::new("Conv").input(&[1, 3, 224, 224]).weight(&[64, 3, 7, 7]);
+        let conv = || conv().ints("pads", &[3, 3, 3, 3]).ints("strides", &[2, 2]);
+        assert_eq!(conv().flops(), Some(2 * 64 * 112 * 112 * 147));
+        let with_bias = conv().weight(&[64]).cost();
+        assert_eq!(with_bias.flops, Some(64 * 112 * 112 * (2 * 147 + 1)));
+        assert_eq!(with_bias.parameters, 64 * 147 + 64);
+        assert_eq!(with_bias.bytes_read, Some(4 * (3 * 224 * 224 + 64 * 147 + 64)));
+        assert_eq!(with_bias.bytes_written, Some(4 * 64 * 112 * 112));
+        let depthwise = Case::new("Conv").input(&[1, 32, 16, 16]).weight(&[32, 1, 3, 3]).int("group", 32);
+        assert_eq!(depthwise.flops(), Some(2 * 32 * 14 * 14 * 9));
+        let transposed = Case::new("ConvTranspose").input(&[1, 8, 7, 7]).weight(&[8, 3, 2, 2]).weight(&[3]);
+        assert_eq!(transposed.ints("strides", &[2, 2]).flops(), Some(2 * 8 * 49 * 12 + 3 * 14 * 14));
+    }
+
+    #[test]
+    fn products_of_matrices_count_multiply_adds() {
+        assert_eq!(Case::new("MatMul").input(&[5, 2, 3]).input(&[3, 4]).flops(), Some(2 * 5 * 2 * 4 * 3));
+        assert_eq!(Case::new("MatMul").input(&[3]).input(&[3]).flops(), Some(6));
+        let gemm = Case::new("Gemm").input(&[3, 2]).input(&[3, 4]).int("transA", 1);
+        assert_eq!(gemm.weight(&[4]).flops(), Some(2 * 2 * 4 * 3 + 2 * 4));
+        let einsum =
+            Case::new("Einsum").string("equation", "bij,bjk->bik").input(&[5, 2, 3]).input(&[5, 3, 4]);
+        assert_eq!(einsum.flops(), Some(2 * 5 * 2 * 3 * 4));
+        let fused = Case::new("com.microsoft:FusedMatMul").input(&[3, 2]).input(&[3, 4]).int("transA", 1);
+        assert_eq!(fused.flops(), Some(2 * 2 * 4 * 3));
+        let packed = Case::new("com.microsoft:MatMulNBits").input(&[7, 64]).int("K", 64).int("N", 100);
+        assert_eq!(packed.flops(), Some(2 * 7 * 100 * 64));
+    }
+
+    #[test]
+    fn elementwise_operators_count_once_for_each_output() {
+        assert_eq!(Case::new("Add").input(&[2, 3]).input(&[3]).flops(), Some(6));
+        assert_eq!(Case::new("Sigmoid").input(&[2, 3]).flops(), Some(6));
+        assert_eq!(Case::new("Sum").input(&[6]).input(&[6]).input(&[6]).flops(), Some(12));
+        assert_eq!(Case::new("Softmax").input(&[2, 3]).flops(), Some(30));
+        assert_eq!(Case::new("LayerNormalization").input(&[2, 3]).input(&[3]).flops(), Some(42));
+        assert_eq!(Case::new("LRN").input(&[1, 3, 2, 2]).int("size", 5).flops(), Some(12 * 9));
+    }
+
+    #[test]
+    fn windows_and_reductions_count_what_they_read() {
+        let pool = Case::new("MaxPool").input(&[1, 8, 6, 6]).ints("kernel_shape", &[3, 2]);
+        assert_eq!(pool.flops(), Some(8 * 4 * 5 * 6));
+        assert_eq!(Case::new("GlobalAveragePool").input(&[1, 8, 6, 6]).flops(), Some(8 * 36));
+        assert_eq!(Case::new("ReduceMean").input(&[4, 5]).flops(), Some(20));
+        assert_eq!(Case::new("TopK").input(&[4, 5]).list(&[2]).outputs(2).flops(), Some(20));
+    }
+
+    #[test]
+    fn recurrent_layers_count_gates_biases_and_elements() {
+        let lstm = Case::new("LSTM").input(&[7, 3, 10]).weight(&[2, 80, 10]).weight(&[2, 80, 20]);
+        let each = 2 * 80 * (10 + 20) + 2 * 80 + 9 * 20;
+        let lstm = lstm.weight(&[2, 160]).int("hidden_size", 20).string("direction", "bidirectional");
+        assert_eq!(lstm.flops(), Some(7 * 3 * 2 * each));
+        let gru = Case::new("GRU").input(&[7, 3, 10]).weight(&[1, 60, 10]).weight(&[1, 60, 20]);
+        assert_eq!(gru.flops(), Some(7 * 3 * (2 * 60 * 30 + 8 * 20)));
+    }
+
+    #[test]
+    fn attention_counts_scores_softmax_and_values() {
+        let case = Case::new("Attention").version(23).input(&[2, 8, 5, 16]).input(&[2, 4, 7, 16]);
+        assert_eq!(case.input(&[2, 4, 7, 32]).flops(), Some(2 * 8 * 5 * 7 * (2 * 16 + 2 * 32 + 6)));
+        let fused =
+            Case::new("com.microsoft:Attention").input(&[1, 16, 64]).weight(&[64, 192]).weight(&[192]);
+        let projections = 16 * 192 * (2 * 64 + 1);
+        assert_eq!(
+            fused.int("num_heads", 4).flops(),
+            Some(projections + 4 * 16 * 16 * (2 * 16 + 2 * 16 + 6))
+        );
+    }
+
+    #[test]
+    fn interpolation_counts_points_of_the_dimensions_that_change() {
+        let resize = |mode: &str| {
+            let case = Case::new("Resize").input(&[1, 3, 4, 4]).skip().floats(&[1.0, 1.0, 2.0, 2.0]);
+            case.string("mode", mode).flops()
+        };
+        assert_eq!(
+            [resize("nearest"), resize("linear"), resize("cubic")],
+            [Some(0), Some(3 * 64 * 8), Some(3 * 64 * 32)]
+        );
+    }
+
+    #[test]
+    fn transforms_count_as_fast_ones() {
+        let dft = Case::new("DFT").version(20).input(&[3, 16, 2]);
+        assert_eq!(dft.flops(), Some(3 * 5 * 16 * 4));
+        let stft = Case::new("STFT").input(&[1, 128, 1]).scalar(8).skip().scalar(16);
+        assert_eq!(stft.flops(), Some(15 * 5 * 16 * 4));
+    }
+
+    #[test]
+    fn data_that_moves_costs_bytes_but_no_operations() {
+        let moved = Case::new("Transpose").typed(DataType::Float16, &[2, 3]).cost();
+        assert_eq!(
+            moved,
+            Cost { flops: Some(0), bytes_read: Some(12), bytes_written: Some(12), parameters: 0 }
+        );
+        assert_eq!(Case::new("Shape").input(&[1000]).cost().bytes_read, Some(0));
+        let constant = Case::new("Constant").ints("value_ints", &[1, 2]).cost();
+        assert_eq!((constant.bytes_read, constant.bytes_written), (Some(0), Some(0)));
+    }
+
+    #[test]
+    fn of_a_table_that_is_picked_from_only_the_picked_is_read() {
+        let gather = Case::new("Gather").weight(&[1000, 16]).typed(DataType::Int64, &[3]).cost();
+        assert_eq!(gather.bytes_read, Some(3 * 16 * 4 + 3 * 8));
+        assert_eq!(gather.parameters, 16_000);
+        let slice = Case::new("Slice").input(&[100]).list(&[0]).list(&[10]).cost();
+        assert_eq!((slice.bytes_read, slice.parameters), (Some(10 * 4 + 2 * 8), 0));
+    }
+
+    #[test]
+    fn a_value_that_is_read_twice_counts_once() {
+        let model = crate::testing::model_of(
+            GraphProto {
+                node: vec![node("Mul", &["x", "x"], &["y"])],
+                input: vec![declared("x", DataType::Float32, &[10])],
+                output: vec![untyped("y")],
+                ..Default::default()
+            },
+            18,
+        );
+        let model = Model::from_proto(model, None).unwrap();
+        let shapes = Shapes::infer(&model, &crate::Bindings::new()).unwrap();
+        let cost = Cost::of(&model, &shapes, NodeId::from_index(0));
+        assert_eq!((cost.bytes_read, cost.bytes_written), (Some(40), Some(40)));
+        assert_eq!(cost.intensity(), Some(10.0 / 80.0));
+    }
+
+    #[test]
+    fn weights_in_constant_nodes_are_parameters_as_well() {
+        let tensor = crate::proto::TensorProto {
+            dims: vec![3, 2],
+            data_type: Some(1),
+            float_data: vec![0.0; 6],
+            ..Default::default()
+        };
+        let value = crate::proto::AttributeProto { t: Some(Box::new(tensor)), ..Default::default() };
+        let kind = crate::proto::AttributeType::Tensor;
+        let case =
+            Case::new("Constant").attribute("value", kind, value).then(node("Relu", &["out0"], &["y"]));
+        let (model, shapes) = case.shapes();
+        assert_eq!(Cost::of(&model, &shapes, NodeId::from_index(1)).parameters, 6);
+    }
+
+    #[test]
+    fn what_is_not_known_has_no_figure() {
+        let unknown = Case::new("Relu").input(&[-1, 3]).cost();
+        assert_eq!(unknown, Cost::default());
+        assert_eq!(Case::new("NonMaxSuppression").input(&[1, 10, 4]).input(&[1, 1, 10]).flops(), None);
+        assert_eq!(Case::new("nowhere:Thing").input(&[3]).flops(), None);
+        // Too large to be counted.
+        let huge = Case::new("MatMul").input(&[1 << 40, 1 << 20]).input(&[1 << 20, 1 << 20]).flops();
+        assert_eq!(huge, None);
+    }
+
+    #[test]
+    fn the_samples_cost_what_is_known_of_their_nets() {
+        let total = |name: &str| {
+            let proto = crate::samples::Sample::from_name(name).unwrap().build(0);
+            let model = Model::from_proto(proto, None).unwrap();
+            let shapes = Shapes::infer(&model, &crate::Bindings::new()).unwrap();
+            assert_eq!((shapes.unresolved(), shapes.notes()), (&[][..], &[][..]));
+            let costs = model.graph().nodes().map(|node| Cost::of(&model, &shapes, node.id).flops.unwrap());
+            costs.sum::<u64>() as f64 / 1e9
+        };
+        // 4.09 and 0.30 billion multiply-adds in the papers' convolutions, and what comes on top.
+        let (resnet, mobilenet) = (total("resnet50"), total("mobilenet-v2"));
+        assert!((8.18..8.25).contains(&resnet), "{resnet}");
+        assert!((0.60..0.63).contains(&mobilenet), "{mobilenet}");
+    }
+}

@@ -48,6 +48,8 @@ pub mod proto;
 pub mod samples;
 pub mod shapes;
 pub mod tensor;
+#[cfg(test)]
+mod testing;
 mod wire;
 
 pub use attributes::Attributes;

@@ -152,3 +152,47 @@ pub(super) fn skip_layer_norm(op: &Op) -> Inferred {
     let statistic = Fact::new(opscope_trace::DataType::Float32, statistic);
     Ok(vec![output.clone(), statistic.clone(), statistic, output])
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn attention_takes_heads_packed_or_split() {
+        let split = Case::new("Attention")
+            .version(23)
+            .input(&[2, 8, 5, 16])
+            .input(&[2, 4, 7, 16])
+            .input(&[2, 4, 7, 32]);
+        let split = split.skip().input(&[2, 4, 3, 16]).input(&[2, 4, 3, 32]).outputs(4);
+        assert_eq!(
+            split.dims(),
+            [dims(&[2, 8, 5, 32]), dims(&[2, 4, 10, 16]), dims(&[2, 4, 10, 32]), dims(&[2, 8, 5, 10])]
+        );
+        let packed =
+            Case::new("Attention").version(23).input(&[2, 5, 128]).input(&[2, 7, 64]).input(&[2, 7, 128]);
+        assert_eq!(packed.int("q_num_heads", 8).int("kv_num_heads", 4).first(), dims(&[2, 5, 256]));
+    }
+
+    #[test]
+    fn the_runtimes_own_attention_is_known() {
+        let fused =
+            Case::new("com.microsoft:Attention").input(&[1, 16, 64]).weight(&[64, 192]).weight(&[192]);
+        assert_eq!(
+            fused.int("num_heads", 4).outputs(2).dims(),
+            [dims(&[1, 16, 64]), dims(&[2, 1, 4, 16, 16])]
+        );
+        let multi = Case::new("com.microsoft:MultiHeadAttention").input(&[1, 16, 64]).input(&[1, 20, 64]);
+        assert_eq!(
+            multi.input(&[1, 20, 32]).int("num_heads", 4).outputs(3).dims(),
+            [dims(&[1, 16, 32]), dims(&[1, 4, 20, 16]), dims(&[1, 4, 20, 8])]
+        );
+        let grouped = Case::new("com.microsoft:GroupQueryAttention").input(&[1, 16, 96]).skip().skip();
+        assert_eq!(grouped.int("num_heads", 4).int("kv_num_heads", 1).first(), dims(&[1, 16, 64]));
+        let embed =
+            Case::new("com.microsoft:EmbedLayerNormalization").typed(opscope_trace::DataType::Int32, &[2, 7]);
+        assert_eq!(embed.skip().weight(&[100, 32]).first(), dims(&[2, 7, 32]));
+        let skip = Case::new("com.microsoft:SkipLayerNormalization").input(&[2, 7, 32]).input(&[2, 7, 32]);
+        assert_eq!(skip.outputs(2).dims(), [dims(&[2, 7, 32]), dims(&[2, 7, 1])]);
+    }
+}

@@ -214,7 +214,94 @@ pub enum BindingError {
 
 #[cfg(test)]
 mod tests {
+    use opscope_trace::DataType;
+
     use super::*;
+    use crate::proto::{DimensionValue, GraphProto, TypeValue, ValueInfoProto};
+    use crate::testing::{declared, model_of, node, untyped};
+    use crate::{Model, Shapes};
+
+    /// As [`declared`], with names for some dimensions.
+    fn named(name: &str, data_type: DataType, names: &[&str]) -> ValueInfoProto {
+        let mut info = declared(name, data_type, &vec![-1; names.len()]);
+        if let Some(TypeValue::Tensor(tensor)) = &mut info.r#type.as_mut().unwrap().value {
+            for (dim, name) in tensor.shape.as_mut().unwrap().dim.iter_mut().zip(names) {
+                dim.value = Some(match name.parse() {
+                    Ok(size) => DimensionValue::Value(size),
+                    Err(_) => DimensionValue::Param((*name).to_owned()),
+                });
+            }
+        }
+        info
+    }
+
+    fn two_inputs() -> Model {
+        let graph = GraphProto {
+            node: vec![
+                node("Add", &["x", "y"], &["sum"]),
+                node("Expand", &["x", "sizes"], &["wide"]),
+                node("Mystery", &["x"], &["far"]),
+            ],
+            input: vec![
+                named("x", DataType::Float32, &["batch", "3"]),
+                named("y", DataType::Float32, &["batch", "1"]),
+                named("sizes", DataType::Int64, &["n"]),
+            ],
+            output: vec![untyped("sum"), untyped("wide"), named("far", DataType::Float32, &["batch", "7"])],
+            ..Default::default()
+        };
+        Model::from_proto(model_of(graph, 18), None).unwrap()
+    }
+
+    fn infer(bindings: Bindings) -> Result<Vec<String>, BindingError> {
+        let model = two_inputs();
+        let shapes = Shapes::infer(&model, &bindings)?;
+        let outputs = model.graph().outputs().iter();
+        Ok(outputs.map(|id| shapes.get(*id).map_or("-".to_owned(), |shape| shown(&shape.dims))).collect())
+    }
+
+    #[test]
+    fn a_named_dimension_has_one_size_everywhere() {
+        assert_eq!(infer(Bindings::new()).unwrap(), ["?x3", "-", "?x7"]);
+        assert_eq!(infer(Bindings::new().symbol("batch", 8)).unwrap(), ["8x3", "-", "8x7"]);
+        assert_eq!(infer(Bindings::new().shape("x", &[4, 3])).unwrap(), ["4x3", "-", "4x7"]);
+    }
+
+    #[test]
+    fn elements_of_an_input_decide_about_dimensions() {
+        let bindings = Bindings::new().symbol("batch", 1).value("sizes", &[5, 3]);
+        assert_eq!(infer(bindings).unwrap(), ["1x3", "5x3", "1x7"]);
+    }
+
+    #[test]
+    fn bindings_that_do_not_fit_are_refused_with_what_would() {
+        let error = |bindings| infer(bindings).unwrap_err().to_string();
+        let unknown = error(Bindings::new().shape("z", &[1]));
+        assert!(unknown.contains("no input `z`") && unknown.contains("`x`, `y`, `sizes`"), "{unknown}");
+        let rank = error(Bindings::new().shape("x", &[1, 3, 1]));
+        assert!(rank.contains("2 dimensions (batchx3), but 3"), "{rank}");
+        let symbol = error(Bindings::new().symbol("width", 1));
+        assert!(symbol.contains("`width`") && symbol.contains("`batch`, `n`"), "{symbol}");
+        let conflict = error(Bindings::new().shape("x", &[2, 3]).shape("y", &[4, 1]));
+        assert!(conflict.contains("`batch` would be 2 and 4"), "{conflict}");
+        let elements = error(Bindings::new().value("sizes", &[1, 2]).shape("sizes", &[3]));
+        assert!(elements.contains("cannot have 2 elements"), "{elements}");
+    }
+
+    #[test]
+    fn a_changed_fixed_dimension_is_noted_and_the_file_is_not_believed_any_more() {
+        let model = two_inputs();
+        let bindings = Bindings::new().shape("x", &[2, 5]).shape("y", &[2, 1]);
+        let shapes = Shapes::infer(&model, &bindings).unwrap();
+        assert!(shapes.notes()[0].text.contains("`x` is given a dimension of 5 where the file fixes 3"));
+        let dims: Vec<_> = model
+            .graph()
+            .outputs()
+            .iter()
+            .map(|id| shapes.get(*id).map(|shape| shown(&shape.dims)))
+            .collect();
+        assert_eq!(dims, [Some("2x5".to_owned()), None, Some("?x?".to_owned())]);
+    }
 
     #[test]
     fn long_lists_of_names_are_cut() {

@@ -112,3 +112,29 @@ fn features(op: &Op) -> Inferred {
     dims.push(chosen);
     op.one(0, dims)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn models_of_tables_give_a_row_for_each_row() {
+        let case = |name: &str| Case::new(&format!("ai.onnx.ml:{name}")).input(&[5, 4]);
+        assert_eq!(case("LinearRegressor").int("targets", 3).first(), dims(&[5, 3]));
+        assert_eq!(case("TreeEnsembleRegressor").int("n_targets", 2).first(), dims(&[5, 2]));
+        let classifier = case("SVMClassifier").ints("classlabels_ints", &[7, 8, 9]).outputs(2);
+        assert_eq!(classifier.types(), [(DataType::Int64, dims(&[5])), (DataType::Float32, dims(&[5, 3]))]);
+        assert_eq!(case("OneHotEncoder").ints("cats_int64s", &[1, 2]).first(), dims(&[5, 4, 2]));
+        assert_eq!(case("ArrayFeatureExtractor").list(&[0, 2]).first(), dims(&[5, 2]));
+        let encoder = Case::new("ai.onnx.ml:LabelEncoder").typed(DataType::String, &[3]);
+        assert_eq!(encoder.types(), [(DataType::Int64, dims(&[3]))]);
+    }
+
+    #[test]
+    fn an_optimiser_gives_what_it_was_given() {
+        let case = Case::new("ai.onnx.preview.training:Momentum").input(&[]).input(&[]);
+        let case = case.input(&[2, 3]).input(&[4]).input(&[2, 3]).input(&[4]).input(&[2, 3]).input(&[4]);
+        assert_eq!(case.outputs(4).dims(), [dims(&[2, 3]), dims(&[4]), dims(&[2, 3]), dims(&[4])]);
+    }
+}

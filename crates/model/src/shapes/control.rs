@@ -109,3 +109,96 @@ pub(super) fn scan(op: &Op) -> Inferred {
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::DataType;
+
+    use crate::proto::GraphProto;
+    use crate::testing::{Case, declared, dims, node, untyped};
+
+    fn branch(op_type: &str) -> GraphProto {
+        GraphProto {
+            node: vec![node(op_type, &["in1"], &["inner"])],
+            output: vec![untyped("inner")],
+            ..Default::default()
+        }
+    }
+
+    fn choice(case: Case) -> Case {
+        case.input(&[2, 3]).graph("then_branch", branch("Relu")).graph("else_branch", branch("GlobalMaxPool"))
+    }
+
+    #[test]
+    fn branches_agree_on_what_is_certain() {
+        let unknown = choice(Case::new("If").typed(DataType::Bool, &[]));
+        assert_eq!(unknown.first(), dims(&[2, 3]));
+        let differing = Case::new("If").typed(DataType::Bool, &[]).input(&[2, 3]);
+        let differing =
+            differing.graph("then_branch", branch("Relu")).graph("else_branch", branch("Transpose"));
+        assert_eq!(differing.first(), Some(vec![None, None]));
+    }
+
+    #[test]
+    fn a_known_condition_takes_one_branch() {
+        let case = |condition| {
+            let case = Case::new("If").scalar(condition).input(&[2, 3]);
+            case.graph("then_branch", branch("Relu")).graph("else_branch", branch("Transpose")).first()
+        };
+        assert_eq!((case(1), case(0)), (dims(&[2, 3]), dims(&[3, 2])));
+    }
+
+    /// A body that passes its condition on, changes its state and gives one row.
+    fn body(changes: &str) -> GraphProto {
+        GraphProto {
+            node: vec![node("Identity", &["go"], &["on"]), node(changes, &["state", "in3"], &["next"])],
+            input: vec![untyped("i"), untyped("go"), untyped("state")],
+            output: vec![untyped("on"), untyped("next"), untyped("state")],
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_loop_stacks_what_its_body_gives() {
+        let case = |changes| {
+            let case = Case::new("Loop").typed(DataType::Int64, &[]).typed(DataType::Bool, &[]);
+            let mut case = case.input(&[1, 4]).graph("body", body(changes)).outputs(2);
+            // Only the body reads this one.
+            case.add_input(declared("in3", DataType::Float32, &[3, 4]));
+            case.dims()
+        };
+        // The sum grows to 3 x 4 in the first round, so that its first dimension isn't steady.
+        assert_eq!(case("Add"), [Some(vec![None, Some(4)]), Some(vec![None, None, Some(4)])]);
+        assert_eq!(case("PRelu"), [dims(&[1, 4]), Some(vec![None, Some(1), Some(4)])]);
+    }
+
+    #[test]
+    fn a_scan_runs_along_an_axis() {
+        let body = GraphProto {
+            node: vec![node("Add", &["state", "row"], &["next"]), node("Identity", &["next"], &["copy"])],
+            input: vec![untyped("state"), untyped("row")],
+            output: vec![untyped("next"), untyped("copy")],
+            ..Default::default()
+        };
+        let case = Case::new("Scan").input(&[2]).input(&[5, 2]).int("num_scan_inputs", 1).graph("body", body);
+        assert_eq!(case.outputs(2).dims(), [dims(&[2]), dims(&[5, 2])]);
+    }
+
+    #[test]
+    fn loops_in_loops_come_to_an_end() {
+        let mut inner = body("Add");
+        for _ in 0..20 {
+            let mut outer = body("Add");
+            let mut nested = node("Loop", &["i", "go", "state"], &["next"]);
+            nested.attribute = vec![crate::testing::graph_attribute("body", inner)];
+            outer.node[1] = nested;
+            inner = outer;
+        }
+        let case = Case::new("Loop").typed(DataType::Int64, &[]).typed(DataType::Bool, &[]).input(&[1, 4]);
+        let mut case = case.graph("body", inner).outputs(1);
+        case.add_input(declared("in3", DataType::Float32, &[3, 4]));
+        // That it ends is what matters: were each loop gone through twice, it would be a million times.
+        let (_, shapes) = case.shapes();
+        assert!(shapes.notes().is_empty());
+    }
+}

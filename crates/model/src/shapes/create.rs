@@ -221,3 +221,70 @@ pub(super) fn tf_idf(op: &Op) -> Inferred {
     };
     Ok(vec![Fact::new(DataType::Float32, dims)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn constants_come_in_several_forms() {
+        let ints = Case::new("Constant").ints("value_ints", &[4, 5]);
+        assert_eq!(ints.elements(), dims(&[4, 5]));
+        assert_eq!(Case::new("Constant").int("value_int", 4).types(), [(DataType::Int64, dims(&[]))]);
+        assert_eq!(
+            Case::new("Constant").string("value_string", "x").types(),
+            [(DataType::String, dims(&[]))]
+        );
+    }
+
+    #[test]
+    fn the_dimensions_of_a_tensor_become_elements() {
+        assert_eq!(Case::new("Shape").input(&[2, -1, 4]).elements(), Some(vec![Some(2), None, Some(4)]));
+        assert_eq!(Case::new("Shape").input(&[2, 3, 4]).int("start", -2).elements(), dims(&[3, 4]));
+        assert_eq!(
+            Case::new("Shape").input(&[2, 3, 4]).int("start", 1).int("end", -1).elements(),
+            dims(&[3])
+        );
+        assert_eq!(Case::new("Size").input(&[2, 3]).types(), [(DataType::Int64, dims(&[]))]);
+    }
+
+    #[test]
+    fn ranges_count_their_steps() {
+        let range = |start, limit, step| Case::new("Range").scalar(start).scalar(limit).scalar(step);
+        assert_eq!(range(3, 10, 4).elements(), dims(&[3, 7]));
+        assert_eq!(range(10, 3, -3).elements(), dims(&[10, 7, 4]));
+        assert_eq!(range(3, 10, -1).first(), dims(&[0]));
+        assert_eq!(range(0, i64::MAX, 1).first(), dims(&[i64::MAX as u64]));
+        let unknown = Case::new("Range").scalar(0).typed(DataType::Int64, &[]).scalar(1);
+        assert_eq!(unknown.first(), Some(vec![None]));
+    }
+
+    #[test]
+    fn random_tensors_have_the_dimensions_they_are_told() {
+        let normal = Case::new("RandomNormal").ints("shape", &[2, 3]).int("dtype", 11);
+        assert_eq!(normal.types(), [(DataType::Float64, dims(&[2, 3]))]);
+        assert_eq!(
+            Case::new("EyeLike").input(&[3, 4]).int("dtype", 7).types(),
+            [(DataType::Int64, dims(&[3, 4]))]
+        );
+        assert_eq!(
+            Case::new("Multinomial").input(&[3, 10]).int("sample_size", 4).types(),
+            [(DataType::Int32, dims(&[3, 4]))]
+        );
+    }
+
+    #[test]
+    fn spectra_have_half_the_bins_of_a_real_signal() {
+        let dft = Case::new("DFT").version(20).input(&[2, 16, 1]).int("onesided", 1);
+        assert_eq!(dft.first(), dims(&[2, 9, 2]));
+        let inverse = Case::new("DFT").version(20).input(&[2, 9, 2]).int("onesided", 1).int("inverse", 1);
+        assert_eq!(inverse.first(), dims(&[2, 16, 1]));
+        let stft = Case::new("STFT").input(&[1, 128, 1]).scalar(8).skip().scalar(16);
+        assert_eq!(stft.first(), dims(&[1, 15, 9, 2]));
+        assert_eq!(Case::new("HannWindow").scalar(10).first(), dims(&[10]));
+        let mel =
+            Case::new("MelWeightMatrix").scalar(8).scalar(16).scalar(8192).floats(&[0.0]).floats(&[4096.0]);
+        assert_eq!(mel.first(), dims(&[9, 8]));
+    }
+}

@@ -243,3 +243,91 @@ fn floats(op_type: &str, left: f64, right: f64, c_remainder: bool) -> Option<Num
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn one_input_keeps_its_type_and_dimensions() {
+        let output = Case::new("Relu").typed(DataType::Float16, &[2, -1, 4]).types();
+        assert_eq!(output, [(DataType::Float16, Some(vec![Some(2), None, Some(4)]))]);
+        assert_eq!(Case::new("IsNaN").input(&[3]).types(), [(DataType::Bool, dims(&[3]))]);
+    }
+
+    #[test]
+    fn several_inputs_are_broadcast() {
+        assert_eq!(Case::new("Add").input(&[8, 1, 6, 1]).input(&[7, 1, 5]).first(), dims(&[8, 7, 6, 5]));
+        assert_eq!(Case::new("Less").input(&[2, 3]).input(&[3]).types(), [(DataType::Bool, dims(&[2, 3]))]);
+        assert_eq!(Case::new("Max").input(&[1, 3]).input(&[2, 1]).input(&[]).first(), dims(&[2, 3]));
+        let choice = Case::new("Where").typed(DataType::Bool, &[4, 1]).input(&[1]).input(&[5]);
+        assert_eq!(choice.types(), [(DataType::Float32, dims(&[4, 5]))]);
+        assert_eq!(Case::new("PRelu").input(&[1, 8, 4, 4]).input(&[8, 1, 1]).first(), dims(&[1, 8, 4, 4]));
+    }
+
+    #[test]
+    fn inputs_that_cannot_be_broadcast_are_noted() {
+        let note = Case::new("Add").input(&[2, 3]).input(&[4]).note();
+        assert!(note.contains("`Add_0` (Add)") && note.contains("3 cannot be broadcast to 4"), "{note}");
+    }
+
+    #[test]
+    fn early_versions_fit_the_second_input_to_the_first() {
+        let early =
+            Case::new("Add").version(6).input(&[2, 3, 4]).input(&[3]).int("axis", 1).int("broadcast", 1);
+        assert_eq!(early.first(), dims(&[2, 3, 4]));
+    }
+
+    #[test]
+    fn a_cast_takes_the_type_it_is_told() {
+        let cast = |case: Case| case.input(&[2]).types();
+        assert_eq!(cast(Case::new("Cast").int("to", 6)), [(DataType::Int32, dims(&[2]))]);
+        assert_eq!(cast(Case::new("Cast").version(1).string("to", "INT64")), [(DataType::Int64, dims(&[2]))]);
+        let like = Case::new("CastLike").input(&[2]).typed(DataType::BFloat16, &[]);
+        assert_eq!(like.types(), [(DataType::BFloat16, dims(&[2]))]);
+    }
+
+    #[test]
+    fn integers_are_computed_as_the_operators_define_them() {
+        let compute =
+            |op_type: &str, left: &[i64], right: &[i64]| Case::new(op_type).list(left).list(right).elements();
+        assert_eq!(compute("Add", &[1, 2], &[3]), dims(&[4, 5]));
+        assert_eq!(compute("Sub", &[9, 8], &[3, 1]), dims(&[6, 7]));
+        assert_eq!(compute("Mul", &[2, 3], &[5]), dims(&[10, 15]));
+        assert_eq!(compute("Div", &[7, 9], &[2]), dims(&[3, 4]));
+        assert_eq!(compute("Mod", &[-7, 7], &[4]), dims(&[1, 3]));
+        assert_eq!(compute("Pow", &[3], &[2]), dims(&[9]));
+        assert_eq!(compute("Max", &[3, 8], &[5]), dims(&[5, 8]));
+        assert_eq!(compute("Min", &[3, 8], &[5]), dims(&[3, 5]));
+        // What can't be computed stays unknown, and only that.
+        assert_eq!(compute("Div", &[7, 9], &[0, 3]), Some(vec![None, Some(3)]));
+        assert_eq!(compute("Mul", &[i64::MAX, 2], &[2]), Some(vec![None, Some(4)]));
+    }
+
+    #[test]
+    fn floating_point_rounds_as_its_type_does() {
+        // In single precision 0.1 is a little more than a tenth. 50 times that is still 5 when it is
+        // rounded again, but would be 6 if it were rounded up without that.
+        let grown = Case::new("Mul").floats(&[0.1, 0.5]).floats(&[50.0]);
+        let ceiled = grown.then(crate::testing::node("Ceil", &["out0"], &["up"]));
+        let mut whole = crate::testing::node("Cast", &["up"], &["whole"]);
+        whole.attribute =
+            vec![crate::proto::AttributeProto { name: Some("to".into()), i: Some(7), ..Default::default() }];
+        let made = crate::testing::node("ConstantOfShape", &["whole"], &["made"]);
+        let (model, shapes) = ceiled.then(whole).then(made).shapes();
+        let made = model.graph().value_by_name("made").unwrap().id;
+        assert_eq!(shapes.get(made).unwrap().dims, [Some(5), Some(25)]);
+    }
+
+    #[test]
+    fn a_known_condition_chooses_elements() {
+        let equal = Case::new("Equal").list(&[1, 2, 3]).list(&[2]).list(&[7, 8, 9]);
+        let chosen = crate::testing::node("Where", &["out0", "in2", "in0"], &["chosen"]);
+        let made = crate::testing::node("ConstantOfShape", &["chosen"], &["made"]);
+        // `Equal` ignores its third input.
+        let (model, shapes) = equal.then(chosen).then(made).shapes();
+        let made = model.graph().value_by_name("made").unwrap().id;
+        assert_eq!(shapes.get(made).unwrap().dims, [Some(1), Some(8), Some(3)]);
+    }
+}

@@ -106,3 +106,44 @@ fn halved(op: &Op) -> Inferred {
     }
     Ok(vec![Fact::new(op.data_type(0), dims)])
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::DataType;
+
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn fused_operators_are_as_those_they_replace() {
+        let conv = Case::new("com.microsoft:FusedConv").input(&[1, 3, 8, 8]).weight(&[4, 3, 3, 3]);
+        assert_eq!(conv.first(), dims(&[1, 4, 6, 6]));
+        let matmul = Case::new("com.microsoft:FusedMatMul").input(&[5, 3, 2]).input(&[5, 4, 3]);
+        assert_eq!(matmul.int("transA", 1).int("transB", 1).first(), dims(&[5, 2, 4]));
+        let packed = Case::new("com.microsoft:MatMulNBits").input(&[2, 7, 64]).int("K", 64).int("N", 100);
+        assert_eq!(packed.first(), dims(&[2, 7, 100]));
+        assert_eq!(
+            Case::new("com.microsoft:BiasSplitGelu").input(&[2, 8]).input(&[8]).first(),
+            dims(&[2, 4])
+        );
+        let pool = Case::new("com.microsoft:NhwcMaxPool").typed(DataType::Int8, &[1, 8, 8, 3]);
+        assert_eq!(pool.ints("kernel_shape", &[2, 2]).ints("strides", &[2, 2]).first(), dims(&[1, 4, 4, 3]));
+        let tensor = |case: Case, dims: &[i64]| {
+            case.typed(DataType::Uint8, dims).input(&[]).typed(DataType::Uint8, &[])
+        };
+        let concat = Case::new("com.microsoft:QLinearConcat").input(&[]).typed(DataType::Uint8, &[]);
+        let concat = tensor(tensor(concat, &[1, 2]), &[1, 5]).int("axis", 1);
+        assert_eq!(concat.types(), [(DataType::Uint8, dims(&[1, 7]))]);
+    }
+
+    #[test]
+    fn blocked_images_have_their_ordinary_dimensions() {
+        let input = Case::new("com.microsoft.nchwc:ReorderInput").input(&[1, 32, 8, 8]);
+        assert_eq!(input.first(), dims(&[1, 32, 8, 8]));
+        let unknown = Case::new("com.microsoft.nchwc:ReorderInput").input(&[1, 20, 8, 8]);
+        assert_eq!(unknown.first(), Some(vec![Some(1), None, Some(8), Some(8)]));
+        let output = Case::new("com.microsoft.nchwc:ReorderOutput").input(&[1, 32, 8, 8]).int("channels", 20);
+        assert_eq!(output.int("channels_last", 1).first(), dims(&[1, 8, 8, 20]));
+        let upsample = Case::new("com.microsoft.nchwc:Upsample").input(&[1, 16, 4, 4]);
+        assert_eq!(upsample.ints("scales", &[1, 1, 2, 3]).first(), dims(&[1, 16, 8, 12]));
+    }
+}

@@ -220,3 +220,95 @@ fn node_count(graph: &GraphProto) -> usize {
     let of_node = |node: &NodeProto| 1 + subgraphs(node).map(node_count).sum::<usize>();
     graph.node.iter().map(of_node).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::TensorProto;
+    use crate::testing::{declared, model_of, node, untyped};
+    use crate::{Bindings, Shapes};
+
+    fn infer(graph: GraphProto) -> (Model, Shapes) {
+        let model = Model::from_proto(model_of(graph, 18), None).unwrap();
+        let shapes = Shapes::infer(&model, &Bindings::new()).unwrap();
+        (model, shapes)
+    }
+
+    fn chain(value_info: Vec<crate::proto::ValueInfoProto>) -> GraphProto {
+        GraphProto {
+            node: vec![
+                node("Relu", &["x"], &["a"]),
+                node("Mystery", &["a"], &["b"]),
+                node("Relu", &["b"], &["y"]),
+            ],
+            input: vec![declared("x", DataType::Float32, &[2, 3])],
+            output: vec![untyped("y")],
+            value_info,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn what_the_file_declares_fills_in_for_operators_that_are_not_known() {
+        let (model, shapes) = infer(chain(vec![declared("b", DataType::Int8, &[7])]));
+        let output = shapes.get(model.graph().outputs()[0]).unwrap();
+        assert_eq!((output.data_type, output.known_dims()), (DataType::Int8, Some(vec![7])));
+        assert_eq!((shapes.unresolved(), shapes.notes()), (&[][..], &[][..]));
+    }
+
+    #[test]
+    fn nodes_of_unknown_outputs_are_listed() {
+        let (model, shapes) = infer(chain(Vec::new()));
+        let names: Vec<_> = shapes.unresolved().iter().map(|id| model.graph().node(*id).name).collect();
+        assert_eq!(names, ["Mystery_1", "Relu_2"]);
+    }
+
+    #[test]
+    fn a_wrong_declaration_is_noted_and_not_believed() {
+        let (model, shapes) = infer(chain(vec![declared("a", DataType::Float16, &[2, 4])]));
+        let a = model.graph().value_by_name("a").unwrap();
+        assert_eq!(shapes.get(a.id).unwrap().known_dims(), Some(vec![2, 3]));
+        let notes: Vec<_> = shapes.notes().iter().map(|note| (note.node, note.text.as_str())).collect();
+        assert_eq!(
+            notes,
+            [
+                (a.producer, "`Relu_0` (Relu): `a` is declared as float16 but is float32"),
+                (a.producer, "`Relu_0` (Relu): `a` is declared as 2x4 but is 2x3"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_target_of_a_reshape_is_followed_from_the_shape_that_it_is_made_of() {
+        // What exporters write for x.view(x.size(0), -1): Shape, Gather, Unsqueeze, Concat, Reshape.
+        let list = |name: &str, dims: Vec<i64>, n: i64| TensorProto {
+            name: Some(name.into()),
+            dims,
+            data_type: Some(7),
+            int64_data: vec![n],
+            ..Default::default()
+        };
+        let graph = GraphProto {
+            node: vec![
+                node("Shape", &["x"], &["shape"]),
+                node("Gather", &["shape", "zero"], &["size"]),
+                node("Unsqueeze", &["size", "first"], &["list"]),
+                node("Concat", &["list", "rest"], &["target"]),
+                node("Reshape", &["x", "target"], &["y"]),
+            ],
+            input: vec![declared("x", DataType::Float32, &[4, 3, 5])],
+            output: vec![untyped("y")],
+            initializer: vec![list("zero", vec![], 0), list("first", vec![1], 0), list("rest", vec![1], -1)],
+            ..Default::default()
+        };
+        let mut graph = graph;
+        graph.node[3].attribute = vec![crate::proto::AttributeProto {
+            name: Some("axis".into()),
+            i: Some(0),
+            ..Default::default()
+        }];
+        let (model, shapes) = infer(graph);
+        let output = shapes.get(model.graph().outputs()[0]).unwrap();
+        assert_eq!(output.known_dims(), Some(vec![4, 15]));
+    }
+}

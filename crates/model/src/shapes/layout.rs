@@ -236,7 +236,62 @@ pub(super) fn space_to_depth(op: &Op) -> Inferred {
 
 #[cfg(test)]
 mod tests {
+    use opscope_trace::DataType;
+
     use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn layouts_change_as_told() {
+        assert_eq!(Case::new("Reshape").input(&[2, 3, 4]).list(&[0, -1]).first(), dims(&[2, 12]));
+        assert_eq!(
+            Case::new("Reshape").version(1).input(&[6]).ints("shape", &[3, -1]).first(),
+            dims(&[3, 2])
+        );
+        assert_eq!(Case::new("Flatten").input(&[2, 3, 4]).int("axis", -1).first(), dims(&[6, 4]));
+        assert_eq!(Case::new("Flatten").input(&[2, 3]).int("axis", 2).first(), dims(&[6, 1]));
+        assert_eq!(
+            Case::new("Transpose").input(&[2, 3, 4]).ints("perm", &[2, 0, 1]).first(),
+            dims(&[4, 2, 3])
+        );
+        assert_eq!(Case::new("Transpose").input(&[2, 3, 4]).first(), dims(&[4, 3, 2]));
+        assert_eq!(Case::new("Squeeze").input(&[1, 3, 1]).list(&[-1]).first(), dims(&[1, 3]));
+        assert_eq!(Case::new("Squeeze").input(&[1, 3, 1]).first(), dims(&[3]));
+        assert_eq!(Case::new("Unsqueeze").input(&[3]).list(&[0, -1]).first(), dims(&[1, 3, 1]));
+        assert_eq!(Case::new("Unsqueeze").version(11).input(&[3]).ints("axes", &[0]).first(), dims(&[1, 3]));
+        assert_eq!(Case::new("Expand").input(&[3, 1]).list(&[2, 1, 6]).first(), dims(&[2, 3, 6]));
+        assert_eq!(Case::new("Tile").input(&[2, 3]).list(&[2, 4]).first(), dims(&[4, 12]));
+        let blocks = |op_type: &str, dims: &[i64]| Case::new(op_type).input(dims).int("blocksize", 2).first();
+        assert_eq!(blocks("DepthToSpace", &[1, 8, 2, 3]), dims(&[1, 2, 4, 6]));
+        assert_eq!(blocks("SpaceToDepth", &[1, 2, 4, 6]), dims(&[1, 8, 2, 3]));
+    }
+
+    #[test]
+    fn elements_move_with_their_layout() {
+        assert_eq!(Case::new("Tile").list(&[4, 5]).list(&[2]).elements(), dims(&[4, 5, 4, 5]));
+        assert_eq!(Case::new("Expand").list(&[7]).list(&[3]).elements(), dims(&[7, 7, 7]));
+        assert_eq!(Case::new("Unsqueeze").scalar(9).list(&[0]).elements(), dims(&[9]));
+        let matrix = crate::proto::TensorProto {
+            dims: vec![2, 2],
+            data_type: Some(7),
+            int64_data: vec![1, 2, 3, 4],
+            ..Default::default()
+        };
+        let flat = crate::testing::node("Reshape", &["out0", "in1"], &["flat"]);
+        let made = crate::testing::node("ConstantOfShape", &["flat"], &["made"]);
+        let case = Case::new("Transpose").stored(matrix).list(&[-1]);
+        let (model, shapes) = case.then(flat).then(made).shapes();
+        let made = model.graph().value_by_name("made").unwrap().id;
+        assert_eq!(Some(shapes.get(made).unwrap().dims.clone()), dims(&[1, 3, 2, 4]));
+    }
+
+    #[test]
+    fn an_unknown_target_still_tells_the_number_of_dimensions() {
+        let case = Case::new("Reshape").input(&[2, 3]).typed(DataType::Int64, &[4]);
+        assert_eq!(case.first(), Some(vec![None; 4]));
+        let case = Case::new("Expand").input(&[3, 1]).typed(DataType::Int64, &[2]);
+        assert_eq!(case.first(), Some(vec![Some(3), None]));
+    }
 
     #[test]
     fn reshape_copies_fills_in_and_refuses() {

@@ -199,3 +199,53 @@ impl Letters {
         Ok(dims)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn matrices_multiply_as_in_numpy() {
+        let matmul = |left: &[i64], right: &[i64]| Case::new("MatMul").input(left).input(right).first();
+        assert_eq!(matmul(&[2, 3], &[3, 4]), dims(&[2, 4]));
+        assert_eq!(matmul(&[5, 1, 2, 3], &[7, 3, 4]), dims(&[5, 7, 2, 4]));
+        assert_eq!(matmul(&[3], &[3, 4]), dims(&[4]));
+        assert_eq!(matmul(&[5, 2, 3], &[3]), dims(&[5, 2]));
+        assert_eq!(matmul(&[3], &[3]), dims(&[]));
+        let misfit = Case::new("MatMul").input(&[2, 3]).input(&[4, 5]).note();
+        assert!(misfit.contains("3 columns against 4 rows"), "{misfit}");
+    }
+
+    #[test]
+    fn gemm_transposes_either_matrix() {
+        let gemm = Case::new("Gemm").input(&[3, 2]).input(&[4, 3]).int("transA", 1).int("transB", 1);
+        assert_eq!(gemm.first(), dims(&[2, 4]));
+    }
+
+    #[test]
+    fn quantised_products_have_the_type_of_their_result() {
+        let bytes = |case: Case, dims: &[i64]| case.typed(DataType::Uint8, dims);
+        let integer = bytes(bytes(Case::new("MatMulInteger"), &[2, 3]), &[3, 4]);
+        assert_eq!(integer.types(), [(DataType::Int32, dims(&[2, 4]))]);
+        let left = bytes(Case::new("QLinearMatMul"), &[2, 3]).input(&[]);
+        let right = bytes(bytes(left, &[]), &[3, 4]).input(&[]);
+        let linear = bytes(right, &[]).input(&[]).typed(DataType::Int8, &[]);
+        assert_eq!(linear.types(), [(DataType::Int8, dims(&[2, 4]))]);
+    }
+
+    #[test]
+    fn einsum_follows_its_equation() {
+        let einsum = |equation: &str, inputs: &[&[i64]]| {
+            let case = Case::new("Einsum").string("equation", equation);
+            inputs.iter().fold(case, |case, dims| case.input(dims)).first()
+        };
+        assert_eq!(einsum("bij, bjk -> bik", &[&[5, 2, 3], &[5, 3, 4]]), dims(&[5, 2, 4]));
+        assert_eq!(einsum("ij,jk", &[&[2, 3], &[3, 4]]), dims(&[2, 4]));
+        assert_eq!(einsum("...ii->...i", &[&[7, 3, 3]]), dims(&[7, 3]));
+        assert_eq!(einsum("i...,j...->ij...", &[&[2, 1, 6], &[3, 5, 1]]), dims(&[2, 3, 5, 6]));
+        assert_eq!(einsum("ii->", &[&[3, 3]]), dims(&[]));
+        let misfit = Case::new("Einsum").string("equation", "ij,jk->ik").input(&[2, 3]).input(&[4, 5]).note();
+        assert!(misfit.contains("do not fit"), "{misfit}");
+    }
+}

@@ -39,3 +39,24 @@ pub(super) fn dropout(op: &Op) -> Inferred {
     // What is dropped in training isn't known, and elsewhere nothing is.
     Ok(vec![if op.has(2) { output.without_elements() } else { output }, mask])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn statistics_come_after_the_normalised_tensor() {
+        let case = Case::new("LayerNormalization").input(&[2, 3, 4]).input(&[3, 4]).int("axis", 1).outputs(3);
+        assert_eq!(case.dims(), [dims(&[2, 3, 4]), dims(&[2, 1, 1]), dims(&[2, 1, 1])]);
+        let vectors =
+            (0..4).fold(Case::new("BatchNormalization").input(&[2, 3, 4]), |case, _| case.input(&[3]));
+        assert_eq!(vectors.outputs(3).dims(), [dims(&[2, 3, 4]), dims(&[3]), dims(&[3])]);
+    }
+
+    #[test]
+    fn the_mask_of_a_dropout_changed_its_type() {
+        let mask = |version| Case::new("Dropout").version(version).input(&[3]).outputs(2).types()[1].0;
+        assert_eq!((mask(7), mask(13)), (DataType::Float32, DataType::Bool));
+    }
+}

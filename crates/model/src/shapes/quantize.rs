@@ -26,3 +26,23 @@ pub(super) fn dynamic_quantize(op: &Op) -> Inferred {
     let values = Fact { data_type: DataType::Uint8, ..op.fact(0)?.without_elements() };
     Ok(vec![values, Fact::scalar(DataType::Float32), Fact::scalar(DataType::Uint8)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn the_zero_point_and_the_scale_decide_about_types() {
+        let case = || Case::new("QuantizeLinear").input(&[2, 3]).input(&[]);
+        assert_eq!(case().typed(DataType::Int8, &[]).types(), [(DataType::Int8, dims(&[2, 3]))]);
+        assert_eq!(case().types(), [(DataType::Uint8, dims(&[2, 3]))]);
+        assert_eq!(case().int("output_dtype", 5).types(), [(DataType::Int16, dims(&[2, 3]))]);
+        let back = Case::new("DequantizeLinear").typed(DataType::Int8, &[4]).typed(DataType::Float16, &[]);
+        assert_eq!(back.types(), [(DataType::Float16, dims(&[4]))]);
+        assert_eq!(
+            Case::new("DynamicQuantizeLinear").input(&[4]).outputs(3).types(),
+            [(DataType::Uint8, dims(&[4])), (DataType::Float32, dims(&[])), (DataType::Uint8, dims(&[]))]
+        );
+    }
+}

@@ -81,3 +81,45 @@ pub(super) fn loss(op: &Op) -> Inferred {
     };
     Ok(vec![Fact::new(op.data_type(0), dims), op.fact(0)?.without_elements()])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn reduced_axes_are_kept_or_dropped() {
+        let reduce = |op_type: &str| Case::new(op_type).input(&[2, 3, 4]);
+        assert_eq!(reduce("ReduceMean").version(13).ints("axes", &[1, -1]).first(), dims(&[2, 1, 1]));
+        assert_eq!(reduce("ReduceSum").list(&[1]).int("keepdims", 0).first(), dims(&[2, 4]));
+        assert_eq!(reduce("ReduceMax").first(), dims(&[1, 1, 1]));
+        assert_eq!(reduce("ReduceMax").int("noop_with_empty_axes", 1).first(), dims(&[2, 3, 4]));
+        assert_eq!(reduce("ReduceSum").typed(DataType::Int64, &[1]).first(), Some(vec![None; 3]));
+        assert_eq!(reduce("ArgMax").int("axis", 2).types(), [(DataType::Int64, dims(&[2, 3, 1]))]);
+    }
+
+    #[test]
+    fn the_elements_of_a_shape_multiply() {
+        let product = Case::new("ReduceProd").list(&[2, 3, 4]);
+        assert_eq!(product.elements(), dims(&[24]));
+    }
+
+    #[test]
+    fn the_top_k_are_values_and_indices() {
+        let top = Case::new("TopK").input(&[3, 10]).list(&[4]).outputs(2);
+        assert_eq!(top.types(), [(DataType::Float32, dims(&[3, 4])), (DataType::Int64, dims(&[3, 4]))]);
+        let early = Case::new("TopK").version(1).input(&[3, 10]).int("k", 2).int("axis", 0);
+        assert_eq!(early.first(), dims(&[2, 10]));
+        assert!(Case::new("TopK").input(&[3]).list(&[4]).note().contains("the top 4 of 3"));
+    }
+
+    #[test]
+    fn a_loss_is_one_number_or_one_for_each_label() {
+        let loss = |reduction: &str| {
+            let case = Case::new("SoftmaxCrossEntropyLoss").input(&[3, 5]).typed(DataType::Int64, &[3]);
+            case.string("reduction", reduction).outputs(2).dims()
+        };
+        assert_eq!(loss("mean"), [dims(&[]), dims(&[3, 5])]);
+        assert_eq!(loss("none"), [dims(&[3]), dims(&[3, 5])]);
+    }
+}

@@ -127,3 +127,49 @@ pub(super) fn max_roi_pool(op: &Op) -> Inferred {
     dims.extend(pooled.iter().map(|&n| u64::try_from(n).ok()));
     op.one(0, dims)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn an_image_is_resized_by_scales_or_to_sizes() {
+        let image = || Case::new("Resize").input(&[1, 3, 5, 4]);
+        assert_eq!(image().skip().floats(&[1.0, 1.0, 1.5, 2.0]).first(), dims(&[1, 3, 7, 8]));
+        assert_eq!(image().skip().skip().list(&[1, 3, 9, 9]).first(), dims(&[1, 3, 9, 9]));
+        assert_eq!(image().skip().floats(&[0.5]).ints("axes", &[-2]).first(), dims(&[1, 3, 2, 4]));
+        assert_eq!(image().version(10).floats(&[1.0, 1.0, 2.0, 2.0]).first(), dims(&[1, 3, 10, 8]));
+        let keep = |policy| {
+            let case = image().skip().skip().list(&[10, 10]).ints("axes", &[2, 3]);
+            case.string("keep_aspect_ratio_policy", policy).first()
+        };
+        assert_eq!(keep("not_larger"), dims(&[1, 3, 10, 8]));
+        assert_eq!(keep("not_smaller"), dims(&[1, 3, 13, 10]));
+        let unknown = image().skip().typed(opscope_trace::DataType::Float32, &[4]);
+        assert_eq!(unknown.first(), Some(vec![None; 4]));
+    }
+
+    #[test]
+    fn upsampling_is_an_early_resize() {
+        assert_eq!(
+            Case::new("Upsample").version(9).input(&[1, 4]).floats(&[1.0, 2.0]).first(),
+            dims(&[1, 8])
+        );
+    }
+
+    #[test]
+    fn a_grid_says_how_many_samples_there_are() {
+        let sampled = Case::new("GridSample").input(&[2, 3, 8, 8]).input(&[2, 5, 6, 2]);
+        assert_eq!(sampled.first(), dims(&[2, 3, 5, 6]));
+        let grid = Case::new("AffineGrid").input(&[2, 2, 3]).list(&[2, 3, 5, 6]);
+        assert_eq!(grid.first(), dims(&[2, 5, 6, 2]));
+    }
+
+    #[test]
+    fn regions_become_small_images() {
+        let align = Case::new("RoiAlign").input(&[1, 8, 32, 32]).input(&[100, 4]).int("output_height", 7);
+        assert_eq!(align.int("output_width", 6).first(), dims(&[100, 8, 7, 6]));
+        let pool = Case::new("MaxRoiPool").input(&[1, 8, 32, 32]).input(&[100, 5]);
+        assert_eq!(pool.ints("pooled_shape", &[7, 7]).first(), dims(&[100, 8, 7, 7]));
+    }
+}

@@ -298,6 +298,77 @@ pub(super) fn center_crop_pad(op: &Op) -> Inferred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn gathering_takes_the_place_of_an_axis() {
+        let gather = Case::new("Gather").input(&[5, 6, 7]).typed(DataType::Int64, &[2, 3]).int("axis", 1);
+        assert_eq!(gather.first(), dims(&[5, 2, 3, 7]));
+        assert_eq!(Case::new("Gather").list(&[10, 20, 30]).list(&[-1, 0]).elements(), dims(&[30, 10]));
+        assert_eq!(Case::new("Gather").list(&[10, 20]).list(&[5, 0]).elements(), Some(vec![None, Some(10)]));
+        let case = Case::new("GatherND").input(&[2, 3, 4, 5]).typed(DataType::Int64, &[2, 7, 1]);
+        assert_eq!(case.int("batch_dims", 1).first(), dims(&[2, 7, 4, 5]));
+        let case = Case::new("GatherElements").input(&[9, 9]).typed(DataType::Int64, &[2, 3]);
+        assert_eq!(case.first(), dims(&[2, 3]));
+        assert_eq!(Case::new("ScatterND").input(&[8, 4]).list(&[1]).input(&[4]).first(), dims(&[8, 4]));
+    }
+
+    #[test]
+    fn slices_cut_axes_and_elements() {
+        let case = || Case::new("Slice").input(&[20, 10, 5]);
+        assert_eq!(case().list(&[0, 0]).list(&[3, 10]).list(&[0, 1]).first(), dims(&[3, 10, 5]));
+        assert_eq!(case().list(&[-3]).list(&[i64::MAX]).list(&[-1]).first(), dims(&[20, 10, 3]));
+        let early = case().version(9).ints("starts", &[1]).ints("ends", &[-1]);
+        assert_eq!(early.first(), dims(&[18, 10, 5]));
+        let reversed =
+            Case::new("Slice").list(&[1, 2, 3, 4]).list(&[-1]).list(&[i64::MIN]).list(&[0]).list(&[-2]);
+        assert_eq!(reversed.elements(), dims(&[4, 2]));
+        let unknown = case().typed(DataType::Int64, &[1]).list(&[3]).list(&[1]);
+        assert_eq!(unknown.first(), Some(vec![Some(20), None, Some(5)]));
+    }
+
+    #[test]
+    fn splitting_and_joining_are_inverse() {
+        let equal = Case::new("Split").input(&[2, 6]).int("axis", 1).outputs(2);
+        assert_eq!(equal.int("num_outputs", 2).dims(), [dims(&[2, 3]), dims(&[2, 3])]);
+        let uneven = Case::new("Split").input(&[7]).int("num_outputs", 3).outputs(3);
+        assert_eq!(uneven.dims(), [dims(&[3]), dims(&[3]), dims(&[1])]);
+        let given = Case::new("Split").input(&[7, 2]).list(&[4, 3]).outputs(2);
+        assert_eq!(given.dims(), [dims(&[4, 2]), dims(&[3, 2])]);
+        let joined = Case::new("Concat").input(&[2, 3]).input(&[2, 5]).int("axis", -1);
+        assert_eq!(joined.first(), dims(&[2, 8]));
+        assert_eq!(Case::new("Concat").list(&[1, 2]).list(&[3]).int("axis", 0).elements(), dims(&[1, 2, 3]));
+        let misfit = Case::new("Concat").input(&[2, 3]).input(&[4, 5]).int("axis", 1).note();
+        assert!(misfit.contains("2 and 4 should be equal"), "{misfit}");
+    }
+
+    #[test]
+    fn padding_grows_and_shrinks_axes() {
+        assert_eq!(Case::new("Pad").input(&[3, 4]).list(&[0, 2, 1, -1]).first(), dims(&[4, 5]));
+        let some = Case::new("Pad").input(&[3, 4]).list(&[1, 2]).skip().list(&[1]);
+        assert_eq!(some.first(), dims(&[3, 7]));
+        assert_eq!(Case::new("Pad").version(2).input(&[3]).ints("pads", &[1, 1]).first(), dims(&[5]));
+        assert!(Case::new("Pad").input(&[3]).list(&[-2, -2]).note().contains("-1"));
+    }
+
+    #[test]
+    fn what_depends_on_data_is_known_in_part() {
+        assert_eq!(Case::new("NonZero").input(&[2, 3]).first(), Some(vec![Some(2), None]));
+        assert_eq!(Case::new("NonZero").list(&[0, 5, 7]).first(), dims(&[1, 2]));
+        assert_eq!(Case::new("NonMaxSuppression").first(), Some(vec![None, Some(3)]));
+        let unique = Case::new("Unique").input(&[4, 5]).outputs(4);
+        assert_eq!(unique.dims(), [Some(vec![None]), Some(vec![None]), dims(&[20]), Some(vec![None])]);
+        let compress = Case::new("Compress").input(&[4, 5]).int("axis", 1);
+        assert_eq!(compress.typed(DataType::Bool, &[5]).first(), Some(vec![Some(4), None]));
+    }
+
+    #[test]
+    fn new_axes_and_sizes_are_as_given() {
+        let one_hot = Case::new("OneHot").typed(DataType::Int64, &[2, 3]).scalar(10).floats(&[0.0, 1.0]);
+        assert_eq!(one_hot.int("axis", 1).types(), [(DataType::Float32, dims(&[2, 10, 3]))]);
+        let cropped = Case::new("CenterCropPad").input(&[20, 10, 3]).list(&[10, 9]).ints("axes", &[0, 1]);
+        assert_eq!(cropped.first(), dims(&[10, 9, 3]));
+    }
 
     #[test]
     fn ranges_count_as_python_does() {

@@ -288,6 +288,62 @@ pub(super) fn col2im(op: &Op) -> Inferred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{Case, dims};
+
+    #[test]
+    fn convolutions_know_pads_strides_groups_and_dilations() {
+        let conv = Case::new("Conv").input(&[1, 3, 224, 224]).weight(&[64, 3, 7, 7]);
+        assert_eq!(
+            conv.ints("pads", &[3, 3, 3, 3]).ints("strides", &[2, 2]).first(),
+            dims(&[1, 64, 112, 112])
+        );
+        let grouped = Case::new("Conv").input(&[2, 8, 20]).weight(&[16, 2, 3]).int("group", 4);
+        assert_eq!(grouped.ints("dilations", &[2]).first(), dims(&[2, 16, 16]));
+        let same = Case::new("Conv").input(&[1, 3, 15, 16]).weight(&[4, 3, 3, 3]).ints("strides", &[2, 2]);
+        assert_eq!(same.string("auto_pad", "SAME_UPPER").first(), dims(&[1, 4, 8, 8]));
+        let misfit = Case::new("Conv").input(&[1, 4, 8, 8]).weight(&[4, 3, 3, 3]).note();
+        assert!(misfit.contains("4 channels, but weights for 3"), "{misfit}");
+    }
+
+    #[test]
+    fn transposed_convolutions_undo_plain_ones() {
+        let case = || Case::new("ConvTranspose").input(&[1, 8, 7, 7]).weight(&[8, 3, 3, 3]).int("group", 2);
+        assert_eq!(case().ints("strides", &[2, 2]).first(), dims(&[1, 6, 15, 15]));
+        let padded = case().ints("strides", &[2, 2]).ints("pads", &[1, 1, 1, 1]);
+        assert_eq!(padded.ints("output_padding", &[1, 1]).first(), dims(&[1, 6, 14, 14]));
+        assert_eq!(case().ints("output_shape", &[20, 21]).first(), dims(&[1, 6, 20, 21]));
+    }
+
+    #[test]
+    fn pooling_gives_values_and_indices() {
+        let pool = Case::new("MaxPool").input(&[1, 8, 5, 5]).ints("kernel_shape", &[2, 2]).outputs(2);
+        let expected = dims(&[1, 8, 3, 3]);
+        assert_eq!(
+            pool.ints("strides", &[2, 2]).int("ceil_mode", 1).types(),
+            [(DataType::Float32, expected.clone()), (DataType::Int64, expected)]
+        );
+        assert_eq!(Case::new("GlobalAveragePool").input(&[2, 8, 5, 6]).first(), dims(&[2, 8, 1, 1]));
+        let unpool = Case::new("MaxUnpool").input(&[1, 1, 2, 2]).typed(DataType::Int64, &[1, 1, 2, 2]);
+        let unpool = unpool.ints("kernel_shape", &[2, 2]).ints("strides", &[2, 2]);
+        assert_eq!(unpool.first(), dims(&[1, 1, 4, 4]));
+    }
+
+    #[test]
+    fn quantised_convolutions_have_the_type_of_their_result() {
+        let bytes = |case: Case, dims: &[i64]| case.typed(DataType::Uint8, dims);
+        let integer = bytes(bytes(Case::new("ConvInteger"), &[1, 1, 3, 3]), &[1, 1, 2, 2]);
+        assert_eq!(integer.types(), [(DataType::Int32, dims(&[1, 1, 2, 2]))]);
+        let image = bytes(bytes(Case::new("QLinearConv"), &[1, 3, 8, 8]).input(&[]), &[]);
+        let weights = bytes(bytes(image, &[4, 3, 1, 1]).input(&[]), &[]);
+        let linear = weights.input(&[]).typed(DataType::Int8, &[]);
+        assert_eq!(linear.types(), [(DataType::Int8, dims(&[1, 4, 8, 8]))]);
+    }
+
+    #[test]
+    fn columns_fold_back_into_an_image() {
+        let case = Case::new("Col2Im").input(&[1, 12, 20]).list(&[5, 6]).list(&[2, 2]);
+        assert_eq!(case.first(), dims(&[1, 3, 5, 6]));
+    }
 
     fn window(kernel: u64, stride: u64, dilation: u64, pads: [i64; 2], ceil: bool) -> Window {
         Window {
