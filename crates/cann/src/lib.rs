@@ -19,6 +19,7 @@ mod parallel;
 mod slices;
 pub mod tables;
 mod tensor_names;
+mod to_trace;
 
 pub use catalogue::Catalogue;
 pub use clock::{Clock, SampleClock};
@@ -34,3 +35,4 @@ pub use metrics::Dialect;
 pub use names::Names;
 pub use slices::{Mapped, Stream};
 pub use tensor_names::TensorTexts;
+pub use to_trace::to_trace;

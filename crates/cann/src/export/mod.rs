@@ -1,10 +1,10 @@
 //! The vendor's own files: tables of operators, calls, tasks and samples.
 
 mod aicpu;
-mod api_statistic;
+pub(crate) mod api_statistic;
 mod counters;
 mod fusion_op;
-mod memory;
+pub(crate) mod memory;
 mod msprof_tx;
 mod op_statistic;
 mod op_summary;

@@ -2,7 +2,6 @@
 
 use crate::export::sheet::{Row, Sheet};
 use crate::export::view::{TaskRef, View};
-use crate::join::OpSource;
 use crate::metrics::Dialect;
 use crate::numbers;
 
@@ -18,24 +17,18 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
         "task_start(us)",
         "task_stop(us)",
     ];
-    let shown: Vec<TaskRef> = tasks.iter().copied().filter(|&task| is_shown(view, task)).collect();
+    let shown: Vec<TaskRef> = tasks
+        .iter()
+        .copied()
+        .filter(|&task| {
+            !view.device(task).is_doubled(task.task as usize, view.host_task(task).as_ref(), view)
+        })
+        .collect();
     (!shown.is_empty()).then(|| Sheet {
         kind: "task_time",
         headers: headers.map(str::to_owned).to_vec(),
         rows: shown.len(),
         write: Box::new(move |index, row| write_row(view, shown[index], row)),
-    })
-}
-
-/// The whole of a task on both kinds of cores is left out: its sub-task stands for it.
-fn is_shown(view: &View<'_>, task: TaskRef) -> bool {
-    let device = view.device(task);
-    if !device.is_whole(task.task as usize) || !device.has_subtasks {
-        return true;
-    }
-    view.host_task(task).is_none_or(|host| {
-        !(host.op == OpSource::None
-            && matches!(view.kind_name(host.kind), "KERNEL_MIX_AIC" | "KERNEL_MIX_AIV"))
     })
 }
 

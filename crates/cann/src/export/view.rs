@@ -349,6 +349,15 @@ impl DeviceView<'_> {
         }
     }
 
+    /// Whether a row is the whole of a task on both kinds of cores, for which its sub-task stands.
+    pub(crate) fn is_doubled(&self, task: usize, host: Option<&HostTask>, view: &View<'_>) -> bool {
+        let is_mixed =
+            |host: &HostTask| matches!(view.kind_name(host.kind), "KERNEL_MIX_AIC" | "KERNEL_MIX_AIV");
+        self.has_subtasks
+            && self.is_whole(task)
+            && host.is_some_and(|host| host.op == OpSource::None && is_mixed(host))
+    }
+
     /// Whether a row stands for a whole task.
     pub(crate) fn is_whole(&self, task: usize) -> bool {
         self.device.tables.tasks.context()[task] == NO_CONTEXT

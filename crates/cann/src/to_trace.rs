@@ -1,0 +1,447 @@
+//! Projects a profile into the trace that all formats share.
+//!
+//! A trace's zero is the begin of the collection. An operator is a row for each model, name and
+//! combination of shapes; the tasks that executed it point to it.
+
+use opscope_trace::{
+    ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DataType, Device, DeviceId, DeviceKind, ExecutionUnit,
+    Iteration, IterationId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range,
+    RangeKind, Sample, Stream, StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
+};
+
+use opscope_cann_raw::additional::Tensor as RawTensor;
+use opscope_cann_raw::host::level;
+
+use crate::export::api_statistic::call_name;
+use crate::export::memory::{hbm_rates, scope_name};
+use crate::export::view::{DeviceView, TaskRef, View};
+use crate::join::{HostTask, Joined, OpSource};
+use crate::names::NumberMap;
+use crate::tables::{NO_MODEL, NONE};
+use crate::tensor_names;
+
+/// Projects a joined profile into a trace.
+pub fn to_trace(joined: &Joined) -> Trace {
+    let view = View::new(joined, None);
+    let mut projection = Projection::new(&view);
+    projection.properties();
+    projection.iterations();
+    projection.calls();
+    projection.tasks();
+    projection.ranges();
+    projection.samples();
+    for loss in joined.all_losses().rows() {
+        projection.trace.count_loss(loss.reason.text(), loss.count, &loss.place);
+    }
+    projection.trace
+}
+
+struct Projection<'a> {
+    view: &'a View<'a>,
+    trace: Trace,
+    /// The wall-clock time of the trace's zero.
+    zero: i64,
+    process: ProcessId,
+    threads: NumberMap<u32, ThreadId>,
+    models: NumberMap<u64, ModelId>,
+    devices: Vec<DeviceId>,
+    operators: NumberMap<(u64, u64, u64), OperatorId>,
+    /// The ids of names by their hash, so that each text is looked up once.
+    texts: NumberMap<u64, StringId>,
+    /// For each device its iterations: begin and end in device ticks, by their begin.
+    iterations: Vec<Vec<(u64, u64, IterationId)>>,
+    /// Iterations by model and number.
+    numbered: NumberMap<(u64, u64), IterationId>,
+    first_call: usize,
+}
+
+impl<'a> Projection<'a> {
+    fn new(view: &'a View<'a>) -> Self {
+        let data = &view.joined.data;
+        let metadata = data.profile.metadata();
+        let mut trace = Trace::new();
+        let zero = metadata.and_then(|metadata| metadata.session.begin).unwrap_or(0);
+        trace.clock.unix_zero = metadata.and_then(|metadata| metadata.session.begin);
+        trace.clock.domain = Some(trace.strings.intern("CLOCK_MONOTONIC_RAW"));
+        let name = metadata.map_or("", |metadata| metadata.info.process_name.as_str());
+        let name = trace.strings.intern(name);
+        let process = trace.processes.push(Process { pid: data.pid(), name });
+        let mut devices = Vec::with_capacity(view.devices.len());
+        for device in &view.devices {
+            let name = trace.strings.intern(device.device.metadata.chip().product());
+            devices.push(trace.devices.push(Device {
+                number: device.device.id,
+                kind: DeviceKind::Npu,
+                name,
+            }));
+        }
+        Self {
+            view,
+            trace,
+            zero,
+            process,
+            threads: NumberMap::default(),
+            models: NumberMap::default(),
+            devices,
+            operators: NumberMap::default(),
+            texts: NumberMap::default(),
+            iterations: Vec::new(),
+            numbered: NumberMap::default(),
+            first_call: 0,
+        }
+    }
+
+    fn properties(&mut self) {
+        let Some(metadata) = self.view.joined.data.profile.metadata() else { return };
+        let info = &metadata.info;
+        let format = if self.view.joined.data.host.legacy { "CANN 2022" } else { "CANN" };
+        let metrics = &self.view.devices.first().map_or(metadata, |d| &d.device.metadata).sample.core_metrics;
+        let properties = [
+            ("format", format),
+            ("profile", &self.view.joined.data.profile.name()),
+            ("chip", metadata.chip().product()),
+            ("host", &info.host_name),
+            ("cann", &info.cann_version),
+            ("counters", metrics),
+        ];
+        for (key, value) in properties.into_iter().filter(|(_, value)| !value.is_empty()) {
+            self.trace.set_property(key, value);
+        }
+    }
+
+    /// A wall-clock time as a time of the trace.
+    fn time(&self, wall: i64) -> Nanoseconds {
+        Nanoseconds(wall.saturating_sub(self.zero))
+    }
+
+    fn text(&mut self, hash: u64) -> StringId {
+        let (view, strings) = (self.view, &mut self.trace.strings);
+        *self.texts.entry(hash).or_insert_with(|| strings.intern(view.text(hash)))
+    }
+
+    fn thread(&mut self, tid: u32) -> ThreadId {
+        if let Some(&thread) = self.threads.get(&tid) {
+            return thread;
+        }
+        let name = self.trace.strings.intern(&format!("Thread {tid}"));
+        let thread = self.trace.threads.push(Thread { process: self.process, tid: u64::from(tid), name });
+        self.threads.insert(tid, thread);
+        thread
+    }
+
+    fn model(&mut self, number: u64) -> Option<ModelId> {
+        if number == NO_MODEL {
+            return None;
+        }
+        if let Some(&model) = self.models.get(&number) {
+            return Some(model);
+        }
+        let named = self.view.joined.data.host.models.rows().find(|model| u64::from(model.model) == number);
+        let name = match named {
+            Some(model) => self.text(model.name),
+            None => self.trace.strings.intern(&format!("model {number}")),
+        };
+        let model = self.trace.models.push(Model { number, name });
+        self.models.insert(number, model);
+        Some(model)
+    }
+
+    fn iterations(&mut self) {
+        let view = self.view;
+        let mut all: Vec<(i64, usize, crate::join::Iteration)> = Vec::new();
+        for (number, device) in view.devices.iter().enumerate() {
+            let of_models = device.joined.iterations.rows().filter(|iteration| iteration.model != NO_MODEL);
+            all.extend(of_models.map(|iteration| (device.time(iteration.start), number, iteration)));
+        }
+        all.sort_by_key(|(start, ..)| *start);
+        self.iterations = vec![Vec::new(); view.devices.len()];
+        for (position, (start, device, iteration)) in all.into_iter().enumerate() {
+            let end = view.devices[device].time(iteration.end);
+            let id = self.trace.iterations.push(Iteration {
+                model: self.models.get(&iteration.model).copied(),
+                number: position as u32,
+                warm_up: false,
+                start: self.time(start),
+                duration: Nanoseconds(end.saturating_sub(start)),
+            });
+            let model = self.model(iteration.model);
+            let row = self.trace.iterations.get(id);
+            self.trace.iterations.set(id, Iteration { model, ..row });
+            self.iterations[device].push((iteration.start, iteration.end, id));
+            self.numbered.entry((iteration.model, iteration.index)).or_insert(id);
+        }
+    }
+
+    fn calls(&mut self) {
+        let view = self.view;
+        self.first_call = self.trace.api_calls.len();
+        let api = &view.joined.data.host.api;
+        self.trace.api_calls.reserve(api.len());
+        for call in api.rows() {
+            let start = view.host_time(call.begin);
+            let name = self.trace.strings.intern(call_name(view, &call));
+            let iteration = match call.level {
+                level::MODEL if call.from_events => {
+                    self.numbered.get(&(call.item, u64::from(call.request))).copied()
+                }
+                _ => None,
+            };
+            let thread = Some(self.thread(call.thread));
+            self.trace.api_calls.push(ApiCall {
+                thread,
+                level: api_level(call.level),
+                name,
+                start: self.time(start),
+                duration: Nanoseconds(view.host_time(call.end).saturating_sub(start)),
+                iteration,
+            });
+        }
+    }
+
+    fn tasks(&mut self) {
+        let view = self.view;
+        let tasks = view.tasks();
+        self.trace.tasks.reserve(tasks.len());
+        let mut streams: NumberMap<(u32, u32), StreamId> = NumberMap::default();
+        for task in tasks {
+            let device = view.device(task);
+            let number = task.task as usize;
+            let record = device.device.tables.tasks.row(number);
+            let host = view.host_task(task);
+            if device.is_doubled(number, host.as_ref(), view) {
+                continue;
+            }
+            let stream = *streams.entry((task.device, u32::from(record.stream))).or_insert_with(|| {
+                let name = self.trace.strings.intern(&format!("Stream {}", record.stream));
+                let device = self.devices[task.device as usize];
+                self.trace.streams.push(Stream {
+                    device,
+                    number: u64::from(record.stream),
+                    thread: None,
+                    name,
+                })
+            });
+            let (operator, name, unit) = self.operator(task, host.as_ref());
+            let (start, end) = (device.start(number), device.end(number));
+            let call = host.as_ref().map_or(NONE, |host| host.call);
+            let row = Task {
+                operator,
+                stream: Some(stream),
+                unit,
+                iteration: self.iteration_at(task.device as usize, record.start),
+                launched_by: (call != NONE).then(|| ApiCallId::from_index(self.first_call + call as usize)),
+                ..Task::new(name, self.time(start), Nanoseconds(end.saturating_sub(start)))
+            };
+            self.trace.tasks.push(row);
+        }
+    }
+
+    fn iteration_at(&self, device: usize, ticks: u64) -> Option<IterationId> {
+        let iterations = self.iterations.get(device)?;
+        let after = iterations.partition_point(|(start, ..)| *start <= ticks);
+        let (_, end, id) = iterations.get(after.checked_sub(1)?)?;
+        (ticks <= *end).then_some(*id)
+    }
+
+    /// A task's operator, its name, and the unit that executes it.
+    fn operator(
+        &mut self,
+        task: TaskRef,
+        host: Option<&HostTask>,
+    ) -> (Option<OperatorId>, StringId, ExecutionUnit) {
+        let view = self.view;
+        let Some((host, op)) = host.and_then(|host| Some((host, view.op(host)?))) else {
+            let kind = view.task_type(task);
+            let name = match host.filter(|host| host.kernel != 0 && host.op != OpSource::None) {
+                Some(host) => self.text(host.kernel),
+                None => self.trace.strings.intern(kind),
+            };
+            return (None, name, unit(kind));
+        };
+        let name = self.text(host.name);
+        let tensors_and_type = u64::from(host.tensors) << 32 | u64::from(op_type_of(view, host) as u32);
+        let key = (host.model, host.name, tensors_and_type);
+        let unit = unit(if op.task_type == "N/A" { view.task_type(task) } else { op.task_type });
+        if let Some(&operator) = self.operators.get(&key) {
+            return (Some(operator), name, unit);
+        }
+        let op_type = self.trace.strings.intern(op.op_type);
+        let model = self.model(host.model);
+        let tensors = view.joined.data.host.tensor_sets.get(host.tensors);
+        let (first_input, input_count) = self.tensors(tensors.iter().filter(|tensor| tensor.direction == 0));
+        let (first_output, output_count) =
+            self.tensors(tensors.iter().filter(|tensor| tensor.direction == 1));
+        let operator = self.trace.operators.push(Operator {
+            model,
+            position: u32::try_from(self.trace.operators.len()).ok(),
+            first_input,
+            input_count,
+            first_output,
+            output_count,
+            bytes_read: bytes(tensors, 0),
+            bytes_written: bytes(tensors, 1),
+            ..Operator::new(name, op_type)
+        });
+        self.operators.insert(key, operator);
+        (Some(operator), name, unit)
+    }
+
+    fn tensors<'t>(&mut self, tensors: impl Iterator<Item = &'t RawTensor>) -> (Option<TensorId>, u32) {
+        let (mut first, mut count) = (None, 0);
+        for raw in tensors {
+            let shape = raw.shape.iter().take_while(|dimension| **dimension != 0).map(|d| i64::from(*d));
+            let dimensions = Some(self.trace.dimensions.push(shape));
+            let layout = Some(self.trace.strings.intern(&tensor_names::format(raw.format)));
+            let data_type = data_type(raw.data_type);
+            let row = Tensor { name: None, data_type, dimensions, layout, parameter: false };
+            let id = self.trace.tensors.push(row);
+            first = first.or(Some(id));
+            count += 1;
+        }
+        (first, count)
+    }
+
+    fn ranges(&mut self) {
+        let view = self.view;
+        let host = &view.joined.data.host;
+        for tx in host.tx.rows() {
+            let kind = match tx.event_type {
+                1 => RangeKind::PushPop,
+                2 => RangeKind::StartStop,
+                _ => RangeKind::Mark,
+            };
+            let message = host.messages.get(tx.message as usize).map_or("", String::as_str);
+            let name = self.trace.strings.intern(message);
+            let domain = if tx.mstx { Some(self.text(tx.domain)) } else { None };
+            let (start, end) = (view.host_time(tx.start), view.host_time(tx.end));
+            let thread = Some(self.thread(tx.thread));
+            let duration = Nanoseconds(end.saturating_sub(start));
+            self.trace.ranges.push(Range { thread, kind, name, domain, start: self.time(start), duration });
+        }
+    }
+
+    fn samples(&mut self) {
+        let view = self.view;
+        for (number, device) in view.devices.iter().enumerate() {
+            self.frequencies(number, device);
+            let rates = hbm_rates(device);
+            let clock = device.device.metadata.sample_clock();
+            let mut samples: Vec<(String, &str, i64, f64)> = Vec::new();
+            for rate in rates {
+                let direction = if rate.is_read { "read" } else { "write" };
+                samples.push((format!("HBM {} {direction}", rate.id), "MB/s", rate.time, rate.rate));
+            }
+            for row in device.device.tables.samples.npu_memory.rows() {
+                let (scope, time) = (scope_name(row.scope), clock.local(row.time));
+                samples.push((format!("{scope} DDR"), "B", time, row.ddr as f64));
+                samples.push((format!("{scope} HBM"), "B", time, row.hbm as f64));
+            }
+            samples.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
+            for of_counter in samples.chunk_by(|a, b| a.0 == b.0) {
+                let counter = self.counter(&of_counter[0].0, of_counter[0].1, number);
+                for &(_, _, wall, value) in of_counter {
+                    let time = self.time(wall);
+                    self.trace.samples.push(Sample { counter, time, value });
+                }
+            }
+        }
+    }
+
+    fn frequencies(&mut self, number: usize, device: &DeviceView<'_>) {
+        let changes = &device.device.tables.samples.frequency;
+        if changes.is_empty() {
+            return;
+        }
+        let counter = self.counter("AI core frequency", "MHz", number);
+        let mut rows: Vec<(u64, u32)> =
+            changes.rows().map(|change| (change.time, change.megahertz)).collect();
+        rows.sort_unstable();
+        for (ticks, megahertz) in rows {
+            let time = self.time(device.time(ticks));
+            self.trace.samples.push(Sample { counter, time, value: f64::from(megahertz) });
+        }
+    }
+
+    fn counter(&mut self, name: &str, unit: &str, device: usize) -> CounterId {
+        let (name, unit) = (self.trace.strings.intern(name), self.trace.strings.intern(unit));
+        self.trace.counters.push(Counter { name, unit, device: Some(self.devices[device]) })
+    }
+}
+
+/// A number that differs for operators of different types.
+fn op_type_of(view: &View<'_>, host: &HostTask) -> u64 {
+    match host.node {
+        NONE => 0,
+        node => view.joined.data.host.nodes.op_type()[node as usize],
+    }
+}
+
+fn api_level(number: u16) -> ApiLevel {
+    match number {
+        level::PYTORCH | level::PTA => ApiLevel::Framework,
+        level::ACL => ApiLevel::Application,
+        level::MODEL => ApiLevel::Model,
+        level::NODE => ApiLevel::Node,
+        level::COMMUNICATION => ApiLevel::Communication,
+        level::RUNTIME => ApiLevel::Runtime,
+        _ => ApiLevel::Other,
+    }
+}
+
+/// The unit behind the vendor's words for it.
+fn unit(kind: &str) -> ExecutionUnit {
+    match kind {
+        "AI_CORE" | "AIC" | "KERNEL_AICORE" => ExecutionUnit::AiCore,
+        "AI_VECTOR_CORE" | "AIV" | "AIV_SQE" | "KERNEL_AIVEC" => ExecutionUnit::AiVectorCore,
+        "MIX_AIC" | "KERNEL_MIX_AIC" => ExecutionUnit::MixAiCore,
+        "MIX_AIV" | "KERNEL_MIX_AIV" => ExecutionUnit::MixVectorCore,
+        "AI_CPU" | "KERNEL_AICPU" => ExecutionUnit::AiCpu,
+        "DVPP" | "VPC_SQE" | "JPEGE_SQE" | "JPEGD_SQE" => ExecutionUnit::Dvpp,
+        "COMMUNICATION" => ExecutionUnit::Communication,
+        "MEMCPY_ASYNC" | "SDMA_SQE" | "PCIE_DMA_SQE" | "SDMA" => ExecutionUnit::MemoryCopy,
+        kind if kind.contains("EVENT") || kind.contains("NOTIFY") || kind.contains("PLACE_HOLDER") => {
+            ExecutionUnit::Control
+        }
+        "MODEL_EXECUTE" | "WRITE_VALUE_SQE" | "PROFILER_TRACE_EX" => ExecutionUnit::Control,
+        _ => ExecutionUnit::Other,
+    }
+}
+
+/// The element type of a number in the vendor's enumeration.
+fn data_type(number: u32) -> DataType {
+    match number {
+        0 => DataType::Float32,
+        1 => DataType::Float16,
+        2 => DataType::Int8,
+        3 => DataType::Int32,
+        4 => DataType::Uint8,
+        6 => DataType::Int16,
+        7 => DataType::Uint16,
+        8 => DataType::Uint32,
+        9 => DataType::Int64,
+        10 => DataType::Uint64,
+        11 => DataType::Float64,
+        12 => DataType::Bool,
+        13 => DataType::String,
+        16 => DataType::Complex64,
+        17 => DataType::Complex128,
+        27 => DataType::BFloat16,
+        29 => DataType::Int4,
+        31 => DataType::Int2,
+        32 => DataType::Uint2,
+        35 => DataType::Float8E5M2,
+        36 => DataType::Float8E4M3Fn,
+        37 => DataType::Float8E8M0,
+        40 => DataType::Float4E2M1,
+        _ => DataType::Unknown,
+    }
+}
+
+/// Bytes of all tensors of a direction; `None` if one has no size.
+fn bytes(tensors: &[RawTensor], direction: u32) -> Option<u64> {
+    tensors.iter().filter(|tensor| tensor.direction == direction).try_fold(0u64, |sum, tensor| {
+        let mut used = tensor.shape.iter().take_while(|dimension| **dimension != 0);
+        let elements = used.try_fold(1u64, |product, d| product.checked_mul(u64::from(*d)))?;
+        sum.checked_add(data_type(tensor.data_type).bytes(elements)?)
+    })
+}
