@@ -96,13 +96,28 @@ fn a_missing_onnx_runtime_lists_where_it_was_looked_for() {
     // A machine may have the library among the system's own; then there is nothing to show.
     if answer.status.code() != Some(0) {
         assert_eq!(answer.status.code(), Some(1));
-        for part in ["--ort-lib", "ORT_DYLIB_PATH", "python3", "/usr/lib", "pip install onnxruntime", "--engine tract"] {
+        for part in [
+            "--ort-lib",
+            "ORT_DYLIB_PATH",
+            "python3",
+            "/usr/lib",
+            "pip install onnxruntime",
+            "--engine tract",
+        ] {
             assert!(text.contains(part), "no {part} in:\n{text}");
         }
     }
-    place.fails(1, &["nowhere.so", "no such file"], &["run", &model, "--engine", "ort", "--ort-lib", "nowhere.so"]);
+    place.fails(
+        1,
+        &["nowhere.so", "no such file"],
+        &["run", &model, "--engine", "ort", "--ort-lib", "nowhere.so"],
+    );
     place.write("text.so", "not a library");
-    place.fails(1, &["text.so", "cannot use it"], &["run", &model, "--engine", "ort", "--ort-lib", "text.so"]);
+    place.fails(
+        1,
+        &["text.so", "cannot use it"],
+        &["run", &model, "--engine", "ort", "--ort-lib", "text.so"],
+    );
 }
 
 #[cfg(unix)]

@@ -8,7 +8,8 @@ use serde_json::Value;
 const QUICK: [&str; 6] = ["--iterations", "3", "--warmup", "1", "--threads", "1"];
 
 fn run(place: &Place, model: &str, further: &[&str]) -> Value {
-    let arguments: Vec<&str> = ["run", model, "--json"].iter().chain(&QUICK).chain(further).copied().collect();
+    let arguments: Vec<&str> =
+        ["run", model, "--json"].iter().chain(&QUICK).chain(further).copied().collect();
     place.done(&arguments).json()
 }
 
@@ -96,12 +97,17 @@ fn full_optimization_fuses_convolution_normalisation_and_activation() {
     let place = Place::new();
     let model = place.sample("resnet50");
     let answer = run(&place, &model, &["--iterations", "1"]);
-    let types: Vec<&str> =
-        answer["operators"].as_array().expect("operators").iter().filter_map(|row| row["type"].as_str()).collect();
+    let types: Vec<&str> = answer["operators"]
+        .as_array()
+        .expect("operators")
+        .iter()
+        .filter_map(|row| row["type"].as_str())
+        .collect();
     assert!(types.iter().any(|op_type| op_type.starts_with("Conv+BatchNormalization")), "{types:?}");
     assert_eq!(answer["graph"]["unattributed"], 0);
     // Nothing of the work may vanish: 4.089 billion multiplications and additions.
-    let flops: f64 = answer["operators"].as_array().expect("operators").iter().map(|row| number(row, "/flops")).sum();
+    let flops: f64 =
+        answer["operators"].as_array().expect("operators").iter().map(|row| number(row, "/flops")).sum();
     assert!(flops > 8.178e9 && flops < 8.4e9, "{flops}");
 }
 
@@ -137,7 +143,18 @@ fn outputs_are_saved_and_both_engines_agree_on_them() {
         let file = place.sample(model);
         for engine in ["tract", "ort"] {
             let folder = format!("{model}-{engine}");
-            let seed = ["--engine", engine, "--outputs", &folder, "--seed", "3", "--iterations", "1", "--warmup", "0"];
+            let seed = [
+                "--engine",
+                engine,
+                "--outputs",
+                &folder,
+                "--seed",
+                "3",
+                "--iterations",
+                "1",
+                "--warmup",
+                "0",
+            ];
             place.done(&[&["run", &file, "--quiet"], &seed[..]].concat());
         }
         let names = std::fs::read_dir(place.path(&format!("{model}-ort"))).expect("the folder of outputs");
@@ -149,7 +166,12 @@ fn outputs_are_saved_and_both_engines_agree_on_them() {
                 let bytes = std::fs::read(path).expect("an output");
                 let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]])) + 10;
                 assert!(bytes.starts_with(b"\x93NUMPY"));
-                bytes[header..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect::<Vec<f32>>()
+                bytes[header..]
+                    .as_chunks::<4>()
+                    .0
+                    .iter()
+                    .map(|b| f32::from_le_bytes(*b))
+                    .collect::<Vec<f32>>()
             };
             let (tract, ort) = (floats("tract"), floats("ort"));
             assert_eq!(tract.len(), ort.len());
@@ -183,7 +205,8 @@ fn inputs_come_from_files_shapes_and_fillings() {
 
     // A file of zeros in NumPy's format must give what zeros give.
     let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    let header = format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }");
+    let header =
+        format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }");
     file.extend(header.as_bytes());
     file.resize(file.len() + 4 * 3 * 224 * 224, 0);
     place.write("zeros.npy", file);
@@ -196,7 +219,9 @@ fn the_terminal_answer_names_the_operators_with_their_units() {
     let model = place.sample("mask-ssd");
     let arguments = [&["run", &model, "-t", "2"], &QUICK[..]].concat();
     let answer = place.done(&arguments).stdout;
-    for text in ["latency", "median", "p99", "inside", "memory", "Top 2 of", "MFLO", "GFLO/s", "MiB/s", "Conv"] {
+    for text in
+        ["latency", "median", "p99", "inside", "memory", "Top 2 of", "MFLO", "GFLO/s", "MiB/s", "Conv"]
+    {
         assert!(answer.contains(text), "no {text} in:\n{answer}");
     }
 }

@@ -228,10 +228,12 @@ impl<'a> Ties<'a> {
             if self.tied[index] || !self.dynamic[index] || moves_data(node.op_type) {
                 continue;
             }
+            // Where several results meet, the work was done once the last of them was there.
             let producers = node.reads().filter_map(|value| self.graph.value(value).producer);
-            let before = producers.into_iter().find(|producer| {
+            let computes = |producer: &NodeId| {
                 self.tied[producer.index()] && !moves_data(self.graph.node(*producer).op_type)
-            });
+            };
+            let before = producers.filter(computes).max();
             if let Some(before) = before {
                 let (a, b) = (self.root(before.index()), self.root(node.id.index()));
                 self.parent[a.max(b)] = a.min(b);

@@ -280,7 +280,13 @@ impl Outside {
 }
 
 /// What several nodes cost when they run as one: what passes between them never leaves the processor.
-fn fused_cost(graph: Graph<'_>, nodes: &[NodeId], outside: &Outside, shapes: &Shapes, costs: &[Cost]) -> Cost {
+fn fused_cost(
+    graph: Graph<'_>,
+    nodes: &[NodeId],
+    outside: &Outside,
+    shapes: &Shapes,
+    costs: &[Cost],
+) -> Cost {
     let parameters = outside.inputs.iter().filter(|&&id| graph.value(id).kind == ValueKind::Initializer);
     Cost {
         flops: sum(nodes.iter().map(|node| costs[node.index()].flops)),

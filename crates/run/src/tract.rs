@@ -11,6 +11,7 @@ use tract_linalg::multithread::Executor;
 use tract_onnx::pb;
 use tract_onnx::prelude::*;
 use tract_onnx::tract_core::internal::{OpState, TypedNode, TypedSimpleState};
+use tract_onnx::tract_core::ops::source::TypedSource;
 use tract_onnx::tract_core::plan::{self, EvalContext};
 use tract_onnx::tract_hir::internal::{InferenceFact, InferenceModelExt};
 
@@ -187,6 +188,10 @@ impl Engine for Tract {
         let mut nodes: Vec<EngineNode> = Vec::new();
         for &id in self.state.plan().order_without_consts() {
             let node = model.node(id);
+            // Handing over an input is no work.
+            if node.op_is::<TypedSource>() {
+                continue;
+            }
             position_of[id] = Some(nodes.len() as u32);
             nodes.push(EngineNode {
                 name: node.name.clone(),

@@ -30,7 +30,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         None => program,
         Some(name) => {
             let found = program.find_subcommand(name);
-            let found = found.ok_or_else(|| UsageError(format!("there is no command '{name}'; see opscope --help")))?;
+            let found = found
+                .ok_or_else(|| UsageError(format!("there is no command '{name}'; see opscope --help")))?;
             found.clone().name(format!("opscope-{name}")).version(env!("CARGO_PKG_VERSION"))
         }
     };

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use opscope_formats::{chrome, megengine, sqlite};
+use opscope_formats::megengine::{Profile, Recorded};
+use opscope_formats::{chrome, sqlite};
 use opscope_trace::Trace;
 
 use crate::report::{Report, to_json, to_text};
@@ -73,22 +74,31 @@ impl FileArguments {
     pub fn write(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
         if let Some(path) = &self.trace {
             let written = chrome::write_file(trace, path)?;
-            terminal.note(&format!("wrote the timeline {} ({} slices); open it at https://ui.perfetto.dev", path.display(), written.slices));
+            terminal.note(&format!(
+                "wrote the timeline {} ({} slices); open it at https://ui.perfetto.dev",
+                path.display(),
+                written.slices
+            ));
         }
         if let Some(path) = &self.db {
             sqlite::write_file(trace, path)?;
             terminal.note(&format!("wrote the database {}", path.display()));
         }
         if let Some(path) = &self.profile {
-            megengine::write_file(trace, megengine::Clocks::DeviceAndHost, path)?;
+            write_profile(trace, Recorded::DeviceAndHost, path)?;
             terminal.note(&format!("wrote the profile {}", path.display()));
         }
         if let Some(path) = &self.profile_host {
-            megengine::write_file(trace, megengine::Clocks::HostOnly, path)?;
+            write_profile(trace, Recorded::HostOnly, path)?;
             terminal.note(&format!("wrote the host's profile {}", path.display()));
         }
         Ok(())
     }
+}
+
+fn write_profile(trace: &Trace, recorded: Recorded, path: &Path) -> anyhow::Result<()> {
+    let profile = Profile::from_trace(trace, recorded);
+    profile.write(path).with_context(|| format!("{}: cannot write the profile", path.display()))
 }
 
 /// Whether a file can be written, found out without touching it.

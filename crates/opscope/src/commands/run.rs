@@ -9,7 +9,8 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use opscope_model::Model;
 use opscope_run::{
-    EngineKind, EngineOptions, HostTensor, InputRequest, InputSpec, Optimization, Outcome, Repetition, RunOptions,
+    EngineKind, EngineOptions, HostTensor, InputRequest, InputSpec, Optimization, Outcome, Repetition,
+    RunOptions,
 };
 use opscope_trace::units;
 
@@ -204,7 +205,8 @@ pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyh
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     terminal.detail(&format!("{}: {} nodes", path.display(), model.graph().node_count()));
     let bar = IterationBar::new(terminal);
-    let outcome = opscope_run::run(model, &name, options, interrupt::listen(), &mut |progress| bar.update(progress));
+    let outcome =
+        opscope_run::run(model, &name, options, interrupt::listen(), &mut |progress| bar.update(progress));
     drop(bar);
     Ok(outcome?)
 }
@@ -255,7 +257,9 @@ pub fn create_folder(folder: &Path) -> anyhow::Result<()> {
 
 fn parse_dimension(text: &str) -> Result<(String, u64), String> {
     let parsed = text.rsplit_once('=').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
-    parsed.filter(|(name, _)| !name.is_empty()).ok_or_else(|| format!("'{text}' is not of the form NAME=N, such as batch=1"))
+    parsed
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| format!("'{text}' is not of the form NAME=N, such as batch=1"))
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -278,6 +282,10 @@ mod tests {
     #[test]
     fn dimensions_are_names_with_sizes() {
         assert_eq!(parse_dimension("batch=4"), Ok(("batch".into(), 4)));
-        assert!(parse_dimension("batch").is_err() && parse_dimension("=4").is_err() && parse_dimension("b=x").is_err());
+        assert!(
+            parse_dimension("batch").is_err()
+                && parse_dimension("=4").is_err()
+                && parse_dimension("b=x").is_err()
+        );
     }
 }

@@ -139,18 +139,20 @@ impl<'a> Answer<'a> {
         let (trace, summary) = (report.trace, &report.summary);
         let text = |id| trace.strings.get(id);
         let nanoseconds = |time: Nanoseconds| time.0;
-        let properties = trace.properties.iter().map(|&(key, value)| (text(key).to_owned(), value_of(text(value))));
+        let properties =
+            trace.properties.iter().map(|&(key, value)| (text(key).to_owned(), value_of(text(value))));
         let iterations = trace.iterations.iter().map(|(_, row)| IterationRow {
             number: row.number,
             warm_up: row.warm_up,
             start_ns: nanoseconds(row.start),
             duration_ns: nanoseconds(row.duration),
         });
-        let before = trace.api_calls.iter().filter(|(_, call)| call.iteration.is_none()).map(|(_, call)| Phase {
-            name: text(call.name),
-            start_ns: nanoseconds(call.start),
-            duration_ns: nanoseconds(call.duration),
-        });
+        let before =
+            trace.api_calls.iter().filter(|(_, call)| call.iteration.is_none()).map(|(_, call)| Phase {
+                name: text(call.name),
+                start_ns: nanoseconds(call.start),
+                duration_ns: nanoseconds(call.duration),
+            });
         let removed = trace.operators.iter().filter(|(_, row)| row.attribution == Attribution::Removed);
         let losses = trace.losses.iter().map(|(_, loss)| LossRow {
             reason: text(loss.reason),
@@ -242,7 +244,9 @@ impl<'a> OperatorRow<'a> {
             tasks: cost.tasks,
             attribution: operator.map_or(Attribution::Unattributed, |operator| operator.attribution).name(),
             nodes: origins.iter().map(|&name| trace.strings.get(name)).collect(),
-            data_type: operator.and_then(|operator| data_type(trace, &operator)).map(|data_type| data_type.name()),
+            data_type: operator
+                .and_then(|operator| data_type(trace, &operator))
+                .map(|data_type| data_type.name()),
             inputs: tensors(true),
             outputs: tensors(false),
             attributes: attributes.and_then(|text| serde_json::from_str(text).ok()),

@@ -54,7 +54,10 @@ fn figures(text: &mut String, report: &Report<'_>) {
     }
     if let Some(warm_up) = summary.warm_up {
         let mean = units::duration(warm_up.mean);
-        line("warm-up", format!("mean {mean} of {} left out of all other figures", count(warm_up.count, "iteration")));
+        line(
+            "warm-up",
+            format!("mean {mean} of {} left out of all other figures", count(warm_up.count, "iteration")),
+        );
     }
     let phases: Vec<String> = trace
         .api_calls
@@ -102,7 +105,8 @@ fn distribution(latency: &Statistics) -> String {
 fn coverage(report: &Report<'_>) -> String {
     let summary = &report.summary;
     let whole = summary.inside + summary.between;
-    let share = |part: Nanoseconds| units::percent(if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 });
+    let share =
+        |part: Nanoseconds| units::percent(if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 });
     format!(
         "{} ({}) of an iteration lies inside {}, {} ({}) between them",
         units::duration(summary.inside),
@@ -147,14 +151,29 @@ fn count(number: usize, noun: &str) -> String {
 
 /// What is left out of a table, and how to see it.
 fn shown(top: usize, all: usize, noun: &str) -> String {
-    if top >= all { format!("All {}", count(all, noun)) } else { format!("Top {top} of {}", count(all, noun)) }
+    if top >= all {
+        format!("All {}", count(all, noun))
+    } else {
+        format!("Top {top} of {}", count(all, noun))
+    }
 }
 
 fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
     let (trace, operators) = (report.trace, &report.summary.operators);
     let _ = writeln!(text, "\n{} by their own time", shown(top, operators.len(), "operator"));
-    let columns =
-        ["#", "time", "share", "cum.", "<operator", "<type", "<shapes", "compute", "rate", "moved", "bandwidth"];
+    let columns = [
+        "#",
+        "time",
+        "share",
+        "cum.",
+        "<operator",
+        "<type",
+        "<shapes",
+        "compute",
+        "rate",
+        "moved",
+        "bandwidth",
+    ];
     let mut table = Table::new(&columns, width);
     for (rank, cost) in operators.iter().take(top).enumerate() {
         let operator = row(trace, cost);
@@ -180,7 +199,8 @@ fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u
 fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
     let (trace, types) = (report.trace, &report.summary.types);
     let _ = writeln!(text, "\n{} of operators", shown(top, types.len(), "type"));
-    let columns = ["#", "time", "share", "cum.", "<type", "operators", "compute", "rate", "moved", "bandwidth"];
+    let columns =
+        ["#", "time", "share", "cum.", "<type", "operators", "compute", "rate", "moved", "bandwidth"];
     let mut table = Table::new(&columns, width);
     for (rank, cost) in types.iter().take(top).enumerate() {
         table.row([

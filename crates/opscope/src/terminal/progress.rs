@@ -14,8 +14,11 @@ pub struct IterationBar {
 impl IterationBar {
     /// A bar that is only drawn where someone watches.
     pub fn new(terminal: &Terminal) -> Self {
-        let target =
-            if terminal.shows_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = if terminal.shows_progress() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{prefix:9} {wide_bar} {pos}/{len} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

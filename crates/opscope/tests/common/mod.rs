@@ -38,8 +38,9 @@ impl Place {
 
     pub fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).expect("the folder");
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
@@ -65,9 +66,19 @@ impl Place {
     /// Runs the program, which must fail with a status and say something.
     pub fn fails(&self, status: i32, says: &[&str], arguments: &[&str]) -> Answer {
         let answer = self.run(arguments);
-        assert_eq!(answer.status, Some(status), "opscope {arguments:?}\n{}\n{}", answer.stdout, answer.stderr);
+        assert_eq!(
+            answer.status,
+            Some(status),
+            "opscope {arguments:?}\n{}\n{}",
+            answer.stdout,
+            answer.stderr
+        );
         for text in says {
-            assert!(answer.stderr.contains(text), "opscope {arguments:?}: no {text:?} in:\n{}", answer.stderr);
+            assert!(
+                answer.stderr.contains(text),
+                "opscope {arguments:?}: no {text:?} in:\n{}",
+                answer.stderr
+            );
         }
         assert!(!answer.stderr.contains("panicked"), "{}", answer.stderr);
         answer
@@ -127,7 +138,9 @@ pub fn shared(test: &str, file: &str) -> Option<PathBuf> {
     let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
     let path = folder.join(file);
     if !path.exists() {
-        eprintln!("skipped: {test} ({file} is not there; set OPSCOPE_SHARED to the folder of reference data)");
+        eprintln!(
+            "skipped: {test} ({file} is not there; set OPSCOPE_SHARED to the folder of reference data)"
+        );
         return None;
     }
     Some(path)

@@ -323,11 +323,6 @@ impl InputRequest {
     }
 }
 
-/// The shapes of the inputs by name, as shape inference takes them.
-pub fn shapes_of(inputs: &[Input]) -> impl Iterator<Item = (&str, Vec<u64>)> {
-    inputs.iter().map(|input| (input.name.as_str(), input.tensor.shape.iter().map(|&n| n as u64).collect()))
-}
-
 /// A declaration as people write it: `float32 [batch,3,224,224]`.
 pub fn declared_text(declared: &Declared) -> String {
     let dims = match &declared.dims {

@@ -1,8 +1,187 @@
 //! From the profile that ONNX Runtime writes to a [`Recording`].
+
+use std::collections::HashMap;
 use std::path::Path;
-use opscope_model::{Model, proto::ModelProto};
-use crate::engine::{Recording, Window};
+
+use opscope_formats::onnxruntime::{NodeEvent, Profile, SessionEventKind};
+use opscope_model::Model;
+use opscope_model::proto::{ModelProto, NodeProto};
+use opscope_trace::{Nanoseconds, StringId};
+
+use super::session::lost;
+use crate::engine::{EngineNode, Execution, Recording, Window};
 use crate::error::RunError;
-pub fn read(_: &Path, _: &Model, _: Option<&ModelProto>, _: &[Window]) -> Result<Recording, RunError> {
-    Err(super::session::lost("not yet".into()))
+
+/// Reads a profile. `rewritten` is the model as ONNX Runtime runs it, where that isn't the model
+/// itself; `windows` are the iterations by our own clock.
+///
+/// # Errors
+/// When the profile can't be read.
+pub fn read(
+    profile: &Path,
+    model: &Model,
+    rewritten: Option<&ModelProto>,
+    windows: &[Window],
+) -> Result<Recording, RunError> {
+    let profile = Profile::read(profile).map_err(|error| lost(error.to_string()))?;
+    let graph = match rewritten {
+        Some(rewritten) => rewritten.graph.as_ref().map(|graph| graph.node.as_slice()).unwrap_or_default(),
+        None => model.graph().proto().node.as_slice(),
+    };
+    let runs = Runs::of(&profile, windows);
+    let mut recording = Recording { threads: vec!["main".to_owned()], ..Recording::default() };
+    let mut nodes = Nodes::new(&profile, graph, model, rewritten.is_none());
+    let mut threads: HashMap<i64, u32> = HashMap::new();
+    let mut outside = 0;
+    for event in &profile.nodes {
+        let node = nodes.of(event, &mut recording.nodes);
+        let Some(iteration) = runs.containing(event) else {
+            outside += 1;
+            continue;
+        };
+        // The thread that runs the iterations executes the first node.
+        let next = threads.len() as u32;
+        let thread = *threads.entry(event.thread).or_insert(next);
+        let (start, duration) = runs.place(iteration, event);
+        recording.executions.push(Execution { node, iteration: iteration as u32, thread, start, duration });
+    }
+    recording.threads.extend((1..threads.len()).map(|number| format!("worker {number}")));
+    nodes.connect(&mut recording.nodes);
+    recording.losses.extend(losses(&profile, &runs, windows, outside));
+    Ok(recording)
+}
+
+/// What the profile lacks, in words, and how often.
+fn losses(profile: &Profile, runs: &Runs, windows: &[Window], outside: u64) -> Vec<(String, u64)> {
+    let missing = windows.len().saturating_sub(runs.runs.len()) as u64;
+    let executed: std::collections::HashSet<usize> =
+        profile.nodes.iter().filter_map(|event| runs.containing(event)).collect();
+    let empty = (0..runs.runs.len()).filter(|run| !executed.contains(run)).count() as u64;
+    [
+        ("iterations that the profiler did not record (it keeps a million events)", missing),
+        ("iterations without a recorded node (the profiler keeps a million events)", empty),
+        ("node executions outside of all iterations", outside),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(reason, count)| (reason.to_owned(), count))
+    .collect()
+}
+
+/// The inferences in the profile, in order, and how its clock lies to ours.
+struct Runs {
+    runs: Vec<(Nanoseconds, Nanoseconds)>,
+    offset: Nanoseconds,
+    windows: Vec<Window>,
+}
+
+impl Runs {
+    fn of(profile: &Profile, windows: &[Window]) -> Self {
+        let runs = profile.sessions.iter().filter(|event| event.kind == SessionEventKind::Run);
+        let mut runs: Vec<_> = runs.map(|event| (event.start, event.duration)).collect();
+        runs.sort_unstable();
+        let offset = clock_offset(windows, &runs);
+        Self { runs, offset, windows: windows.to_vec() }
+    }
+
+    /// The inference that an event lies in.
+    fn containing(&self, event: &NodeEvent) -> Option<usize> {
+        let after = self.runs.partition_point(|(start, _)| *start <= event.start);
+        let run = after.checked_sub(1)?;
+        let (start, duration) = self.runs[run];
+        (event.start <= start + duration && run < self.windows.len()).then_some(run)
+    }
+
+    /// An event's time by our clock. The profiler counts whole microseconds, so at the border of an
+    /// iteration an event may seem to leave it by one.
+    fn place(&self, run: usize, event: &NodeEvent) -> (Nanoseconds, Nanoseconds) {
+        let window = self.windows[run];
+        let (first, last) = (window.start, window.start + window.duration);
+        let start = (event.start + self.offset).clamp(first, last);
+        let end = (event.start + event.duration + self.offset).clamp(start, last);
+        (start, end - start)
+    }
+}
+
+/// The zero of ONNX Runtime's clock by ours. A run can't have begun before we asked for it, nor have
+/// ended after we had its result, so the middle between both bounds is the best guess.
+fn clock_offset(windows: &[Window], runs: &[(Nanoseconds, Nanoseconds)]) -> Nanoseconds {
+    let bounds = windows.iter().zip(runs).map(|(window, (start, duration))| {
+        let early = window.start - *start;
+        (early, early + window.duration - *duration)
+    });
+    let tightest = bounds.reduce(|(low, high), (early, late)| (low.max(early), high.min(late)));
+    tightest.map_or(Nanoseconds::ZERO, |(low, high)| Nanoseconds(low.0 + (high - low).0 / 2))
+}
+
+/// The engine's nodes, met one after the other in the events.
+struct Nodes<'a> {
+    profile: &'a Profile,
+    /// Nodes of the graph that ONNX Runtime runs, by name.
+    graph: HashMap<&'a str, &'a NodeProto>,
+    /// Names of the model's own values: those that both graphs have in common.
+    model: &'a Model,
+    /// Whether the graph is the model's own, so that names alone tell the nodes.
+    unchanged: bool,
+    known: HashMap<(StringId, Option<u32>), u32>,
+}
+
+impl<'a> Nodes<'a> {
+    fn new(profile: &'a Profile, graph: &'a [NodeProto], model: &'a Model, unchanged: bool) -> Self {
+        let graph = graph.iter().filter_map(|node| Some((node.name.as_deref()?, node))).collect();
+        Self { profile, graph, model, unchanged, known: HashMap::new() }
+    }
+
+    /// The node of an event, which is added when it is met for the first time.
+    fn of(&mut self, event: &NodeEvent, nodes: &mut Vec<EngineNode>) -> u32 {
+        *self.known.entry((event.name, event.node_index)).or_insert_with(|| {
+            let text = |id: StringId| self.profile.strings.get(id).to_owned();
+            let name = text(event.name);
+            let values = match self.graph.get(name.as_str()) {
+                Some(node) if !self.unchanged => {
+                    let shared =
+                        node.output.iter().filter(|value| self.model.graph().value_by_name(value).is_some());
+                    shared.cloned().collect()
+                }
+                _ => Vec::new(),
+            };
+            let (op_type, provider) = (text(event.op_name), text(event.provider));
+            nodes.push(EngineNode { name, op_type, provider, reads: Vec::new(), values });
+            nodes.len() as u32 - 1
+        })
+    }
+
+    /// Notes which node reads which other's results.
+    fn connect(&self, nodes: &mut [EngineNode]) {
+        let mut producers: HashMap<&str, u32> = HashMap::new();
+        for (position, engine_node) in nodes.iter().enumerate() {
+            let outputs = self.graph.get(engine_node.name.as_str()).map(|node| node.output.as_slice());
+            for value in outputs.unwrap_or_default().iter().filter(|value| !value.is_empty()) {
+                producers.insert(value, position as u32);
+            }
+        }
+        for engine_node in nodes {
+            let inputs = self.graph.get(engine_node.name.as_str()).map(|node| node.input.as_slice());
+            let reads = inputs.unwrap_or_default().iter().filter_map(|value| producers.get(value.as_str()));
+            engine_node.reads = reads.copied().collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(start: i64, duration: i64) -> Window {
+        Window { start: Nanoseconds(start), duration: Nanoseconds(duration) }
+    }
+
+    #[test]
+    fn the_clock_is_laid_into_the_middle_of_what_all_iterations_allow() {
+        let runs = [(Nanoseconds(100), Nanoseconds(40)), (Nanoseconds(200), Nanoseconds(40))];
+        // The first iteration allows 900 to 910, the second 905 to 915.
+        let windows = [window(1000, 50), window(1105, 50)];
+        assert_eq!(clock_offset(&windows, &runs), Nanoseconds(907));
+        assert_eq!(clock_offset(&[], &runs), Nanoseconds::ZERO);
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opscope_model::Model;
 use opscope_model::proto::{ModelProto, TypeProto, ValueInfoProto};
-use opscope_trace::{DataType, Nanoseconds};
+use opscope_trace::DataType;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::session::{Session, SessionInputValue};
 use ort::value::{DynTensorValueType, DynValue, TensorElementType};
@@ -71,7 +71,19 @@ impl OrtEngine {
             .collect::<Result<_, RunError>>()?;
         let (outputs, windows, options) = (Vec::new(), Vec::new(), options.clone());
         let version = library::version(library);
-        Ok(Self { clock, phases, environment, session, folder, inputs, outputs, windows, options, version, model })
+        Ok(Self {
+            clock,
+            phases,
+            environment,
+            session,
+            folder,
+            inputs,
+            outputs,
+            windows,
+            options,
+            version,
+            model,
+        })
     }
 
     /// The model as ONNX Runtime rewrote it; `None` when it may not rewrite anything.
@@ -282,18 +294,6 @@ fn from_value(value: &DynValue) -> Option<HostTensor> {
     // SAFETY: the data lie in host memory and take `size` bytes by their own type and shape.
     let bytes = unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast::<u8>(), size) }.to_vec();
     Some(HostTensor { data_type, shape, bytes })
-}
-
-/// The zero of ONNX Runtime's own clock within ours: it can't have begun a run before we asked for
-/// it, nor ended it after we had the result, so the middle of both gaps is the best guess.
-pub fn clock_offset(windows: &[Window], runs: &[(Nanoseconds, Nanoseconds)]) -> Nanoseconds {
-    let pairs = windows.iter().zip(runs);
-    let bounds = pairs.fold(None, |bounds: Option<(i64, i64)>, (window, (start, duration))| {
-        let (early, late) =
-            (window.start.0 - start.0, window.start.0 + window.duration.0 - start.0 - duration.0);
-        Some(bounds.map_or((early, late), |(low, high)| (low.max(early), high.min(late))))
-    });
-    Nanoseconds(bounds.map_or(0, |(low, high)| low + (high - low) / 2))
 }
 
 fn refused(message: String) -> RunError {

@@ -1,0 +1,202 @@
+//! The files that a run leaves behind, as other programs see them.
+
+mod common;
+
+use std::collections::{BTreeMap, HashSet};
+use std::process::Command;
+
+use common::{Place, has_onnxruntime, number};
+use serde_json::Value;
+
+const QUICK: [&str; 7] = ["--quiet", "--iterations", "3", "--warmup", "1", "--threads", "1"];
+
+/// Runs a sample with files, and gives its answer.
+fn run(place: &Place, model: &str, further: &[&str]) -> Value {
+    let file = place.sample(model);
+    place.done(&[&["run", &file, "--json"], &QUICK[..], further].concat()).json()
+}
+
+fn json(place: &Place, file: &str) -> Value {
+    let bytes = std::fs::read(place.path(file)).expect("the file");
+    serde_json::from_slice(&bytes).expect("valid JSON")
+}
+
+/// A time of the timeline in nanoseconds.
+fn nanoseconds(event: &Value, key: &str) -> i64 {
+    let micros = event[key].as_f64().unwrap_or_else(|| panic!("no {key} in {event}"));
+    (micros * 1e3).round() as i64
+}
+
+#[test]
+fn slices_of_a_timeline_nest_and_none_is_missing() {
+    let place = Place::new();
+    let answer = run(&place, "mask-ssd", &["--trace", "timeline.json"]);
+    let trace = json(&place, "timeline.json");
+    let events = trace.as_array().or_else(|| trace["traceEvents"].as_array()).expect("events");
+    let slices = events.iter().filter(|event| event["ph"] == "X");
+    let mut lanes: BTreeMap<(String, String), Vec<(i64, i64)>> = BTreeMap::new();
+    for slice in slices.clone() {
+        let lane = (slice["pid"].to_string(), slice["tid"].to_string());
+        lanes.entry(lane).or_default().push((nanoseconds(slice, "ts"), nanoseconds(slice, "dur")));
+    }
+    for (lane, slices) in &mut lanes {
+        slices.sort_by_key(|&(start, duration)| (start, -duration));
+        let mut open: Vec<i64> = Vec::new();
+        for &(start, duration) in slices.iter() {
+            open.retain(|&end| end > start);
+            let end = start + duration;
+            assert!(open.iter().all(|&around| end <= around), "slices overlap in lane {lane:?} at {start}");
+            open.push(end);
+        }
+    }
+    // Every execution, every iteration, and loading.
+    let tasks: f64 =
+        answer["operators"].as_array().expect("operators").iter().map(|row| number(row, "/tasks")).sum();
+    let executions = tasks / 3.0 * 4.0;
+    let others = 4.0 + answer["before"].as_array().expect("phases").len() as f64;
+    assert_eq!(slices.count() as f64, executions + others);
+    assert!(events.iter().any(|event| event["ph"] == "C"), "no counter of the memory");
+}
+
+#[test]
+fn a_trace_viewers_processor_loads_every_timeline_without_an_error() {
+    let test = "a_trace_viewers_processor_loads_every_timeline_without_an_error";
+    let Some(processor) = std::env::var_os("OPSCOPE_TRACE_PROCESSOR") else {
+        eprintln!("skipped: {test} (set OPSCOPE_TRACE_PROCESSOR to Perfetto's trace_processor_shell)");
+        return;
+    };
+    let place = Place::new();
+    let engines: &[&str] = if has_onnxruntime(test) { &["tract", "ort"] } else { &["tract"] };
+    for model in ["mask-ssd", "yolo-mish", "yolo-leaky", "resnet50", "mobilenet-v2", "encoder"] {
+        for engine in engines {
+            run(&place, model, &["--trace", "timeline.json", "--engine", engine]);
+            let trace = json(&place, "timeline.json");
+            let events = trace.as_array().or_else(|| trace["traceEvents"].as_array()).expect("events");
+            let slices = events.iter().filter(|event| event["ph"] == "X").count();
+            let ask = |name: &str, query: &str| {
+                let file = place.write(name, query);
+                let answer =
+                    Command::new(&processor).arg("-q").arg(file).arg(place.path("timeline.json")).output();
+                let answer = answer.expect("the processor starts");
+                assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+                String::from_utf8_lossy(&answer.stdout).into_owned()
+            };
+            let errors = ask(
+                "errors.sql",
+                "select count(*) as n from stats where severity in ('error', 'data_loss') and value > 0;\n",
+            );
+            assert!(errors.lines().any(|line| line.trim() == "0"), "{model} on {engine}: {errors}");
+            let count = ask("slices.sql", "select count(*) as n from slice;\n");
+            assert!(
+                count.lines().any(|line| line.trim() == slices.to_string()),
+                "{model} on {engine}: {count}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_database_holds_what_the_answer_says() {
+    let place = Place::new();
+    let answer = run(&place, "encoder", &["--db", "run.db"]);
+    let database = rusqlite::Connection::open(place.path("run.db")).expect("an SQLite database");
+    let one = |query: &str| database.query_row(query, [], |row| row.get::<_, i64>(0)).expect(query);
+    let broken = database.prepare("PRAGMA foreign_key_check").and_then(|mut check| check.exists([]));
+    assert!(!broken.expect("a check"), "a foreign key leads nowhere");
+    assert_eq!(one("SELECT count(*) FROM iterations"), 4);
+    assert_eq!(one("SELECT count(*) FROM iterations WHERE warm_up"), 1);
+    let tasks: f64 =
+        answer["operators"].as_array().expect("operators").iter().map(|row| number(row, "/tasks")).sum();
+    assert_eq!(one("SELECT count(*) FROM tasks") as f64, tasks / 3.0 * 4.0);
+    assert_eq!(
+        one(
+            "SELECT sum(duration_ns) FROM tasks JOIN iterations ON tasks.iteration_id = iterations.id WHERE NOT warm_up"
+        ),
+        total_of(&place, "run.db")
+    );
+}
+
+/// The sum of all operators' time over the measured iterations, from the database read back.
+fn total_of(place: &Place, file: &str) -> i64 {
+    let answer = place.done(&["import", file, "--json", "--quiet"]).json();
+    let operators = answer["operators"].as_array().expect("operators").iter();
+    operators
+        .map(|row| {
+            (number(row, "/per_iteration/mean_ns") * number(row, "/per_iteration/count")).round() as i64
+        })
+        .sum()
+}
+
+#[test]
+fn a_database_read_back_gives_the_same_answer() {
+    let place = Place::new();
+    let answer = run(&place, "mask-ssd", &["--db", "run.db"]);
+    let again = place.done(&["import", "run.db", "--json", "--quiet"]).json();
+    assert_eq!(answer, again);
+}
+
+/// Reads a profile in MegEngine's layout by the rules of that layout, not with our own reader.
+#[test]
+fn a_profile_in_megengines_layout_keeps_its_rules_and_its_times() {
+    let place = Place::new();
+    let answer = run(&place, "mask-ssd", &["--profile", "device.json", "--profile-host", "host.json"]);
+    let profile = json(&place, "device.json");
+    let object = |value: &Value| value.as_object().unwrap_or_else(|| panic!("no object: {value}")).clone();
+    let (device, host) = (object(&profile["profiler"]["device"]), object(&profile["profiler"]["host"]));
+    let (operators, vars) =
+        (object(&profile["graph_exec"]["operator"]), object(&profile["graph_exec"]["var"]));
+    let footprints = object(&profile["profiler"]["opr_footprint"]);
+    let sequence = profile["graph_exec"]["comp_seq"].as_array().expect("a sequence");
+    assert_eq!(sequence.len(), device.len());
+
+    let mut total = 0.0;
+    let mut previous = f64::NEG_INFINITY;
+    let ids: HashSet<&str> = operators.keys().chain(vars.keys()).map(String::as_str).collect();
+    assert_eq!(ids.len(), operators.len() + vars.len(), "operators and values share one counter");
+    for id in sequence {
+        let id = id.as_str().expect("ids are strings");
+        id.parse::<u64>().expect("ids are decimal");
+        let operator = &operators[id];
+        assert_eq!(operator["id"], *id);
+        for value in ["input", "output"].iter().flat_map(|side| operator[*side].as_array().expect("a list")) {
+            assert!(vars.contains_key(value.as_str().expect("ids are strings")), "{value} is no value");
+        }
+        let places = object(&device[id]);
+        let (place, times) = places.iter().next().expect("a place");
+        assert!(place.starts_with("CompNode(\"cpu"), "{place}");
+        let time = |key: &str| times[key].as_f64().expect("seconds");
+        assert!(time("start") <= time("kern") && time("kern") <= time("end"));
+        assert!(time("start") >= previous, "the sequence is in the order of execution");
+        previous = time("start");
+        total += time("end") - time("start");
+        assert!(host.contains_key(id));
+        let footprint = &footprints[id];
+        assert!(footprint["memory"].is_u64() && footprint["param"].is_object(), "{footprint}");
+        assert!(footprint["computation"].is_u64() || footprint["computation"].is_null());
+    }
+    // It is the last iteration: its sum lies among those of the measured ones.
+    let operators = answer["operators"].as_array().expect("operators");
+    let sum = |key: &str| operators.iter().map(|row| number(row, key)).sum::<f64>() / 1e9;
+    let (least, most) = (sum("/per_iteration/min_ns"), sum("/per_iteration/max_ns"));
+    assert!((least..=most).contains(&total), "{total} s is not within {least} and {most} s");
+
+    let host_only = json(&place, "host.json");
+    assert_eq!(object(&host_only["profiler"]["device"]).len(), 0);
+    assert_eq!(object(&host_only["profiler"]["host"]).len(), sequence.len());
+}
+
+#[test]
+fn a_profile_in_megengines_layout_is_read_back_with_equal_times() {
+    let place = Place::new();
+    run(&place, "mobilenet-v2", &["--profile", "profile.json"]);
+    let profile = json(&place, "profile.json");
+    let device = profile["profiler"]["device"].as_object().expect("records");
+    let seconds: f64 = device
+        .values()
+        .flat_map(|places| places.as_object().expect("places").values())
+        .map(|times| times["end"].as_f64().expect("seconds") - times["start"].as_f64().expect("seconds"))
+        .sum();
+    let answer = place.done(&["import", "profile.json", "--json", "--quiet"]).json();
+    let total = number(&answer, "/operator_time_ns") / 1e9;
+    assert!((total - seconds).abs() < 1e-6, "{total} s instead of {seconds} s");
+}

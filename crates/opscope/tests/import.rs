@@ -1,0 +1,103 @@
+//! `opscope import`: profiles of ONNX Runtime and whatever else is thrown at it.
+
+mod common;
+
+use common::{Place, number, shared};
+
+/// Two sessions of two runs each, as ONNX Runtime writes them: whole microseconds, arguments as text.
+const PROFILE: &str = r#"[
+{"cat":"Session","pid":7,"tid":7,"dur":900,"ts":1,"ph":"X","name":"model_loading_uri","args":{}},
+{"cat":"Session","pid":7,"tid":7,"dur":500,"ts":1000,"ph":"X","name":"session_initialization","args":{}},
+{"cat":"Node","pid":7,"tid":7,"dur":30,"ts":2010,"ph":"X","name":"conv1_kernel_time","args":{"op_name":"Conv","provider":"CPUExecutionProvider","node_index":"0","parameter_size":"432","activation_size":"12288","output_size":"16384","input_type_shape":[{"float":[1,3,32,32]},{"float":[4,3,3,3]}],"output_type_shape":[{"float":[1,4,32,32]}]}},
+{"cat":"Node","pid":7,"tid":7,"dur":10,"ts":2045,"ph":"X","name":"relu1_kernel_time","args":{"op_name":"Relu","provider":"CPUExecutionProvider","node_index":"1","parameter_size":"0","activation_size":"16384","output_size":"16384","input_type_shape":[{"float":[1,4,32,32]}],"output_type_shape":[{"float":[1,4,32,32]}]}},
+{"cat":"Session","pid":7,"tid":7,"dur":50,"ts":2008,"ph":"X","name":"SequentialExecutor::Execute","args":{}},
+{"cat":"Session","pid":7,"tid":7,"dur":60,"ts":2000,"ph":"X","name":"model_run","args":{}},
+{"cat":"Node","pid":7,"tid":7,"dur":50,"ts":3010,"ph":"X","name":"conv1_kernel_time","args":{"op_name":"Conv","provider":"CPUExecutionProvider","node_index":"0","parameter_size":"432","activation_size":"12288","output_size":"16384","input_type_shape":[{"float":[1,3,32,32]},{"float":[4,3,3,3]}],"output_type_shape":[{"float":[1,4,32,32]}]}},
+{"cat":"Node","pid":7,"tid":7,"dur":10,"ts":3065,"ph":"X","name":"relu1_kernel_time","args":{"op_name":"Relu","provider":"CPUExecutionProvider","node_index":"1","parameter_size":"0","activation_size":"16384","output_size":"16384","input_type_shape":[{"float":[1,4,32,32]}],"output_type_shape":[{"float":[1,4,32,32]}]}},
+{"cat":"Session","pid":7,"tid":7,"dur":70,"ts":3008,"ph":"X","name":"SequentialExecutor::Execute","args":{}},
+{"cat":"Session","pid":7,"tid":7,"dur":80,"ts":3000,"ph":"X","name":"model_run","args":{}}
+]
+"#;
+
+#[test]
+fn a_profile_of_onnx_runtime_is_summarised_and_kept_beside_it() {
+    let place = Place::new();
+    place.write("profile.json", PROFILE);
+    let answer = place.done(&["import", "profile.json", "--json"]);
+    assert!(answer.stderr.contains("profile.db"), "{}", answer.stderr);
+    let answer = answer.json();
+    assert_eq!(number(&answer, "/latency/count"), 2.0);
+    assert_eq!(number(&answer, "/latency/mean_ns"), 70_000.0);
+    let conv = &answer["operators"][0];
+    assert_eq!((conv["name"].as_str(), conv["type"].as_str()), (Some("conv1"), Some("Conv")));
+    assert_eq!(number(conv, "/time_ns"), 40_000.0);
+    assert_eq!(number(conv, "/share"), 0.8);
+    assert_eq!(conv["outputs"][0]["shape"], serde_json::json!([1, 4, 32, 32]));
+    assert_eq!(number(&answer, "/inside_ns"), 50_000.0);
+    assert_eq!(place.files(), ["profile.db", "profile.json"]);
+    let again = place.done(&["import", "profile.db", "--json"]).json();
+    assert_eq!(answer, again);
+}
+
+#[test]
+fn a_profile_that_was_cut_off_keeps_what_is_whole_and_says_what_is_lost() {
+    let place = Place::new();
+    let cut =
+        PROFILE.find("relu1_kernel_time\",\"args\":{\"op_name\":\"Relu\"").expect("the second node") + 40;
+    place.write("cut.json", &PROFILE[..cut]);
+    let answer = place.done(&["import", "cut.json", "--json"]).json();
+    assert_eq!(answer["operators"][0]["name"], "conv1");
+    assert!(!answer["losses"].as_array().expect("losses").is_empty(), "{answer:#}");
+}
+
+#[test]
+fn files_that_are_no_profile_are_named_for_what_they_are() {
+    let place = Place::new();
+    place.write("text.json", "this is no JSON");
+    place.fails(1, &["text.json"], &["import", "text.json"]);
+    place.write("empty.json", "");
+    place.fails(1, &["empty.json", "empty"], &["import", "empty.json"]);
+    place.fails(1, &["missing.json"], &["import", "missing.json"]);
+    let model = place.sample("mobilenet-v2");
+    place.fails(1, &["opscope run"], &["import", &model]);
+    let before = place.files();
+    place.write("half.db", b"SQLite format 3\0and then nothing");
+    place.fails(1, &["half.db"], &["import", "half.db"]);
+    assert_eq!(place.files().len(), before.len() + 1, "something half written was left: {:?}", place.files());
+}
+
+#[test]
+fn a_compressed_profile_is_read_as_it_is() {
+    let place = Place::new();
+    let path = place.write("profile.json", PROFILE);
+    let status = std::process::Command::new("gzip").arg(&path).status();
+    assert!(status.is_ok_and(|status| status.success()), "gzip is needed");
+    let answer = place.done(&["import", "profile.json.gz", "--json", "-o", "out.db"]).json();
+    assert_eq!(number(&answer, "/latency/count"), 2.0);
+    assert!(place.path("out.db").exists());
+}
+
+#[test]
+fn profiles_of_real_models_on_onnx_runtime_are_read_whole() {
+    let place = Place::new();
+    let mut read = 0;
+    for (name, runs, nodes) in [
+        ("ssd_mask_all", 2, 122 - 6),
+        ("ssd_mask_off", 2, 198 - 6),
+        ("transformer_all", 2, 234 - 6),
+        ("yolo_leaky_off", 2, 190 - 6),
+        ("yolo_mish_off", 2, 342 - 6),
+    ] {
+        let test = "profiles_of_real_models_on_onnx_runtime_are_read_whole";
+        let Some(path) = shared(test, &format!("golden/onnxruntime/{name}.json")) else { return };
+        let path = path.to_str().expect("a readable path");
+        let answer = place.done(&["import", path, "--json", "-o", "out.db"]).json();
+        assert_eq!(number(&answer, "/latency/count"), f64::from(runs), "{name}");
+        let tasks: f64 =
+            answer["operators"].as_array().expect("operators").iter().map(|row| number(row, "/tasks")).sum();
+        assert_eq!(tasks, f64::from(nodes), "{name}");
+        assert!(answer["losses"].as_array().expect("losses").is_empty(), "{name}");
+        read += 1;
+    }
+    assert_eq!(read, 5);
+}
