@@ -62,7 +62,7 @@ fn every_answer_of_the_reference_is_given_byte_for_byte() {
     let mut failures = Vec::new();
     for case in cases(&folder).iter().filter(|case| case.status == 0) {
         let options: Vec<&str> = case.options.iter().map(String::as_str).collect();
-        let run = run(&folder.join(&case.file), &options);
+        let run = run(folder.join(&case.file), &options);
         compared += 1;
         if (run.status, &run.stdout, run.stderr.as_str()) != (0, &case.stdout, "") {
             let differs = run.stdout.lines().zip(case.stdout.lines()).find(|(own, theirs)| own != theirs);
@@ -79,7 +79,7 @@ fn where_the_reference_crashes_there_is_an_answer_or_one_line_that_says_what_is_
     let mut failures = Vec::new();
     for case in cases(&folder).iter().filter(|case| case.status != 0) {
         let options: Vec<&str> = case.options.iter().map(String::as_str).collect();
-        let run = run(&folder.join(&case.file), &options);
+        let run = run(folder.join(&case.file), &options);
         let wrong_column = ["nosuch", "", "count", "info"]
             .iter()
             .any(|column| case.options.windows(2).any(|pair| pair[0] == "--order-by" && pair[1] == *column));

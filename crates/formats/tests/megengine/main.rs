@@ -1,4 +1,10 @@
-//! What users of MegEngine profiles can rely on, at the level of the command.
+//! What users of MegEngine profiles can rely on, at the level of the command and the library.
 
 mod conformance;
+mod faults;
+mod layout;
+mod properties;
+mod sample;
 mod support;
+mod tracing;
+mod writing;

@@ -13,9 +13,9 @@ pub struct Run {
 }
 
 /// Runs `profile_analyze` on a file with options that are separated by blanks.
-pub fn run(file: &Path, options: &[&str]) -> Run {
+pub fn run(file: impl AsRef<Path>, options: &[&str]) -> Run {
     let arguments: Vec<OsString> =
-        std::iter::once(file.into()).chain(options.iter().map(OsString::from)).collect();
+        std::iter::once(file.as_ref().into()).chain(options.iter().map(OsString::from)).collect();
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let status = profile_analyze(&arguments, &mut stdout, &mut stderr);
     let text = |bytes| String::from_utf8(bytes).expect("the output is text");
@@ -34,4 +34,21 @@ pub fn outside(folder: &str) -> Option<PathBuf> {
     }
     eprintln!("skipped: {} is not there; OPSCOPE_SHARED names the folder that holds it", path.display());
     None
+}
+
+/// A file that goes away with the value.
+pub struct TestFile {
+    folder: tempfile::TempDir,
+}
+
+impl TestFile {
+    pub fn new(content: &[u8]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("profile.json"), content).expect("a file in it");
+        Self { folder }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("profile.json")
+    }
 }

@@ -5,7 +5,7 @@
 
 mod grid;
 mod help;
-mod numbers;
+pub(super) mod numbers;
 mod options;
 mod pattern;
 mod records;

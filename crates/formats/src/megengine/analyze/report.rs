@@ -296,5 +296,5 @@ fn bar(value: Option<f64>, largest: f64) -> String {
         None => 0.0,
     };
     // Negative lengths and NaN, of 0/0, become 0.
-    "#".repeat(length.min(BAR) as usize)
+    "#".repeat((length as usize).min(BAR as usize))
 }
