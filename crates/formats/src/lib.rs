@@ -4,14 +4,17 @@
 //! loss, writes its own files, and projects what it read into an [`opscope_trace::Trace`].
 
 pub mod chrome;
+mod detect;
 pub mod megengine;
 pub mod onnxruntime;
 pub mod sqlite;
 
 mod escapes;
+mod input;
 mod json;
 mod output;
 #[cfg(test)]
 mod testing;
 
+pub use detect::{DetectError, Kind, OpenError, detect, open};
 pub use output::{check_target, write_atomically};

@@ -1,0 +1,141 @@
+//! What the beginning of a JSON file tells about the rest.
+
+/// The members of objects near the root, as far as they lie in the beginning of a file.
+///
+/// It is read without judging: the text may be cut off anywhere, and need not be right.
+#[derive(Debug, Default)]
+pub(super) struct JsonHead {
+    /// Whether the root is a list; else it is an object.
+    pub is_list: bool,
+    pub members: Vec<Member>,
+}
+
+/// A member of an object.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    /// How many lists and objects it lies in: 1 for a member of the root, 2 for one of an object in
+    /// a list that is the root.
+    pub depth: usize,
+    pub key: String,
+    /// Its value, if that is text.
+    pub text: Option<String>,
+}
+
+/// How deep the members lie that are kept.
+const DEEPEST: usize = 2;
+
+impl JsonHead {
+    /// Reads the beginning of a file; `None` if that isn't JSON's.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.trim_ascii_start();
+        let mut head = match bytes.first()? {
+            b'[' => Self { is_list: true, ..Self::default() },
+            b'{' => Self::default(),
+            _ => return None,
+        };
+        let mut cursor = Cursor { rest: bytes };
+        let mut depth = 0_usize;
+        while let Some(byte) = cursor.next() {
+            match byte {
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                b'"' => {
+                    let text = cursor.string();
+                    if cursor.skip(b':') && depth <= DEEPEST {
+                        let value = cursor.skip(b'"').then(|| cursor.string());
+                        head.members.push(Member { depth, key: text, text: value });
+                    }
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        Some(head)
+    }
+
+    /// Whether the root, an object, has a member of this name.
+    pub(super) fn has_key(&self, key: &str) -> bool {
+        !self.is_list && self.members.iter().any(|member| member.depth == 1 && member.key == key)
+    }
+
+    /// The texts of a member of the objects in the list that is the root.
+    pub(super) fn texts_in_items<'h>(&'h self, key: &'h str) -> impl Iterator<Item = &'h str> {
+        let in_items =
+            self.members.iter().filter(move |member| self.is_list && member.depth == 2 && member.key == key);
+        in_items.filter_map(|member| member.text.as_deref())
+    }
+}
+
+struct Cursor<'b> {
+    rest: &'b [u8],
+}
+
+impl Cursor<'_> {
+    fn next(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    /// Skips blanks and then a byte, if it is there.
+    fn skip(&mut self, byte: u8) -> bool {
+        self.rest = self.rest.trim_ascii_start();
+        match self.rest.split_first() {
+            Some((first, rest)) if *first == byte => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The text up to the closing quotation mark, with its escapes as they are.
+    fn string(&mut self) -> String {
+        let mut end = 0;
+        while let Some(byte) = self.rest.get(end) {
+            match byte {
+                b'"' => break,
+                b'\\' => end += 2,
+                _ => end += 1,
+            }
+        }
+        let (text, rest) = self.rest.split_at(end.min(self.rest.len()));
+        self.rest = rest.get(1..).unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn members_near_the_root_are_found_with_their_text() {
+        let head = JsonHead::read(br#" {"a": {"b": "x", "c": {"d": 1}}, "e\"": ["f"], "g": "y:"#).unwrap();
+        let found: Vec<_> =
+            head.members.iter().map(|member| (member.depth, &*member.key, member.text.as_deref())).collect();
+        let expected =
+            [(1, "a", None), (2, "b", Some("x")), (2, "c", None), (1, "e\\\"", None), (1, "g", Some("y:"))];
+        assert_eq!(found, expected);
+        assert!(head.has_key("a") && !head.has_key("b"));
+        let list =
+            JsonHead::read(br#"[{"cat": "A", "args": {"cat": "B"}}, {"cat": "C"}] {"cat": "D"}"#).unwrap();
+        assert_eq!(list.texts_in_items("cat").collect::<Vec<_>>(), ["A", "C"]);
+        assert!(JsonHead::read(b"cat").is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in proptest::collection::vec(
+            prop_oneof![Just(b'"'), Just(b'\\'), Just(b'{'), Just(b'['), Just(b'}'), Just(b':'), any::<u8>()],
+            0..60,
+        )) {
+            for end in 0..bytes.len() {
+                JsonHead::read(&bytes[..end]);
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! From the runtime's own tables to a trace.
+
+use std::collections::HashMap;
+
+use opscope_trace::{
+    ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DeviceId, ExecutionUnit, Iteration, IterationId, Model,
+    ModelId, Operator, OperatorId, Sample, StringId, Task, TensorId, Trace,
+};
+
+use super::places::{Places, unit_of};
+use super::profile::{DeviceEvent, DeviceEventKind, NodeEvent, Profile, SessionEventKind};
+use super::sessions::Sessions;
+use super::shapes::add_tensors;
+
+/// How many events of its own the runtime records in one session by default.
+const MOST_EVENTS: usize = 1_000_000;
+
+impl Profile {
+    /// Projects the profile into a trace.
+    ///
+    /// - Every session is a model, and every run an iteration.
+    /// - What sessions did becomes calls: loading at the level of models, initialising and running
+    ///   at that of the application, executing a graph at that of the runtime.
+    /// - Every execution provider is a device, and every thread that executed nodes on it a stream.
+    /// - Nodes become operators and their executions tasks. Where the provider recorded what its
+    ///   device did, the node's event is only the launch: it becomes a call, and the kernels tasks.
+    /// - The state of the allocator becomes counters.
+    pub fn to_trace(&self) -> Trace {
+        let mut projection = Projection::new(self);
+        projection.add_sessions();
+        projection.add_nodes();
+        projection.add_device_events();
+        projection.add_memory();
+        projection.add_losses();
+        projection.trace
+    }
+}
+
+struct Projection<'p> {
+    profile: &'p Profile,
+    sessions: Sessions,
+    trace: Trace,
+    models: Vec<ModelId>,
+    /// The iteration of every run among the session events.
+    iterations: HashMap<usize, IterationId>,
+    places: Places,
+    operators: HashMap<OperatorKey, OperatorId>,
+    /// The operator of every node.
+    operator_of_node: Vec<OperatorId>,
+    /// The call of every node that only launched something.
+    launch_of_node: HashMap<usize, ApiCallId>,
+}
+
+/// Executions that agree in all of this are executions of one operator.
+#[derive(PartialEq, Eq, Hash)]
+struct OperatorKey {
+    session: usize,
+    node_index: Option<u32>,
+    texts: [StringId; 3],
+    shapes: [Option<StringId>; 2],
+}
+
+impl<'p> Projection<'p> {
+    fn new(profile: &'p Profile) -> Self {
+        let mut trace = Trace::new();
+        trace.set_property("engine", "ONNX Runtime");
+        Self {
+            profile,
+            sessions: Sessions::new(profile),
+            trace,
+            models: Vec::new(),
+            iterations: HashMap::new(),
+            places: Places::default(),
+            operators: HashMap::new(),
+            operator_of_node: Vec::with_capacity(profile.nodes.len()),
+            launch_of_node: HashMap::new(),
+        }
+    }
+
+    fn text(&mut self, id: StringId) -> StringId {
+        self.trace.strings.intern(self.profile.strings.get(id))
+    }
+
+    fn add_sessions(&mut self) {
+        for (session, pool) in self.sessions.pool_numbers.iter().enumerate() {
+            let number = pool.unwrap_or(session as u64 + 1);
+            let name = self.trace.strings.intern(&format!("session {number}"));
+            self.models.push(self.trace.models.push(Model { number, name }));
+        }
+        self.add_iterations();
+        for (index, event) in self.profile.sessions.iter().enumerate() {
+            let level = match event.kind {
+                SessionEventKind::ModelLoading => ApiLevel::Model,
+                SessionEventKind::Initialization | SessionEventKind::Run => ApiLevel::Application,
+                SessionEventKind::Execution => ApiLevel::Runtime,
+                SessionEventKind::Other => ApiLevel::Other,
+            };
+            let call = ApiCall {
+                thread: self.places.thread(&mut self.trace, event.process, event.thread),
+                level,
+                name: self.text(event.name),
+                start: event.start,
+                duration: event.duration,
+                iteration: self.iteration_of_run(self.sessions.run_of_event[index]),
+            };
+            self.trace.api_calls.push(call);
+        }
+    }
+
+    /// Runs in the order of their start, numbered within their session.
+    fn add_iterations(&mut self) {
+        let events = &self.profile.sessions;
+        let mut runs: Vec<usize> =
+            (0..events.len()).filter(|&index| events[index].kind == SessionEventKind::Run).collect();
+        runs.sort_by_key(|&run| events[run].start);
+        let mut numbers = vec![0; self.models.len()];
+        for run in runs {
+            let session = self.sessions.of_event[run];
+            let iteration = Iteration {
+                model: Some(self.models[session]),
+                number: numbers[session],
+                // The file doesn't tell which of the first runs served to warm up.
+                warm_up: false,
+                start: events[run].start,
+                duration: events[run].duration,
+            };
+            numbers[session] += 1;
+            self.iterations.insert(run, self.trace.iterations.push(iteration));
+        }
+    }
+
+    fn add_nodes(&mut self) {
+        let mut launches = vec![false; self.profile.nodes.len()];
+        let kernels = self.profile.devices.iter().filter(|event| event.kind == DeviceEventKind::Kernel);
+        kernels.filter_map(|event| event.node).for_each(|node| launches[node as usize] = true);
+        self.trace.tasks.reserve(self.profile.nodes.len());
+        for (index, node) in self.profile.nodes.iter().enumerate() {
+            let operator = self.operator(index, node);
+            self.operator_of_node.push(operator);
+            let name = self.trace.operators.name()[operator.index()];
+            let iteration = self.iteration_of_run(self.sessions.run_of_node[index]);
+            let thread = self.places.thread(&mut self.trace, node.process, node.thread);
+            let (start, duration) = (node.start, node.duration);
+            if launches[index] {
+                let call = ApiCall { thread, level: ApiLevel::Node, name, start, duration, iteration };
+                self.launch_of_node.insert(index, self.trace.api_calls.push(call));
+            } else {
+                let device = self.device(node.provider);
+                let session = self.models[self.sessions.of_node[index]];
+                let stream = thread.map(|thread| self.places.lane(&mut self.trace, device, session, thread));
+                let unit = unit_of(&self.trace, device);
+                let operator = Some(operator);
+                let task = Task::new(name, start, duration);
+                self.trace.tasks.push(Task { operator, stream, unit, iteration, ..task });
+            }
+        }
+    }
+
+    fn iteration_of_run(&self, run: Option<usize>) -> Option<IterationId> {
+        self.iterations.get(&run?).copied()
+    }
+
+    fn operator(&mut self, index: usize, node: &NodeEvent) -> OperatorId {
+        let session = self.sessions.of_node[index];
+        let key = OperatorKey {
+            session,
+            node_index: node.node_index,
+            texts: [node.name, node.op_name, node.provider],
+            shapes: [node.inputs, node.outputs],
+        };
+        if let Some(&known) = self.operators.get(&key) {
+            return known;
+        }
+        let op_type = self.text(node.op_name);
+        let (first_input, input_count) = self.tensors(node.inputs);
+        let (first_output, output_count) = self.tensors(node.outputs);
+        let bytes_read = match (node.activation_size, node.parameter_size) {
+            (None, None) => None,
+            (activations, parameters) => {
+                activations.unwrap_or_default().checked_add(parameters.unwrap_or_default())
+            }
+        };
+        let operator = Operator {
+            model: Some(self.models[session]),
+            position: node.node_index,
+            first_input,
+            input_count,
+            first_output,
+            output_count,
+            bytes_read,
+            bytes_written: node.output_size,
+            ..Operator::new(self.node_name(node), op_type)
+        };
+        let id = self.trace.operators.push(operator);
+        self.operators.insert(key, id);
+        id
+    }
+
+    /// The node's name; for one without, what the runtime itself calls it in later versions.
+    fn node_name(&mut self, node: &NodeEvent) -> StringId {
+        let name = self.profile.strings.get(node.name);
+        if !name.is_empty() {
+            return self.trace.strings.intern(name);
+        }
+        let mut name = self.profile.strings.get(node.op_name).to_owned();
+        if let Some(index) = node.node_index {
+            name += &format!("_{index}");
+        }
+        self.trace.strings.intern(&name)
+    }
+
+    fn tensors(&mut self, json: Option<StringId>) -> (Option<TensorId>, u32) {
+        let Some(json) = json else { return (None, 0) };
+        let json = self.profile.strings.get(json);
+        add_tensors(&mut self.trace, json).unwrap_or_else(|| {
+            let shown: String = json.chars().take(60).collect();
+            self.trace.count_loss("shapes of an operator that could not be read", 1, &shown);
+            (None, 0)
+        })
+    }
+
+    fn add_device_events(&mut self) {
+        for event in &self.profile.devices {
+            let node = event.node.map(|node| node as usize);
+            let name = self.text(event.name);
+            let iteration = node.and_then(|node| self.iteration_of_run(self.sessions.run_of_node[node]));
+            let (start, duration) = (event.start, event.duration);
+            if event.kind == DeviceEventKind::Call {
+                let thread = self.places.thread(&mut self.trace, event.process, event.thread);
+                let level = ApiLevel::Runtime;
+                self.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration });
+                continue;
+            }
+            let device = self.device_of_event(event);
+            let task = Task {
+                operator: node.map(|node| self.operator_of_node[node]),
+                stream: Some(self.places.queue(&mut self.trace, device, event.stream)),
+                unit: match self.profile.strings.get(event.name) {
+                    name if name.starts_with("Memcpy") => ExecutionUnit::MemoryCopy,
+                    _ => unit_of(&self.trace, device),
+                },
+                iteration,
+                launched_by: node.and_then(|node| self.launch_of_node.get(&node).copied()),
+                ..Task::new(name, start, duration)
+            };
+            self.trace.tasks.push(task);
+        }
+    }
+
+    fn device(&mut self, provider: StringId) -> DeviceId {
+        self.places.device(&mut self.trace, self.profile.strings.get(provider))
+    }
+
+    fn device_of_event(&mut self, event: &DeviceEvent) -> DeviceId {
+        match event.node {
+            Some(node) => self.device(self.profile.nodes[node as usize].provider),
+            None => self.places.any_gpu(&mut self.trace),
+        }
+    }
+
+    fn add_memory(&mut self) {
+        type ValueOf = fn(&NodeEvent) -> Option<i64>;
+        let quantities: [(&str, ValueOf); 4] = [
+            ("memory in use", |node| node.memory.bytes_in_use),
+            ("memory requested", |node| node.memory.requested_in_use),
+            ("memory in use at most", |node| node.memory.in_use_peak),
+            ("memory held by the arena", |node| node.memory.arena_held),
+        ];
+        for (name, value_of) in quantities {
+            let mut samples: Vec<Sample> = Vec::new();
+            let mut counters: HashMap<(usize, DeviceId), CounterId> = HashMap::new();
+            for (index, node) in self.profile.nodes.iter().enumerate() {
+                let Some(value) = value_of(node) else { continue };
+                let session = self.sessions.of_node[index];
+                let device = self.device(node.provider);
+                let counter =
+                    *counters.entry((session, device)).or_insert_with(|| self.counter(name, session, device));
+                samples.push(Sample { counter, time: node.start + node.duration, value: value as f64 });
+            }
+            samples.sort_by_key(|sample| sample.time);
+            samples.into_iter().for_each(|sample| {
+                self.trace.samples.push(sample);
+            });
+        }
+    }
+
+    fn counter(&mut self, name: &str, session: usize, device: DeviceId) -> CounterId {
+        let name = match self.models.len() {
+            1 => name.to_owned(),
+            _ => {
+                let model = self.trace.models.get(self.models[session]);
+                format!("{name}, {}", self.trace.strings.get(model.name))
+            }
+        };
+        let (name, unit) = (self.trace.strings.intern(&name), self.trace.strings.intern("B"));
+        self.trace.counters.push(Counter { name, unit, device: Some(device) })
+    }
+
+    fn add_losses(&mut self) {
+        let (damage, path) = (&self.profile.damage, self.profile.path.display());
+        for (position, reason) in &damage.places {
+            self.trace.count_loss(&format!("damaged event: {reason}"), 1, &format!("{path}: {position}"));
+        }
+        if let Some(position) = damage.cut_off {
+            let reason =
+                "the file is cut off: the program was stopped while writing it, or the disk was full";
+            self.trace.count_loss(reason, 1, &format!("{path}: {position}"));
+        }
+        let cut = u64::from(damage.cut_off.is_some());
+        let unplaced = damage.events.saturating_sub(damage.places.len() as u64 + cut);
+        self.trace.count_loss("further damaged events", unplaced, &path.to_string());
+        self.trace.count_loss(
+            "bytes that are no UTF-8 were replaced",
+            u64::from(damage.not_utf8),
+            &path.to_string(),
+        );
+        for &(category, count) in &self.profile.others {
+            let reason =
+                format!("events of an unknown category or name: '{}'", self.profile.strings.get(category));
+            self.trace.count_loss(&reason, count, &path.to_string());
+        }
+        self.trace.count_loss(
+            "executions of nodes while several runs overlapped, without a telling thread",
+            self.sessions.ambiguous_nodes,
+            &path.to_string(),
+        );
+        let own_events =
+            self.profile.sessions.len() + self.profile.nodes.len() + self.profile.fences as usize;
+        let is_full = own_events >= MOST_EVENTS;
+        self.trace.count_loss(
+            "the runtime records no more than 1,000,000 events; later ones may be missing",
+            u64::from(is_full),
+            &path.to_string(),
+        );
+    }
+}
