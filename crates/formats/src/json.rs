@@ -210,6 +210,16 @@ impl<'a> Scanner<'a> {
         self.piece(start)
     }
 
+    /// Where the scanner stands, in bytes from the beginning.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on elsewhere, where a value of the same depth begins or has ended.
+    pub fn move_to(&mut self, position: usize) {
+        self.at = position;
+    }
+
     /// Checks that nothing but white space follows.
     pub fn end(&mut self) -> Scanned<()> {
         match self.peek() {

@@ -234,8 +234,8 @@ impl<'a> Builder<'a> {
             MemoryPlan {
                 chunk: id,
                 offset: 0,
-                shape: self.profile.dimensions.push(dimensions.iter().copied()),
-                strides: self.profile.dimensions.push(contiguous(dimensions)),
+                shape: self.profile.plan_dimensions.push(dimensions.iter().copied()),
+                strides: self.profile.plan_dimensions.push(contiguous(dimensions)),
                 data_type: self.profile.symbols.intern(&class_name(row.data_type)),
             }
         });

@@ -116,6 +116,11 @@ impl<Row> Keyed<Row> {
         self.ids.iter().copied().zip(&self.rows)
     }
 
+    /// All rows, to be changed.
+    pub(super) fn rows_mut(&mut self) -> &mut [Row] {
+        &mut self.rows
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.ids.len()

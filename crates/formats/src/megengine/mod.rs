@@ -17,6 +17,8 @@ mod keyed;
 mod memory;
 mod profile;
 mod read;
+mod sections;
+mod symbols;
 mod to_trace;
 mod write;
 

@@ -40,8 +40,10 @@ pub struct Profile {
     pub chunks: Keyed<Chunk>,
     /// Lists of ids: inputs and outputs.
     pub ids: Pool<GraphId>,
-    /// Numbers of shapes and strides.
+    /// Numbers of the footprints' shapes and strides.
     pub dimensions: Pool<i64>,
+    /// Numbers of the memory plans' shapes and strides.
+    pub plan_dimensions: Pool<i64>,
     /// Lists of shapes; `None` where the file has a null.
     pub shapes: Pool<Option<Shape>>,
     /// What was damaged and left out: a reason, and how often.
@@ -131,9 +133,9 @@ pub struct MemoryPlan {
     pub chunk: GraphId,
     /// Where it begins in the chunk, in bytes.
     pub offset: u64,
-    /// Its dimensions.
+    /// Its dimensions, in [`Profile::plan_dimensions`].
     pub shape: Shape,
-    /// Its strides in elements.
+    /// Its strides in elements, in [`Profile::plan_dimensions`].
     pub strides: Shape,
     /// The element type by its class name, such as `Float32`.
     pub data_type: StringId,

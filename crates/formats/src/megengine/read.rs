@@ -2,16 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::mem::take;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::thread::{self, Scope};
 
 use memmap2::Mmap;
-use opscope_trace::{Span, StringId, StringTable};
+use regex::bytes::Regex;
 
-use super::escapes::unescape;
-use super::json::{JsonError, Piece, RawText, Scanner};
-use super::keyed::{GraphId, Keyed};
-use super::profile::{Chunk, Footprint, Interval, MemoryPlan, Operator, Profile, Shape, Text, Var};
+use super::json::{JsonError, Scanner};
+use super::profile::{Profile, Text};
+use super::sections::{Ahead, Reader};
 
 /// Why a file can't be read as a MegEngine profile.
 #[derive(Debug, thiserror::Error)]
@@ -66,23 +66,38 @@ impl Profile {
     }
 
     fn from_text(text: Text) -> Result<Self, ContentError> {
-        let mut reader = Reader::default();
-        let mut scanner = Scanner::new(&text);
-        reader.root(&mut scanner)?;
-        scanner.end()?;
-        if !reader.has_profiler {
-            return Err(ContentError::Missing("profiler"));
-        }
-        if !reader.has_graph {
-            return Err(ContentError::Missing("graph_exec"));
-        }
-        if !reader.has_operators {
-            return Err(ContentError::Missing("operator"));
-        }
-        let mut profile = reader.profile;
-        profile.text = text;
-        Ok(profile)
+        let profile = thread::scope(|scope| {
+            let mut reader = Reader::new(read_ahead(scope, &text));
+            let mut scanner = Scanner::new(&text);
+            reader.root(&mut scanner)?;
+            scanner.end()?;
+            reader.finish().map_err(ContentError::Missing)
+        })?;
+        Ok(Self { text, ..profile })
     }
+}
+
+/// Smaller texts are read before a second thread has begun.
+const WORTH_A_THREAD: usize = 4 << 20;
+
+/// Begins to read the vars, which take up more than half of a profile, on a second thread.
+///
+/// Where they lie is a guess: the first member of their name that holds an object. It counts only
+/// if the first thread comes to just that place as the section of vars.
+fn read_ahead<'scope, 'text: 'scope>(
+    scope: &'scope Scope<'scope, 'text>,
+    text: &'text [u8],
+) -> Option<Ahead<'scope>> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    if text.len() < WORTH_A_THREAD || processors < 2 {
+        return None;
+    }
+    let guess = move || {
+        let section = Regex::new(r#""var": ?\{"#).ok()?.find(text)?;
+        Reader::vars_ahead(text, section.end() - 1)
+    };
+    let thread = thread::Builder::new().spawn_scoped(scope, guess).ok()?;
+    Some(Box::new(move || thread.join().ok().flatten()))
 }
 
 fn open(path: &Path) -> io::Result<Text> {
@@ -96,423 +111,4 @@ fn open(path: &Path) -> io::Result<Text> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(Text::Owned(bytes))
-}
-
-type Scanned<T> = Result<T, JsonError>;
-
-/// The tables under construction, and memory that is used again for each record.
-#[derive(Default)]
-struct Reader {
-    profile: Profile,
-    recent: RecentSymbols,
-    has_profiler: bool,
-    has_graph: bool,
-    has_operators: bool,
-    intervals: Vec<Interval>,
-    ids: Vec<GraphId>,
-    dimensions: Vec<i64>,
-    shapes: Vec<Option<Shape>>,
-}
-
-impl Reader {
-    /// `{ "profiler": …, "graph_exec": … }`
-    fn root(&mut self, scanner: &mut Scanner) -> Scanned<()> {
-        scanner.object("the object of a profile", |scanner, name| match name {
-            b"profiler" => self.profiler(scanner),
-            b"graph_exec" => self.graph(scanner),
-            _ => scanner.skip().map(drop),
-        })
-    }
-
-    fn profiler(&mut self, scanner: &mut Scanner) -> Scanned<()> {
-        self.has_profiler = true;
-        // As with all of Python's dictionaries, the last of equal names is the one that counts.
-        self.profile.device = Keyed::default();
-        self.profile.host = Keyed::default();
-        self.profile.footprints = Keyed::default();
-        self.profile.internal = Keyed::default();
-        scanner.object("the object of the profiler", |scanner, name| {
-            match name {
-                b"device" => self.profile.device = self.times(scanner)?,
-                b"host" => self.profile.host = self.times(scanner)?,
-                b"opr_footprint" => self.footprints(scanner)?,
-                b"opr_internal_pf" => {
-                    self.profile.internal =
-                        self.keyed(scanner, "an object of operators", |_, scanner| scanner.skip())?;
-                }
-                // The user guide's listing has the graph in here.
-                b"graph_exec" => self.graph(scanner)?,
-                _ => drop(scanner.skip()?),
-            }
-            Ok(())
-        })
-    }
-
-    fn graph(&mut self, scanner: &mut Scanner) -> Scanned<()> {
-        (self.has_graph, self.has_operators) = (true, false);
-        self.profile.order.clear();
-        self.profile.operators = Keyed::default();
-        self.profile.vars = Keyed::default();
-        self.profile.chunks = Keyed::default();
-        scanner.object("the object of the graph", |scanner, name| {
-            match name {
-                b"comp_seq" => {
-                    self.ids(scanner)?;
-                    self.profile.order = take(&mut self.ids);
-                }
-                b"operator" => {
-                    self.has_operators = true;
-                    self.profile.operators = self.keyed(scanner, "an object of operators", Self::operator)?;
-                }
-                b"var" => self.profile.vars = self.keyed(scanner, "an object of vars", Self::var)?,
-                b"mem_chunk" => self.chunks(scanner)?,
-                _ => drop(scanner.skip()?),
-            }
-            Ok(())
-        })
-    }
-
-    /// An object of rows by id.
-    fn keyed<Row>(
-        &mut self,
-        scanner: &mut Scanner,
-        expected: &'static str,
-        mut row: impl FnMut(&mut Self, &mut Scanner) -> Scanned<Row>,
-    ) -> Scanned<Keyed<Row>> {
-        let mut rows = Keyed::default();
-        scanner.entries(expected, |scanner, name| {
-            let id = self.id(name);
-            rows.insert(id, row(self, scanner)?);
-            Ok(())
-        })?;
-        Ok(rows)
-    }
-
-    /// `{ operator: { place: { start, kern, end } } }`
-    fn times(&mut self, scanner: &mut Scanner) -> Scanned<Keyed<Span<Interval>>> {
-        self.keyed(scanner, "an object of operators and their times", |reader, scanner| {
-            let mut intervals = take(&mut reader.intervals);
-            intervals.clear();
-            if scanner.peek() == Some(b'{') {
-                scanner.entries("an object of places", |scanner, place| {
-                    let place = reader.symbol(place.bytes);
-                    let Some(interval) = reader.interval(scanner, place)? else { return Ok(()) };
-                    match intervals.iter_mut().find(|known| known.place == place) {
-                        Some(known) => *known = interval,
-                        None => intervals.push(interval),
-                    }
-                    Ok(())
-                })?;
-            } else {
-                reader.profile.lose("times of an operator that are no object", 1);
-                scanner.skip()?;
-            }
-            let span = reader.profile.intervals.push(intervals.iter().copied());
-            reader.intervals = intervals;
-            Ok(span)
-        })
-    }
-
-    fn interval(&mut self, scanner: &mut Scanner, place: StringId) -> Scanned<Option<Interval>> {
-        let (mut start, mut kernel, mut end) = (None, None, None);
-        self.object_or_loss(scanner, "times in one place that are no object", |_, scanner, name| {
-            match name {
-                b"start" => start = scanner.number()?,
-                b"kern" => kernel = scanner.number()?,
-                b"end" => end = scanner.number()?,
-                _ => drop(scanner.skip()?),
-            }
-            Ok(())
-        })?;
-        if let (Some(start), Some(kernel), Some(end)) = (start, kernel, end) {
-            return Ok(Some(Interval { place, start, kernel, end }));
-        }
-        self.profile.lose("times that lack a number for start, kern or end", 1);
-        Ok(None)
-    }
-
-    fn footprints(&mut self, scanner: &mut Scanner) -> Scanned<()> {
-        self.profile.footprints = self.keyed(scanner, "an object of footprints", |reader, scanner| {
-            let mut footprint = Footprint::default();
-            reader.object_or_loss(scanner, "footprints that are no object", |reader, scanner, name| {
-                match name {
-                    b"memory" => footprint.memory = scanner.number()?,
-                    b"computation" => footprint.computation = scanner.number()?,
-                    b"in_shapes" => footprint.in_shapes = reader.shapes(scanner)?,
-                    b"out_shapes" => footprint.out_shapes = reader.shapes(scanner)?,
-                    b"in_layouts" => footprint.in_layouts = reader.shapes(scanner)?,
-                    b"param" => footprint.param = scanner.skip()?,
-                    _ => drop(scanner.skip()?),
-                }
-                Ok(())
-            })?;
-            Ok(footprint)
-        })?;
-        Ok(())
-    }
-
-    fn operator(&mut self, scanner: &mut Scanner) -> Scanned<Operator> {
-        let mut operator = Operator {
-            name: Piece::default(),
-            op_type: self.symbol(b""),
-            inputs: Span::default(),
-            outputs: Span::default(),
-            extra: Piece::default(),
-            waiting_spec: Piece::default(),
-        };
-        self.object_or_loss(scanner, "operators that are no object", |reader, scanner, name| {
-            match name {
-                b"name" => operator.name = scanner.skip()?,
-                b"type" => operator.op_type = reader.symbol_value(scanner)?,
-                b"input" => operator.inputs = reader.id_list(scanner)?,
-                b"output" => operator.outputs = reader.id_list(scanner)?,
-                b"extra" => operator.extra = scanner.skip()?,
-                b"waiting_spec" => operator.waiting_spec = scanner.skip()?,
-                _ => drop(scanner.skip()?),
-            }
-            Ok(())
-        })?;
-        Ok(operator)
-    }
-
-    fn var(&mut self, scanner: &mut Scanner) -> Scanned<Var> {
-        let mut var = Var {
-            name: Piece::default(),
-            comp_node: self.symbol(b""),
-            dev_ptr: None,
-            prev_dev_ptr: 0,
-            prev_dev_ptr_end: None,
-            mem_readonly_fwd_src: None,
-            force_update_src: None,
-            flags: Piece::default(),
-            static_infer_tags: Piece::default(),
-            mem_plan: None,
-        };
-        self.object_or_loss(scanner, "vars that are no object", |reader, scanner, name| {
-            match name {
-                b"name" => var.name = scanner.skip()?,
-                b"comp_node" => var.comp_node = reader.symbol_value(scanner)?,
-                b"dev_ptr" => var.dev_ptr = scanner.whole()?,
-                b"prev_dev_ptr" => var.prev_dev_ptr = scanner.whole()?.unwrap_or(0),
-                b"prev_dev_ptr_end" => var.prev_dev_ptr_end = scanner.whole()?,
-                b"mem_readonly_fwd_src" => var.mem_readonly_fwd_src = reader.id_value(scanner)?,
-                b"force_update_src" => var.force_update_src = reader.id_value(scanner)?,
-                b"flag" => var.flags = scanner.skip()?,
-                b"static_infer_tags" => var.static_infer_tags = scanner.skip()?,
-                b"mem_plan" => var.mem_plan = reader.memory_plan(scanner)?,
-                _ => drop(scanner.skip()?),
-            }
-            Ok(())
-        })?;
-        Ok(var)
-    }
-
-    /// `{ mem_chunk_id, offset_byte, layout: { shape, stride, dtype } }`, or null.
-    fn memory_plan(&mut self, scanner: &mut Scanner) -> Scanned<Option<MemoryPlan>> {
-        if scanner.peek() == Some(b'n') {
-            scanner.skip()?;
-            return Ok(None);
-        }
-        let mut chunk = None;
-        let mut plan = MemoryPlan {
-            chunk: GraphId::from_number(0),
-            offset: 0,
-            shape: Span::default(),
-            strides: Span::default(),
-            data_type: self.symbol(b""),
-        };
-        self.object_or_loss(scanner, "memory plans that are no object", |reader, scanner, name| {
-            match name {
-                b"mem_chunk_id" => {
-                    chunk = text(scanner)?.map(|raw| reader.chunk_id(raw));
-                }
-                b"offset_byte" => plan.offset = scanner.whole()?.unwrap_or(0),
-                b"layout" => {
-                    let reason = "memory layouts that are no object";
-                    reader.object_or_loss(scanner, reason, |reader, scanner, name| {
-                        match name {
-                            b"shape" => plan.shape = reader.shape(scanner)?.unwrap_or_default(),
-                            b"stride" => plan.strides = reader.shape(scanner)?.unwrap_or_default(),
-                            b"dtype" => plan.data_type = reader.symbol_value(scanner)?,
-                            _ => drop(scanner.skip()?),
-                        }
-                        Ok(())
-                    })?;
-                }
-                _ => drop(scanner.skip()?),
-            }
-            Ok(())
-        })?;
-        if chunk.is_none() {
-            self.profile.lose("memory plans that name no chunk", 1);
-        }
-        Ok(chunk.map(|chunk| MemoryPlan { chunk, ..plan }))
-    }
-
-    fn chunks(&mut self, scanner: &mut Scanner) -> Scanned<()> {
-        let mut chunks = Keyed::default();
-        scanner.entries("an object of memory chunks", |scanner, name| {
-            let id = self.chunk_id(name);
-            let mut chunk = Chunk { owner: None, size: 0, dev_ptr: None };
-            self.object_or_loss(scanner, "memory chunks that are no object", |reader, scanner, name| {
-                match name {
-                    b"owner_var" => chunk.owner = reader.id_value(scanner)?,
-                    b"size" => chunk.size = scanner.whole()?.unwrap_or(0),
-                    b"dev_ptr" => chunk.dev_ptr = scanner.whole()?,
-                    _ => drop(scanner.skip()?),
-                }
-                Ok(())
-            })?;
-            chunks.insert(id, chunk);
-            Ok(())
-        })?;
-        self.profile.chunks = chunks;
-        Ok(())
-    }
-
-    /// A list of shapes, or null.
-    fn shapes(&mut self, scanner: &mut Scanner) -> Scanned<Option<Span<Option<Shape>>>> {
-        if scanner.peek() != Some(b'[') {
-            return self.null_or_loss(scanner, "shapes that are no list");
-        }
-        let mut shapes = take(&mut self.shapes);
-        shapes.clear();
-        scanner.array("a list of shapes", |scanner| {
-            shapes.push(self.shape(scanner)?);
-            Ok(())
-        })?;
-        let span = self.profile.shapes.push(shapes.iter().copied());
-        self.shapes = shapes;
-        Ok(Some(span))
-    }
-
-    /// A list of whole numbers, or null.
-    fn shape(&mut self, scanner: &mut Scanner) -> Scanned<Option<Shape>> {
-        if scanner.peek() != Some(b'[') {
-            return self.null_or_loss(scanner, "shapes that are no list");
-        }
-        self.dimensions.clear();
-        scanner.array("a list of whole numbers", |scanner| {
-            let number = scanner.number()?;
-            if number.is_none() {
-                self.profile.lose("dimensions that are no number", 1);
-            }
-            // −1 stands for a dimension that isn't known.
-            self.dimensions.push(number.map_or(-1, |number| number as i64));
-            Ok(())
-        })?;
-        Ok(Some(self.profile.dimensions.push(self.dimensions.iter().copied())))
-    }
-
-    /// A list of ids into the profile's pool, an empty one for anything else.
-    fn id_list(&mut self, scanner: &mut Scanner) -> Scanned<Span<GraphId>> {
-        if scanner.peek() != Some(b'[') {
-            self.null_or_loss::<()>(scanner, "inputs or outputs that are no list")?;
-            return Ok(Span::default());
-        }
-        self.ids(scanner)?;
-        Ok(self.profile.ids.push(self.ids.iter().copied()))
-    }
-
-    /// A list of ids into `self.ids`.
-    fn ids(&mut self, scanner: &mut Scanner) -> Scanned<()> {
-        self.ids.clear();
-        scanner.array("a list of ids", |scanner| {
-            match self.id_value(scanner)? {
-                Some(id) => self.ids.push(id),
-                None => self.profile.lose("ids that are no text", 1),
-            }
-            Ok(())
-        })
-    }
-
-    fn id_value(&mut self, scanner: &mut Scanner) -> Scanned<Option<GraphId>> {
-        Ok(text(scanner)?.map(|raw| self.id(raw)))
-    }
-
-    fn symbol_value(&mut self, scanner: &mut Scanner) -> Scanned<StringId> {
-        Ok(match text(scanner)? {
-            Some(text) => self.symbol(text.bytes),
-            None => self.symbol(b""),
-        })
-    }
-
-    /// Reads an object, or counts another value as lost.
-    fn object_or_loss(
-        &mut self,
-        scanner: &mut Scanner,
-        reason: &'static str,
-        mut field: impl FnMut(&mut Self, &mut Scanner, &[u8]) -> Scanned<()>,
-    ) -> Scanned<()> {
-        if scanner.peek() != Some(b'{') {
-            self.profile.lose(reason, 1);
-            return scanner.skip().map(drop);
-        }
-        scanner.object("an object", |scanner, name| field(self, scanner, name))
-    }
-
-    /// Reads over a value that should be null.
-    fn null_or_loss<T>(&mut self, scanner: &mut Scanner, reason: &'static str) -> Scanned<Option<T>> {
-        if scanner.peek() != Some(b'n') {
-            self.profile.lose(reason, 1);
-        }
-        scanner.skip()?;
-        Ok(None)
-    }
-
-    #[inline]
-    fn id(&mut self, text: RawText) -> GraphId {
-        let symbols = &mut self.profile.symbols;
-        GraphId::from_text(&text.plain(), |text| symbols.intern(&String::from_utf8_lossy(text)))
-    }
-
-    fn chunk_id(&mut self, text: RawText) -> GraphId {
-        let symbols = &mut self.profile.symbols;
-        GraphId::from_chunk_text(&text.plain(), |text| symbols.intern(&String::from_utf8_lossy(text)))
-    }
-
-    fn symbol(&mut self, raw: &[u8]) -> StringId {
-        self.recent.find(&mut self.profile.symbols, raw)
-    }
-}
-
-/// A string's raw text, or nothing for null and any other value.
-#[inline]
-fn text<'a>(scanner: &mut Scanner<'a>) -> Scanned<Option<RawText<'a>>> {
-    if scanner.peek() == Some(b'"') {
-        return scanner.raw_string("a text").map(Some);
-    }
-    scanner.skip()?;
-    Ok(None)
-}
-
-/// The symbols that were asked for lately, by their text as it stands in the file: comp nodes and
-/// types come over and over, and comparing is quicker than unescaping and hashing.
-struct RecentSymbols {
-    slots: Vec<(Vec<u8>, Option<StringId>)>,
-}
-
-impl Default for RecentSymbols {
-    fn default() -> Self {
-        Self { slots: vec![(Vec::new(), None); 256] }
-    }
-}
-
-impl RecentSymbols {
-    fn find(&mut self, symbols: &mut StringTable, raw: &[u8]) -> StringId {
-        let ends = [raw.first_chunk::<8>(), raw.last_chunk::<8>()];
-        let [first, last] = ends.map(|end| end.map_or(0, |bytes| u64::from_le_bytes(*bytes)));
-        let mixed = (first ^ last.rotate_left(23) ^ raw.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let slot = &mut self.slots[(mixed >> 56) as usize];
-        if let (known, Some(id)) = slot
-            && known == raw
-        {
-            return *id;
-        }
-        let id = symbols.intern(&unescape(raw));
-        slot.0.clear();
-        slot.0.extend_from_slice(raw);
-        slot.1 = Some(id);
-        id
-    }
 }

@@ -144,10 +144,9 @@ impl<'a> Projection<'a> {
         for id in vars {
             let position = profile.vars.position(*id);
             let var = position.map(|at| profile.vars.at(at).1);
-            let shape = shapes.next().copied().flatten();
-            let shape = shape.or_else(|| Some(var?.mem_plan?.shape));
-            let dimensions =
-                shape.map(|shape| self.trace.dimensions.push(profile.dimensions.get(shape).iter().copied()));
+            let shape = shapes.next().copied().flatten().map(|shape| profile.dimensions.get(shape));
+            let shape = shape.or_else(|| Some(profile.plan_dimensions.get(var?.mem_plan?.shape)));
+            let dimensions = shape.map(|shape| self.trace.dimensions.push(shape.iter().copied()));
             let tensor = self.trace.tensors.push(Tensor {
                 name: position.and_then(|at| self.var_names.get(at).copied()),
                 data_type: var.map_or(DataType::Unknown, |var| var_type(profile, var)),

@@ -7,7 +7,7 @@ use opscope_trace::{Span, StringId};
 
 use super::analyze::numbers::{general, shortest};
 use super::json::Piece;
-use super::{GraphId, Interval, Keyed, Profile, Shape, Var};
+use super::{GraphId, Interval, Keyed, Profile, Var};
 
 impl Profile {
     /// Writes the profile to a file that `profile_analyze` reads, MegEngine's own as well as this
@@ -101,7 +101,7 @@ impl Writer<'_> {
                 if let Some(shapes) = shapes {
                     write!(writer.out, ", \"{name}\": ")?;
                     writer.list(profile.shapes.get(shapes), |writer, shape| match shape {
-                        Some(shape) => writer.shape(*shape),
+                        Some(shape) => writer.numbers(profile.dimensions.get(*shape)),
                         None => write!(writer.out, "null"),
                     })?;
                 }
@@ -162,9 +162,9 @@ impl Writer<'_> {
         write!(self.out, "{{ \"offset_byte\": {}, \"layout\": {{ \"dtype\": ", plan.offset)?;
         self.symbol(plan.data_type)?;
         write!(self.out, ", \"stride\": ")?;
-        self.shape(plan.strides)?;
+        self.numbers(self.profile.plan_dimensions.get(plan.strides))?;
         write!(self.out, ", \"shape\": ")?;
-        self.shape(plan.shape)?;
+        self.numbers(self.profile.plan_dimensions.get(plan.shape))?;
         write!(self.out, "}}, \"mem_chunk_id\": ")?;
         self.text(&plan.chunk.chunk_text(&self.profile.symbols))?;
         write!(self.out, "}}")
@@ -268,8 +268,8 @@ impl Writer<'_> {
         self.list(ids, |writer, id| writer.reference(Some(*id)))
     }
 
-    fn shape(&mut self, shape: Shape) -> io::Result<()> {
-        self.list(self.profile.dimensions.get(shape), |writer, size| write!(writer.out, "{size}"))
+    fn numbers(&mut self, numbers: &[i64]) -> io::Result<()> {
+        self.list(numbers, |writer, number| write!(writer.out, "{number}"))
     }
 
     /// An id in quotes, or null.

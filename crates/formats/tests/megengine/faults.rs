@@ -1,6 +1,6 @@
 //! Valid profiles on which the reference stops with an exception: here they have an answer.
 
-use crate::sample::{Op, profile};
+use crate::small::{Op, profile};
 use crate::support::{Run, TestFile, run};
 
 /// Runs the command on a profile of these operators.

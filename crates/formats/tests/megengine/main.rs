@@ -3,8 +3,9 @@
 mod conformance;
 mod faults;
 mod layout;
+mod network;
 mod properties;
-mod sample;
+mod small;
 mod support;
 mod tracing;
 mod writing;

@@ -3,7 +3,8 @@
 use opscope_formats::megengine::{Profile, Recorded};
 use proptest::prelude::*;
 
-use crate::sample::{Op, network, profile};
+use crate::network::network;
+use crate::small::{Op, profile};
 use crate::support::{TestFile, run};
 
 /// Reads, analyses in several ways, projects and writes; whether the text was a profile.

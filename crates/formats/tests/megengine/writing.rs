@@ -8,7 +8,7 @@ use opscope_trace::{
 use serde_json::Value;
 
 use crate::layout::faults;
-use crate::sample::network;
+use crate::network::network;
 use crate::support::{TestFile, outside, run};
 
 fn written(profile: &Profile) -> Vec<u8> {
@@ -39,6 +39,27 @@ fn what_was_read_is_written_with_the_same_content_and_order() {
         assert_eq!(value(&text), value(&again), "{name}");
         let operators = |profile: &Profile| profile.operators.iter().map(|(id, _)| id).collect::<Vec<_>>();
         assert_eq!(operators(&profile), operators(&Profile::parse(again).unwrap()), "{name}");
+    }
+}
+
+#[test]
+fn a_large_file_is_read_alike_wherever_its_vars_lie() {
+    let text = String::from_utf8(network(3_000)).unwrap();
+    assert!(text.len() > 4 << 20, "large enough for a second thread");
+    let value = |text: &[u8]| serde_json::from_slice::<Value>(text).unwrap();
+    for text in [
+        // What looks like the section of vars comes before it, as an object and as half of one.
+        text.replacen("\"param\": { }", "\"param\": { \"var\": { \"7\": { \"name\": \"x\"}}}", 1),
+        text.replacen("\"param\": { }", "\"param\": { \"x\": \"\\\"var\\\": {\"}", 1),
+        // Ids that are no numbers.
+        text.replace("\"17\"", "\"seventeen\"").replace("chk17", "chunk seventeen"),
+        text.clone(),
+    ] {
+        let again = written(&Profile::parse(text.clone().into_bytes()).unwrap());
+        assert!(value(text.as_bytes()) == value(&again), "the content differs");
+        let cut = &text.as_bytes()[..text.len() - 100];
+        let error = Profile::parse(cut.to_vec()).unwrap_err();
+        assert!(error.to_string().contains(&format!("byte {}", cut.len())), "{error}");
     }
 }
 
