@@ -19,6 +19,7 @@ mod parallel;
 mod slices;
 pub mod tables;
 mod tensor_names;
+mod timeline;
 mod to_trace;
 
 pub use catalogue::Catalogue;
@@ -35,4 +36,5 @@ pub use metrics::Dialect;
 pub use names::Names;
 pub use slices::{Mapped, Stream};
 pub use tensor_names::TensorTexts;
+pub use timeline::export_timeline;
 pub use to_trace::to_trace;

@@ -16,6 +16,15 @@ pub fn push_micros(out: &mut Vec<u8>, nanoseconds: i64) {
     push_thousandths(out, nanoseconds.unsigned_abs(), true);
 }
 
+/// Writes a duration of whole nanoseconds as microseconds with one to three decimals.
+#[inline]
+pub fn push_micros_trimmed(out: &mut Vec<u8>, nanoseconds: i64) {
+    if nanoseconds < 0 {
+        out.push(b'-');
+    }
+    push_thousandths(out, nanoseconds.unsigned_abs(), false);
+}
+
 /// Writes thousandths as a decimal number; without `all`, zeros at the end are left out but the
 /// first decimal.
 #[inline]

@@ -2,6 +2,7 @@
 
 use crate::data::Device;
 use crate::export::IterationRange;
+use crate::export::step_trace::Step;
 use crate::join::{HostTask, Joined, JoinedDevice, OpSource};
 use crate::kinds::{NodeTaskType, device_name, runtime_name};
 use crate::metrics::Dialect;
@@ -134,10 +135,21 @@ impl<'a> View<'a> {
     /// Whether a call is shown: with chosen iterations, only what overlaps them or the time since
     /// the iteration before.
     pub(crate) fn shows_call(&self, call: &Api) -> bool {
-        match self.call_window {
-            None => true,
-            Some((start, end)) => self.host_time(call.begin) < end && self.host_time(call.end) > start,
-        }
+        self.call_window.is_none() || self.shows_span(self.host_time(call.begin), self.host_time(call.end))
+    }
+
+    /// As [`View::shows_call`], for wall-clock times.
+    pub(crate) fn shows_span(&self, begin: i64, end: i64) -> bool {
+        self.call_window.is_none_or(|(first, last)| begin < last && end > first)
+    }
+
+    /// The inferences among the chosen iterations.
+    pub(crate) fn shown_steps(&self, mut steps: Vec<Step>) -> Vec<Step> {
+        steps.retain(|step| {
+            let window = self.devices[step.device].window;
+            window.is_none_or(|(start, end)| step.iteration.start >= start && step.iteration.end <= end)
+        });
+        steps
     }
 
     /// The runtime's name of a kind of task.

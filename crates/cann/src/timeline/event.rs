@@ -1,0 +1,141 @@
+//! Writes the events of a Chrome trace, one after another, each behind a comma.
+
+use crate::export::sheet::push_json;
+use crate::numbers;
+
+/// A lane: a process and a thread of the viewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Lane {
+    pub(super) pid: u64,
+    pub(super) tid: u64,
+}
+
+/// The text of some events.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    pub(super) text: Vec<u8>,
+}
+
+impl Events {
+    fn raw(&mut self, text: &str) -> &mut Self {
+        self.text.extend_from_slice(text.as_bytes());
+        self
+    }
+
+    fn begin(&mut self, name: &str, lane: Lane) -> &mut Self {
+        self.raw(",{\"name\":");
+        push_json(&mut self.text, name);
+        self.lane(lane)
+    }
+
+    fn lane(&mut self, lane: Lane) -> &mut Self {
+        self.raw(",\"pid\":").integer(lane.pid).raw(",\"tid\":").integer(lane.tid)
+    }
+
+    fn integer(&mut self, value: impl itoa::Integer) -> &mut Self {
+        numbers::push_integer(&mut self.text, value);
+        self
+    }
+
+    fn time(&mut self, nanoseconds: i64) -> &mut Self {
+        self.raw(",\"ts\":\"");
+        numbers::push_micros(&mut self.text, nanoseconds);
+        self.raw("\"")
+    }
+
+    /// A slice; `args` writes what is known about it.
+    pub(super) fn slice(
+        &mut self,
+        name: &str,
+        lane: Lane,
+        start: i64,
+        duration: i64,
+        category: Option<&str>,
+        args: impl FnOnce(&mut Args<'_>),
+    ) {
+        self.begin(name, lane).time(start).raw(",\"dur\":");
+        numbers::push_micros_trimmed(&mut self.text, duration);
+        self.raw(",\"ph\":\"X\"");
+        if let Some(category) = category {
+            self.raw(",\"cat\":\"").raw(category).raw("\"");
+        }
+        self.args(args);
+    }
+
+    /// The value of a counter.
+    pub(super) fn counter(&mut self, name: &str, lane: Lane, time: i64, args: impl FnOnce(&mut Args<'_>)) {
+        self.begin(name, lane).time(time).raw(",\"ph\":\"C\"");
+        self.args(args);
+    }
+
+    /// The begin (`s`) or end (`f`) of an arrow.
+    pub(super) fn arrow(
+        &mut self,
+        prefix: &str,
+        category: &str,
+        id: u64,
+        lane: Lane,
+        time: i64,
+        is_end: bool,
+    ) {
+        self.raw(",{\"name\":\"").raw(prefix).integer(id).raw("\"").lane(lane);
+        self.raw(if is_end { ",\"ph\":\"f\",\"cat\":\"" } else { ",\"ph\":\"s\",\"cat\":\"" });
+        self.raw(category).raw("\",\"id\":\"").integer(id).raw("\"").time(time);
+        self.raw(if is_end { ",\"bp\":\"e\"}" } else { "}" });
+    }
+
+    /// A name or number of a lane.
+    pub(super) fn metadata(&mut self, kind: &str, lane: Lane, args: impl FnOnce(&mut Args<'_>)) {
+        self.begin(kind, lane).raw(",\"ph\":\"M\"");
+        self.args(args);
+    }
+
+    fn args(&mut self, args: impl FnOnce(&mut Args<'_>)) {
+        self.raw(",\"args\":{");
+        args(&mut Args { events: self, is_first: true });
+        self.raw("}}");
+    }
+}
+
+/// Writes what is known about an event.
+pub(super) struct Args<'a> {
+    events: &'a mut Events,
+    is_first: bool,
+}
+
+impl Args<'_> {
+    fn key(&mut self, key: &str) -> &mut Events {
+        self.events.raw(if self.is_first { "\"" } else { ",\"" }).raw(key).raw("\":");
+        self.is_first = false;
+        self.events
+    }
+
+    pub(super) fn text(&mut self, key: &str, value: &str) -> &mut Self {
+        push_json(&mut self.key(key).text, value);
+        self
+    }
+
+    pub(super) fn integer(&mut self, key: &str, value: impl itoa::Integer) -> &mut Self {
+        self.key(key).integer(value);
+        self
+    }
+
+    pub(super) fn float(&mut self, key: &str, value: f64) -> &mut Self {
+        numbers::push_float(&mut self.key(key).text, value);
+        self
+    }
+
+    /// Microseconds of a duration in nanoseconds.
+    pub(super) fn micros(&mut self, key: &str, nanoseconds: i64) -> &mut Self {
+        numbers::push_micros_trimmed(&mut self.key(key).text, nanoseconds);
+        self
+    }
+
+    /// A time as text with three decimals.
+    pub(super) fn time(&mut self, key: &str, nanoseconds: i64) -> &mut Self {
+        let events = self.key(key).raw("\"");
+        numbers::push_micros(&mut events.text, nanoseconds);
+        events.raw("\"");
+        self
+    }
+}

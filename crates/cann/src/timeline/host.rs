@@ -1,0 +1,187 @@
+//! The host's lanes: calls of the libraries, and the program's own ranges.
+
+use std::collections::BTreeMap;
+
+use opscope_cann_raw::host::level;
+
+use crate::export::api_statistic::call_name;
+use crate::export::msprof_tx::{DeviceMark, event_type};
+use crate::export::view::View;
+use crate::kinds::level_name;
+use crate::metrics::Dialect;
+use crate::names::NumberMap;
+use crate::tables::Api;
+use crate::timeline::event::Events;
+use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
+
+/// What is added to a thread's number for each further lane that it needs.
+const NEXT_TRACK: u64 = 1 << 32;
+
+/// The id of the arrow between a mark's two sides.
+pub(super) fn mark_arrow(view: &View<'_>, mark: u64) -> u64 {
+    // The accelerated reference keeps these ids apart from those of calls.
+    const FIRST: u64 = 4_000_000_001;
+    if view.dialect == Dialect::Accelerated { mark.saturating_add(FIRST) } else { mark }
+}
+
+/// The calls that are shown, and where.
+pub(super) struct Calls {
+    /// Rows of the table of calls.
+    pub(super) rows: Vec<u32>,
+    /// The lanes of those that don't fit into their thread's first one, by row.
+    tracks: NumberMap<u32, u64>,
+    /// How many lanes each thread has.
+    threads: BTreeMap<u32, usize>,
+    /// Whether an arrow leads from a call to a device, by row.
+    pub(super) launches: Vec<bool>,
+}
+
+impl Calls {
+    pub(super) fn new(view: &View<'_>, launches: Vec<bool>) -> Self {
+        let api = &view.joined.data.host.api;
+        let rows: Vec<u32> =
+            (0..api.len() as u32).filter(|&row| view.shows_call(&api.row(row as usize))).collect();
+        let mut by_thread: BTreeMap<u32, Tracks> = BTreeMap::new();
+        let mut tracks = NumberMap::default();
+        for &row in &rows {
+            let call = api.row(row as usize);
+            let place = by_thread.entry(call.thread).or_default();
+            let track = place.place(view.host_time(call.begin), view.host_time(call.end));
+            if track > 0 {
+                tracks.insert(row, track as u64);
+            }
+        }
+        let threads = by_thread.into_iter().map(|(thread, tracks)| (thread, tracks.count())).collect();
+        Self { rows, tracks, threads, launches }
+    }
+
+    /// Names the lanes.
+    pub(super) fn names(&self, lanes: &Lanes, events: &mut Events) {
+        lanes.name_layer(events, Layer::Cann, None, "CANN");
+        for (&thread, &tracks) in &self.threads {
+            name_threads(lanes, events, Layer::Cann, thread, tracks);
+        }
+    }
+
+    /// Writes the call with a number among the shown ones.
+    pub(super) fn write(&self, view: &View<'_>, lanes: &Lanes, index: usize, events: &mut Events) {
+        let row = self.rows[index];
+        let call = view.joined.data.host.api.row(row as usize);
+        let track = self.tracks.get(&row).copied().unwrap_or(0);
+        let lane = lanes.lane(Layer::Cann, None, u64::from(call.thread) + track * NEXT_TRACK);
+        let (start, end) = (view.host_time(call.begin), view.host_time(call.end));
+        let name = call_name(view, &call);
+        let connection = u64::from(row) + 1;
+        let title = format!("{}@{name}", library(call.level));
+        events.slice(&title, lane, start, end.saturating_sub(start), None, |args| {
+            args.integer("Thread Id", call.thread)
+                .text("Mode", mode(&call, name))
+                .text("level", level_name(call.level));
+            args.text("id", if call.level == level::ACL { name } else { "0" });
+            item(view, &call, args);
+            args.integer("connection_id", connection);
+        });
+        if self.launches.get(row as usize).copied().unwrap_or(false) {
+            events.arrow("HostToDevice", "HostToDevice", connection << 32, lane, start, false);
+        }
+    }
+}
+
+fn name_threads(lanes: &Lanes, events: &mut Events, layer: Layer, thread: u32, tracks: usize) {
+    for track in 0..tracks as u64 {
+        let lane = lanes.lane(layer, None, u64::from(thread) + track * NEXT_TRACK);
+        name_lane(events, lane, &format!("Thread {thread}"), u64::from(thread));
+    }
+}
+
+/// The library behind a layer of software.
+fn library(number: u16) -> &'static str {
+    match number {
+        level::ACL => "AscendCL",
+        level::MODEL => "Model",
+        level::NODE => "Node",
+        level::COMMUNICATION => "Communication",
+        level::RUNTIME => "Runtime",
+        other => level_name(other),
+    }
+}
+
+/// The group of an AscendCL call; the name of others.
+fn mode<'a>(call: &Api, name: &'a str) -> &'a str {
+    match (call.level, call.kind >> 16) {
+        (level::ACL, 1) => "ACL_OP",
+        (level::ACL, 2) => "ACL_MODEL",
+        (level::ACL, 3) => "ACL_RTS",
+        (level::ACL, 4) => "ACL_OTHERS",
+        (level::ACL, 5) => "ACL_NN",
+        (level::ACL, 6) => "ACL_ASCENDC",
+        (level::ACL, 7) => "HOST_HCCL",
+        (level::ACL, 9) => "ACL_DVPP",
+        (level::ACL, 10) => "ACL_GRAPH",
+        (level::ACL, 11) => "ACL_ATB",
+        _ => name,
+    }
+}
+
+/// What the call worked on: a model's number, or a name if the dictionaries have it.
+fn item(view: &View<'_>, call: &Api, args: &mut crate::timeline::event::Args<'_>) {
+    let named =
+        view.joined.data.host.names.get(call.item).filter(|_| call.level != level::MODEL && call.item != 0);
+    match named {
+        Some(name) => args.text("item_id", name),
+        None => args.text("item_id", itoa::Buffer::new().format(call.item)),
+    };
+}
+
+/// Names the lanes of the program's ranges.
+pub(super) fn name_ranges(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
+    let name = view.joined.data.profile.metadata().map_or("", |metadata| &metadata.info.process_name);
+    lanes.name_layer(events, Layer::Program, None, name);
+    for (thread, tracks) in range_tracks(view).1 {
+        name_threads(lanes, events, Layer::Program, thread, tracks);
+    }
+}
+
+/// The lane of each range, and how many lanes each thread needs.
+fn range_tracks(view: &View<'_>) -> (Vec<u64>, BTreeMap<u32, usize>) {
+    let tx = &view.joined.data.host.tx;
+    let mut by_thread: BTreeMap<u32, Tracks> = BTreeMap::new();
+    let place = |row: usize| {
+        let (start, end) = (view.host_time(tx.start()[row]), view.host_time(tx.end()[row]));
+        by_thread.entry(tx.thread()[row]).or_default().place(start, end) as u64
+    };
+    let tracks = (0..tx.len()).map(place).collect();
+    (tracks, by_thread.into_iter().map(|(thread, tracks)| (thread, tracks.count())).collect())
+}
+
+/// Writes the program's ranges; without `all` only those of the chosen iterations.
+pub(super) fn ranges(
+    view: &View<'_>,
+    lanes: &Lanes,
+    marks: &NumberMap<u64, DeviceMark>,
+    all: bool,
+    events: &mut Events,
+) {
+    let host = &view.joined.data.host;
+    let (tracks, _) = range_tracks(view);
+    for (tx, track) in host.tx.rows().zip(tracks) {
+        let lane = lanes.lane(Layer::Program, None, u64::from(tx.thread) + track * NEXT_TRACK);
+        let (start, end) = (view.host_time(tx.start), view.host_time(tx.end));
+        if !all && !view.shows_span(start, end) {
+            continue;
+        }
+        let message = host.messages.get(tx.message as usize).map_or("", String::as_str);
+        events.slice(message, lane, start, end.saturating_sub(start), None, |args| {
+            if tx.mstx {
+                args.text("event_type", event_type(tx.event_type)).text("domain", view.text(tx.domain));
+                return;
+            }
+            args.text("Category", itoa::Buffer::new().format(tx.category));
+            args.integer("Payload_type", tx.payload_type).integer("Payload_value", tx.payload);
+            args.integer("Message_type", tx.message_type).text("event_type", event_type(tx.event_type));
+        });
+        if tx.mstx && marks.contains_key(&tx.mark) {
+            events.arrow("MsTx_", "MsTx", mark_arrow(view, tx.mark), lane, start, false);
+        }
+    }
+}

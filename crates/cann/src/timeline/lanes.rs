@@ -1,0 +1,149 @@
+//! The lanes of the timeline: which process of the viewer shows what, and in which order.
+
+use std::collections::BTreeMap;
+
+use crate::metrics::Dialect;
+use crate::timeline::event::{Events, Lane};
+
+/// A group of lanes, shown as a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Layer {
+    /// Ranges and marks of the program.
+    Program,
+    /// Calls of the host's libraries.
+    Cann,
+    /// Tasks of a device.
+    Hardware,
+    /// The AI cores' frequency.
+    Frequency,
+    /// Memory in use.
+    NpuMemory,
+    /// Traffic of the HBM.
+    Hbm,
+    /// How computing and communication overlap.
+    Overlap,
+}
+
+/// The number by which the viewer's process ids name the host.
+const HOST: u64 = 31;
+
+/// The numbers of the layers, which go into the viewer's process ids and give the order.
+#[derive(Clone, Debug)]
+pub(super) struct Lanes {
+    pid: u64,
+    numbers: BTreeMap<Layer, u64>,
+}
+
+impl Lanes {
+    /// The numbers of the layers that are shown. The accelerated reference has a fixed one for
+    /// each; the other numbers those above 19 as they come.
+    pub(super) fn new(dialect: Dialect, pid: u32, shown: &[Layer]) -> Self {
+        let mut next = 20;
+        let mut number = |layer: Layer| match (layer, dialect) {
+            (Layer::Program, _) => 6,
+            (Layer::Cann, _) => 7,
+            (Layer::Hardware, _) => 14,
+            (Layer::Frequency, _) => 15,
+            (Layer::NpuMemory, Dialect::Accelerated) => 17,
+            (Layer::Hbm, Dialect::Accelerated) => 24,
+            (Layer::Overlap, Dialect::Accelerated) => 31,
+            _ => {
+                next += 1;
+                next - 1
+            }
+        };
+        let numbers = shown.iter().map(|&layer| (layer, number(layer))).collect();
+        Self { pid: u64::from(pid), numbers }
+    }
+
+    /// The viewer's process for a layer of a device, or of the host.
+    pub(super) fn pid(&self, layer: Layer, device: Option<u32>) -> u64 {
+        let number = self.numbers.get(&layer).copied().unwrap_or(0);
+        self.pid << 10 | number << 5 | device.map_or(HOST, u64::from)
+    }
+
+    /// A lane of a layer.
+    pub(super) fn lane(&self, layer: Layer, device: Option<u32>, tid: u64) -> Lane {
+        Lane { pid: self.pid(layer, device), tid }
+    }
+
+    /// Names a layer, with a label that says where it runs.
+    pub(super) fn name_layer(&self, events: &mut Events, layer: Layer, device: Option<u32>, name: &str) {
+        let lane = self.lane(layer, device, 0);
+        let label = device.map_or_else(|| "CPU".to_owned(), |device| format!("NPU {device}"));
+        let number = self.numbers.get(&layer).copied().unwrap_or(0);
+        events.metadata("process_name", lane, |args| {
+            args.text("name", name);
+        });
+        events.metadata("process_labels", lane, |args| {
+            args.text("labels", &label);
+        });
+        events.metadata("process_sort_index", lane, |args| {
+            args.integer("sort_index", number);
+        });
+    }
+}
+
+/// Names a lane and gives its place among the others.
+pub(super) fn name_lane(events: &mut Events, lane: Lane, name: &str, place: u64) {
+    events.metadata("thread_name", lane, |args| {
+        args.text("name", name);
+    });
+    events.metadata("thread_sort_index", lane, |args| {
+        args.integer("sort_index", place);
+    });
+}
+
+/// Finds room for slices that overlap without nesting, which viewers drop from a single lane: such
+/// a slice goes to the next lane of the same name.
+#[derive(Debug, Default)]
+pub(super) struct Tracks {
+    /// For each track the ends of the slices that are open, the innermost last.
+    open: Vec<Vec<i64>>,
+}
+
+impl Tracks {
+    /// The track for a slice; slices come in the order of their starts, of those that start
+    /// together the longer one first.
+    pub(super) fn place(&mut self, start: i64, end: i64) -> usize {
+        for (number, open) in self.open.iter_mut().enumerate() {
+            while open.last().is_some_and(|last| *last <= start) {
+                open.pop();
+            }
+            if open.last().is_none_or(|last| end <= *last) {
+                open.push(end);
+                return number;
+            }
+        }
+        self.open.push(vec![end]);
+        self.open.len() - 1
+    }
+
+    /// How many tracks were needed.
+    pub(super) fn count(&self) -> usize {
+        self.open.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_that_overlap_without_nesting_get_tracks_of_their_own() {
+        let mut tracks = Tracks::default();
+        let places: Vec<usize> =
+            [(0, 10), (2, 5), (5, 10), (8, 12), (9, 11), (12, 13)].map(|(s, e)| tracks.place(s, e)).to_vec();
+        assert_eq!(places, [0, 0, 0, 1, 1, 0]);
+        assert_eq!(tracks.count(), 2);
+    }
+
+    #[test]
+    fn process_ids_name_process_layer_and_device() {
+        let lanes = Lanes::new(Dialect::Accelerated, 4_242, &[Layer::Hardware, Layer::Cann]);
+        assert_eq!(lanes.pid(Layer::Hardware, Some(0)), 4_344_256);
+        assert_eq!(lanes.pid(Layer::Cann, None), 4_344_063);
+        let lanes = Lanes::new(Dialect::Plain, 4_242, &[Layer::Hbm, Layer::NpuMemory, Layer::Overlap]);
+        assert_eq!(lanes.pid(Layer::Overlap, Some(0)), 4_344_512);
+    }
+}
