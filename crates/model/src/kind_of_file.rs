@@ -28,7 +28,10 @@ pub(crate) fn looks_like(bytes: &[u8]) -> Option<&'static str> {
         (at(4, b"TFL3"), "it is a TensorFlow Lite model: convert it with tf2onnx"),
         (at(4, b"ORTM"), "it is in ONNX Runtime's own format: use the .onnx file that it was made from"),
         (starts(b"IMOD"), "it is an offline model for Ascend: use the .onnx file that it was converted from"),
-        (starts(b"mgb") || at(4, b"mgv2"), "it is a MegEngine model: convert it with MgeConvert"),
+        (
+            starts(b"mgb") || starts(b"MGBS") || starts(b"MGBC"),
+            "it is a MegEngine model: convert it with MgeConvert",
+        ),
         (starts(b"GGUF"), "it is a GGUF file"),
         (starts(b"\x93NUMPY"), "it is a NumPy array"),
         (

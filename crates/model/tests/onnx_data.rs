@@ -1,8 +1,10 @@
 //! Inferred shapes against those that ONNX's own test data really has.
 //!
 //! The data comes with the Python package `onnx`: name its folder `onnx/backend/test/data` in
-//! `OPSCOPE_ONNX_DATA`. Node tests are generated into it by the package's own tool
-//! (`backend-test-tools generate-data`). Without the variable these tests skip.
+//! `OPSCOPE_ONNX_DATA`. Where a package doesn't ship the folder `node`, its test cases can be had
+//! from `onnx.backend.test.case.node.collect_testcases` and written as the other folders are: a
+//! `model.onnx`, and in `test_data_set_0` tensors `input_0.pb` and `output_0.pb`. Without the variable
+//! these tests skip.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,6 +46,24 @@ fn forget_declared_shapes(graph: &mut GraphProto) {
 fn is_tensor(declared: Option<&opscope_model::proto::TypeProto>) -> bool {
     declared.is_some_and(|declared| matches!(declared.value, Some(TypeValue::Tensor(_))))
 }
+
+/// Operators of tests (by their last node) whose outputs depend on data, on sequences, or on what only
+/// training, a first version, or half precision has.
+const DEPEND_ON_DATA: [&str; 13] = [
+    "Cast",
+    "ConcatFromSequence",
+    "Gradient",
+    "ImageDecoder",
+    "Loop",
+    "NonMaxSuppression",
+    "NonZero",
+    "OptionalGetElement",
+    "Scan",
+    "SequenceAt",
+    "StringNormalizer",
+    "StringSplit",
+    "Unique",
+];
 
 #[derive(Default)]
 struct Tally {
@@ -151,7 +171,10 @@ fn inferred_shapes_are_those_of_the_real_outputs_or_unknown() {
     );
     eprintln!("known in part: {:?}\nunknown: {:?}", tally.partly, tally.unknown);
     assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
-    assert!(tally.equal > 20 * (count(&tally.partly) + count(&tally.unknown)), "too few shapes are known");
+    let could_be_known = |label: &&String| !DEPEND_ON_DATA.contains(&label.as_str());
+    let more: Vec<_> = tally.partly.keys().chain(tally.unknown.keys()).filter(could_be_known).collect();
+    assert!(more.is_empty(), "the outputs of {more:?} could be known");
+    assert!(tally.equal > 0, "no test was found in {}", data.display());
 }
 
 #[test]

@@ -138,8 +138,8 @@ fn of_fused(node: &Costed) -> Option<u64> {
         "NhwcMaxPool" | "QLinearAveragePool" => pool(node, 1),
         "QLinearGlobalAveragePool" | "QLinearReduceMean" => node.input(0),
         "DynamicQuantizeLSTM" => recurrent(node, 4, 9),
-        "Attention" => packed_attention(node, past(node, 4, 3), node.has(2)),
-        "QAttention" => packed_attention(node, past(node, 8, 3), true),
+        "Attention" => packed_attention(node, past(node, 4, 3), node.has(3) || node.has(5)),
+        "QAttention" => packed_attention(node, past(node, 8, 3), node.has(5)),
         "MultiHeadAttention" => multi_head_attention(node),
         "QLinearConcat" | "Identity" | "GatherND" | "Trilu" => Some(0),
         _ => None,
@@ -294,11 +294,11 @@ fn attention(node: &Costed, past: Option<u64>) -> Option<u64> {
 }
 
 /// `Attention` of ONNX Runtime: the projections of queries, keys and values come first.
-fn packed_attention(node: &Costed, past: Option<u64>, has_bias: bool) -> Option<u64> {
+fn packed_attention(node: &Costed, past: Option<u64>, has_mask: bool) -> Option<u64> {
     let [batch, length, inputs] = *node.dims(0)? else { return None };
     let packed = node.dim(1, 1);
     let projected = product(&[batch, length, packed]);
-    let projections = sum(&[product(&[Some(2), projected, inputs]), when(has_bias, projected)]);
+    let projections = sum(&[product(&[Some(2), projected, inputs]), when(node.has(2), projected)]);
     let heads = size(node, "num_heads");
     let part = |whole: Option<u64>| whole?.checked_div(heads?);
     let value_hidden = last_dim(node);
@@ -306,7 +306,7 @@ fn packed_attention(node: &Costed, past: Option<u64>, has_bias: bool) -> Option<
     let key_hidden =
         packed.zip(value_hidden).and_then(|(packed, value)| Some(packed.checked_sub(value)? / 2));
     let pairs = product(&[batch, heads, length, sum(&[past, length])]);
-    sum(&[projections, attention_over(pairs, part(key_hidden), part(value_hidden), node.has(3))])
+    sum(&[projections, attention_over(pairs, part(key_hidden), part(value_hidden), has_mask)])
 }
 
 /// `MultiHeadAttention` of ONNX Runtime.

@@ -31,6 +31,9 @@ fn agreed(left: &Fact, right: &Fact) -> Fact {
     Fact { data_type, dims, elements: None }
 }
 
+/// States that change in more ways than this, one after the other, are given up.
+const MAX_ROUNDS: usize = 8;
+
 /// `Loop`: the final states, then what each round gave, stacked. The number of rounds is rarely
 /// known.
 pub(super) fn repeat(op: &Op) -> Inferred {
@@ -44,16 +47,22 @@ pub(super) fn repeat(op: &Op) -> Inferred {
         inputs.extend_from_slice(states);
         op.inference.run_subgraph(op, body, inputs)
     };
-    // The first output says whether to go on. States that change their dimensions from round to round
-    // are known as far as they stay the same.
-    let first = run(&states)?;
-    let (next, _) = split_states(&first, 1, states.len())?;
-    let steady: Vec<Fact> = states.iter().zip(next).map(|(before, after)| agreed(before, after)).collect();
-    let outputs = if steady == states { first } else { run(&steady)? };
-    let (next, stacked) = split_states(&outputs, 1, states.len())?;
-    let last = steady.iter().zip(next).map(|(before, after)| agreed(before, after));
-    let stacked = stacked.iter().map(|fact| with_axis(fact, 0, None));
-    Ok(last.chain(stacked).collect())
+    // What is said of the states must hold before and after every round, so they are weakened until it
+    // does: a dimension that changes from round to round isn't known.
+    let mut steady = states;
+    for _ in 0..MAX_ROUNDS {
+        let outputs = run(&steady)?;
+        // The first output says whether to go on.
+        let (next, stacked) = split_states(&outputs, 1, steady.len())?;
+        let weaker: Vec<Fact> =
+            steady.iter().zip(next).map(|(before, after)| agreed(before, after)).collect();
+        if weaker == steady {
+            let stacked = stacked.iter().map(|fact| with_axis(fact, 0, None));
+            return Ok(steady.into_iter().chain(stacked).collect());
+        }
+        steady = weaker;
+    }
+    Err(Gap::Unknown)
 }
 
 /// The outputs of a body that are states, and those that are stacked.
@@ -173,6 +182,28 @@ mod tests {
     }
 
     #[test]
+    fn a_state_that_takes_over_another_changes_with_it() {
+        // Each round joins a row to `grown`, and keeps what `grown` was as `before`.
+        let mut join = node("Concat", &["grown", "in4"], &["joined"]);
+        join.attribute = vec![crate::proto::AttributeProto {
+            name: Some("axis".into()),
+            i: Some(0),
+            ..Default::default()
+        }];
+        let body = GraphProto {
+            node: vec![node("Identity", &["go"], &["on"]), join, node("Identity", &["grown"], &["kept"])],
+            input: ["i", "go", "grown", "before"].map(untyped).to_vec(),
+            output: ["on", "joined", "kept", "before"].map(untyped).to_vec(),
+            ..Default::default()
+        };
+        let case = Case::new("Loop").typed(DataType::Int64, &[]).typed(DataType::Bool, &[]);
+        let mut case = case.input(&[1, 4]).input(&[1, 4]).graph("body", body).outputs(3);
+        case.add_input(declared("in4", DataType::Float32, &[1, 4]));
+        let changing = Some(vec![None, Some(4)]);
+        assert_eq!(case.dims(), [changing.clone(), changing, Some(vec![None, None, Some(4)])]);
+    }
+
+    #[test]
     fn a_scan_runs_along_an_axis() {
         let body = GraphProto {
             node: vec![node("Add", &["state", "row"], &["next"]), node("Identity", &["next"], &["copy"])],
@@ -186,10 +217,12 @@ mod tests {
 
     #[test]
     fn loops_in_loops_come_to_an_end() {
+        // Each starts from the same state again and needs two rounds until that is steady, so the body
+        // of the innermost would be gone through 2^28 times.
         let mut inner = body("Add");
-        for _ in 0..20 {
+        for _ in 0..27 {
             let mut outer = body("Add");
-            let mut nested = node("Loop", &["i", "go", "state"], &["next"]);
+            let mut nested = node("Loop", &["i", "go", "in2"], &["next"]);
             nested.attribute = vec![crate::testing::graph_attribute("body", inner)];
             outer.node[1] = nested;
             inner = outer;
@@ -197,8 +230,6 @@ mod tests {
         let case = Case::new("Loop").typed(DataType::Int64, &[]).typed(DataType::Bool, &[]).input(&[1, 4]);
         let mut case = case.graph("body", inner).outputs(1);
         case.add_input(declared("in3", DataType::Float32, &[3, 4]));
-        // That it ends is what matters: were each loop gone through twice, it would be a million times.
-        let (_, shapes) = case.shapes();
-        assert!(shapes.notes().is_empty());
+        assert_eq!(case.first(), None);
     }
 }

@@ -14,7 +14,7 @@ use crate::load::Model;
 use crate::proto::{GraphProto, NodeProto, data_type_from_onnx};
 
 /// Nodes of subgraphs that are gone through at most, so that loops in loops come to an end.
-const MAX_INNER_NODES: usize = 1 << 20;
+const MAX_INNER_NODES: usize = 1 << 16;
 
 /// Elements that are kept for all values together.
 const MAX_KEPT_ELEMENTS: usize = 1 << 23;
