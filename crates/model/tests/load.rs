@@ -116,6 +116,25 @@ fn a_file_that_was_cut_off_says_where_and_by_how_much() {
 }
 
 #[test]
+fn bytes_that_nest_without_end_are_refused() {
+    // A graph whose node has an attribute that is such a graph, and so on: fields 1, 5 and 6.
+    let mut graph = Vec::new();
+    for _ in 0..2_000 {
+        for tag in [0x32, 0x2a, 0x0a] {
+            let mut around = vec![tag];
+            prost::encoding::encode_varint(graph.len() as u64, &mut around);
+            around.append(&mut graph);
+            graph = around;
+        }
+    }
+    let mut bytes = vec![0x08, 0x08, 0x3a];
+    prost::encoding::encode_varint(graph.len() as u64, &mut bytes);
+    bytes.append(&mut graph);
+    let error = load_error(&bytes);
+    assert!(error.contains("recursion limit"), "{error}");
+}
+
+#[test]
 fn what_cannot_be_opened_is_told_with_its_reason() {
     let missing = Model::load(Path::new("/nonexistent/net.onnx")).unwrap_err();
     assert!(matches!(missing, LoadError::Open { .. }) && missing.to_string().contains("net.onnx"));
