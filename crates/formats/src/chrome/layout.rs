@@ -1,7 +1,9 @@
 //! Which lanes a timeline has, and which rows of the trace are drawn on each.
 
+use std::collections::HashMap;
+
 use opscope_trace::{
-    ApiCallId, DeviceId, IterationId, Nanoseconds, RangeId, RangeKind, StreamId, TaskId, Trace,
+    ApiCallId, DeviceId, IterationId, Nanoseconds, RangeId, RangeKind, StreamId, TaskId, ThreadId, Trace,
 };
 
 use super::lanes::spread;
@@ -149,11 +151,14 @@ impl Layout {
                 streams_of[trace.streams.device()[id.index()].index()].push(id);
             }
         }
+        let mut has_counter = vec![false; trace.devices.len()];
+        if !trace.samples.is_empty() {
+            trace.counters.device().iter().flatten().for_each(|device| has_counter[device.index()] = true);
+        }
         let mut groups = vec![None; trace.devices.len()];
         for device in trace.devices.ids() {
             let streams = &streams_of[device.index()];
-            let has_counter = trace.counters.device().contains(&Some(device)) && !trace.samples.is_empty();
-            if streams.is_empty() && !has_counter {
+            if streams.is_empty() && !has_counter[device.index()] {
                 continue;
             }
             let group = self.add_group(device_name(trace, device));
@@ -178,7 +183,7 @@ impl Layout {
     }
 
     fn name_counters(&mut self, trace: &Trace, host: Option<usize>, devices: &[Option<usize>]) {
-        let mut taken = std::collections::HashSet::new();
+        let mut copies: HashMap<(usize, String), u32> = HashMap::new();
         for (_, counter) in trace.counters.iter() {
             let group = match counter.device {
                 Some(device) => devices[device.index()],
@@ -187,15 +192,11 @@ impl Layout {
             // Only a counter without samples has no group, and then nothing is written of it.
             let group = group.unwrap_or(0);
             let (name, unit) = (trace.strings.get(counter.name), trace.strings.get(counter.unit));
-            let plain = if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") };
+            let name = if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") };
             // Viewers take counters of one name for one.
-            let mut name = plain.clone();
-            let mut copy = 1;
-            while !taken.insert((group, name.clone())) {
-                copy += 1;
-                name = format!("{plain} #{copy}");
-            }
-            self.counters.push((group, name));
+            let copy = copies.entry((group, name.clone())).or_default();
+            *copy += 1;
+            self.counters.push((group, if *copy == 1 { name } else { format!("{name} #{copy}") }));
         }
     }
 
@@ -234,7 +235,10 @@ fn grouped<Row>(
 }
 
 fn thread_name(trace: &Trace, index: usize) -> Option<String> {
-    let thread = trace.threads.get(trace.threads.ids().nth(index)?);
+    if index == trace.threads.len() {
+        return None;
+    }
+    let thread = trace.threads.get(ThreadId::from_index(index));
     let name = match trace.strings.get(thread.name) {
         "" => format!("thread {}", thread.tid),
         name => name.to_owned(),

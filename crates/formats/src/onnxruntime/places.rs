@@ -18,6 +18,8 @@ pub(super) struct Places {
     lanes: HashMap<(DeviceId, ModelId, ThreadId), StreamId>,
     /// Queues of a device.
     queues: HashMap<(DeviceId, Option<u64>), StreamId>,
+    /// The device of kernels that name no node.
+    gpu: Option<DeviceId>,
 }
 
 impl Places {
@@ -46,10 +48,12 @@ impl Places {
 
     /// A device for kernels that name no node: only the providers for GPUs record any.
     pub(super) fn any_gpu(&mut self, trace: &mut Trace) -> DeviceId {
-        let known = trace.devices.ids().find(|id| trace.devices.kind()[id.index()] == DeviceKind::Gpu);
-        known.unwrap_or_else(|| {
-            let name = trace.strings.intern("");
-            trace.devices.push(Device { number: 0, kind: DeviceKind::Gpu, name })
+        *self.gpu.get_or_insert_with(|| {
+            let known = trace.devices.ids().find(|id| trace.devices.kind()[id.index()] == DeviceKind::Gpu);
+            known.unwrap_or_else(|| {
+                let name = trace.strings.intern("");
+                trace.devices.push(Device { number: 0, kind: DeviceKind::Gpu, name })
+            })
         })
     }
 

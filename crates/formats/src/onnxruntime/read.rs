@@ -89,12 +89,14 @@ struct Decoder<'t> {
     profile: Profile,
     /// The last execution of each node, by the name of its event.
     last_node: HashMap<StringId, u32>,
+    /// The place of each category in [`Profile::others`].
+    others: HashMap<StringId, usize>,
 }
 
 impl<'t> Decoder<'t> {
     fn new(text: &'t str, path: &Path) -> Self {
         let profile = Profile { path: path.to_owned(), ..Profile::default() };
-        Self { text, offset: 0, profile, last_node: HashMap::new() }
+        Self { text, offset: 0, profile, last_node: HashMap::new(), others: HashMap::new() }
     }
 
     fn decode(&mut self) -> Result<(), ReadError> {
@@ -208,10 +210,12 @@ impl<'t> Decoder<'t> {
 
     fn count_other(&mut self, event: &Event<'t>) {
         let category = self.profile.strings.intern(&event.category);
-        match self.profile.others.iter_mut().find(|(known, _)| *known == category) {
-            Some((_, count)) => *count += 1,
-            None => self.profile.others.push((category, 1)),
-        }
+        let others = &mut self.profile.others;
+        let place = *self.others.entry(category).or_insert_with(|| {
+            others.push((category, 0));
+            others.len() - 1
+        });
+        others[place].1 += 1;
     }
 
     fn take_node(&mut self, event: Event<'t>, start: Nanoseconds, duration: Nanoseconds) {

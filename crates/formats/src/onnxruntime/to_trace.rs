@@ -15,6 +15,9 @@ use super::shapes::add_tensors;
 /// How many events of its own the runtime records in one session by default.
 const MOST_EVENTS: usize = 1_000_000;
 
+/// How many unknown categories are told by name.
+const NAMED_CATEGORIES: usize = 20;
+
 impl Profile {
     /// Projects the profile into a trace.
     ///
@@ -49,6 +52,8 @@ struct Projection<'p> {
     operator_of_node: Vec<OperatorId>,
     /// The call of every node that only launched something.
     launch_of_node: HashMap<usize, ApiCallId>,
+    /// How many lists of shapes could not be read.
+    unread_shapes: u64,
 }
 
 /// Executions that agree in all of this are executions of one operator.
@@ -74,6 +79,7 @@ impl<'p> Projection<'p> {
             operators: HashMap::new(),
             operator_of_node: Vec::with_capacity(profile.nodes.len()),
             launch_of_node: HashMap::new(),
+            unread_shapes: 0,
         }
     }
 
@@ -213,8 +219,7 @@ impl<'p> Projection<'p> {
         let Some(json) = json else { return (None, 0) };
         let json = self.profile.strings.get(json);
         add_tensors(&mut self.trace, json).unwrap_or_else(|| {
-            let shown: String = json.chars().take(60).collect();
-            self.trace.count_loss("shapes of an operator that could not be read", 1, &shown);
+            self.unread_shapes += 1;
             (None, 0)
         })
     }
@@ -297,40 +302,38 @@ impl<'p> Projection<'p> {
     }
 
     fn add_losses(&mut self) {
-        let (damage, path) = (&self.profile.damage, self.profile.path.display());
+        let profile = self.profile;
+        let (damage, file) = (&profile.damage, profile.path.display().to_string());
         for (position, reason) in &damage.places {
-            self.trace.count_loss(&format!("damaged event: {reason}"), 1, &format!("{path}: {position}"));
+            self.trace.count_loss(&format!("damaged event: {reason}"), 1, &format!("{file}: {position}"));
         }
         if let Some(position) = damage.cut_off {
             let reason =
                 "the file is cut off: the program was stopped while writing it, or the disk was full";
-            self.trace.count_loss(reason, 1, &format!("{path}: {position}"));
+            self.trace.count_loss(reason, 1, &format!("{file}: {position}"));
         }
-        let cut = u64::from(damage.cut_off.is_some());
-        let unplaced = damage.events.saturating_sub(damage.places.len() as u64 + cut);
-        self.trace.count_loss("further damaged events", unplaced, &path.to_string());
-        self.trace.count_loss(
-            "bytes that are no UTF-8 were replaced",
-            u64::from(damage.not_utf8),
-            &path.to_string(),
-        );
-        for &(category, count) in &self.profile.others {
-            let reason =
-                format!("events of an unknown category or name: '{}'", self.profile.strings.get(category));
-            self.trace.count_loss(&reason, count, &path.to_string());
+        let (named, unnamed) = profile.others.split_at(profile.others.len().min(NAMED_CATEGORIES));
+        for &(category, count) in named {
+            let category = profile.strings.get(category);
+            let reason = format!("events of an unknown category or name: '{category}'");
+            self.trace.count_loss(&reason, count, &file);
         }
-        self.trace.count_loss(
-            "executions of nodes while several runs overlapped, without a telling thread",
-            self.sessions.ambiguous_nodes,
-            &path.to_string(),
-        );
-        let own_events =
-            self.profile.sessions.len() + self.profile.nodes.len() + self.profile.fences as usize;
-        let is_full = own_events >= MOST_EVENTS;
-        self.trace.count_loss(
-            "the runtime records no more than 1,000,000 events; later ones may be missing",
-            u64::from(is_full),
-            &path.to_string(),
-        );
+        let placed = damage.places.len() as u64 + u64::from(damage.cut_off.is_some());
+        let own_events = profile.sessions.len() + profile.nodes.len() + profile.fences as usize;
+        let counts = [
+            ("events of further unknown categories", unnamed.iter().map(|(_, count)| count).sum()),
+            ("further damaged events", damage.events.saturating_sub(placed)),
+            ("bytes that are no UTF-8 were replaced", u64::from(damage.not_utf8)),
+            ("shapes of operators could not be read", self.unread_shapes),
+            (
+                "executions of nodes while several runs overlapped, without a telling thread",
+                self.sessions.ambiguous_nodes,
+            ),
+            (
+                "the runtime records no more than 1,000,000 events; later ones may be missing",
+                u64::from(own_events >= MOST_EVENTS),
+            ),
+        ];
+        counts.into_iter().for_each(|(reason, count)| self.trace.count_loss(reason, count, &file));
     }
 }
