@@ -32,13 +32,18 @@ impl<'a> CompNode<'a> {
         Self { kind, device, number, stream: stream.parse().unwrap_or(0) }
     }
 
-    /// The text of the comp node that has these numbers.
-    pub fn text(kind: DeviceKind, number: usize, stream: usize) -> String {
-        let word = match kind {
+    /// The word that devices of a kind are named by.
+    pub fn word(kind: DeviceKind) -> &'static str {
+        match kind {
             DeviceKind::Cpu | DeviceKind::Other => "cpu",
             DeviceKind::Gpu => "gpu",
             DeviceKind::Npu => "atlas",
-        };
+        }
+    }
+
+    /// The text of the comp node that has these numbers.
+    pub fn text(kind: DeviceKind, number: usize, stream: usize) -> String {
+        let word = Self::word(kind);
         format!("CompNode(\"{word}{number}:{stream}\" from \"{word}{number}:{stream}\")")
     }
 }

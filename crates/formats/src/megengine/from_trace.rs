@@ -14,6 +14,7 @@ use super::profile::{self, Chunk, Footprint, Interval, MemoryPlan, Profile, Shap
 use super::to_trace::{WAIT_PROPERTY, WAIT_WITHIN};
 use super::write::{push_respaced, push_string};
 use super::{GraphId, Keyed};
+use crate::input::Input;
 
 /// Which times a profile holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Profile {
         let run = builder.run();
         builder.graph(&run);
         builder.times(&run, recorded);
-        builder.profile.text = Text::Owned(builder.text);
+        builder.profile.text = Text(Input::Owned(builder.text));
         builder.profile
     }
 }
@@ -93,7 +94,7 @@ impl<'a> Builder<'a> {
         for (id, stream) in trace.streams.iter() {
             let kind = trace.devices.get(stream.device).kind;
             let (number, streams) = numbers.entry(stream.device).or_insert_with(|| {
-                let count = devices.entry(kind.name()).or_default();
+                let count = devices.entry(CompNode::word(kind)).or_default();
                 *count += 1;
                 (*count - 1, 0)
             });

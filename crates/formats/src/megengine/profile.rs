@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use memmap2::Mmap;
 use opscope_trace::{Pool, Span, StringId, StringTable};
 
 use super::escapes::string_text;
 use super::json::Piece;
 use super::keyed::{GraphId, Keyed};
+use crate::input::Input;
 
 /// A MegEngine graph profile: what one run of a compiled graph took, and the graph itself.
 ///
@@ -190,14 +190,11 @@ impl Profile {
 
 /// The bytes that pieces point into.
 #[derive(Debug)]
-pub(super) enum Text {
-    Mapped(Mmap),
-    Owned(Vec<u8>),
-}
+pub(super) struct Text(pub Input);
 
 impl Default for Text {
     fn default() -> Self {
-        Self::Owned(Vec::new())
+        Self(Input::Owned(Vec::new()))
     }
 }
 
@@ -205,9 +202,6 @@ impl Deref for Text {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match self {
-            Self::Mapped(file) => file,
-            Self::Owned(bytes) => bytes,
-        }
+        &self.0
     }
 }

@@ -1,17 +1,16 @@
 //! From the file to the native tables.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread::{self, Scope};
 
-use memmap2::Mmap;
 use regex::bytes::Regex;
 
 use super::json::{JsonError, Scanner};
 use super::profile::{Profile, Text};
 use super::sections::{Ahead, Reader};
+use crate::input::Input;
 
 /// Why a file can't be read as a MegEngine profile.
 #[derive(Debug, thiserror::Error)]
@@ -48,13 +47,14 @@ pub enum ContentError {
 impl Profile {
     /// Reads a profile that `load_and_run --profile` or MegEngine's `GraphProfiler` wrote.
     ///
-    /// Damaged records are left out and counted in [`Profile::losses`].
+    /// The file may be compressed with gzip. Damaged records are left out and counted in
+    /// [`Profile::losses`].
     ///
     /// # Errors
     /// When the file can't be opened, is no JSON throughout, or lacks the graph or the times.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
-        let text = open(path).map_err(|source| ReadError::File { path: path.to_owned(), source })?;
-        Self::from_text(text).map_err(|source| ReadError::Content { path: path.to_owned(), source })
+        let input = Input::open(path).map_err(|source| ReadError::File { path: path.to_owned(), source })?;
+        Self::from_text(Text(input)).map_err(|source| ReadError::Content { path: path.to_owned(), source })
     }
 
     /// The same for a text in memory.
@@ -62,7 +62,7 @@ impl Profile {
     /// # Errors
     /// When it is no JSON throughout, or lacks the graph or the times.
     pub fn parse(text: Vec<u8>) -> Result<Self, ContentError> {
-        Self::from_text(Text::Owned(text))
+        Self::from_text(Text(Input::Owned(text)))
     }
 
     fn from_text(text: Text) -> Result<Self, ContentError> {
@@ -98,17 +98,4 @@ fn read_ahead<'scope, 'text: 'scope>(
     };
     let thread = thread::Builder::new().spawn_scoped(scope, guess).ok()?;
     Some(Box::new(move || thread.join().ok().flatten()))
-}
-
-fn open(path: &Path) -> io::Result<Text> {
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_file() && metadata.len() > 0 {
-        // SAFETY: the map is only read, and every position in it is checked; should another program
-        // cut the file short meanwhile, the system stops this one.
-        return unsafe { Mmap::map(&file) }.map(Text::Mapped);
-    }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(Text::Owned(bytes))
 }

@@ -1,5 +1,7 @@
 //! Valid profiles on which the reference stops with an exception: here they have an answer.
 
+use std::io::Write;
+
 use crate::small::{Op, profile};
 use crate::support::{Run, TestFile, run};
 
@@ -241,6 +243,15 @@ fn the_graph_may_lie_within_the_profiler() {
     let file = TestFile::new(within.as_bytes());
     let run = run(file.path(), &["--dump-only-opr", "--print-only", "device"]);
     assert_eq!(run.stdout, "inside Elemwise 0\n", "{}", run.stderr);
+}
+
+#[test]
+fn a_compressed_profile_is_unpacked() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(profile(&[Op { name: "packed", ..Op::default() }]).as_bytes()).unwrap();
+    let file = TestFile::new(&packed.finish().unwrap());
+    let run = run(file.path(), &["--dump-only-opr", "--print-only", "device"]);
+    assert_eq!(run.stdout, "packed Elemwise 0\n", "{}", run.stderr);
 }
 
 #[test]
