@@ -1,0 +1,90 @@
+//! The metadata files of sample profiles.
+
+use std::io;
+use std::path::Path;
+
+use opscope_cann_raw::Chip;
+use serde_json::json;
+
+use crate::sample::clockwork::{BEGIN, Clockwork, DEVICE_COUNTER, HOST_COUNTER, HOST_MONOTONIC};
+use crate::sample::device::core_megahertz;
+use crate::sample::host::THREAD;
+
+/// The events of the group of counters called PipeUtilization.
+const EVENTS: &str = "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55";
+
+/// Writes the metadata files of host and device; the run ends `end` nanoseconds after its begin.
+pub(super) fn write(profile: &Path, chip: Chip, clockwork: Clockwork, end: u64) -> io::Result<()> {
+    let device = json!([{
+        "id": 0,
+        "hwts_frequency": format!("{:.6}", clockwork.device_hertz as f64 / 1e6),
+        "aic_frequency": core_megahertz(chip).to_string(),
+        "aiv_frequency": core_megahertz(chip).to_string(),
+        "ai_core_num": cores(chip),
+        "aiv_num": if chip.splits_cores() { cores(chip) * 2 } else { 0 },
+        "ctrl_cpu": "0",
+        "ai_cpu": "2,3,4,5,6,7",
+    }]);
+    for (directory, suffix, id, devices) in [("host", "", "64", json!([])), ("device_0", ".0", "0", device)] {
+        let directory = profile.join(directory);
+        let save = |name: &str, text: String| std::fs::write(directory.join(name), text);
+        let info = json!({
+            "version": "1.0",
+            "jobInfo": "NA",
+            "OS": "Linux",
+            "hostname": "sample",
+            "platform_version": chip.platform_version().to_string(),
+            "pid": THREAD.to_string(),
+            "pid_name": "sample_infer",
+            "memoryTotal": 263_921_868,
+            "cpuNums": 96,
+            "sysClockFreq": 100,
+            "rank_id": -1,
+            "drvVersion": 467_730,
+            "cannVersion": "8.5.0",
+            "CPU": [{"Id": 0, "Frequency": "100.000000", "Logical_CPU_Count": 96}],
+            "devices": id,
+            "DeviceInfo": devices,
+        });
+        save(&format!("info.json{suffix}"), info.to_string())?;
+        let sample = json!({
+            "ai_core_profiling_mode": "task-based",
+            "ai_core_metrics": "PipeUtilization",
+            "ai_core_profiling_events": EVENTS,
+            "aiv_profiling_mode": "task-based",
+            "aiv_metrics": "PipeUtilization",
+            "aiv_profiling_events": EVENTS,
+            "prof_level": "l1",
+            "taskBlock": "off",
+            "devices": id,
+        });
+        save("sample.json", sample.to_string())?;
+        let start = json!({
+            "collectionDateBegin": "2025-10-09 08:53:20.000000",
+            "collectionTimeBegin": (BEGIN / 1_000).to_string(),
+            "clockMonotonicRaw": HOST_MONOTONIC.to_string(),
+        });
+        save(&format!("start_info{suffix}"), start.to_string())?;
+        let stop = json!({
+            "collectionTimeEnd": ((BEGIN + end) / 1_000 + 1).to_string(),
+            "clockMonotonicRaw": (HOST_MONOTONIC + end).to_string(),
+        });
+        save(&format!("end_info{suffix}"), stop.to_string())?;
+        let section = if id == "64" { "Host" } else { "Device0" };
+        let reading =
+            format!("clock_monotonic_raw: {HOST_MONOTONIC}\ncntvct: {HOST_COUNTER}\ncntvct_diff: 0\n");
+        save(&format!("host_start.log{suffix}"), format!("[{section}]\n{reading}"))?;
+    }
+    let reading = format!("clock_monotonic_raw: 1540000000000\ncntvct: {DEVICE_COUNTER}\n");
+    std::fs::write(profile.join("device_0/dev_start.log.0"), reading)
+}
+
+/// How many AI cores a chip has.
+fn cores(chip: Chip) -> u32 {
+    match chip {
+        Chip::V1_1_0 => 2,
+        Chip::V2_1_0 => 32,
+        Chip::V3_3_0 => 8,
+        _ => 20,
+    }
+}

@@ -1,0 +1,188 @@
+//! Writes sample profiles: raw directories like those of a real run, of any size.
+//!
+//! The profiles are made through the same record layouts that the decoders read, in constant
+//! memory, and are the same for the same options. They serve benchmarks and tests; that decoding
+//! is right is shown by profiles of other origin.
+
+mod clockwork;
+mod device;
+mod host;
+mod metadata;
+mod network;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use opscope_cann_raw::Chip;
+
+use crate::error::{Error, Result};
+use crate::sample::clockwork::{Clockwork, Random};
+use crate::sample::device::DeviceFiles;
+use crate::sample::host::HostFiles;
+use crate::sample::network::Network;
+
+/// How the sampled program executes its model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleMode {
+    /// The model is loaded once and replayed: tasks are handed out once.
+    Static,
+    /// Each operator is launched anew in every inference.
+    Dynamic,
+}
+
+/// What a sample profile is to be like.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleOptions {
+    /// The processor: one of 910B, 910, 310P and 310.
+    pub chip: Chip,
+    /// How many tasks the device executes.
+    pub tasks: u64,
+    /// How the model is executed.
+    pub mode: SampleMode,
+    /// What durations and counters depend on.
+    pub seed: u64,
+}
+
+/// One operator being executed.
+#[derive(Clone, Copy, Debug)]
+struct Execution {
+    /// Its place in the network.
+    op: usize,
+    /// The task's number on its stream.
+    task: u16,
+    /// When the device starts it, in nanoseconds since the begin of the collection.
+    start: u64,
+    /// How long it takes, in nanoseconds.
+    duration: u64,
+}
+
+/// Writes a sample profile below `directory` and returns its path.
+///
+/// # Errors
+/// If a directory or file can't be created or written; an existing profile of that name is one.
+pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf> {
+    let name = "PROF_000001_20251009085320000_SAMPLEAA";
+    let profile = directory.join(name);
+    let write = || -> io::Result<()> {
+        let clockwork = Clockwork::new(options.chip);
+        let network = Network::new(options.chip);
+        let (host_data, device_data) = (profile.join("host/data"), profile.join("device_0/data"));
+        std::fs::create_dir_all(&host_data)?;
+        std::fs::create_dir_all(&device_data)?;
+        let mut host = HostFiles::new(&host_data, clockwork);
+        let mut device = DeviceFiles::new(&device_data, options.chip, clockwork);
+        let end = run(options, &network, &mut host, &mut device)?;
+        host.finish(&network)?;
+        device.finish()?;
+        metadata::write(&profile, options.chip, clockwork, end)
+    };
+    write().map_err(Error::io("write a sample profile to", &profile))?;
+    Ok(profile)
+}
+
+/// Executes the network until enough tasks ran; returns when the last ended.
+fn run(
+    options: SampleOptions,
+    network: &Network,
+    host: &mut HostFiles,
+    device: &mut DeviceFiles,
+) -> io::Result<u64> {
+    let mut random = Random::new(options.seed);
+    let ops = network.ops.len() as u64;
+    // The first device task starts two milliseconds after the collection; loading comes before.
+    let mut time = 2_000_000;
+    if options.mode == SampleMode::Static {
+        time = host.load(network, time)?;
+    }
+    let mut executed = 0;
+    let mut inference = 0;
+    while executed < options.tasks {
+        inference += 1;
+        let count = ops.min(options.tasks - executed);
+        let begin = time;
+        if options.mode == SampleMode::Static {
+            device.model_start(begin, inference)?;
+        }
+        for op in 0..count as usize {
+            let number = match options.mode {
+                SampleMode::Static => op as u64 + 1,
+                SampleMode::Dynamic => executed + op as u64,
+            };
+            time += 600 + random.below(900);
+            let base = network.ops[op].nanoseconds;
+            let duration = base + random.below(base / 8 + 1);
+            let execution = Execution { op, task: number as u16, start: time, duration };
+            if options.mode == SampleMode::Dynamic {
+                // Task numbers have 16 bits; that they start again is told on both sides.
+                if execution.task == 0 && number > 0 {
+                    let flip = (number >> 16) as u16;
+                    host.flip(execution, flip)?;
+                    device.flip(execution, flip)?;
+                }
+                host.launch(network, execution, true)?;
+            }
+            device.execute(network, execution, &mut random)?;
+            time += duration;
+        }
+        executed += count;
+        time += 1_000;
+        if options.mode == SampleMode::Static {
+            device.model_end(time, inference)?;
+            host.execute(begin, time, inference as u32)?;
+            time += 100_000;
+        }
+    }
+    Ok(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::Joined;
+    use crate::{Data, discover};
+
+    fn sample(chip: Chip, mode: SampleMode, tasks: u64) -> Joined {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let options = SampleOptions { chip, tasks, mode, seed: 1 };
+        write_sample(directory.path(), options).expect("space on disk");
+        let profile = discover(directory.path()).expect("a profile").remove(0);
+        Joined::new(Data::load(profile).expect("a readable profile"))
+    }
+
+    #[test]
+    fn every_sampled_task_is_found_with_its_operator_and_counters() {
+        for chip in [Chip::V4_1_0, Chip::V2_1_0, Chip::V3_3_0, Chip::V1_1_0] {
+            for mode in [SampleMode::Static, SampleMode::Dynamic] {
+                let joined = sample(chip, mode, 100);
+                let losses = joined.all_losses();
+                assert!(losses.rows().is_empty(), "{chip:?} {mode:?}: {:?}", losses.rows());
+                let device = &joined.devices[&0];
+                assert_eq!(device.matches.host_of.len(), 100, "{chip:?} {mode:?}");
+                let counted = device.counters.cube.iter().zip(&device.counters.vector);
+                let without =
+                    counted.filter(|(cube, vector)| **cube == u32::MAX && **vector == u32::MAX).count();
+                assert_eq!(without, 0, "{chip:?} {mode:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn wrapped_task_numbers_are_told_apart() {
+        let joined = sample(Chip::V4_1_0, SampleMode::Dynamic, 140_000);
+        let matches = &joined.devices[&0].matches;
+        assert!(joined.all_losses().rows().is_empty(), "{:?}", joined.all_losses().rows());
+        assert!(matches.host_of.iter().enumerate().all(|(task, host)| task == *host as usize));
+        assert_eq!(joined.data.devices[&0].tables.tasks.batch().last(), Some(&2));
+    }
+
+    #[test]
+    fn the_same_options_give_the_same_bytes() {
+        let bytes = || {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let options = SampleOptions { chip: Chip::V4_1_0, tasks: 50, mode: SampleMode::Dynamic, seed: 7 };
+            let profile = write_sample(directory.path(), options).expect("space on disk");
+            std::fs::read(profile.join("device_0/data/ffts_profile.data.0.slice_0")).expect("counters")
+        };
+        assert_eq!(bytes(), bytes());
+    }
+}
