@@ -88,6 +88,9 @@ fn figures(text: &mut String, report: &Report<'_>) {
 }
 
 fn distribution(latency: &Statistics) -> String {
+    if latency.count == 1 {
+        return format!("{} in the only iteration", units::duration(latency.mean));
+    }
     let figures = [
         ("median", latency.median),
         ("mean", latency.mean),

@@ -1,0 +1,193 @@
+//! Small models with something odd about them, run from the command line.
+
+mod common;
+
+use common::{Place, has_onnxruntime};
+use opscope_model::proto::{
+    Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+    TensorProto, TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto, encode,
+};
+
+const FLOAT: i32 = 1;
+
+fn dimension(size: &str) -> Dimension {
+    let value = match size.parse() {
+        Ok(size) => DimensionValue::Value(size),
+        Err(_) => DimensionValue::Param(size.to_owned()),
+    };
+    Dimension { value: Some(value), denotation: None }
+}
+
+fn value(name: &str, shape: &[&str]) -> ValueInfoProto {
+    let shape = TensorShapeProto { dim: shape.iter().map(|size| dimension(size)).collect() };
+    let tensor = TensorType { elem_type: Some(FLOAT), shape: Some(shape) };
+    let r#type = Some(TypeProto { value: Some(TypeValue::Tensor(tensor)), denotation: None });
+    ValueInfoProto { name: Some(name.to_owned()), r#type, ..Default::default() }
+}
+
+fn node(op_type: &str, name: &str, inputs: &[&str], output: &str) -> NodeProto {
+    let (domain, op_type) =
+        op_type.rsplit_once('.').map_or((None, op_type), |(d, o)| (Some(d.to_owned()), o));
+    NodeProto {
+        op_type: Some(op_type.to_owned()),
+        domain,
+        name: Some(name.to_owned()),
+        input: inputs.iter().map(|&input| input.to_owned()).collect(),
+        output: vec![output.to_owned()],
+        ..Default::default()
+    }
+}
+
+/// A model from `x` of the given shape to `y`.
+fn model(shape: &[&str], nodes: Vec<NodeProto>, initializer: Vec<TensorProto>) -> Vec<u8> {
+    let domains = [Some(String::new()), Some("example.custom".to_owned())];
+    let opset_import =
+        domains.into_iter().map(|domain| OperatorSetIdProto { domain, version: Some(17) }).collect();
+    encode(&ModelProto {
+        ir_version: Some(8),
+        opset_import,
+        graph: Some(GraphProto {
+            name: Some("odd".to_owned()),
+            node: nodes,
+            initializer,
+            input: vec![value("x", shape)],
+            output: vec![value("y", shape)],
+            ..Default::default()
+        }),
+        ..Default::default()
+    })
+}
+
+fn engines(test: &str) -> Vec<&'static str> {
+    if has_onnxruntime(test) { vec!["tract", "ort"] } else { vec!["tract"] }
+}
+
+const QUICK: [&str; 4] = ["--iterations", "2", "--warmup", "0"];
+
+#[test]
+fn values_that_are_not_finite_are_traced_to_the_first_node_that_makes_them() {
+    let place = Place::new();
+    let nodes = vec![
+        node("Neg", "turn", &["x"], "negative"),
+        node("Sqrt", "root", &["negative"], "roots"),
+        node("Relu", "after", &["roots"], "y"),
+    ];
+    place.write("nan.onnx", model(&["1", "64"], nodes, Vec::new()));
+    for engine in engines("values_that_are_not_finite_are_traced_to_the_first_node_that_makes_them") {
+        let answer = place.done(&[&["run", "nan.onnx", "--engine", engine], &QUICK[..]].concat());
+        // Relu turns NaN into zero in some engines: the output may be finite.
+        if answer.stderr.contains("warning") {
+            assert!(answer.stderr.contains("the output 'y' holds NaN values"), "{}", answer.stderr);
+            assert!(answer.stderr.contains("the node 'root'"), "{}", answer.stderr);
+        }
+    }
+    let nodes = vec![
+        node("Neg", "turn", &["x"], "negative"),
+        node("Sqrt", "root", &["negative"], "roots"),
+        node("Add", "after", &["roots", "x"], "y"),
+    ];
+    place.write("nan.onnx", model(&["1", "64"], nodes, Vec::new()));
+    for engine in engines("") {
+        let answer = place.done(&[&["run", "nan.onnx", "--engine", engine], &QUICK[..]].concat());
+        assert!(answer.stderr.contains("the output 'y' holds NaN values"), "{engine}: {}", answer.stderr);
+        assert!(answer.stderr.contains("they begin at the node 'root'"), "{engine}: {}", answer.stderr);
+    }
+}
+
+#[test]
+fn an_operator_that_the_engine_lacks_is_named_with_its_node() {
+    let place = Place::new();
+    let nodes = vec![node("example.custom.Warp", "warp_1", &["x"], "y")];
+    place.write("custom.onnx", model(&["1", "4"], nodes, Vec::new()));
+    for engine in engines("an_operator_that_the_engine_lacks_is_named_with_its_node") {
+        place.fails(
+            1,
+            &["example.custom.Warp", "warp_1"],
+            &[&["run", "custom.onnx", "--engine", engine], &QUICK[..]].concat(),
+        );
+    }
+    let nodes = vec![node("Det", "determinant", &["x"], "y")];
+    place.write("det.onnx", model(&["4", "4"], nodes, Vec::new()));
+    place.fails(1, &["Det", "'determinant'", "--engine ort"], &[&["run", "det.onnx"], &QUICK[..]].concat());
+}
+
+#[test]
+fn an_open_dimension_is_asked_for_by_name_and_axis() {
+    let place = Place::new();
+    place.write("open.onnx", model(&["batch", "8"], vec![node("Relu", "relu", &["x"], "y")], Vec::new()));
+    let run = |further: &[&str]| [&["run", "open.onnx", "--json"], &QUICK[..], further].concat();
+    place.fails(2, &["how large is 'batch', axis 0 of the input 'x'", "--dim batch=N"], &run(&[]));
+    place.fails(2, &["no symbolic dimension named 'bach'", "batch"], &run(&["--dim", "bach=2"]));
+    for engine in engines("an_open_dimension_is_asked_for_by_name_and_axis") {
+        let answer = place.done(&run(&["--dim", "batch=3", "--engine", engine])).json();
+        assert_eq!(answer["operators"][0]["inputs"][0]["shape"], serde_json::json!([3, 8]), "{engine}");
+        let answer = place.done(&run(&["--input", "x=5x8", "--engine", engine])).json();
+        assert_eq!(answer["operators"][0]["flops"], 40, "{engine}");
+    }
+    place.fails(2, &["axis 0 is 4 instead of 3"], &run(&["--dim", "batch=3", "--input", "x=4x8"]));
+}
+
+/// Weights of a model that lie in a file of their own.
+fn external(file: &str) -> TensorProto {
+    let entry =
+        |key: &str, value: &str| StringStringEntryProto { key: Some(key.into()), value: Some(value.into()) };
+    TensorProto {
+        name: Some("weights".to_owned()),
+        dims: vec![8],
+        data_type: Some(FLOAT),
+        data_location: Some(1),
+        external_data: vec![entry("location", file), entry("offset", "0"), entry("length", "32")],
+        ..Default::default()
+    }
+}
+
+#[test]
+fn weights_in_a_file_of_their_own_are_found_or_missed_by_name() {
+    let place = Place::new();
+    let nodes = || vec![node("Add", "shift", &["x", "weights"], "y")];
+    place.write("external.onnx", model(&["1", "8"], nodes(), vec![external("weights.bin")]));
+    let run =
+        |file: &'static str, engine: &'static str| [&["run", file, "--engine", engine], &QUICK[..]].concat();
+    place.fails(1, &["weights.bin", "weights"], &run("external.onnx", "tract"));
+    place.write("weights.bin", [0u8; 20]);
+    place.fails(1, &["weights.bin", "weights"], &run("external.onnx", "tract"));
+    place.write("weights.bin", [0u8; 32]);
+    for engine in engines("weights_in_a_file_of_their_own_are_found_or_missed_by_name") {
+        place.done(&run("external.onnx", engine));
+    }
+    place.write("escape.onnx", model(&["1", "8"], nodes(), vec![external("../../etc/passwd")]));
+    place.fails(1, &["passwd", "weights"], &run("escape.onnx", "tract"));
+}
+
+#[test]
+fn nodes_without_a_name_get_one_that_both_engines_agree_on() {
+    let place = Place::new();
+    let nodes =
+        vec![node("Neg", "", &["x"], "a"), node("Abs", "", &["a"], "b"), node("Neg", "", &["b"], "y")];
+    place.write("unnamed.onnx", model(&["1", "64"], nodes, Vec::new()));
+    for engine in engines("nodes_without_a_name_get_one_that_both_engines_agree_on") {
+        let run = ["run", "unnamed.onnx", "--json", "--optimize", "off", "--engine", engine];
+        let answer = place.done(&[&run, &QUICK[..]].concat()).json();
+        let operators = answer["operators"].as_array().expect("operators");
+        let mut names: Vec<&str> =
+            operators.iter().map(|row| row["name"].as_str().expect("a name")).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["Abs_1", "Neg_0", "Neg_2"], "{engine}");
+        assert_eq!(answer["graph"]["unattributed"], 0);
+    }
+}
+
+#[test]
+fn a_graph_that_waits_for_itself_is_refused() {
+    let place = Place::new();
+    let nodes = vec![
+        node("Add", "one", &["x", "b"], "a"),
+        node("Neg", "two", &["a"], "b"),
+        node("Neg", "three", &["b"], "y"),
+    ];
+    place.write("circle.onnx", model(&["1", "4"], nodes, Vec::new()));
+    place.fails(1, &["circle.onnx", "circle", "`one`"], &["run", "circle.onnx"]);
+    place
+        .write("dangling.onnx", model(&["1", "4"], vec![node("Neg", "lonely", &["ghost"], "y")], Vec::new()));
+    place.fails(1, &["dangling.onnx", "`lonely`", "`ghost`"], &["run", "dangling.onnx"]);
+}
