@@ -8,6 +8,7 @@ use crate::export::sheet::{Row, Sheet};
 use crate::export::view::View;
 use crate::kinds::level_name;
 use crate::metrics::Dialect;
+use crate::names::NumberMap;
 use crate::numbers;
 use crate::tables::Api;
 
@@ -21,13 +22,20 @@ pub(crate) fn call_name<'a>(view: &View<'a>, call: &Api) -> &'a str {
 
 /// The table, or `None` if there are no calls.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
-    let mut groups: BTreeMap<(&str, u16), Vec<f64>> = BTreeMap::new();
+    // Calls are grouped by number first, because comparing names of millions takes long.
+    let mut by_number: NumberMap<(u16, u64), (&str, Vec<f64>)> = NumberMap::default();
     for call in view.joined.data.host.api.rows() {
         if !view.shows_call(&call) {
             continue;
         }
-        let micros = view.host_duration(call.begin, call.end);
-        groups.entry((call_name(view, &call), call.level)).or_default().push(micros);
+        let number = if call.level == level::COMMUNICATION { call.item } else { u64::from(call.kind) };
+        let group =
+            by_number.entry((call.level, number)).or_insert_with(|| (call_name(view, &call), Vec::new()));
+        group.1.push(view.host_duration(call.begin, call.end));
+    }
+    let mut groups: BTreeMap<(&str, u16), Vec<f64>> = BTreeMap::new();
+    for ((level, _), (name, durations)) in by_number {
+        groups.entry((name, level)).or_default().extend(durations);
     }
     let mut lines: Vec<(&str, u16, Vec<f64>)> =
         groups.into_iter().map(|((name, level), durations)| (name, level, durations)).collect();

@@ -6,6 +6,7 @@ use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
 use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
+use crate::names::NumberMap;
 use crate::numbers;
 use crate::tables::TaskLog;
 
@@ -29,24 +30,19 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
     let one_iteration = view.one_iteration;
     let mut lines: Vec<Line<'a>> = Vec::new();
     for of_device in tasks.chunk_by(|a, b| a.device == b.device) {
-        let mut groups: HashMap<(u64, &str, &str), Statistic> = HashMap::new();
+        // Nodes of one type on one unit are found by number first; comparing texts takes longer.
+        let mut numbered: NumberMap<(u64, u64, u64), (&str, &str, Statistic)> = NumberMap::default();
         let mut total = 0.0;
         for &task in of_device {
             let Some(host) = view.host_task(task) else { continue };
-            let Some(op) = view.op(&host) else { continue };
-            if op.op_type == "N/A" {
-                continue;
-            }
             let duration = view.device(task).duration(task.task as usize);
-            total += duration;
             let model = if one_iteration { host.model } else { 0 };
-            let (op_type, unit) = (op.op_type, op.task_type);
-            let group = groups.entry((model, op_type, unit)).or_insert(Statistic {
-                count: 0,
-                total: 0.0,
-                min: f64::INFINITY,
-                max: 0.0,
-                whole: true,
+            let (node, unit) = view.op_number(&host);
+            let (_, _, group) = numbered.entry((model, node, unit)).or_insert_with(|| {
+                let op = view.op(&host);
+                let op = op.as_ref();
+                let empty = Statistic { count: 0, total: 0.0, min: f64::INFINITY, max: 0.0, whole: true };
+                (op.map_or("N/A", |op| op.op_type), op.map_or("N/A", |op| op.task_type), empty)
             });
             group.count += 1;
             group.total += duration;
@@ -55,6 +51,24 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
             // The reference keeps the times of tasks in the track as fractions, even if they are whole.
             let log = view.device(task).device.tables.tasks.log()[task.task as usize];
             group.whole &= duration.fract() == 0.0 && log != TaskLog::Track;
+        }
+        let mut groups: HashMap<(u64, &str, &str), Statistic> = HashMap::new();
+        for ((model, ..), (op_type, unit, part)) in
+            numbered.into_iter().filter(|(_, (name, ..))| *name != "N/A")
+        {
+            total += part.total;
+            let whole = groups.entry((model, op_type, unit)).or_insert(Statistic {
+                count: 0,
+                total: 0.0,
+                min: f64::INFINITY,
+                max: 0.0,
+                whole: true,
+            });
+            whole.count += part.count;
+            whole.total += part.total;
+            whole.min = whole.min.min(part.min);
+            whole.max = whole.max.max(part.max);
+            whole.whole &= part.whole;
         }
         let device = view.device(of_device[0]).device.id;
         let mut of_device: Vec<Line<'a>> = groups

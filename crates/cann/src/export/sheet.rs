@@ -47,7 +47,7 @@ pub(crate) type WriteRow<'a> = Box<dyn Fn(usize, &mut Row<'_>) + Sync + 'a>;
 const ROWS_PER_FILE: usize = 1_000_000;
 
 /// How many rows are put into text in one go.
-const ROWS_PER_CHUNK: usize = 4_096;
+const ROWS_PER_CHUNK: usize = 512;
 
 /// Writes the cells of one row, from the first column to the last.
 pub(crate) struct Row<'a> {
@@ -158,6 +158,11 @@ fn push_csv(out: &mut Vec<u8>, text: &str) {
 /// Writes a JSON string.
 pub(crate) fn push_json(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
+    if !text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
     for byte in text.bytes() {
         match byte {
             b'"' => out.extend_from_slice(b"\\\""),
@@ -209,7 +214,7 @@ impl Sheet<'_> {
         }
         let chunk = |number: usize| {
             let start = rows.start + number * ROWS_PER_CHUNK;
-            let mut text = Vec::with_capacity(ROWS_PER_CHUNK * 256);
+            let mut text = Vec::with_capacity(ROWS_PER_CHUNK * 400);
             for index in start..(start + ROWS_PER_CHUNK).min(rows.end) {
                 self.write_row(index, index == rows.start, format, &mut text);
             }
@@ -248,7 +253,7 @@ pub(crate) fn write_whole(
         .prefix(".opscope")
         .tempfile_in(directory)
         .map_err(Error::io("create a file in", directory))?;
-    let mut out = BufWriter::with_capacity(1 << 20, temporary.as_file());
+    let mut out = BufWriter::with_capacity(1 << 16, temporary.as_file());
     write(&mut out).and_then(|()| out.flush()).map_err(Error::io("write the file", path))?;
     drop(out);
     set_permissions(temporary.as_file()).map_err(Error::io("set the permissions of", path))?;

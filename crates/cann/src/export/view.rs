@@ -210,6 +210,19 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Two numbers that are equal only for operators of the same type on the same unit.
+    pub(crate) fn op_number(&self, task: &HostTask) -> (u64, u64) {
+        const KERNEL: u64 = 1 << 32;
+        let nodes = &self.joined.data.host.nodes;
+        match task.node {
+            NONE => (task.kernel, KERNEL << 1 | u64::from(task.kind)),
+            node => (
+                nodes.op_type()[node as usize],
+                u64::from(nodes.task_type()[node as usize]) << 32 | u64::from(task.kind),
+            ),
+        }
+    }
+
     /// The unit that a node names. Collective operations that run on the AI CPU name another one.
     fn unit_of_node(&self, task_type: u32, task: &HostTask) -> &'a str {
         match NodeTaskType::from_number(task_type) {

@@ -23,7 +23,7 @@ use crate::timeline::host::Calls;
 use crate::timeline::lanes::{Lanes, Layer};
 
 /// How many tasks or calls are put into text in one go.
-const CHUNK: usize = 4_096;
+const CHUNK: usize = 512;
 
 /// Writes the timelines of a profile into a directory, which is created if need be: `msprof_*.json`
 /// with everything, and where there is such data `step_trace_*.json` and `msprof_tx_*.json`.
