@@ -115,7 +115,9 @@ fn an_operator_that_the_engine_lacks_is_named_with_its_node() {
 fn an_open_dimension_is_asked_for_by_name_and_axis() {
     let place = Place::new();
     place.write("open.onnx", model(&["batch", "8"], vec![node("Relu", "relu", &["x"], "y")], Vec::new()));
-    let run = |further: &[&str]| [&["run", "open.onnx", "--json"], &QUICK[..], further].concat();
+    fn run<'a>(further: &[&'a str]) -> Vec<&'a str> {
+        [&["run", "open.onnx", "--json"], &QUICK[..], further].concat()
+    }
     place.fails(2, &["how large is 'batch', axis 0 of the input 'x'", "--dim batch=N"], &run(&[]));
     place.fails(2, &["no symbolic dimension named 'bach'", "batch"], &run(&["--dim", "bach=2"]));
     for engine in engines("an_open_dimension_is_asked_for_by_name_and_axis") {

@@ -96,7 +96,7 @@ fn without_optimization_operators_are_the_nodes_of_the_graph() {
 fn full_optimization_fuses_convolution_normalisation_and_activation() {
     let place = Place::new();
     let model = place.sample("resnet50");
-    let answer = run(&place, &model, &["--iterations", "1"]);
+    let answer = run(&place, &model, &[]);
     let types: Vec<&str> = answer["operators"]
         .as_array()
         .expect("operators")

@@ -375,3 +375,223 @@ fn moves_data(op_type: &str) -> bool {
     ];
     MOVES.contains(&op_type)
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::Model;
+    use opscope_model::proto::{
+        GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto,
+    };
+
+    use super::*;
+
+    /// A model of nodes, each given as `type name(inputs) output`; values that nothing computes are
+    /// inputs when they begin with `x`, else weights.
+    fn model(nodes: &[(&str, &str, &[&str], &str)], output: &str) -> Model {
+        let computed: Vec<&str> = nodes.iter().map(|node| node.3).collect();
+        let mut free: Vec<&str> = nodes.iter().flat_map(|node| node.2).copied().collect();
+        free.sort_unstable();
+        free.dedup();
+        free.retain(|value| !computed.contains(value));
+        let (inputs, weights): (Vec<&str>, Vec<&str>) =
+            free.into_iter().partition(|value| value.starts_with('x'));
+        let value = |name: &str| ValueInfoProto { name: Some(name.to_owned()), ..Default::default() };
+        let weight = |name: &str| TensorProto {
+            name: Some(name.to_owned()),
+            data_type: Some(1),
+            dims: vec![1],
+            float_data: vec![1.0],
+            ..Default::default()
+        };
+        let graph = GraphProto {
+            node: nodes
+                .iter()
+                .map(|(op_type, name, inputs, output)| NodeProto {
+                    op_type: Some((*op_type).to_owned()),
+                    name: Some((*name).to_owned()),
+                    input: inputs.iter().map(|&input| input.to_owned()).collect(),
+                    output: vec![(*output).to_owned()],
+                    ..Default::default()
+                })
+                .collect(),
+            input: inputs.into_iter().map(value).collect(),
+            initializer: weights.into_iter().map(weight).collect(),
+            output: vec![value(output)],
+            ..Default::default()
+        };
+        let opset = OperatorSetIdProto { domain: None, version: Some(17) };
+        let proto = ModelProto { graph: Some(graph), opset_import: vec![opset], ..Default::default() };
+        Model::from_proto(proto, None).expect("a model")
+    }
+
+    fn block() -> Model {
+        model(
+            &[
+                ("Conv", "conv", &["x", "w"], "conv_out"),
+                ("BatchNormalization", "bn", &["conv_out", "scale"], "bn_out"),
+                ("Relu", "relu", &["bn_out"], "relu_out"),
+            ],
+            "relu_out",
+        )
+    }
+
+    fn engine_node(op_type: &str, name: &str, reads: &[u32], values: &[&str]) -> EngineNode {
+        EngineNode {
+            name: name.to_owned(),
+            op_type: op_type.to_owned(),
+            provider: String::new(),
+            reads: reads.to_vec(),
+            values: values.iter().map(|&value| value.to_owned()).collect(),
+        }
+    }
+
+    /// The groups as names of nodes, engine nodes and the way they were matched.
+    fn groups(
+        model: &Model,
+        engine: EngineKind,
+        engine_nodes: &[EngineNode],
+    ) -> Vec<(String, Vec<u32>, Attribution)> {
+        let found = attribute(model.graph(), engine, engine_nodes);
+        let names = |nodes: &[NodeId]| {
+            nodes.iter().map(|&id| model.graph().node(id).name).collect::<Vec<_>>().join("+")
+        };
+        found
+            .groups
+            .iter()
+            .map(|group| (names(&group.nodes), group.engine_nodes.clone(), group.attribution))
+            .collect()
+    }
+
+    #[test]
+    fn parts_of_a_convolution_are_one_operator_with_the_normalisation_folded_into_its_weights() {
+        let engine_nodes = [
+            engine_node("Pad", "conv.pad", &[], &[]),
+            engine_node("LazyIm2col", "conv.lazyIm2col", &[0], &[]),
+            engine_node("OptMatMul", "conv.matmatmul", &[1], &[]),
+            engine_node("OptMaxByScalar", "relu.low", &[2], &[]),
+        ];
+        assert_eq!(
+            groups(&block(), EngineKind::Tract, &engine_nodes),
+            [
+                ("conv+bn".to_owned(), vec![0, 1, 2], Attribution::Fused),
+                ("relu".to_owned(), vec![3], Attribution::Exact)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_multiplication_named_after_the_activation_takes_what_lies_before_it() {
+        let engine_nodes = [
+            engine_node("OptMatMulPack", "conv.pack_a", &[], &[]),
+            engine_node("OptMatMul", "relu.low.prefused", &[0], &[]),
+        ];
+        assert_eq!(
+            groups(&block(), EngineKind::Tract, &engine_nodes),
+            [("conv+bn+relu".to_owned(), vec![0, 1], Attribution::Fused)]
+        );
+    }
+
+    #[test]
+    fn a_multiplication_ends_its_claim_at_results_that_others_deliver() {
+        let residual = model(
+            &[
+                ("Relu", "before", &["x"], "before_out"),
+                ("Conv", "conv", &["before_out", "w"], "conv_out"),
+                ("Add", "add", &["conv_out", "before_out"], "add_out"),
+                ("Relu", "after", &["add_out"], "after_out"),
+            ],
+            "after_out",
+        );
+        let engine_nodes = [
+            engine_node("OptMaxByScalar", "before.low", &[], &[]),
+            engine_node("OptMatMul", "after.low.prefused", &[0], &[]),
+        ];
+        assert_eq!(
+            groups(&residual, EngineKind::Tract, &engine_nodes),
+            [
+                ("before".to_owned(), vec![0], Attribution::Exact),
+                ("conv+add+after".to_owned(), vec![1], Attribution::Fused)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_convolution_in_another_layout_keeps_its_nodes_and_the_reordering_is_the_engines() {
+        let engine_nodes = [
+            engine_node("Conv", "relu_out_nchwc", &[], &[]),
+            engine_node("ReorderOutput", "ReorderOutput_token_31", &[0], &["relu_out"]),
+        ];
+        assert_eq!(
+            groups(&block(), EngineKind::OnnxRuntime, &engine_nodes),
+            [
+                ("conv+bn+relu".to_owned(), vec![0], Attribution::Fused),
+                (String::new(), vec![1], Attribution::Engine)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_result_that_an_added_reshape_delivers_is_the_work_of_the_node_before_it() {
+        let dense = model(
+            &[("MatMul", "matmul", &["x", "w"], "product"), ("Add", "add", &["product", "b"], "sum")],
+            "sum",
+        );
+        let engine_nodes = [
+            engine_node("Reshape", "gemm_input_reshape", &[], &[]),
+            engine_node("Gemm", "matmul/MatMulAddFusion", &[0], &[]),
+            engine_node("Reshape", "gemm_output_reshape", &[1], &["sum"]),
+        ];
+        assert_eq!(
+            groups(&dense, EngineKind::OnnxRuntime, &engine_nodes),
+            [
+                (String::new(), vec![0], Attribution::Engine),
+                ("matmul+add".to_owned(), vec![1], Attribution::Fused),
+                (String::new(), vec![2], Attribution::Engine)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_depends_on_shapes_alone_is_removed_and_not_claimed() {
+        let flatten = model(
+            &[
+                ("Shape", "shape", &["x"], "sizes"),
+                ("Gather", "pick", &["sizes", "index"], "size"),
+                ("Reshape", "reshape", &["x", "size"], "flat"),
+                ("Relu", "relu", &["flat"], "y"),
+            ],
+            "y",
+        );
+        let engine_nodes =
+            [engine_node("Reshape", "reshape", &[], &["flat"]), engine_node("Relu", "relu", &[0], &["y"])];
+        let found = attribute(flatten.graph(), EngineKind::OnnxRuntime, &engine_nodes);
+        let removed: Vec<&str> = found.removed.iter().map(|&id| flatten.graph().node(id).name).collect();
+        assert_eq!(removed, ["shape", "pick"]);
+        assert!(found.groups.iter().all(|group| group.attribution == Attribution::Exact));
+    }
+
+    #[test]
+    fn an_engine_node_that_matches_nothing_is_shown_as_such() {
+        let engine_nodes = [
+            engine_node("Conv", "conv", &[], &["conv_out"]),
+            engine_node("Mystery", "secret_7", &[0], &[]),
+            engine_node("Relu", "relu", &[1], &["relu_out"]),
+        ];
+        let found = groups(&block(), EngineKind::OnnxRuntime, &engine_nodes);
+        assert_eq!(found[1], (String::new(), vec![1], Attribution::Unattributed));
+    }
+
+    #[test]
+    fn every_engine_node_is_in_exactly_one_group() {
+        let engine_nodes: Vec<EngineNode> = ["conv", "bn", "relu", "conv.x", "relu_out", "other"]
+            .map(|name| engine_node("Conv", name, &[], &[]))
+            .into();
+        for engine in [EngineKind::Tract, EngineKind::OnnxRuntime] {
+            let found = attribute(block().graph(), engine, &engine_nodes);
+            let mut all: Vec<u32> =
+                found.groups.iter().flat_map(|group| group.engine_nodes.clone()).collect();
+            all.sort_unstable();
+            assert_eq!(all, [0, 1, 2, 3, 4, 5]);
+        }
+    }
+}
