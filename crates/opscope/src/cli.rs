@@ -35,6 +35,7 @@ Examples:
   opscope run model.onnx                     where does the time of an inference go?
   opscope run model.onnx --engine ort        the same on ONNX Runtime
   opscope import onnxruntime_profile.json    read a profile that another tool wrote
+  opscope profile_analyze profile.json -t 5 --type ConvolutionForward
 
 Exit status:
   0    done
@@ -57,6 +58,9 @@ pub enum Command {
     Run(commands::run::Arguments),
     /// Read a profile that another tool wrote
     Import(commands::import::Arguments),
+    /// Ask a MegEngine profile what MegEngine's own profile_analyze asks it, with the same options
+    #[command(name = "profile_analyze")]
+    ProfileAnalyze(commands::profile_analyze::Arguments),
     /// Write a sample model
     Sample(commands::sample::Arguments),
     /// Print a script that completes commands and options in a shell

@@ -101,3 +101,18 @@ fn profiles_of_real_models_on_onnx_runtime_are_read_whole() {
     }
     assert_eq!(read, 5);
 }
+
+#[test]
+fn megengines_own_questions_are_answered_as_its_own_tool_answers_them() {
+    let place = Place::new();
+    let model = place.sample("mobilenet-v2");
+    place.done(&["run", &model, "--quiet", "--iterations", "1", "--profile", "profile.json"]);
+    let arguments =
+        ["profile_analyze", "profile.json", "-t", "2", "--aggregate-by", "type", "--aggregate", "sum"];
+    let answer = place.done(&arguments).stdout;
+    assert!(answer.contains("total device time") && answer.contains("device self time"), "{answer}");
+    assert_eq!(answer.matches("│ #").count(), 2, "{answer}");
+    assert!(place.done(&["profile_analyze", "--help"]).stdout.contains("--order-by"));
+    place.fails(2, &["--order-by"], &["profile_analyze", "profile.json", "--order-by", "beauty"]);
+    place.fails(1, &["missing.json"], &["profile_analyze", "missing.json"]);
+}

@@ -5,6 +5,7 @@ pub mod demo;
 pub mod import;
 pub mod man;
 mod outputs;
+pub mod profile_analyze;
 pub mod run;
 pub mod sample;
 
@@ -21,6 +22,7 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Demo(arguments) => demo::execute(&arguments, terminal),
         Command::Run(arguments) => run::execute(&arguments, terminal),
         Command::Import(arguments) => import::execute(&arguments, terminal),
+        Command::ProfileAnalyze(arguments) => profile_analyze::execute(&arguments),
         Command::Sample(arguments) => sample::execute(&arguments, terminal),
         Command::Completions(arguments) => completions::execute(&arguments, terminal),
         Command::Man(arguments) => man::execute(&arguments, terminal),

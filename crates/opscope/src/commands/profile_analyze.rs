@@ -1,0 +1,33 @@
+//! `opscope profile_analyze`: MegEngine's own questions to its profiles, answered to the letter.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::Args;
+use opscope_formats::megengine::analyze::profile_analyze;
+
+use crate::exit::Exit;
+
+/// The command line of MegEngine's tool, which has conventions of its own: it is handed on as it is.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct Arguments {
+    /// The profile and the options of MegEngine's tool; --help lists them
+    #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Answers the question on standard output.
+///
+/// # Errors
+/// When standard output can't take it.
+pub fn execute(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let mut output = io::stdout().lock();
+    let status = profile_analyze(&arguments.arguments, &mut output, &mut io::stderr().lock());
+    output.flush()?;
+    Ok(match status {
+        0 => Exit::Done,
+        2 => Exit::Usage,
+        _ => Exit::Failed,
+    })
+}
