@@ -80,11 +80,16 @@ pub(super) struct Scanner<'a> {
     depth: u32,
 }
 
-type Scanned<T> = Result<T, JsonError>;
+pub(super) type Scanned<T> = Result<T, JsonError>;
 
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a [u8]) -> Self {
         let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        Self { text, at, depth: 0 }
+    }
+
+    /// A scanner that begins in the middle of the text, where a value must begin or end.
+    pub fn starting_at(text: &'a [u8], at: usize) -> Self {
         Self { text, at, depth: 0 }
     }
 
@@ -218,6 +223,20 @@ impl<'a> Scanner<'a> {
     /// Goes on elsewhere, where a value of the same depth begins or has ended.
     pub fn move_to(&mut self, position: usize) {
         self.at = position;
+    }
+
+    /// Reads over any value and gives its text; that of a string has its quotes.
+    #[inline]
+    pub fn value(&mut self) -> Scanned<&'a [u8]> {
+        Ok(self.skip()?.of(self.text))
+    }
+
+    /// Reads over `byte` if it is what follows.
+    #[inline]
+    pub fn takes(&mut self, byte: u8) -> bool {
+        let takes = self.peek() == Some(byte);
+        self.at += usize::from(takes);
+        takes
     }
 
     /// Checks that nothing but white space follows.
@@ -452,7 +471,8 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    fn wrong(&self, expected: &'static str) -> JsonError {
+    /// The error of finding something else where the scanner stands.
+    pub fn wrong(&self, expected: &'static str) -> JsonError {
         JsonError { offset: self.at, expected, found: self.text.get(self.at).copied() }
     }
 }
