@@ -216,6 +216,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Where the scanner stands, in bytes from the beginning.
+    #[inline]
     pub fn position(&self) -> usize {
         self.at
     }

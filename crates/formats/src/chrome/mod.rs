@@ -14,12 +14,15 @@
 //!
 //! Times are microseconds with three decimals. The slices of a lane nest: what would cross is
 //! moved to a further lane of the same stream or thread, because viewers drop it otherwise.
+//!
+//! [`read()`] makes a trace of such a file, whoever wrote it.
 
 mod arguments;
 mod lanes;
 mod launches;
 mod layout;
 mod ordered;
+pub(crate) mod read;
 mod slices;
 mod text;
 mod write;
@@ -27,4 +30,5 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use read::{ReadError, looks_like, read};
 pub use write::{WriteError, Written, write, write_file};

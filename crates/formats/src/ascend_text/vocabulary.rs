@@ -1,0 +1,84 @@
+//! The vendor's words for units and layers, as its tables, timelines and databases
+//! use them.
+
+use opscope_trace::{ApiLevel, ExecutionUnit};
+
+/// The number that stands for "no model", "no context" and the like.
+pub(crate) const NONE: u64 = u32::MAX as u64;
+
+/// The unit that executes a task, by the kind of task that the runtime, the node or the device
+/// names: `KERNEL_AICORE`, `AI_CORE`, `MEMCPY_ASYNC`, `Notify Wait`, …
+pub(crate) fn unit(kind: &str) -> ExecutionUnit {
+    match kind {
+        "AI_CORE" | "KERNEL_AICORE" | "AIC" => ExecutionUnit::AiCore,
+        "AI_VECTOR_CORE" | "KERNEL_AIVEC" | "AIV" | "AIV_SQE" => ExecutionUnit::AiVectorCore,
+        "MIX_AIC" | "KERNEL_MIX_AIC" => ExecutionUnit::MixAiCore,
+        "MIX_AIV" | "KERNEL_MIX_AIV" => ExecutionUnit::MixVectorCore,
+        "AI_CPU" | "KERNEL_AICPU" => ExecutionUnit::AiCpu,
+        "DVPP" | "VPC_SQE" | "JPEGE_SQE" | "JPEGD_SQE" => ExecutionUnit::Dvpp,
+        "HCCL" | "COMMUNICATION" => ExecutionUnit::Communication,
+        "MEMCPY_ASYNC" | "SDMA" | "SDMA_SQE" | "PCIE_DMA_SQE" | "Memcpy" => ExecutionUnit::MemoryCopy,
+        "MsTx" | "PLACE_HOLDER_SQE" | "FFTS_PLUS" | "MODEL_EXECUTE" | "MODEL_MAINTAINCE" | "MAINTENANCE" => {
+            ExecutionUnit::Control
+        }
+        _ if is_about_streams(kind) => ExecutionUnit::Control,
+        _ => ExecutionUnit::Other,
+    }
+}
+
+/// Events, notifications, flags in memory, and the profiler's own switches.
+fn is_about_streams(kind: &str) -> bool {
+    ["EVENT_", "NOTIFY_", "Notify", "WRITE_VALUE", "Write Value", "PROFILING_", "PROFILER_", "STREAM_"]
+        .iter()
+        .any(|prefix| kind.starts_with(prefix))
+}
+
+/// Whether an operator stands behind a kind of task.
+pub(crate) fn computes(kind: &str) -> bool {
+    match unit(kind) {
+        ExecutionUnit::AiCore
+        | ExecutionUnit::AiVectorCore
+        | ExecutionUnit::MixAiCore
+        | ExecutionUnit::MixVectorCore
+        | ExecutionUnit::AiCpu
+        | ExecutionUnit::Dvpp
+        | ExecutionUnit::Communication => true,
+        // The unit that makes random numbers.
+        _ => matches!(kind, "DSA_SQE" | "DSA"),
+    }
+}
+
+/// The layer of software that a call belongs to.
+pub(crate) fn level(word: &str) -> ApiLevel {
+    match word {
+        "pytorch" | "pta" | "op" | "queue" => ApiLevel::Framework,
+        "acl" => ApiLevel::Application,
+        "model" => ApiLevel::Model,
+        "node" => ApiLevel::Node,
+        "communication" | "hccl" => ApiLevel::Communication,
+        "runtime" => ApiLevel::Runtime,
+        _ => ApiLevel::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_tasks_name_their_unit() {
+        assert_eq!(unit("KERNEL_AICORE"), ExecutionUnit::AiCore);
+        assert_eq!(unit("MIX_AIV"), ExecutionUnit::MixVectorCore);
+        assert_eq!(unit("HCCL"), ExecutionUnit::Communication);
+        assert_eq!(unit("EVENT_RECORD_SQE"), ExecutionUnit::Control);
+        assert_eq!(unit("Notify Wait"), ExecutionUnit::Control);
+        assert_eq!(unit("PCIE_DMA_SQE"), ExecutionUnit::MemoryCopy);
+        assert_eq!(unit("something new"), ExecutionUnit::Other);
+    }
+
+    #[test]
+    fn only_what_computes_has_an_operator() {
+        assert!(computes("AI_VECTOR_CORE") && computes("DSA_SQE") && computes("HCCL"));
+        assert!(!computes("MEMCPY_ASYNC") && !computes("EVENT_WAIT") && !computes("MsTx"));
+    }
+}

@@ -1,0 +1,185 @@
+//! Timelines of Ascend devices: msprof's `msprof_*.json` and torch_npu's `trace_view.json`.
+//!
+//! Every kind of lanes is a process of its own, named after what it shows; its number holds the
+//! real process's and the device's: `pid << 10 | layer << 5 | device`, with device 31 for the host.
+//! torch_npu adds the lanes of PyTorch, with the real process's number.
+
+use std::rc::Rc;
+
+use opscope_trace::{
+    DeviceKind, ExecutionUnit, Iteration, Model, ModelId, OperatorId, RangeKind, StreamId, Trace,
+};
+
+use super::builder::{Builder, Item, OperatorKey, Row, text_of};
+use super::chunk::Details;
+use super::event::unquoted;
+use super::lanes::{Lane, Role as LaneRole};
+use crate::ascend_text::vocabulary;
+
+/// What a lane of an Ascend timeline shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Role {
+    /// The tasks of a stream.
+    Stream {
+        /// The device's number.
+        device: u32,
+    },
+    /// The inferences of a model.
+    Iterations {
+        /// The model's number, if the lane's name tells it.
+        model: Option<u64>,
+    },
+    /// Calls of AscendCL and what lies below it.
+    Calls,
+    /// Collective operations as a whole.
+    Communication {
+        /// The device's number.
+        device: u32,
+    },
+    /// The steps of collective operations once more, which their streams show as well.
+    Planes {
+        /// The device's number.
+        device: u32,
+        /// Whether the file has the streams.
+        repeated: bool,
+    },
+    /// What the exporter worked out from the other lanes.
+    Derived,
+    /// Ranges and marks of the program, and whatever has no other place.
+    Ranges,
+}
+
+const HARDWARE: &str = "Ascend Hardware";
+
+/// Whether only an Ascend timeline has a process of this name.
+pub(super) fn is_process(name: &str) -> bool {
+    matches!(name, HARDWARE | "CANN")
+}
+
+/// Finds out what every lane shows.
+pub(super) fn assign_roles(lanes: &mut [Lane<'_>]) {
+    let has_streams = lanes.iter().any(|lane| lane.process_name == HARDWARE);
+    // The numbers of the processes that the vendor's lanes stand for.
+    let real: Vec<u32> =
+        (lanes.iter()).filter(|lane| is_process(&lane.process_name)).map(|lane| lane.pid >> 10).collect();
+    for lane in lanes {
+        let device = lane.pid & 31;
+        let role = match &*lane.process_name {
+            HARDWARE => match lane.name.strip_prefix("Step Trace") {
+                Some(rest) => Role::Iterations { model: model_number(rest) },
+                None => Role::Stream { device },
+            },
+            "CANN" => Role::Calls,
+            "HCCL" | "Communication" if lane.name.starts_with("Plane") => {
+                Role::Planes { device, repeated: has_streams }
+            }
+            "HCCL" | "Communication" => Role::Communication { device },
+            "Overlap Analysis" => Role::Derived,
+            // PyTorch's own lanes have the real process's number.
+            _ if !real.contains(&(lane.pid >> 10)) => continue,
+            _ => Role::Ranges,
+        };
+        lane.pid >>= 10;
+        // The lanes' names are no names of processes, but for the one that has the program's.
+        if role != Role::Ranges {
+            lane.process_name = String::new();
+        }
+        lane.is_no_thread = !matches!(role, Role::Calls | Role::Ranges);
+        lane.role = Rc::new(LaneRole::Ascend(role));
+    }
+}
+
+/// The number in `(Model ID:1)`.
+fn model_number(text: &str) -> Option<u64> {
+    text.split_once("Model ID:")?.1.trim_end_matches(')').trim().parse().ok()
+}
+
+/// Makes a row of a slice.
+pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) -> Row {
+    match role {
+        Role::Stream { device } => task(builder, item, device),
+        Role::Iterations { model } => {
+            let model = model.map(|number| model_numbered(&mut builder.trace, number));
+            let number = match item.details.iteration {
+                Details::NONE => 0,
+                number => number,
+            };
+            let (start, duration) = (item.start, item.duration);
+            builder.iterations.push(Iteration { model, number, warm_up: false, start, duration });
+            Row::Other
+        }
+        Role::Calls => {
+            let name = text_of(item.raw_name);
+            // `AscendCL@aclrtMalloc`: the layer stands among the arguments as well.
+            let name = name.split_once('@').map_or(&*name, |(_, name)| name);
+            let name = builder.trace.strings.intern(name);
+            builder.call(item, name, vocabulary::level(&String::from_utf8_lossy(item.kind)))
+        }
+        Role::Communication { device } => {
+            let operator = operator(builder, item, None);
+            let stream = communication_stream(builder, item, device);
+            builder.task(item, Some(stream), ExecutionUnit::Communication, Some(operator))
+        }
+        Role::Planes { repeated: true, .. } | Role::Derived => {
+            builder.repeated += 1;
+            Row::Other
+        }
+        Role::Planes { device, repeated: false } => task(builder, item, device),
+        Role::Ranges => {
+            let kind = match item.kind {
+                b"push/pop" => RangeKind::PushPop,
+                b"marker" | b"marker_ex" => RangeKind::Mark,
+                _ => RangeKind::StartStop,
+            };
+            builder.range(item, kind, item.word)
+        }
+    }
+}
+
+fn task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Row {
+    let kind = String::from_utf8_lossy(item.kind);
+    let number = match item.details.stream {
+        Details::NO_STREAM => builder.lanes[item.lane.0].tid,
+        number => number,
+    };
+    let stream = builder.device_stream(DeviceKind::Npu, device, "", number, "");
+    // Marks that the program set in a stream say nothing of their kind.
+    let unit = if kind.is_empty() { ExecutionUnit::Control } else { vocabulary::unit(&kind) };
+    let model = Some(u64::from(item.details.model)).filter(|model| *model != vocabulary::NONE);
+    let operator = vocabulary::computes(&kind).then(|| operator(builder, item, model));
+    builder.task(item, Some(stream), unit, operator)
+}
+
+/// A timeline tells no types of operators; their names stand in.
+fn operator<'a>(builder: &mut Builder<'a>, item: &Item<'a>, model: Option<u64>) -> OperatorId {
+    let model = model.map(|number| model_numbered(&mut builder.trace, number));
+    builder.operator(OperatorKey { name: item.name, op_type: item.name, model, signature: b"" })
+}
+
+/// Collective operations run on several streams at once; each group is shown as a stream of its
+/// own, numbered above all that a device can have.
+fn communication_stream<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> StreamId {
+    const FIRST: u64 = 1 << 32;
+    let lane = &builder.lanes[item.lane.0];
+    let (number, name) = (FIRST + lane.tid, lane.name.clone());
+    builder.device_stream(DeviceKind::Npu, device, "", number, &name)
+}
+
+/// The model of a number, entered if it is new.
+pub(crate) fn model_numbered(trace: &mut Trace, number: u64) -> ModelId {
+    let known = trace.models.iter().find(|(_, model)| model.number == number);
+    known.map(|(id, _)| id).unwrap_or_else(|| {
+        let name = trace.strings.intern("");
+        trace.models.push(Model { number, name })
+    })
+}
+
+/// The device of a process by whose number counters are told apart; `None` is the host.
+pub(super) fn device_of(pid: u32) -> Option<u32> {
+    Some(pid & 31).filter(|device| *device != 31)
+}
+
+/// Whether a slice of PyTorch's lanes hands work from one of its threads to another.
+pub(super) fn is_queue(category: &[u8]) -> bool {
+    matches!(unquoted(category), b"enqueue" | b"dequeue")
+}

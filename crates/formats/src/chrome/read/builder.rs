@@ -1,0 +1,294 @@
+//! What all dialects share while the rows of a trace are made of events.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+
+use opscope_trace::{
+    ApiCall, ApiCallId, ApiLevel, DeviceKind, ExecutionUnit, ModelId, Nanoseconds, Operator, OperatorId,
+    Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
+};
+
+use super::chunk::{Chunk, Details, DetailsId, Head, Raw, Text};
+use super::event::unquoted;
+use super::iterations::Iterations;
+use super::lanes::{Lane, LaneId};
+use super::numbers::NumberMap;
+use super::places::Places;
+use super::problems::Problems;
+use super::signature;
+use crate::escapes::string_text;
+
+/// A slice with its text, independent of the chunk that it was read in.
+#[derive(Clone, Copy)]
+pub(super) struct Item<'a> {
+    pub name: StringId,
+    /// The name as it stands in the file.
+    pub raw_name: Raw<'a>,
+    /// What stands between the category's quotes.
+    pub category: &'a [u8],
+    pub lane: LaneId,
+    pub start: Nanoseconds,
+    pub duration: Nanoseconds,
+    pub details: Details,
+    /// What stands between the quotes of the details' kind.
+    pub kind: &'a [u8],
+    pub word: Raw<'a>,
+    pub signature: Raw<'a>,
+}
+
+/// The row that was made of a slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Row {
+    /// One that no arrow can lead to or from.
+    #[default]
+    Other,
+    Call(ApiCallId),
+    Task(TaskId),
+}
+
+/// A trace while it is being made.
+pub(super) struct Builder<'a> {
+    pub trace: Trace,
+    pub places: Places,
+    pub lanes: Vec<Lane<'a>>,
+    pub problems: Problems,
+    pub iterations: Iterations,
+    /// What is taken from the file's times to get the trace's.
+    pub zero: i64,
+    /// Whether tasks of a device were recorded, so that what the host did is no task itself.
+    pub has_device: bool,
+    /// The calls by the number that the tasks name which they launched.
+    pub calls_by_link: NumberMap<NonZeroU64, ApiCallId>,
+    /// The name and description of operators by the number that their kernels name.
+    pub operators_by_external: NumberMap<NonZeroU64, (StringId, Raw<'a>)>,
+    /// Tasks with the numbers of what they belong to, where that has not come yet.
+    loose_tasks: Vec<(TaskId, Option<NonZeroU64>, Option<NonZeroU64>)>,
+    /// What the devices are called, by their number.
+    pub device_names: HashMap<u32, String>,
+    /// Whether the file is a framework's profile, of which other slices are only phases.
+    pub is_framework: bool,
+    /// Slices that repeat what others show.
+    pub repeated: u64,
+    operators: HashMap<OperatorKey<'a>, OperatorId>,
+}
+
+/// What tells operators apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct OperatorKey<'a> {
+    pub name: StringId,
+    pub op_type: StringId,
+    pub model: Option<ModelId>,
+    /// The members of the arguments that describe it.
+    pub signature: Raw<'a>,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(lanes: Vec<Lane<'a>>) -> Self {
+        Self {
+            trace: Trace::new(),
+            places: Places::default(),
+            lanes,
+            problems: Problems::default(),
+            iterations: Iterations::default(),
+            zero: 0,
+            has_device: false,
+            calls_by_link: NumberMap::default(),
+            operators_by_external: NumberMap::default(),
+            loose_tasks: Vec::new(),
+            device_names: HashMap::new(),
+            is_framework: false,
+            repeated: 0,
+            operators: HashMap::new(),
+        }
+    }
+
+    pub fn time(&self, time: i64) -> Nanoseconds {
+        Nanoseconds(time) - Nanoseconds(self.zero)
+    }
+
+    pub fn intern(&mut self, raw: Raw<'_>) -> StringId {
+        self.trace.strings.intern(&text_of(raw))
+    }
+
+    /// The thread of a lane; nothing for a lane that stands for none.
+    pub fn thread(&mut self, lane: LaneId) -> Option<ThreadId> {
+        let row = &self.lanes[lane.0];
+        if row.thread_id.is_some() || row.is_no_thread {
+            return row.thread_id;
+        }
+        let (pid, tid) = (row.pid, row.tid);
+        let (process_name, name) = (row.process_name.clone(), row.name.clone());
+        let process = self.places.process(&mut self.trace, pid);
+        self.places.name_process(&mut self.trace, process, &process_name);
+        let thread = self.places.thread(&mut self.trace, process, tid, &name);
+        self.lanes[lane.0].thread_id = Some(thread);
+        Some(thread)
+    }
+
+    /// The stream of a lane whose thread itself executes operators.
+    pub fn host_stream(&mut self, lane: LaneId) -> StreamId {
+        if let Some(stream) = self.lanes[lane.0].stream_id {
+            return stream;
+        }
+        let thread = self.thread(lane);
+        let device = self.places.device(&mut self.trace, DeviceKind::Cpu, 0, "CPU");
+        let name = self.trace.strings.intern(&self.lanes[lane.0].name);
+        // Threads of several processes may have the same number, so none is looked up.
+        let number = self.lanes[lane.0].tid;
+        let row = opscope_trace::Stream { device, number, thread, name };
+        let stream = self.trace.streams.push(row);
+        self.lanes[lane.0].stream_id = Some(stream);
+        stream
+    }
+
+    /// A stream of a device.
+    pub fn device_stream(
+        &mut self,
+        kind: DeviceKind,
+        device: u32,
+        device_name: &str,
+        stream: u64,
+        name: &str,
+    ) -> StreamId {
+        let device = self.places.device(&mut self.trace, kind, device, device_name);
+        let name = self.trace.strings.intern(name);
+        self.places.stream(&mut self.trace, device, stream, None, name)
+    }
+
+    /// Adds a call of the host.
+    pub fn call(&mut self, item: &Item<'a>, name: StringId, level: ApiLevel) -> Row {
+        let thread = self.thread(item.lane);
+        let (start, duration) = (item.start, item.duration);
+        let call =
+            self.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
+        if let Some(link) = item.details.link {
+            self.calls_by_link.insert(link, call);
+        }
+        Row::Call(call)
+    }
+
+    /// Adds a task; what it belongs to may come later in the file.
+    pub fn task(
+        &mut self,
+        item: &Item<'a>,
+        stream: Option<StreamId>,
+        unit: ExecutionUnit,
+        operator: Option<OperatorId>,
+    ) -> Row {
+        let Details { link, external, .. } = item.details;
+        let mut task = Task { operator, stream, unit, ..Task::new(item.name, item.start, item.duration) };
+        let is_complete = self.tie(&mut task, link, external);
+        let task = self.trace.tasks.push(task);
+        if !is_complete {
+            self.loose_tasks.push((task, link, external));
+        }
+        Row::Task(task)
+    }
+
+    /// Ties a task to the call that launched it and to the operator that it executes, and tells
+    /// whether both are known by now.
+    fn tie(&mut self, task: &mut Task, link: Option<NonZeroU64>, external: Option<NonZeroU64>) -> bool {
+        if task.launched_by.is_none() {
+            task.launched_by = link.and_then(|link| self.calls_by_link.get(&link).copied());
+        }
+        if task.operator.is_none() {
+            let described = external.and_then(|external| self.operators_by_external.get(&external));
+            task.operator = described.copied().map(|(name, signature)| {
+                self.operator(OperatorKey { name, op_type: name, model: None, signature })
+            });
+        }
+        (link.is_none() || task.launched_by.is_some()) && (external.is_none() || task.operator.is_some())
+    }
+
+    /// Adds a range of a lane's thread.
+    pub fn range(&mut self, item: &Item<'a>, kind: RangeKind, domain: Raw<'a>) -> Row {
+        let thread = self.thread(item.lane);
+        self.range_of(item, kind, domain, thread)
+    }
+
+    /// Adds a range of a thread, or of none.
+    pub fn range_of(
+        &mut self,
+        item: &Item<'a>,
+        kind: RangeKind,
+        domain: Raw<'a>,
+        thread: Option<ThreadId>,
+    ) -> Row {
+        let domain = if domain.is_empty() { None } else { Some(self.intern(domain)) };
+        let (name, start, duration) = (item.name, item.start, item.duration);
+        self.trace.ranges.push(Range { thread, kind, name, domain, start, duration });
+        Row::Other
+    }
+
+    /// The operator of a name, type, model and description.
+    pub fn operator(&mut self, key: OperatorKey<'a>) -> OperatorId {
+        if let Some(operator) = self.operators.get(&key) {
+            return *operator;
+        }
+        let operator = Operator { model: key.model, ..Operator::new(key.name, key.op_type) };
+        let operator = signature::describe(&mut self.trace, operator, key.signature);
+        let operator = self.trace.operators.push(operator);
+        self.operators.insert(key, operator);
+        operator
+    }
+
+    /// Ties those tasks that stand in the file before what they belong to.
+    pub fn tie_loose_tasks(&mut self) {
+        for (id, link, external) in std::mem::take(&mut self.loose_tasks) {
+            let mut task = self.trace.tasks.get(id);
+            self.tie(&mut task, link, external);
+            self.trace.tasks.set(id, task);
+        }
+    }
+}
+
+/// The text of every name of a chunk, interned when it is first asked for.
+pub(super) struct ChunkNames {
+    names: Vec<Option<StringId>>,
+}
+
+impl ChunkNames {
+    pub fn new(chunk: &Chunk<'_>) -> Self {
+        Self { names: vec![None; chunk.texts().len() + 1] }
+    }
+
+    /// The slice, mark or range that an event is, with its text.
+    pub fn item<'a>(
+        &mut self,
+        builder: &mut Builder<'a>,
+        chunk: &Chunk<'a>,
+        lanes: &[LaneId],
+        head: &Head,
+        duration: i64,
+    ) -> Item<'a> {
+        let details = details_of(chunk, head.details);
+        Item {
+            name: self.name(builder, chunk, head.name),
+            raw_name: chunk.raw(head.name),
+            category: unquoted(chunk.raw(head.category)),
+            lane: lanes[head.lane.0 as usize],
+            start: builder.time(head.time),
+            duration: Nanoseconds(duration),
+            kind: unquoted(chunk.raw(details.kind)),
+            word: chunk.raw(details.word),
+            signature: chunk.raw(details.signature),
+            details,
+        }
+    }
+
+    fn name(&mut self, builder: &mut Builder<'_>, chunk: &Chunk<'_>, text: Text) -> StringId {
+        let slot = &mut self.names[text.0 as usize];
+        *slot.get_or_insert_with(|| builder.trace.strings.intern(&text_of(chunk.raw(text))))
+    }
+}
+
+fn details_of(chunk: &Chunk<'_>, id: DetailsId) -> Details {
+    let index = (id.0 as usize).checked_sub(1);
+    index.and_then(|index| chunk.details.get(index)).copied().unwrap_or_default()
+}
+
+/// The text of a JSON value: of a string what it stands for, of others how they are written.
+pub(super) fn text_of(raw: Raw<'_>) -> Cow<'_, str> {
+    if raw.starts_with(b"\"") { string_text(raw) } else { String::from_utf8_lossy(raw) }
+}

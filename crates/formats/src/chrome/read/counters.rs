@@ -1,0 +1,148 @@
+//! Values of counters: what is counted, in which unit, on which device.
+
+use std::collections::HashMap;
+
+use opscope_trace::{Counter, CounterId, DeviceId, DeviceKind, Sample};
+
+use super::builder::{Builder, text_of};
+use super::chunk::{Chunk, CounterKey};
+use super::event::number;
+use super::{ascend, own};
+
+/// What the counters of a process are about.
+pub(super) enum Owner {
+    /// The processes of an Ascend timeline hold the device's number.
+    Ascend,
+    /// The groups of a timeline of opscope's, by their names.
+    Own,
+    /// Nothing tells a device.
+    Unknown,
+}
+
+/// Adds all values, each counter's in the order of time.
+pub(super) fn add<'a>(
+    builder: &mut Builder<'a>,
+    chunks: &[Chunk<'a>],
+    owner: &Owner,
+    processes: &HashMap<&'a [u8], String>,
+) {
+    let mut known: HashMap<CounterKey<'a>, CounterId> = HashMap::new();
+    let mut samples: Vec<Sample> = Vec::with_capacity(chunks.iter().map(|chunk| chunk.values.len()).sum());
+    for chunk in chunks {
+        let of_chunk: Vec<CounterId> = (chunk.counters().iter())
+            .map(|key| *known.entry(*key).or_insert_with(|| add_counter(builder, key, owner, processes)))
+            .collect();
+        samples.extend(chunk.values.iter().map(|value| Sample {
+            counter: of_chunk[value.counter as usize],
+            time: builder.time(value.time),
+            value: value.value,
+        }));
+    }
+    if !samples.is_sorted_by_key(|sample| sample.time) {
+        samples.sort_by_key(|sample| sample.time);
+    }
+    builder.trace.samples.reserve(samples.len());
+    for sample in samples {
+        builder.trace.samples.push(sample);
+    }
+}
+
+fn add_counter<'a>(
+    builder: &mut Builder<'a>,
+    key: &CounterKey<'a>,
+    owner: &Owner,
+    processes: &HashMap<&'a [u8], String>,
+) -> CounterId {
+    let (name, series, id) = (text_of(key.name), String::from_utf8_lossy(key.series), text_of(key.id));
+    let (device, (mut name, unit)) = if name == "[memory]" {
+        let device = number(key.id).and_then(|number| u32::try_from(number).ok());
+        (device.map(|number| gpu(builder, number)), (memory_name(&series), "B".to_owned()))
+    } else {
+        let device = device_of(builder, key, owner, processes);
+        (device, name_and_unit(own_name(&name, owner), &series))
+    };
+    if !id.is_empty() && device.is_none_or(|_| !matches!(owner, Owner::Unknown)) {
+        name = format!("{name} {id}");
+    }
+    let (name, unit) = (builder.trace.strings.intern(&name), builder.trace.strings.intern(&unit));
+    builder.trace.counters.push(Counter { name, unit, device })
+}
+
+fn memory_name(series: &str) -> String {
+    match series {
+        "Total Allocated" => "memory allocated".to_owned(),
+        _ => "memory reserved".to_owned(),
+    }
+}
+
+fn gpu(builder: &mut Builder<'_>, number: u32) -> DeviceId {
+    let name = builder.device_names.get(&number).cloned().unwrap_or_default();
+    builder.places.device(&mut builder.trace, DeviceKind::Gpu, number, &name)
+}
+
+fn device_of(
+    builder: &mut Builder<'_>,
+    key: &CounterKey<'_>,
+    owner: &Owner,
+    processes: &HashMap<&[u8], String>,
+) -> Option<DeviceId> {
+    let (kind, number, name) = match owner {
+        Owner::Unknown => return None,
+        Owner::Ascend => {
+            let pid = u32::try_from(number(key.process)?).ok()?;
+            (DeviceKind::Npu, ascend::device_of(pid)?, String::new())
+        }
+        Owner::Own => own::device_of_group(processes.get(key.process)?)?,
+    };
+    Some(builder.places.device(&mut builder.trace, kind, number, &name))
+}
+
+/// A name without the number by which opscope tells counters of one name apart.
+fn own_name<'n>(name: &'n str, owner: &Owner) -> &'n str {
+    let numbered =
+        name.rsplit_once(" #").filter(|(_, number)| number.parse().is_ok_and(|number: u32| number > 1));
+    match (owner, numbered) {
+        (Owner::Own, Some((name, _))) => name,
+        _ => name,
+    }
+}
+
+/// What is counted, and its unit, out of the names of an event and of one of its values: the unit
+/// stands in brackets behind either, or is all that the value is called.
+fn name_and_unit(name: &str, series: &str) -> (String, String) {
+    const UNITS: [&str; 14] =
+        ["B", "KB", "MB", "GB", "MHz", "GHz", "Hz", "B/s", "KB/s", "MB/s", "GB/s", "%", "us", "W"];
+    let split = |text: &str| {
+        let (text, unit) = text.strip_suffix(')')?.rsplit_once('(')?;
+        Some((text.trim_end().to_owned(), unit.to_owned()))
+    };
+    if matches!(series, "value" | "") || series == name {
+        return split(name).unwrap_or_else(|| (name.to_owned(), String::new()));
+    }
+    if UNITS.contains(&series) {
+        return (name.to_owned(), series.to_owned());
+    }
+    let (series, unit) = split(series).unwrap_or_else(|| (series.to_owned(), String::new()));
+    let name = if name.ends_with(&series) { name.to_owned() } else { format!("{name} {series}") };
+    (name, unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_and_unit;
+
+    #[test]
+    fn a_counter_is_named_once_and_its_unit_told_apart() {
+        let named = |name, series| {
+            let (name, unit) = name_and_unit(name, series);
+            format!("{name} [{unit}]")
+        };
+        assert_eq!(named("AI Core Freq", "MHz"), "AI Core Freq [MHz]");
+        assert_eq!(named("HBM 0/Read", "Read(MB/s)"), "HBM 0/Read [MB/s]");
+        assert_eq!(named("LLC 0 Read/Hit Rate", "Hit Rate(%)"), "LLC 0 Read/Hit Rate [%]");
+        assert_eq!(named("Mata Bw Level", "Mata Bw Level"), "Mata Bw Level []");
+        assert_eq!(named("QoS OTHERS", "value"), "QoS OTHERS []");
+        assert_eq!(named("memory (B)", "value"), "memory [B]");
+        assert_eq!(named("heap", "used"), "heap used []");
+    }
+}

@@ -1,0 +1,355 @@
+//! Reading one event into the rows of a [`Chunk`].
+
+use std::num::NonZeroU64;
+
+use super::chunk::{
+    ArrowEnd, Chunk, ChunkLane, CounterKey, Details, DetailsId, Edge, Head, Match, Metadata, Raw, Slice,
+    Value,
+};
+use super::decimal::{self, NoTime};
+use super::problems::Problem;
+use crate::json::{Scanned, Scanner};
+
+/// Reads the next element of the list of events.
+pub(super) fn read_event<'a>(
+    scanner: &mut Scanner<'a>,
+    text: &'a [u8],
+    chunk: &mut Chunk<'a>,
+) -> Scanned<()> {
+    let opens = scanner.peek() == Some(b'{');
+    let offset = scanner.position();
+    if !opens {
+        scanner.value()?;
+        chunk.problems.count(Problem::NotAnObject, offset);
+        return Ok(());
+    }
+    let mut event = Event { text, offset, ..Event::default() };
+    scanner.entries("an event", |scanner, name| {
+        match name.bytes {
+            b"ph" => event.phase = scanner.value()?,
+            b"name" => event.name = scanner.value()?,
+            b"cat" => event.category = scanner.value()?,
+            b"pid" => event.process = scanner.value()?,
+            b"tid" => event.thread = scanner.value()?,
+            b"ts" => event.time = scanner.value()?,
+            b"dur" => event.duration = scanner.value()?,
+            b"id" | b"id2" => event.id = scanner.value()?,
+            b"scope" => event.scope = scanner.value()?,
+            b"bp" => event.binding = scanner.value()?,
+            b"args" => event.read_arguments(scanner)?,
+            _ => drop(scanner.skip()?),
+        }
+        Ok(())
+    })?;
+    chunk.events += 1;
+    if let Err(problem) = event.store(chunk) {
+        chunk.problems.count(problem, offset);
+    }
+    Ok(())
+}
+
+/// An event's members as they stand in the file.
+#[derive(Default)]
+struct Event<'a> {
+    text: &'a [u8],
+    offset: usize,
+    phase: Raw<'a>,
+    name: Raw<'a>,
+    category: Raw<'a>,
+    process: Raw<'a>,
+    thread: Raw<'a>,
+    time: Raw<'a>,
+    duration: Raw<'a>,
+    id: Raw<'a>,
+    scope: Raw<'a>,
+    binding: Raw<'a>,
+    /// Where the object of arguments begins.
+    arguments_at: Option<usize>,
+    arguments: Arguments<'a>,
+}
+
+#[derive(Default)]
+struct Arguments<'a> {
+    details: Details,
+    /// Whether any of the details is set.
+    any: bool,
+    kind: Raw<'a>,
+    word: Raw<'a>,
+    /// From the first to the last member that describes an operator.
+    signature: Option<(usize, usize)>,
+}
+
+impl<'a> Event<'a> {
+    fn read_arguments(&mut self, scanner: &mut Scanner<'a>) -> Scanned<()> {
+        if scanner.peek() != Some(b'{') {
+            return scanner.skip().map(drop);
+        }
+        self.arguments_at = Some(scanner.position());
+        let (text, arguments) = (self.text, &mut self.arguments);
+        scanner.entries("an object of arguments", |scanner, name| {
+            let details = &mut arguments.details;
+            match name.bytes {
+                b"correlation" | b"connection_id" => details.link = nonzero(scanner.value()?),
+                b"External id" | b"external id" => details.external = nonzero(scanner.value()?),
+                b"stream" | b"Physic Stream Id" | b"Stream Id" | b"stream id" => {
+                    details.stream = number(scanner.value()?).unwrap_or(Details::NO_STREAM);
+                }
+                b"device" => details.device = small(scanner.value()?),
+                b"Model Id" | b"model id" => details.model = small(scanner.value()?),
+                b"iteration" | b"Iteration ID" => details.iteration = small(scanner.value()?),
+                b"warm_up" => details.warm_up = scanner.value()? == b"true",
+                b"wait_ns" => details.wait = decimal::whole(scanner.value()?).unwrap_or(Details::NO_WAIT),
+                b"Task Type" | b"task type" | b"unit" | b"level" | b"event_type" => {
+                    arguments.kind = scanner.value()?;
+                }
+                b"domain" | b"task" | b"op" => arguments.word = scanner.value()?,
+                b"type" | b"model" | b"inputs" | b"outputs" | b"flops" | b"bytes_read" | b"bytes_written"
+                | b"parameters" | b"attribution" | b"origins" | b"Input Dims" | b"Input type" => {
+                    // The name's own quotes belong to the member.
+                    let start = position_in(text, name.bytes).saturating_sub(1);
+                    scanner.skip()?;
+                    let start = arguments.signature.map_or(start, |(start, _)| start);
+                    arguments.signature = Some((start, scanner.position()));
+                }
+                _ => {
+                    scanner.skip()?;
+                    return Ok(());
+                }
+            }
+            arguments.any = true;
+            Ok(())
+        })
+    }
+
+    /// Adds the event to the rows of its kind.
+    fn store(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+        let phase = match unquoted(self.phase) {
+            [phase] => *phase,
+            [] if self.name.is_empty() && self.time.is_empty() => return Ok(()),
+            [] => return Err(Problem::NoPhase),
+            _ => return Err(Problem::UnknownPhase),
+        };
+        match phase {
+            b'X' => self.store_slice(chunk),
+            b'B' | b'E' => self.store_edge(chunk, phase == b'B', Match::Thread),
+            b'b' | b'e' => {
+                let id = self.hashed_id(chunk, self.scope);
+                self.store_edge(chunk, phase == b'b', Match::Id(id))
+            }
+            b'S' | b'F' => {
+                let id = self.hashed_id(chunk, self.name);
+                self.store_edge(chunk, phase == b'S', Match::Id(id))
+            }
+            b'i' | b'I' | b'R' | b'n' | b'T' | b'p' => self.store_mark(chunk),
+            b'C' => self.store_values(chunk),
+            b's' | b't' | b'f' => self.store_arrow_end(chunk, phase),
+            b'M' => self.store_metadata(chunk),
+            _ => Err(Problem::UnknownPhase),
+        }
+    }
+
+    fn store_slice(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+        let duration = match decimal::from_micros(unquoted(self.duration)) {
+            Ok(duration) if duration.0 < 0 => return Err(Problem::NegativeDuration),
+            Ok(duration) => duration.0,
+            Err(NoTime::NotANumber) => return Err(Problem::NoDuration),
+            Err(NoTime::TooLarge) => return Err(Problem::TimeTooLarge),
+        };
+        let head = self.head(chunk)?;
+        chunk.slices.push(Slice { head, duration });
+        Ok(())
+    }
+
+    fn store_edge(&self, chunk: &mut Chunk<'a>, begins: bool, by: Match) -> Result<(), Problem> {
+        let head = self.head(chunk)?;
+        chunk.edges.push(Edge { head, begins, by });
+        Ok(())
+    }
+
+    fn store_mark(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+        let head = self.head(chunk)?;
+        if self.name == b"\"[memory]\"" {
+            return self.store_memory(chunk, head.time);
+        }
+        chunk.marks.push(head);
+        Ok(())
+    }
+
+    fn store_arrow_end(&self, chunk: &mut Chunk<'a>, phase: u8) -> Result<(), Problem> {
+        let time = self.time(chunk)?;
+        let lane = self.lane(chunk);
+        let behind = chunk.slices.last().filter(|slice| slice.head.lane == lane && slice.head.time == time);
+        let end = ArrowEnd {
+            id: self.hashed_id(chunk, b""),
+            lane,
+            time,
+            begins: phase == b's',
+            to_enclosing: phase != b'f' || unquoted(self.binding) == b"e",
+            behind: behind.map(|_| (chunk.slices.len() - 1) as u32),
+        };
+        chunk.arrows.push(end);
+        Ok(())
+    }
+
+    fn store_metadata(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+        let wanted = match unquoted(self.name) {
+            b"process_name" | b"thread_name" => b"name".as_slice(),
+            b"process_labels" => b"labels",
+            b"process_sort_index" | b"thread_sort_index" => return Ok(()),
+            _ => return Err(Problem::UnknownMetadata),
+        };
+        let mut value = Raw::default();
+        self.each_argument(|name, argument| {
+            if name == wanted {
+                value = argument;
+            }
+        });
+        chunk.metadata.push(Metadata { what: self.name, process: self.process, thread: self.thread, value });
+        Ok(())
+    }
+
+    /// Every number among the arguments is a series of the counter; one whose name ends in `id`
+    /// tells counters of the same name apart.
+    fn store_values(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+        let time = self.time(chunk)?;
+        let is_label = |name: &[u8]| name.ends_with(b"_id") || name.ends_with(b"Id") || name == b"id";
+        let mut id = self.id;
+        let mut found = false;
+        self.each_argument(|name, argument| {
+            if is_label(name) {
+                id = argument;
+            }
+        });
+        self.each_argument(|name, argument| {
+            if !is_label(name)
+                && let Some(value) = float(argument)
+            {
+                let key = CounterKey { process: self.process, name: self.name, id, series: name };
+                let counter = chunk.counter(key);
+                chunk.values.push(Value { counter, time, value });
+                found = true;
+            }
+        });
+        if found { Ok(()) } else { Err(Problem::NoValue) }
+    }
+
+    /// PyTorch writes the state of its allocators as marks: `Device Type` is 0 for the host,
+    /// `Total Allocated` and `Total Reserved` are bytes.
+    fn store_memory(&self, chunk: &mut Chunk<'a>, time: i64) -> Result<(), Problem> {
+        let (mut on_host, mut device) = (false, Raw::default());
+        self.each_argument(|name, argument| match name {
+            b"Device Type" => on_host = argument == b"0",
+            b"Device Id" => device = argument,
+            _ => {}
+        });
+        let id = if on_host { Raw::default() } else { device };
+        let mut found = false;
+        self.each_argument(|name, argument| {
+            if matches!(name, b"Total Allocated" | b"Total Reserved")
+                && let Some(value) = float(argument)
+            {
+                let key = CounterKey { process: b"", name: self.name, id, series: name };
+                let counter = chunk.counter(key);
+                chunk.values.push(Value { counter, time, value });
+                found = true;
+            }
+        });
+        if found { Ok(()) } else { Err(Problem::NoValue) }
+    }
+
+    /// The arguments once more, one by one; the event was read before, so nothing can fail.
+    fn each_argument(&self, mut argument: impl FnMut(&'a [u8], Raw<'a>)) {
+        let Some(at) = self.arguments_at else { return };
+        let read = Scanner::starting_at(self.text, at).entries("an object of arguments", |scanner, name| {
+            argument(name.bytes, scanner.value()?);
+            Ok(())
+        });
+        debug_assert!(read.is_ok(), "{read:?}");
+    }
+
+    fn head(&self, chunk: &mut Chunk<'a>) -> Result<Head, Problem> {
+        Ok(Head {
+            time: self.time(chunk)?,
+            name: chunk.text(self.name),
+            category: chunk.text(self.category),
+            lane: self.lane(chunk),
+            details: self.details(chunk),
+        })
+    }
+
+    fn details(&self, chunk: &mut Chunk<'a>) -> DetailsId {
+        let arguments = &self.arguments;
+        if !arguments.any {
+            return DetailsId::default();
+        }
+        let signature = arguments.signature.and_then(|(start, end)| self.text.get(start..end));
+        let details = Details {
+            kind: chunk.text(arguments.kind),
+            word: chunk.text(arguments.word),
+            signature: chunk.text(signature.unwrap_or_default()),
+            ..arguments.details
+        };
+        chunk.details.push(details);
+        DetailsId(chunk.details.len() as u32)
+    }
+
+    fn lane(&self, chunk: &mut Chunk<'a>) -> ChunkLane {
+        chunk.lane(self.process, self.thread)
+    }
+
+    fn time(&self, chunk: &mut Chunk<'a>) -> Result<i64, Problem> {
+        match decimal::from_micros(unquoted(self.time)) {
+            Ok(time) => {
+                if time.0 < 0 {
+                    chunk.problems.count(Problem::TimeBeforeZero, self.offset);
+                }
+                Ok(time.0)
+            }
+            Err(NoTime::NotANumber) => Err(Problem::NoTime),
+            Err(NoTime::TooLarge) => Err(Problem::TimeTooLarge),
+        }
+    }
+
+    /// The id within the category and whatever else it is bound to. Some files write one number
+    /// with quotes and without.
+    fn hashed_id(&self, chunk: &Chunk<'a>, further: &[u8]) -> u64 {
+        // An id of `id2` is an object; it may hold for its process only.
+        let local = self.id.starts_with(b"{") && self.id.windows(7).any(|part| part == b"\"local\"");
+        let process = if local { self.process } else { b"" };
+        chunk.id(&[self.category, unquoted(self.id), further, process])
+    }
+}
+
+/// What stands between the quotes of a string; other values stay as they are.
+pub(super) fn unquoted(raw: Raw<'_>) -> &[u8] {
+    raw.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(raw)
+}
+
+/// A whole number from 0, with or without quotes.
+pub(super) fn number(raw: Raw<'_>) -> Option<u64> {
+    let digits = unquoted(raw);
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, digit| match digit {
+        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+fn nonzero(raw: Raw<'_>) -> Option<NonZeroU64> {
+    number(raw).and_then(NonZeroU64::new)
+}
+
+fn small(raw: Raw<'_>) -> u32 {
+    number(raw).and_then(|number| u32::try_from(number).ok()).unwrap_or(Details::NONE)
+}
+
+fn float(raw: Raw<'_>) -> Option<f64> {
+    std::str::from_utf8(unquoted(raw)).ok()?.parse().ok()
+}
+
+/// Where a part of `text` begins in it.
+fn position_in(text: &[u8], part: &[u8]) -> usize {
+    (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize)
+}

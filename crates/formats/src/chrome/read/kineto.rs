@@ -1,0 +1,153 @@
+//! Slices by their category: those of PyTorch's profiler (Kineto), and those of any other program.
+
+use opscope_trace::{ApiLevel, DeviceKind, ExecutionUnit, Iteration, RangeKind, StreamId};
+
+use super::ascend::is_queue;
+use super::builder::{Builder, Item, OperatorKey, Row, text_of};
+use super::chunk::Details;
+
+/// What a slice of a category is (Kineto's `ActivityType.cpp` lists them).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// An operator as the host executes it.
+    Operator,
+    /// A call of a device's runtime or driver.
+    Runtime,
+    /// A function of the program.
+    Function,
+    /// A range that the program set.
+    Annotation,
+    /// The same as the device saw it.
+    DeviceAnnotation,
+    /// Work of the profiler itself.
+    Overhead,
+    /// A kernel on a device.
+    Kernel,
+    /// A copy or filling of memory on a device.
+    Copy,
+    /// Waiting on a device.
+    Synchronisation,
+    /// A category of another program.
+    Foreign,
+}
+
+/// What the slices of a category are.
+pub(super) fn class_of(category: &[u8]) -> Class {
+    match category {
+        b"cpu_op" | b"Operator" | b"operator" => Class::Operator,
+        b"python_function" => Class::Function,
+        b"user_annotation" => Class::Annotation,
+        b"gpu_user_annotation" => Class::DeviceAnnotation,
+        b"overhead" => Class::Overhead,
+        b"kernel" | b"Kernel" => Class::Kernel,
+        b"gpu_memcpy" | b"gpu_memset" | b"Memcpy" | b"Memset" => Class::Copy,
+        b"cuda_sync" => Class::Synchronisation,
+        b"Runtime" | b"Driver" => Class::Runtime,
+        _ if category.ends_with(b"_runtime") || category.ends_with(b"_driver") => Class::Runtime,
+        _ => Class::Foreign,
+    }
+}
+
+impl Class {
+    /// Whether such slices ran on a device.
+    pub fn is_on_device(self) -> bool {
+        matches!(self, Self::Kernel | Self::Copy | Self::Synchronisation)
+    }
+}
+
+/// Makes a row of a slice.
+pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
+    let class = class_of(item.category);
+    if matches!(class, Class::Operator | Class::Annotation)
+        && let Some(number) = step_number(builder, item)
+    {
+        let (start, duration) = (item.start, item.duration);
+        builder.iterations.push(Iteration { model: None, number, warm_up: false, start, duration });
+        return Row::Other;
+    }
+    match class {
+        Class::Operator => operator(builder, item),
+        Class::Runtime => builder.call(item, item.name, ApiLevel::Runtime),
+        Class::Function => builder.call(item, item.name, ApiLevel::Other),
+        Class::Overhead => builder.call(item, item.name, ApiLevel::System),
+        Class::Annotation => builder.range(item, RangeKind::PushPop, item.category),
+        Class::DeviceAnnotation => builder.range_of(item, RangeKind::StartStop, item.category, None),
+        Class::Kernel | Class::Copy | Class::Synchronisation => device_task(builder, item, class),
+        Class::Foreign => foreign(builder, item),
+    }
+}
+
+/// The number in `ProfilerStep#7`.
+fn step_number(builder: &Builder<'_>, item: &Item<'_>) -> Option<u32> {
+    builder.trace.strings.get(item.name).strip_prefix("ProfilerStep#")?.parse().ok()
+}
+
+/// Where a device was recorded, its kernels are the work, and what the host does about an operator
+/// is a call; else the host itself does the work.
+fn operator<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
+    if !builder.has_device {
+        let operator = builder.operator(OperatorKey {
+            name: item.name,
+            op_type: item.name,
+            model: None,
+            signature: item.signature,
+        });
+        let stream = builder.host_stream(item.lane);
+        return builder.task(item, Some(stream), ExecutionUnit::Cpu, Some(operator));
+    }
+    if let Some(external) = item.details.external {
+        builder.operators_by_external.insert(external, (item.name, item.signature));
+    }
+    builder.call(item, item.name, ApiLevel::Framework)
+}
+
+fn device_task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, class: Class) -> Row {
+    let unit = match class {
+        Class::Copy => ExecutionUnit::MemoryCopy,
+        Class::Synchronisation => ExecutionUnit::Control,
+        _ if is_collective(&text_of(item.raw_name)) => ExecutionUnit::Communication,
+        _ => ExecutionUnit::Gpu,
+    };
+    let stream = gpu_stream(builder, item);
+    builder.task(item, Some(stream), unit, None)
+}
+
+/// Kernels of the collective communication libraries of NVIDIA and AMD.
+fn is_collective(name: &str) -> bool {
+    name.starts_with("nccl") || name.starts_with("rccl")
+}
+
+/// Newer files tell device and stream among the arguments, older ones have them as process and
+/// thread.
+fn gpu_stream<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> StreamId {
+    let lane = &builder.lanes[item.lane.0];
+    let device = match item.details.device {
+        Details::NONE => lane.pid,
+        number => number,
+    };
+    let stream = match item.details.stream {
+        Details::NO_STREAM => lane.tid,
+        number => number,
+    };
+    let name = builder.device_names.get(&device).cloned().unwrap_or_default();
+    builder.device_stream(DeviceKind::Gpu, device, &name, stream, "")
+}
+
+/// A slice that isn't PyTorch's. In a profile of PyTorch's or of an Ascend device it is a phase of
+/// something; elsewhere it is all that there is, and counts as work of its thread.
+fn foreign<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
+    if is_queue(item.category) {
+        return builder.call(item, item.name, ApiLevel::Framework);
+    }
+    if builder.is_framework || builder.has_device {
+        return builder.range(item, RangeKind::PushPop, item.category);
+    }
+    let op_type = match (item.word, item.category) {
+        (b"", b"") => item.name,
+        (b"", category) => builder.intern(category),
+        (word, _) => builder.intern(word),
+    };
+    let operator = builder.operator(OperatorKey { name: item.name, op_type, model: None, signature: b"" });
+    let stream = builder.host_stream(item.lane);
+    builder.task(item, Some(stream), ExecutionUnit::Cpu, Some(operator))
+}

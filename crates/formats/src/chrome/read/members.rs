@@ -1,0 +1,42 @@
+//! What the outer object tells about the run, as properties of the trace.
+
+use opscope_trace::Trace;
+
+use super::builder::text_of;
+use super::chunk::Raw;
+use super::document::Document;
+use crate::json::Scanner;
+
+/// The longest text that is kept as a property.
+const LONGEST: usize = 4096;
+
+/// Enters the members of the outer object, and those of the objects in it that are meant for
+/// this. Opscope's own `otherData` is read elsewhere, and how times are to be displayed is nobody's
+/// property.
+pub(super) fn enter(trace: &mut Trace, document: &Document<'_>, is_own: bool) {
+    for &(name, value) in &document.members {
+        match name {
+            b"displayTimeUnit" | b"deviceProperties" | b"baseTimeNanoseconds" => {}
+            b"otherData" if is_own => {}
+            b"otherData" | b"metadata" if value.starts_with(b"{") => {
+                // The value was read over before, so it is an object.
+                let _ = Scanner::new(value).entries("an object", |scanner, name| {
+                    let value = scanner.value()?;
+                    enter_one(trace, name.bytes, value);
+                    Ok(())
+                });
+            }
+            _ => enter_one(trace, name, value),
+        }
+    }
+}
+
+fn enter_one(trace: &mut Trace, name: &[u8], value: Raw<'_>) {
+    let name = String::from_utf8_lossy(name);
+    let is_nested = value.starts_with(b"{") || value.starts_with(b"[");
+    if is_nested || value.len() > LONGEST {
+        trace.count_loss("left out: a member that is no event and no short text", 1, &name);
+    } else {
+        trace.set_property(&name, &text_of(value));
+    }
+}

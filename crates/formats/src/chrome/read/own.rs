@@ -1,0 +1,226 @@
+//! Timelines that opscope wrote: `chrome::write` tells what stands where.
+
+use std::rc::Rc;
+
+use opscope_trace::{
+    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, Model, ModelId, Nanoseconds, RangeKind, Stream,
+    Trace,
+};
+
+use super::builder::{Builder, Item, OperatorKey, Row, text_of};
+use super::chunk::{Details, Raw};
+use super::lanes::{Lane, Role as LaneRole};
+use crate::json::Scanner;
+
+/// What a lane of a timeline of opscope's shows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Role {
+    /// The inferences of a model, if it is named.
+    Iterations(Option<String>),
+    /// The calls of a thread.
+    Calls,
+    /// Ranges and marks.
+    Ranges,
+    /// The tasks of a stream.
+    Stream {
+        /// The device's kind, number and name.
+        device: (DeviceKind, u32, String),
+        /// The stream's name on its device.
+        name: String,
+    },
+    /// Tasks without a stream.
+    LooseTasks,
+}
+
+/// Whether the outer object's `otherData` names opscope as the writer.
+pub(super) fn is_writer(other_data: Raw<'_>) -> bool {
+    let mut is_own = false;
+    let _ = Scanner::new(other_data).entries("an object", |scanner, name| {
+        let value = scanner.value()?;
+        is_own |= name.bytes == b"writer" && value.starts_with(b"\"opscope ");
+        Ok(())
+    });
+    is_own
+}
+
+/// What `otherData` tells about the trace: its properties, its losses, and where its zero lies in
+/// the file's times.
+pub(super) fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
+    let mut zero = 0;
+    let _ = Scanner::new(other_data).object("an object", |scanner, name| {
+        let value = scanner.value()?;
+        let name = String::from_utf8_lossy(name);
+        if name == "zero_ns" {
+            zero = super::decimal::whole(value).unwrap_or(0);
+        } else if let Some(key) = name.strip_prefix("property ") {
+            trace.set_property(key, &text_of(value));
+        } else if let Some(loss) = name.strip_prefix("lost: ") {
+            let count = super::event::number(value).unwrap_or(0);
+            let parts = loss.strip_suffix(')').and_then(|loss| loss.rsplit_once(" ("));
+            let (reason, detail) = parts.unwrap_or((loss, ""));
+            let (reason, detail) = (trace.strings.intern(reason), trace.strings.intern(detail));
+            trace.losses.push(Loss { reason, count, detail });
+        }
+        Ok(())
+    });
+    zero
+}
+
+/// Finds out what every lane shows.
+pub(super) fn assign_roles(lanes: &mut [Lane<'_>]) {
+    for index in 0..lanes.len() {
+        let name = base_name(lanes, index);
+        let lane = &mut lanes[index];
+        let role = match &*lane.process_name {
+            "Inferences and calls" => match name.strip_prefix("inferences") {
+                Some(of) => Role::Iterations(of.strip_prefix(" of ").map(str::to_owned)),
+                None => Role::Calls,
+            },
+            "Ranges and marks" => Role::Ranges,
+            "Tasks without a stream" => Role::LooseTasks,
+            device => Role::Stream { device: parse_device(device), name: name.clone() },
+        };
+        lane.is_no_thread = matches!(
+            (&role, &*name),
+            (Role::Calls, "calls") | (Role::Ranges, "ranges" | "ranges, started and stopped")
+        );
+        lane.name = match role {
+            Role::Calls => name.strip_prefix("calls of ").unwrap_or_default().to_owned(),
+            Role::Ranges => name.strip_suffix(", started and stopped").unwrap_or(&name).to_owned(),
+            _ => name,
+        };
+        // The file doesn't know the system's numbers; a thread has the same name on all its lanes.
+        lane.pid = 0;
+        lane.process_name = String::new();
+        lane.role = Rc::new(LaneRole::Own(role));
+    }
+    for index in 0..lanes.len() {
+        let first = lanes[..index].iter().position(|lane| lane.name == lanes[index].name);
+        lanes[index].tid = first.unwrap_or(index) as u64;
+    }
+}
+
+/// The name of a lane without the number that tells it from the lane which it was split off from.
+fn base_name(lanes: &[Lane<'_>], index: usize) -> String {
+    let lane = &lanes[index];
+    let split = lane.name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+    let base = split.filter(|(_, number)| number.parse().is_ok_and(|number: u32| number > 1));
+    let exists = |base: &str| lanes.iter().any(|other| other.process == lane.process && other.name == base);
+    match base {
+        Some((base, _)) if exists(base) => base.to_owned(),
+        _ => lane.name.clone(),
+    }
+}
+
+/// The device whose group has this name; nothing for the groups of the host.
+pub(super) fn device_of_group(name: &str) -> Option<(DeviceKind, u32, String)> {
+    let is_host = matches!(name, "Inferences and calls" | "Ranges and marks" | "Tasks without a stream");
+    (!is_host).then(|| parse_device(name))
+}
+
+/// `NAME (KIND NUMBER)`, or `KIND NUMBER` for a device without a name.
+fn parse_device(text: &str) -> (DeviceKind, u32, String) {
+    let kind_and_number = |text: &str| {
+        let (kind, number) = text.rsplit_once(' ')?;
+        Some((DeviceKind::from_name(kind)?, number.parse().ok()?))
+    };
+    let named = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    if let Some((name, rest)) = named
+        && let Some((kind, number)) = kind_and_number(rest)
+    {
+        return (kind, number, name.to_owned());
+    }
+    let (kind, number) = kind_and_number(text).unwrap_or((DeviceKind::Other, 0));
+    (kind, number, String::new())
+}
+
+/// Makes a row of a slice.
+pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: &Role) -> Row {
+    match role {
+        Role::Iterations(model) => {
+            let model = model.as_deref().map(|name| model_named(&mut builder.trace, name));
+            let (number, warm_up) = (item.details.iteration, item.details.warm_up);
+            let (start, duration) = (item.start, item.duration);
+            builder.iterations.push(Iteration { model, number, warm_up, start, duration });
+            Row::Other
+        }
+        Role::Calls => {
+            let level = ApiLevel::from_name(&String::from_utf8_lossy(item.kind)).unwrap_or(ApiLevel::Other);
+            let row = builder.call(item, item.name, level);
+            note_iteration(builder, row, &item.details);
+            row
+        }
+        Role::Ranges => {
+            let kind = match item.category {
+                b"start-stop" => RangeKind::StartStop,
+                _ => RangeKind::PushPop,
+            };
+            builder.range(item, kind, item.word)
+        }
+        Role::Stream { device, name } => {
+            let stream = stream(builder, item, device, name);
+            task(builder, item, Some(stream))
+        }
+        Role::LooseTasks => task(builder, item, None),
+    }
+}
+
+fn stream(
+    builder: &mut Builder<'_>,
+    item: &Item<'_>,
+    (kind, number, device_name): &(DeviceKind, u32, String),
+    name: &str,
+) -> opscope_trace::StreamId {
+    if let Some(stream) = builder.lanes[item.lane.0].stream_id {
+        return stream;
+    }
+    let device = builder.places.device(&mut builder.trace, *kind, *number, device_name);
+    let written = name.strip_prefix("stream ").and_then(|number| number.parse().ok());
+    let tid = builder.lanes[item.lane.0].tid;
+    let name = builder.trace.strings.intern(if written.is_some() { "" } else { name });
+    let row = Stream { device, number: written.unwrap_or(tid), thread: None, name };
+    let known = builder.trace.streams.iter().find(|(_, known)| *known == row).map(|(id, _)| id);
+    let stream = known.unwrap_or_else(|| builder.trace.streams.push(row));
+    builder.lanes[item.lane.0].stream_id = Some(stream);
+    stream
+}
+
+/// The slice's name is the operator's; the task has its own only where that differs.
+fn task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, stream: Option<opscope_trace::StreamId>) -> Row {
+    let unit = ExecutionUnit::from_name(&String::from_utf8_lossy(item.kind)).unwrap_or_default();
+    let operator = if item.signature.is_empty() {
+        None
+    } else {
+        // The type stands in the description.
+        let op_type = builder.trace.strings.intern("");
+        let (name, signature) = (item.name, item.signature);
+        Some(builder.operator(OperatorKey { name, op_type, model: None, signature }))
+    };
+    let name = if item.word.is_empty() { item.name } else { builder.intern(item.word) };
+    let row = builder.task(&Item { name, ..*item }, stream, unit, operator);
+    if let Row::Task(task) = row
+        && item.details.wait != Details::NO_WAIT
+    {
+        let wait = Some(Nanoseconds(item.details.wait));
+        let task_row = builder.trace.tasks.get(task);
+        builder.trace.tasks.set(task, opscope_trace::Task { wait, ..task_row });
+    }
+    note_iteration(builder, row, &item.details);
+    row
+}
+
+fn note_iteration(builder: &mut Builder<'_>, row: Row, details: &Details) {
+    if details.iteration != Details::NONE {
+        builder.iterations.number(row, details.iteration, details.warm_up);
+    }
+}
+
+/// The model of a name, entered if it is new.
+pub(super) fn model_named(trace: &mut Trace, name: &str) -> ModelId {
+    let name = trace.strings.intern(name);
+    let known = trace.models.iter().find(|(_, model)| model.name == name);
+    known.map(|(id, _)| id).unwrap_or_else(|| {
+        let number = trace.models.len() as u64;
+        trace.models.push(Model { number, name })
+    })
+}

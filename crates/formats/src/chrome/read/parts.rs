@@ -1,0 +1,168 @@
+//! Reading the list of events in parts, on several threads.
+//!
+//! Where a part begins is guessed: at the first object behind the comma behind another object. The
+//! guess may be wrong (such text occurs in strings and in arguments), so it counts for nothing until
+//! the part before it was read to its end: only if that ended just where the next one began, the
+//! next one's rows are taken; else it is read again from the right place. No rows can come of a
+//! wrong guess, and none are lost by it.
+
+use std::hash::RandomState;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::chunk::Chunk;
+use super::event::read_event;
+use crate::json::{JsonError, Scanner};
+
+/// How the list of events is divided up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Division {
+    /// How many bytes a part has.
+    pub part: usize,
+    /// How far a part that was guessed may be read beyond its end before the guess is given up.
+    pub slack: usize,
+    /// How many threads read.
+    pub threads: usize,
+}
+
+impl Default for Division {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { part: 8 << 20, slack: 16 << 20, threads }
+    }
+}
+
+/// The list of events.
+pub(super) struct Events<'a> {
+    pub chunks: Vec<Chunk<'a>>,
+    /// Where the list has ended, or what ended it before its time.
+    pub end: Result<usize, JsonError>,
+}
+
+/// How the reading of a part came to its end.
+enum Stop {
+    /// At an event that belongs to the next part.
+    Next(usize),
+    /// The list is closed; it ended here.
+    Closed(usize),
+    Failed(JsonError),
+}
+
+struct Part<'a> {
+    start: usize,
+    chunk: Chunk<'a>,
+    stop: Stop,
+}
+
+/// Reads the events of the list whose bracket opened right before `start`.
+pub(super) fn read_events(text: &[u8], start: usize, division: Division) -> Events<'_> {
+    let ids = RandomState::new();
+    let first = start;
+    let parts = text.len().saturating_sub(start).div_ceil(division.part).max(1);
+    let limit = |part: usize| start.saturating_add((part + 1).saturating_mul(division.part)).min(text.len());
+    let guessed = |part: usize| {
+        if part == 0 {
+            return Some(read_part(text, first, limit(0), true, &ids));
+        }
+        let (begin, limit) = (limit(part - 1), limit(part));
+        let end = limit.saturating_add(division.slack).min(text.len());
+        let start = guess_boundary(text, begin, limit)?;
+        let part = read_part(&text[..end], start, limit, false, &ids);
+        // Where the text was cut off for the sake of the guess, a failure says nothing.
+        let doubtful = matches!(part.stop, Stop::Failed(_)) && end < text.len();
+        (!doubtful).then_some(part)
+    };
+    let mut guesses = on_threads(parts, division.threads, guessed);
+
+    let mut chunks = Vec::with_capacity(parts);
+    let mut at = start;
+    for (index, guess) in guesses.iter_mut().enumerate() {
+        if index > 0 && at >= limit(index) {
+            // An event that is longer than the part.
+            continue;
+        }
+        let part = match guess.take() {
+            Some(part) if part.start == at => part,
+            _ => read_part(text, at, limit(index), index == 0, &ids),
+        };
+        chunks.push(part.chunk);
+        match part.stop {
+            Stop::Next(next) => at = next,
+            Stop::Closed(end) => return Events { chunks, end: Ok(end) },
+            Stop::Failed(error) => return Events { chunks, end: Err(error) },
+        }
+    }
+    let error = JsonError { offset: text.len(), expected: "an event or ']'", found: None };
+    Events { chunks, end: Err(error) }
+}
+
+/// The first object from `begin` on that follows another one behind a comma.
+fn guess_boundary(text: &[u8], begin: usize, end: usize) -> Option<usize> {
+    let before = |at: usize| text[..at].iter().rposition(|byte| !byte.is_ascii_whitespace());
+    let mut at = begin;
+    loop {
+        at += text.get(at..end)?.iter().position(|&byte| byte == b'{')?;
+        let comma = before(at).filter(|&comma| text[comma] == b',');
+        if comma.and_then(before).is_some_and(|brace| text[brace] == b'}') {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+/// Reads the events that begin from `start` up to `limit`.
+fn read_part<'a>(text: &'a [u8], start: usize, limit: usize, is_first: bool, ids: &RandomState) -> Part<'a> {
+    let mut chunk = Chunk::new(ids.clone());
+    let mut scanner = Scanner::starting_at(text, start);
+    let stop = loop {
+        match scanner.peek() {
+            // Many writers leave a comma behind the last event.
+            Some(b']') => {
+                scanner.takes(b']');
+                break Stop::Closed(scanner.position());
+            }
+            Some(_) if scanner.position() >= limit && !(is_first && scanner.position() == start) => {
+                break Stop::Next(scanner.position());
+            }
+            _ => {}
+        }
+        if let Err(error) = read_event(&mut scanner, text, &mut chunk) {
+            break Stop::Failed(error);
+        }
+        if !scanner.takes(b',') && scanner.peek() != Some(b']') {
+            break Stop::Failed(scanner.wrong("',' or ']' behind an event"));
+        }
+    };
+    chunk.shrink();
+    Part { start, chunk, stop }
+}
+
+/// Does `work` for every number below `count`, on several threads if that pays.
+fn on_threads<Output: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize) -> Output + Sync,
+) -> Vec<Output> {
+    if count < 2 || threads < 2 {
+        return (0..count).map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(count));
+    let worker = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                return;
+            }
+            let output = work(index);
+            done.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, output));
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..threads.min(count)).for_each(|_| drop(scope.spawn(worker)));
+        worker();
+    });
+    let mut done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, output)| output).collect()
+}

@@ -1,0 +1,244 @@
+//! What the arguments of a slice tell about its operator: type, shapes, quantities.
+//!
+//! A signature is a run of members cut out of the object of arguments: those that opscope writes
+//! (`type`, `inputs`, `flops`, …), or PyTorch's `Input Dims` and `Input type`.
+
+use opscope_trace::{Attribution, DataType, Operator, Tensor, TensorId, Trace};
+
+use super::builder::text_of;
+use super::event::number;
+use super::own::model_named;
+use crate::json::{Scanned, Scanner};
+
+/// Fills in what a signature tells about an operator.
+pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u8]) -> Operator {
+    if signature.is_empty() {
+        return operator;
+    }
+    let object = [b"{", signature, b"}"].concat();
+    let mut torch = TorchInputs::default();
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    let read = Scanner::new(&object).object("the members", |scanner, name| {
+        match name {
+            b"Input Dims" => torch.read_dimensions(scanner)?,
+            b"Input type" => torch.read_types(scanner)?,
+            b"inputs" => inputs = texts(scanner)?,
+            b"outputs" => outputs = texts(scanner)?,
+            b"origins" => {
+                let origins: Vec<_> =
+                    texts(scanner)?.iter().map(|origin| trace.strings.intern(origin)).collect();
+                operator.origins = trace.names.push(origins);
+            }
+            name => {
+                let value = scanner.value()?;
+                match name {
+                    b"type" => operator.op_type = trace.strings.intern(&text_of(value)),
+                    b"model" => operator.model = Some(model_named(trace, &text_of(value))),
+                    b"flops" => operator.flops = number(value),
+                    b"bytes_read" => operator.bytes_read = number(value),
+                    b"bytes_written" => operator.bytes_written = number(value),
+                    b"parameters" => operator.parameters = number(value),
+                    b"attribution" => {
+                        operator.attribution = Attribution::from_name(&text_of(value)).unwrap_or_default();
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    });
+    debug_assert!(read.is_ok(), "{read:?}");
+
+    let own = |text: &String| parse_own_tensor(text);
+    let inputs: Vec<_> = inputs.iter().map(own).chain(torch.tensors()).collect();
+    let outputs: Vec<_> = outputs.iter().map(own).collect();
+    (operator.first_input, operator.input_count) = push_tensors(trace, inputs);
+    (operator.first_output, operator.output_count) = push_tensors(trace, outputs);
+    operator
+}
+
+/// A tensor's type and, if known, its dimensions.
+type Shape = (DataType, Option<Vec<i64>>);
+
+fn push_tensors(trace: &mut Trace, tensors: Vec<Shape>) -> (Option<TensorId>, u32) {
+    let count = tensors.len() as u32;
+    let mut first = None;
+    for (data_type, dimensions) in tensors {
+        let dimensions = dimensions.map(|dimensions| trace.dimensions.push(dimensions));
+        let tensor =
+            trace.tensors.push(Tensor { name: None, data_type, dimensions, layout: None, parameter: false });
+        first = first.or(Some(tensor));
+    }
+    (first, count)
+}
+
+/// The texts of a list; nothing for any other value.
+fn texts(scanner: &mut Scanner<'_>) -> Scanned<Vec<String>> {
+    let mut texts = Vec::new();
+    if scanner.peek() == Some(b'[') {
+        scanner.array("a list", |scanner| {
+            texts.push(text_of(scanner.value()?).into_owned());
+            Ok(())
+        })?;
+    } else {
+        scanner.skip()?;
+    }
+    Ok(texts)
+}
+
+/// `1x3x?x224 float32`, `?x? ?` for what isn't known; a scalar is only its type.
+fn parse_own_tensor(text: &str) -> Shape {
+    let (dimensions, data_type) =
+        text.rsplit_once(' ').map_or((None, text), |(dimensions, data_type)| (Some(dimensions), data_type));
+    let data_type = DataType::from_name(data_type).unwrap_or_default();
+    let dimensions = match dimensions {
+        None => Some(Vec::new()),
+        Some("?x?") => None,
+        Some(list) => Some(list.split('x').map(|number| number.parse().unwrap_or(-1)).collect()),
+    };
+    (data_type, dimensions)
+}
+
+/// The inputs of an operator of PyTorch's: a shape and a type for each.
+///
+/// Kineto writes lists (`[[32,3],[]]`, `["float","Scalar"]`), torch_npu text with the inputs behind
+/// one another (`32,3;\r\n`, `float;\r\nScalar`). An input that is a list of tensors has a list of
+/// shapes.
+#[derive(Default)]
+struct TorchInputs {
+    shapes: Vec<Vec<Vec<i64>>>,
+    types: Vec<String>,
+}
+
+impl TorchInputs {
+    fn read_dimensions(&mut self, scanner: &mut Scanner<'_>) -> Scanned<()> {
+        if scanner.peek() != Some(b'[') {
+            let text = text_of(scanner.value()?).into_owned();
+            self.shapes = text.split(';').map(|shape| vec![parse_dimensions(shape)]).collect();
+            return Ok(());
+        }
+        scanner.array("the shapes", |scanner| {
+            let (mut flat, mut nested) = (Vec::new(), Vec::new());
+            if scanner.peek() != Some(b'[') {
+                scanner.skip()?;
+            } else {
+                scanner.array("a shape", |scanner| {
+                    if scanner.peek() == Some(b'[') {
+                        let mut shape = Vec::new();
+                        scanner.array("a shape", |scanner| push_dimension(scanner, &mut shape))?;
+                        nested.push(shape);
+                        Ok(())
+                    } else {
+                        push_dimension(scanner, &mut flat)
+                    }
+                })?;
+            }
+            self.shapes.push(if nested.is_empty() { vec![flat] } else { nested });
+            Ok(())
+        })
+    }
+
+    fn read_types(&mut self, scanner: &mut Scanner<'_>) -> Scanned<()> {
+        if scanner.peek() == Some(b'[') {
+            self.types = texts(scanner)?;
+        } else {
+            let text = text_of(scanner.value()?).into_owned();
+            self.types = text.split(';').map(|word| word.trim().to_owned()).collect();
+        }
+        Ok(())
+    }
+
+    /// Those inputs that are tensors: they have dimensions, or the type of an element.
+    fn tensors(self) -> impl Iterator<Item = Shape> {
+        let mut types = self.types.into_iter();
+        self.shapes.into_iter().flat_map(move |shapes| {
+            let data_type = types.next().map_or(DataType::Unknown, |word| torch_type(&word));
+            let is_tensor = move |shape: &Vec<i64>| !shape.is_empty() || data_type != DataType::Unknown;
+            shapes.into_iter().filter(is_tensor).map(move |shape| (data_type, Some(shape)))
+        })
+    }
+}
+
+fn push_dimension(scanner: &mut Scanner<'_>, shape: &mut Vec<i64>) -> Scanned<()> {
+    let dimension = super::decimal::whole(scanner.value()?).unwrap_or(-1);
+    shape.push(dimension);
+    Ok(())
+}
+
+/// `32,3,224,224`; nothing for a scalar.
+fn parse_dimensions(text: &str) -> Vec<i64> {
+    let numbers = text.trim().split(',').filter(|number| !number.is_empty());
+    numbers.map(|number| number.trim().parse().unwrap_or(-1)).collect()
+}
+
+/// PyTorch's word for a type of elements, as its profiler writes C++ type names.
+fn torch_type(word: &str) -> DataType {
+    match word.trim_start_matches("c10::") {
+        "double" => DataType::Float64,
+        "float" => DataType::Float32,
+        "Half" => DataType::Float16,
+        "BFloat16" => DataType::BFloat16,
+        "Float8_e4m3fn" => DataType::Float8E4M3Fn,
+        "Float8_e4m3fnuz" => DataType::Float8E4M3Fnuz,
+        "Float8_e5m2" => DataType::Float8E5M2,
+        "Float8_e5m2fnuz" => DataType::Float8E5M2Fnuz,
+        "long int" | "long" | "int64_t" => DataType::Int64,
+        "int" => DataType::Int32,
+        "short" | "short int" => DataType::Int16,
+        "signed char" => DataType::Int8,
+        "unsigned char" => DataType::Uint8,
+        "bool" => DataType::Bool,
+        "complex<float>" => DataType::Complex64,
+        "complex<double>" => DataType::Complex128,
+        _ => DataType::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(signature: &str) -> Vec<Shape> {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("x");
+        let operator = describe(&mut trace, Operator::new(name, name), signature.as_bytes());
+        let shape =
+            |id: TensorId| (trace.tensors.data_type()[id.index()], trace.shape(id).map(<[i64]>::to_vec));
+        operator.inputs().map(shape).collect()
+    }
+
+    #[test]
+    fn both_spellings_of_pytorch_inputs_give_the_same_tensors() {
+        let expected = vec![
+            (DataType::Float32, Some(vec![32, 1000])),
+            (DataType::Int64, Some(vec![32])),
+            (DataType::Float32, Some(vec![])),
+        ];
+        let lists = r#""Input type": ["float", "long int", "", "Scalar", "float"],
+                       "Input Dims": [[32, 1000], [32], [], [], []]"#;
+        assert_eq!(inputs(lists), expected);
+        let texts = r#""Input Dims": "32,1000;\r\n32;\r\n;\r\n;\r\n", "Input type": "float;\r\nlong int;\r\nNone;\r\nScalar;\r\nfloat""#;
+        assert_eq!(inputs(texts), expected);
+    }
+
+    #[test]
+    fn a_list_of_tensors_is_as_many_inputs() {
+        let shapes =
+            r#""Input Dims": [[[1, 2], [3, 4]], 7, [[5]]], "Input type": ["TensorList", "int", "c10::Half"]"#;
+        let expected = vec![
+            (DataType::Unknown, Some(vec![1, 2])),
+            (DataType::Unknown, Some(vec![3, 4])),
+            (DataType::Int32, Some(vec![])),
+            (DataType::Float16, Some(vec![5])),
+        ];
+        assert_eq!(inputs(shapes), expected);
+    }
+
+    #[test]
+    fn opscope_reads_the_shapes_that_it_writes() {
+        assert_eq!(parse_own_tensor("1x3x?x224 float32"), (DataType::Float32, Some(vec![1, 3, -1, 224])));
+        assert_eq!(parse_own_tensor("int8"), (DataType::Int8, Some(vec![])));
+        assert_eq!(parse_own_tensor("?x? ?"), (DataType::Unknown, None));
+        assert_eq!(parse_own_tensor("7 ?"), (DataType::Unknown, Some(vec![7])));
+    }
+}

@@ -1,0 +1,316 @@
+//! What becomes of the events of each dialect.
+
+use std::fs;
+
+use super::*;
+
+const KINETO: &str = r#"{
+  "schemaVersion": 1,
+  "deviceProperties": [{"id": 0, "name": "NVIDIA A100", "totalGlobalMem": 1}, {"id": 1, "name": "other"}],
+  "displayTimeUnit": "ms", "baseTimeNanoseconds": 1728000000000000000, "cupti_version": 18,
+  "traceEvents": [
+  {"ph": "M", "name": "process_name", "pid": 4242, "tid": 0, "ts": 0, "args": {"name": "python"}},
+  {"ph": "M", "name": "thread_name", "pid": 4242, "tid": 4243, "args": {"name": "worker"}},
+  {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 20, "ts": 90.000, "dur": 4.000,
+   "args": {"External id": 9, "device": 0, "stream": 20, "correlation": 11}},
+  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 4242, "tid": 4242, "ts": 10.000, "dur": 60.500},
+  {"ph": "X", "cat": "user_annotation", "name": "my phase", "pid": 4242, "tid": 4242, "ts": 11, "dur": 5},
+  {"ph": "X", "cat": "gpu_user_annotation", "name": "my phase", "pid": 0, "tid": 7, "ts": 12, "dur": 5},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::conv2d", "pid": 4242, "tid": 4243, "ts": 12.001, "dur": 8.25,
+   "args": {"External id": 5, "Input type": ["float", "float", "Scalar"],
+            "Input Dims": [[1, 3, 8, 8], [4, 3, 3, 3], []], "Ev Idx": 1}},
+  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4242, "tid": 4243, "ts": 13, "dur": 2,
+   "args": {"External id": 5, "cbid": 211, "correlation": 10}},
+  {"ph": "s", "id": 10, "cat": "ac2g", "name": "ac2g", "pid": 4242, "tid": 4243, "ts": 13},
+  {"ph": "X", "cat": "kernel", "name": "implicit_gemm", "pid": 0, "tid": 7, "ts": 80.125, "dur": 31.744,
+   "args": {"External id": 5, "device": 0, "stream": 7, "correlation": 10}},
+  {"ph": "f", "id": 10, "cat": "ac2g", "name": "ac2g", "bp": "e", "pid": 0, "tid": 7, "ts": 80.125},
+  {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 70, "dur": 1,
+   "args": {"device": 0, "stream": 7, "correlation": 12, "bytes": 100}},
+  {"ph": "X", "cat": "python_function", "name": "model.py(3): forward", "pid": 4242, "tid": 4242, "ts": 11, "dur": 3,
+   "args": {"Python id": 1}},
+  {"ph": "i", "s": "t", "name": "[memory]", "pid": 4242, "tid": 4242, "ts": 14,
+   "args": {"Total Reserved": 2097152, "Total Allocated": 512, "Bytes": 512, "Device Id": 0, "Device Type": 1}},
+  {"ph": "i", "s": "t", "name": "[memory]", "pid": 4242, "tid": 4242, "ts": 13,
+   "args": {"Total Allocated": 64, "Bytes": 64, "Device Id": -1, "Device Type": 0}},
+  {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 99}
+  ],
+  "traceName": "profile.json"
+}"#;
+
+#[test]
+fn a_profile_of_pytorch_ties_kernels_to_operators_and_launches() {
+    let trace = read(KINETO.as_bytes()).unwrap();
+    assert_eq!(losses(&trace), [] as [&str; 0]);
+    assert_eq!(trace.clock.unix_zero, Some(1_728_000_000_000_000_000));
+    assert_eq!(names_of_tasks(&trace), ["ncclDevKernel_AllReduce", "implicit_gemm", "Memcpy HtoD"]);
+    let [reduce, gemm, copy] = [0, 1, 2].map(|index| trace.tasks.get(TaskId::from_index(index)));
+    let units = [reduce.unit, gemm.unit, copy.unit];
+    assert_eq!(units, [ExecutionUnit::Communication, ExecutionUnit::Gpu, ExecutionUnit::MemoryCopy]);
+    assert_eq!((gemm.start, gemm.duration), (Nanoseconds(80_125), Nanoseconds(31_744)));
+
+    let operator = trace.operators.get(gemm.operator.unwrap());
+    assert_eq!(trace.strings.get(operator.name), "aten::conv2d");
+    let shapes: Vec<_> = operator.inputs().map(|input| trace.shape(input).unwrap()).collect();
+    assert_eq!(shapes, [[1, 3, 8, 8], [4, 3, 3, 3]]);
+    assert_eq!(reduce.operator, None);
+
+    let call = trace.api_calls.get(gemm.launched_by.unwrap());
+    assert_eq!((trace.strings.get(call.name), call.level), ("cudaLaunchKernel", ApiLevel::Runtime));
+    let thread = trace.threads.get(call.thread.unwrap());
+    assert_eq!((thread.tid, trace.strings.get(thread.name)), (4243, "worker"));
+
+    let stream = trace.streams.get(gemm.stream.unwrap());
+    let device = trace.devices.get(stream.device);
+    assert_eq!(
+        (stream.number, device.kind, trace.strings.get(device.name)),
+        (7, DeviceKind::Gpu, "NVIDIA A100")
+    );
+}
+
+#[test]
+fn steps_of_the_profiler_are_iterations_and_kernels_belong_to_that_of_their_launch() {
+    let trace = read(KINETO.as_bytes()).unwrap();
+    let [step] = trace.iterations.iter().map(|(_, row)| row).collect::<Vec<_>>()[..] else {
+        panic!("{:?}", trace.iterations)
+    };
+    assert_eq!((step.number, step.start, step.duration), (3, Nanoseconds(10_000), Nanoseconds(60_500)));
+    // The first kernel has no launch and lies behind the step; the second was launched in it.
+    let of_tasks: Vec<_> = trace.tasks.iteration().iter().map(Option::is_some).collect();
+    assert_eq!(of_tasks, [false, true, true]);
+    let levels: Vec<_> = trace.api_calls.level().to_vec();
+    assert_eq!(levels, [ApiLevel::Framework, ApiLevel::Runtime, ApiLevel::Other]);
+}
+
+#[test]
+fn memory_marks_become_counters_in_the_order_of_time() {
+    let trace = read(KINETO.as_bytes()).unwrap();
+    let counters: Vec<_> = (trace.counters.iter())
+        .map(|(_, row)| (trace.strings.get(row.name), trace.strings.get(row.unit), row.device.is_some()))
+        .collect();
+    assert_eq!(
+        counters,
+        [("memory reserved", "B", true), ("memory allocated", "B", true), ("memory allocated", "B", false)]
+    );
+    assert_eq!(trace.samples.value(), [64.0, 2_097_152.0, 512.0]);
+    assert_eq!(trace.property("traceName"), Some("profile.json"));
+    assert_eq!(trace.property("cupti_version"), Some("18"));
+    let ranges: Vec<_> =
+        trace.ranges.iter().map(|(_, row)| (trace.strings.get(row.name), row.kind)).collect();
+    assert_eq!(
+        ranges,
+        [
+            ("my phase", RangeKind::PushPop),
+            ("my phase", RangeKind::StartStop),
+            ("Record Window End", RangeKind::Mark)
+        ]
+    );
+}
+
+#[test]
+fn without_a_device_the_operators_of_the_host_are_the_tasks() {
+    let text = r#"[
+      {"ph":"X","cat":"cpu_op","name":"aten::linear","pid":1,"tid":1,"ts":0,"dur":10,"args":{"External id":1,"Input Dims":[[2,2]],"Input type":["float"]}},
+      {"ph":"X","cat":"cpu_op","name":"aten::addmm","pid":1,"tid":1,"ts":1,"dur":8,"args":{"External id":2,"Input Dims":[[2,2]],"Input type":["float"]}},
+      {"ph":"X","cat":"cpu_op","name":"aten::linear","pid":1,"tid":1,"ts":20,"dur":10,"args":{"External id":3,"Input Dims":[[2,2]],"Input type":["float"]}},
+      {"ph":"X","cat":"cpu_op","name":"aten::linear","pid":1,"tid":1,"ts":40,"dur":10,"args":{"External id":4,"Input Dims":[[3,2]],"Input type":["float"]}}
+    ]"#;
+    let trace = read(text.as_bytes()).unwrap();
+    assert_eq!((trace.api_calls.len(), trace.tasks.len()), (0, 4));
+    assert!(trace.tasks.unit().iter().all(|unit| *unit == ExecutionUnit::Cpu));
+    // Equal shapes are one operator, others another.
+    let operators: Vec<_> = trace.tasks.operator().iter().map(|operator| operator.unwrap().index()).collect();
+    assert_eq!(operators, [0, 1, 0, 2]);
+    let stream = trace.streams.get(trace.tasks.stream()[0].unwrap());
+    assert_eq!(stream.thread, Some(ThreadId::from_index(0)));
+}
+
+#[test]
+fn slices_of_any_other_program_are_work_of_its_threads() {
+    let text = r#"{"otherData": {"version": "tool 1.0", "nested": {}}, "traceEvents": [
+      {"ph":"M","name":"thread_name","pid":7,"tid":"main loop","args":{"name":"main"}},
+      {"ph":"X","cat":"layer","name":"conv","pid":7,"tid":"main loop","ts":"1.5","dur":"2.25"},
+      {"ph":"X","name":"relu","pid":7,"tid":"other","ts":2,"dur":1},
+      {"ph":"X","name":"MatMul_3","pid":7,"tid":"other","ts":4,"dur":1,"args":{"op":"MatMul"}},
+      {"ph":"C","name":"heap","pid":7,"ts":3,"args":{"used":5,"free":"7"}},
+      {"ph":"C","name":"heap","pid":7,"ts":2,"args":{"used":4}},
+      {"ph":"i","cat":"note","name":"here","pid":7,"tid":"other","ts":9}
+    ], "displayTimeUnit": "ns"}"#;
+    let trace = read(text.as_bytes()).unwrap();
+    assert_eq!(times_of_tasks(&trace), [(1_500, 2_250), (2_000, 1_000), (4_000, 1_000)]);
+    let types: Vec<_> = trace.operators.op_type().iter().map(|id| trace.strings.get(*id)).collect();
+    assert_eq!(types, ["layer", "relu", "MatMul"]);
+    let threads: Vec<_> = trace.threads.name().iter().map(|id| trace.strings.get(*id)).collect();
+    assert_eq!(threads, ["main", "other"]);
+    assert_eq!((trace.streams.len(), trace.processes.pid()), (2, [7].as_slice()));
+    assert_eq!(trace.samples.value(), [4.0, 5.0, 7.0]);
+    assert_eq!(trace.property("version"), Some("tool 1.0"));
+    assert_eq!(losses(&trace), ["1 left out: a member that is no event and no short text (nested)"]);
+    assert_eq!(trace.strings.get(trace.ranges.name()[0]), "here");
+}
+
+#[test]
+fn beginnings_and_ends_nest_by_thread_whatever_their_order_in_the_file() {
+    let text = r#"[
+      {"ph":"B","name":"outer","pid":1,"tid":1,"ts":10},
+      {"ph":"B","name":"inner","pid":1,"tid":1,"ts":20,"args":{"op":"Conv"}},
+      {"ph":"B","name":"elsewhere","pid":1,"tid":2,"ts":21},
+      {"ph":"E","pid":1,"tid":1,"ts":30},
+      {"ph":"E","pid":1,"tid":2,"ts":31,"args":{"op":"Relu"}},
+      {"ph":"E","pid":1,"tid":1,"ts":50},
+      {"ph":"E","pid":1,"tid":1,"ts":60},
+      {"ph":"B","name":"killed","pid":1,"tid":1,"ts":70},
+      {"ph":"E","pid":1,"tid":3,"ts":5},
+      {"ph":"B","name":"late","pid":1,"tid":3,"ts":1}
+    ]"#;
+    let trace = read(text.as_bytes()).unwrap();
+    assert_eq!(names_of_tasks(&trace), ["late", "inner", "elsewhere", "outer"]);
+    assert_eq!(
+        times_of_tasks(&trace),
+        [(1_000, 4_000), (20_000, 10_000), (21_000, 10_000), (10_000, 40_000)]
+    );
+    let type_of = |task: usize| {
+        let operator = trace.tasks.operator()[task].unwrap();
+        trace.strings.get(trace.operators.op_type()[operator.index()])
+    };
+    assert_eq!((type_of(1), type_of(2)), ("Conv", "Relu"));
+    assert_eq!(
+        losses(&trace),
+        ["1 dropped: an end without a beginning", "1 dropped: a beginning without an end"]
+    );
+}
+
+#[test]
+fn what_an_id_ties_together_is_a_range() {
+    let text = r#"[
+      {"ph":"b","cat":"net","id":"0x1","name":"request","pid":1,"tid":1,"ts":1},
+      {"ph":"b","cat":"net","id":"0x2","name":"request","pid":1,"tid":1,"ts":2},
+      {"ph":"n","cat":"net","id":"0x1","name":"redirect","pid":1,"tid":1,"ts":3},
+      {"ph":"e","cat":"net","id":"0x1","name":"request","pid":1,"tid":2,"ts":4},
+      {"ph":"e","cat":"net","id":"0x2","name":"request","pid":1,"tid":1,"ts":8},
+      {"ph":"S","cat":"old","id":3,"name":"a","pid":1,"tid":1,"ts":10},
+      {"ph":"F","cat":"old","id":3,"name":"b","pid":1,"tid":1,"ts":11},
+      {"ph":"F","cat":"old","id":3,"name":"a","pid":1,"tid":1,"ts":12}
+    ]"#;
+    let trace = read(text.as_bytes()).unwrap();
+    let ranges: Vec<_> = (trace.ranges.iter())
+        .map(|(_, row)| (trace.strings.get(row.name), row.kind, row.start.0, row.duration.0))
+        .collect();
+    assert_eq!(
+        ranges,
+        [
+            ("request", RangeKind::StartStop, 1_000, 3_000),
+            ("request", RangeKind::StartStop, 2_000, 6_000),
+            ("a", RangeKind::StartStop, 10_000, 2_000),
+            ("redirect", RangeKind::Mark, 3_000, 0),
+        ]
+    );
+    assert_eq!(losses(&trace), ["1 dropped: an end without a beginning"]);
+}
+
+#[test]
+fn arrows_tell_launches_where_no_numbers_do() {
+    let text = |arrows: &str| {
+        format!(
+            r#"[
+      {{"ph":"X","cat":"x_runtime","name":"around","pid":1,"tid":1,"ts":0,"dur":100}},
+      {{"ph":"X","cat":"x_runtime","name":"launch","pid":1,"tid":1,"ts":10,"dur":5}},
+      {{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":1,"ts":40,"dur":5}},
+      {{"ph":"X","cat":"kernel","name":"next","pid":0,"tid":1,"ts":50,"dur":5}},
+      {arrows}]"#
+        )
+    };
+    let launches = |arrows: &str| {
+        let trace = read(text(arrows).as_bytes()).unwrap();
+        let name = |call: &Option<ApiCallId>| {
+            call.map(|call| trace.strings.get(trace.api_calls.name()[call.index()]).to_owned())
+        };
+        (trace.tasks.launched_by().iter().map(name).collect::<Vec<_>>(), losses(&trace).len())
+    };
+    let call = |name: &str| Some(name.to_owned());
+    // The innermost slice around the beginning, and the one around the end.
+    let arrow = r#"{"ph":"f","cat":"c","id":1,"bp":"e","pid":0,"tid":1,"ts":42}, {"ph":"s","cat":"c","id":"1","pid":1,"tid":1,"ts":12}"#;
+    assert_eq!(launches(arrow), (vec![call("launch"), None], 0));
+    let arrow = r#"{"ph":"s","cat":"c","id":1,"pid":1,"tid":1,"ts":20}, {"ph":"f","cat":"c","id":1,"pid":0,"tid":1,"ts":42}"#;
+    assert_eq!(launches(arrow), (vec![None, call("around")], 0));
+    // Another category is another arrow; an id may be used again.
+    let arrow = r#"{"ph":"s","cat":"c","id":1,"pid":1,"tid":1,"ts":12}, {"ph":"f","cat":"d","id":1,"bp":"e","pid":0,"tid":1,"ts":42}"#;
+    assert_eq!(launches(arrow), (vec![None, None], 1));
+    let arrow = r#"{"ph":"s","cat":"c","id":1,"pid":1,"tid":1,"ts":12}, {"ph":"s","cat":"c","id":1,"pid":1,"tid":1,"ts":45},
+        {"ph":"f","cat":"c","id":1,"bp":"e","pid":0,"tid":1,"ts":42}, {"ph":"f","cat":"c","id":1,"bp":"e","pid":0,"tid":1,"ts":52}"#;
+    assert_eq!(launches(arrow), (vec![call("launch"), call("around")], 0));
+}
+
+#[test]
+fn a_real_timeline_of_an_ascend_device_is_read_to_the_last_slice() {
+    let Some(folder) = shared("data/ascend-pytorch/text_level2_rank0/ASCEND_PROFILER_OUTPUT") else { return };
+    let trace = read(&fs::read(folder.join("trace_view.json")).unwrap()).unwrap();
+    let repeated = trace.losses.iter().find(|(_, loss)| trace.strings.get(loss.reason).contains("repeat"));
+    let repeated = repeated.map_or(0, |(_, loss)| loss.count as usize);
+    let slices = trace.tasks.len() + trace.api_calls.len() + trace.iterations.len() + repeated;
+    assert_eq!(slices, 4_811);
+
+    let computing = |task: &Task| task.operator.is_some() && task.unit != ExecutionUnit::Communication;
+    let computing: Vec<Task> = trace.tasks.iter().map(|(_, task)| task).filter(computing).collect();
+    assert_eq!(computing.len(), 187);
+    let total: Nanoseconds = computing.iter().map(|task| task.duration).sum();
+    assert!((total - Nanoseconds(8_868_215)).0.abs() < 100, "{total:?}");
+    assert!(computing.iter().all(|task| task.launched_by.is_some() && task.iteration.is_some()));
+    assert_eq!(trace.iterations.number(), [50]);
+    assert_eq!(trace.processes.pid(), [3_178_231]);
+    assert_eq!(trace.samples.len(), 4_368);
+}
+
+#[test]
+fn both_exporters_of_the_vendor_give_the_same_trace() {
+    let Some(golden) = shared("golden/ascend/910b_static") else { return };
+    let trace_of = |exporter: &str| {
+        let folder = golden.join(exporter).join("mindstudio_profiler_output");
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let is_timeline = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with("msprof_2") && name.ends_with(".json")
+        };
+        read(&fs::read(files.into_iter().find(is_timeline).unwrap()).unwrap()).unwrap()
+    };
+    let (first, second) = (trace_of("oracle_cpp"), trace_of("oracle_py"));
+    let rows = |trace: &Trace| {
+        let text = |id: StringId| trace.strings.get(id).to_owned();
+        let task = |(_, task): (TaskId, Task)| {
+            let call = task.launched_by.map(|call| trace.api_calls.start()[call.index()]);
+            format!(
+                "{} {:?} {:?} {:?} {:?} {call:?}",
+                text(task.name),
+                task.unit,
+                task.start,
+                task.duration,
+                task.iteration
+            )
+        };
+        let mut rows: Vec<_> = trace.tasks.iter().map(task).collect();
+        rows.extend(
+            trace
+                .api_calls
+                .iter()
+                .map(|(_, call)| format!("{} {:?} {:?}", text(call.name), call.start, call.duration)),
+        );
+        rows.extend(
+            trace
+                .ranges
+                .iter()
+                .map(|(_, range)| format!("{} {:?} {:?}", text(range.name), range.kind, range.start)),
+        );
+        rows.extend(trace.iterations.iter().map(|(_, row)| format!("{row:?}")));
+        rows.sort();
+        rows
+    };
+    assert_eq!(rows(&first), rows(&second));
+    assert_eq!(
+        (first.tasks.len(), first.api_calls.len(), first.ranges.len(), first.iterations.len()),
+        (105, 92, 12, 3)
+    );
+    assert_eq!(first.models.number(), [1]);
+    let of_iterations = first.tasks.iteration().iter().flatten().count();
+    // All but the marks that the program set between the inferences.
+    assert_eq!(of_iterations, 102);
+}

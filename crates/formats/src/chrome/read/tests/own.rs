@@ -1,0 +1,264 @@
+//! Timelines that opscope wrote come back as the traces that they were written of.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::any_trace;
+
+fn written(trace: &Trace) -> Vec<u8> {
+    let mut file = Vec::new();
+    crate::chrome::write(trace, &mut file).unwrap();
+    file
+}
+
+/// A trace with two models, two devices, nested and crossing tasks, and something of every kind.
+fn rich_trace() -> Trace {
+    let mut trace = Trace::new();
+    trace.set_property("engine", "tract");
+    trace.count_loss("dropped: a record", 3, "file.data");
+    let mut text = |text: &str| trace.strings.intern(text);
+    let (empty, conv, conv_type, fused, npu, host, model, other_model) = (
+        text(""),
+        text("conv \"1\"\n"),
+        text("Conv"),
+        text("Conv+Relu"),
+        text("Ascend910B"),
+        text("main"),
+        text("a.onnx"),
+        text("b.onnx"),
+    );
+    let (origin, kernel, execute) = (text("relu_2"), text("te_conv2d_kernel0"), text("aclmdlExecute"));
+    let models = [model, other_model].map(|name| trace.models.push(Model { number: 0, name }));
+    trace.models.set(models[1], Model { number: 1, name: other_model });
+    let process = trace.processes.push(Process { pid: 0, name: empty });
+    let thread = Some(trace.threads.push(Thread { process, tid: 2, name: host }));
+    let device = trace.devices.push(Device { number: 3, kind: DeviceKind::Npu, name: npu });
+    let cpu = trace.devices.push(Device { number: 0, kind: DeviceKind::Cpu, name: empty });
+    let stream = trace.streams.push(Stream { device, number: 7, thread: None, name: empty });
+    let cpu_stream = trace.streams.push(Stream { device: cpu, number: 1, thread: None, name: empty });
+    let tensor = |trace: &mut Trace, data_type, shape: Option<Vec<i64>>| {
+        let dimensions = shape.map(|shape| trace.dimensions.push(shape));
+        trace.tensors.push(Tensor { name: None, data_type, dimensions, layout: None, parameter: false })
+    };
+    let first_input = Some(tensor(&mut trace, DataType::Float32, Some(vec![1, 3, -1, 224])));
+    tensor(&mut trace, DataType::Int8, Some(vec![]));
+    let first_output = Some(tensor(&mut trace, DataType::Unknown, None));
+    let origins = trace.names.push([conv, origin]);
+    let first = trace.operators.push(Operator {
+        model: Some(models[0]),
+        attribution: Attribution::Fused,
+        origins,
+        first_input,
+        input_count: 2,
+        first_output,
+        output_count: 1,
+        flops: Some(236_000_000),
+        bytes_read: Some(u64::MAX),
+        bytes_written: Some(0),
+        parameters: Some(17),
+        ..Operator::new(conv, fused)
+    });
+    let second = trace.operators.push(Operator { model: Some(models[1]), ..Operator::new(conv, conv_type) });
+    for number in 0..4i64 {
+        let start = Nanoseconds(1_700_000_000_000_000_000 + number * 10_000);
+        let model = Some(models[number as usize % 2]);
+        let iteration = Some(trace.iterations.push(Iteration {
+            model,
+            number: number as u32 / 2,
+            warm_up: number < 2,
+            start,
+            duration: Nanoseconds(9_000),
+        }));
+        let call = |start, duration| ApiCall {
+            thread,
+            level: ApiLevel::Application,
+            name: execute,
+            start,
+            duration,
+            iteration,
+        };
+        let outer = trace.api_calls.push(call(start, Nanoseconds(500)));
+        let inner = trace.api_calls.push(call(start, Nanoseconds(400)));
+        let operator = if number % 2 == 0 { first } else { second };
+        let task = |offset, duration| Task {
+            operator: Some(operator),
+            stream: Some(stream),
+            unit: ExecutionUnit::AiCore,
+            iteration,
+            ..Task::new(conv, start + Nanoseconds(offset), Nanoseconds(duration))
+        };
+        // Equal starts: only the order in the file tells which arrow leads to which.
+        trace.tasks.push(Task { launched_by: Some(inner), wait: Some(Nanoseconds(5)), ..task(1_000, 3_000) });
+        trace.tasks.push(Task { launched_by: Some(outer), name: kernel, ..task(1_000, 1_000) });
+        // It crosses the first and moves to another lane of the same stream.
+        trace.tasks.push(task(2_500, 3_000));
+        trace.tasks.push(Task {
+            unit: ExecutionUnit::Cpu,
+            stream: Some(cpu_stream),
+            iteration,
+            ..Task::new(kernel, start + Nanoseconds(7_000), Nanoseconds(1))
+        });
+        let kind =
+            [RangeKind::PushPop, RangeKind::StartStop, RangeKind::Mark, RangeKind::PushPop][number as usize];
+        let duration = if kind == RangeKind::Mark { Nanoseconds(0) } else { Nanoseconds(77) };
+        let domain = (number != 3).then_some(origin);
+        let thread = thread.filter(|_| number != 1);
+        trace.ranges.push(Range { thread, kind, domain, ..Range::new(kernel, start, duration) });
+        let unit = trace.strings.intern("MB/s");
+        let device = (number % 2 == 0).then_some(device);
+        let counter = trace.counters.push(Counter { name: kernel, unit, device });
+        trace.samples.push(Sample { counter, time: start, value: number as f64 / 8.0 });
+    }
+    trace
+}
+
+/// Every task with all that its arguments tell, in the order of time.
+fn tasks(trace: &Trace) -> Vec<String> {
+    let text = |id: StringId| trace.strings.get(id).to_owned();
+    let shapes = |ids: &mut dyn Iterator<Item = TensorId>| -> Vec<_> {
+        ids.map(|id| (trace.tensors.data_type()[id.index()], trace.shape(id).map(<[i64]>::to_vec))).collect()
+    };
+    let operator = |id: OperatorId| {
+        let row = trace.operators.get(id);
+        format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            text(row.name),
+            text(row.op_type),
+            row.model.map(|model| text(trace.models.name()[model.index()])),
+            row.attribution,
+            trace.names.get(row.origins).iter().map(|&origin| text(origin)).collect::<Vec<_>>(),
+            shapes(&mut row.inputs()),
+            shapes(&mut row.outputs()),
+            row.flops,
+            row.bytes_read,
+            row.bytes_written,
+            row.parameters,
+        )
+    };
+    let call = |id: ApiCallId| {
+        let row = trace.api_calls.get(id);
+        format!("{} {:?} {:?} {:?}", text(row.name), row.level, row.start, row.duration)
+    };
+    let iteration = |id: IterationId| {
+        let row = trace.iterations.get(id);
+        format!("{:?} {:?}", row, row.model.map(|model| text(trace.models.name()[model.index()])))
+    };
+    let stream = |id: StreamId| {
+        let row = trace.streams.get(id);
+        let device = trace.devices.get(row.device);
+        format!(
+            "{} {:?} of {:?} {} {}",
+            row.number,
+            text(row.name),
+            device.kind,
+            device.number,
+            text(device.name)
+        )
+    };
+    let mut rows: Vec<_> = (trace.tasks.iter())
+        .map(|(_, task)| {
+            format!(
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                task.start,
+                task.duration,
+                text(task.name),
+                task.unit,
+                task.wait,
+                task.operator.map(operator),
+                task.launched_by.map(call),
+                task.iteration.map(iteration),
+                task.stream.map(stream),
+            )
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn ranges(trace: &Trace) -> Vec<String> {
+    let text = |id: StringId| trace.strings.get(id).to_owned();
+    let mut rows: Vec<_> = (trace.ranges.iter())
+        .map(|(_, row)| {
+            let thread = row.thread.map(|thread| text(trace.threads.name()[thread.index()]));
+            format!(
+                "{:?} {:?} {:?} {:?} {:?} {thread:?}",
+                row.start,
+                row.duration,
+                row.kind,
+                text(row.name),
+                row.domain.map(text)
+            )
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn tasks_operators_launches_and_iterations_come_back_equal() {
+    let trace = rich_trace();
+    let read = read(&written(&trace)).unwrap();
+    assert_eq!(tasks(&read), tasks(&trace));
+    assert_eq!(ranges(&read), ranges(&trace));
+    assert_eq!(read.iterations.len(), trace.iterations.len());
+    assert_eq!(read.operators.len(), 2);
+    assert_eq!(read.property("engine"), Some("tract"));
+    assert_eq!(losses(&read), losses(&trace));
+    let samples = |trace: &Trace| {
+        let sample = |(_, row): (SampleId, Sample)| {
+            let counter = trace.counters.get(row.counter);
+            let device = counter.device.map(|device| trace.devices.number()[device.index()]);
+            (
+                trace.strings.get(counter.name).to_owned(),
+                trace.strings.get(counter.unit).to_owned(),
+                device,
+                row.time,
+                row.value,
+            )
+        };
+        trace.samples.iter().map(sample).collect::<Vec<_>>()
+    };
+    assert_eq!(samples(&read), samples(&trace));
+}
+
+#[test]
+fn a_timeline_that_is_written_again_is_the_same_file() {
+    let once = written(&read(&written(&rich_trace())).unwrap());
+    let twice = written(&read(&once).unwrap());
+    assert_eq!(String::from_utf8(twice).unwrap(), String::from_utf8(once).unwrap());
+}
+
+#[test]
+fn an_empty_timeline_is_an_empty_trace() {
+    let read = read(&written(&Trace::new())).unwrap();
+    assert_eq!((read.tasks.len(), read.losses.len(), read.processes.len()), (0, 0, 0));
+}
+
+proptest! {
+    #[test]
+    fn every_row_of_any_trace_comes_back(trace in any_trace()) {
+        let read = read(&written(&trace)).unwrap();
+        prop_assert_eq!(read.tasks.len(), trace.tasks.len());
+        prop_assert_eq!(read.api_calls.len(), trace.api_calls.len());
+        prop_assert_eq!(read.ranges.len(), trace.ranges.len());
+        prop_assert_eq!(read.iterations.len(), trace.iterations.len());
+        let finite = trace.samples.value().iter().filter(|value| value.is_finite()).count();
+        prop_assert_eq!(read.samples.len(), finite);
+        let mut units = [trace.tasks.unit().to_vec(), read.tasks.unit().to_vec()];
+        units.iter_mut().for_each(|units| units.sort());
+        prop_assert_eq!(&units[0], &units[1]);
+        // Lengths are comparable where no time had to be drawn in to fit into the file.
+        let is_near = |time: Nanoseconds| time.0.unsigned_abs() < 1 << 40;
+        let columns = [
+            trace.tasks.start(), trace.tasks.duration(), trace.api_calls.start(), trace.ranges.start(),
+            trace.iterations.start(), trace.samples.time(),
+        ];
+        if columns.into_iter().flatten().all(|time| is_near(*time)) {
+            let mut written: Vec<_> = trace.tasks.duration().iter().map(|&time| time.max(Nanoseconds(0))).collect();
+            let mut lengths = read.tasks.duration().to_vec();
+            written.sort();
+            lengths.sort();
+            prop_assert_eq!(written, lengths);
+        }
+    }
+}
