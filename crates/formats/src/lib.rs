@@ -18,4 +18,4 @@ mod output;
 mod testing;
 
 pub use detect::{DetectError, Kind, OpenError, detect, open};
-pub use output::{check_target, write_atomically};
+pub use output::{check_target, discard_unfinished, write_atomically};

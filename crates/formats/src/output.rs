@@ -1,7 +1,38 @@
 //! Writing a file whole or not at all.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Files under a temporary name that aren't whole yet.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes whatever is only half written, for a program that must end at once.
+pub fn discard_unfinished() {
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // Nothing can be done about a file that can't be removed.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// A file under a temporary name, known as unfinished for as long as it has that name.
+struct Unfinished {
+    path: PathBuf,
+}
+
+impl Unfinished {
+    fn new(file: &tempfile::NamedTempFile) -> Self {
+        let path = file.path().to_owned();
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+        Self { path }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.path);
+    }
+}
 
 /// Writes a file under a temporary name beside `path` and renames it when `content` is done, so
 /// that no reader ever sees half of it. When anything fails, `path` is as it was before.
@@ -22,7 +53,9 @@ pub fn write_atomically(
             return writer.flush();
         }
     };
-    let mut writer = BufWriter::with_capacity(1 << 16, temporary(folder)?);
+    let file = temporary(folder)?;
+    let _unfinished = Unfinished::new(&file);
+    let mut writer = BufWriter::with_capacity(1 << 16, file);
     content(&mut writer)?;
     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.persist(path).map_err(|failed| failed.error)?;
@@ -42,7 +75,9 @@ pub(crate) fn replace_atomically<Error: From<io::Error>>(
         let text = "this needs a file, not a pipe or a device";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text).into());
     };
-    let temporary = temporary(folder)?.into_temp_path();
+    let temporary = temporary(folder)?;
+    let _unfinished = Unfinished::new(&temporary);
+    let temporary = temporary.into_temp_path();
     make(&temporary)?;
     temporary.persist(path).map_err(|failed| failed.error)?;
     Ok(())
@@ -87,7 +122,14 @@ fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.prefix(".opscope-").suffix(".part");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o640));
-    builder.tempfile_in(folder)
+    // The system's own words would name the temporary file, which means nothing to the user.
+    builder.tempfile_in(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            let text = format!("the folder {} cannot be written", folder.display());
+            io::Error::new(io::ErrorKind::PermissionDenied, text)
+        }
+        _ => error,
+    })
 }
 
 #[cfg(test)]
@@ -113,6 +155,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let failed = write_atomically(&folder.path().join("missing/trace.json"), |_| Ok(()));
         assert!(failed.unwrap_err().to_string().contains("missing does not exist"));
+    }
+
+    #[test]
+    fn what_is_half_written_can_be_discarded_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        let written = write_atomically(&path, |file| {
+            file.write_all(b"half")?;
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+            let unfinished = UNFINISHED.lock().unwrap().clone();
+            assert!(unfinished.iter().any(|path| path.starts_with(folder.path())));
+            Ok(())
+        });
+        written.unwrap();
+        let unfinished = UNFINISHED.lock().unwrap().clone();
+        assert!(!unfinished.iter().any(|path| path.starts_with(folder.path())));
     }
 
     #[test]

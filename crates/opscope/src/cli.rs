@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::commands;
 
 /// Finds out why a neural network's inference is slow: which operator costs the time, what it
-/// computes and moves, and how far that is from what the machine could do.
+/// computes, and what it moves.
 #[derive(Debug, Parser)]
 #[command(
     name = "opscope",

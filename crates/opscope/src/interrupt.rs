@@ -1,19 +1,30 @@
-//! What Ctrl-C does: the first asks a measurement to end early, so that what was measured is still
-//! reported; the second ends the program.
+//! What Ctrl-C does, and the signals that ask a program to end: it ends at once and leaves nothing
+//! half written. Where a measurement runs, the first one only ends that early, so that what was
+//! measured is still reported.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_run::Interrupt;
 
 static REQUEST: Interrupt = Interrupt::new();
+static MEASURES: AtomicBool = AtomicBool::new(false);
 
-/// Lets Ctrl-C (and the signals that ask a program to end) interrupt the measurement that follows.
-pub fn listen() -> &'static Interrupt {
+/// Begins to listen.
+pub fn listen() {
     let handler = || {
-        if REQUEST.is_requested() {
-            std::process::exit(130);
+        if MEASURES.load(Ordering::Relaxed) && !REQUEST.is_requested() {
+            REQUEST.request();
+            return;
         }
-        REQUEST.request();
+        opscope_formats::discard_unfinished();
+        std::process::exit(130);
     };
-    // That there is a handler already isn't an error: it is this one.
+    // A system without such signals works as well.
     let _ = ctrlc::set_handler(handler);
+}
+
+/// The request that Ctrl-C makes of the measurement that follows.
+pub fn request() -> &'static Interrupt {
+    MEASURES.store(true, Ordering::Relaxed);
     &REQUEST
 }

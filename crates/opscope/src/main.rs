@@ -13,6 +13,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let arguments = cli::Cli::parse();
+    interrupt::listen();
     let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
     match commands::dispatch(arguments.command, &terminal) {
         Ok(exit) => exit.into(),

@@ -57,6 +57,33 @@ fn targets_that_cannot_be_written_are_found_before_the_run() {
     assert_eq!(place.files(), before);
 }
 
+#[test]
+fn no_file_takes_the_place_of_another() {
+    let place = Place::new();
+    let model = place.sample("mobilenet-v2");
+    let before = std::fs::read(place.path(&model)).expect("the model");
+    for option in ["--trace", "--db", "--profile", "--profile-host"] {
+        place.fails(2, &["named twice"], &["run", &model, option, &format!("./{model}")]);
+    }
+    place.fails(2, &["named twice"], &["run", &model, "--trace", "x", "--db", "x"]);
+    assert_eq!(before, std::fs::read(place.path(&model)).expect("the model"));
+    assert_eq!(place.files(), [model]);
+}
+
+#[test]
+fn files_are_written_even_if_nobody_reads_the_answer() {
+    let place = Place::new();
+    let model = place.sample("mobilenet-v2");
+    let mut child = place
+        .command(&["run", &model, "--iterations", "1", "--json", "--quiet", "--trace", "t.json"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert!(place.path("t.json").exists());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_that_names_the_file() {

@@ -24,7 +24,7 @@ fn a_profile_of_onnx_runtime_is_summarised_and_kept_beside_it() {
     let place = Place::new();
     place.write("profile.json", PROFILE);
     let answer = place.done(&["import", "profile.json", "--json"]);
-    assert!(answer.stderr.contains("profile.db"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("profile.json.db"), "{}", answer.stderr);
     let answer = answer.json();
     assert_eq!(number(&answer, "/latency/count"), 2.0);
     assert_eq!(number(&answer, "/latency/mean_ns"), 70_000.0);
@@ -34,9 +34,12 @@ fn a_profile_of_onnx_runtime_is_summarised_and_kept_beside_it() {
     assert_eq!(number(conv, "/share"), 0.8);
     assert_eq!(conv["outputs"][0]["shape"], serde_json::json!([1, 4, 32, 32]));
     assert_eq!(number(&answer, "/inside_ns"), 50_000.0);
-    assert_eq!(place.files(), ["profile.db", "profile.json"]);
-    let again = place.done(&["import", "profile.db", "--json"]).json();
+    assert_eq!(place.files(), ["profile.json", "profile.json.db"]);
+    let again = place.done(&["import", "profile.json.db", "--json"]).json();
     assert_eq!(answer, again);
+    assert_eq!(place.files(), ["profile.json", "profile.json.db"]);
+    place.fails(2, &["named twice"], &["import", "profile.json", "-o", "./profile.json"]);
+    place.fails(2, &["--db"], &["import", "profile.json", "-o", "a.db", "--db", "b.db"]);
 }
 
 #[test]

@@ -12,8 +12,13 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// Takes a sample; where the system doesn't tell, none.
+    /// Takes a sample, unless the last one is quite new; where the system doesn't tell, none.
     pub fn sample(&mut self, clock: RunClock) {
+        // Asking takes longer than an iteration of a small model.
+        const OFTEN: Nanoseconds = Nanoseconds(2_000_000);
+        if self.samples.last().is_some_and(|(time, _)| clock.now() - *time < OFTEN) {
+            return;
+        }
         if let Some(usage) = memory_stats::memory_stats() {
             self.samples.push((clock.now(), usage.physical_mem as u64));
         }

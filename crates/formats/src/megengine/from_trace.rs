@@ -402,13 +402,13 @@ fn execution(task: &Task, zero: Nanoseconds, place: StringId, wait_within: bool)
     Interval { place, start: seconds(start), kernel: seconds(kernel), end: seconds(end) }
 }
 
-/// Adds a record; one in the same place, of another task of the operator, becomes longer.
+/// Adds a record; one in the same place, of another task of the operator, becomes longer by its
+/// time. The format has a single span for an operator, and others may have run between two of its
+/// tasks: from the first start to the last end would count their time as well.
 fn merge(records: &mut Vec<Interval>, record: Interval) {
     match records.iter_mut().find(|known| known.place == record.place) {
         Some(known) => {
-            known.start = known.start.min(record.start);
-            known.kernel = known.kernel.min(record.kernel);
-            known.end = known.end.max(record.end);
+            known.end += record.end - record.start;
         }
         None => records.push(record),
     }

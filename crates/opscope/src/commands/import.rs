@@ -24,8 +24,8 @@ pub struct Arguments {
     /// The profile: of ONNX Runtime, of MegEngine, or opscope's own database
     profile: PathBuf,
 
-    /// The database to write [default: beside the profile, with the ending .db]
-    #[arg(short, long, value_name = "FILE.db")]
+    /// The database to write, the same as --db [default: beside the profile, with .db appended]
+    #[arg(short, long, value_name = "FILE.db", conflicts_with = "db")]
     output: Option<PathBuf>,
 
     #[command(flatten)]
@@ -40,28 +40,30 @@ pub struct Arguments {
 /// # Errors
 /// When the profile can't be read or a file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    arguments.files.check()?;
     let mut files = arguments.files.clone();
-    if let Some(path) = &arguments.output {
-        check_target(path)?;
-        files.db = Some(path.clone());
-    }
+    files.db = files.db.or_else(|| arguments.output.clone());
+    files.check(&[&arguments.profile])?;
     let trace = opscope_formats::open(&arguments.profile)?;
     if files.db.is_none() {
         files.db = beside(&arguments.profile, terminal);
     }
-    arguments.answer.print(&trace, terminal)?;
+    // Whoever reads the answer may go away; the files are wanted all the same.
+    let printed = arguments.answer.print(&trace, terminal);
     files.write(&trace, terminal)?;
+    printed?;
     Ok(Exit::Done)
 }
 
-/// The default database of a profile; `None` when the profile is that database itself, or lies
-/// where nothing can be written.
+/// The default database of a profile; `None` when the profile is a database itself, or lies where
+/// nothing can be written.
 fn beside(profile: &Path, terminal: &Terminal) -> Option<PathBuf> {
-    let database = profile.with_extension("db");
-    if database == profile {
+    if matches!(opscope_formats::detect(profile), Ok(opscope_formats::Kind::OpscopeDatabase)) {
         return None;
     }
+    // Appended, so that profile.json never takes the place of the profile.db of another run.
+    let mut database = profile.as_os_str().to_owned();
+    database.push(".db");
+    let database = PathBuf::from(database);
     if let Err(error) = check_target(&database) {
         terminal.warn(&format!("{error:#}; name another place with --output FILE.db"));
         return None;

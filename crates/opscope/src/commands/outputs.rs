@@ -8,6 +8,7 @@ use opscope_formats::megengine::{Profile, Recorded};
 use opscope_formats::{chrome, sqlite};
 use opscope_trace::Trace;
 
+use crate::exit::UsageError;
 use crate::report::{Report, to_json, to_text};
 use crate::terminal::Terminal;
 
@@ -58,13 +59,25 @@ pub struct FileArguments {
 }
 
 impl FileArguments {
-    /// Makes sure that all files can be written, before work is spent on what goes into them.
+    /// Makes sure that all files can be written, before work is spent on what goes into them, and
+    /// that none takes the place of another or of an input.
     ///
     /// # Errors
-    /// With the first file that can't be.
-    pub fn check(&self) -> anyhow::Result<()> {
-        let files = [&self.trace, &self.db, &self.profile, &self.profile_host];
-        files.into_iter().flatten().try_for_each(|path| check_target(path))
+    /// With the first file that can't be written or is named twice.
+    pub fn check(&self, inputs: &[&Path]) -> anyhow::Result<()> {
+        let mut taken: Vec<PathBuf> = inputs.iter().map(|path| resolved(path)).collect();
+        for path in [&self.trace, &self.db, &self.profile, &self.profile_host].into_iter().flatten() {
+            let place = resolved(path);
+            // A device takes whatever is written to it, however often.
+            let file = !path.exists() || path.is_file();
+            if file && taken.contains(&place) {
+                let text = format!("{}: this file is named twice, and would be overwritten", path.display());
+                return Err(UsageError(text).into());
+            }
+            taken.push(place);
+            check_target(path)?;
+        }
+        Ok(())
     }
 
     /// Writes the files that were asked for.
@@ -99,6 +112,14 @@ impl FileArguments {
 fn write_profile(trace: &Trace, recorded: Recorded, path: &Path) -> anyhow::Result<()> {
     let profile = Profile::from_trace(trace, recorded);
     profile.write(path).with_context(|| format!("{}: cannot write the profile", path.display()))
+}
+
+/// A path that is the same for two spellings of it.
+fn resolved(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let whole = path.canonicalize().ok();
+    let in_folder = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
+    whole.or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether a file can be written, found out without touching it.

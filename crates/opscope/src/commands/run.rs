@@ -88,7 +88,8 @@ struct InputArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Measuring")]
 struct MeasuringArguments {
-    /// How many iterations to measure [default: as many as fit into the duration, at least 10]
+    /// How many iterations to measure [default: as many as fit into the duration, from 10 to 1000];
+    /// with a duration as well, whichever ends first
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     iterations: Option<u32>,
 
@@ -169,9 +170,9 @@ impl EngineArguments {
 /// # Errors
 /// When the model can't be loaded, fed, run, or a file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    arguments.files.check()?;
+    arguments.files.check(&[&arguments.model])?;
     if let Some(folder) = &arguments.outputs {
-        create_folder(folder)?;
+        check_folder(folder)?;
     }
     let options = RunOptions {
         inputs: InputRequest {
@@ -187,11 +188,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         },
     };
     let outcome = run_model(&arguments.model, &options, terminal)?;
-    arguments.answer.print(&outcome.trace, terminal)?;
+    // Whoever reads the answer may go away; the files are wanted all the same.
+    let printed = arguments.answer.print(&outcome.trace, terminal);
     arguments.files.write(&outcome.trace, terminal)?;
     if let Some(folder) = &arguments.outputs {
         save_outputs(&outcome.outputs, folder, terminal)?;
     }
+    printed?;
     Ok(conclude(&outcome, terminal))
 }
 
@@ -206,7 +209,7 @@ pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyh
     terminal.detail(&format!("{}: {} nodes", path.display(), model.graph().node_count()));
     let bar = IterationBar::new(terminal);
     let outcome =
-        opscope_run::run(model, &name, options, interrupt::listen(), &mut |progress| bar.update(progress));
+        opscope_run::run(model, &name, options, interrupt::request(), &mut |progress| bar.update(progress));
     drop(bar);
     Ok(outcome?)
 }
@@ -227,10 +230,11 @@ pub fn conclude(outcome: &Outcome, terminal: &Terminal) -> Exit {
 }
 
 fn save_outputs(outputs: &[(String, HostTensor)], folder: &Path, terminal: &Terminal) -> anyhow::Result<()> {
+    create_folder(folder)?;
     for (position, (name, tensor)) in outputs.iter().enumerate() {
         let path = folder.join(format!("{}.npy", file_name(name, position)));
         opscope_run::npy::write(&path, tensor)?;
-        terminal.note(&format!("wrote the output '{name}' to {}", path.display()));
+        terminal.note(&format!("wrote the output '{}' to {}", name.escape_debug(), path.display()));
     }
     Ok(())
 }
@@ -238,9 +242,18 @@ fn save_outputs(outputs: &[(String, HostTensor)], folder: &Path, terminal: &Term
 /// A file name for an output: its own name without what a file system or a shell may stumble over.
 fn file_name(name: &str, position: usize) -> String {
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
-    let cleaned: String = name.chars().map(safe).collect();
+    const LONGEST: usize = 100;
+    let cleaned: String = name.chars().map(safe).take(LONGEST).collect();
     let cleaned = cleaned.trim_matches(['.', '_']);
     if cleaned.is_empty() || cleaned != name { format!("{position}_{cleaned}") } else { cleaned.to_owned() }
+}
+
+/// Makes sure that a folder can be made, or is there already, without touching it.
+fn check_folder(folder: &Path) -> anyhow::Result<()> {
+    let unusable = || format!("{}: cannot be used as a folder", folder.display());
+    let there = folder.ancestors().find(|above| above.exists() || above.as_os_str().is_empty());
+    let there = there.filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    opscope_formats::check_target(&there.join(".opscope")).with_context(unusable)
 }
 
 /// Makes a folder and those above it, for the user and the group only.
@@ -277,6 +290,7 @@ mod tests {
         assert_eq!(file_name("../../etc/passwd", 1), "1_etc_passwd");
         assert_eq!(file_name("/head/Gemm:0", 2), "2_head_Gemm_0");
         assert_eq!(file_name("..", 3), "3_");
+        assert_eq!(file_name(&"n".repeat(300), 4).len(), 102);
     }
 
     #[test]

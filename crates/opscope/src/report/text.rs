@@ -7,7 +7,7 @@ use opscope_trace::{Nanoseconds, Trace, units};
 
 use super::operators::{bytes_moved, rate, row, shapes};
 use super::{Matching, Report};
-use crate::terminal::{Table, bold, dim};
+use crate::terminal::{Column, Table, bold, dim};
 
 /// The answer with the `top` most costly operators and types (0 is all), for a terminal of the
 /// given width.
@@ -154,10 +154,10 @@ fn count(number: usize, noun: &str) -> String {
 
 /// What is left out of a table, and how to see it.
 fn shown(top: usize, all: usize, noun: &str) -> String {
-    if top >= all {
-        format!("All {}", count(all, noun))
-    } else {
-        format!("Top {top} of {}", count(all, noun))
+    match all {
+        1 => format!("The only {noun}"),
+        _ if top >= all => format!("All {}", count(all, noun)),
+        _ => format!("Top {top} of {}", count(all, noun)),
     }
 }
 
@@ -165,17 +165,17 @@ fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u
     let (trace, operators) = (report.trace, &report.summary.operators);
     let _ = writeln!(text, "\n{} by their own time", shown(top, operators.len(), "operator"));
     let columns = [
-        "#",
-        "time",
-        "share",
-        "cum.",
-        "<operator",
-        "<type",
-        "<shapes",
-        "compute",
-        "rate",
-        "moved",
-        "bandwidth",
+        Column::number("#"),
+        Column::number("time"),
+        Column::number("share"),
+        Column::number("cum.").expendable(),
+        Column::text("operator"),
+        Column::text("type"),
+        Column::text("shapes").expendable(),
+        Column::number("compute").expendable(),
+        Column::number("rate").expendable(),
+        Column::number("moved").expendable(),
+        Column::number("bandwidth").expendable(),
     ];
     let mut table = Table::new(&columns, width);
     for (rank, cost) in operators.iter().take(top).enumerate() {
@@ -201,9 +201,19 @@ fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u
 
 fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
     let (trace, types) = (report.trace, &report.summary.types);
-    let _ = writeln!(text, "\n{} of operators", shown(top, types.len(), "type"));
-    let columns =
-        ["#", "time", "share", "cum.", "<type", "operators", "compute", "rate", "moved", "bandwidth"];
+    let _ = writeln!(text, "\n{} by operators' own time", shown(top, types.len(), "type"));
+    let columns = [
+        Column::number("#"),
+        Column::number("time"),
+        Column::number("share"),
+        Column::number("cum.").expendable(),
+        Column::text("type"),
+        Column::number("operators"),
+        Column::number("compute").expendable(),
+        Column::number("rate").expendable(),
+        Column::number("moved").expendable(),
+        Column::number("bandwidth").expendable(),
+    ];
     let mut table = Table::new(&columns, width);
     for (rank, cost) in types.iter().take(top).enumerate() {
         table.row([

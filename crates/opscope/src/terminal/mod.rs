@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 
 pub use progress::IterationBar;
 pub use style::{bold, dim};
-pub use table::Table;
+pub use table::{Column, Table};
 
 /// Where output goes and how much of it.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,8 @@
 //! The bar that shows how far a measurement has come.
 
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use opscope_run::Progress;
 use opscope_trace::units;
@@ -9,6 +12,17 @@ use super::Terminal;
 /// A bar over iterations; it is drawn on standard error and leaves nothing behind.
 pub struct IterationBar {
     bar: ProgressBar,
+    /// Whether the first iteration is done.
+    begun: Cell<bool>,
+    /// When it was last drawn.
+    drawn: Cell<Instant>,
+}
+
+/// How often it is drawn.
+const TICK: Duration = Duration::from_millis(100);
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 impl IterationBar {
@@ -20,14 +34,22 @@ impl IterationBar {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{prefix:9} {wide_bar} {pos}/{len} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_prefix("loading");
-        Self { bar }
+        bar.set_style(style("{spinner} loading the model"));
+        bar.enable_steady_tick(TICK);
+        Self { bar, begun: Cell::new(false), drawn: Cell::new(Instant::now()) }
     }
 
     /// Draws the state of a measurement.
     pub fn update(&self, progress: Progress) {
+        // Drawing takes longer than an iteration of a small model.
+        if self.begun.get() && self.drawn.get().elapsed() < TICK {
+            return;
+        }
+        if !self.begun.replace(true) {
+            self.bar.disable_steady_tick();
+            self.bar.set_style(style("{prefix:9} {wide_bar} {pos}/{len} {msg}"));
+        }
+        self.drawn.set(Instant::now());
         self.bar.set_prefix(if progress.warming_up { "warm-up" } else { "measuring" });
         self.bar.set_length(progress.planned as u64);
         self.bar.set_position(progress.done as u64);

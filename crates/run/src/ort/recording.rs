@@ -56,7 +56,11 @@ fn losses(profile: &Profile, runs: &Runs, windows: &[Window], outside: u64) -> V
     let missing = windows.len().saturating_sub(runs.runs.len()) as u64;
     let executed: std::collections::HashSet<usize> =
         profile.nodes.iter().filter_map(|event| runs.containing(event)).collect();
-    let empty = (0..runs.runs.len()).filter(|run| !executed.contains(run)).count() as u64;
+    // A graph whose result is known beforehand has no node to execute.
+    let missing = if profile.nodes.is_empty() { 0 } else { missing };
+    let empty = (0..if profile.nodes.is_empty() { 0 } else { runs.runs.len() })
+        .filter(|run| !executed.contains(run))
+        .count() as u64;
     [
         ("iterations that the profiler did not record (it keeps a million events)", missing),
         ("iterations without a recorded node (the profiler keeps a million events)", empty),
