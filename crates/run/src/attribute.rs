@@ -348,7 +348,7 @@ fn is_contraction(op_type: &str) -> bool {
 fn is_engine_contraction(op_type: &str) -> bool {
     const CONTRACTIONS: [&str; 8] =
         ["OptMatMul", "MatMul", "Conv", "DepthWiseConv", "EinSum", "Deconv", "OptMatVec", "QSumB"];
-    CONTRACTIONS.iter().any(|contraction| op_type == *contraction)
+    CONTRACTIONS.contains(&op_type)
 }
 
 /// Whether an ONNX operator only moves data, or makes constants, so that an engine may drop it.

@@ -60,9 +60,7 @@ impl OrtEngine {
         let folder = tempfile::tempdir().map_err(|error| refused(format!("no temporary folder: {error}")))?;
         let session = Phase::measure("load model", clock, &mut phases, || {
             let builder = builder(&environment, options)?;
-            let builder = builder
-                .with_profiling(folder.path().join("profile"))
-                .map_err(|error| refused(error.to_string()))?;
+            let builder = builder.with_profiling(folder.path().join("profile")).map_err(rejected)?;
             commit(builder, &model)
         })?;
         let inputs = inputs
@@ -97,9 +95,9 @@ impl OrtEngine {
         let builder = builder(&self.environment, &self.options)?;
         // The weights aren't needed, and a message of more than 2 GiB couldn't be written.
         let builder = builder
-            .with_config_entry("session.optimized_model_external_initializers_file_name", "weights.bin");
-        let builder = builder.and_then(|builder| builder.with_optimized_model_path(&path));
-        commit(builder.map_err(|error| refused(error.to_string()))?, &self.model)?;
+            .with_config_entry("session.optimized_model_external_initializers_file_name", "weights.bin")
+            .map_err(rejected)?;
+        commit(builder.with_optimized_model_path(&path).map_err(rejected)?, &self.model)?;
         let bytes = std::fs::read(&path).map_err(|error| lost(format!("the rewritten model: {error}")))?;
         let proto = ModelProto::decode(bytes.as_slice())
             .map_err(|error| lost(format!("the rewritten model: {error}")))?;
@@ -197,9 +195,9 @@ fn builder(
         Optimization::Basic => GraphOptimizationLevel::Level1,
         Optimization::Full => GraphOptimizationLevel::All,
     };
-    let builder = Session::builder(environment).map_err(|error| refused(error.to_string()))?;
-    let builder = builder.with_optimization_level(level).and_then(|b| b.with_intra_threads(options.threads));
-    builder.map_err(|error| refused(error.to_string()))
+    let builder = Session::builder(environment).map_err(rejected)?;
+    let builder = builder.with_optimization_level(level).map_err(rejected)?;
+    builder.with_intra_threads(options.threads).map_err(rejected)
 }
 
 /// Loads the model with every node named as in [`Model`]'s graph.
@@ -221,10 +219,10 @@ fn commit_proto(
     let mut builder = match folder.and_then(Path::to_str) {
         Some(folder) => builder
             .with_config_entry("session.model_external_initializers_file_folder_path", folder)
-            .map_err(|error| refused(error.to_string()))?,
+            .map_err(rejected)?,
         None => builder,
     };
-    builder.commit_from_memory(&proto.encode_to_vec()).map_err(|error| refused(error.to_string()))
+    builder.commit_from_memory(&proto.encode_to_vec()).map_err(rejected)
 }
 
 /// Recognises what ONNX Runtime says of an operator that it lacks, and names the node.
@@ -307,6 +305,11 @@ fn from_value(value: &DynValue) -> Option<HostTensor> {
 
 fn refused(message: String) -> RunError {
     RunError::Prepare { engine: EngineKind::OnnxRuntime, message }
+}
+
+/// The same for an error that hands back what it was about.
+fn rejected<Recovered>(error: ort::Error<Recovered>) -> RunError {
+    refused(error.to_string())
 }
 
 fn failed(error: ort::Error) -> RunError {
