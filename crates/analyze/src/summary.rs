@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
+use opscope_trace::{IterationId, ModelId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
 use crate::nesting::{covered_time, self_times};
 use crate::statistics::Statistics;
@@ -74,17 +74,31 @@ pub struct TypeCost {
 }
 
 impl Summary {
-    /// Summarises a trace.
+    /// Summarises a trace, all models taken together.
     pub fn of(trace: &Trace) -> Self {
+        Self::of_iterations(trace, None)
+    }
+
+    /// Summarises the iterations of one model.
+    pub fn of_model(trace: &Trace, model: ModelId) -> Self {
+        Self::of_iterations(trace, Some(model))
+    }
+
+    fn of_iterations(trace: &Trace, model: Option<ModelId>) -> Self {
+        let wanted = |iteration: Option<ModelId>| model.is_none() || iteration == model;
         let durations = |warm_up: bool| {
-            let rows = trace.iterations.iter().filter(move |(_, row)| row.warm_up == warm_up);
+            let rows = trace.iterations.iter();
+            let rows = rows.filter(move |(_, row)| row.warm_up == warm_up && wanted(row.model));
             Statistics::of(rows.map(|(_, row)| row.duration))
         };
         let (latency, warm_up) = (durations(false), durations(true));
         let only_warm_up = latency.is_none();
         let counted = |iteration: Option<IterationId>| match iteration {
-            Some(id) => only_warm_up || !trace.iterations.warm_up()[id.index()],
-            None => trace.iterations.is_empty(),
+            Some(id) => {
+                let row = trace.iterations.get(id);
+                wanted(row.model) && (only_warm_up || !row.warm_up)
+            }
+            None => trace.iterations.is_empty() && model.is_none(),
         };
         let tasks: Vec<TaskId> =
             trace.tasks.ids().filter(|task| counted(trace.tasks.iteration()[task.index()])).collect();
@@ -290,6 +304,24 @@ mod tests {
         assert_eq!((summary.iterations, summary.latency), (1, None));
         assert_eq!(summary.operators[0].time, Nanoseconds(60));
         assert_eq!(summary.operators[0].operator, None);
+    }
+
+    #[test]
+    fn the_iterations_of_one_model_are_summarised_alone() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("net");
+        for number in 0..2 {
+            let model = trace.models.push(opscope_trace::Model { number, name });
+            let duration = Nanoseconds(100 * (number as i64 + 1));
+            let start = Nanoseconds(1000 * number as i64);
+            let row = Iteration { model: Some(model), number: 0, warm_up: false, start, duration };
+            let iteration = trace.iterations.push(row);
+            trace.tasks.push(Task { iteration: Some(iteration), ..Task::new(name, start, duration) });
+        }
+        let second = Summary::of_model(&trace, ModelId::from_index(1));
+        assert_eq!(second.latency.map(|latency| latency.mean), Some(Nanoseconds(200)));
+        assert_eq!((second.operator_time, second.between), (Nanoseconds(200), Nanoseconds::ZERO));
+        assert_eq!(Summary::of(&trace).latency.map(|latency| latency.count), Some(2));
     }
 
     #[test]

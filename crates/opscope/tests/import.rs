@@ -4,7 +4,7 @@ mod common;
 
 use common::{Place, number, shared};
 
-/// Two sessions of two runs each, as ONNX Runtime writes them: whole microseconds, arguments as text.
+/// A session of two runs, as ONNX Runtime writes them: whole microseconds, arguments as text.
 const PROFILE: &str = r#"[
 {"cat":"Session","pid":7,"tid":7,"dur":900,"ts":1,"ph":"X","name":"model_loading_uri","args":{}},
 {"cat":"Session","pid":7,"tid":7,"dur":500,"ts":1000,"ph":"X","name":"session_initialization","args":{}},
@@ -40,6 +40,27 @@ fn a_profile_of_onnx_runtime_is_summarised_and_kept_beside_it() {
     assert_eq!(place.files(), ["profile.json", "profile.json.db"]);
     place.fails(2, &["named twice"], &["import", "profile.json", "-o", "./profile.json"]);
     place.fails(2, &["--db"], &["import", "profile.json", "-o", "a.db", "--db", "b.db"]);
+}
+
+#[test]
+fn several_sessions_in_one_file_are_answered_one_by_one() {
+    let place = Place::new();
+    // The same once more, 90 ms later and with other names.
+    let second =
+        PROFILE.trim_start_matches("[\n").replace("conv1", "dense1").replace("\"dur\":60", "\"dur\":90");
+    let second = second.replace("\"ts\":1,", "\"ts\":0000,").replace("\"ts\":", "\"ts\":9");
+    place.write("two.json", format!("{},\n{second}", PROFILE.trim_end().trim_end_matches(']').trim_end()));
+    let answer = place.done(&["import", "two.json", "--json"]).json();
+    assert_eq!(number(&answer, "/latency/count"), 4.0);
+    let models = answer["models"].as_array().expect("models");
+    let of = |model: usize| {
+        (models[model]["operators"][0]["name"].clone(), number(&models[model], "/latency/max_ns"))
+    };
+    assert_eq!(models.len(), 2);
+    assert_eq!(of(0), ("conv1".into(), 80_000.0));
+    assert_eq!(of(1), ("dense1".into(), 90_000.0));
+    let text = place.done(&["import", "two.json"]).stdout;
+    assert!(text.contains("session 1") && text.contains("session 2"), "{text}");
 }
 
 #[test]

@@ -30,8 +30,15 @@ impl AnswerArguments {
     /// # Errors
     /// When standard output can't take it.
     pub fn print(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
-        let report = Report::of(trace);
-        let text = if self.json { to_json(&report)? } else { to_text(&report, self.top, terminal.width()) };
+        let (report, models) = (Report::of(trace), Report::of_each_model(trace));
+        let text = match (self.json, &models[..]) {
+            (true, models) => to_json(&report, models)?,
+            (false, []) => to_text(&report, self.top, terminal.width()),
+            (false, models) => {
+                let texts = models.iter().map(|report| to_text(report, self.top, terminal.width()));
+                texts.collect::<Vec<_>>().join("\n")
+            }
+        };
         terminal.print(&text)?;
         Ok(())
     }

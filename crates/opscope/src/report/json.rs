@@ -10,12 +10,14 @@ use super::operators::{bytes_moved, data_type, rate, row};
 /// Rises when a field changes its meaning or goes away; a new field doesn't raise it.
 const SCHEMA_VERSION: u32 = 1;
 
-/// The whole answer, with all operators.
+/// The whole answer, with all operators, and the answer for each model where there are several.
 ///
 /// # Errors
 /// When a figure has no form in JSON, which would be a fault of this program.
-pub fn to_json(report: &Report<'_>) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string_pretty(&Answer::of(report))?;
+pub fn to_json(report: &Report<'_>, models: &[Report<'_>]) -> serde_json::Result<String> {
+    let mut answer = Answer::of(report);
+    answer.models = models.iter().map(Answer::of).collect();
+    let mut text = serde_json::to_string_pretty(&answer)?;
     text.push('\n');
     Ok(text)
 }
@@ -40,6 +42,8 @@ struct Answer<'a> {
     removed_nodes: Vec<&'a str>,
     types: Vec<TypeRow<'a>>,
     losses: Vec<LossRow<'a>>,
+    /// The same for each model, where the profile holds several; empty otherwise.
+    models: Vec<Answer<'a>>,
 }
 
 #[derive(Serialize)]
@@ -141,7 +145,9 @@ impl<'a> Answer<'a> {
         let nanoseconds = |time: Nanoseconds| time.0;
         let properties =
             trace.properties.iter().map(|&(key, value)| (text(key).to_owned(), value_of(text(value))));
-        let iterations = trace.iterations.iter().map(|(_, row)| IterationRow {
+        let wanted = |model| report.model.is_none() || model == report.model;
+        let iterations = trace.iterations.iter().filter(|(_, row)| wanted(row.model));
+        let iterations = iterations.map(|(_, row)| IterationRow {
             number: row.number,
             warm_up: row.warm_up,
             start_ns: nanoseconds(row.start),
@@ -163,7 +169,10 @@ impl<'a> Answer<'a> {
             schema_version: SCHEMA_VERSION,
             program: "opscope",
             program_version: env!("CARGO_PKG_VERSION"),
-            model: trace.models.iter().next().map(|(_, model)| text(model.name)),
+            model: report
+                .model
+                .or_else(|| trace.models.ids().next())
+                .map(|id| text(trace.models.get(id).name)),
             properties: properties.collect(),
             latency: summary.latency.map(Distribution::of),
             warm_up: summary.warm_up.map(Distribution::of),
@@ -184,6 +193,7 @@ impl<'a> Answer<'a> {
             removed_nodes: removed.map(|(_, row)| text(row.name)).collect(),
             types: ranked(&summary.types, |rank, cost| TypeRow::of(trace, rank, cost)),
             losses: losses.collect(),
+            models: Vec::new(),
         }
     }
 }

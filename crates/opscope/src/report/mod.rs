@@ -5,7 +5,7 @@ mod operators;
 mod text;
 
 use opscope_analyze::Summary;
-use opscope_trace::{Attribution, Trace};
+use opscope_trace::{Attribution, ModelId, Trace};
 
 pub use json::to_json;
 pub use text::to_text;
@@ -14,6 +14,8 @@ pub use text::to_text;
 pub struct Report<'a> {
     /// What was recorded.
     pub trace: &'a Trace,
+    /// The model that the figures are of; `None` is all of them together.
+    pub model: Option<ModelId>,
     /// What it amounts to.
     pub summary: Summary,
     /// How the operators were matched with the model's graph.
@@ -38,10 +40,28 @@ pub struct Matching {
 }
 
 impl<'a> Report<'a> {
-    /// The figures of a trace.
+    /// The figures of a trace, all models taken together.
     pub fn of(trace: &'a Trace) -> Self {
+        Self::new(trace, None, Summary::of(trace))
+    }
+
+    /// The figures of each model, where the trace holds the iterations of several.
+    pub fn of_each_model(trace: &'a Trace) -> Vec<Self> {
+        let ran = |model: &ModelId| trace.iterations.model().contains(&Some(*model));
+        let models: Vec<ModelId> = trace.models.ids().filter(ran).collect();
+        match models[..] {
+            [] | [_] => Vec::new(),
+            _ => models
+                .into_iter()
+                .map(|id| Self::new(trace, Some(id), Summary::of_model(trace, id)))
+                .collect(),
+        }
+    }
+
+    fn new(trace: &'a Trace, model: Option<ModelId>, summary: Summary) -> Self {
         let mut matching = Matching::default();
-        for (_, operator) in trace.operators.iter() {
+        let wanted = |of: Option<ModelId>| model.is_none() || of == model;
+        for (_, operator) in trace.operators.iter().filter(|(_, operator)| wanted(operator.model)) {
             match operator.attribution {
                 Attribution::NoGraph => {}
                 Attribution::Exact => matching.exact += 1,
@@ -54,6 +74,6 @@ impl<'a> Report<'a> {
                 Attribution::Removed => matching.removed += 1,
             }
         }
-        Self { trace, summary: Summary::of(trace), matching }
+        Self { trace, model, summary, matching }
     }
 }

@@ -13,7 +13,7 @@ use crate::terminal::{Column, Table, bold, dim};
 /// given width.
 pub fn to_text(report: &Report<'_>, top: usize, width: Option<u16>) -> String {
     let mut text = String::new();
-    heading(&mut text, report.trace);
+    heading(&mut text, report);
     figures(&mut text, report);
     if report.summary.operators.is_empty() {
         text.push_str("\nNo operator was recorded.\n");
@@ -26,8 +26,10 @@ pub fn to_text(report: &Report<'_>, top: usize, width: Option<u16>) -> String {
 }
 
 /// What was run, and on what.
-fn heading(text: &mut String, trace: &Trace) {
-    let model = trace.models.iter().next().map(|(_, model)| trace.strings.get(model.name));
+fn heading(text: &mut String, report: &Report<'_>) {
+    let trace = report.trace;
+    let model = report.model.or_else(|| trace.models.ids().next());
+    let model = model.map(|model| trace.strings.get(trace.models.get(model).name));
     let engine = trace.property("engine").map(|engine| {
         let version = trace.property("engine_version").unwrap_or_default();
         format!("{engine} {version}").trim_end().to_owned()
@@ -62,7 +64,8 @@ fn figures(text: &mut String, report: &Report<'_>) {
     let phases: Vec<String> = trace
         .api_calls
         .iter()
-        .filter(|(_, call)| call.iteration.is_none())
+        // Which of several models was loaded by a call isn't known.
+        .filter(|(_, call)| call.iteration.is_none() && report.model.is_none())
         .map(|(_, call)| format!("{} {}", trace.strings.get(call.name), units::duration(call.duration)))
         .collect();
     // A profile of many calls (every launch of a kernel) has no use for a list of them.
