@@ -3,6 +3,7 @@
 //! Every format owns one module with both directions and its own native tables: it decodes without
 //! loss, writes its own files, and projects what it read into an [`opscope_trace::Trace`].
 
+pub mod ascend_database;
 pub mod ascend_text;
 pub mod chrome;
 mod detect;

@@ -1,6 +1,133 @@
-//! Tables that the Ascend tools export as text.
+//! Tables and folders that the Ascend tools export: msprof's `mindstudio_profiler_output`,
+//! torch_npu's `ASCEND_PROFILER_OUTPUT`.
+//!
+//! | table | what it makes |
+//! |---|---|
+//! | `op_summary*.csv`, `kernel_details.csv` | tasks with their operators, shapes and steps |
+//! | `task_time*.csv`, `aicpu*.csv` | tasks |
+//! | `step_trace*.csv` | inferences |
+//! | `msprof_tx*.csv` | ranges and marks |
+//! | `memory_record.csv`, `npu_mem*.csv`, `npu_module_mem*.csv` | counters |
+//! | `op_statistic*.csv`, `api_statistic*.csv`, … | nothing: they hold totals, or no times |
+//!
+//! [`read()`] takes one table, [`read_folder`] whatever a folder holds, joined. A table is known by
+//! the names of its columns, of which old and new versions of the tools have different ones.
 
+mod folder;
+mod join;
+mod kernels;
+pub(crate) mod operators;
+mod others;
+mod table;
 pub(crate) mod vocabulary;
 
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
+use opscope_trace::{Model, ModelId, Nanoseconds, Trace};
+
+use kernels::Kernels;
+use table::{Header, read_header};
+
+pub use folder::{FolderError, is_folder, read_folder};
+
+/// Bytes that make no trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// No column is one that the Ascend tools write.
+    #[error("the first line names no columns of a table that the Ascend tools write")]
+    NotATable,
+    /// A table of the Ascend tools, but one that sums up over the whole run, or has no times.
+    #[error(
+        "this table lists no tasks, inferences, ranges or samples over time, and so makes no trace; give \
+         op_summary*.csv, kernel_details.csv or task_time*.csv, or the folder that the table is in"
+    )]
+    NoTrace,
+}
+
+/// What a table lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Tasks,
+    Iterations,
+    Ranges,
+    Samples,
+    NoTrace,
+}
+
+impl Kind {
+    fn of(header: &Header) -> Option<Self> {
+        // Columns of the tables that make no trace; by two of them each is told from a chance table
+        // of another program.
+        let others = [
+            ["Avg(us)", "Variance"],
+            ["Core Type", "Ratio(%)"],
+            ["Time(%)", "Waiting(us)"],
+            ["Host Self Duration(us)", "Device Total Duration(us)"],
+            ["Communication(Not Overlapped)", "Free"],
+            ["Fusion Op", "Original Ops"],
+            ["Metric", "Read(MB/s)"],
+            ["Hit Rate", "Victim Rate"],
+            ["Allocation Time(us)", "Release Time(us)"],
+        ];
+        if kernels::is_table(header) {
+            Some(Self::Tasks)
+        } else if others::is_of_iterations(header) {
+            Some(Self::Iterations)
+        } else if others::is_of_ranges(header) {
+            Some(Self::Ranges)
+        } else if others::is_of_samples(header) {
+            Some(Self::Samples)
+        } else {
+            let has_both = |names: &[&str; 2]| names.iter().all(|name| header.has(&[name]));
+            others.iter().any(has_both).then_some(Self::NoTrace)
+        }
+    }
+}
+
+/// Whether text that begins so is a table of the Ascend tools; its first line must be whole.
+pub fn looks_like(head: &[u8]) -> bool {
+    // Of a binary file the first line may be the whole file.
+    const LONGEST_HEADER: usize = 1 << 16;
+    let head = &head[..head.len().min(LONGEST_HEADER)];
+    let is_text = !head.contains(&0);
+    is_text && read_header(head).is_some_and(|header| Kind::of(&header).is_some())
+}
+
+/// Reads a table.
+///
+/// Rows that can't be used are counted in [`Trace::losses`].
+///
+/// # Errors
+/// When it is no table of the Ascend tools, or one of totals only.
+pub fn read(text: &[u8]) -> Result<Trace, ReadError> {
+    let header = read_header(text).ok_or(ReadError::NotATable)?;
+    match Kind::of(&header).ok_or(ReadError::NotATable)? {
+        Kind::Tasks => {
+            let mut kernels = Kernels::default();
+            kernels.read(text, &header);
+            Ok(kernels.to_trace())
+        }
+        Kind::Iterations => Ok(others::read_iterations(text, &header)),
+        Kind::Ranges => Ok(others::read_ranges(text, &header)),
+        Kind::Samples => Ok(others::read_samples(text, &header)),
+        Kind::NoTrace => Err(ReadError::NoTrace),
+    }
+}
+
+/// What is taken from a table's times to get the trace's: the first of them, where they are counted
+/// since 1970.
+fn zero_of(first: Nanoseconds) -> Nanoseconds {
+    if first.0 >= crate::chrome::read::WALL_CLOCK { first } else { Nanoseconds::ZERO }
+}
+
+/// The model of a number, entered if it is new.
+pub(crate) fn model_numbered(trace: &mut Trace, number: u64) -> ModelId {
+    let known = trace.models.iter().find(|(_, model)| model.number == number);
+    known.map(|(id, _)| id).unwrap_or_else(|| {
+        let name = trace.strings.intern("");
+        trace.models.push(Model { number, name })
+    })
+}

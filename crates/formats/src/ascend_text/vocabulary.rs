@@ -1,7 +1,7 @@
-//! The vendor's words for units and layers, as its tables, timelines and databases
+//! The vendor's words for units, layers and element types, as its tables, timelines and databases
 //! use them.
 
-use opscope_trace::{ApiLevel, ExecutionUnit};
+use opscope_trace::{ApiLevel, DataType, ExecutionUnit};
 
 /// The number that stands for "no model", "no context" and the like.
 pub(crate) const NONE: u64 = u32::MAX as u64;
@@ -61,6 +61,35 @@ pub(crate) fn level(word: &str) -> ApiLevel {
     }
 }
 
+/// The type of elements, by its name in the graph engine: `FLOAT16`, `DT_BF16`.
+pub(crate) fn data_type(word: &str) -> DataType {
+    match word.trim().trim_start_matches("DT_") {
+        "FLOAT" | "FLOAT32" => DataType::Float32,
+        "FLOAT16" => DataType::Float16,
+        "DOUBLE" => DataType::Float64,
+        "BF16" | "BFLOAT16" => DataType::BFloat16,
+        "FLOAT8_E4M3FN" => DataType::Float8E4M3Fn,
+        "FLOAT8_E5M2" => DataType::Float8E5M2,
+        "FLOAT8_E8M0" => DataType::Float8E8M0,
+        "FLOAT4_E2M1" => DataType::Float4E2M1,
+        "INT64" => DataType::Int64,
+        "INT32" => DataType::Int32,
+        "INT16" => DataType::Int16,
+        "INT8" => DataType::Int8,
+        "INT4" => DataType::Int4,
+        "INT2" => DataType::Int2,
+        "UINT64" => DataType::Uint64,
+        "UINT32" => DataType::Uint32,
+        "UINT16" => DataType::Uint16,
+        "UINT8" => DataType::Uint8,
+        "BOOL" => DataType::Bool,
+        "STRING" => DataType::String,
+        "COMPLEX64" => DataType::Complex64,
+        "COMPLEX128" => DataType::Complex128,
+        _ => DataType::Unknown,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +109,12 @@ mod tests {
     fn only_what_computes_has_an_operator() {
         assert!(computes("AI_VECTOR_CORE") && computes("DSA_SQE") && computes("HCCL"));
         assert!(!computes("MEMCPY_ASYNC") && !computes("EVENT_WAIT") && !computes("MsTx"));
+    }
+
+    #[test]
+    fn types_are_known_with_and_without_their_prefix() {
+        assert_eq!(data_type("DT_BF16"), DataType::BFloat16);
+        assert_eq!(data_type("FLOAT"), DataType::Float32);
+        assert_eq!(data_type("UNDEFINED"), DataType::Unknown);
     }
 }

@@ -6,15 +6,13 @@
 
 use std::rc::Rc;
 
-use opscope_trace::{
-    DeviceKind, ExecutionUnit, Iteration, Model, ModelId, OperatorId, RangeKind, StreamId, Trace,
-};
+use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId};
 
 use super::builder::{Builder, Item, OperatorKey, Row, text_of};
 use super::chunk::Details;
 use super::event::unquoted;
 use super::lanes::{Lane, Role as LaneRole};
-use crate::ascend_text::vocabulary;
+use crate::ascend_text::{model_numbered, vocabulary};
 
 /// What a lane of an Ascend timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,15 +161,6 @@ fn communication_stream<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: 
     let lane = &builder.lanes[item.lane.0];
     let (number, name) = (FIRST + lane.tid, lane.name.clone());
     builder.device_stream(DeviceKind::Npu, device, "", number, &name)
-}
-
-/// The model of a number, entered if it is new.
-pub(crate) fn model_numbered(trace: &mut Trace, number: u64) -> ModelId {
-    let known = trace.models.iter().find(|(_, model)| model.number == number);
-    known.map(|(id, _)| id).unwrap_or_else(|| {
-        let name = trace.strings.intern("");
-        trace.models.push(Model { number, name })
-    })
 }
 
 /// The device of a process by whose number counters are told apart; `None` is the host.

@@ -39,7 +39,7 @@ pub(super) struct Item<'a> {
 
 /// The row that was made of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Row {
+pub(crate) enum Row {
     /// One that no arrow can lead to or from.
     #[default]
     Other,

@@ -21,7 +21,7 @@ pub(crate) mod decimal;
 mod document;
 mod edges;
 mod event;
-mod iterations;
+pub(crate) mod iterations;
 mod kineto;
 mod lanes;
 mod members;
@@ -94,7 +94,7 @@ fn read_divided(bytes: &[u8], division: Division) -> Result<Trace, ReadError> {
 
 /// Times since 1970 that are later than this (in nanoseconds, September 2001) can be no time since
 /// a machine or program was started.
-const WALL_CLOCK: i64 = 1_000_000_000_000_000_000;
+pub(crate) const WALL_CLOCK: i64 = 1_000_000_000_000_000_000;
 
 fn make_trace(document: &Document<'_>) -> Trace {
     let chunks = &document.chunks;

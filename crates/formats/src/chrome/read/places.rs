@@ -16,6 +16,16 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// The places that a trace has already.
+    pub fn of(trace: &Trace) -> Self {
+        Self {
+            processes: trace.processes.iter().map(|(id, row)| (row.pid, id)).collect(),
+            threads: trace.threads.iter().map(|(id, row)| ((row.process, row.tid), id)).collect(),
+            devices: trace.devices.iter().map(|(id, row)| ((row.kind, row.number), id)).collect(),
+            streams: trace.streams.iter().map(|(id, row)| ((row.device, row.number), id)).collect(),
+        }
+    }
+
     /// The process with the system's number `pid`.
     pub fn process(&mut self, trace: &mut Trace, pid: u32) -> ProcessId {
         *self.processes.entry(pid).or_insert_with(|| {

@@ -1,0 +1,93 @@
+//! Calls of the host, and the ranges that the program set.
+
+use opscope_trace::{ApiCall, ApiLevel, Range, RangeKind};
+
+use super::reader::Reader;
+
+/// Numbers of layers (`ENUM_API_TYPE`).
+mod level {
+    pub const RUNTIME: i64 = 5_000;
+    pub const COMMUNICATION: i64 = 5_500;
+    pub const NODE: i64 = 10_000;
+    pub const MODEL: i64 = 15_000;
+    pub const ACL: i64 = 20_000;
+    pub const TORCH_OPERATOR: i64 = 50_001;
+    pub const TORCH_QUEUE: i64 = 50_002;
+    pub const MSTX: i64 = 50_004;
+}
+
+impl Reader<'_> {
+    /// Reads the calls of CANN and of PyTorch.
+    pub(super) fn read_calls(&mut self) {
+        let columns = ["startNs", "endNs", "type", "globalTid", "connectionId", "name"];
+        self.each_row("CANN_API", &columns, |reader, row| {
+            let (start, duration) = match row.span(0, 1) {
+                Ok(span) => span,
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "CANN_API"),
+            };
+            let level = level_of(row.integer(2));
+            let (thread, name) = (reader.thread(row.integer(3)), reader.text(row.integer(5)));
+            let start = start - reader.zero;
+            let call = ApiCall { thread, level, name, start, duration, iteration: None };
+            let call = reader.trace.api_calls.push(call);
+            if let Some(connection) = row.integer(4) {
+                reader.calls.insert(connection, call);
+            }
+        });
+        let columns = ["startNs", "endNs", "type", "globalTid", "name", "inputShapes"];
+        let mut shapes = 0;
+        self.each_row("PYTORCH_API", &columns, |reader, row| {
+            shapes += u64::from(row.integer(5).is_some());
+            let (start, duration) = match row.span(0, 1) {
+                Ok(span) => span,
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "PYTORCH_API"),
+            };
+            let start = start - reader.zero;
+            let (thread, name) = (reader.thread(row.integer(3)), reader.text(row.integer(4)));
+            if row.integer(2) == Some(level::MSTX) {
+                let kind = if duration.0 == 0 { RangeKind::Mark } else { RangeKind::PushPop };
+                reader.trace.ranges.push(Range { thread, kind, ..Range::new(name, start, duration) });
+                return;
+            }
+            let level = level_of(row.integer(2));
+            reader.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
+        });
+        let reason = "left out: shapes of the inputs of calls, for which a trace has no place";
+        self.trace.count_loss(reason, shapes, "PYTORCH_API");
+    }
+
+    /// Reads the ranges and marks of the program.
+    pub(super) fn read_ranges(&mut self) {
+        let columns = ["startNs", "endNs", "eventType", "message", "globalTid", "domainId"];
+        self.each_row("MSTX_EVENTS", &columns, |reader, row| {
+            let (start, duration) = match row.span(0, 1) {
+                Ok(span) => span,
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "MSTX_EVENTS"),
+            };
+            // `ENUM_MSTX_EVENT_TYPE`; 0 and 3 are marks.
+            let kind = match row.integer(2) {
+                Some(1) => RangeKind::PushPop,
+                Some(2) => RangeKind::StartStop,
+                _ => RangeKind::Mark,
+            };
+            let (thread, name) = (reader.thread(row.integer(4)), reader.text(row.integer(3)));
+            let domain = reader.text(row.integer(5));
+            let domain = Some(domain).filter(|domain| !reader.trace.strings.get(*domain).is_empty());
+            let start = start - reader.zero;
+            reader.trace.ranges.push(Range { thread, kind, name, domain, start, duration });
+        });
+    }
+}
+
+fn level_of(number: Option<i64>) -> ApiLevel {
+    match number {
+        Some(level::RUNTIME) => ApiLevel::Runtime,
+        Some(level::COMMUNICATION) => ApiLevel::Communication,
+        Some(level::NODE) => ApiLevel::Node,
+        Some(level::MODEL) => ApiLevel::Model,
+        Some(level::ACL) => ApiLevel::Application,
+        Some(level::TORCH_OPERATOR | level::TORCH_QUEUE) => ApiLevel::Framework,
+        // Functions of the program among them.
+        _ => ApiLevel::Other,
+    }
+}

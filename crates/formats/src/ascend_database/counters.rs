@@ -1,0 +1,230 @@
+//! Quantities that were sampled over time: every table with a time, labels and values.
+
+use std::collections::HashMap;
+
+use opscope_trace::{Counter, CounterId, Nanoseconds, Sample, StringId};
+
+use super::query;
+use super::reader::Reader;
+
+/// The columns that say when a sample was taken.
+const TIME: [&str; 2] = ["timestampNs", "timestamp"];
+
+/// A table of samples. Tables that are not listed are taken all the same: their columns that end in
+/// `Id` tell counters apart, and the others are values without a unit.
+struct Samples {
+    table: &'static str,
+    /// What the names of its counters begin with.
+    title: &'static str,
+    /// Columns that tell its counters apart.
+    labels: &'static [Label],
+    /// Columns with values: the column, what the counter is called by it, and the unit.
+    values: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// A column that tells counters apart.
+#[derive(Clone, Copy)]
+enum Label {
+    /// The id of a text.
+    Text(&'static str),
+    /// A number.
+    Number(&'static str),
+    /// A number with a name in `ENUM_MODULE`.
+    Module(&'static str),
+}
+
+impl Label {
+    fn column(self) -> &'static str {
+        match self {
+            Self::Text(column) | Self::Number(column) | Self::Module(column) => column,
+        }
+    }
+}
+
+const KNOWN: [Samples; 9] = [
+    Samples {
+        table: "AICORE_FREQ",
+        title: "AI core",
+        labels: &[Label::Number("dieId")],
+        values: &[("freq", "frequency", "MHz")],
+    },
+    Samples {
+        table: "HBM",
+        title: "HBM",
+        labels: &[Label::Number("hbmId"), Label::Text("type")],
+        values: &[("bandwidth", "", "B/s")],
+    },
+    Samples {
+        table: "DDR",
+        title: "DDR",
+        labels: &[],
+        values: &[("read", "read", "B/s"), ("write", "write", "B/s")],
+    },
+    Samples {
+        table: "LLC",
+        title: "LLC",
+        labels: &[Label::Number("llcId"), Label::Text("mode")],
+        values: &[("hitRate", "hit rate", "%"), ("throughput", "throughput", "B/s")],
+    },
+    Samples {
+        table: "NPU_MEM",
+        title: "memory of",
+        labels: &[Label::Text("type")],
+        values: &[("ddr", "DDR", "B"), ("hbm", "HBM", "B")],
+    },
+    Samples {
+        table: "NPU_MODULE_MEM",
+        title: "memory of",
+        labels: &[Label::Module("moduleId")],
+        values: &[("totalReserved", "reserved", "B")],
+    },
+    Samples {
+        table: "MEMORY_RECORD",
+        title: "memory of",
+        labels: &[Label::Text("component")],
+        values: &[
+            ("totalAllocated", "allocated", "B"),
+            ("totalReserved", "reserved", "B"),
+            ("totalActive", "active", "B"),
+        ],
+    },
+    Samples {
+        table: "NPU_OP_MEM",
+        title: "memory of",
+        labels: &[Label::Text("component")],
+        values: &[("totalAllocate", "allocated", "B"), ("totalReserve", "reserved", "B")],
+    },
+    Samples {
+        table: "ACC_PMU",
+        title: "accelerator",
+        labels: &[Label::Number("accId")],
+        values: &[
+            ("readBwLevel", "read bandwidth level", ""),
+            ("writeBwLevel", "write bandwidth level", ""),
+            ("readOstLevel", "outstanding reads level", ""),
+            ("writeOstLevel", "outstanding writes level", ""),
+        ],
+    },
+];
+
+/// What tells a counter from others: the table's name or title, its labels, the value's name.
+type Key = (Vec<StringId>, Option<u32>);
+
+impl Reader<'_> {
+    /// Reads all tables of samples, each counter's samples in the order of time.
+    pub(super) fn read_counters(&mut self) {
+        let mut samples: Vec<Sample> = Vec::new();
+        let mut counters: HashMap<Key, CounterId> = HashMap::new();
+        let modules = self.modules();
+        for known in &KNOWN {
+            self.read_samples(known, &modules, &mut counters, &mut samples);
+        }
+        self.read_unknown_samples(&mut counters, &mut samples);
+        samples.sort_by_key(|sample| sample.time);
+        self.trace.samples.reserve(samples.len());
+        for sample in samples {
+            self.trace.samples.push(sample);
+        }
+    }
+
+    fn modules(&mut self) -> HashMap<i64, String> {
+        let mut modules = HashMap::new();
+        self.each_row("ENUM_MODULE", &["id", "name"], |_, row| {
+            if let (Some(id), Some(name)) = (row.integer(0), row.text(1)) {
+                modules.insert(id, name.into_owned());
+            }
+        });
+        modules
+    }
+
+    fn read_samples(
+        &mut self,
+        known: &Samples,
+        modules: &HashMap<i64, String>,
+        counters: &mut HashMap<Key, CounterId>,
+        samples: &mut Vec<Sample>,
+    ) {
+        let labels = known.labels.iter().map(|label| label.column());
+        let values = known.values.iter().map(|(column, ..)| *column);
+        let columns: Vec<&str> = TIME.into_iter().chain(["deviceId"]).chain(labels).chain(values).collect();
+        let (first_label, first_value) = (TIME.len() + 1, TIME.len() + 1 + known.labels.len());
+        self.each_row(known.table, &columns, |reader, row| {
+            let Some(time) = row.integer(0).or(row.integer(1)) else {
+                return reader.trace.count_loss("dropped: a sample without a time", 1, known.table);
+            };
+            let device = row.small(2);
+            let mut name = vec![reader.trace.strings.intern(known.title)];
+            for (index, label) in known.labels.iter().enumerate() {
+                let value = row.integer(first_label + index);
+                let text = match label {
+                    Label::Text(_) => reader.text(value),
+                    Label::Module(_) => match value.and_then(|value| modules.get(&value)) {
+                        Some(module) => reader.trace.strings.intern(module),
+                        None => reader.number_text(value),
+                    },
+                    Label::Number(_) => reader.number_text(value),
+                };
+                name.push(text);
+            }
+            for (index, (_, what, unit)) in known.values.iter().enumerate() {
+                let Some(value) = row.float(first_value + index) else { continue };
+                let what = reader.trace.strings.intern(what);
+                let mut key = (name.clone(), device);
+                key.0.push(what);
+                let counter = reader.counter(counters, key, unit);
+                samples.push(Sample { counter, time: Nanoseconds(time) - reader.zero, value });
+            }
+        });
+    }
+
+    /// Tables of samples that this program doesn't know by name.
+    fn read_unknown_samples(&mut self, counters: &mut HashMap<Key, CounterId>, samples: &mut Vec<Sample>) {
+        for table in query::tables(self.database) {
+            let columns = query::columns(self.database, &table);
+            let time = columns.iter().position(|column| TIME.contains(&&**column));
+            let device = columns.iter().position(|column| column == "deviceId");
+            let (Some(time), Some(device), false) = (time, device, self.has_read(&table)) else { continue };
+            let wanted: Vec<&str> = columns.iter().map(|column| &**column).collect();
+            let title = self.trace.strings.intern(&table);
+            let names: Vec<StringId> = columns.iter().map(|name| self.trace.strings.intern(name)).collect();
+            let is_label = |index: usize| columns[index].ends_with("Id") && index != device;
+            self.each_row(&table, &wanted, |reader, row| {
+                let Some(at) = row.integer(time) else {
+                    return reader.trace.count_loss("dropped: a sample without a time", 1, &table);
+                };
+                let labels = (0..wanted.len()).filter(|&index| is_label(index));
+                let mut name = vec![title];
+                name.extend(labels.map(|index| reader.number_text(row.integer(index))));
+                for index in
+                    (0..wanted.len()).filter(|&index| index != time && index != device && !is_label(index))
+                {
+                    let Some(value) = row.float(index) else { continue };
+                    let mut key = (name.clone(), row.small(device));
+                    key.0.push(names[index]);
+                    let counter = reader.counter(counters, key, "");
+                    samples.push(Sample { counter, time: Nanoseconds(at) - reader.zero, value });
+                }
+            });
+        }
+    }
+
+    /// A number as text; nothing for the negative ones that stand for none.
+    fn number_text(&mut self, number: Option<i64>) -> StringId {
+        let text = number.filter(|number| *number >= 0).map_or(String::new(), |number| number.to_string());
+        self.trace.strings.intern(&text)
+    }
+
+    fn counter(&mut self, counters: &mut HashMap<Key, CounterId>, key: Key, unit: &str) -> CounterId {
+        if let Some(counter) = counters.get(&key) {
+            return *counter;
+        }
+        let parts: Vec<&str> =
+            key.0.iter().map(|part| self.trace.strings.get(*part)).filter(|part| !part.is_empty()).collect();
+        let name = parts.join(" ");
+        let (name, unit) = (self.trace.strings.intern(&name), self.trace.strings.intern(unit));
+        let device = key.1.map(|device| self.device(device));
+        let counter = self.trace.counters.push(Counter { name, unit, device });
+        counters.insert(key, counter);
+        counter
+    }
+}

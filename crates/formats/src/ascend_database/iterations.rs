@@ -1,0 +1,79 @@
+//! The inferences of a run: the steps that PyTorch's profiler marked, or the runs of a model that
+//! was replayed as a whole.
+
+use std::collections::{BTreeMap, HashMap};
+
+use opscope_trace::{Iteration, ModelId, Nanoseconds, Task, TaskId};
+
+use super::reader::Reader;
+use super::tasks::TaskRow;
+use crate::ascend_text::model_numbered;
+use crate::chrome::read::iterations::Iterations;
+
+/// One run of a model: its number and span, and its tasks.
+type Run = (Iteration, Vec<TaskId>);
+
+impl Reader<'_> {
+    /// Enters the inferences and ties tasks to them; `ids` are the trace's tasks of `rows`.
+    pub(super) fn read_iterations(&mut self, rows: &[TaskRow], ids: &[TaskId]) {
+        let mut steps = Iterations::default();
+        let mut any = false;
+        self.each_row("STEP_TIME", &["startNs", "endNs", "id"], |reader, row| match row.span(0, 1) {
+            Ok((start, duration)) => {
+                let (start, number) = (start - reader.zero, row.small(2).unwrap_or(0));
+                steps.push(Iteration { model: None, number, warm_up: false, start, duration });
+                any = true;
+            }
+            Err(problem) => reader.trace.count_loss(problem.reason(), 1, "STEP_TIME"),
+        });
+        if any {
+            steps.enter(&mut self.trace);
+        } else {
+            self.enter_replays(rows, ids);
+        }
+    }
+
+    /// In a model that is loaded once and then executed as a whole, all runs of a task share one
+    /// number, so the n-th row of a number belongs to the n-th run. That holds as long as every
+    /// task of the model ran equally often.
+    fn enter_replays(&mut self, rows: &[TaskRow], ids: &[TaskId]) {
+        let mut order: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].model.is_some()).collect();
+        order.sort_by_key(|&row| rows[row].start);
+        let mut seen: HashMap<(Option<u64>, i64), u32> = HashMap::new();
+        let mut runs: BTreeMap<(Option<u64>, u32), Vec<usize>> = BTreeMap::new();
+        for row in order {
+            let times = seen.entry((rows[row].model, rows[row].global)).or_insert(0);
+            runs.entry((rows[row].model, *times)).or_default().push(row);
+            *times += 1;
+        }
+        let mut counts: HashMap<Option<u64>, Option<u32>> = HashMap::new();
+        for ((model, _), times) in seen {
+            let count = counts.entry(model).or_insert(Some(times));
+            *count = count.filter(|known| *known == times);
+        }
+        let mut entered: Vec<Run> = Vec::new();
+        for ((model, number), run) in runs {
+            if counts.get(&model).copied().flatten().is_none() {
+                continue;
+            }
+            let model = model.map(|model| model_numbered(&mut self.trace, model));
+            entered.push((span_of(model, number, rows, &run), run.iter().map(|&row| ids[row]).collect()));
+        }
+        entered.sort_by_key(|(iteration, _)| iteration.start);
+        for (iteration, tasks) in entered {
+            let iteration = Some(self.trace.iterations.push(iteration));
+            for task in tasks {
+                let row = self.trace.tasks.get(task);
+                self.trace.tasks.set(task, Task { iteration, ..row });
+            }
+        }
+    }
+}
+
+/// A run lasts from the start of its first task to the end of its last.
+fn span_of(model: Option<ModelId>, number: u32, rows: &[TaskRow], run: &[usize]) -> Iteration {
+    let start = run.iter().map(|&row| rows[row].start).min().unwrap_or_default();
+    let end = run.iter().map(|&row| rows[row].start + rows[row].duration).max();
+    let duration = end.map_or(Nanoseconds::ZERO, |end| end - start);
+    Iteration { model, number, warm_up: false, start, duration }
+}

@@ -1,0 +1,177 @@
+//! The databases of the Ascend tools: msprof's `msprof_*.db` and torch_npu's
+//! `ascend_pytorch_profiler_*.db`.
+//!
+//! Both have the same tables, of which any may be missing, as may columns; torch_npu adds those of
+//! PyTorch. Text stands in `STRING_IDS` and is named by id elsewhere; times are nanoseconds since
+//! 1970.
+//!
+//! | table | what it makes |
+//! |---|---|
+//! | `TASK`, `COMPUTE_TASK_INFO` | tasks, operators |
+//! | `COMMUNICATION_OP` | collective operations, as tasks of a stream for each group |
+//! | `CANN_API`, `PYTORCH_API` | calls; `connectionId` ties tasks to them |
+//! | `STEP_TIME` | inferences; without it, the runs of a model that was replayed as a whole |
+//! | `MSTX_EVENTS` | ranges and marks |
+//! | `HBM`, `NPU_MEM`, `AICORE_FREQ`, … | counters: every table with a time and values |
+//! | `META_DATA`, `HOST_INFO`, `NPU_INFO`, … | properties, names of devices, the trace's zero |
+//!
+//! Tables that have no place in a trace (`TASK_PMU_INFO`, `PYTORCH_CALLCHAINS`, …) are counted in
+//! its losses.
+
+mod calls;
+mod counters;
+mod iterations;
+mod query;
+mod reader;
+mod run;
+mod tasks;
+mod texts;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use opscope_trace::Trace;
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
+
+use reader::Reader;
+
+/// A database that could not be read as a trace.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", path.display())]
+pub struct ReadError {
+    /// The database.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: ReadProblem,
+}
+
+/// What is wrong with a database.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadProblem {
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// SQLite can't read it at all.
+    #[error("this is no SQLite database, or a damaged one: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// None of the tables that make a trace is there.
+    #[error("this SQLite database has none of the tables TASK, CANN_API, PYTORCH_API and MSTX_EVENTS")]
+    NoTables,
+}
+
+/// The tables of which one at least must be there.
+const PRINCIPAL_TABLES: [&str; 4] = ["TASK", "CANN_API", "PYTORCH_API", "MSTX_EVENTS"];
+
+/// Whether a file is a database of the Ascend tools, by its tables.
+pub fn looks_like(path: &Path) -> bool {
+    open(path).is_ok_and(|database| has_principal_table(&database))
+}
+
+/// Reads a database, which nothing may write to meanwhile and which is not written to.
+///
+/// Damage costs only the rows behind it; what was left out is counted in [`Trace::losses`].
+///
+/// # Errors
+/// When it can't be opened, is no SQLite database, or has none of the tables that make a trace.
+pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
+    let read = || {
+        // SQLite's own message doesn't tell a missing file from one that can't be read.
+        std::fs::File::open(path)?;
+        let mut trace = read_database(&open(path)?)?;
+        if has_journal(path) {
+            let reason = "doubtful: what was written last lies in a journal beside the database";
+            trace.count_loss(reason, 1, "-wal");
+        }
+        Ok(trace)
+    };
+    read().map_err(|problem| ReadError { path: path.to_owned(), problem })
+}
+
+/// Reads a database from its bytes; `path` only names them in errors.
+///
+/// # Errors
+/// Those of [`read_file`].
+pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
+    let read = || {
+        let mut database = Connection::open_in_memory()?;
+        database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
+        read_database(&restrict(database)?)
+    };
+    read().map_err(|problem| ReadError { path: path.to_owned(), problem })
+}
+
+fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
+    let is_damaged = list_tables(database).is_err();
+    if is_damaged {
+        // SQLite refuses a file that is shorter than it says; with leave to repair its schema (which
+        // nothing here does) it reads what is there.
+        database.execute_batch("PRAGMA writable_schema = ON")?;
+        list_tables(database)?;
+    }
+    if !has_principal_table(database) {
+        return Err(ReadProblem::NoTables);
+    }
+    let mut trace = Reader::new(database).read();
+    if is_damaged {
+        trace.count_loss(
+            "damaged: the database is shorter than it says, or its list of tables is damaged",
+            1,
+            "",
+        );
+    }
+    Ok(trace)
+}
+
+fn list_tables(database: &Connection) -> rusqlite::Result<()> {
+    database.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+}
+
+fn has_principal_table(database: &Connection) -> bool {
+    PRINCIPAL_TABLES.iter().any(|table| !query::columns(database, table).is_empty())
+}
+
+/// Opens a database as a file that nobody changes: no lock is taken and nothing written beside it,
+/// so that it may lie in a folder that can only be read.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    restrict(Connection::open_with_flags(immutable_uri(path), flags)?)
+}
+
+/// Views and triggers of a file from anywhere get no say.
+fn restrict(database: Connection) -> rusqlite::Result<Connection> {
+    let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;";
+    database.execute_batch(settings)?;
+    Ok(database)
+}
+
+/// The path as a URI with the word that nothing changes the file (SQLite's documentation, "URI
+/// Filenames").
+fn immutable_uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if !bytes.starts_with(b"/") {
+        uri.push('/');
+    }
+    for &byte in bytes {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push('/'),
+            b'/' | b'.' | b'-' | b'_' | b':' => uri.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?mode=ro&immutable=1");
+    uri
+}
+
+/// Whether a journal with contents lies beside a database: a program was killed while writing it.
+fn has_journal(path: &Path) -> bool {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    std::fs::metadata(journal).is_ok_and(|found| found.len() > 0)
+}

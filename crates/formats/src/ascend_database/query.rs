@@ -1,0 +1,171 @@
+//! Rows of tables that may have more or fewer columns than this program knows.
+
+use std::borrow::Cow;
+
+use opscope_trace::Nanoseconds;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+
+use crate::chrome::read::decimal;
+
+/// The names of all tables. Views and virtual tables are none: what they hold is computed, and may
+/// have no end.
+pub(super) fn tables(database: &Connection) -> Vec<String> {
+    let sql =
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY rowid LIMIT 10000";
+    names(database, sql, [])
+}
+
+/// The columns of a table; none if there is no such table.
+pub(super) fn columns(database: &Connection, table: &str) -> Vec<String> {
+    let sql = "SELECT info.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS info \
+               WHERE tables.name = ?1 AND tables.type = 'table' AND tables.rootpage > 0";
+    names(database, sql, [table])
+}
+
+/// How many rows a table has.
+pub(super) fn count(database: &Connection, table: &str) -> u64 {
+    let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT {})", quoted(table), most_rows(database));
+    let count = database.query_row(&sql, [], |row| row.get::<_, i64>(0));
+    count.map_or(0, |count| count.unsigned_abs())
+}
+
+/// Hands every row of a table to `row`, with the columns in the order asked for; those that the
+/// table lacks are empty. Without the table, nothing is done.
+///
+/// # Errors
+/// When SQLite can't go on, with the number of rows that came before.
+pub(super) fn each_row(
+    database: &Connection,
+    table: &str,
+    wanted: &[&str],
+    mut row: impl FnMut(&Cells<'_>),
+) -> Result<(), Broken> {
+    let known = columns(database, table);
+    if known.is_empty() {
+        return Ok(());
+    }
+    let selected: Vec<String> = (wanted.iter())
+        .map(|name| match known.iter().any(|column| column == name) {
+            true => quoted(name),
+            false => "NULL".to_owned(),
+        })
+        .collect();
+    let mut before = 0;
+    let mut read = || {
+        let sql =
+            format!("SELECT {} FROM {} LIMIT {}", selected.join(", "), quoted(table), most_rows(database));
+        let mut statement = database.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(found) = rows.next()? {
+            row(&Cells(found));
+            before += 1;
+        }
+        Ok(())
+    };
+    read().map_err(|error| Broken { before, error })
+}
+
+/// No table can have more rows than the file has bytes. One that seems to is damaged, or was made to
+/// be read for ever: its pages name one another over and over.
+fn most_rows(database: &Connection) -> i64 {
+    let pragma = |name: &str| database.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    let bytes = || Some(pragma("page_count").ok()?.saturating_mul(pragma("page_size").ok()?));
+    bytes().unwrap_or(0)
+}
+
+/// A table that broke off.
+pub(super) struct Broken {
+    /// How many rows came before.
+    pub before: u64,
+    pub error: rusqlite::Error,
+}
+
+/// The cells of a row, read as what they should be whatever type they were stored with.
+pub(super) struct Cells<'r>(&'r Row<'r>);
+
+impl Cells<'_> {
+    fn value(&self, column: usize) -> ValueRef<'_> {
+        self.0.get_ref(column).unwrap_or(ValueRef::Null)
+    }
+
+    /// A whole number. Some tables store times as text.
+    pub fn integer(&self, column: usize) -> Option<i64> {
+        match self.value(column) {
+            ValueRef::Integer(value) => Some(value),
+            // Whatever is beyond the range becomes its end, which no id or time is.
+            ValueRef::Real(value) if value.is_finite() => Some(value as i64),
+            ValueRef::Text(text) => decimal::whole(text).ok(),
+            ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => None,
+        }
+    }
+
+    /// A whole number that is not negative.
+    pub fn number(&self, column: usize) -> Option<u64> {
+        self.integer(column).and_then(|value| u64::try_from(value).ok())
+    }
+
+    /// A whole number of 32 bits that is not negative.
+    pub fn small(&self, column: usize) -> Option<u32> {
+        self.integer(column).and_then(|value| u32::try_from(value).ok())
+    }
+
+    pub fn float(&self, column: usize) -> Option<f64> {
+        match self.value(column) {
+            ValueRef::Integer(value) => Some(value as f64),
+            ValueRef::Real(value) => Some(value),
+            ValueRef::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+            ValueRef::Null | ValueRef::Blob(_) => None,
+        }
+    }
+
+    /// Text, or a number as it is written.
+    pub fn text(&self, column: usize) -> Option<Cow<'_, str>> {
+        match self.value(column) {
+            ValueRef::Text(text) => Some(String::from_utf8_lossy(text)),
+            ValueRef::Integer(value) => Some(value.to_string().into()),
+            ValueRef::Real(value) => Some(value.to_string().into()),
+            ValueRef::Null | ValueRef::Blob(_) => None,
+        }
+    }
+
+    /// Start and duration out of two columns of nanoseconds.
+    pub fn span(&self, start: usize, end: usize) -> Result<(Nanoseconds, Nanoseconds), NoSpan> {
+        let (Some(start), Some(end)) = (self.integer(start), self.integer(end)) else {
+            return Err(NoSpan::Missing);
+        };
+        match end.checked_sub(start) {
+            Some(duration @ 0..) => Ok((Nanoseconds(start), Nanoseconds(duration))),
+            Some(_) => Err(NoSpan::EndsBeforeStart),
+            None => Err(NoSpan::Missing),
+        }
+    }
+}
+
+/// Why two columns are no span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoSpan {
+    Missing,
+    EndsBeforeStart,
+}
+
+impl NoSpan {
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Missing => "dropped: a row without a start or end",
+            Self::EndsBeforeStart => "dropped: a row that ends before it starts",
+        }
+    }
+}
+
+fn names<P: rusqlite::Params>(database: &Connection, sql: &str, parameters: P) -> Vec<String> {
+    let read = || {
+        let mut statement = database.prepare(sql)?;
+        statement.query_map(parameters, |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
+    };
+    read().unwrap_or_default()
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

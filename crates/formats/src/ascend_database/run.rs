@@ -1,0 +1,66 @@
+//! What the database tells about the run: versions, host, devices, and when it began.
+
+use opscope_trace::Nanoseconds;
+
+use super::query;
+use super::reader::Reader;
+
+/// The part of the version by which tables change their meaning.
+const KNOWN_MAJOR_VERSION: &str = "1";
+
+impl Reader<'_> {
+    /// Reads the properties of the run and sets the trace's zero.
+    pub(super) fn read_run(&mut self) {
+        self.each_row("META_DATA", &["name", "value"], |reader, row| {
+            let (Some(name), Some(value)) = (row.text(0), row.text(1)) else { return };
+            if name == "SCHEMA_VERSION" && value.split('.').next() != Some(KNOWN_MAJOR_VERSION) {
+                reader.trace.count_loss("doubtful: the tables have a version that is not known", 1, &value);
+            }
+            // The parts of the version are repeated one by one.
+            if !name.starts_with("SCHEMA_VERSION_") {
+                reader.trace.set_property(&name, &value);
+            }
+        });
+        self.each_row("HOST_INFO", &["hostName"], |reader, row| {
+            if let Some(name) = row.text(0) {
+                reader.trace.set_property("host", &name);
+            }
+        });
+        self.each_row("NPU_INFO", &["id", "name"], |reader, row| {
+            if let (Some(id), Some(name)) = (row.small(0), row.text(1)) {
+                reader.chips.insert(id, name.into_owned());
+            }
+        });
+        self.each_row("RANK_DEVICE_MAP", &["rankId", "deviceId"], |reader, row| {
+            // Without a cluster the rank is -1.
+            if let (Some(rank), Some(device)) = (row.number(0), row.number(1)) {
+                reader.trace.set_property(&format!("rank of device {device}"), &rank.to_string());
+            }
+        });
+        self.set_zero();
+    }
+
+    /// The zero is when the session began; without that, when the first of the rows did.
+    fn set_zero(&mut self) {
+        let mut begin = None;
+        self.each_row("SESSION_TIME_INFO", &["startTimeNs"], |_, row| begin = begin.or(row.integer(0)));
+        let database = self.database;
+        for table in super::PRINCIPAL_TABLES {
+            if begin.is_some_and(|begin| begin > 0) {
+                break;
+            }
+            // Whether it breaks off is said when it is read.
+            let _ = query::each_row(database, table, &["startNs"], |row| {
+                let start = row.integer(0);
+                begin = begin
+                    .filter(|begin| *begin > 0)
+                    .map_or(start, |begin| Some(start.map_or(begin, |start| start.min(begin))));
+            });
+        }
+        let begin = begin.unwrap_or(0);
+        if begin >= crate::chrome::read::WALL_CLOCK {
+            self.zero = Nanoseconds(begin);
+            self.trace.clock.unix_zero = Some(begin);
+        }
+    }
+}

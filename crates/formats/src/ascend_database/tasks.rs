@@ -1,0 +1,227 @@
+//! Tasks of the devices, the operators behind them, and collective operations.
+
+use std::collections::HashMap;
+
+use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, Task, TaskId};
+
+use super::reader::Reader;
+use crate::ascend_text::model_numbered;
+use crate::ascend_text::operators::{Described, Operators, Side};
+use crate::ascend_text::vocabulary;
+
+/// What a row of `COMPUTE_TASK_INFO` tells about the task of a number.
+#[derive(Clone, Copy)]
+struct Computed {
+    name: StringId,
+    op_type: StringId,
+    /// The kind of task: `AI_CORE`, `MIX_AIV`, …
+    kind: StringId,
+    inputs: Side,
+    outputs: Side,
+}
+
+/// A row of `TASK`.
+#[derive(Clone, Copy)]
+pub(super) struct TaskRow {
+    pub start: Nanoseconds,
+    pub duration: Nanoseconds,
+    device: u32,
+    stream: u64,
+    /// The number of the task within its stream, which is used again.
+    task: i64,
+    /// The part of the task that this row is about; nothing for the whole.
+    context: Option<i64>,
+    pub model: Option<u64>,
+    connection: Option<i64>,
+    /// The number that all runs of a task share.
+    pub global: i64,
+    kind: StringId,
+}
+
+impl TaskRow {
+    fn end(&self) -> Nanoseconds {
+        self.start + self.duration
+    }
+}
+
+impl Reader<'_> {
+    /// Reads tasks, operators, collective operations, and to which inference they belong.
+    pub(super) fn read_tasks(&mut self) {
+        let computed = self.read_computed();
+        let rows = self.read_task_rows();
+        let parts = Parts::new(&rows);
+        let mut operators = Operators::default();
+        let mut ids: Vec<TaskId> = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let info = computed.get(&row.global);
+            ids.push(self.enter_task(row, info, &mut operators, &parts));
+        }
+        self.read_collective_operations(&mut operators);
+        self.read_iterations(&rows, &ids);
+    }
+
+    fn read_computed(&mut self) -> HashMap<i64, Computed> {
+        let columns = [
+            "globalTaskId",
+            "name",
+            "opType",
+            "taskType",
+            "inputShapes",
+            "inputDataTypes",
+            "inputFormats",
+            "outputShapes",
+            "outputDataTypes",
+            "outputFormats",
+        ];
+        let mut computed = HashMap::new();
+        self.each_row("COMPUTE_TASK_INFO", &columns, |reader, row| {
+            let Some(global) = row.integer(0) else { return };
+            let mut text = |column| reader.texts.find(row.integer(column));
+            let info = Computed {
+                name: text(1),
+                op_type: text(2),
+                kind: text(3),
+                inputs: Side { shapes: text(4), types: text(5), formats: text(6) },
+                outputs: Side { shapes: text(7), types: text(8), formats: text(9) },
+            };
+            computed.insert(global, info);
+        });
+        computed
+    }
+
+    fn read_task_rows(&mut self) -> Vec<TaskRow> {
+        let columns = [
+            "startNs",
+            "endNs",
+            "deviceId",
+            "streamId",
+            "taskId",
+            "contextId",
+            "modelId",
+            "connectionId",
+            "globalTaskId",
+            "taskType",
+        ];
+        let mut rows = Vec::new();
+        self.each_row("TASK", &columns, |reader, row| {
+            let (start, duration) = match row.span(0, 1) {
+                Ok(span) => span,
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "TASK"),
+            };
+            rows.push(TaskRow {
+                start: start - reader.zero,
+                duration,
+                device: row.small(2).unwrap_or(0),
+                stream: row.number(3).unwrap_or(0),
+                task: row.integer(4).unwrap_or(-1),
+                context: row.integer(5).filter(|context| *context != vocabulary::NONE as i64),
+                model: row.number(6).filter(|model| *model != vocabulary::NONE),
+                connection: row.integer(7),
+                global: row.integer(8).unwrap_or(-1),
+                kind: reader.texts.find(row.integer(9)),
+            });
+        });
+        rows
+    }
+
+    fn enter_task(
+        &mut self,
+        row: &TaskRow,
+        info: Option<&Computed>,
+        operators: &mut Operators,
+        parts: &Parts,
+    ) -> TaskId {
+        let device = self.device(row.device);
+        let nameless = self.trace.strings.intern("");
+        let stream = Some(self.places.stream(&mut self.trace, device, row.stream, None, nameless));
+        let (name, kind) = info.map_or((row.kind, row.kind), |info| (info.name, info.kind));
+        let unit = if info.is_none() && parts.make_up(row) {
+            // Its parts compute, and are rows of their own.
+            ExecutionUnit::Control
+        } else {
+            vocabulary::unit(self.texts.table.get(kind))
+        };
+        let operator = info.map(|info| {
+            let model = row.model.map(|model| model_numbered(&mut self.trace, model));
+            let &Computed { name, op_type, inputs, outputs, .. } = info;
+            let described = Described { model, name, op_type, inputs, outputs };
+            operators.find(&mut self.trace, &self.texts.table, described)
+        });
+        let name = self.trace.strings.intern(self.texts.table.get(name));
+        let launched_by = row.connection.and_then(|connection| self.calls.get(&connection).copied());
+        self.trace.tasks.push(Task {
+            operator,
+            stream,
+            unit,
+            launched_by,
+            ..Task::new(name, row.start, row.duration)
+        })
+    }
+
+    /// A collective operation runs on several streams at once, whose tasks stand in `TASK`; as a
+    /// whole it is a task of a stream of its group's, numbered above all that a device can have.
+    fn read_collective_operations(&mut self, operators: &mut Operators) {
+        const FIRST_STREAM: u64 = 1 << 32;
+        let columns = ["startNs", "endNs", "opName", "opType", "groupName", "connectionId", "deviceId"];
+        let mut groups: Vec<StringId> = Vec::new();
+        self.each_row("COMMUNICATION_OP", &columns, |reader, row| {
+            let (start, duration) = match row.span(0, 1) {
+                Ok(span) => span,
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "COMMUNICATION_OP"),
+            };
+            let group = reader.texts.find(row.integer(4));
+            let number = groups.iter().position(|known| *known == group).unwrap_or_else(|| {
+                groups.push(group);
+                groups.len() - 1
+            });
+            let device = reader.device(row.small(6).unwrap_or(0));
+            let title = format!("Group {} Communication", reader.texts.table.get(group));
+            let title = reader.trace.strings.intern(&title);
+            let number = FIRST_STREAM + number as u64;
+            let stream = Some(reader.places.stream(&mut reader.trace, device, number, None, title));
+            let (name, op_type) = (reader.texts.find(row.integer(2)), reader.texts.find(row.integer(3)));
+            let nothing = reader.texts.find(None);
+            let side = Side { shapes: nothing, types: nothing, formats: nothing };
+            let described = Described { model: None, name, op_type, inputs: side, outputs: side };
+            let operator = Some(operators.find(&mut reader.trace, &reader.texts.table, described));
+            let name = reader.trace.strings.intern(reader.texts.table.get(name));
+            let launched_by = row.integer(5).and_then(|connection| reader.calls.get(&connection).copied());
+            let start = start - reader.zero;
+            let unit = ExecutionUnit::Communication;
+            reader.trace.tasks.push(Task {
+                operator,
+                stream,
+                unit,
+                launched_by,
+                ..Task::new(name, start, duration)
+            });
+        });
+    }
+}
+
+/// The starts of those rows that are about parts of a task, by device, stream and task.
+struct Parts {
+    starts: HashMap<(u32, u64, i64), Vec<Nanoseconds>>,
+}
+
+impl Parts {
+    fn new(rows: &[TaskRow]) -> Self {
+        let mut starts: HashMap<(u32, u64, i64), Vec<Nanoseconds>> = HashMap::new();
+        for row in rows.iter().filter(|row| row.context.is_some()) {
+            starts.entry((row.device, row.stream, row.task)).or_default().push(row.start);
+        }
+        starts.values_mut().for_each(|starts| starts.sort_unstable());
+        Self { starts }
+    }
+
+    /// Whether a row is about a whole task whose parts are rows as well. Numbers of tasks are used
+    /// again, so the parts must also lie in its time.
+    fn make_up(&self, row: &TaskRow) -> bool {
+        let starts = self.starts.get(&(row.device, row.stream, row.task));
+        row.context.is_none()
+            && starts.is_some_and(|starts| {
+                let first = starts.partition_point(|start| *start < row.start);
+                starts.get(first).is_some_and(|start| *start <= row.end())
+            })
+    }
+}

@@ -1,0 +1,99 @@
+//! Joining a timeline with the table of the same run: the timeline has the calls, the table the
+//! operators' types and shapes.
+
+use std::collections::HashMap;
+
+use opscope_trace::{ExecutionUnit, Nanoseconds, OperatorTable, StringId, Task, TaskId, Trace};
+
+use super::kernels::{Entry, Kernel, Kernels};
+use crate::chrome::read::places::Places;
+
+/// By how much the starts of one task may differ between two files, which round differently.
+const TOLERANCE: Nanoseconds = Nanoseconds(500);
+
+/// Completes the tasks of a timeline by what a table tells about them, and adds those that the
+/// timeline lacks.
+pub(super) fn add_table(trace: &mut Trace, kernels: &Kernels) {
+    let zero = Nanoseconds(trace.clock.unix_zero.unwrap_or(0));
+    let mut tasks = TasksByName::new(trace);
+    let mut entry = Entry::with(Places::of(trace));
+    let steps =
+        if trace.iterations.is_empty() { kernels.iterations(trace, zero) } else { Default::default() };
+    let mut added = 0;
+    for kernel in &kernels.rows {
+        let told = entry.task(trace, &kernels.texts, kernel, zero);
+        let number =
+            kernel.step.and_then(|step| trace.iterations.number().iter().position(|&known| known == step));
+        let iteration = steps.get(&super::kernels::step_of(kernel)).copied();
+        let iteration = iteration.or(number.map(opscope_trace::IterationId::from_index));
+        match tasks.take(trace, &told, kernel) {
+            Some(id) => {
+                let known = trace.tasks.get(id);
+                // The kind in the table is the finer one; a device's word is kept where it has none.
+                let unit = if told.unit == ExecutionUnit::Other { known.unit } else { told.unit };
+                let iteration = known.iteration.or(iteration);
+                let (stream, launched_by) = (known.stream, known.launched_by);
+                trace.tasks.set(id, Task { stream, launched_by, iteration, unit, ..told });
+            }
+            None => {
+                trace.tasks.push(Task { iteration, ..told });
+                added += 1;
+            }
+        }
+    }
+    drop_unused_operators(trace);
+    kernels.losses.report(trace);
+    trace.count_loss("added: tasks of the table that the timeline lacks", added, "");
+}
+
+/// The tasks of a timeline that are still to be found, by name and start.
+struct TasksByName {
+    tasks: HashMap<StringId, Vec<(Nanoseconds, TaskId)>>,
+    taken: Vec<bool>,
+}
+
+impl TasksByName {
+    fn new(trace: &Trace) -> Self {
+        let mut tasks: HashMap<StringId, Vec<(Nanoseconds, TaskId)>> = HashMap::new();
+        for (id, task) in trace.tasks.iter() {
+            tasks.entry(task.name).or_default().push((task.start, id));
+        }
+        tasks.values_mut().for_each(|tasks| tasks.sort_unstable());
+        Self { tasks, taken: vec![false; trace.tasks.len()] }
+    }
+
+    /// The task of the same name that starts at the same time, on the same stream if there are
+    /// several; it isn't given twice.
+    fn take(&mut self, trace: &Trace, told: &Task, kernel: &Kernel) -> Option<TaskId> {
+        let tasks = self.tasks.get(&told.name)?;
+        let first = tasks.partition_point(|&(start, _)| start < told.start - TOLERANCE);
+        let near = tasks[first..].iter().take_while(|(start, _)| *start <= told.start + TOLERANCE);
+        let free = near.filter(|(_, id)| !self.taken[id.index()]);
+        let best = free.min_by_key(|&&(start, id)| {
+            let elsewhere = kernel.stream.is_some() && trace.tasks.stream()[id.index()] != told.stream;
+            (elsewhere, (start - told.start).0.unsigned_abs())
+        });
+        let &(_, id) = best?;
+        self.taken[id.index()] = true;
+        Some(id)
+    }
+}
+
+/// Drops the operators that only the timeline's names stood for.
+fn drop_unused_operators(trace: &mut Trace) {
+    let mut kept = vec![None; trace.operators.len()];
+    for operator in trace.tasks.operator().iter().flatten() {
+        kept[operator.index()] = Some(*operator);
+    }
+    let mut operators = OperatorTable::default();
+    for operator in kept.iter_mut().flatten() {
+        *operator = operators.push(trace.operators.get(*operator));
+    }
+    for id in trace.tasks.ids() {
+        let task = trace.tasks.get(id);
+        if let Some(operator) = task.operator {
+            trace.tasks.set(id, Task { operator: kept[operator.index()], ..task });
+        }
+    }
+    trace.operators = operators;
+}

@@ -1,0 +1,297 @@
+//! Tables with a row for every task: `op_summary*.csv`, `kernel_details.csv`, `task_time*.csv`,
+//! `aicpu*.csv`.
+
+use std::collections::BTreeMap;
+
+use opscope_trace::{
+    DeviceKind, Iteration, ModelId, Nanoseconds, OperatorId, StringId, StringTable, Task, Trace,
+};
+
+use super::operators::{Described, Operators, Side};
+use super::table::{Column, Header, Losses, Row, read_rows};
+use super::vocabulary;
+use crate::chrome::read::places::Places;
+
+const START: [&str; 5] =
+    ["Task Start Time(us)", "Start Time(us)", "task_start(us)", "Task Start Time", "Timestamp(us)"];
+const DURATION: [&str; 4] = ["Task Duration(us)", "Duration(us)", "task_time(us)", "Task Duration"];
+const NAME: [&str; 4] = ["Op Name", "Name", "kernel_name", AI_CPU_NAME];
+
+/// The column by which a table of the tasks of the general processor is known.
+const AI_CPU_NAME: &str = "Node";
+
+/// Columns that are known and have no place in a trace, but are no counters of the hardware.
+const WITHOUT_PLACE: [&str; 13] = [
+    "Device_id",
+    "Device ID",
+    "Task ID",
+    "task_id",
+    "OP State",
+    "Block Num",
+    "Block Dim",
+    "Mix Block Num",
+    "Mix Block Dim",
+    "HF32 Eligible",
+    "Context ID",
+    "task_stop(us)",
+    "Input Tensor Num",
+];
+
+/// Whether a table has a row for every task.
+pub(super) fn is_table(header: &Header) -> bool {
+    header.has(&START) && header.has(&DURATION) && header.has(&NAME)
+}
+
+/// A task as a table has it; texts are in [`Kernels::texts`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kernel {
+    pub start: Nanoseconds,
+    pub duration: Nanoseconds,
+    pub wait: Option<Nanoseconds>,
+    pub name: StringId,
+    pub op_type: StringId,
+    /// The kind of task: `AI_CORE`, `HCCL`, …
+    pub kind: StringId,
+    pub device: u32,
+    pub stream: Option<u64>,
+    pub model: Option<u64>,
+    pub step: Option<u32>,
+    pub inputs: Side,
+    pub outputs: Side,
+}
+
+/// The tasks of one or several tables.
+#[derive(Default)]
+pub(super) struct Kernels {
+    pub texts: StringTable,
+    pub rows: Vec<Kernel>,
+    pub losses: Losses,
+}
+
+impl Kernels {
+    /// Adds the rows of a table.
+    pub fn read(&mut self, text: &[u8], header: &Header) {
+        let columns = Columns::new(header);
+        let Self { texts, rows, losses } = self;
+        read_rows(text, header, losses, |row, losses| {
+            let (Some(start), Some(duration)) = (row.micros(columns.start), row.micros(columns.duration))
+            else {
+                losses.count("dropped: a task without a time or duration", row.line);
+                return;
+            };
+            if duration < Nanoseconds::ZERO {
+                losses.count("dropped: a task with a negative duration", row.line);
+                return;
+            }
+            let counters = columns.counters.iter().filter(|column| !row.cell(Some(**column)).is_empty());
+            losses.count_several(
+                "left out: values of further columns, such as hardware counters, for which a trace has no place",
+                counters.count() as u64,
+                row.line,
+            );
+            rows.push(columns.kernel(row, texts, start, duration));
+        });
+    }
+
+    /// Whether there is no task.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The trace of these tasks alone.
+    pub fn to_trace(&self) -> Trace {
+        let mut trace = Trace::new();
+        let first = self.rows.iter().map(|row| row.start).min().unwrap_or_default();
+        let zero = super::zero_of(first);
+        if zero != Nanoseconds::ZERO {
+            trace.clock.unix_zero = Some(zero.0);
+        }
+        let mut entry = Entry::default();
+        let iterations = self.iterations(&mut trace, zero);
+        for kernel in &self.rows {
+            let task = entry.task(&mut trace, &self.texts, kernel, zero);
+            let iteration = iterations.get(&step_of(kernel)).copied();
+            trace.tasks.push(Task { iteration, ..task });
+        }
+        self.losses.report(&mut trace);
+        trace
+    }
+
+    /// The tables tell only the number of a step; it lasts from its first task to its last.
+    pub fn iterations(
+        &self,
+        trace: &mut Trace,
+        zero: Nanoseconds,
+    ) -> BTreeMap<Step, opscope_trace::IterationId> {
+        let mut spans: BTreeMap<Step, (Nanoseconds, Nanoseconds)> = BTreeMap::new();
+        for kernel in self.rows.iter().filter(|kernel| kernel.step.is_some()) {
+            let end = kernel.start + kernel.duration;
+            let (first, last) = spans.entry(step_of(kernel)).or_insert((kernel.start, end));
+            (*first, *last) = ((*first).min(kernel.start), (*last).max(end));
+        }
+        let mut spans: Vec<_> = spans.into_iter().collect();
+        spans.sort_by_key(|(_, (first, _))| *first);
+        let enter = |((model, step), (first, last)): (Step, (Nanoseconds, Nanoseconds))| {
+            let iteration = Iteration {
+                model: model.map(|model| super::model_numbered(trace, model)),
+                number: step.unwrap_or(0),
+                warm_up: false,
+                start: first - zero,
+                duration: last - first,
+            };
+            ((model, step), trace.iterations.push(iteration))
+        };
+        spans.into_iter().map(enter).collect()
+    }
+}
+
+/// What tells iterations apart: the model and the number.
+pub(super) type Step = (Option<u64>, Option<u32>);
+
+pub(super) fn step_of(kernel: &Kernel) -> Step {
+    (kernel.model, kernel.step)
+}
+
+/// Enters tasks of tables into a trace.
+#[derive(Default)]
+pub(super) struct Entry {
+    places: Places,
+    operators: Operators,
+}
+
+impl Entry {
+    /// For a trace that has some places already.
+    pub fn with(places: Places) -> Self {
+        Self { places, operators: Operators::default() }
+    }
+
+    /// The task of a row, its operator and stream entered.
+    pub fn task(
+        &mut self,
+        trace: &mut Trace,
+        texts: &StringTable,
+        kernel: &Kernel,
+        zero: Nanoseconds,
+    ) -> Task {
+        let device = self.places.device(trace, DeviceKind::Npu, kernel.device, "");
+        let nameless = trace.strings.intern("");
+        let stream = kernel.stream.map(|stream| self.places.stream(trace, device, stream, None, nameless));
+        let name = trace.strings.intern(texts.get(kernel.name));
+        Task {
+            operator: self.operator(trace, texts, kernel),
+            stream,
+            unit: vocabulary::unit(texts.get(kernel.kind)),
+            wait: kernel.wait,
+            ..Task::new(name, kernel.start - zero, kernel.duration)
+        }
+    }
+
+    /// The operator of a row; none for tasks that only handle streams or copy memory.
+    pub fn operator(
+        &mut self,
+        trace: &mut Trace,
+        texts: &StringTable,
+        kernel: &Kernel,
+    ) -> Option<OperatorId> {
+        let is_described = !texts.get(kernel.op_type).is_empty();
+        (is_described || vocabulary::computes(texts.get(kernel.kind))).then(|| {
+            let model: Option<ModelId> = kernel.model.map(|model| super::model_numbered(trace, model));
+            let Kernel { name, op_type, inputs, outputs, .. } = *kernel;
+            self.operators.find(trace, texts, Described { model, name, op_type, inputs, outputs })
+        })
+    }
+}
+
+/// Where the columns of a table are.
+struct Columns {
+    start: Option<Column>,
+    duration: Option<Column>,
+    wait: Option<Column>,
+    name: Option<Column>,
+    op_type: Option<Column>,
+    kind: Option<Column>,
+    /// The kind of all tasks of a table that has no column for it.
+    only_kind: Option<&'static str>,
+    device: Option<Column>,
+    stream: Option<Column>,
+    model: Option<Column>,
+    step: Option<Column>,
+    inputs: [Option<Column>; 3],
+    outputs: [Option<Column>; 3],
+    /// Whatever else there is: values of hardware counters.
+    counters: Vec<Column>,
+}
+
+impl Columns {
+    fn new(header: &Header) -> Self {
+        let mut columns = Self {
+            start: header.find(&START),
+            duration: header.find(&DURATION),
+            wait: header.find(&["Task Wait Time(us)", "Wait Time(us)", "Task Wait Time"]),
+            name: header.find(&NAME),
+            op_type: header.find(&["OP Type", "Type"]),
+            kind: header.find(&["Task Type", "Accelerator Core", "kernel_type"]),
+            only_kind: header.has(&[AI_CPU_NAME]).then_some("AI_CPU"),
+            device: header.find(&["Device_id", "Device ID"]),
+            stream: header.find(&["Stream ID", "stream_id"]),
+            model: header.find(&["Model ID"]),
+            step: header.find(&["Step Id", "Infer ID"]),
+            inputs: ["Input Shapes", "Input Data Types", "Input Formats"].map(|name| header.find(&[name])),
+            outputs: ["Output Shapes", "Output Data Types", "Output Formats"]
+                .map(|name| header.find(&[name])),
+            counters: Vec::new(),
+        };
+        let singles = [
+            columns.start,
+            columns.duration,
+            columns.wait,
+            columns.name,
+            columns.op_type,
+            columns.kind,
+            columns.device,
+            columns.stream,
+            columns.model,
+            columns.step,
+            header.find(&["Model Name"]),
+        ];
+        let known: Vec<Column> = (singles.into_iter().chain(columns.inputs).chain(columns.outputs))
+            .chain(WITHOUT_PLACE.map(|name| header.find(&[name])))
+            .flatten()
+            .collect();
+        columns.counters =
+            header.columns().map(|(column, _)| column).filter(|column| !known.contains(column)).collect();
+        columns
+    }
+
+    fn kernel(
+        &self,
+        row: &Row<'_>,
+        texts: &mut StringTable,
+        start: Nanoseconds,
+        duration: Nanoseconds,
+    ) -> Kernel {
+        let kind = self.only_kind.map_or_else(|| row.cell(self.kind), str::as_bytes);
+        let kind = texts.intern(&String::from_utf8_lossy(kind));
+        let mut text = |column| texts.intern(&String::from_utf8_lossy(row.cell(column)));
+        let mut side = |[shapes, types, formats]: [Option<Column>; 3]| Side {
+            shapes: text(shapes),
+            types: text(types),
+            formats: text(formats),
+        };
+        let (inputs, outputs) = (side(self.inputs), side(self.outputs));
+        Kernel {
+            start,
+            duration,
+            wait: row.micros(self.wait),
+            name: text(self.name),
+            op_type: text(self.op_type),
+            kind,
+            device: row.number(self.device).and_then(|device| u32::try_from(device).ok()).unwrap_or(0),
+            stream: row.number(self.stream),
+            model: row.number(self.model).filter(|model| *model != vocabulary::NONE),
+            step: row.number(self.step).and_then(|step| u32::try_from(step).ok()),
+            inputs,
+            outputs,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Tables of other things than tasks that make a trace: inferences (`step_trace*.csv`), ranges
+//! (`msprof_tx*.csv`), and samples over time (`memory_record.csv`, `npu_mem*.csv`, …).
+
+use std::collections::HashMap;
+
+use opscope_trace::{
+    Counter, CounterId, DeviceKind, Iteration, Nanoseconds, Range, RangeKind, Sample, Trace,
+};
+
+use super::table::{Column, Header, Losses, Row, read_rows};
+use crate::chrome::read::places::Places;
+
+const TIMESTAMP: [&str; 2] = ["Timestamp(us)", "timestamp"];
+const COMPONENT: [&str; 2] = ["Component", "event"];
+
+/// Whether a table lists the inferences.
+pub(super) fn is_of_iterations(header: &Header) -> bool {
+    header.has(&["Iteration End(us)"]) && header.has(&["Iteration Time(us)"])
+}
+
+/// Whether a table lists the ranges and marks of the program.
+pub(super) fn is_of_ranges(header: &Header) -> bool {
+    header.has(&["Start_time(us)"]) && header.has(&["End_time(us)"]) && header.has(&["message"])
+}
+
+/// Whether a table lists samples over time.
+pub(super) fn is_of_samples(header: &Header) -> bool {
+    header.has(&TIMESTAMP) && header.has(&COMPONENT)
+}
+
+/// The inferences of a table.
+pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
+    let [end, time, number, model] = ["Iteration End(us)", "Iteration Time(us)", "Iteration ID", "Model ID"]
+        .map(|name| header.find(&[name]));
+    let mut found: Vec<(Nanoseconds, Nanoseconds, u32, Option<u64>)> = Vec::new();
+    let mut losses = Losses::default();
+    read_rows(text, header, &mut losses, |row, losses| match (row.micros(end), row.micros(time)) {
+        (Some(end), Some(duration)) if duration >= Nanoseconds::ZERO => {
+            let number = row.number(number).and_then(|number| u32::try_from(number).ok());
+            found.push((end - duration, duration, number.unwrap_or(0), row.number(model)));
+        }
+        _ => losses.count("dropped: an inference without an end or duration", row.line),
+    });
+    found.sort();
+    let mut trace = Trace::new();
+    let zero = set_zero(&mut trace, found.first().map(|(start, ..)| *start));
+    for (start, duration, number, model) in found {
+        let model = model.map(|number| super::model_numbered(&mut trace, number));
+        trace.iterations.push(Iteration { model, number, warm_up: false, start: start - zero, duration });
+    }
+    losses.report(&mut trace);
+    trace
+}
+
+/// The ranges and marks of a table.
+pub(super) fn read_ranges(text: &[u8], header: &Header) -> Trace {
+    let [start, end, message, domain, event, pid, tid] =
+        ["Start_time(us)", "End_time(us)", "message", "domain", "event_type", "pid", "tid"]
+            .map(|name| header.find(&[name]));
+    let mut trace = Trace::new();
+    let mut losses = Losses::default();
+    let first = first_time(text, header, start);
+    let zero = set_zero(&mut trace, first);
+    let mut places = Places::default();
+    read_rows(text, header, &mut losses, |row, losses| {
+        let (Some(start), Some(end)) = (row.micros(start), row.micros(end)) else {
+            losses.count("dropped: a range without a start or end", row.line);
+            return;
+        };
+        if end < start {
+            losses.count("dropped: a range that ends before it starts", row.line);
+            return;
+        }
+        let pid = row.number(pid).and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0);
+        let process = places.process(&mut trace, pid);
+        let thread = row.number(tid).map(|tid| places.thread(&mut trace, process, tid, ""));
+        let kind = match row.cell(event) {
+            b"push/pop" => RangeKind::PushPop,
+            b"start/end" => RangeKind::StartStop,
+            _ => RangeKind::Mark,
+        };
+        let domain = Some(row.text(domain)).filter(|domain| !domain.is_empty());
+        let domain = domain.map(|domain| trace.strings.intern(&domain));
+        let name = trace.strings.intern(&row.text(message));
+        trace.ranges.push(Range { thread, kind, name, domain, start: start - zero, duration: end - start });
+    });
+    losses.report(&mut trace);
+    trace
+}
+
+/// The samples of a table: every column with a unit in brackets is a counter of each component.
+pub(super) fn read_samples(text: &[u8], header: &Header) -> Trace {
+    let (time, component) = (header.find(&TIMESTAMP), header.find(&COMPONENT));
+    let device = header.find(&["Device Type", "Device", "Device_id"]);
+    let values: Vec<(Column, String, String)> = (header.columns())
+        .filter(|(column, _)| Some(*column) != time)
+        .filter_map(|(column, name)| {
+            let (what, unit) = name.strip_suffix(')')?.split_once('(')?;
+            Some((column, what.trim().to_owned(), unit.to_ascii_uppercase()))
+        })
+        .collect();
+    let mut trace = Trace::new();
+    let first = first_time(text, header, time);
+    let zero = set_zero(&mut trace, first);
+    let mut losses = Losses::default();
+    let mut places = Places::default();
+    let mut counters: HashMap<(String, Option<u32>, Column), CounterId> = HashMap::new();
+    let mut samples: Vec<Sample> = Vec::new();
+    read_rows(text, header, &mut losses, |row, losses| {
+        let Some(time) = row.micros(time) else {
+            losses.count("dropped: a sample without a time", row.line);
+            return;
+        };
+        let (component, device) = (row.text(component), device_number(row, device));
+        for (column, what, unit) in &values {
+            let Some(value) = row.float(Some(*column)) else { continue };
+            let counter = *counters.entry((component.clone(), device, *column)).or_insert_with(|| {
+                let device = device.map(|number| places.device(&mut trace, DeviceKind::Npu, number, ""));
+                let name = trace.strings.intern(format!("{component} {what}").trim());
+                let unit = trace.strings.intern(unit);
+                trace.counters.push(Counter { name, unit, device })
+            });
+            samples.push(Sample { counter, time: time - zero, value });
+        }
+    });
+    samples.sort_by_key(|sample| sample.time);
+    for sample in samples {
+        trace.samples.push(sample);
+    }
+    losses.report(&mut trace);
+    trace
+}
+
+/// `NPU:0` or `0`; nothing for the host.
+fn device_number(row: &Row<'_>, column: Option<Column>) -> Option<u32> {
+    let text = row.text(column);
+    text.rsplit(':').next()?.parse().ok()
+}
+
+/// The earliest time of a column.
+fn first_time(text: &[u8], header: &Header, column: Option<Column>) -> Option<Nanoseconds> {
+    let mut first: Option<Nanoseconds> = None;
+    read_rows(text, header, &mut Losses::default(), |row, _| {
+        if let Some(time) = row.micros(column) {
+            first = Some(first.map_or(time, |known| known.min(time)));
+        }
+    });
+    first
+}
+
+/// Sets the trace's zero by its first time.
+fn set_zero(trace: &mut Trace, first: Option<Nanoseconds>) -> Nanoseconds {
+    let zero = first.map(super::zero_of).unwrap_or_default();
+    if zero != Nanoseconds::ZERO {
+        trace.clock.unix_zero = Some(zero.0);
+    }
+    zero
+}

@@ -1,0 +1,184 @@
+//! Rows and columns of CSV text: columns by their names, cells without the padding that the tools
+//! put into them.
+
+use csv::{ByteRecord, ReaderBuilder};
+use opscope_trace::{Nanoseconds, Trace};
+
+use crate::chrome::read::decimal;
+
+/// The names of a table's columns.
+pub(super) struct Header {
+    names: Vec<String>,
+}
+
+impl Header {
+    /// The names in the first line; letter case means nothing.
+    fn new(record: &ByteRecord) -> Self {
+        let name = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_ascii_lowercase();
+        Self { names: record.iter().map(name).collect() }
+    }
+
+    /// The column that has one of the names, of which versions of the tools use different ones.
+    pub fn find(&self, names: &[&str]) -> Option<Column> {
+        let of_name = |name: &&str| self.names.iter().position(|known| known.eq_ignore_ascii_case(name));
+        names.iter().find_map(of_name).map(Column)
+    }
+
+    /// Whether there is a column with one of the names.
+    pub fn has(&self, names: &[&str]) -> bool {
+        self.find(names).is_some()
+    }
+
+    /// All columns with their names.
+    pub fn columns(&self) -> impl Iterator<Item = (Column, &str)> {
+        self.names.iter().enumerate().map(|(index, name)| (Column(index), &**name))
+    }
+
+    /// How many columns there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Column(usize);
+
+/// A row of a table.
+pub(super) struct Row<'r> {
+    record: &'r ByteRecord,
+    /// The line that it begins on, counted from 1.
+    pub line: u64,
+}
+
+impl Row<'_> {
+    /// A cell without what surrounds it: times have a tab behind them, so that spreadsheets leave
+    /// their digits alone. Nothing for a cell that says `N/A`.
+    pub fn cell(&self, column: Option<Column>) -> &[u8] {
+        let cell = column.and_then(|column| self.record.get(column.0)).unwrap_or_default();
+        match cell.trim_ascii() {
+            b"N/A" => b"",
+            cell => cell,
+        }
+    }
+
+    pub fn text(&self, column: Option<Column>) -> String {
+        String::from_utf8_lossy(self.cell(column)).into_owned()
+    }
+
+    /// Microseconds.
+    pub fn micros(&self, column: Option<Column>) -> Option<Nanoseconds> {
+        decimal::from_micros(self.cell(column)).ok()
+    }
+
+    pub fn number(&self, column: Option<Column>) -> Option<u64> {
+        std::str::from_utf8(self.cell(column)).ok()?.parse().ok()
+    }
+
+    pub fn float(&self, column: Option<Column>) -> Option<f64> {
+        std::str::from_utf8(self.cell(column)).ok()?.parse().ok()
+    }
+}
+
+/// Rows that were dropped or doubted, by what is wrong with them.
+#[derive(Default)]
+pub(super) struct Losses {
+    counted: Vec<(&'static str, u64, u64)>,
+}
+
+impl Losses {
+    /// Counts something in the row that begins on `line`.
+    pub fn count(&mut self, reason: &'static str, line: u64) {
+        self.count_several(reason, 1, line);
+    }
+
+    pub fn count_several(&mut self, reason: &'static str, count: u64, line: u64) {
+        match self.counted.iter_mut().find(|(known, ..)| *known == reason) {
+            Some((_, known, _)) => *known += count,
+            None => self.counted.push((reason, count, line)),
+        }
+    }
+
+    /// Notes everything in the trace.
+    pub fn report(&self, trace: &mut Trace) {
+        for &(reason, count, line) in &self.counted {
+            trace.count_loss(reason, count, &format!("first on line {line}"));
+        }
+    }
+}
+
+/// Reads the names of the columns, if there is a first line.
+pub(super) fn read_header(text: &[u8]) -> Option<Header> {
+    let mut record = ByteRecord::new();
+    let found = reader(without_mark(text)).read_byte_record(&mut record).ok()?;
+    found.then(|| Header::new(&record))
+}
+
+/// Hands every row below the header to `row`. A row with fewer cells than there are columns was cut
+/// off and is counted instead: its last cell may be a part of what it should be.
+pub(super) fn read_rows(
+    text: &[u8],
+    header: &Header,
+    losses: &mut Losses,
+    mut row: impl FnMut(&Row<'_>, &mut Losses),
+) {
+    let text = without_mark(text);
+    let mut reader = reader(text);
+    let mut record = ByteRecord::new();
+    let mut is_header = true;
+    // Bytes in memory can't fail to be read, and rows of any length are taken.
+    while reader.read_byte_record(&mut record).unwrap_or(false) {
+        if std::mem::take(&mut is_header) {
+            continue;
+        }
+        let line = record.position().map_or(0, |position| first_line(text, position));
+        if record.len() < header.len() {
+            losses.count("dropped: a row with too few cells", line);
+        } else {
+            row(&Row { record: &record, line }, losses);
+        }
+    }
+}
+
+/// The line that a record begins on. The reader leaves the second half of a line's end, where it
+/// has two, to the record behind it.
+fn first_line(text: &[u8], position: &csv::Position) -> u64 {
+    let at = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    let rest = text.get(at..).unwrap_or_default();
+    position.line() + u64::from(at > 0 && rest.starts_with(b"\n"))
+}
+
+fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
+fn reader(text: &[u8]) -> csv::Reader<&[u8]> {
+    ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_lose_their_padding_and_quotes() {
+        let text = b"\xef\xbb\xbfName , Start Time(us)\t,Shapes\r\nconv,1736412474730135.222\t,\"\"\"1,3\"\"\"\r\n\"a,\nb\",N/A,x\r\ncut,1\n";
+        let header = read_header(text).unwrap();
+        let [name, start, shapes] = ["name", "START TIME(US)", "Shapes"].map(|name| header.find(&[name]));
+        let mut rows = Vec::new();
+        let mut losses = Losses::default();
+        read_rows(text, &header, &mut losses, |row, _| {
+            rows.push((row.text(name), row.micros(start), row.text(shapes), row.line));
+        });
+        let time = Some(Nanoseconds(1_736_412_474_730_135_222));
+        assert_eq!(
+            rows,
+            [
+                ("conv".to_owned(), time, "\"1,3\"".to_owned(), 2),
+                ("a,\nb".to_owned(), None, "x".to_owned(), 3)
+            ]
+        );
+        assert_eq!(losses.counted, [("dropped: a row with too few cells", 1, 5)]);
+        assert!(!header.has(&["Duration(us)"]));
+    }
+}

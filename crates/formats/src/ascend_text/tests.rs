@@ -1,0 +1,319 @@
+//! Tables and folders: real ones, those of the reference, and small ones of every shape and state.
+
+use std::path::Path;
+
+use opscope_trace::*;
+use proptest::prelude::*;
+
+use super::testing::shared;
+use super::{FolderError, ReadError, is_folder, looks_like, read, read_folder};
+
+fn losses(trace: &Trace) -> Vec<String> {
+    let text = |id| trace.strings.get(id);
+    let loss =
+        |(_, row): (LossId, Loss)| format!("{} {} ({})", row.count, text(row.reason), text(row.detail));
+    trace.losses.iter().map(loss).collect()
+}
+
+/// Those tasks that compute: their number and the sum of their durations in nanoseconds.
+fn computing(trace: &Trace) -> (usize, i64) {
+    let computes = |task: &Task| task.operator.is_some() && task.unit != ExecutionUnit::Communication;
+    let tasks: Vec<_> = trace.tasks.iter().map(|(_, task)| task).filter(computes).collect();
+    (tasks.len(), tasks.iter().map(|task| task.duration.0).sum())
+}
+
+const RUN: &str = "data/ascend-pytorch/text_level2_rank0";
+
+#[test]
+fn the_table_of_a_real_run_gives_the_figures_of_independent_queries() {
+    let Some(folder) = shared(&format!("{RUN}/ASCEND_PROFILER_OUTPUT")) else { return };
+    let text = std::fs::read(folder.join("kernel_details.csv")).unwrap();
+    assert!(looks_like(&text) && looks_like(&text[..1000]));
+    let trace = read(&text).unwrap();
+    assert_eq!(computing(&trace), (187, 8_868_215));
+    assert_eq!(trace.tasks.len(), 191);
+    assert_eq!(trace.iterations.number(), [50]);
+    assert_eq!(trace.tasks.iteration().iter().flatten().count(), 191);
+    let first = trace.operators.get(trace.tasks.operator()[2].unwrap());
+    let text = |id| trace.strings.get(id);
+    assert_eq!((text(first.name), text(first.op_type), first.input_count), ("Conv2D1", "Conv2D", 3));
+    assert_eq!(trace.tasks.wait()[2], Some(Nanoseconds(112_442)));
+    assert_eq!(trace.tasks.unit()[2], ExecutionUnit::AiCore);
+}
+
+#[test]
+fn a_real_folder_joins_the_table_with_the_timeline() {
+    let Some(folder) = shared(RUN) else { return };
+    assert!(is_folder(&folder) && is_folder(&folder.join("ASCEND_PROFILER_OUTPUT")));
+    let trace = read_folder(&folder).unwrap();
+    assert_eq!(computing(&trace), (187, 8_868_215));
+    // All from the timeline, none beside it.
+    assert_eq!(trace.tasks.len(), 539);
+    assert!(!losses(&trace).iter().any(|loss| loss.contains("added")), "{:?}", losses(&trace));
+    let described = trace.tasks.operator().iter().flatten().count();
+    let launched = (trace.tasks.iter())
+        .filter(|(_, task)| task.operator.is_some() && task.launched_by.is_some() && task.wait.is_some())
+        .count();
+    assert_eq!((described, launched), (191, 191));
+    // No operator is left that only a name in the timeline stood for.
+    let used: std::collections::HashSet<_> = trace.tasks.operator().iter().flatten().collect();
+    assert_eq!(used.len(), trace.operators.len());
+    let conv = trace.operators.iter().find(|(_, row)| trace.strings.get(row.name) == "Conv2D1").unwrap().1;
+    assert_eq!(trace.strings.get(conv.op_type), "Conv2D");
+}
+
+#[test]
+fn a_real_folder_with_a_database_is_read_from_it() {
+    let Some(folder) = shared("data/ascend-pytorch/db_level2_rank0") else { return };
+    assert!(is_folder(&folder));
+    assert_eq!(computing(&read_folder(&folder).unwrap()), (187, 8_900_456));
+}
+
+#[test]
+fn every_table_of_the_reference_is_read_or_refused_with_the_reason() {
+    let Some(golden) = shared("golden/ascend") else { return };
+    let mut read_tables = std::collections::BTreeMap::new();
+    for case in [
+        "310_static/oracle_py",
+        "910_static/oracle_cpp",
+        "910b_static/oracle_cpp",
+        "910b_static/oracle_py",
+        "910b_dynamic_flip/oracle_py",
+    ] {
+        for entry in std::fs::read_dir(golden.join(case).join("mindstudio_profiler_output")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "csv") {
+                continue;
+            }
+            let text = std::fs::read(&path).unwrap();
+            let kind = path.file_name().unwrap().to_string_lossy().split("_2").next().unwrap().to_owned();
+            let rows = match read(&text) {
+                Ok(trace) => {
+                    trace.tasks.len() + trace.iterations.len() + trace.ranges.len() + trace.samples.len()
+                }
+                Err(ReadError::NoTrace) => 0,
+                Err(error) => panic!("{}: {error}", path.display()),
+            };
+            assert!(looks_like(&text), "{}", path.display());
+            *read_tables.entry(kind).or_insert(0) += rows;
+        }
+    }
+    let empty: Vec<_> = read_tables.iter().filter(|(_, rows)| **rows == 0).map(|(kind, _)| &**kind).collect();
+    assert_eq!(empty, ["api_statistic", "fusion_op", "hbm", "op_statistic"]);
+    let full: Vec<_> = read_tables.iter().filter(|(_, rows)| **rows > 0).map(|(kind, _)| &**kind).collect();
+    assert_eq!(full, ["aicpu", "msprof_tx", "npu_mem", "op_summary", "step_trace", "task_time"]);
+}
+
+#[test]
+fn the_reference_summary_agrees_with_the_reference_database() {
+    let Some(folder) = shared("golden/ascend/910b_static/oracle_cpp/mindstudio_profiler_output") else {
+        return;
+    };
+    let file = |prefix: &str| {
+        let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let found =
+            files.into_iter().find(|path| path.file_name().unwrap().to_string_lossy().starts_with(prefix));
+        std::fs::read(found.unwrap()).unwrap()
+    };
+    let summary = read(&file("op_summary")).unwrap();
+    let by_unit = |unit| -> i64 {
+        summary.tasks.iter().filter(|(_, task)| task.unit == unit).map(|(_, task)| task.duration.0).sum()
+    };
+    assert_eq!(summary.tasks.len(), 102);
+    assert_eq!(by_unit(ExecutionUnit::AiCore), 200_420);
+    assert_eq!(by_unit(ExecutionUnit::AiVectorCore), 245_760);
+    assert_eq!(by_unit(ExecutionUnit::MixAiCore), 17_640);
+    assert_eq!(by_unit(ExecutionUnit::AiCpu), 81_060);
+    // A static model: 34 operators, each run three times.
+    assert_eq!(summary.operators.len(), 34);
+    let joined = read_folder(&folder).unwrap();
+    assert_eq!(computing(&joined), computing(&summary));
+    assert_eq!((joined.operators.len(), joined.iterations.len()), (34, 3));
+}
+
+#[test]
+fn old_and_new_names_of_columns_mean_the_same() {
+    let new = "Model ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)\n\
+               1,2,conv,Conv2D,AI_CORE,10.5\t,2.25\t,N/A\n";
+    let old = "\u{feff}Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Stream ID,Model ID\r\n\
+               conv,Conv2D,AI_CORE,10.5,2.25,N/A,2,1\r\n";
+    let task = |text: &str| {
+        let trace = read(text.as_bytes()).unwrap();
+        let task = trace.tasks.get(TaskId::from_index(0));
+        let operator = trace.operators.get(task.operator.unwrap());
+        let stream = trace.streams.get(task.stream.unwrap()).number;
+        let op_type = trace.strings.get(operator.op_type).to_owned();
+        (task.start, task.duration, task.wait, task.unit, stream, op_type, trace.models.number().to_vec())
+    };
+    assert_eq!(task(new), task(old));
+    assert_eq!(
+        task(old),
+        (
+            Nanoseconds(10_500),
+            Nanoseconds(2_250),
+            None,
+            ExecutionUnit::AiCore,
+            2,
+            "Conv2D".to_owned(),
+            vec![1]
+        )
+    );
+}
+
+#[test]
+fn steps_span_their_tasks_and_are_in_the_order_of_time() {
+    let trace = read(
+        b"Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n\
+          9,a,A,AI_CORE,100,5\n8,a,A,AI_CORE,10,5\n8,b,B,AI_CORE,12,50\n,c,C,AI_CORE,200,1\n",
+    )
+    .unwrap();
+    let steps: Vec<_> =
+        trace.iterations.iter().map(|(_, row)| (row.number, row.start.0, row.duration.0)).collect();
+    assert_eq!(steps, [(8, 10_000, 52_000), (9, 100_000, 5_000)]);
+    let of_tasks: Vec<_> = trace.tasks.iteration().iter().map(|id| id.map(IterationId::index)).collect();
+    assert_eq!(of_tasks, [Some(1), Some(0), Some(0), None]);
+}
+
+#[test]
+fn rows_that_cannot_be_used_are_counted_and_the_others_kept() {
+    let trace = read(
+        b"Name,Type,Start Time(us),Duration(us),aic_mac_ratio\n\
+          a,A,1,5,0.5\n\
+          b,B,N/A,5,N/A\n\
+          c,C,2,-1,N/A\n\
+          d,D,3,fast,N/A\n\
+          \"e\nwith a line\",E,4,5,N/A\n\
+          f,F,5,5",
+    )
+    .unwrap();
+    let names: Vec<_> = trace.tasks.name().iter().map(|name| trace.strings.get(*name)).collect();
+    assert_eq!(names, ["a", "e\nwith a line"]);
+    assert_eq!(
+        losses(&trace),
+        [
+            "1 left out: values of further columns, such as hardware counters, for which a trace has no place (first on line 2)",
+            "2 dropped: a task without a time or duration (first on line 3)",
+            "1 dropped: a task with a negative duration (first on line 4)",
+            "1 dropped: a row with too few cells (first on line 8)",
+        ]
+    );
+}
+
+#[test]
+fn samples_of_every_component_are_counters() {
+    let trace = read(
+        b"Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Stream Ptr,Device Type\n\
+          APP,1736412474627968.240\t,,2109.6,,NPU:0\nAPP,1736412474607990.240\t,,1.5,,NPU:0\nPTA,1736412474627968.240,7,8,1,NPU:1\n",
+    )
+    .unwrap();
+    let text = |id| trace.strings.get(id);
+    let counters: Vec<_> = (trace.counters.iter())
+        .map(|(_, row)| (text(row.name), text(row.unit), trace.devices.get(row.device.unwrap()).number))
+        .collect();
+    assert_eq!(
+        counters,
+        [("APP total reserved", "MB", 0), ("PTA total allocated", "MB", 1), ("PTA total reserved", "MB", 1)]
+    );
+    assert_eq!(trace.samples.value(), [1.5, 2109.6, 7.0, 8.0]);
+    assert_eq!(trace.clock.unix_zero, Some(1_736_412_474_607_990_240));
+    assert_eq!(trace.samples.time()[1], Nanoseconds(19_978_000));
+}
+
+#[test]
+fn tables_that_make_no_trace_are_refused_with_what_to_give_instead() {
+    let error = read(b"OP Type,Core Type,Count,Total Time(us),Ratio(%)\n").unwrap_err();
+    assert_eq!(error, ReadError::NoTrace);
+    assert!(error.to_string().contains("kernel_details.csv"));
+    for text in [&b""[..], b"a,b,c\n1,2,3\n", b"Name,Duration\n", b"\0\0", b"{\"a\": 1}"] {
+        assert_eq!(read(text).unwrap_err(), ReadError::NotATable, "{text:?}");
+        assert!(!looks_like(text), "{text:?}");
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+const TABLE: &str = "Op Name,OP Type,Task Type,Stream ID,Task Start Time(us),Task Duration(us)\nconv1,Conv2D,AI_VECTOR_CORE,2,1736412474730135.221,5.5\n";
+
+const TIMELINE: &str = r#"[
+    {"ph":"M","name":"process_name","pid":5120,"args":{"name":"Ascend Hardware"}},
+    {"ph":"X","name":"conv1","pid":5120,"tid":3,"ts":"1736412474730135.222","dur":5.4996,"args":{"Task Type":"AI_CORE","Physic Stream Id":3}},
+    {"ph":"X","name":"conv1","pid":5120,"tid":2,"ts":"1736412474730135.222","dur":5.4996,"args":{"Task Type":"AI_CORE","Physic Stream Id":2}}
+]"#;
+
+#[test]
+fn the_last_export_of_a_folder_counts_and_split_tables_are_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let outputs = folder.path().join("mindstudio_profiler_output");
+    assert!(!is_folder(folder.path()));
+    let nothing = read_folder(folder.path()).unwrap_err();
+    assert!(matches!(nothing, FolderError::NoOutputs { .. }) && nothing.to_string().contains("op_summary"));
+    write(&outputs, "op_summary_20260101000000.csv", &TABLE.replace("conv1", "old"));
+    write(&outputs, "op_summary_20260102000000_slice_0.csv", TABLE);
+    write(&outputs, "op_summary_20260102000000_slice_1.csv", &TABLE.replace("conv1", "conv2"));
+    assert!(is_folder(folder.path()) && is_folder(&outputs));
+    let trace = read_folder(folder.path()).unwrap();
+    let names: Vec<_> = trace.tasks.name().iter().map(|name| trace.strings.get(*name)).collect();
+    assert_eq!(names, ["conv1", "conv2"]);
+
+    write(&outputs, "msprof_20260102000001.json", TIMELINE);
+    let trace = read_folder(folder.path()).unwrap();
+    let tasks: Vec<_> = (trace.tasks.iter())
+        .map(|(_, task)| (trace.strings.get(task.name), task.unit, task.duration.0, task.operator.is_some()))
+        .collect();
+    assert_eq!(
+        tasks,
+        [
+            // The table tells about the one on its stream; nothing about the other.
+            ("conv1", ExecutionUnit::AiCore, 5_500, true),
+            ("conv1", ExecutionUnit::AiVectorCore, 5_500, true),
+            ("conv2", ExecutionUnit::AiVectorCore, 5_500, true),
+        ]
+    );
+    assert_eq!(losses(&trace), ["1 added: tasks of the table that the timeline lacks ()"]);
+
+    write(&outputs, "msprof_20260102000001.json", "broken");
+    let error = read_folder(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("msprof_20260102000001.json") && error.contains("byte 0"), "{error}");
+    write(&outputs, "msprof_20260103000000.db", "no database");
+    let error = read_folder(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("msprof_20260103000000.db"), "{error}");
+}
+
+#[test]
+fn a_folder_that_is_missing_is_named() {
+    let error = read_folder(Path::new("nowhere/at/all")).unwrap_err().to_string();
+    assert!(error.contains("nowhere/at/all"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn mutated_tables_are_read_or_refused(
+        table in 0usize..4,
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..10),
+        cut in any::<proptest::sample::Index>(),
+    ) {
+        let tables = [
+            TABLE,
+            "Iteration ID,Iteration End(us),Iteration Time(us),Model ID\n1,10.5,2,1\n2,9,2,\n",
+            "pid,tid,event_type,Start_time(us),End_time(us),message,domain\n1,2,push/pop,1,2,x,N/A\n1,2,marker,2,2,y,d\n",
+            "Component,Timestamp(us),a(MB)\nAPP,1,2\nB,2,\n",
+        ];
+        let mut text = tables[table].as_bytes().to_vec();
+        for (place, byte) in changes {
+            let place = place.index(text.len());
+            text[place] = byte;
+        }
+        text.truncate(cut.index(text.len()) + 1);
+        let _ = looks_like(&text);
+        let _ = read(&text);
+    }
+
+    #[test]
+    fn random_bytes_are_refused(text: Vec<u8>) {
+        let _ = looks_like(&text);
+        let _ = read(&text);
+    }
+}
