@@ -6,7 +6,7 @@ use proptest::prelude::*;
 /// Random traces of a few rows a table: every kind of value occurs, every reference holds, and
 /// nothing else is promised; times run backwards, and slices cross.
 pub(crate) fn any_trace() -> impl Strategy<Value = Trace> {
-    (any::<u64>(), proptest::collection::vec(0usize..7, 13)).prop_map(|(seed, rows)| build(seed, &rows))
+    (any::<u64>(), proptest::collection::vec(0usize..7, 14)).prop_map(|(seed, rows)| build(seed, &rows))
 }
 
 fn build(seed: u64, rows: &[usize]) -> Trace {
@@ -76,6 +76,16 @@ fn build(seed: u64, rows: &[usize]) -> Trace {
         };
         trace.tasks.push(row);
     }
+    for number in 0..rows[13] {
+        let unit = random.text(&mut trace.strings);
+        trace.enter_metric(&format!("metric {number}"), trace.strings.get(unit).to_owned().as_str());
+    }
+    for task in random.some_of(trace.tasks.ids(), rows[13]) {
+        let metrics = random.some_of(trace.metrics.ids(), rows[12].min(3));
+        let values: Vec<f64> =
+            metrics.iter().map(|_| random.one_of(&[0.0, 0.1, -1.5e-9, 1e300, f64::NAN])).collect();
+        trace.push_reading(task, &metrics, &values);
+    }
     for _ in 0..rows[10] {
         let row = Range {
             thread: random.maybe_of(trace.threads.ids()),
@@ -127,6 +137,7 @@ fn add_operator(trace: &mut Trace, random: &mut Random) {
         first_output: tensors[inputs..].first().copied(),
         output_count: (tensors.len() - inputs) as u32,
         attributes: random.option(|r| r.text(&mut trace.strings)),
+        dynamic: random.option(Random::coin),
         flops: random.option(Random::number),
         bytes_read: random.option(Random::number),
         bytes_written: random.option(Random::number),
@@ -226,6 +237,11 @@ pub(crate) fn spelled_out(trace: &Trace) -> Vec<String> {
         add(format!("{id:?} {row:?} {words:?} {shape:?}"));
     }
     trace.tasks.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));
+    trace.metrics.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));
+    for (id, row) in trace.readings.iter() {
+        let values: Vec<_> = trace.readings_of(id).collect();
+        add(format!("{id:?} {:?} {values:?}", row.task));
+    }
     for (id, row) in trace.ranges.iter() {
         add(format!("{id:?} {row:?} {:?} {:?}", text(row.name), maybe(row.domain)));
     }

@@ -35,6 +35,7 @@ mod device;
 mod ids;
 mod iteration;
 mod loss;
+mod metric;
 mod model;
 mod operator;
 mod pool;
@@ -55,6 +56,7 @@ pub use data_type::DataType;
 pub use device::{Device, DeviceId, DeviceKind, DeviceTable, Stream, StreamId, StreamTable};
 pub use iteration::{Iteration, IterationId, IterationTable};
 pub use loss::{Loss, LossId, LossTable};
+pub use metric::{Metric, MetricId, MetricTable, Reading, ReadingId, ReadingTable};
 pub use model::{Model, ModelId, ModelTable};
 pub use operator::{Attribution, Operator, OperatorId, OperatorTable};
 pub use pool::{Pool, Span};
@@ -101,6 +103,14 @@ pub struct Trace {
     pub names: Pool<StringId>,
     /// Units of work on the streams.
     pub tasks: TaskTable,
+    /// What hardware reports for single tasks.
+    pub metrics: MetricTable,
+    /// The values of the metrics, a row for each task that has any.
+    pub readings: ReadingTable,
+    /// Lists of metrics that readings name.
+    pub metric_lists: Pool<MetricId>,
+    /// Lists of values that readings name.
+    pub metric_values: Pool<f64>,
     /// Ranges and marks that the program itself set.
     pub ranges: RangeTable,
     /// Quantities that were sampled over time.
@@ -147,6 +157,45 @@ impl Trace {
         }
     }
 
+    /// The metric of a name and unit, entered if it is new.
+    pub fn enter_metric(&mut self, name: &str, unit: &str) -> MetricId {
+        let metric = Metric { name: self.strings.intern(name), unit: self.strings.intern(unit) };
+        let known = self.metrics.iter().find(|(_, known)| *known == metric);
+        known.map_or_else(|| self.metrics.push(metric), |(id, _)| id)
+    }
+
+    /// Notes what was measured of a task: the values of `metrics`, one for each.
+    ///
+    /// A list of metrics that is equal to the one before is stored once.
+    ///
+    /// # Panics
+    /// If there are more or fewer values than metrics.
+    pub fn push_reading(&mut self, task: TaskId, metrics: &[MetricId], values: &[f64]) -> ReadingId {
+        assert_eq!(metrics.len(), values.len(), "a reading has one value for each metric");
+        let last = self.readings.metrics().last().copied();
+        let metrics = match last {
+            Some(span) if self.metric_lists.get(span) == metrics => span,
+            _ => self.metric_lists.push(metrics.iter().copied()),
+        };
+        let values = self.metric_values.push(values.iter().copied());
+        self.readings.push(Reading { task, metrics, values })
+    }
+
+    /// What was measured of a task, metric by metric.
+    pub fn readings_of(&self, reading: ReadingId) -> impl ExactSizeIterator<Item = (MetricId, f64)> + '_ {
+        let row = self.readings.get(reading);
+        let metrics = self.metric_lists.get(row.metrics).iter().copied();
+        metrics.zip(self.metric_values.get(row.values).iter().copied())
+    }
+
+    /// Every value of a metric with its task, in the order of the tasks.
+    pub fn metric_values(&self, metric: MetricId) -> impl Iterator<Item = (TaskId, f64)> + '_ {
+        self.readings.iter().filter_map(move |(id, row)| {
+            let (_, value) = self.readings_of(id).find(|(known, _)| *known == metric)?;
+            Some((row.task, value))
+        })
+    }
+
     /// The dimensions of a tensor; `None` when not even their number is known.
     pub fn shape(&self, tensor: TensorId) -> Option<&[i64]> {
         self.tensors.get(tensor).dimensions.map(|span| self.dimensions.get(span))
@@ -189,6 +238,22 @@ mod tests {
         assert_eq!(trace.property("engine"), Some("ort"));
         assert_eq!(trace.properties.len(), 2);
         assert_eq!(trace.property("model"), None);
+    }
+
+    #[test]
+    fn readings_share_their_list_of_metrics_and_are_found_by_metric_and_by_task() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("x");
+        let tasks =
+            [5, 6, 7].map(|start| trace.tasks.push(Task::new(name, Nanoseconds(start), Nanoseconds(1))));
+        let (mac, time) = (trace.enter_metric("mac_ratio", ""), trace.enter_metric("vec_time", "us"));
+        assert_eq!(trace.enter_metric("mac_ratio", ""), mac);
+        trace.push_reading(tasks[0], &[mac, time], &[0.5, 12.0]);
+        trace.push_reading(tasks[1], &[mac, time], &[0.25, 3.0]);
+        let last = trace.push_reading(tasks[2], &[time], &[1.0]);
+        assert_eq!(trace.metric_lists.len(), 3);
+        assert_eq!(trace.metric_values(mac).collect::<Vec<_>>(), [(tasks[0], 0.5), (tasks[1], 0.25)]);
+        assert_eq!(trace.readings_of(last).collect::<Vec<_>>(), [(time, 1.0)]);
     }
 
     #[test]

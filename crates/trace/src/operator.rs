@@ -56,6 +56,8 @@ table! {
         output_count: u32,
         /// Its attributes as JSON text.
         attributes: Option<StringId>,
+        /// Whether its shapes became known only when it ran, where the format tells.
+        dynamic: Option<bool>,
         /// Floating-point (or integer) operations of one execution; a multiplication and an
         /// addition are two.
         flops: Option<u64>,
@@ -83,6 +85,7 @@ impl Operator {
             first_output: None,
             output_count: 0,
             attributes: None,
+            dynamic: None,
             flops: None,
             bytes_read: None,
             bytes_written: None,

@@ -1,9 +1,11 @@
 //! How a value of a trace is stored in a column, in both directions.
 
+use std::fmt::Write;
+
 use opscope_trace::{
     ApiCallId, ApiLevel, Attribution, CounterId, DataType, DeviceId, DeviceKind, ExecutionUnit, IterationId,
-    ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Span, StreamId, StringId, TensorId,
-    ThreadId, Trace,
+    MetricId, ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Span, StreamId, StringId, TaskId,
+    TensorId, ThreadId, Trace,
 };
 use rusqlite::types::{ToSqlOutput, Type, Value, ValueRef};
 
@@ -183,6 +185,74 @@ impl Cell for Span<StringId> {
     }
 }
 
+/// A list of metrics: `[0,1,7]`. One that is equal to the list before is stored once.
+impl Cell for Span<MetricId> {
+    const TYPE: &'static str = "TEXT";
+
+    fn put<'t>(&self, trace: &'t Trace) -> ToSqlOutput<'t> {
+        list(trace.metric_lists.get(*self), |text, metric| write!(text, "{}", metric.index())).into()
+    }
+
+    fn take(value: ValueRef<'_>, trace: &mut Trace) -> Result<Self, CellProblem> {
+        let metrics = trace.metrics.len();
+        let metric = |index: usize| (index < metrics).then(|| MetricId::from_index(index));
+        let read = items(text(value)?).map(|item| metric(item.parse().ok()?)).collect::<Option<Vec<_>>>();
+        let metrics =
+            read.ok_or_else(|| CellProblem::new("a list of rows in metrics such as [0,1,7]", value))?;
+        if let Some(&last) = trace.readings.metrics().last()
+            && trace.metric_lists.get(last) == metrics
+        {
+            return Ok(last);
+        }
+        push(&mut trace.metric_lists, metrics).ok_or_else(|| CellProblem::new("fewer metrics in all", value))
+    }
+}
+
+/// A list of values: `[0.5,null,1e300]`. JSON has no NaN and no infinity; their places say `null`.
+impl Cell for Span<f64> {
+    const TYPE: &'static str = "TEXT";
+
+    fn put<'t>(&self, trace: &'t Trace) -> ToSqlOutput<'t> {
+        let put = |text: &mut String, value: &f64| match value.is_finite() {
+            true => write!(text, "{value:?}"),
+            false => text.write_str("null"),
+        };
+        list(trace.metric_values.get(*self), put).into()
+    }
+
+    fn take(value: ValueRef<'_>, trace: &mut Trace) -> Result<Self, CellProblem> {
+        let read = |item: &str| match item {
+            "null" => Some(f64::NAN),
+            item => item.parse().ok().filter(|value: &f64| value.is_finite()),
+        };
+        let values = items(text(value)?).map(read).collect::<Option<Vec<f64>>>();
+        let values = values.ok_or_else(|| CellProblem::new("a list of numbers such as [0.5,null]", value))?;
+        push(&mut trace.metric_values, values).ok_or_else(|| CellProblem::new("fewer values in all", value))
+    }
+}
+
+/// Values as JSON: `[1,2]`.
+fn list<Item>(values: &[Item], put: impl Fn(&mut String, &Item) -> std::fmt::Result) -> String {
+    let mut text = String::with_capacity(2 + 8 * values.len());
+    text.push('[');
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        // Text in memory takes everything.
+        let _ = put(&mut text, value);
+    }
+    text.push(']');
+    text
+}
+
+/// The items of a list of plain numbers; a text that is no list has one item that is none.
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let is_empty = inner.is_some_and(|inner| inner.trim().is_empty());
+    inner.unwrap_or("?").split(',').map(str::trim).skip(usize::from(is_empty))
+}
+
 /// Adds a list to a pool, unless the pool would overflow.
 fn push<Item: Copy>(pool: &mut Pool<Item>, list: Vec<Item>) -> Option<Span<Item>> {
     u32::try_from(pool.len().checked_add(list.len())?).ok()?;
@@ -221,7 +291,9 @@ id_cells! {
     ApiCallId in api_calls,
     TensorId in tensors,
     OperatorId in operators,
+    TaskId in tasks,
     CounterId in counters,
+    MetricId in metrics,
 }
 
 /// Enums are stored as their words, so that queries read like sentences.

@@ -35,7 +35,7 @@ pub use write::write_file;
 pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 
 /// The version of the tables; it rises with every change to them.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// What every SQLite file begins with.
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";

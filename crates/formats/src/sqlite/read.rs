@@ -64,6 +64,7 @@ fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
         read_table(database, table, &mut trace)?;
     }
     check_tensors(&trace)?;
+    check_readings(&trace)?;
     read_clock(database, &mut trace)?;
     Ok(trace)
 }
@@ -135,6 +136,20 @@ fn check_tensors(trace: &Trace) -> Result<(), ReadProblem> {
         })
     };
     trace.operators.iter().map(|(id, operator)| (id.index(), operator)).try_for_each(check)
+}
+
+/// Makes sure that every reading has a value for each metric.
+fn check_readings(trace: &Trace) -> Result<(), ReadProblem> {
+    let wrong = trace.readings.iter().find(|(_, reading)| reading.metrics.len() != reading.values.len());
+    wrong.map_or(Ok(()), |(id, reading)| {
+        Err(ReadProblem::Value {
+            table: "readings",
+            row: id.index(),
+            column: "metric_values",
+            expected: format!("a value for each of the {} metrics", reading.metrics.len()),
+            found: format!("{} values", reading.values.len()),
+        })
+    })
 }
 
 fn read_clock(database: &Connection, trace: &mut Trace) -> Result<(), ReadProblem> {

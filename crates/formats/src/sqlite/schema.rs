@@ -1,8 +1,8 @@
 //! The tables of the database, declared once for creating, writing, reading and explaining them.
 
 use opscope_trace::{
-    ApiCall, Counter, Device, Iteration, Loss, Model, Operator, Process, Range, Sample, Stream, Task, Tensor,
-    Thread, Trace,
+    ApiCall, Counter, Device, Iteration, Loss, Metric, Model, Operator, Process, Range, Reading, Sample,
+    Stream, Task, Tensor, Thread, Trace,
 };
 use rusqlite::Statement;
 use rusqlite::types::{ToSql, ValueRef};
@@ -350,6 +350,8 @@ pub(super) const TABLES: &[Table] = &[
             output_count => "output_count",
             /// Its attributes as JSON.
             attributes => "attributes_id",
+            /// 1 if its shapes became known only when it ran.
+            dynamic => "dynamic",
             /// Operations of one execution; a multiplication and an addition are two.
             flops => "flops",
             /// Bytes of all inputs, parameters included.
@@ -381,6 +383,26 @@ pub(super) const TABLES: &[Table] = &[
             duration => "duration_ns",
             /// How long it waited before its first kernel.
             wait => "wait_ns",
+        }
+    },
+    table! {
+        /// Quantities that hardware reports for single tasks.
+        metrics: Metric {
+            /// What is measured, in the vendor's word.
+            name => "name_id",
+            /// The unit of the values; empty for counts and ratios.
+            unit => "unit_id",
+        }
+    },
+    table! {
+        /// What hardware reported, a row for each task.
+        readings: Reading {
+            /// The task.
+            task => "task_id",
+            /// The ids of what was measured, as JSON.
+            metrics => "metric_ids",
+            /// The values as JSON, one for each metric.
+            values => "metric_values",
         }
     },
     table! {

@@ -74,6 +74,8 @@ fn small_trace() -> Trace {
         }
     }
     trace.tasks.push(Task::new(memory, Nanoseconds(0), Nanoseconds(1)));
+    let (mac, time) = (trace.enter_metric("mac_ratio", ""), trace.enter_metric("vec_time", "us"));
+    trace.push_reading(TaskId::from_index(2), &[mac, time], &[0.5, 12.25]);
     let (level, start, duration) = (ApiLevel::Model, Nanoseconds(0), Nanoseconds(9));
     let call = ApiCall { thread: Some(thread), level, name, start, duration, iteration: None };
     trace.api_calls.push(call);
@@ -127,6 +129,10 @@ fn every_view_shows_its_rows_with_their_text() {
     assert_eq!(show("SELECT property, value FROM property_values"), ["engine|tract"]);
     assert_eq!(show("SELECT * FROM loss_details"), ["unknown event|3|profile.json"]);
     assert_eq!(show("SELECT counter, unit, value FROM counter_values"), ["memory|B|4096.0"]);
+    assert_eq!(
+        show("SELECT task_id, metric, unit, value, metric_id FROM task_metrics"),
+        ["2|mac_ratio||0.5|0", "2|vec_time|us|12.25|1"]
+    );
     assert_eq!(show("SELECT name, domain, kind, tid FROM range_details"), ["resnet|B|push-pop|11"]);
     assert_eq!(
         show("SELECT name, level, thread, end_ns FROM api_call_details"),
@@ -140,7 +146,7 @@ fn every_view_shows_its_rows_with_their_text() {
     assert_eq!(show(tensors), ["input|0|1x3x224x224|float32", "input|1||int8", "output|0|-|unknown"]);
     assert_eq!(
         show("SELECT key, value FROM meta ORDER BY key"),
-        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|1"]
+        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|2"]
     );
     for view in views::VIEWS {
         assert!(!show(&format!("SELECT * FROM {}", view.name)).is_empty(), "{} is empty", view.name);
@@ -211,7 +217,7 @@ fn refusal_after(change: &str) -> String {
 
 #[test]
 fn another_version_and_altered_tables_are_refused() {
-    assert!(refusal_after("PRAGMA user_version = 7").contains("version 7, and this opscope reads version 1"));
+    assert!(refusal_after("PRAGMA user_version = 7").contains("version 7, and this opscope reads version 2"));
     assert!(
         refusal_after("ALTER TABLE tasks ADD COLUMN note")
             .contains("the table tasks is missing or was altered")
@@ -234,6 +240,11 @@ fn values_that_cannot_be_are_named_with_their_place() {
         ("UPDATE strings SET text = 'Add' WHERE text = 'Conv'", "table strings", "found 'Add'"),
         ("UPDATE iterations SET warm_up = 2", "expected 0 or 1", "found 2"),
         ("UPDATE devices SET number = 4294967296", "expected a number of 32 bits", "4294967296"),
+        ("UPDATE readings SET metric_ids = '[0,9]'", "column metric_ids", "found '[0,9]'"),
+        ("UPDATE readings SET metric_ids = '[0]'", "a value for each of the 1 metrics", "2 values"),
+        ("UPDATE readings SET metric_values = '[1,x]'", "expected a list of numbers", "found '[1,x]'"),
+        ("UPDATE readings SET metric_values = '1,2'", "expected a list of numbers", "found '1,2'"),
+        ("UPDATE readings SET task_id = 99", "the id of a row in tasks", "found 99"),
         ("DELETE FROM tasks WHERE id = 2", "expected the row's number 2", "found 3"),
         ("INSERT INTO meta VALUES ('clock_unix_zero_ns', 'noon')", "clock_unix_zero_ns", "found noon"),
     ];

@@ -52,7 +52,7 @@ pub(super) const VIEWS: &[View] = &[
              (SELECT group_concat(trim(shape || ' ' || data_type), ', ') FROM \
               (SELECT coalesce(shape, '?') AS shape, data_type FROM tensor_details \
                WHERE id >= first_output_id AND id < first_output_id + output_count ORDER BY id)) AS outputs, \
-             attributes.text AS attributes, flops, bytes_read, bytes_written, parameters \
+             attributes.text AS attributes, dynamic, flops, bytes_read, bytes_written, parameters \
              FROM operators \
              LEFT JOIN models ON models.id = operators.model_id \
              LEFT JOIN strings AS model_name ON model_name.id = models.name_id \
@@ -100,6 +100,16 @@ pub(super) const VIEWS: &[View] = &[
         name: "operator_executions",
         about: "The tasks that executed an operator, with the columns of task_details.",
         select: "SELECT * FROM task_details WHERE operator_id IS NOT NULL",
+    },
+    View {
+        name: "task_metrics",
+        about: "What hardware reported for the tasks, a row for each value.",
+        select: "SELECT task_id, metric_name.text AS metric, metric_unit.text AS unit, \
+             metric_values ->> metric.key AS value, metrics.id AS metric_id \
+             FROM readings JOIN json_each(metric_ids) AS metric \
+             JOIN metrics ON metrics.id = metric.value \
+             LEFT JOIN strings AS metric_name ON metric_name.id = metrics.name_id \
+             LEFT JOIN strings AS metric_unit ON metric_unit.id = metrics.unit_id",
     },
     View {
         name: "api_call_details",
@@ -161,5 +171,6 @@ pub(super) const VIEWS: &[View] = &[
 pub(super) const INDEXES: &[&str] = &[
     "CREATE INDEX tasks_by_operator ON tasks(operator_id)",
     "CREATE INDEX tasks_by_iteration ON tasks(iteration_id)",
+    "CREATE INDEX readings_by_task ON readings(task_id)",
     "CREATE INDEX samples_by_counter ON samples(counter_id)",
 ];
