@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod exit;
 mod interrupt;
+mod profile;
 mod report;
 mod terminal;
 

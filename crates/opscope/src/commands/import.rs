@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::outputs::{AnswerArguments, FileArguments, check_target};
 use crate::exit::Exit;
+use crate::profile;
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -43,7 +44,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let mut files = arguments.files.clone();
     files.db = files.db.or_else(|| arguments.output.clone());
     files.check(&[&arguments.profile])?;
-    let trace = opscope_formats::open(&arguments.profile)?;
+    let trace = profile::open(&arguments.profile, terminal)?;
     if files.db.is_none() {
         files.db = beside(&arguments.profile, terminal);
     }

@@ -6,7 +6,7 @@ mod table;
 
 use std::io::{self, IsTerminal, Write};
 
-pub use progress::IterationBar;
+pub use progress::{IterationBar, StepBar};
 pub use style::{bold, dim};
 pub use table::{Column, Table};
 

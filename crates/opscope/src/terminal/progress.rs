@@ -1,4 +1,4 @@
-//! The bar that shows how far a measurement has come.
+//! What shows how far the work has come: a bar over iterations, and the step that is under way.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -25,15 +25,41 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
+fn target(terminal: &Terminal) -> ProgressDrawTarget {
+    if terminal.shows_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+}
+
+/// The step that is under way and how long the work has taken; it is drawn on standard error and
+/// leaves nothing behind.
+pub struct StepBar {
+    bar: ProgressBar,
+}
+
+impl StepBar {
+    /// A bar that is only drawn where someone watches.
+    pub fn new(terminal: &Terminal) -> Self {
+        let bar = ProgressBar::with_draw_target(None, target(terminal));
+        bar.set_style(style("{spinner} {elapsed} {wide_msg}"));
+        bar.enable_steady_tick(TICK);
+        Self { bar }
+    }
+
+    /// Names the step that begins.
+    pub fn step(&self, name: &str) {
+        self.bar.set_message(name.to_owned());
+    }
+}
+
+impl Drop for StepBar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 impl IterationBar {
     /// A bar that is only drawn where someone watches.
     pub fn new(terminal: &Terminal) -> Self {
-        let target = if terminal.shows_progress() {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
+        let bar = ProgressBar::with_draw_target(None, target(terminal));
         bar.set_style(style("{spinner} loading the model"));
         bar.enable_steady_tick(TICK);
         Self { bar, begun: Cell::new(false), drawn: Cell::new(Instant::now()) }

@@ -1,0 +1,109 @@
+//! Whatever is a profile, read as a trace: files and folders that tools wrote, and the raw
+//! directories of Ascend.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use opscope_cann::{Data, Joined, Profile, to_trace};
+use opscope_formats::ascend_text;
+use opscope_trace::Trace;
+
+use crate::terminal::{StepBar, Terminal};
+
+/// What a path leads to.
+#[derive(Debug)]
+pub enum Source {
+    /// A file in any format.
+    File(PathBuf),
+    /// A folder of tables, timelines and databases that the Ascend tools exported.
+    Outputs(PathBuf),
+    /// Raw directories, one or several, in the order of their paths.
+    Raw(Vec<Profile>),
+}
+
+impl Source {
+    /// Finds out what a path leads to. A folder of outputs that has raw directories below it counts
+    /// as outputs: they hold what the raw directories don't, such as the calls of a framework. A raw
+    /// directory with outputs below it counts as raw.
+    ///
+    /// # Errors
+    /// When there is nothing at `path`, or nothing that is a profile.
+    pub fn find(path: &Path) -> anyhow::Result<Self> {
+        check_presence(path)?;
+        if !path.is_dir() {
+            return Ok(Self::File(path.to_owned()));
+        }
+        let profiles = opscope_cann::discover(path);
+        let lies_above = profiles.as_ref().map_or(true, |found| found.iter().all(|it| it.path != path));
+        if lies_above && ascend_text::is_folder(path) {
+            return Ok(Self::Outputs(path.to_owned()));
+        }
+        Ok(Self::Raw(profiles?))
+    }
+}
+
+/// Makes sure that there is something at `path`; otherwise says so, and suggests the path from the
+/// root where only the first slash was forgotten.
+///
+/// # Errors
+/// When there is nothing.
+pub fn check_presence(path: &Path) -> anyhow::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let rooted = Path::new("/").join(path);
+    if path.is_relative() && rooted.exists() {
+        bail!("{}: there is no such file or directory; did you mean {}?", path.display(), rooted.display());
+    }
+    bail!("{}: there is no such file or directory", path.display());
+}
+
+/// Reads a profile as a trace: a file in any format, a folder of outputs of the Ascend tools, or a
+/// raw directory (`PROF_*`, `JOB*`), its host or device directory, or a directory above it. The
+/// devices of a raw directory go into one trace.
+///
+/// # Errors
+/// When there is no profile at `path`, when there are several, or when it can't be read.
+pub fn open(path: &Path, terminal: &Terminal) -> anyhow::Result<Trace> {
+    match Source::find(path)? {
+        Source::File(path) => Ok(opscope_formats::open(&path)?),
+        Source::Outputs(path) => Ok(ascend_text::read_folder(&path)?),
+        Source::Raw(profiles) => read_raw(only(path, profiles)?, terminal),
+    }
+}
+
+/// The profile among those found at `path`, if it is the only one.
+///
+/// # Errors
+/// When there are several; they are named.
+pub fn only(path: &Path, mut profiles: Vec<Profile>) -> anyhow::Result<Profile> {
+    /// How many are named before it becomes tiresome.
+    const NAMED: usize = 8;
+    if profiles.len() == 1 {
+        return Ok(profiles.remove(0));
+    }
+    let named = profiles.iter().take(NAMED).map(|profile| format!("\n  {}", profile.path.display()));
+    let mut list: String = named.collect();
+    if profiles.len() > NAMED {
+        list.push_str(&format!("\n  and {} more", profiles.len() - NAMED));
+    }
+    bail!("{}: there are {} profiles here; name one of them:{list}", path.display(), profiles.len());
+}
+
+/// Decodes a raw directory and brings its host and device sides together.
+///
+/// # Errors
+/// When a directory of it can't be listed.
+pub fn join(profile: Profile, bar: &StepBar) -> anyhow::Result<Joined> {
+    bar.step(&format!("decoding {}", profile.name()));
+    let data = Data::load(profile)?;
+    bar.step("bringing host and devices together");
+    Ok(Joined::new(data))
+}
+
+fn read_raw(profile: Profile, terminal: &Terminal) -> anyhow::Result<Trace> {
+    let bar = StepBar::new(terminal);
+    let joined = join(profile, &bar)?;
+    bar.step("making a trace of it");
+    Ok(to_trace(&joined))
+}
