@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use opscope_trace::Trace;
 
-use crate::input::Input;
-use crate::{megengine, onnxruntime, sqlite};
+use crate::input::{CUT_COMPRESSION, Input};
+use crate::{ascend_database, ascend_text, chrome, megengine, onnxruntime, sqlite};
 use json_head::JsonHead;
 use onnx_model::is_onnx_model;
 
@@ -23,10 +23,16 @@ pub enum Kind {
     MegEngineProfile,
     /// A trace in opscope's own database.
     OpscopeDatabase,
+    /// A database of the Ascend tools, of msprof or torch_npu.
+    AscendDatabase,
     /// A SQLite database of another program.
     OtherDatabase,
     /// A timeline in Chrome's trace event format.
     ChromeTrace,
+    /// A table that the Ascend tools exported.
+    AscendTable,
+    /// A folder with outputs of the Ascend tools.
+    AscendFolder,
     /// An ONNX model, which is what profiles are made of.
     OnnxModel,
     /// Something else.
@@ -42,8 +48,11 @@ impl fmt::Display for Kind {
             Self::OnnxRuntimeProfile => "a profile of ONNX Runtime",
             Self::MegEngineProfile => "a profile of MegEngine",
             Self::OpscopeDatabase => "a database of opscope",
+            Self::AscendDatabase => "a database of the Ascend tools",
             Self::OtherDatabase => "a SQLite database of another program",
             Self::ChromeTrace => "a timeline in Chrome's trace format",
+            Self::AscendTable => "a table of the Ascend tools",
+            Self::AscendFolder => "a folder of outputs of the Ascend tools",
             Self::OnnxModel => "an ONNX model",
             Self::Unknown { looks_like } => looks_like,
         })
@@ -57,15 +66,18 @@ struct Format {
     open: Option<OpenFile>,
 }
 
-type OpenFile = fn(&Path) -> Result<Trace, OpenError>;
+/// Makes a trace of a file's bytes; the path names them in errors.
+type OpenFile = fn(Input, &Path) -> Result<Trace, OpenError>;
 
 /// All formats, a line each; the first that knows a file has it.
 const FORMATS: &[Format] = &[
     Format { kind: Kind::OpscopeDatabase, is: Head::is_opscope_database, open: Some(open_database) },
+    Format { kind: Kind::AscendDatabase, is: Head::is_ascend_database, open: Some(open_ascend_database) },
     Format { kind: Kind::OtherDatabase, is: Head::is_database, open: None },
     Format { kind: Kind::OnnxRuntimeProfile, is: Head::is_onnxruntime, open: Some(open_onnxruntime) },
     Format { kind: Kind::MegEngineProfile, is: Head::is_megengine, open: Some(open_megengine) },
-    Format { kind: Kind::ChromeTrace, is: Head::is_chrome, open: None },
+    Format { kind: Kind::ChromeTrace, is: Head::is_chrome, open: Some(open_chrome) },
+    Format { kind: Kind::AscendTable, is: Head::is_ascend_table, open: Some(open_ascend_table) },
     Format { kind: Kind::OnnxModel, is: |head| is_onnx_model(&head.bytes), open: None },
 ];
 
@@ -83,8 +95,8 @@ pub enum DetectError {
         /// What the system says.
         source: io::Error,
     },
-    /// A folder, where a file was expected.
-    #[error("{}: this is a folder; name the profile in it", path.display())]
+    /// A folder that holds no outputs which belong together as a profile.
+    #[error("{}: this folder holds no outputs of a profiler that are known; name the profile itself", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -106,6 +118,36 @@ pub enum OpenError {
     /// A database of opscope that could not be read.
     #[error(transparent)]
     Database(#[from] sqlite::ReadError),
+    /// A timeline that could not be read.
+    #[error("{}: {source}", path.display())]
+    Chrome {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: chrome::ReadError,
+    },
+    /// A database of the Ascend tools that could not be read.
+    #[error(transparent)]
+    AscendDatabase(#[from] ascend_database::ReadError),
+    /// A table of the Ascend tools that makes no trace.
+    #[error("{}: {source}", path.display())]
+    AscendTable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ascend_text::ReadError,
+    },
+    /// A folder of outputs of the Ascend tools that could not be read.
+    #[error(transparent)]
+    AscendFolder(#[from] ascend_text::FolderError),
+    /// A compressed file that is damaged, so that what could be unpacked makes no trace.
+    #[error("{error}; {problem}")]
+    Cut {
+        /// Why what could be unpacked makes no trace.
+        error: Box<OpenError>,
+        /// What is wrong with the compression.
+        problem: String,
+    },
     /// Something that holds no trace, or none that opscope can read.
     #[error("{}: this is {kind}, not a profile that opscope can read{}", path.display(), advice(kind))]
     NoProfile {
@@ -119,16 +161,22 @@ pub enum OpenError {
 fn advice(kind: &Kind) -> &'static str {
     match kind {
         Kind::OnnxModel => "; 'opscope run' makes one of it",
-        Kind::ChromeTrace => "; give the profile that the timeline was made from",
         _ => "",
     }
 }
 
-/// Tells what a file is by its content, which may be compressed with gzip. Its name doesn't matter.
+/// Tells what a file is by its content, which may be compressed with gzip, or a folder by the files
+/// in it. A file's name doesn't matter.
 ///
 /// # Errors
-/// When the file can't be read.
+/// When the file can't be read, or the folder holds nothing that is known.
 pub fn detect(path: &Path) -> Result<Kind, DetectError> {
+    if path.is_dir() {
+        return match ascend_text::is_folder(path) {
+            true => Ok(Kind::AscendFolder),
+            false => Err(DetectError::Folder { path: path.to_owned() }),
+        };
+    }
     let head = Head::read(path)?;
     Ok(match FORMATS.iter().find(|format| (format.is)(&head)) {
         Some(format) => format.kind.clone(),
@@ -136,46 +184,68 @@ pub fn detect(path: &Path) -> Result<Kind, DetectError> {
     })
 }
 
-/// Reads a file as a trace, in whichever format it is and compressed with gzip or not.
+/// Reads a file as a trace, in whichever format it is and compressed with gzip or not; or a folder
+/// of outputs that belong together.
 ///
 /// # Errors
 /// When the file can't be read, holds no profile, or is damaged beyond use; always with its path.
 pub fn open(path: &Path) -> Result<Trace, OpenError> {
     let kind = detect(path)?;
+    if kind == Kind::AscendFolder {
+        return Ok(ascend_text::read_folder(path)?);
+    }
     let format = FORMATS.iter().find(|format| format.kind == kind);
-    match format.and_then(|format| format.open) {
-        Some(open) => open(path),
-        None => Err(OpenError::NoProfile { path: path.to_owned(), kind }),
+    let Some(open) = format.and_then(|format| format.open) else {
+        return Err(OpenError::NoProfile { path: path.to_owned(), kind });
+    };
+    let input = Input::open(path).map_err(|source| DetectError::Io { path: path.to_owned(), source })?;
+    let problem = input.damage().map(str::to_owned);
+    match (open(input, path), problem) {
+        (Ok(mut trace), Some(problem)) => {
+            trace.count_loss(CUT_COMPRESSION, 1, &problem);
+            Ok(trace)
+        }
+        (Err(error), Some(problem)) => Err(OpenError::Cut { error: Box::new(error), problem }),
+        (read, None) => read,
     }
 }
 
-fn open_onnxruntime(path: &Path) -> Result<Trace, OpenError> {
-    Ok(onnxruntime::Profile::read(path)?.to_trace())
+fn open_onnxruntime(input: Input, path: &Path) -> Result<Trace, OpenError> {
+    Ok(onnxruntime::Profile::parse(&input, path)?.to_trace())
 }
 
-fn open_megengine(path: &Path) -> Result<Trace, OpenError> {
-    let profile = match input(path)? {
-        Input::Mapped(_) => megengine::Profile::read(path)?,
-        Input::Owned(unpacked) => megengine::Profile::parse(unpacked)
-            .map_err(|source| megengine::ReadError::Content { path: path.to_owned(), source })?,
-    };
+fn open_megengine(input: Input, path: &Path) -> Result<Trace, OpenError> {
+    let profile = megengine::Profile::from_input(input)
+        .map_err(|source| megengine::ReadError::Content { path: path.to_owned(), source })?;
     Ok(profile.to_trace())
 }
 
-fn open_database(path: &Path) -> Result<Trace, OpenError> {
-    Ok(match input(path)? {
+fn open_database(input: Input, path: &Path) -> Result<Trace, OpenError> {
+    Ok(match input {
         // SQLite reads only the pages that it needs.
         Input::Mapped(_) => sqlite::read_file(path)?,
-        Input::Owned(unpacked) => sqlite::read_bytes(&unpacked, path)?,
+        unpacked => sqlite::read_bytes(&unpacked, path)?,
     })
 }
 
-fn input(path: &Path) -> Result<Input, DetectError> {
-    Input::open(path).map_err(|source| DetectError::Io { path: path.to_owned(), source })
+fn open_ascend_database(input: Input, path: &Path) -> Result<Trace, OpenError> {
+    Ok(match input {
+        Input::Mapped(_) => ascend_database::read_file(path)?,
+        unpacked => ascend_database::read_bytes(&unpacked, path)?,
+    })
+}
+
+fn open_chrome(input: Input, path: &Path) -> Result<Trace, OpenError> {
+    chrome::read(&input).map_err(|source| OpenError::Chrome { path: path.to_owned(), source })
+}
+
+fn open_ascend_table(input: Input, path: &Path) -> Result<Trace, OpenError> {
+    ascend_text::read(&input).map_err(|source| OpenError::AscendTable { path: path.to_owned(), source })
 }
 
 /// The beginning of a file, unpacked.
 struct Head {
+    path: PathBuf,
     bytes: Vec<u8>,
     json: Option<JsonHead>,
     compressed: bool,
@@ -183,12 +253,9 @@ struct Head {
 
 impl Head {
     fn read(path: &Path) -> Result<Self, DetectError> {
-        if path.is_dir() {
-            return Err(DetectError::Folder { path: path.to_owned() });
-        }
         let (compressed, bytes) = Input::head(path, HEAD_BYTES)
             .map_err(|source| DetectError::Io { path: path.to_owned(), source })?;
-        Ok(Self { json: JsonHead::read(&bytes), bytes, compressed })
+        Ok(Self { path: path.to_owned(), json: JsonHead::read(&bytes), bytes, compressed })
     }
 
     fn is_database(&self) -> bool {
@@ -212,10 +279,24 @@ impl Head {
         json.has_key("profiler") || json.has_key("graph_exec")
     }
 
-    /// An object with a list of events, or the list by itself; every event has a phase.
     fn is_chrome(&self) -> bool {
-        let Some(json) = &self.json else { return false };
-        json.has_key("traceEvents") || json.texts_in_items("ph").next().is_some()
+        chrome::looks_like(&self.bytes)
+    }
+
+    /// A SQLite database whose tables are those of the Ascend tools; they may be listed anywhere in
+    /// it.
+    fn is_ascend_database(&self) -> bool {
+        if !self.is_database() {
+            return false;
+        }
+        match self.compressed {
+            false => ascend_database::looks_like(&self.path),
+            true => Input::open(&self.path).is_ok_and(|bytes| ascend_database::bytes_look_like(&bytes)),
+        }
+    }
+
+    fn is_ascend_table(&self) -> bool {
+        ascend_text::looks_like(&self.bytes)
     }
 
     /// A description for a file that nobody knows.

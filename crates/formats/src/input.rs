@@ -11,6 +11,9 @@ use memmap2::Mmap;
 /// What a file compressed with gzip begins with (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
+/// How the losses of a trace name what is behind the damage of a compressed file.
+pub(crate) const CUT_COMPRESSION: &str = "lost: what lies behind the damage of a compressed file";
+
 /// How much a compressed file may hold. It is unpacked into memory, and a few kilobytes can claim
 /// to be terabytes.
 const UNPACKED_LIMIT: u64 = 8 << 30;
@@ -20,6 +23,12 @@ const UNPACKED_LIMIT: u64 = 8 << 30;
 pub(crate) enum Input {
     Mapped(Mmap),
     Owned(Vec<u8>),
+    /// What could be unpacked of a compressed file that is cut off or damaged.
+    Cut {
+        bytes: Vec<u8>,
+        /// What ended the unpacking.
+        problem: String,
+    },
 }
 
 impl Deref for Input {
@@ -28,29 +37,34 @@ impl Deref for Input {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Mapped(bytes) => bytes,
-            Self::Owned(bytes) => bytes,
+            Self::Owned(bytes) | Self::Cut { bytes, .. } => bytes,
         }
     }
 }
 
 impl Input {
-    /// Maps a file into memory, or unpacks it there if it is compressed.
+    /// Maps a file into memory, or unpacks it there if it is compressed. Where the compression is
+    /// cut off or damaged, what stands before that is kept.
     ///
     /// # Errors
-    /// What the system reports; damaged compression; and what unpacks to more than 8 GiB.
+    /// What the system reports; compression that gives nothing; and what unpacks to more than 8 GiB.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let bytes = Self::open_packed(path)?;
-        if bytes.starts_with(&GZIP_MAGIC) {
-            unpack(&bytes, UNPACKED_LIMIT).map(Self::Owned)
-        } else {
-            Ok(bytes)
+        if bytes.starts_with(&GZIP_MAGIC) { unpack(&bytes, UNPACKED_LIMIT) } else { Ok(bytes) }
+    }
+
+    /// What ended the unpacking of a compressed file before its end.
+    pub(crate) fn damage(&self) -> Option<&str> {
+        match self {
+            Self::Cut { problem, .. } => Some(problem),
+            Self::Mapped(_) | Self::Owned(_) => None,
         }
     }
 
     /// Whether the file is compressed, and the first `limit` bytes of what it holds.
     ///
     /// # Errors
-    /// What the system reports, and damaged compression.
+    /// What the system reports, and compression that gives nothing.
     pub(crate) fn head(path: &Path, limit: u64) -> io::Result<(bool, Vec<u8>)> {
         let mut head = Vec::new();
         File::open(path)?.take(limit).read_to_end(&mut head)?;
@@ -58,8 +72,10 @@ impl Input {
             return Ok((false, head));
         }
         let mut unpacked = Vec::new();
-        MultiGzDecoder::new(File::open(path)?).take(limit).read_to_end(&mut unpacked)?;
-        Ok((true, unpacked))
+        match MultiGzDecoder::new(File::open(path)?).take(limit).read_to_end(&mut unpacked) {
+            Err(error) if unpacked.is_empty() => Err(damaged(&error)),
+            _ => Ok((true, unpacked)),
+        }
     }
 
     fn open_packed(path: &Path) -> io::Result<Self> {
@@ -76,14 +92,26 @@ impl Input {
     }
 }
 
-fn unpack(packed: &[u8], limit: u64) -> io::Result<Vec<u8>> {
+fn unpack(packed: &[u8], limit: u64) -> io::Result<Input> {
     let mut bytes = Vec::new();
-    MultiGzDecoder::new(packed).take(limit + 1).read_to_end(&mut bytes)?;
+    let unpacked = MultiGzDecoder::new(packed).take(limit + 1).read_to_end(&mut bytes);
     if bytes.len() as u64 > limit {
         let text = format!("it unpacks to more than {limit} bytes; unpack it with gunzip first");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }
-    Ok(bytes)
+    match unpacked {
+        Ok(_) => Ok(Input::Owned(bytes)),
+        Err(error) if bytes.is_empty() => Err(damaged(&error)),
+        Err(error) => Ok(Input::Cut { problem: damaged(&error).to_string(), bytes }),
+    }
+}
+
+/// What is wrong with a compressed file, in words that say so.
+fn damaged(error: &io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "the compressed file is cut off"),
+        kind => io::Error::new(kind, format!("the compressed file is damaged: {error}")),
+    }
 }
 
 #[cfg(test)]
@@ -118,9 +146,17 @@ mod tests {
     }
 
     #[test]
-    fn damaged_compression_is_an_error() {
-        let mut bytes = packed(b"some text that is long enough");
-        bytes.truncate(20);
-        assert!(unpack(&bytes, 100).is_err());
+    fn what_stands_before_the_damage_of_a_compressed_file_is_kept() {
+        let text: Vec<u8> = (0..200_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let mut bytes = packed(&text);
+        bytes.truncate(bytes.len() / 2);
+        let cut = unpack(&bytes, 1 << 20).unwrap();
+        assert!(cut.len() > 1_000 && text.starts_with(&cut), "{}", cut.len());
+        assert_eq!(cut.damage(), Some("the compressed file is cut off"));
+        assert!(unpack(&bytes[..12], 100).unwrap_err().to_string().contains("cut off"));
+        let mut bytes = packed(&text);
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 64].fill(0xff);
+        assert!(unpack(&bytes, 1 << 20).unwrap().damage().is_some_and(|problem| problem.contains("damaged")));
     }
 }

@@ -67,7 +67,12 @@ const PRINCIPAL_TABLES: [&str; 4] = ["TASK", "CANN_API", "PYTORCH_API", "MSTX_EV
 
 /// Whether a file is a database of the Ascend tools, by its tables.
 pub fn looks_like(path: &Path) -> bool {
-    open(path).is_ok_and(|database| has_principal_table(&database))
+    open(path).is_ok_and(|database| has_tables(&database))
+}
+
+/// Whether bytes are such a database.
+pub fn bytes_look_like(bytes: &[u8]) -> bool {
+    from_bytes(bytes).is_ok_and(|database| has_tables(&database))
 }
 
 /// Reads a database, which nothing may write to meanwhile and which is not written to.
@@ -95,22 +100,12 @@ pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
 /// # Errors
 /// Those of [`read_file`].
 pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
-    let read = || {
-        let mut database = Connection::open_in_memory()?;
-        database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
-        read_database(&restrict(database)?)
-    };
+    let read = || read_database(&from_bytes(bytes)?);
     read().map_err(|problem| ReadError { path: path.to_owned(), problem })
 }
 
 fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
-    let is_damaged = list_tables(database).is_err();
-    if is_damaged {
-        // SQLite refuses a file that is shorter than it says; with leave to repair its schema (which
-        // nothing here does) it reads what is there.
-        database.execute_batch("PRAGMA writable_schema = ON")?;
-        list_tables(database)?;
-    }
+    let is_damaged = make_readable(database)?;
     if !has_principal_table(database) {
         return Err(ReadProblem::NoTables);
     }
@@ -123,6 +118,22 @@ fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
         );
     }
     Ok(trace)
+}
+
+/// Makes the tables of a damaged database readable as far as that goes; says whether it is one.
+fn make_readable(database: &Connection) -> rusqlite::Result<bool> {
+    let is_damaged = list_tables(database).is_err();
+    if is_damaged {
+        // SQLite refuses a file that is shorter than it says; with leave to repair its schema (which
+        // nothing here does) it reads what is there.
+        database.execute_batch("PRAGMA writable_schema = ON")?;
+        list_tables(database)?;
+    }
+    Ok(is_damaged)
+}
+
+fn has_tables(database: &Connection) -> bool {
+    make_readable(database).is_ok() && has_principal_table(database)
 }
 
 fn list_tables(database: &Connection) -> rusqlite::Result<()> {
@@ -139,6 +150,13 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     restrict(Connection::open_with_flags(immutable_uri(path), flags)?)
+}
+
+/// Opens a database that is in memory.
+fn from_bytes(bytes: &[u8]) -> rusqlite::Result<Connection> {
+    let mut database = Connection::open_in_memory()?;
+    database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
+    restrict(database)
 }
 
 /// Views and triggers of a file from anywhere get no say.

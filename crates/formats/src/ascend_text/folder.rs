@@ -9,7 +9,7 @@ use opscope_trace::Trace;
 use super::kernels::Kernels;
 use super::table::read_header;
 use super::{Kind, ReadError, join};
-use crate::input::Input;
+use crate::input::{CUT_COMPRESSION, Input};
 use crate::{ascend_database, chrome};
 
 /// The folders below a run's own that the tools put their outputs into.
@@ -86,17 +86,26 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
         return Err(FolderError::NoOutputs { path: path.to_owned() });
     }
     let mut kernels = Kernels::default();
+    let mut damaged = Vec::new();
     for path in &outputs.tables {
-        let text = open(path)?;
+        let text = open(path, &mut damaged)?;
         let header = read_header(&text).filter(|header| Kind::of(header) == Some(Kind::Tasks));
         let no_table = || FolderError::Table { path: path.clone(), source: ReadError::NotATable };
         kernels.read(&text, &header.ok_or_else(no_table)?);
     }
-    let Some(path) = outputs.timeline else { return Ok(kernels.to_trace()) };
-    let failed = |source| FolderError::Timeline { path: path.clone(), source };
-    let mut trace = chrome::read(&open(&path)?).map_err(failed)?;
-    if !kernels.is_empty() {
-        join::add_table(&mut trace, &kernels);
+    let mut trace = match outputs.timeline {
+        None => kernels.to_trace(),
+        Some(path) => {
+            let read = chrome::read(&open(&path, &mut damaged)?);
+            let mut trace = read.map_err(|source| FolderError::Timeline { path, source })?;
+            if !kernels.is_empty() {
+                join::add_table(&mut trace, &kernels);
+            }
+            trace
+        }
+    };
+    for damage in damaged {
+        trace.count_loss(CUT_COMPRESSION, 1, &damage);
     }
     Ok(trace)
 }
@@ -107,8 +116,11 @@ impl Outputs {
     }
 }
 
-fn open(path: &Path) -> Result<Input, FolderError> {
-    Input::open(path).map_err(|source| FolderError::Io { path: path.to_owned(), source })
+/// The bytes of a file; what damage its compression has is noted.
+fn open(path: &Path, damaged: &mut Vec<String>) -> Result<Input, FolderError> {
+    let input = Input::open(path).map_err(|source| FolderError::Io { path: path.to_owned(), source })?;
+    damaged.extend(input.damage().map(|problem| format!("{}: {problem}", path.display())));
+    Ok(input)
 }
 
 /// The outputs in a folder or in those below it.

@@ -54,6 +54,20 @@ fn other_database() -> Vec<u8> {
     std::fs::read(&file.path).unwrap()
 }
 
+/// A database with one task, as msprof writes it.
+fn ascend_database() -> Vec<u8> {
+    let file = OneFile::new(b"");
+    let tables = "CREATE TABLE TASK (startNs INTEGER, endNs INTEGER); INSERT INTO TASK VALUES (5, 9);";
+    rusqlite::Connection::open(&file.path).unwrap().execute_batch(tables).unwrap();
+    std::fs::read(&file.path).unwrap()
+}
+
+const KERNELS: &[u8] = b"Device_id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us)\n\
+    0,conv1,Conv2D,AI_CORE,1700000000000000.5\t,12.5,0\n";
+
+const TIMELINE: &[u8] =
+    b"{\"traceEvents\": [{\"ph\":\"X\",\"name\":\"x\",\"cat\":\"kernel\",\"ts\":1,\"dur\":2,\"pid\":0,\"tid\":7}]}";
+
 #[test]
 fn every_kind_is_known_by_its_content_compressed_or_not() {
     let mut timeline = Vec::new();
@@ -64,6 +78,9 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
         (MEGENGINE.to_vec(), Kind::MegEngineProfile),
         (database(), Kind::OpscopeDatabase),
         (other_database(), Kind::OtherDatabase),
+        (ascend_database(), Kind::AscendDatabase),
+        (KERNELS.to_vec(), Kind::AscendTable),
+        (TIMELINE.to_vec(), Kind::ChromeTrace),
         (timeline, Kind::ChromeTrace),
         (b"[{\"ph\":\"X\",\"name\":\"model_run\",\"cat\":\"kernel\"}]".to_vec(), Kind::ChromeTrace),
         (b"[{\"name\":\"Sort\",\"cat\":\"Node\",\"ph\":\"B\"}]".to_vec(), Kind::ChromeTrace),
@@ -90,12 +107,67 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
 
 #[test]
 fn whatever_holds_a_profile_opens_as_a_trace() {
-    for content in [ONNX_RUNTIME, MEGENGINE, &database()] {
+    for content in [ONNX_RUNTIME, MEGENGINE, &database(), &ascend_database(), KERNELS, TIMELINE] {
         for file in [OneFile::new(content), OneFile::compressed(content)] {
             let trace = open(&file.path).unwrap();
             assert_eq!(trace.tasks.len().max(trace.iterations.len()), 1);
         }
     }
+}
+
+#[test]
+fn a_folder_of_outputs_opens_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let outputs = folder.path().join("ASCEND_PROFILER_OUTPUT");
+    std::fs::create_dir(&outputs).unwrap();
+    assert!(detect(folder.path()).unwrap_err().to_string().contains("folder"));
+    std::fs::write(outputs.join("kernel_details.csv"), KERNELS).unwrap();
+    assert_eq!(detect(folder.path()).unwrap(), Kind::AscendFolder);
+    assert_eq!(open(folder.path()).unwrap().tasks.len(), 1);
+}
+
+#[test]
+fn what_precedes_the_damage_of_a_compressed_timeline_is_kept_and_the_rest_counted() {
+    let event = |n: u64| {
+        // Digits that can't be compressed away.
+        let time = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000_007;
+        format!("{{\"ph\":\"X\",\"name\":\"x\",\"cat\":\"kernel\",\"ts\":{time},\"dur\":2,\"pid\":0,\"tid\":7}}")
+    };
+    let events: Vec<String> = (0..20_000).map(event).collect();
+    let whole = std::fs::read(OneFile::compressed(format!("[{}]", events.join(",")).as_bytes()).path).unwrap();
+    let file = OneFile::new(&whole[..whole.len() / 2]);
+    let trace = open(&file.path).unwrap();
+    assert!((5_000..15_000).contains(&trace.tasks.len()), "{}", trace.tasks.len());
+    let reasons: Vec<_> = trace.losses.iter().map(|(_, loss)| trace.strings.get(loss.detail)).collect();
+    assert!(reasons.contains(&"the compressed file is cut off"), "{reasons:?}");
+
+    let whole = std::fs::read(OneFile::compressed(MEGENGINE).path).unwrap();
+    let failed = open(&OneFile::new(&whole[..whole.len() - 60]).path).unwrap_err().to_string();
+    assert!(failed.contains("cut off") && failed.contains("file.bin"), "{failed}");
+}
+
+#[test]
+fn profiles_of_a_real_chip_give_the_figures_of_independent_queries() {
+    let Some(folder) = crate::ascend_text::testing::shared("data/ascend-pytorch") else { return };
+    let computing = |trace: &Trace| {
+        let computes =
+            |task: &Task| task.operator.is_some() && task.unit != opscope_trace::ExecutionUnit::Communication;
+        let tasks = trace.tasks.iter().filter(|(_, task)| computes(task));
+        let times: Vec<i64> = tasks.map(|(_, task)| task.duration.0).collect();
+        (times.len(), times.iter().sum::<i64>())
+    };
+    let database = folder.join("db_level2_rank0");
+    let in_database = database.join("ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db");
+    assert_eq!(detect(&in_database).unwrap(), Kind::AscendDatabase);
+    assert_eq!(computing(&open(&in_database).unwrap()), (187, 8_900_456));
+    assert_eq!(computing(&open(&database).unwrap()), (187, 8_900_456));
+    let text = folder.join("text_level2_rank0");
+    assert_eq!(detect(&text).unwrap(), Kind::AscendFolder);
+    for path in [&text, &text.join("ASCEND_PROFILER_OUTPUT/kernel_details.csv")] {
+        assert_eq!(computing(&open(path).unwrap()), (187, 8_868_215), "{}", path.display());
+    }
+    let timeline = open(&text.join("ASCEND_PROFILER_OUTPUT/trace_view.json")).unwrap();
+    assert!(computing(&timeline).0 >= 187);
 }
 
 #[test]

@@ -54,7 +54,12 @@ impl Profile {
     /// When the file can't be opened, is no JSON throughout, or lacks the graph or the times.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let input = Input::open(path).map_err(|source| ReadError::File { path: path.to_owned(), source })?;
-        Self::from_text(Text(input)).map_err(|source| ReadError::Content { path: path.to_owned(), source })
+        // The JSON would end in the middle, which says less about the file.
+        if let Some(problem) = input.damage() {
+            let source = io::Error::new(io::ErrorKind::UnexpectedEof, problem);
+            return Err(ReadError::File { path: path.to_owned(), source });
+        }
+        Self::from_input(input).map_err(|source| ReadError::Content { path: path.to_owned(), source })
     }
 
     /// The same for a text in memory.
@@ -63,6 +68,11 @@ impl Profile {
     /// When it is no JSON throughout, or lacks the graph or the times.
     pub fn parse(text: Vec<u8>) -> Result<Self, ContentError> {
         Self::from_text(Text(Input::Owned(text)))
+    }
+
+    /// The same for the bytes of a file.
+    pub(crate) fn from_input(input: Input) -> Result<Self, ContentError> {
+        Self::from_text(Text(input))
     }
 
     fn from_text(text: Text) -> Result<Self, ContentError> {

@@ -14,18 +14,23 @@ Examples:
   opscope import onnxruntime_profile__2026-11-21_10-15-00.json
   opscope import profile.json -o profile.db -t 10
   opscope import profile.json.gz --trace timeline.json --json
+  opscope import trace_view.json             a timeline of PyTorch's profiler, msprof, or any other
+  opscope import ascend_pytorch_profiler_0.db
+  opscope import run_ascend_pt/              a folder: whatever the Ascend tools left in it
 
-What the file is shows from its content, whatever it is called; gzip is read as it is. The database
+What a file is shows from its content, whatever it is called; gzip is read as it is. The database
 is opscope's own, with everything that was read: its path can be given wherever a profile can.";
 
 /// The options of `opscope import`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The profile: of ONNX Runtime, of MegEngine, or opscope's own database
+    /// The profile: of ONNX Runtime, MegEngine, PyTorch or the Ascend tools, any timeline in Chrome's
+    /// format, a folder of outputs, or opscope's own database
     profile: PathBuf,
 
-    /// The database to write, the same as --db [default: beside the profile, with .db appended]
+    /// The database to write, the same as --db [default: beside the profile, with .db appended; in a
+    /// folder, opscope.db]
     #[arg(short, long, value_name = "FILE.db", conflicts_with = "db")]
     output: Option<PathBuf>,
 
@@ -61,10 +66,15 @@ fn beside(profile: &Path, terminal: &Terminal) -> Option<PathBuf> {
     if matches!(opscope_formats::detect(profile), Ok(opscope_formats::Kind::OpscopeDatabase)) {
         return None;
     }
-    // Appended, so that profile.json never takes the place of the profile.db of another run.
-    let mut database = profile.as_os_str().to_owned();
-    database.push(".db");
-    let database = PathBuf::from(database);
+    let database = match profile.is_dir() {
+        true => profile.join("opscope.db"),
+        false => {
+            // Appended, so that profile.json never takes the place of the profile.db of another run.
+            let mut database = profile.as_os_str().to_owned();
+            database.push(".db");
+            PathBuf::from(database)
+        }
+    };
     if let Err(error) = check_target(&database) {
         terminal.warn(&format!("{error:#}; name another place with --output FILE.db"));
         return None;
