@@ -18,6 +18,8 @@ pub mod tag {
     pub const MODEL_LOAD: u16 = 20;
     /// [`super::FusionOp`].
     pub const FUSION_OP: u16 = 21;
+    /// [`super::ModelTime`].
+    pub const MODEL_TIME: u16 = 22;
     /// [`super::RuntimeCall`].
     pub const RUNTIME_API: u16 = 40;
     /// [`super::RuntimeTrack`].
@@ -213,6 +215,31 @@ record! {
 }
 
 record! {
+    /// When an inference copied its inputs, computed and copied its outputs
+    /// (`Framework.model_time_info_N_M`).
+    ModelTime, 256 {
+        /// [`crate::host::MAGIC`].
+        0 magic: u16,
+        /// [`tag::MODEL_TIME`].
+        2 tag: u16,
+        /// The model.
+        4 model: u32,
+        /// The model's name.
+        8 name: LongName,
+        /// The number of the inference.
+        136 request: u32,
+        /// The thread.
+        140 thread: u32,
+        /// Begin and end of copying the inputs; host clock.
+        144 input: [u64; 2],
+        /// Begin and end of computing; host clock.
+        160 compute: [u64; 2],
+        /// Begin and end of copying the outputs; host clock.
+        176 output: [u64; 2],
+    }
+}
+
+record! {
     /// A call of the runtime (`runtime.api`).
     RuntimeCall, 256 {
         /// [`crate::host::MAGIC`].
@@ -261,5 +288,100 @@ record! {
         52 task: u16,
         /// The number of the wrap of task numbers.
         54 batch: u16,
+    }
+}
+
+/// The number that stands for no context in [`TaskDescription::context`].
+pub const NO_CONTEXT: u32 = u32::MAX;
+
+/// A name as [`ShortName`] and [`LongName`] hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MixedName<'a> {
+    /// The hash of the name.
+    Hash(u64),
+    /// The name itself.
+    Text(&'a [u8]),
+}
+
+/// The bytes of a buffer up to its first zero.
+pub fn until_zero(buffer: &[u8]) -> &[u8] {
+    let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
+    &buffer[..end]
+}
+
+fn mixed(kind: u8, text: &[u8]) -> Option<MixedName<'_>> {
+    match kind {
+        0 => Some(MixedName::Hash(<u64 as crate::Field>::read(text))),
+        1 => Some(MixedName::Text(until_zero(text))),
+        _ => None,
+    }
+}
+
+/// A buffer of `N` bytes that begins with `text`, as far as there is room.
+pub fn padded<const N: usize>(text: &str) -> [u8; N] {
+    let mut buffer = [0; N];
+    let length = text.len().min(N);
+    buffer[..length].copy_from_slice(&text.as_bytes()[..length]);
+    buffer
+}
+
+impl ShortName {
+    /// The name as text.
+    pub fn from_text(text: &str) -> Self {
+        Self { kind: 1, text: padded(text) }
+    }
+
+    /// The name; `None` if its kind is neither of the two.
+    pub fn get(&self) -> Option<MixedName<'_>> {
+        mixed(self.kind, &self.text)
+    }
+}
+
+impl LongName {
+    /// The name as text.
+    pub fn from_text(text: &str) -> Self {
+        Self { kind: 1, text: padded(text) }
+    }
+
+    /// The name by its hash.
+    pub fn from_hash(hash: u64) -> Self {
+        let mut text = [0; 120];
+        text[..8].copy_from_slice(&hash.to_le_bytes());
+        Self { kind: 0, text }
+    }
+
+    /// The name; `None` if its kind is neither of the two.
+    pub fn get(&self) -> Option<MixedName<'_>> {
+        mixed(self.kind, &self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Record;
+
+    #[test]
+    fn names_are_text_or_a_hash() {
+        assert_eq!(ShortName::from_text("Conv2D").get(), Some(MixedName::Text(b"Conv2D")));
+        assert_eq!(LongName::from_hash(77).get(), Some(MixedName::Hash(77)));
+        assert_eq!(LongName { kind: 2, text: [0; 120] }.get(), None);
+        let full = ShortName { kind: 1, text: [b'x'; 56] };
+        assert_eq!(full.get(), Some(MixedName::Text(&[b'x'; 56])));
+    }
+
+    #[test]
+    fn a_call_of_ascendcl_has_the_bytes_that_the_tool_chain_wrote() {
+        // magic, tag, kind, begin, end, process, thread, name.
+        let mut bytes = vec![0x5A, 0x5A, 0, 0, 3, 0, 0, 0];
+        bytes.extend([46, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0xDD, 3, 0, 0]);
+        bytes.extend(b"aclrtMalloc");
+        bytes.resize(128, 0);
+        let call = AclCall::read(&bytes).expect("enough bytes");
+        assert_eq!((call.kind, call.begin, call.end, call.process, call.thread), (3, 46, 60, 8, 989));
+        assert_eq!(until_zero(&call.name), b"aclrtMalloc");
+        let mut written = [0xFF; 128];
+        call.write(&mut written);
+        assert_eq!(&written[..], bytes);
     }
 }

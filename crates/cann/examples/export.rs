@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportOptions, Result, SampleMode, SampleOptions, discover, export_summary, export_timeline,
-    write_sample,
+    Data, ExportOptions, Result, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
+    export_timeline, write_sample,
 };
 use opscope_cann_raw::Chip;
 
@@ -21,6 +21,7 @@ fn main() -> Result<()> {
                 chip: Chip::V4_1_0,
                 tasks: tasks.parse().unwrap_or(1_000),
                 mode: SampleMode::Dynamic,
+                layout: SampleLayout::Current,
                 seed: 1,
             };
             let path = timed("write the sample", || write_sample(Path::new(output), options))?;

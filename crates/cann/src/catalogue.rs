@@ -33,7 +33,7 @@ impl Catalogue {
         if !directory.is_dir() {
             return Ok(catalogue);
         }
-        let mut groups: BTreeMap<(String, bool), Vec<(u64, PathBuf)>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, bool, Option<u32>), Vec<(u64, PathBuf)>> = BTreeMap::new();
         for name in file_names(directory)? {
             if [".done", ".complete", ".zip"].iter().any(|suffix| name.ends_with(suffix)) {
                 continue;
@@ -43,22 +43,27 @@ impl Catalogue {
                 continue;
             }
             match parse(&name) {
-                Some(file) => groups.entry((file.stream, file.aging)).or_default().push((file.slice, path)),
+                Some(file) => {
+                    groups
+                        .entry((file.stream, file.aging, file.device))
+                        .or_default()
+                        .push((file.slice, path));
+                }
                 None => losses.count(Reason::UnknownFile, &name, 1),
             }
         }
-        for ((name, aging), mut slices) in groups {
+        for ((name, aging, device), mut slices) in groups {
             slices.sort();
             // The front of an ageing stream may have been dropped; a hole elsewhere is a loss.
             let holes = slices.windows(2).filter(|pair| pair[1].0 > pair[0].0 + 1).count();
             losses.count(Reason::MissingSlice, &name, holes as u64);
             let paths = slices.into_iter().map(|(_, path)| path).collect();
-            catalogue.streams.entry(name.clone()).or_default().push(Stream { name, aging, paths });
+            catalogue.streams.entry(name.clone()).or_default().push(Stream { name, aging, device, paths });
         }
         Ok(catalogue)
     }
 
-    /// The streams with a name: none, one, or a kept and an ageing one.
+    /// The streams with a name: none, one, a kept and an ageing one, or one for each device.
     pub fn streams(&self, name: &str) -> &[Stream] {
         self.streams.get(name).map_or(&[], Vec::as_slice)
     }
@@ -79,6 +84,8 @@ impl Catalogue {
 struct FileName {
     stream: String,
     aging: bool,
+    /// The last number before that of the slice.
+    device: Option<u32>,
     slice: u64,
 }
 
@@ -95,9 +102,10 @@ fn parse(name: &str) -> Option<FileName> {
     };
     for (prefix, aging) in [("aging.", true), ("unaging.", false)] {
         if let Some(stream) = base.strip_prefix(prefix) {
-            return Some(FileName { stream: stream.to_owned(), aging, slice });
+            return Some(FileName { stream: stream.to_owned(), aging, device: None, slice });
         }
     }
+    let device = trailing_number(base).and_then(|shorter| base.get(shorter.len() + 1..)?.parse().ok());
     let mut stream = base;
     while let Some(shorter) = trailing_number(stream) {
         stream = shorter;
@@ -107,7 +115,7 @@ fn parse(name: &str) -> Option<FileName> {
             stream = trailing_number(shorter).unwrap_or(shorter);
         }
     }
-    Some(FileName { stream: current_name(stream), aging: false, slice })
+    Some(FileName { stream: current_name(stream), aging: false, device, slice })
 }
 
 /// `base` without its last part, if that is a number.

@@ -1,12 +1,13 @@
 //! A whole profile, decoded.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use opscope_cann_raw::Chip;
 
 use crate::catalogue::Catalogue;
 use crate::clock::Clock;
-use crate::decode::{device_tables, host_tables};
+use crate::decode::{LegacySource, device_tables, host_tables};
 use crate::discover::Profile;
 use crate::error::Result;
 use crate::losses::Losses;
@@ -40,6 +41,22 @@ pub struct Device {
     pub tables: DeviceTables,
 }
 
+/// The directories that may hold host-side files of the tool chain of 2022. A job's directory is
+/// host and device in one and is listed once, as the device's.
+fn old_sources<'a>(
+    profile: &Profile,
+    host: &'a Catalogue,
+    devices: &'a [(u32, &Metadata, Catalogue)],
+) -> Vec<LegacySource<'a>> {
+    let is_device = |path: &Path| profile.devices.iter().any(|device| device.path == path);
+    let own_host = profile.host.as_ref().is_some_and(|source| !is_device(&source.path));
+    let of_host = own_host.then_some(LegacySource { catalogue: host, device: None });
+    let of_devices = devices.iter().filter_map(|(id, _, catalogue)| {
+        Some(LegacySource { catalogue, device: Some(u16::try_from(*id).ok()?) })
+    });
+    of_host.into_iter().chain(of_devices).collect()
+}
+
 impl Data {
     /// Decodes a profile. Damaged parts are dropped and counted.
     ///
@@ -56,10 +73,11 @@ impl Data {
         for device in &profile.devices {
             catalogues.push((device.id(), &device.metadata, Catalogue::read(&device.data(), &mut losses)?));
         }
+        let old = old_sources(&profile, &host_catalogue, &catalogues);
         // How device records are to be read depends on one small file of the host.
         let expanded = crate::decode::has_expanded_streams(&host_catalogue, &mut losses);
         let (mut host, decoded) = parallel::join(
-            || host_tables(&host_catalogue, chip),
+            || host_tables(&host_catalogue, chip, &old),
             || {
                 let decode = |(_, metadata, catalogue): &(u32, &Metadata, Catalogue)| {
                     device_tables(catalogue, metadata, expanded)

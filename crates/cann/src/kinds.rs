@@ -98,24 +98,27 @@ impl RuntimeKind {
     }
 }
 
+/// The runtime's kinds of task by the numbers that they usually have.
+pub(crate) const USUAL_RUNTIME_NAMES: [(u32, &str); 13] = [
+    (0, "KERNEL_AICORE"),
+    (1, "KERNEL_AICPU"),
+    (2, "EVENT_RECORD"),
+    (3, "EVENT_WAIT"),
+    (4, "KERNEL_FUSION"),
+    (5, "MEMCPY_ASYNC"),
+    (6, "MAINTENANCE"),
+    (13, "MODEL_EXECUTE"),
+    (26, "PROFILER_TRACE_EX"),
+    (66, "KERNEL_AIVEC"),
+    (98, "FLIP_TASK"),
+    (108, "KERNEL_MIX_AIC"),
+    (109, "KERNEL_MIX_AIV"),
+];
+
 /// The registered name of a runtime's kind of task; where no dictionary has it, the usual one.
 pub fn runtime_name(names: &Names, kind: u32) -> &str {
-    names.type_name(level::RUNTIME, kind).unwrap_or(match kind {
-        0 => "KERNEL_AICORE",
-        1 => "KERNEL_AICPU",
-        2 => "EVENT_RECORD",
-        3 => "EVENT_WAIT",
-        4 => "KERNEL_FUSION",
-        5 => "MEMCPY_ASYNC",
-        6 => "MAINTENANCE",
-        13 => "MODEL_EXECUTE",
-        26 => "PROFILER_TRACE_EX",
-        66 => "KERNEL_AIVEC",
-        98 => "FLIP_TASK",
-        108 => "KERNEL_MIX_AIC",
-        109 => "KERNEL_MIX_AIV",
-        _ => "UNKNOWN",
-    })
+    let usual = || USUAL_RUNTIME_NAMES.iter().find(|(number, _)| *number == kind);
+    names.type_name(level::RUNTIME, kind).unwrap_or_else(|| usual().map_or("UNKNOWN", |(_, name)| name))
 }
 
 /// The name of a device's kind of task, `UNKNOWN` if there is none.

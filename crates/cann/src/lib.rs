@@ -35,7 +35,7 @@ pub use losses::{Loss, Losses, Reason};
 pub use metadata::{HOST_ID, Info, Metadata, Reading, Sample, Session};
 pub use metrics::Dialect;
 pub use names::Names;
-pub use sample::{SampleMode, SampleOptions, write_sample};
+pub use sample::{SampleLayout, SampleMode, SampleOptions, write_sample};
 pub use slices::{Mapped, Stream};
 pub use tensor_names::TensorTexts;
 pub use timeline::export_timeline;

@@ -65,13 +65,7 @@ impl Names {
     /// Reads the dictionaries of a host directory.
     pub(crate) fn read(catalogue: &Catalogue, losses: &mut Losses) -> Self {
         let mut names = Self::default();
-        for stream in ["additional.hash_dic", "Framework.hash_dic", "AclModule.hash_dic"] {
-            each_line(catalogue, stream, losses, |line| {
-                let (hash, text) = line.split_once(':')?;
-                names.add(hash.parse().ok()?, text);
-                Some(())
-            });
-        }
+        names.read_hashes(catalogue, &["additional.hash_dic"], losses);
         each_line(catalogue, "additional.type_info_dic", losses, |line| {
             let (key, text) = line.split_once(':')?;
             let (level, number) = key.split_once('_')?;
@@ -82,9 +76,29 @@ impl Names {
         names
     }
 
+    /// Reads the dictionaries that the tool chain of 2022 wrote into a directory.
+    pub(crate) fn read_more(&mut self, catalogue: &Catalogue, losses: &mut Losses) {
+        self.read_hashes(catalogue, &["Framework.hash_dic", "AclModule.hash_dic"], losses);
+    }
+
+    fn read_hashes(&mut self, catalogue: &Catalogue, streams: &[&str], losses: &mut Losses) {
+        for stream in streams {
+            each_line(catalogue, stream, losses, |line| {
+                let (hash, text) = line.split_once(':')?;
+                self.add(hash.parse().ok()?, text);
+                Some(())
+            });
+        }
+    }
+
     /// Adds a name.
     pub fn add(&mut self, hash: u64, text: &str) {
         self.hashes.insert(hash, text.into());
+    }
+
+    /// Adds the name of a type, unless it has one.
+    pub(crate) fn add_type(&mut self, level: u16, number: u32, text: &str) {
+        self.types.entry((level, number)).or_insert_with(|| text.into());
     }
 
     /// The text of a hash, if a dictionary has it.

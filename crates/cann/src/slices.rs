@@ -19,6 +19,8 @@ pub struct Stream {
     pub name: String,
     /// Whether old slices may have been dropped.
     pub aging: bool,
+    /// The device that the files' names tell.
+    pub device: Option<u32>,
     /// The slices.
     pub paths: Vec<PathBuf>,
 }

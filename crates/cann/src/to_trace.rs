@@ -103,6 +103,14 @@ impl<'a> Projection<'a> {
             ("host", &info.host_name),
             ("cann", &info.cann_version),
             ("counters", metrics),
+            (
+                "note",
+                if self.view.joined.data.host.legacy {
+                    "decoded with the 2022 layout (CANN 5.x)"
+                } else {
+                    ""
+                },
+            ),
         ];
         for (key, value) in properties.into_iter().filter(|(_, value)| !value.is_empty()) {
             self.trace.set_property(key, value);

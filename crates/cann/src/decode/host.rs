@@ -5,7 +5,7 @@ use opscope_cann_raw::additional::{GraphIdMap, LogicStreamInfo, StaticOpMem, Tas
 use opscope_cann_raw::host::ExpandStreamSpec;
 
 use crate::catalogue::Catalogue;
-use crate::decode::{api, decode, nodes, tasks, tx};
+use crate::decode::{LegacySource, api, decode, legacy, nodes, tasks, tx};
 use crate::losses::{Losses, Reason};
 use crate::names::Names;
 use crate::parallel;
@@ -15,8 +15,9 @@ use crate::tables::{
     TaskMemory, TaskMemoryTable,
 };
 
-/// Decodes everything that the host-side libraries reported.
-pub(crate) fn host_tables(catalogue: &Catalogue, chip: Chip) -> HostTables {
+/// Decodes everything that the host-side libraries reported; `old` are the directories that may
+/// hold files of the tool chain of 2022.
+pub(crate) fn host_tables(catalogue: &Catalogue, chip: Chip, old: &[LegacySource<'_>]) -> HostTables {
     let mut tables = HostTables::default();
     tables.names = Names::read(catalogue, &mut tables.losses);
     let streams = |name| catalogue.streams(name);
@@ -46,6 +47,7 @@ pub(crate) fn host_tables(catalogue: &Catalogue, chip: Chip) -> HostTables {
     nodes::fusions(streams("additional.fusion_op_info"), &mut tables);
     tx::ranges(streams("additional.msproftx"), &mut tables);
     small_streams(catalogue, &mut tables);
+    legacy::add(old, &mut tables);
     name_everything(&mut tables);
     tables
 }

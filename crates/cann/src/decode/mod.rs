@@ -4,6 +4,7 @@ mod api;
 mod device;
 mod frequency;
 mod host;
+mod legacy;
 mod nodes;
 mod stars;
 mod tasks;
@@ -13,6 +14,7 @@ mod tx;
 
 pub(crate) use device::device_tables;
 pub(crate) use host::{has_expanded_streams, host_tables};
+pub(crate) use legacy::Source as LegacySource;
 
 use std::borrow::Cow;
 

@@ -10,6 +10,7 @@
 mod batches;
 mod call_tree;
 mod counters;
+mod described_tasks;
 mod host_tasks;
 mod iterations;
 mod tasks;
@@ -66,7 +67,11 @@ impl Joined {
         if has_batches && !data.chip().has_wide_task_ids() {
             batches::of_host(&mut data.host);
         }
-        let (host_tasks, fusion_models) = host_tasks::host_tasks(&data.host, data.chip(), &mut losses);
+        let (host_tasks, fusion_models) = if data.host.legacy {
+            (described_tasks::host_tasks(&data.host), data.host.described_fusion_models.clone())
+        } else {
+            host_tasks::host_tasks(&data.host, data.chip(), &mut losses)
+        };
         let wide = data.chip().has_wide_task_ids();
         let mut parts: Vec<(&mut Device, Losses, JoinedDevice)> = data
             .devices
@@ -80,7 +85,8 @@ impl Joined {
             if wide {
                 tasks::fill_streams(device, &host_tasks);
             }
-            let by_batch = has_batches || wide;
+            // The tool chain of 2022 told nothing of wraps to the device.
+            let by_batch = (has_batches || wide) && !data.host.legacy;
             let is_chip_0 = device.metadata.chip() == Chip::V1_1_0;
             let tables = &device.tables;
             let (matches, counters) = parallel::join(

@@ -12,7 +12,7 @@ use opscope_cann_raw::{Chip, DeviceLog, Record, SliceWriter};
 use crate::sample::clockwork::{Clockwork, Random};
 use crate::sample::host::STREAM;
 use crate::sample::network::Network;
-use crate::sample::{Execution, clockwork};
+use crate::sample::{Execution, SampleLayout, clockwork};
 
 /// Cycles per microsecond of the AI cores.
 pub(super) fn core_megahertz(chip: Chip) -> u64 {
@@ -35,19 +35,27 @@ pub(super) struct DeviceFiles {
 }
 
 impl DeviceFiles {
-    pub(super) fn new(directory: &Path, chip: Chip, clockwork: clockwork::Clockwork) -> Self {
+    pub(super) fn new(
+        directory: &Path,
+        chip: Chip,
+        clockwork: clockwork::Clockwork,
+        layout: SampleLayout,
+    ) -> Self {
         let (log, counters) = match chip.device_log() {
-            DeviceLog::Stars => ("stars_soc.data.0", "ffts_profile.data.0"),
-            DeviceLog::Hwts => ("hwts.data.0", "aicore.data.0"),
+            DeviceLog::Stars => ("stars_soc.data", "ffts_profile.data"),
+            DeviceLog::Hwts if layout == SampleLayout::Job2022 => ("hwts.log.data", "aicore.data"),
+            DeviceLog::Hwts => ("hwts.data", "aicore.data"),
             // Chip 0 has no other log than the track.
-            _ => ("unused", "aicore.data.0"),
+            _ => ("unused", "aicore.data"),
         };
+        let infix = if layout == SampleLayout::Job2022 { ".45.dev.profiler_default_tag" } else { "" };
+        let writer = |name: &str| SliceWriter::new(directory, &format!("{name}{infix}.0"));
         Self {
             chip,
             clockwork,
-            log: SliceWriter::new(directory, log),
-            counters: SliceWriter::new(directory, counters),
-            track: SliceWriter::new(directory, "ts_track.data.0"),
+            log: writer(log),
+            counters: writer(counters),
+            track: writer("ts_track.data"),
             buffer: Vec::with_capacity(256),
         }
     }

@@ -7,9 +7,9 @@ use opscope_cann_raw::additional::{GraphIdMap, TENSORS_PER_RECORD, Tensor, Tenso
 use opscope_cann_raw::host::{ApiEvent, EVENT_END, Head, MAGIC, NodeBasicInfo, TaskTrack, level};
 use opscope_cann_raw::{Record, SliceWriter, hash_of};
 
-use crate::sample::Execution;
 use crate::sample::clockwork::Clockwork;
 use crate::sample::network::{MODEL_NAME, Network};
+use crate::sample::{Execution, HostSide};
 
 /// The thread that launches.
 pub(super) const THREAD: u32 = 4_242;
@@ -18,12 +18,12 @@ pub(super) const THREAD: u32 = 4_242;
 pub(super) const STREAM: u16 = 2;
 
 /// The model's number.
-const MODEL: u32 = 1;
+pub(super) const MODEL: u32 = 1;
 
 const FLIP_TASK: u64 = 98;
 
 /// How long before a task starts it is launched, in nanoseconds.
-const AHEAD: u64 = 50_000;
+pub(super) const AHEAD: u64 = 50_000;
 
 /// The streams of one generation of host records: kept or ageing.
 struct Streams {
@@ -102,14 +102,10 @@ impl HostFiles {
         let streams = if dynamic { &mut self.aging } else { &mut self.kept };
         put(&mut streams.api, &mut self.buffer, &record)
     }
+}
 
-    /// Writes what launching an operator leaves behind: two calls and three notes.
-    pub(super) fn launch(
-        &mut self,
-        network: &Network,
-        execution: Execution,
-        dynamic: bool,
-    ) -> io::Result<()> {
+impl HostSide for HostFiles {
+    fn launch(&mut self, network: &Network, execution: Execution, dynamic: bool) -> io::Result<()> {
         let op = &network.ops[execution.op];
         let begin = execution.start.saturating_sub(AHEAD);
         let name = hash_of(&op.name);
@@ -142,8 +138,7 @@ impl HostFiles {
         self.call(dynamic, level::NODE, 5, (begin, begin + 500), name)
     }
 
-    /// Notes that the task numbers start again with this execution.
-    pub(super) fn flip(&mut self, execution: Execution, number: u16) -> io::Result<()> {
+    fn flip(&mut self, execution: Execution, number: u16) -> io::Result<()> {
         let time = execution.start.saturating_sub(AHEAD) - 100;
         let record = TaskTrack {
             head: self.head(level::RUNTIME, 802, time),
@@ -157,8 +152,7 @@ impl HostFiles {
         put(&mut self.aging.tracks, &mut self.buffer, &record)
     }
 
-    /// Loads the model from `time` on; returns when it is loaded.
-    pub(super) fn load(&mut self, network: &Network, time: u64) -> io::Result<u64> {
+    fn load(&mut self, network: &Network, time: u64) -> io::Result<u64> {
         let begin = time;
         self.event(false, 2, 0, begin + 100)?;
         let mut now = begin + 1_000;
@@ -175,8 +169,7 @@ impl HostFiles {
         Ok(now + 100_000)
     }
 
-    /// Writes the calls of one inference, which the device executes from `begin` to `end`.
-    pub(super) fn execute(&mut self, begin: u64, end: u64, request: u32) -> io::Result<()> {
+    fn execute(&mut self, begin: u64, end: u64, request: u32) -> io::Result<()> {
         let start = begin.saturating_sub(AHEAD);
         self.call(true, level::RUNTIME, 1_003, (start + 20_000, end + 200), 0)?;
         self.event(true, 1, request, start + 1_000)?;
@@ -184,8 +177,7 @@ impl HostFiles {
         self.call(true, level::ACL, 131_074, (start, end + 1_000), 0)
     }
 
-    /// Completes the files and writes the dictionaries.
-    pub(super) fn finish(self, network: &Network) -> io::Result<()> {
+    fn finish(self: Box<Self>, network: &Network) -> io::Result<()> {
         self.kept.finish()?;
         self.aging.finish()?;
         self.models.finish()?;

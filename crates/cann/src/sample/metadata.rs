@@ -9,12 +9,26 @@ use serde_json::json;
 use crate::sample::clockwork::{BEGIN, Clockwork, DEVICE_COUNTER, HOST_COUNTER, HOST_MONOTONIC};
 use crate::sample::device::core_megahertz;
 use crate::sample::host::THREAD;
+use crate::sample::{SampleLayout, SampleOptions};
 
 /// The events of the group of counters called PipeUtilization.
 const EVENTS: &str = "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55";
 
 /// Writes the metadata files of host and device; the run ends `end` nanoseconds after its begin.
-pub(super) fn write(profile: &Path, chip: Chip, clockwork: Clockwork, end: u64) -> io::Result<()> {
+///
+/// A directory that is both gets the files of the device.
+pub(super) fn write(
+    host: &Path,
+    device_directory: &Path,
+    options: SampleOptions,
+    clockwork: Clockwork,
+    end: u64,
+) -> io::Result<()> {
+    let SampleOptions { chip, layout, .. } = options;
+    let (cann, driver) = match layout {
+        SampleLayout::Current => ("8.5.0", 467_730),
+        _ => ("5.1.RC1", 467_000),
+    };
     let device = json!([{
         "id": 0,
         "hwts_frequency": format!("{:.6}", clockwork.device_hertz as f64 / 1e6),
@@ -25,8 +39,9 @@ pub(super) fn write(profile: &Path, chip: Chip, clockwork: Clockwork, end: u64) 
         "ctrl_cpu": "0",
         "ai_cpu": "2,3,4,5,6,7",
     }]);
-    for (directory, suffix, id, devices) in [("host", "", "64", json!([])), ("device_0", ".0", "0", device)] {
-        let directory = profile.join(directory);
+    let both = [(host, "", "64", json!([])), (device_directory, ".0", "0", device)];
+    let is_one = host == device_directory;
+    for (directory, suffix, id, devices) in both.into_iter().skip(usize::from(is_one)) {
         let save = |name: &str, text: String| std::fs::write(directory.join(name), text);
         let info = json!({
             "version": "1.0",
@@ -40,8 +55,8 @@ pub(super) fn write(profile: &Path, chip: Chip, clockwork: Clockwork, end: u64) 
             "cpuNums": 96,
             "sysClockFreq": 100,
             "rank_id": -1,
-            "drvVersion": 467_730,
-            "cannVersion": "8.5.0",
+            "drvVersion": driver,
+            "cannVersion": cann,
             "CPU": [{"Id": 0, "Frequency": "100.000000", "Logical_CPU_Count": 96}],
             "devices": id,
             "DeviceInfo": devices,
@@ -76,7 +91,7 @@ pub(super) fn write(profile: &Path, chip: Chip, clockwork: Clockwork, end: u64) 
         save(&format!("host_start.log{suffix}"), format!("[{section}]\n{reading}"))?;
     }
     let reading = format!("clock_monotonic_raw: 1540000000000\ncntvct: {DEVICE_COUNTER}\n");
-    std::fs::write(profile.join("device_0/dev_start.log.0"), reading)
+    std::fs::write(device_directory.join("dev_start.log.0"), reading)
 }
 
 /// How many AI cores a chip has.

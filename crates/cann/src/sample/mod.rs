@@ -7,6 +7,7 @@
 mod clockwork;
 mod device;
 mod host;
+mod host_2022;
 mod metadata;
 mod network;
 
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::sample::clockwork::{Clockwork, Random};
 use crate::sample::device::DeviceFiles;
 use crate::sample::host::HostFiles;
+use crate::sample::host_2022::HostFiles2022;
 use crate::sample::network::Network;
 
 /// How the sampled program executes its model.
@@ -30,6 +32,18 @@ pub enum SampleMode {
     Dynamic,
 }
 
+/// Which tool chain the files of a sample profile are like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SampleLayout {
+    /// The present one.
+    #[default]
+    Current,
+    /// The one of 2022 (CANN 5.x): a `PROF_*` directory with records per component.
+    Prof2022,
+    /// The one of 2022, with the names that training wrote: a single `JOB*` directory.
+    Job2022,
+}
+
 /// What a sample profile is to be like.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleOptions {
@@ -39,6 +53,8 @@ pub struct SampleOptions {
     pub tasks: u64,
     /// How the model is executed.
     pub mode: SampleMode,
+    /// Which tool chain it is like.
+    pub layout: SampleLayout,
     /// What durations and counters depend on.
     pub seed: u64,
 }
@@ -56,25 +72,50 @@ struct Execution {
     duration: u64,
 }
 
+/// What the host writes about a run.
+trait HostSide {
+    /// Writes what launching an operator leaves behind: calls, and notes on what it is.
+    fn launch(&mut self, network: &Network, execution: Execution, dynamic: bool) -> io::Result<()>;
+
+    /// Notes that the task numbers start again with this execution.
+    fn flip(&mut self, execution: Execution, number: u16) -> io::Result<()>;
+
+    /// Loads the model from `time` on; returns when it is loaded.
+    fn load(&mut self, network: &Network, time: u64) -> io::Result<u64>;
+
+    /// Writes the calls of one inference, which the device executes from `begin` to `end`.
+    fn execute(&mut self, begin: u64, end: u64, request: u32) -> io::Result<()>;
+
+    /// Completes the files and writes the dictionaries.
+    fn finish(self: Box<Self>, network: &Network) -> io::Result<()>;
+}
+
 /// Writes a sample profile below `directory` and returns its path.
 ///
 /// # Errors
 /// If a directory or file can't be created or written; an existing profile of that name is one.
 pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf> {
-    let name = "PROF_000001_20251009085320000_SAMPLEAA";
+    let (name, host, device) = match options.layout {
+        SampleLayout::Job2022 => ("JOBSAMPLEAAAAAAAAAAAAAAAAAAAAAAA", "", ""),
+        _ => ("PROF_000001_20251009085320000_SAMPLEAA", "host", "device_0"),
+    };
     let profile = directory.join(name);
+    let (host, device) = (profile.join(host), profile.join(device));
     let write = || -> io::Result<()> {
         let clockwork = Clockwork::new(options.chip);
         let network = Network::new(options.chip);
-        let (host_data, device_data) = (profile.join("host/data"), profile.join("device_0/data"));
+        let (host_data, device_data) = (host.join("data"), device.join("data"));
         std::fs::create_dir_all(&host_data)?;
         std::fs::create_dir_all(&device_data)?;
-        let mut host = HostFiles::new(&host_data, clockwork);
-        let mut device = DeviceFiles::new(&device_data, options.chip, clockwork);
-        let end = run(options, &network, &mut host, &mut device)?;
-        host.finish(&network)?;
-        device.finish()?;
-        metadata::write(&profile, options.chip, clockwork, end)
+        let mut host_side: Box<dyn HostSide> = match options.layout {
+            SampleLayout::Current => Box::new(HostFiles::new(&host_data, clockwork)),
+            layout => Box::new(HostFiles2022::new(&host_data, &device_data, clockwork, layout)),
+        };
+        let mut device_side = DeviceFiles::new(&device_data, options.chip, clockwork, options.layout);
+        let end = run(options, &network, host_side.as_mut(), &mut device_side)?;
+        host_side.finish(&network)?;
+        device_side.finish()?;
+        metadata::write(&host, &device, options, clockwork, end)
     };
     write().map_err(Error::io("write a sample profile to", &profile))?;
     Ok(profile)
@@ -84,7 +125,7 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
 fn run(
     options: SampleOptions,
     network: &Network,
-    host: &mut HostFiles,
+    host: &mut dyn HostSide,
     device: &mut DeviceFiles,
 ) -> io::Result<u64> {
     let mut random = Random::new(options.seed);
@@ -143,7 +184,7 @@ mod tests {
 
     fn sample(chip: Chip, mode: SampleMode, tasks: u64) -> Joined {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let options = SampleOptions { chip, tasks, mode, seed: 1 };
+        let options = SampleOptions { chip, tasks, mode, layout: SampleLayout::Current, seed: 1 };
         write_sample(directory.path(), options).expect("space on disk");
         let profile = discover(directory.path()).expect("a profile").remove(0);
         Joined::new(Data::load(profile).expect("a readable profile"))
@@ -179,7 +220,8 @@ mod tests {
     fn the_same_options_give_the_same_bytes() {
         let bytes = || {
             let directory = tempfile::tempdir().expect("a temporary directory");
-            let options = SampleOptions { chip: Chip::V4_1_0, tasks: 50, mode: SampleMode::Dynamic, seed: 7 };
+            let (mode, layout) = (SampleMode::Dynamic, SampleLayout::Current);
+            let options = SampleOptions { chip: Chip::V4_1_0, tasks: 50, mode, layout, seed: 7 };
             let profile = write_sample(directory.path(), options).expect("space on disk");
             std::fs::read(profile.join("device_0/data/ffts_profile.data.0.slice_0")).expect("counters")
         };

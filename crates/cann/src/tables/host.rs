@@ -307,6 +307,37 @@ columns! {
     }
 }
 
+columns! {
+    /// Tasks as the tool chain of 2022 described them, by thread and time.
+    DescribedTaskTable,
+    /// A task that the tool chain of 2022 described: it names the model, where later ones leave
+    /// that to the nesting of calls.
+    DescribedTask {
+        /// The reporting thread.
+        thread: u32,
+        /// When; host ticks.
+        time: u64,
+        /// The device.
+        device: u16,
+        /// The stream.
+        stream: u16,
+        /// The task's number on its stream.
+        task: u32,
+        /// The sub-task, [`NO_CONTEXT`] for a whole task.
+        context: u32,
+        /// The model, [`NO_MODEL`] for none.
+        model: u64,
+        /// The iteration for which it was launched.
+        iteration: u64,
+        /// The kind of task, a number that the type dictionary names.
+        kind: u32,
+        /// What its node is, a row of [`HostTables::nodes`], or [`NONE`].
+        node: u32,
+        /// The combination of its tensors, or [`NONE`].
+        tensors: u32,
+    }
+}
+
 /// Everything that the host reported.
 #[derive(Debug, Default)]
 pub struct HostTables {
@@ -352,6 +383,10 @@ pub struct HostTables {
     pub expanded_streams: bool,
     /// Whether the files are those of the tool chain of 2022.
     pub legacy: bool,
+    /// Tasks that the tool chain of 2022 described.
+    pub described_tasks: DescribedTaskTable,
+    /// With that tool chain, the model of each row of [`HostTables::fusions`].
+    pub described_fusion_models: Vec<u64>,
     /// What was dropped.
     pub losses: Losses,
 }

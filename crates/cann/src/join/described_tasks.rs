@@ -1,0 +1,55 @@
+//! Host tasks of profiles whose records name each task's operator and model themselves.
+
+use crate::join::call_tree::{Walk, threads};
+use crate::join::host_tasks::{HostTask, HostTaskTable, OpSource};
+use crate::tables::{DescribedTask, HostTables, NO_MODEL, NONE};
+
+/// The host's tasks, by thread and time.
+pub(super) fn host_tasks(host: &HostTables) -> HostTaskTable {
+    let calls = threads(&host.api);
+    let tasks = &host.described_tasks;
+    let mut table = HostTaskTable::default();
+    table.reserve(tasks.len());
+    let mut rows = tasks.rows().peekable();
+    while let Some(thread) = rows.peek().map(|task| task.thread) {
+        let mut walk = Walk::new(&host.api, calls.get(&thread));
+        while let Some(task) = rows.next_if(|task| task.thread == thread) {
+            let path = walk.path_at(task.time);
+            table.push(joined(host, &task, path.model, path.innermost));
+        }
+    }
+    table
+}
+
+/// A task with the model's call around it and the innermost one, as far as there are such.
+fn joined(host: &HostTables, task: &DescribedTask, model_call: u32, call: u32) -> HostTask {
+    let around = (model_call != NONE).then(|| host.api.row(model_call as usize));
+    let (model, request) = match (task.node, around) {
+        (NONE, Some(around)) => (around.item, i64::from(around.request)),
+        (NONE, None) => (NO_MODEL, -1),
+        _ => (task.model, i64::try_from(task.iteration).unwrap_or(i64::MAX)),
+    };
+    let (op, name) = match task.node {
+        NONE => (OpSource::None, 0),
+        node => (OpSource::Node, host.nodes.name()[node as usize]),
+    };
+    HostTask {
+        model,
+        request,
+        device: task.device,
+        stream: task.stream,
+        task: task.task,
+        context: task.context,
+        batch: 0,
+        kind: task.kind,
+        thread: task.thread,
+        time: task.time,
+        call,
+        kernel: 0,
+        op,
+        name,
+        node: task.node,
+        tensors: task.tensors,
+        attributes: NONE,
+    }
+}
