@@ -28,7 +28,7 @@ pub use clock::{Clock, SampleClock};
 pub use data::{Data, Device};
 pub use discover::{Profile, Source, discover};
 pub use error::{Error, Result};
-pub use export::{ExportOptions, IterationRange, SheetFormat, export_summary};
+pub use export::{ExportLayout, ExportOptions, IterationRange, SheetFormat, export_summary};
 pub use join::Joined;
 pub use kinds::{NodeTaskType, RuntimeKind, device_name, level_name, runtime_name};
 pub use losses::{Loss, Losses, Reason};

@@ -1,4 +1,4 @@
-//! `api_statistic`: the calls of each layer of software, by name.
+//! `api_statistic`: the calls of each layer of software, by name; `acl_statistic`: of AscendCL alone.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,19 @@ pub(crate) fn call_name<'a>(view: &View<'a>, call: &Api) -> &'a str {
 
 /// The table, or `None` if there are no calls.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
+    of_levels(view, "api_statistic", |_| true)
+}
+
+/// The table of the calls of AscendCL alone, which results of 2022 have.
+pub(crate) fn acl_sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
+    of_levels(view, "acl_statistic", |level| level == level::ACL)
+}
+
+fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bool) -> Option<Sheet<'a>> {
     // Calls are grouped by number first, because comparing names of millions takes long.
     let mut by_number: NumberMap<(u16, u64), (&str, Vec<f64>)> = NumberMap::default();
     for call in view.joined.data.host.api.rows() {
-        if !view.shows_call(&call) {
+        if !is_shown(call.level) || !view.shows_call(&call) {
             continue;
         }
         let number = if call.level == level::COMMUNICATION { call.item } else { u64::from(call.kind) };
@@ -47,7 +56,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     }
     let device = view.devices.first().filter(|_| !accelerated).map(|device| device.device.id);
     (!lines.is_empty()).then(|| Sheet {
-        kind: "api_statistic",
+        kind,
         headers: headers.map(str::to_owned).to_vec(),
         rows: lines.len(),
         write: Box::new(move |index, row| {

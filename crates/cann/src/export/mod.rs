@@ -2,6 +2,7 @@
 
 mod aicpu;
 pub(crate) mod api_statistic;
+pub(crate) mod classic;
 mod counters;
 mod fusion_op;
 pub(crate) mod memory;
@@ -16,9 +17,12 @@ pub(crate) mod view;
 
 pub use sheet::SheetFormat;
 
+use api_statistic::acl_sheet as acl_statistic_sheet;
+
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::export::sheet::Sheet;
 use crate::export::view::View;
 use crate::join::Joined;
 use crate::metrics::Dialect;
@@ -31,6 +35,21 @@ pub struct ExportOptions {
     /// Which iterations are shown. Without this all are, but on chips for which the vendor's tool
     /// shows one iteration only, where it is the first of the first model.
     pub iterations: Option<IterationRange>,
+    /// Where files go, and how they are called.
+    pub layout: ExportLayout,
+}
+
+/// Where results go below the directory that is given, and how they are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExportLayout {
+    /// All in the directory, the devices' rows together: `op_summary_<suffix>.csv`.
+    #[default]
+    Current,
+    /// As in 2022: in `summary/` and `timeline/` below the directory and below `device_N/` in it, a
+    /// file for each device, model and iteration: `op_summary_0_1_1.csv`. The directory is that of
+    /// the profile, or one that stands for it. Without chosen iterations it is the first of the
+    /// first model.
+    Classic,
 }
 
 /// Consecutive iterations of one model.
@@ -47,6 +66,8 @@ pub struct IterationRange {
 /// Writes the summary tables of a profile into a directory, which is created if need be, as
 /// `<kind>_<suffix>.csv` or `.json`. Returns the files; a table without rows has none.
 ///
+/// With [`ExportLayout::Classic`] the names are others and `suffix` isn't used.
+///
 /// # Errors
 /// If the directory can't be created or a file can't be written.
 pub fn export_summary(
@@ -55,29 +76,38 @@ pub fn export_summary(
     suffix: &str,
     options: ExportOptions,
 ) -> Result<Vec<PathBuf>> {
+    if options.layout == ExportLayout::Classic {
+        return classic::summary(joined, directory, options);
+    }
     std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
     let view = View::new(joined, options.iterations);
+    let mut files = Vec::new();
+    each_sheet(&view, &mut |sheet| {
+        files.extend(sheet.save(directory, suffix, options.format)?);
+        Ok(())
+    })?;
+    Ok(files)
+}
+
+/// Calls `save` with every table that has rows.
+fn each_sheet(view: &View<'_>, save: &mut dyn FnMut(&Sheet<'_>) -> Result<()>) -> Result<()> {
     let ops = view.op_tasks();
     let tasks = view.tasks();
     let task_time = match view.dialect {
-        Dialect::Oldest => task_time_oldest::sheet(&view, &tasks),
-        _ => task_time::sheet(&view, &tasks),
+        Dialect::Oldest => task_time_oldest::sheet(view, &tasks),
+        _ => task_time::sheet(view, &tasks),
     };
     let sheets = [
-        op_summary::sheet(&view, &ops),
-        op_statistic::sheet(&view, &ops),
+        op_summary::sheet(view, &ops),
+        op_statistic::sheet(view, &ops),
         task_time,
-        api_statistic::sheet(&view),
-        step_trace::sheet(&view),
-        msprof_tx::sheet(&view),
-        aicpu::sheet(&view),
-        fusion_op::sheet(&view),
-        memory::npu_mem(&view),
-        memory::hbm(&view),
+        api_statistic::sheet(view),
+        step_trace::sheet(view),
+        msprof_tx::sheet(view),
+        aicpu::sheet(view),
+        fusion_op::sheet(view),
+        memory::npu_mem(view),
+        memory::hbm(view),
     ];
-    let mut files = Vec::new();
-    for sheet in sheets.into_iter().flatten() {
-        files.extend(sheet.save(directory, suffix, options.format)?);
-    }
-    Ok(files)
+    sheets.iter().flatten().try_for_each(save)
 }

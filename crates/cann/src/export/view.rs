@@ -109,6 +109,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// As [`View::new`], but of one device only.
+    pub(crate) fn of_device(joined: &'a Joined, range: Option<IterationRange>, device: u32) -> Self {
+        let mut view = Self::new(joined, range);
+        view.devices.retain(|of| of.device.id == device);
+        view.call_window = view.devices.iter().find_map(DeviceView::call_window);
+        view
+    }
+
     /// The text of a hash.
     pub(crate) fn text(&self, hash: u64) -> &'a str {
         self.joined.data.host.names.get(hash).unwrap_or("N/A")

@@ -9,11 +9,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::export::ExportOptions;
 use crate::export::msprof_tx::{DeviceMark, device_marks};
 use crate::export::sheet::write_whole;
 use crate::export::step_trace;
 use crate::export::view::View;
+use crate::export::{ExportLayout, ExportOptions, classic};
 use crate::join::Joined;
 use crate::names::NumberMap;
 use crate::parallel;
@@ -25,9 +25,45 @@ use crate::timeline::lanes::{Lanes, Layer};
 /// How many tasks or calls are put into text in one go.
 const CHUNK: usize = 512;
 
+/// A file of the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timeline {
+    /// Everything.
+    Whole,
+    /// The inferences that devices recorded.
+    Steps,
+    /// The program's own ranges and marks.
+    Ranges,
+    /// Calls of the host's libraries.
+    Calls,
+    /// Tasks of devices.
+    Tasks,
+}
+
+impl Timeline {
+    /// The files that are written today, in this order.
+    pub(crate) const CURRENT: [Self; 3] = [Self::Steps, Self::Ranges, Self::Whole];
+    /// The files that were written in 2022.
+    pub(crate) const CLASSIC: [Self; 5] = [Self::Steps, Self::Ranges, Self::Calls, Self::Tasks, Self::Whole];
+
+    /// What the file's name begins with.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "msprof",
+            Self::Steps => "step_trace",
+            Self::Ranges => "msprof_tx",
+            Self::Calls => "acl",
+            Self::Tasks => "task_time",
+        }
+    }
+}
+
 /// Writes the timelines of a profile into a directory, which is created if need be: `msprof_*.json`
 /// with everything, and where there is such data `step_trace_*.json` and `msprof_tx_*.json`.
 /// Returns the files.
+///
+/// With [`ExportLayout::Classic`] there are more files, their names are others, and `suffix` isn't
+/// used.
 ///
 /// # Errors
 /// If the directory can't be created or a file can't be written.
@@ -37,47 +73,76 @@ pub fn export_timeline(
     suffix: &str,
     options: ExportOptions,
 ) -> Result<Vec<PathBuf>> {
+    if options.layout == ExportLayout::Classic {
+        return classic::timeline(joined, directory, options.iterations);
+    }
     std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
     let view = View::new(joined, options.iterations);
-    let lanes = Lanes::new(view.dialect, joined.data.pid(), &shown_layers(&view));
-    let steps = step_trace::steps(&view);
-    let marks = device_marks(&view);
     let mut files = Vec::new();
-    let mut small = |kind: &str, events: &Events| -> Result<()> {
-        let path = directory.join(format!("{kind}_{suffix}.json"));
-        save(&path, |out| out.write_all(events.text.get(1..).unwrap_or_default()))?;
-        files.push(path);
-        Ok(())
-    };
-    let (mut of_steps, mut of_tx) = (Events::default(), Events::default());
-    if !steps.is_empty() {
-        let mut alone = Events::default();
-        device::steps(&view, &lanes, &steps, true, &mut alone);
-        small("step_trace", &alone)?;
-        device::steps(&view, &lanes, &view.shown_steps(steps), false, &mut of_steps);
-    }
-    if !joined.data.host.tx.is_empty() {
-        small("msprof_tx", &own_ranges(&view, &lanes, &marks, true))?;
-        of_tx = own_ranges(&view, &lanes, &marks, false);
-    }
-
-    let tasks = Tasks::new(&view);
-    let calls = Calls::new(&view, tasks.launches(&view));
-    let mut rest = Events::default();
-    tasks.names(&view, &lanes, &mut rest);
-    calls.names(&lanes, &mut rest);
-    device::overlap(&view, &lanes, &view.op_tasks(), &mut rest);
-    device::samples(&view, &lanes, &mut rest);
-    let path = directory.join(format!("msprof_{suffix}.json"));
-    save(&path, |out| {
-        out.write_all(rest.text.get(1..).unwrap_or_default())?;
-        out.write_all(&of_steps.text)?;
-        out.write_all(&of_tx.text)?;
-        write_all(out, tasks.tasks.len(), |index, events| tasks.write(&view, &lanes, index, events))?;
-        write_all(out, calls.rows.len(), |index, events| calls.write(&view, &lanes, index, events))
+    each_timeline(&view, &Timeline::CURRENT, |timeline| {
+        let path = directory.join(format!("{}_{suffix}.json", timeline.name()));
+        files.push(path.clone());
+        path
     })?;
-    files.push(path);
     Ok(files)
+}
+
+/// Writes the wanted files of which there is data to the paths that `path_of` gives.
+pub(crate) fn each_timeline(
+    view: &View<'_>,
+    wanted: &[Timeline],
+    mut path_of: impl FnMut(Timeline) -> PathBuf,
+) -> Result<()> {
+    let joined = view.joined;
+    let lanes = Lanes::new(view.dialect, joined.data.pid(), &shown_layers(view));
+    let steps = step_trace::steps(view);
+    let marks = device_marks(view);
+    let tasks = Tasks::new(view);
+    let calls = Calls::new(view, tasks.launches(view));
+    let has_ranges = !joined.data.host.tx.is_empty();
+    for &timeline in wanted {
+        let exists = match timeline {
+            Timeline::Whole => true,
+            Timeline::Steps => !steps.is_empty(),
+            Timeline::Ranges => has_ranges,
+            Timeline::Calls => !calls.rows.is_empty(),
+            Timeline::Tasks => !tasks.tasks.is_empty(),
+        };
+        if !exists {
+            continue;
+        }
+        let mut small = Events::default();
+        match timeline {
+            Timeline::Steps => device::steps(view, &lanes, &steps, true, &mut small),
+            Timeline::Ranges => small = own_ranges(view, &lanes, &marks, true),
+            Timeline::Calls => calls.names(&lanes, &mut small),
+            Timeline::Tasks => tasks.names(view, &lanes, &mut small),
+            Timeline::Whole => {
+                tasks.names(view, &lanes, &mut small);
+                calls.names(&lanes, &mut small);
+                device::overlap(view, &lanes, &view.op_tasks(), &mut small);
+                device::samples(view, &lanes, &mut small);
+                if !steps.is_empty() {
+                    let shown = view.shown_steps(step_trace::steps(view));
+                    device::steps(view, &lanes, &shown, false, &mut small);
+                }
+                if has_ranges {
+                    small.text.extend(own_ranges(view, &lanes, &marks, false).text);
+                }
+            }
+        }
+        save(&path_of(timeline), |out| {
+            out.write_all(small.text.get(1..).unwrap_or_default())?;
+            if matches!(timeline, Timeline::Whole | Timeline::Tasks) {
+                write_all(out, tasks.tasks.len(), |i, events| tasks.write(view, &lanes, i, events))?;
+            }
+            if matches!(timeline, Timeline::Whole | Timeline::Calls) {
+                write_all(out, calls.rows.len(), |i, events| calls.write(view, &lanes, i, events))?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// The program's own ranges and marks, with the devices' sides of marks.
