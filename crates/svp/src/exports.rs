@@ -1,0 +1,340 @@
+//! All exported files that a directory holds, or one alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::file_name::{FileName, SampleName, TimelineName};
+use crate::op_summary::OpSummary;
+use crate::raw_calls::BOARD_CAPACITY;
+use crate::statistic::{AclStatistic, OpStatistic};
+use crate::table_text::{TableError, TextTable, read_small};
+use crate::timeline::{Call, LayerRun, Timeline, TimelineError};
+
+/// Where the vendor's tools put their files below a `JOB*` directory.
+const FOLDERS: [&str; 2] = ["summary", "timeline"];
+
+/// Why exported files could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// None of the files is one of those that the vendor's tools export.
+    #[error(
+        "{}: none of the files that the board's tools export: op_summary_*, op_statistic_*, acl_statistic_*, \
+         task_time_*, acl_*",
+        path.display()
+    )]
+    NoExports {
+        /// The file or directory.
+        path: PathBuf,
+    },
+    /// A table that could not be read.
+    #[error("{}: {source}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: TableError,
+    },
+    /// A timeline that could not be read.
+    #[error("{}: {source}", path.display())]
+    Timeline {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: TimelineError,
+    },
+}
+
+/// A file and what its name says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sheet<Name, Content> {
+    /// What the file's name says.
+    pub name: Name,
+    /// What it holds.
+    pub content: Content,
+}
+
+/// All exported files of a directory, or those that a trace makes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Exports {
+    /// Tables of layers, one for each sampled inference.
+    pub op_summaries: Vec<Sheet<SampleName, OpSummary>>,
+    /// Totals of layers.
+    pub op_statistics: Vec<Sheet<FileName, OpStatistic>>,
+    /// Totals of calls.
+    pub acl_statistics: Vec<Sheet<FileName, AclStatistic>>,
+    /// Timelines of layers.
+    pub layers: Vec<Sheet<TimelineName, Vec<LayerRun>>>,
+    /// Timelines of calls.
+    pub calls: Vec<Sheet<TimelineName, Vec<Call>>>,
+    /// What was dropped or doubted while they were read: what, how often, and where.
+    pub losses: Vec<(&'static str, u64, String)>,
+}
+
+impl Exports {
+    /// Reads a file; or all files of a directory, and of `summary/` and `timeline/` below it. A
+    /// damaged file among several is counted in [`Exports::losses`].
+    ///
+    /// # Errors
+    /// When nothing can be read.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let mut exports = Self::default();
+        if path.is_file() {
+            exports.read_file(path)?;
+            return Ok(exports);
+        }
+        let files = files_of(path)?;
+        let mut first_error = None;
+        for file in &files {
+            if let Err(error) = exports.read_file(file) {
+                exports.losses.push(("dropped: a file that could not be read", 1, error.to_string()));
+                first_error = first_error.or(Some(error));
+            }
+        }
+        let found = exports.len();
+        match first_error {
+            Some(error) if found == 0 => Err(error),
+            None if found == 0 => Err(ReadError::NoExports { path: path.to_owned() }),
+            _ => {
+                exports.note_doubts();
+                Ok(exports)
+            }
+        }
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        let tables = self.op_summaries.len() + self.op_statistics.len() + self.acl_statistics.len();
+        tables + self.layers.len() + self.calls.len()
+    }
+
+    /// Whether there is no file.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn read_file(&mut self, path: &Path) -> Result<(), ReadError> {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let no_exports = || ReadError::NoExports { path: path.to_owned() };
+        let in_table = |source| ReadError::Table { path: path.to_owned(), source };
+        let name = FileName::parse(&file).ok_or_else(no_exports)?;
+        let is_timeline = matches!(name, FileName::TaskTime(_) | FileName::Acl(_));
+        match name {
+            FileName::TaskTime(name) | FileName::Acl(name) if file.ends_with(".json") => {
+                let bytes = read_small(path).map_err(in_table)?;
+                let timeline = Timeline::read(&bytes)
+                    .map_err(|source| ReadError::Timeline { path: path.to_owned(), source })?;
+                self.lose("dropped: an event without a name or a time", timeline.dropped, &file);
+                self.add_timeline(name, timeline, file.starts_with("acl_"));
+            }
+            name => {
+                let table = TextTable::read_file(path).map_err(in_table)?;
+                // The guide's example has tables under the names of timelines.
+                debug_assert!(!is_timeline || file.ends_with(".csv"));
+                self.add_table(name, &table, &file).map_err(in_table)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_timeline(&mut self, name: TimelineName, timeline: Timeline, is_of_calls: bool) {
+        if !timeline.layers.is_empty() || !is_of_calls {
+            self.layers.push(Sheet { name: name.clone(), content: timeline.layers });
+        }
+        if !timeline.calls.is_empty() || is_of_calls {
+            self.calls.push(Sheet { name, content: timeline.calls });
+        }
+    }
+
+    fn add_table(&mut self, name: FileName, table: &TextTable, file: &str) -> Result<(), TableError> {
+        match name {
+            FileName::OpSummary(name) => {
+                let content = OpSummary::from_text(table)?;
+                self.lose("doubted: a cell that is no number", content.garbled, file);
+                self.lose(
+                    "doubted: a memory bound that does not follow from its row",
+                    content.wrong_bounds,
+                    file,
+                );
+                self.op_summaries.push(Sheet { name, content });
+            }
+            FileName::OpStatistic { .. } | FileName::TaskTime(_) => {
+                let content = OpStatistic::from_text(table)?;
+                self.op_statistics.push(Sheet { name, content });
+            }
+            FileName::AclStatistic { .. } | FileName::Acl(_) => {
+                let content = AclStatistic::from_text(table)?;
+                self.acl_statistics.push(Sheet { name, content });
+            }
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, reason: &'static str, count: u64, detail: &str) {
+        if count > 0 {
+            self.losses.push((reason, count, detail.to_owned()));
+        }
+    }
+
+    /// What only all files together tell.
+    fn note_doubts(&mut self) {
+        let timelines = self.calls.iter().map(|sheet| sheet.content.len() as u64);
+        let calls = timelines.max().unwrap_or(0);
+        let counted = self.acl_statistics.iter().map(|sheet| sheet.content.calls()).max().unwrap_or(0);
+        if calls.max(counted) >= BOARD_CAPACITY {
+            let detail = format!(
+                "{} calls; a board keeps 512 of one collection, so older ones were overwritten: run fewer inferences",
+                calls.max(counted)
+            );
+            self.lose("doubted: more calls than a board keeps", calls.max(counted), &detail);
+        }
+        let missing = self.missing_samples();
+        if !missing.is_empty() {
+            let list: Vec<_> = missing.iter().take(10).map(u64::to_string).collect();
+            let detail = format!(
+                "pictures {}; the board saves more slowly than it infers: sleep in each round, or raise the interval",
+                list.join(", ")
+            );
+            self.lose("missing: samples between those that are there", missing.len() as u64, &detail);
+        }
+    }
+
+    /// The picture numbers at which a sample is missing between two that are there. Samples come at
+    /// even steps.
+    pub fn missing_samples(&self) -> Vec<u64> {
+        let mut groups: Vec<(u32, u64, Vec<u64>)> = Vec::new();
+        for Sheet { name, .. } in &self.op_summaries {
+            let Some(picture) = name.picture else { continue };
+            match groups.iter_mut().find(|group| (group.0, group.1) == (name.device, name.model_id)) {
+                Some((_, _, pictures)) => pictures.push(picture),
+                None => groups.push((name.device, name.model_id, vec![picture])),
+            }
+        }
+        groups.into_iter().flat_map(|(_, _, pictures)| gaps(pictures)).collect()
+    }
+}
+
+/// The numbers that are missing in a row of even steps. Names come from outside: a row with more
+/// gaps than a collection can have samples is none.
+fn gaps(mut numbers: Vec<u64>) -> Vec<u64> {
+    const MOST_GAPS: u64 = 100_000;
+    numbers.sort_unstable();
+    numbers.dedup();
+    let step = numbers.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(0);
+    let (Some(first), Some(last)) = (numbers.first().copied(), numbers.last().copied()) else {
+        return Vec::new();
+    };
+    if step == 0 || (last - first) / step > MOST_GAPS {
+        return Vec::new();
+    }
+    let expected = (0..).map(|index| first + index * step).take_while(|number| *number <= last);
+    expected.filter(|number| numbers.binary_search(number).is_err()).collect()
+}
+
+fn files_of(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    let mut files = Vec::new();
+    let mut add = |folder: &Path| -> std::io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if entry.path().is_file() && FileName::parse(&name.to_string_lossy()).is_some() {
+                files.push(entry.path());
+            }
+        }
+        Ok(())
+    };
+    add(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+    for folder in FOLDERS.map(|folder| path.join(folder)) {
+        if folder.is_dir() {
+            add(&folder).map_err(|source| ReadError::Io { path: folder, source })?;
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYERS: &str = "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,10\n-,-,-,10\n";
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for name in FOLDERS {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        for (name, content) in files {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn tables_and_timelines_are_found_where_the_tools_put_them() {
+        let folder = folder(&[
+            ("summary/op_summary_0.net.v1.3.1.10.1.NA.600.csv", LAYERS),
+            (
+                "summary/acl_statistic_0_3_1.json",
+                r#"[{"Name": "svp_acl_init", "Total Time(us)": 3, "Count": 1}]"#,
+            ),
+            ("timeline/task_time_0.net.v1.3.1.json", "[]"),
+            ("timeline/acl_0_3_1.json", "[]"),
+            ("task_time_0_3_1.csv", "OP Name,Total Time(us)\nconv1,10\n"),
+            ("readme.txt", "nothing"),
+        ]);
+        let exports = Exports::read(folder.path()).unwrap();
+        assert_eq!(exports.len(), 5);
+        assert_eq!(exports.op_summaries[0].name.model, "net.v1");
+        assert_eq!(exports.op_statistics[0].content.rows[0].name, "conv1");
+        assert_eq!(exports.losses, []);
+    }
+
+    #[test]
+    fn a_damaged_file_among_several_is_counted() {
+        let folder = folder(&[
+            ("summary/op_summary_0.net.3.1.10.1.0.600.csv", LAYERS),
+            ("timeline/acl_0_3_1.json", "[{"),
+        ]);
+        let exports = Exports::read(folder.path()).unwrap();
+        assert_eq!((exports.len(), exports.losses.len()), (1, 1));
+        assert!(exports.losses[0].2.contains("acl_0_3_1.json"), "{:?}", exports.losses);
+        let alone = folder.path().join("timeline/acl_0_3_1.json");
+        assert!(Exports::read(&alone).unwrap_err().to_string().contains("not valid JSON"));
+    }
+
+    #[test]
+    fn samples_that_are_missing_and_too_many_calls_are_noted() {
+        let names: Vec<String> = [200, 400, 1000]
+            .map(|picture| format!("summary/op_summary_0.net.3.100.1000.{picture}.0.600.csv"))
+            .to_vec();
+        let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), LAYERS)).collect();
+        files.push(("acl_statistic_0_3_1.csv", "Name,Total Time(us),Count\na,5,500\nb,5,12\n"));
+        let exports = Exports::read(folder(&files).path()).unwrap();
+        assert_eq!(exports.missing_samples(), [600, 800]);
+        let reasons: Vec<_> = exports.losses.iter().map(|(reason, count, _)| (*reason, *count)).collect();
+        assert_eq!(
+            reasons,
+            [
+                ("doubted: more calls than a board keeps", 512),
+                ("missing: samples between those that are there", 2)
+            ]
+        );
+        assert_eq!(gaps(vec![1, 2, u64::MAX]), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn a_folder_without_exports_says_what_was_looked_for() {
+        let empty = tempfile::tempdir().unwrap();
+        let text = Exports::read(empty.path()).unwrap_err().to_string();
+        assert!(text.contains("op_summary_*"), "{text}");
+        assert!(matches!(Exports::read(Path::new("no/such/folder")), Err(ReadError::Io { .. })));
+    }
+}

@@ -1,0 +1,44 @@
+//! Small-chip boards of the SS928 and SS927 family: the tables and timelines that their vendor's
+//! tools export, and the `JOB*` directories that lie beneath them.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`FileName`] | the names of the exported files, in every form of the vendor's guide |
+//! | [`OpSummary`], [`OpStatistic`], [`AclStatistic`] | the tables, read from CSV or JSON and written as either |
+//! | [`Timeline`] | `task_time_*.json` and `acl_*.json` |
+//! | [`Exports`] | all of these that a directory holds; becomes a trace, or comes from one |
+//! | [`Job`] | what a `JOB*` directory holds and what it lacks |
+//! | [`SideFiles`] | what the model converter leaves beside a model |
+//!
+//! The raw records of these processors' counters are not public. They are listed, never guessed
+//! into figures; only calls in the layout that CANN published in 2022 are decoded, if they fit it
+//! to the last byte.
+//!
+//! Sources: the vendor's Profiling guide for SS928 V100 and SS927 V100 (00B01, 2025-09-15), and
+//! public logs of runs on such boards.
+
+mod cell;
+mod export;
+mod exports;
+mod file_name;
+mod from_trace;
+mod job;
+mod op_summary;
+mod raw_calls;
+mod side_files;
+mod statistic;
+mod table_text;
+mod timeline;
+mod to_trace;
+
+pub use cell::Figure;
+pub use export::{ExportError, TableFormat, Written};
+pub use exports::{Exports, ReadError, Sheet};
+pub use file_name::{FileName, SampleName, TimelineName, is_export};
+pub use job::{Job, JobError, RawFile, RawKind};
+pub use op_summary::{Layer, LayerColumn, OpSummary};
+pub use raw_calls::{RawCalls, RawCallsError};
+pub use side_files::{Content, Placement, SideFiles};
+pub use statistic::{AclStatistic, ApiTotals, OpStatistic, OperatorTotals, Totals};
+pub use table_text::TableError;
+pub use timeline::{Call, LayerRun, Timeline, TimelineError, Unit};

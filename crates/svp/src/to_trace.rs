@@ -1,0 +1,247 @@
+//! From exported files to a trace.
+
+use std::collections::HashMap;
+
+use opscope_trace::{
+    ApiCall, ApiLevel, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model, ModelId,
+    Nanoseconds, Operator, OperatorId, Process, ProcessId, Stream, StreamId, Task, Thread, ThreadId, Trace,
+};
+
+use crate::exports::Exports;
+use crate::op_summary::{Layer, LayerColumn};
+use crate::raw_calls::{LABEL, RawCalls};
+use crate::timeline::{Call, LayerRun, Unit};
+
+impl Exports {
+    /// What the files hold, as a trace.
+    ///
+    /// Layers come from the timelines. Where there are none, the layers of the tables are laid end to
+    /// end, and the trace says so. Times are those of the board's monotonic clock, counted from the
+    /// first of them.
+    pub fn to_trace(&self) -> Trace {
+        let mut builder = Builder::new(self.zero());
+        for sheet in &self.layers {
+            let model = builder.model(sheet.name.model_id, sheet.name.model.as_deref());
+            builder.add_layers(self, sheet.name.device, model, sheet.name.model_id, &sheet.content);
+        }
+        if self.layers.iter().all(|sheet| sheet.content.is_empty()) {
+            self.lay_end_to_end(&mut builder);
+        }
+        for sheet in &self.calls {
+            builder.add_calls(&sheet.content);
+        }
+        for (reason, count, detail) in &self.losses {
+            builder.trace.count_loss(reason, *count, detail);
+        }
+        builder.trace
+    }
+
+    fn zero(&self) -> Nanoseconds {
+        let layers = self.layers.iter().flat_map(|sheet| sheet.content.iter().map(|layer| layer.start));
+        let calls = self.calls.iter().flat_map(|sheet| sheet.content.iter().map(|call| call.start));
+        layers.chain(calls).min().unwrap_or_default()
+    }
+
+    fn lay_end_to_end(&self, builder: &mut Builder) {
+        let mut time = builder.zero;
+        for sheet in &self.op_summaries {
+            let model = builder.model(sheet.name.model_id, Some(&sheet.name.model));
+            let runs = sheet.content.layers.iter().enumerate().map(|(index, layer)| {
+                let duration = duration_of(layer);
+                let run = LayerRun {
+                    name: layer.name.clone(),
+                    unit: Unit::Unknown,
+                    stream: 0,
+                    task: index as u64,
+                    start: time,
+                    duration,
+                };
+                time += duration;
+                run
+            });
+            let runs: Vec<LayerRun> = runs.collect();
+            builder.add_layers(self, sheet.name.device, model, sheet.name.model_id, &runs);
+        }
+        if !self.op_summaries.is_empty() {
+            let text = "laid end to end: the tables have durations only";
+            builder.trace.set_property("times of layers", text);
+        }
+    }
+
+    /// The table's row of a layer, by the name that the timelines give it.
+    fn layer(&self, device: u32, model_id: u64, name: &str) -> Option<&Layer> {
+        let sheets = self.op_summaries.iter();
+        let sheets = sheets.filter(|sheet| (sheet.name.device, sheet.name.model_id) == (device, model_id));
+        sheets.flat_map(|sheet| &sheet.content.layers).find(|layer| layer.name == name)
+    }
+}
+
+impl RawCalls {
+    /// The calls as a trace, labelled with the way that they were read.
+    pub fn to_trace(&self) -> Trace {
+        let zero = self.calls.iter().map(|call| call.start).min().unwrap_or_default();
+        let mut builder = Builder::new(zero);
+        builder.add_calls(&self.calls);
+        builder.trace.set_property("calls", LABEL);
+        builder.trace
+    }
+}
+
+fn duration_of(layer: &Layer) -> Nanoseconds {
+    Nanoseconds::from_seconds(layer.figure(LayerColumn::Time).0.unwrap_or(0.0) / 1e6)
+}
+
+/// A trace in the making, with the rows that others refer to.
+struct Builder {
+    trace: Trace,
+    zero: Nanoseconds,
+    models: HashMap<u64, ModelId>,
+    devices: HashMap<u32, DeviceId>,
+    streams: HashMap<(u32, u64), StreamId>,
+    processes: HashMap<u64, ProcessId>,
+    threads: HashMap<(u64, u64), ThreadId>,
+    operators: HashMap<(u64, String), OperatorId>,
+}
+
+impl Builder {
+    fn new(zero: Nanoseconds) -> Self {
+        let mut trace = Trace::new();
+        trace.set_property("source", "SVP");
+        Self {
+            trace,
+            zero,
+            models: HashMap::new(),
+            devices: HashMap::new(),
+            streams: HashMap::new(),
+            processes: HashMap::new(),
+            threads: HashMap::new(),
+            operators: HashMap::new(),
+        }
+    }
+
+    fn model(&mut self, number: u64, name: Option<&str>) -> ModelId {
+        let trace = &mut self.trace;
+        *self.models.entry(number).or_insert_with(|| {
+            let name = trace.strings.intern(name.unwrap_or_default());
+            trace.models.push(Model { number, name })
+        })
+    }
+
+    fn stream(&mut self, device: u32, number: u64) -> StreamId {
+        if let Some(known) = self.streams.get(&(device, number)) {
+            return *known;
+        }
+        let trace = &mut self.trace;
+        let device_id = *self.devices.entry(device).or_insert_with(|| {
+            let name = trace.strings.intern("SVP");
+            trace.devices.push(Device { number: device, kind: DeviceKind::Npu, name })
+        });
+        let name = trace.strings.intern(&format!("Stream {number}"));
+        let id = trace.streams.push(Stream { device: device_id, number, thread: None, name });
+        self.streams.insert((device, number), id);
+        id
+    }
+
+    fn operator(
+        &mut self,
+        exports: &Exports,
+        device: u32,
+        model_id: u64,
+        model: ModelId,
+        run: &LayerRun,
+    ) -> OperatorId {
+        let key = (model_id, run.name.clone());
+        if let Some(known) = self.operators.get(&key) {
+            return *known;
+        }
+        let layer = exports.layer(device, model_id, &run.name);
+        let strings = &mut self.trace.strings;
+        let name = strings.intern(&run.name);
+        let op_type = layer.map(|layer| &*layer.layer_type).filter(|op_type| !op_type.is_empty());
+        let op_type = op_type.map_or(name, |op_type| strings.intern(op_type));
+        let bytes =
+            |column| layer.and_then(|layer| layer.figure(column).0).map(|bytes| bytes.max(0.0) as u64);
+        let operator = Operator {
+            model: Some(model),
+            position: u32::try_from(run.task).ok(),
+            bytes_read: bytes(LayerColumn::DdrRead),
+            bytes_written: bytes(LayerColumn::DdrWrite),
+            ..Operator::new(name, op_type)
+        };
+        let id = self.trace.operators.push(operator);
+        self.operators.insert(key, id);
+        id
+    }
+
+    /// Adds the executions of a model's layers. The order of execution begins anew with each
+    /// inference.
+    fn add_layers(
+        &mut self,
+        exports: &Exports,
+        device: u32,
+        model: ModelId,
+        model_id: u64,
+        runs: &[LayerRun],
+    ) {
+        let mut iteration: Option<IterationId> = None;
+        let mut last_task = None;
+        for run in runs {
+            let start = run.start - self.zero;
+            if iteration.is_none() || last_task.is_some_and(|last| run.task <= last) {
+                let number = self.trace.iterations.len() as u32;
+                let duration = Nanoseconds::ZERO;
+                let row = Iteration { model: Some(model), number, warm_up: false, start, duration };
+                iteration = Some(self.trace.iterations.push(row));
+            }
+            last_task = Some(run.task);
+            if let Some(id) = iteration {
+                let row = self.trace.iterations.get(id);
+                let (first, end) =
+                    (row.start.min(start), (row.start + row.duration).max(start + run.duration));
+                self.trace.iterations.set(id, Iteration { start: first, duration: end - first, ..row });
+            }
+            let operator = Some(self.operator(exports, device, model_id, model, run));
+            let stream = Some(self.stream(device, run.stream));
+            let unit = match run.unit {
+                Unit::AaCore => ExecutionUnit::AiCore,
+                Unit::AaCpu => ExecutionUnit::AiCpu,
+                Unit::Unknown => ExecutionUnit::Other,
+            };
+            let name = self.trace.strings.intern(&run.name);
+            let task = Task { operator, stream, unit, iteration, ..Task::new(name, start, run.duration) };
+            self.trace.tasks.push(task);
+        }
+    }
+
+    fn add_calls(&mut self, calls: &[Call]) {
+        for call in calls {
+            let thread = Some(self.thread(call));
+            let name = self.trace.strings.intern(&call.name);
+            let (start, duration) = (call.start - self.zero, call.duration);
+            let level = level_of(&call.mode);
+            self.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
+        }
+    }
+
+    fn thread(&mut self, call: &Call) -> ThreadId {
+        let trace = &mut self.trace;
+        let process = *self.processes.entry(call.process).or_insert_with(|| {
+            let name = trace.strings.intern("");
+            trace.processes.push(Process { pid: u32::try_from(call.process).unwrap_or(0), name })
+        });
+        *self.threads.entry((call.process, call.thread)).or_insert_with(|| {
+            let name = trace.strings.intern(&format!("Thread {}", call.thread));
+            trace.threads.push(Thread { process, tid: call.thread, name })
+        })
+    }
+}
+
+/// The layer of the software that a call's mode stands for.
+fn level_of(mode: &str) -> ApiLevel {
+    match mode.to_ascii_uppercase().trim_start_matches("ACL_") {
+        "OP" => ApiLevel::Node,
+        "MODEL" => ApiLevel::Model,
+        "RTS" | "RUNTIME" => ApiLevel::Runtime,
+        _ => ApiLevel::Application,
+    }
+}
