@@ -109,6 +109,17 @@ impl Exports {
         }
     }
 
+    /// Whether a folder holds files whose names only the tools of such boards give: those with the
+    /// model's name in them.
+    pub fn is_folder(path: &Path) -> bool {
+        files_of(path).is_ok_and(|files| files.iter().any(|file| has_own_name(file)))
+    }
+
+    /// Whether a file is named as only the tools of such boards name theirs.
+    pub fn is_file(path: &Path) -> bool {
+        path.is_file() && has_own_name(path)
+    }
+
     /// How many files there are.
     pub fn len(&self) -> usize {
         let tables = self.op_summaries.len() + self.op_statistics.len() + self.acl_statistics.len();
@@ -236,6 +247,15 @@ fn gaps(mut numbers: Vec<u64>) -> Vec<u64> {
     }
     let expected = (0..).map(|index| first + index * step).take_while(|number| *number <= last);
     expected.filter(|number| numbers.binary_search(number).is_err()).collect()
+}
+
+fn has_own_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match FileName::parse(&name) {
+        Some(FileName::OpSummary(_)) => true,
+        Some(FileName::TaskTime(name) | FileName::Acl(name)) => name.model.is_some(),
+        _ => false,
+    }
 }
 
 fn files_of(path: &Path) -> Result<Vec<PathBuf>, ReadError> {

@@ -1,8 +1,8 @@
 //! From a trace to the files that the vendor's tools would have exported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use opscope_trace::{ApiLevel, DeviceId, ExecutionUnit, ModelId, Nanoseconds, TaskId, Trace};
+use opscope_trace::{ApiLevel, DeviceId, ExecutionUnit, MetricId, ModelId, Nanoseconds, TaskId, Trace};
 
 use crate::cell::Figure;
 use crate::exports::{Exports, Sheet};
@@ -12,18 +12,25 @@ use crate::statistic::{AclStatistic, ApiTotals, OpStatistic, OperatorTotals, Tot
 use crate::timeline::{Call, LayerRun, Unit};
 
 impl Exports {
-    /// Makes the tables and timelines of a trace. What the trace doesn't know is missing; ratios of
-    /// the engine's counters always are.
+    /// Makes the tables and timelines of a trace. What the trace doesn't know is missing.
     pub fn from_trace(trace: &Trace) -> Self {
         let mut exports = Self::default();
+        let counters = counters(trace);
         for ((device, model), tasks) in tasks_by_model(trace) {
-            exports.add_model(trace, device, model, &tasks);
+            exports.add_model(trace, &counters, device, model, &tasks);
         }
         exports.add_calls(trace);
         exports
     }
 
-    fn add_model(&mut self, trace: &Trace, device: u32, model: Option<ModelId>, tasks: &[TaskId]) {
+    fn add_model(
+        &mut self,
+        trace: &Trace,
+        counters: &Counters,
+        device: u32,
+        model: Option<ModelId>,
+        tasks: &[TaskId],
+    ) {
         let (model_id, model) = match model.map(|model| trace.models.get(model)) {
             Some(row) => (row.number, file_stem(trace.strings.get(row.name))),
             None => (0, "model".to_owned()),
@@ -47,7 +54,7 @@ impl Exports {
                 icache_miss_rate: None,
                 frequency: None,
             };
-            let content = op_summary(trace, tasks, &layers, sample);
+            let content = op_summary(trace, counters, tasks, &layers, sample);
             self.op_summaries.push(Sheet { name, content });
         }
         let name = FileName::OpStatistic { device, model_id, picture: pictures, iteration: 1 };
@@ -126,7 +133,33 @@ fn layer_runs(trace: &Trace, tasks: &[TaskId]) -> Vec<LayerRun> {
     runs.collect()
 }
 
-fn op_summary(trace: &Trace, tasks: &[TaskId], runs: &[LayerRun], sample: &[usize]) -> OpSummary {
+type Counters = HashMap<TaskId, Vec<(LayerColumn, f64)>>;
+
+/// What the engine's counters say of each task.
+fn counters(trace: &Trace) -> Counters {
+    let column_of = |metric: MetricId| {
+        let name = trace.strings.get(trace.metrics.name()[metric.index()]);
+        LayerColumn::COUNTERS.into_iter().find(|column| column.metric() == name)
+    };
+    let columns: Vec<Option<LayerColumn>> = trace.metrics.ids().map(column_of).collect();
+    if columns.iter().all(Option::is_none) {
+        return HashMap::new();
+    }
+    let rows = trace.readings.iter().map(|(id, reading)| {
+        let values =
+            trace.readings_of(id).filter_map(|(metric, value)| Some((columns[metric.index()]?, value)));
+        (reading.task, values.collect())
+    });
+    rows.collect()
+}
+
+fn op_summary(
+    trace: &Trace,
+    counters: &Counters,
+    tasks: &[TaskId],
+    runs: &[LayerRun],
+    sample: &[usize],
+) -> OpSummary {
     let total: Nanoseconds = sample.iter().map(|&index| runs[index].duration).sum();
     let share = |time: Nanoseconds| Figure::rounded(100.0 * time.as_micros() / total.as_micros());
     let mut summary = OpSummary::default();
@@ -143,6 +176,9 @@ fn op_summary(trace: &Trace, tasks: &[TaskId], runs: &[LayerRun], sample: &[usiz
         }
         layer.set(LayerColumn::Time, Figure(Some(run.duration.as_micros())));
         layer.set(LayerColumn::TimeRatio, share(run.duration));
+        for &(column, value) in counters.get(&tasks[index]).into_iter().flatten() {
+            layer.set(column, Figure(Some(value)));
+        }
         summary.layers.push(layer);
     }
     let mut whole = Layer::new(0, "-", "-");
@@ -156,7 +192,7 @@ fn op_summary(trace: &Trace, tasks: &[TaskId], runs: &[LayerRun], sample: &[usiz
 fn op_statistic(runs: &[LayerRun]) -> OpStatistic {
     let all: f64 = runs.iter().map(|run| run.duration.as_micros()).sum();
     let mut groups: Vec<(&LayerRun, Vec<f64>)> = Vec::new();
-    let mut known = std::collections::HashMap::new();
+    let mut known = HashMap::new();
     for run in runs {
         let place = *known.entry((&run.name, run.stream, run.unit as u8)).or_insert_with(|| {
             groups.push((run, Vec::new()));

@@ -57,6 +57,37 @@ impl LayerColumn {
         Self::DdrTotal,
     ];
 
+    /// Those that the engine's counters give, and what follows from them.
+    pub const COUNTERS: [Self; 12] = [
+        Self::MacBusy,
+        Self::MacPpen,
+        Self::VecBusy,
+        Self::VecPpen,
+        Self::Dstr,
+        Self::Dtrans,
+        Self::Dld,
+        Self::Wld,
+        Self::MemoryBound,
+        Self::DdrRead,
+        Self::DdrWrite,
+        Self::DdrTotal,
+    ];
+
+    /// The column's name without its unit.
+    pub fn metric(self) -> &'static str {
+        self.name().split('(').next().unwrap_or_default()
+    }
+
+    /// The column's unit.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Time => "us",
+            Self::DdrRead | Self::DdrWrite | Self::DdrTotal => "B",
+            Self::MemoryBound => "",
+            _ => "%",
+        }
+    }
+
     /// The column's name in the file.
     pub fn name(self) -> &'static str {
         match self {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     ApiCall, ApiLevel, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model, ModelId,
-    Nanoseconds, Operator, OperatorId, Process, ProcessId, Stream, StreamId, Task, Thread, ThreadId, Trace,
+    Nanoseconds, Operator, OperatorId, Process, ProcessId, Stream, StreamId, Task, TaskId, Thread, ThreadId,
+    Trace,
 };
 
 use crate::exports::Exports;
@@ -209,7 +210,22 @@ impl Builder {
             };
             let name = self.trace.strings.intern(&run.name);
             let task = Task { operator, stream, unit, iteration, ..Task::new(name, start, run.duration) };
-            self.trace.tasks.push(task);
+            let task = self.trace.tasks.push(task);
+            if let Some(layer) = exports.layer(device, model_id, &run.name) {
+                self.add_reading(task, layer);
+            }
+        }
+    }
+
+    /// Notes what the engine's counters say of a layer.
+    fn add_reading(&mut self, task: TaskId, layer: &Layer) {
+        let known = LayerColumn::COUNTERS.into_iter();
+        let known = known.filter_map(|column| Some((column, layer.figure(column).0?)));
+        let (columns, values): (Vec<LayerColumn>, Vec<f64>) = known.unzip();
+        let metrics = columns.iter().map(|column| self.trace.enter_metric(column.metric(), column.unit()));
+        let metrics: Vec<_> = metrics.collect();
+        if !metrics.is_empty() {
+            self.trace.push_reading(task, &metrics, &values);
         }
     }
 

@@ -57,6 +57,9 @@ fn timelines_and_tables_join_in_a_trace() {
     assert_eq!(trace.iterations.duration()[0].as_micros(), 200.0);
     assert_eq!(trace.api_calls.len(), 2);
     assert_eq!(trace.extent().unwrap().0.0, 0);
+    let bound =
+        trace.metrics.iter().find(|(_, row)| trace.strings.get(row.name) == "Memory Bound").unwrap().0;
+    assert_eq!(trace.metric_values(bound).map(|(_, value)| value).collect::<Vec<_>>(), [0.5, 2.0, 0.5]);
 }
 
 #[test]
@@ -88,8 +91,9 @@ fn a_trace_from_elsewhere_becomes_the_vendors_tables_with_gaps_where_it_knows_no
     let table = read(out.path(), "summary/op_summary_0.yolo.v3.1.1.2.1.NA.NA.csv");
     let mut lines = table.lines();
     assert_eq!(lines.next(), LAYERS.lines().next());
-    let row =
-        "0,conv1_relu1,conv1_relu1,Convolution,120.5,60.25,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A";
+    let row = "0,conv1_relu1,conv1_relu1,Convolution,120.5,60.25,80,70,10,5,20,3,40,30,0.5,1001590000000,4096,1001590004096";
+    assert_eq!(lines.next(), Some(row));
+    let row = "1,softplus1,softplus1,Softplus,79.5,39.75,0,0,40,25,50,N/A,10,0,2,N/A,N/A,N/A";
     assert_eq!(lines.next(), Some(row));
     assert!(table.lines().last().unwrap().starts_with("-,-,-,-,200,100,"));
     assert_eq!(

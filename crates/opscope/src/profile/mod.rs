@@ -1,6 +1,8 @@
 //! Whatever is a profile, read as a trace: files and folders that tools wrote, and the raw
 //! directories of Ascend.
 
+mod board;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -19,6 +21,8 @@ pub enum Source {
     Outputs(PathBuf),
     /// Raw directories, one or several, in the order of their paths.
     Raw(Vec<Profile>),
+    /// A board's exported files, or its `JOB*` directory.
+    Board(PathBuf),
 }
 
 impl Source {
@@ -30,6 +34,9 @@ impl Source {
     /// When there is nothing at `path`, or nothing that is a profile.
     pub fn find(path: &Path) -> anyhow::Result<Self> {
         check_presence(path)?;
+        if opscope_svp::Exports::is_file(path) || is_board_folder(path) {
+            return Ok(Self::Board(path.to_owned()));
+        }
         if !path.is_dir() {
             return Ok(Self::File(path.to_owned()));
         }
@@ -40,6 +47,10 @@ impl Source {
         }
         Ok(Self::Raw(profiles?))
     }
+}
+
+fn is_board_folder(path: &Path) -> bool {
+    path.is_dir() && (opscope_svp::Exports::is_folder(path) || opscope_svp::Job::is_one(path))
 }
 
 /// Makes sure that there is something at `path`; otherwise says so, and suggests the path from the
@@ -69,6 +80,7 @@ pub fn open(path: &Path, terminal: &Terminal) -> anyhow::Result<Trace> {
         Source::File(path) => Ok(opscope_formats::open(&path)?),
         Source::Outputs(path) => Ok(ascend_text::read_folder(&path)?),
         Source::Raw(profiles) => read_raw(only(path, profiles)?, terminal),
+        Source::Board(path) => board::open(&path),
     }
 }
 

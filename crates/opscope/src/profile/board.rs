@@ -1,0 +1,59 @@
+//! A board's exported files and `JOB*` directories, read as a trace.
+
+use std::path::Path;
+
+use anyhow::bail;
+use opscope_svp::{Exports, Job, RawCalls, RawKind};
+use opscope_trace::Trace;
+
+/// Reads exported files, or, where there are none, what can be read of a `JOB*` directory itself.
+///
+/// # Errors
+/// When nothing can be read; for a `JOB*` directory the error says what it holds and what is missing.
+pub(super) fn open(path: &Path) -> anyhow::Result<Trace> {
+    if !Job::is_one(path) || Exports::is_folder(path) {
+        return Ok(Exports::read(path)?.to_trace());
+    }
+    open_job(&Job::open(path)?)
+}
+
+/// The calls of a `JOB*` directory, if their file has the layout of 2022. The other files are counted,
+/// because their layout is not public.
+fn open_job(job: &Job) -> anyhow::Result<Trace> {
+    let mut calls = RawCalls::default();
+    let mut losses = Vec::new();
+    for file in &job.files {
+        let refused = match file.kind {
+            RawKind::Calls => {
+                RawCalls::read_file(&file.path).map(|mut more| calls.calls.append(&mut more.calls))
+            }
+            _ => {
+                losses.push((
+                    "not read: a raw file whose layout is not public",
+                    format!("{} ({} bytes)", file.name, file.size),
+                ));
+                continue;
+            }
+        };
+        if let Err(error) = refused {
+            losses.push(("not read: calls in a layout that is not public", error.to_string()));
+        }
+    }
+    if calls.calls.is_empty() && job.problems().is_empty() {
+        let files: Vec<&str> = job.files.iter().map(|file| &*file.name).collect();
+        bail!(
+            "{}: the raw files of this board are in a layout that is not public ({}); export them with the \
+             vendor's tool (msprof.pyc export summary, or mindcmd profile merge) and read the result",
+            job.path.display(),
+            files.join(", ")
+        );
+    }
+    let mut trace = calls.to_trace();
+    for (reason, detail) in losses {
+        trace.count_loss(reason, 1, &detail);
+    }
+    for problem in job.problems() {
+        trace.count_loss("doubted: the collection", 1, &problem);
+    }
+    Ok(trace)
+}
