@@ -1,0 +1,120 @@
+//! The instrumentation library: a program marks its own phases, and gets them back on a timeline.
+//!
+//! Marks and ranges are recorded while somebody collects (`opscope collect -- PROGRAM`, or the
+//! program itself through the [`profile`] module or the calls of `acl.prof`), in the same records
+//! below `host/data` of a `PROF_*` directory that CANN's runtime writes. While nobody collects, a
+//! call costs a nanosecond or two.
+//!
+//! One library serves all of these faces:
+//!
+//! - Rust: [`range`], [`mark`], the [`range!`] macro;
+//! - C: `include/opscope_mark.h`;
+//! - programs that are annotated with mstx or NVTX already: the library is what they load when
+//!   `MSTX_INJECTION_PATH` or `NVTX_INJECTION64_PATH` names it;
+//! - the stamps of `acl.prof`.
+//!
+//! ```
+//! fn infer() {
+//!     let _range = opscope_mark::range("infer");
+//!     opscope_mark::mark("weights are warm");
+//!     opscope_mark::range!("layer {}", 3);
+//! }
+//! infer();
+//! ```
+//!
+//! What a call does: the record goes into a ring of the calling thread ([`ring`]), from where one
+//! thread of the library writes it to a slice ([`sink`]) within a quarter of a second, or earlier
+//! when the ring is half full. A process that is killed loses less than a second and two
+//! mebibytes. A forked child goes on with a recorder of its own.
+
+pub mod clock;
+mod control;
+mod domain;
+mod event;
+mod faces;
+pub mod profile;
+mod recorder;
+mod ring;
+mod sink;
+mod thread;
+
+use std::fmt::Arguments;
+
+pub use control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE};
+pub use domain::{Domain, named as domain};
+pub use event::{Details, LONGEST_TEXT, pop, push, range_end, range_start};
+pub use recorder::is_on;
+pub use sink::STREAM;
+
+/// Marks an instant.
+#[inline]
+pub fn mark(text: &str) {
+    event::mark(text.as_bytes(), Details::default());
+}
+
+/// Marks an instant in a domain.
+pub fn mark_in(domain: Domain, text: &str) {
+    event::mark(text.as_bytes(), Details { domain: Some(domain), ..Details::default() });
+}
+
+/// Begins a range that ends when the answer is dropped, on the same thread.
+#[inline]
+#[must_use = "the range ends when this is dropped"]
+pub fn range(text: &str) -> Range {
+    Range { recorded: push(text.as_bytes(), Details::default()) > 0, _here: std::marker::PhantomData }
+}
+
+/// As [`range`], with a text that is only put together when it is recorded.
+#[must_use = "the range ends when this is dropped"]
+pub fn range_with(text: Arguments<'_>) -> Range {
+    if !is_on() {
+        return Range { recorded: false, _here: std::marker::PhantomData };
+    }
+    match text.as_str() {
+        Some(text) => range(text),
+        None => range(&text.to_string()),
+    }
+}
+
+/// Makes the rest of the enclosing block a range: `range!("layer {}", number)`.
+#[macro_export]
+macro_rules! range {
+    ($($text:tt)+) => {
+        let _opscope_range = $crate::range_with(::core::format_args!($($text)+));
+    };
+}
+
+/// A range of the calling thread, which ends when this is dropped.
+#[derive(Debug)]
+pub struct Range {
+    recorded: bool,
+    /// Ranges are a thread's own.
+    _here: std::marker::PhantomData<*const ()>,
+}
+
+impl Drop for Range {
+    #[inline]
+    fn drop(&mut self) {
+        if self.recorded {
+            pop();
+        }
+    }
+}
+
+/// Begins a range that ends when the answer is dropped, on whichever thread that is.
+#[must_use = "the range ends when this is dropped"]
+pub fn free_range(text: &str) -> FreeRange {
+    FreeRange { number: range_start(text.as_bytes(), Details::default()) }
+}
+
+/// A range that may end on another thread, when this is dropped.
+#[derive(Debug)]
+pub struct FreeRange {
+    number: u64,
+}
+
+impl Drop for FreeRange {
+    fn drop(&mut self) {
+        range_end(self.number);
+    }
+}

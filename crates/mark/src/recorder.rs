@@ -1,0 +1,299 @@
+//! The recorder of a process: the threads' rings, the thread that writes them out, and what happens
+//! when the process forks or ends.
+//!
+//! Everything here is made when the first mark is recorded and then stays for the life of the
+//! process. A forked child has its parent's memory but not its threads, and locks may be held in
+//! it by threads that it doesn't have: it leaves the parent's recorder alone and makes its own.
+
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
+use std::time::Duration;
+
+use crate::clock::ClockKind;
+use crate::control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE, OFF, UNKNOWN};
+use crate::ring::{RECORD, Ring};
+use crate::sink::{STREAM, Sink};
+
+/// How often everything that waits is written. A killed process loses no more than this much.
+const FLUSH_EVERY: Duration = Duration::from_millis(250);
+
+/// Where records go and who may stop them.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) control: &'static Control,
+    pub(crate) directory: PathBuf,
+}
+
+/// The switch of programs that nobody collects from.
+static NOBODY: Control = Control::new(OFF);
+/// The switch before anybody looked.
+static UNDECIDED: Control = Control::new(UNKNOWN);
+
+static CONTROL: AtomicPtr<Control> = AtomicPtr::new(ptr::from_ref(&UNDECIDED).cast_mut());
+static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
+static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
+static HANDLERS: AtomicBool = AtomicBool::new(false);
+
+/// Whether marks are recorded now. The first call looks at the environment.
+#[inline(always)]
+pub fn is_on() -> bool {
+    // SAFETY: it always points to a page that is never freed.
+    let control = unsafe { &*CONTROL.load(Ordering::Acquire) };
+    let switch = control.switch.load(Ordering::Relaxed);
+    switch > OFF || (switch == UNKNOWN && look_for_collector())
+}
+
+#[cold]
+fn look_for_collector() -> bool {
+    if ptr::eq(CONTROL.load(Ordering::Acquire), &UNDECIDED) {
+        let directory = std::env::var_os(DIRECTORY_VARIABLE).filter(|path| !path.is_empty());
+        let control = std::env::var(CONTROL_VARIABLE).ok().and_then(|path| Control::open(&path));
+        match (directory, control) {
+            (Some(directory), Some(control)) => open(Session { control, directory: directory.into() }),
+            _ => set_control(&NOBODY),
+        }
+    }
+    // SAFETY: as in `is_on`.
+    unsafe { &*CONTROL.load(Ordering::Acquire) }.is_on()
+}
+
+fn set_control(control: &'static Control) {
+    CONTROL.store(ptr::from_ref(control).cast_mut(), Ordering::Release);
+}
+
+/// Sends all further records to a session. The one before is written out first.
+pub(crate) fn open(session: Session) {
+    close();
+    let control = session.control;
+    // Sessions are few and small; other threads may still look at the one before.
+    SESSION.store(Box::into_raw(Box::new(session)), Ordering::Release);
+    set_control(control);
+}
+
+/// Ends the session: everything is written out, and nothing more is recorded.
+pub(crate) fn close() {
+    if let Some(session) = session() {
+        session.control.record(false);
+    }
+    finish();
+    set_control(&NOBODY);
+    RECORDER.store(ptr::null_mut(), Ordering::Release);
+    SESSION.store(ptr::null_mut(), Ordering::Release);
+}
+
+/// The session, if anybody collects.
+pub(crate) fn session() -> Option<&'static Session> {
+    is_on();
+    // SAFETY: null, or a session that is never freed.
+    unsafe { SESSION.load(Ordering::Acquire).as_ref() }
+}
+
+/// Where a thread puts its records, and what of it others may see.
+pub(crate) struct Lane {
+    pub(crate) ring: Ring,
+    /// How many ranges the thread has open.
+    pub(crate) open: AtomicU32,
+}
+
+/// The recorder of a process.
+pub(crate) struct Recorder {
+    session: &'static Session,
+    pub(crate) clock: ClockKind,
+    pub(crate) process: u32,
+    lanes: Mutex<Lanes>,
+    sink: Mutex<Sink>,
+    writer: Mutex<Option<Thread>>,
+}
+
+#[derive(Default)]
+struct Lanes {
+    all: Vec<&'static Lane>,
+    free: Vec<&'static Lane>,
+}
+
+/// A poisoned lock only means that somebody panicked while holding it; the data are still whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many records the ring of the `number`th thread holds. All rings together stay below two
+/// mebibytes with as many threads as programs have, so that no more is lost with the process.
+fn ring_size(number: usize) -> usize {
+    match number {
+        0..4 => 1_024,
+        4..8 => 256,
+        8..16 => 128,
+        16..128 => 8,
+        _ => 1,
+    }
+}
+
+impl Recorder {
+    /// The recorder of this process and session, made when there is none.
+    pub(crate) fn current() -> Option<&'static Self> {
+        // SAFETY: null, or a recorder that is never freed.
+        match unsafe { RECORDER.load(Ordering::Acquire).as_ref() } {
+            Some(recorder) => Some(recorder),
+            None => Self::start(),
+        }
+    }
+
+    #[cold]
+    fn start() -> Option<&'static Self> {
+        let session = session()?;
+        let recorder = Box::into_raw(Box::new(Self {
+            session,
+            clock: session.control.clock(),
+            process: std::process::id(),
+            lanes: Mutex::default(),
+            sink: Mutex::new(Sink::new(session.directory.clone(), STREAM)),
+            writer: Mutex::new(None),
+        }));
+        let (none, order) = (ptr::null_mut(), Ordering::AcqRel);
+        if let Err(other) = RECORDER.compare_exchange(none, recorder, order, Ordering::Acquire) {
+            // SAFETY: nobody else has seen it; the other one was there first and is never freed.
+            drop(unsafe { Box::from_raw(recorder) });
+            // SAFETY: as above.
+            return unsafe { other.as_ref() };
+        }
+        session.control.processes.fetch_add(1, Ordering::Relaxed);
+        crate::domain::begin(&session.directory);
+        if !HANDLERS.swap(true, Ordering::AcqRel) {
+            // SAFETY: both handlers are functions of this library, which is never unloaded.
+            unsafe {
+                libc::pthread_atfork(None, None, Some(forked));
+                libc::atexit(finish);
+            }
+        }
+        // SAFETY: it was just made and is never freed.
+        let recorder = unsafe { &*recorder };
+        recorder.start_writer();
+        Some(recorder)
+    }
+
+    /// Starts the thread that writes. Without it, threads write when their rings are full.
+    fn start_writer(&'static self) {
+        // The program's signals are for the program's own threads.
+        let mut before = None;
+        // SAFETY: the sets are valid places, and the mask is restored below.
+        unsafe {
+            let mut all: libc::sigset_t = std::mem::zeroed();
+            let mut old: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut all);
+            if libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old) == 0 {
+                before = Some(old);
+            }
+        }
+        let thread = std::thread::Builder::new().name("opscope-mark".into()).stack_size(128 << 10);
+        let spawned = thread.spawn(|| {
+            while ptr::eq(RECORDER.load(Ordering::Acquire), self) {
+                std::thread::park_timeout(FLUSH_EVERY);
+                self.flush();
+            }
+        });
+        if let Some(old) = before {
+            // SAFETY: the mask as it was.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut()) };
+        }
+        *lock(&self.writer) = spawned.ok().map(|handle| handle.thread().clone());
+    }
+
+    /// Wakes the writer before its time.
+    #[cold]
+    pub(crate) fn wake(&self) {
+        if let Ok(writer) = self.writer.try_lock()
+            && let Some(thread) = &*writer
+        {
+            thread.unpark();
+        }
+    }
+
+    /// A lane for the calling thread.
+    pub(crate) fn take_lane(&self) -> &'static Lane {
+        let mut lanes = lock(&self.lanes);
+        if let Some(lane) = lanes.free.pop() {
+            return lane;
+        }
+        let ring = Ring::new(ring_size(lanes.all.len()));
+        let lane: &'static Lane = Box::leak(Box::new(Lane { ring, open: AtomicU32::new(0) }));
+        lanes.all.push(lane);
+        lane
+    }
+
+    /// Takes the lane of a thread that ends; what waits in it is still written.
+    pub(crate) fn return_lane(&self, lane: &'static Lane) {
+        let open = lane.open.swap(0, Ordering::Relaxed);
+        self.session.control.unclosed.fetch_add(u64::from(open), Ordering::Relaxed);
+        lock(&self.lanes).free.push(lane);
+    }
+
+    /// Writes what waits in one lane.
+    #[cold]
+    pub(crate) fn drain(&self, lane: &Lane) {
+        let mut sink = lock(&self.sink);
+        self.drain_into(lane, &mut sink);
+    }
+
+    /// Writes everything that waits.
+    fn flush(&self) {
+        let lanes = lock(&self.lanes).all.clone();
+        for lane in lanes {
+            // The lock is given back between lanes, to threads that wait for space.
+            self.drain(lane);
+        }
+    }
+
+    fn drain_into(&self, lane: &Lane, sink: &mut Sink) {
+        let control = self.session.control;
+        // SAFETY: the sink's lock makes this the only drainer.
+        unsafe {
+            lane.ring.drain(|records| {
+                let count = (records.len() / RECORD) as u64;
+                match sink.write(records, RECORD) {
+                    Ok(()) => control.written.fetch_add(count, Ordering::Relaxed),
+                    Err(error) => {
+                        let number = error.raw_os_error().unwrap_or(libc::EIO);
+                        control.error.store(number as u32, Ordering::Relaxed);
+                        control.lost.fetch_add(count, Ordering::Relaxed)
+                    }
+                };
+            });
+        }
+    }
+
+    /// What the collector sees of this process.
+    pub(crate) fn control(&self) -> &'static Control {
+        self.session.control
+    }
+}
+
+/// Writes everything and completes the slice; when the process ends, and when a session does.
+extern "C" fn finish() {
+    // SAFETY: null, or a recorder that is never freed.
+    let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
+    let open: u32 = lock(&recorder.lanes).all.iter().map(|lane| lane.open.swap(0, Ordering::Relaxed)).sum();
+    let open = u64::from(open) + crate::event::forget_ranges();
+    recorder.control().unclosed.fetch_add(open, Ordering::Relaxed);
+    recorder.flush();
+    lock(&recorder.sink).finish();
+}
+
+/// In a forked child: the parent's recorder stays as it is, and the next mark makes a new one.
+extern "C" fn forked() {
+    RECORDER.store(ptr::null_mut(), Ordering::Release);
+    crate::event::forked();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rings_of_many_threads_hold_less_than_two_mebibytes() {
+        let bytes: usize = (0..512).map(|number| ring_size(number) * RECORD).sum();
+        assert!(bytes <= 2 << 20, "{bytes}");
+    }
+}

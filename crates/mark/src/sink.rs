@@ -1,0 +1,119 @@
+//! Where drained records go: slices below `host/data`, shared by all processes of a collection.
+//!
+//! No descriptor is kept open between two writes. The program may close every descriptor that it
+//! doesn't know, and get the same number again for a file of its own, into which we'd write.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use opscope_cann_raw::SLICE_BYTES;
+
+/// The stream of marks: old slices may be dropped when space runs short.
+pub const STREAM: &str = "aging.additional.msproftx";
+
+/// The slice that this process is writing, if it has begun one.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    directory: PathBuf,
+    stream: &'static str,
+    current: Option<Slice>,
+    /// From where to look for a number that no process has taken.
+    next: u32,
+}
+
+#[derive(Debug)]
+struct Slice {
+    path: PathBuf,
+    written: u64,
+}
+
+impl Sink {
+    pub(crate) fn new(directory: PathBuf, stream: &'static str) -> Self {
+        Self { directory, stream, current: None, next: 0 }
+    }
+
+    /// Appends whole records.
+    ///
+    /// # Errors
+    /// Those of the file system; what was appended of the records is cut off again.
+    pub(crate) fn write(&mut self, mut records: &[u8], record: usize) -> io::Result<()> {
+        while !records.is_empty() {
+            let written = self.current.as_ref().map_or(0, |slice| slice.written);
+            let space = (SLICE_BYTES.saturating_sub(written) as usize) / record * record;
+            if space == 0 {
+                self.finish();
+                continue;
+            }
+            let (now, later) = records.split_at(space.min(records.len()));
+            self.append(now)?;
+            records = later;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.current.is_none() {
+            self.current = Some(self.begin()?);
+        }
+        let Some(slice) = &mut self.current else { return Ok(()) };
+        let mut file = OpenOptions::new().append(true).open(&slice.path)?;
+        if let Err(error) = file.write_all(bytes) {
+            // A record that was cut in the middle would shift all that follow.
+            let _ = file.set_len(slice.written);
+            return Err(error);
+        }
+        slice.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Takes the next number that no process has.
+    fn begin(&mut self) -> io::Result<Slice> {
+        loop {
+            let path = self.directory.join(format!("{}.slice_{}", self.stream, self.next));
+            self.next += 1;
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(_) => return Ok(Slice { path, written: 0 }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Completes the slice, as the marker beside it tells.
+    pub(crate) fn finish(&mut self) {
+        let Some(slice) = self.current.take() else { return };
+        let mut marker = slice.path.into_os_string();
+        marker.push(".done");
+        // A slice without a marker is read all the same.
+        let _ = std::fs::write(marker, format!("filesize:{}", slice.written));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_never_share_a_slice_and_none_exceeds_its_size() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut sinks = [0, 1].map(|_| Sink::new(directory.path().to_owned(), STREAM));
+        for _ in 0..3 {
+            for (number, sink) in sinks.iter_mut().enumerate() {
+                sink.write(&vec![number as u8 + 1; 1 << 20], 256).expect("space on disk");
+            }
+        }
+        sinks.iter_mut().for_each(Sink::finish);
+        let mut sizes = Vec::new();
+        for number in 0..4 {
+            let path = directory.path().join(format!("{STREAM}.slice_{number}"));
+            let bytes = std::fs::read(&path).expect("a slice");
+            assert!(bytes.iter().all(|byte| *byte == bytes[0]), "slice {number} is of one process");
+            sizes.push(bytes.len());
+            let marker = std::fs::read_to_string(path.with_extension(format!("slice_{number}.done")));
+            assert_eq!(marker.ok(), Some(format!("filesize:{}", bytes.len())));
+        }
+        sizes.sort_unstable();
+        assert_eq!(sizes, [1 << 20, 1 << 20, 2 << 20, 2 << 20]);
+    }
+}

@@ -1,0 +1,110 @@
+//! What each thread keeps: its lane, and the ranges that it has pushed and not popped.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use opscope_cann_raw::Record;
+use opscope_cann_raw::additional::Tx;
+
+use crate::event::Pushed;
+use crate::recorder::{Lane, Recorder};
+
+/// The state of one thread. It belongs to one recorder; after a fork it is made anew.
+pub(crate) struct Local {
+    pub(crate) recorder: &'static Recorder,
+    lane: &'static Lane,
+    pub(crate) thread: u32,
+    /// The ranges that are open, the innermost last.
+    pub(crate) pushed: Vec<Pushed>,
+    /// Their texts, one after another.
+    pub(crate) texts: Vec<u8>,
+}
+
+thread_local! {
+    static LOCAL: Cell<*mut Local> = const { Cell::new(ptr::null_mut()) };
+    static CLEANUP: Cleanup = const { Cleanup };
+}
+
+/// Gives the lane back when the thread ends.
+struct Cleanup;
+
+impl Drop for Cleanup {
+    fn drop(&mut self) {
+        let local = LOCAL.replace(ptr::null_mut());
+        if local.is_null() {
+            return;
+        }
+        // SAFETY: it came from `Box::into_raw` and is this thread's own.
+        let local = unsafe { Box::from_raw(local) };
+        if local.recorder.process == std::process::id() {
+            local.recorder.return_lane(local.lane);
+        }
+    }
+}
+
+/// Lends the calling thread its state; `None` where nothing can be recorded, and within another
+/// call of this function (a signal handler that marks while a mark is being recorded).
+#[inline]
+pub(crate) fn with<T>(work: impl FnOnce(&mut Local) -> T) -> Option<T> {
+    let recorder = Recorder::current()?;
+    let mut local = LOCAL.replace(ptr::null_mut());
+    // SAFETY: not null means it is this thread's own, and taking it out made it ours alone.
+    if local.is_null() || !ptr::eq(unsafe { &*local }.recorder, recorder) {
+        local = begin(recorder, local);
+    }
+    // SAFETY: as above.
+    let result = work(unsafe { &mut *local });
+    // A signal handler that marked meanwhile made a state of its own, which is given up here.
+    LOCAL.set(local);
+    Some(result)
+}
+
+#[cold]
+fn begin(recorder: &'static Recorder, stale: *mut Local) -> *mut Local {
+    if !stale.is_null() {
+        // SAFETY: it came from `Box::into_raw` and is this thread's own. Its lane belongs to a
+        // recorder that is over.
+        drop(unsafe { Box::from_raw(stale) });
+    }
+    // While the thread is ending there is no cleanup any more; the lane is then not used again.
+    let _ = CLEANUP.try_with(|_| ());
+    let (lane, thread) = (recorder.take_lane(), thread_id());
+    let local = Local { recorder, lane, thread, pushed: Vec::new(), texts: Vec::new() };
+    Box::into_raw(Box::new(local))
+}
+
+/// The system's number of the calling thread.
+fn thread_id() -> u32 {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the call has no arguments and never fails.
+    return unsafe { libc::gettid() } as u32;
+    #[cfg(not(target_os = "linux"))]
+    return std::process::id();
+}
+
+impl Local {
+    /// Hands a record over to be written.
+    #[inline]
+    pub(crate) fn put(&self, record: &Tx) {
+        loop {
+            // SAFETY: the lane is this thread's own as long as it has this state.
+            match unsafe { self.lane.ring.put(|slot| record.write(slot)) } {
+                // Who marks faster than the disk takes helps writing, so that nothing is lost.
+                None => self.recorder.drain(self.lane),
+                Some(waiting) => {
+                    if waiting * 2 == self.lane.ring.size() {
+                        self.recorder.wake();
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Tells how many ranges are open, for the case that they stay so.
+    #[inline]
+    pub(crate) fn note_open(&self) {
+        self.lane.open.store(self.pushed.len() as u32, Ordering::Relaxed);
+    }
+}
