@@ -5,14 +5,16 @@
 
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DataType, Device, DeviceId, DeviceKind, ExecutionUnit,
-    Iteration, IterationId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range,
-    RangeKind, Sample, Stream, StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
+    Iteration, IterationId, MetricId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId,
+    Range, RangeKind, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId,
+    Trace,
 };
 
 use opscope_cann_raw::additional::Tensor as RawTensor;
 use opscope_cann_raw::host::level;
 
 use crate::export::api_statistic::call_name;
+use crate::export::counters::CounterColumns;
 use crate::export::memory::{hbm_rates, scope_name};
 use crate::export::view::{DeviceView, TaskRef, View};
 use crate::join::{HostTask, Joined, OpSource};
@@ -96,7 +98,11 @@ impl<'a> Projection<'a> {
         let info = &metadata.info;
         let format = if self.view.joined.data.host.legacy { "CANN 2022" } else { "CANN" };
         let metrics = &self.view.devices.first().map_or(metadata, |d| &d.device.metadata).sample.core_metrics;
+        let device = self.view.devices.first().map_or(metadata, |device| &device.device.metadata);
+        let number = |count: u32| if count == 0 { String::new() } else { count.to_string() };
         let properties = [
+            ("ai_cores", &*number(device.info.cores)),
+            ("vector_cores", &*number(device.info.vector_cores)),
             ("format", format),
             ("profile", &self.view.joined.data.profile.name()),
             ("chip", metadata.chip().product()),
@@ -211,6 +217,9 @@ impl<'a> Projection<'a> {
         let tasks = view.tasks();
         self.trace.tasks.reserve(tasks.len());
         let mut streams: NumberMap<(u32, u32), StreamId> = NumberMap::default();
+        let mut measured = Measured::new(view, &mut self.trace);
+        // The end of the operator before, by device.
+        let mut ends: Vec<Option<i64>> = vec![None; view.devices.len()];
         for task in tasks {
             let device = view.device(task);
             let number = task.task as usize;
@@ -232,7 +241,13 @@ impl<'a> Projection<'a> {
             let (operator, name, unit) = self.operator(task, host.as_ref());
             let (start, end) = (device.start(number), device.end(number));
             let call = host.as_ref().map_or(NONE, |host| host.call);
+            // The vendor's table has it so: the time since the device finished another operator.
+            let wait = operator.and_then(|_| {
+                let before = ends[task.device as usize].replace(end)?;
+                Some(Nanoseconds(start.saturating_sub(before).max(0)))
+            });
             let row = Task {
+                wait,
                 operator,
                 stream: Some(stream),
                 unit,
@@ -240,7 +255,8 @@ impl<'a> Projection<'a> {
                 launched_by: (call != NONE).then(|| ApiCallId::from_index(self.first_call + call as usize)),
                 ..Task::new(name, self.time(start), Nanoseconds(end.saturating_sub(start)))
             };
-            self.trace.tasks.push(row);
+            let id = self.trace.tasks.push(row);
+            measured.enter(&mut self.trace, id, view, task, host.as_ref());
         }
     }
 
@@ -288,6 +304,11 @@ impl<'a> Projection<'a> {
             output_count,
             bytes_read: bytes(tensors, 0),
             bytes_written: bytes(tensors, 1),
+            dynamic: match op.state {
+                "dynamic" => Some(true),
+                "static" => Some(false),
+                _ => None,
+            },
             ..Operator::new(name, op_type)
         });
         self.operators.insert(key, operator);
@@ -373,6 +394,55 @@ impl<'a> Projection<'a> {
     fn counter(&mut self, name: &str, unit: &str, device: usize) -> CounterId {
         let (name, unit) = (self.trace.strings.intern(name), self.trace.strings.intern(unit));
         self.trace.counters.push(Counter { name, unit, device: Some(self.devices[device]) })
+    }
+}
+
+/// What the cores counted, device by device.
+struct Measured {
+    columns: Vec<Option<CounterColumns>>,
+    /// For each device the metrics of its columns, behind those of the blocks.
+    metrics: Vec<Vec<MetricId>>,
+    values: Vec<f64>,
+}
+
+/// Metrics that every operator has: the numbers of blocks.
+const BLOCKS: [&str; 2] = ["block_num", "mix_block_num"];
+
+impl Measured {
+    fn new(view: &View<'_>, trace: &mut Trace) -> Self {
+        let columns: Vec<Option<CounterColumns>> =
+            view.devices.iter().map(|device| CounterColumns::new(device.device, view.dialect)).collect();
+        let mut metrics = Vec::with_capacity(columns.len());
+        for columns in &columns {
+            let headings = columns.as_ref().map(CounterColumns::headers).unwrap_or_default();
+            let blocks = BLOCKS.map(|name| trace.enter_metric(name, ""));
+            let counted = headings.iter().map(|heading| {
+                let (name, unit) =
+                    heading.strip_suffix(')').and_then(|h| h.rsplit_once('(')).unwrap_or((heading, ""));
+                trace.enter_metric(name, unit)
+            });
+            metrics.push(blocks.into_iter().chain(counted).collect());
+        }
+        Self { columns, metrics, values: Vec::new() }
+    }
+
+    fn enter(
+        &mut self,
+        trace: &mut Trace,
+        id: TaskId,
+        view: &View<'_>,
+        task: TaskRef,
+        host: Option<&HostTask>,
+    ) {
+        let Some(op) = host.and_then(|host| view.op(host)) else { return };
+        let device = task.device as usize;
+        self.values.clear();
+        self.values.extend([f64::from(op.blocks), f64::from(op.mix_blocks)]);
+        if let Some(columns) = &self.columns[device] {
+            columns.read(view, task, &op, &mut self.values);
+        }
+        let metrics = &self.metrics[device][..self.values.len()];
+        trace.push_reading(id, metrics, &self.values);
     }
 }
 

@@ -37,3 +37,59 @@ fn a_golden_profile_becomes_a_trace_with_everything_in_its_place() {
     let total: Nanoseconds = mixed.map(|(_, task)| task.duration).sum();
     assert_eq!(total, Nanoseconds(17_640), "each operator on both kinds of cores counts once");
 }
+
+#[test]
+fn readings_are_what_the_vendors_table_shows_of_the_same_task() {
+    let Some(golden) = common::golden() else { return };
+    let cases =
+        ["310_static", "910b_static", "310_pmu_Memory", "910b_pmu_L2Cache", "310_pmu_ArithmeticUtilization"];
+    for case in cases {
+        let trace = to_trace(&Joined::new(common::load(&golden, case)));
+        let zero = trace.clock.unix_zero.expect("a wall clock");
+        let text = |id| trace.strings.get(id);
+        // The trace follows the accelerated library where that is there.
+        let by_library = golden.join(case).join("oracle_cpp");
+        let oracle = if by_library.exists() { by_library } else { golden.join(case).join("oracle_py") };
+        let folder = oracle.join("mindstudio_profiler_output");
+        let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+        let mut files = files.filter(|path| path.to_string_lossy().contains("op_summary"));
+        let table = std::fs::read_to_string(files.next().expect("a table")).expect("text");
+        let mut lines = table.lines();
+        let headings: Vec<&str> = lines.next().expect("headings").split(',').collect();
+        let first = headings.iter().position(|heading| heading.starts_with("aicore_time")).expect("counters");
+        let counted = headings.len() - first;
+        let mut compared = 0;
+        for line in lines {
+            let mut cells: Vec<&str> = line.rsplitn(counted + 1, ',').take(counted).collect();
+            cells.reverse();
+            let start = line.split(',').find(|cell| cell.ends_with('\t')).expect("a start").trim();
+            let (micros, fraction) = start.split_once('.').expect("a fraction");
+            let start =
+                micros.parse::<i64>().expect("digits") * 1_000 + fraction.parse::<i64>().expect("digits");
+            if cells[0] == "N/A" {
+                // The AI CPU has no counters; what the library leaves out of operators on both kinds
+                // of cores, the trace has.
+                assert!(line.contains("MIX_AIC") || line.contains("AI_CPU"), "{case}: {line}");
+                continue;
+            }
+            let is_it = |task: usize| (trace.tasks.start()[task].0 + zero - start).abs() <= 1_000;
+            let reading = trace.readings.iter().find(|(_, row)| is_it(row.task.index()));
+            let (reading, _) = reading.unwrap_or_else(|| panic!("{case}: no reading at {start}"));
+            let values: Vec<(&str, f64)> = trace
+                .readings_of(reading)
+                .map(|(metric, value)| (text(trace.metrics.get(metric).name), value))
+                .collect();
+            assert_eq!((values[0].0, values[1].0), ("block_num", "mix_block_num"));
+            assert_eq!(values.len(), 2 + counted, "{case}");
+            for ((heading, cell), (name, value)) in headings[first..].iter().zip(&cells).zip(&values[2..]) {
+                assert!(heading.starts_with(name), "{heading} is {name}");
+                let cell: f64 = cell.parse().expect("a number");
+                assert!((cell - value).abs() < 1.1e-3, "{case}: {heading} is {cell}, not {value}: {line}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 200, "{case}: {compared}");
+        let dynamic = trace.operators.dynamic().iter().flatten().count();
+        assert_eq!(dynamic, trace.operators.len(), "{case}");
+    }
+}

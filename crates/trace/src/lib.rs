@@ -188,11 +188,11 @@ impl Trace {
         metrics.zip(self.metric_values.get(row.values).iter().copied())
     }
 
-    /// Every value of a metric with its task, in the order of the tasks.
+    /// Every value of a metric with its task, reading by reading, but for those that are NaN.
     pub fn metric_values(&self, metric: MetricId) -> impl Iterator<Item = (TaskId, f64)> + '_ {
         self.readings.iter().filter_map(move |(id, row)| {
             let (_, value) = self.readings_of(id).find(|(known, _)| *known == metric)?;
-            Some((row.task, value))
+            (!value.is_nan()).then_some((row.task, value))
         })
     }
 

@@ -24,8 +24,8 @@ table! {
 }
 
 table! {
-    /// The values of one task each, in the order of the tasks. [`Trace::readings_of`] and
-    /// [`Trace::metric_values`] take them apart.
+    /// The values of one task each; [`Trace::readings_of`] and [`Trace::metric_values`] take them
+    /// apart.
     ///
     /// [`Trace::readings_of`]: crate::Trace::readings_of
     /// [`Trace::metric_values`]: crate::Trace::metric_values
@@ -39,7 +39,7 @@ table! {
         task: TaskId,
         /// What was measured.
         metrics: Span<MetricId>,
-        /// The values, one for each metric.
+        /// The values, one for each metric; NaN for what wasn't measured of this task.
         values: Span<f64>,
     }
 }

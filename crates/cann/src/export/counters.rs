@@ -113,50 +113,92 @@ impl CounterColumns {
             let values = self.values(device, vector.as_ref(), cube.as_ref(), op, &self.vector, Core::Vector);
             self.write_core(row, &values, vector.as_ref());
         }
-        let rounded = |names: &[&str]| {
-            self.find(names)
-                .and_then(|i| cube_values.values.get(i))
-                .map_or(0.0, |value| numbers::sqlite_round(*value))
-        };
         if self.has_memory_bound() {
-            let compute =
-                rounded(&["vec_ratio", "vec_exe_ratio"]).max(rounded(&["mac_ratio", "mac_exe_ratio"]));
-            let moves = rounded(&["mte2_ratio", "mte2_exe_ratio"]);
-            let bound = if compute == 0.0 { 0.0 } else { numbers::python_round(moves / compute, 3) };
-            if compute == 0.0 { row.integer(0) } else { row.float(bound) }
+            match self.memory_bound(&cube_values) {
+                Some(bound) => row.float(bound),
+                None => row.integer(0),
+            }
         }
         if self.has_cube_utilization() {
             let duration = device_view.duration(task.task as usize) / 1_000.0;
-            self.write_utilization(row, device, &cube_values, duration, rounded(&["mac_ratio"]));
+            match self.utilization(device, &cube_values, duration) {
+                Some(share) if self.dialect == Dialect::Accelerated => {
+                    row.number(|out| out.extend_from_slice(format!("{share:.3}").as_bytes()));
+                }
+                Some(share) => row.float(share),
+                None if self.dialect == Dialect::Accelerated => row.missing(),
+                None => row.integer(0),
+            }
         }
     }
 
-    /// Which part of what the cube cores could do in the task's time they did.
-    fn write_utilization(
-        &self,
-        row: &mut Row<'_>,
-        device: &Device,
-        cube: &CoreValues,
-        duration: f64,
-        mac: f64,
-    ) {
+    /// The values of a task, one for each of the headings, with no more decimals than the table
+    /// shows; `false` if nothing was counted.
+    pub(crate) fn read(&self, view: &View<'_>, task: TaskRef, op: &OpTexts<'_>, out: &mut Vec<f64>) -> bool {
+        let device_view = view.device(task);
+        let device = device_view.device;
+        let joined = &device_view.joined.counters;
+        let cube = joined.get(&device.tables, joined.cube[task.task as usize]);
+        let vector = joined.get(&device.tables, joined.vector[task.task as usize]);
+        if cube.is_none() && vector.is_none() {
+            return false;
+        }
+        let cube_values = self.values(device, cube.as_ref(), vector.as_ref(), op, &self.cube, Core::Cube);
+        self.read_core(&cube_values, cube.as_ref(), out);
+        if self.split {
+            let values = self.values(device, vector.as_ref(), cube.as_ref(), op, &self.vector, Core::Vector);
+            self.read_core(&values, vector.as_ref(), out);
+        }
+        if self.has_memory_bound() {
+            out.push(self.memory_bound(&cube_values).unwrap_or(0.0));
+        }
+        if self.has_cube_utilization() {
+            let duration = device_view.duration(task.task as usize) / 1_000.0;
+            let none = if self.dialect == Dialect::Accelerated { f64::NAN } else { 0.0 };
+            let share = self.utilization(device, &cube_values, duration).unwrap_or(none);
+            out.push((share * 1_000.0).round() / 1_000.0);
+        }
+        true
+    }
+
+    fn read_core(&self, core: &CoreValues, counters: Option<&Counters>, out: &mut Vec<f64>) {
+        out.push(numbers::sqlite_round(core.time));
+        out.push(core.cycles as f64);
+        out.extend(core.values.iter().map(|value| numbers::sqlite_round(*value)));
+        let count = |event: usize| counters.and_then(|counters| counters.counters.get(event).copied());
+        out.extend((0..self.raw.len()).map(|event| count(event).unwrap_or(0) as f64));
+    }
+
+    /// A ratio as the table shows it; 0 if it isn't counted.
+    fn rounded(&self, cube: &CoreValues, names: &[&str]) -> f64 {
+        let value = self.find(names).and_then(|i| cube.values.get(i));
+        value.map_or(0.0, |value| numbers::sqlite_round(*value))
+    }
+
+    /// How much longer data was moved than computed with; `None` if nothing was computed.
+    fn memory_bound(&self, cube: &CoreValues) -> Option<f64> {
+        let vector = self.rounded(cube, &["vec_ratio", "vec_exe_ratio"]);
+        let compute = vector.max(self.rounded(cube, &["mac_ratio", "mac_exe_ratio"]));
+        let moves = self.rounded(cube, &["mte2_ratio", "mte2_exe_ratio"]);
+        (compute != 0.0).then(|| numbers::python_round(moves / compute, 3))
+    }
+
+    /// Which part of what the cube cores could do in the task's time they did, in percent.
+    fn utilization(&self, device: &Device, cube: &CoreValues, duration: f64) -> Option<f64> {
         let megahertz = device.metadata.info.core_mhz.unwrap_or(0.0);
         let cores = f64::from(device.metadata.info.cores);
         let capacity = megahertz * cores;
         if self.dialect == Dialect::Accelerated {
-            if capacity == 0.0 {
-                return row.missing();
-            }
-            let share = cube.cycles as f64 / capacity * 100.0;
-            let share = if duration == 0.0 { 0.0 } else { numbers::python_round(share, 6) / duration };
-            return row.number(|out| out.extend_from_slice(format!("{share:.3}").as_bytes()));
+            let share = || numbers::python_round(cube.cycles as f64 / capacity * 100.0, 6) / duration;
+            return (capacity != 0.0).then(|| if duration == 0.0 { 0.0 } else { share() });
         }
-        if mac == 0.0 || capacity == 0.0 || duration == 0.0 {
-            return row.integer(0);
+        let works = self.rounded(cube, &["mac_ratio"]) != 0.0;
+        if !works || capacity == 0.0 || duration == 0.0 {
+            return None;
         }
         let duration =
             if self.dialect == Dialect::Oldest { duration } else { numbers::python_round(duration, 3) };
-        row.float(numbers::python_round(cube.cycles as f64 / (capacity * duration) * 100.0, 3));
+        Some(numbers::python_round(cube.cycles as f64 / (capacity * duration) * 100.0, 3))
     }
 
     fn write_core(&self, row: &mut Row<'_>, core: &CoreValues, counters: Option<&Counters>) {

@@ -3,7 +3,7 @@
 mod aicpu;
 pub(crate) mod api_statistic;
 pub(crate) mod classic;
-mod counters;
+pub(crate) mod counters;
 mod fusion_op;
 pub(crate) mod memory;
 pub(crate) mod msprof_tx;

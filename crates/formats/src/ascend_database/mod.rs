@@ -12,15 +12,17 @@
 //! | `CANN_API`, `PYTORCH_API` | calls; `connectionId` ties tasks to them |
 //! | `STEP_TIME` | inferences; without it, the runs of a model that was replayed as a whole |
 //! | `MSTX_EVENTS` | ranges and marks |
+//! | `TASK_PMU_INFO` | what hardware counted while the tasks ran |
 //! | `HBM`, `NPU_MEM`, `AICORE_FREQ`, … | counters: every table with a time and values |
 //! | `META_DATA`, `HOST_INFO`, `NPU_INFO`, … | properties, names of devices, the trace's zero |
 //!
-//! Tables that have no place in a trace (`TASK_PMU_INFO`, `PYTORCH_CALLCHAINS`, …) are counted in
+//! Tables that have no place in a trace (`PYTORCH_CALLCHAINS`, …) are counted in
 //! its losses.
 
 mod calls;
 mod counters;
 mod iterations;
+mod metrics;
 mod query;
 mod reader;
 mod run;

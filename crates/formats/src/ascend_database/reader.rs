@@ -95,7 +95,6 @@ impl<'c> Reader<'c> {
             let rows = query::count(self.database, &table);
             let reason = match &*table {
                 "OVERLAP_ANALYSIS" => "left out: rows that only sum up others",
-                "TASK_PMU_INFO" => "left out: values of hardware counters, for which a trace has no place",
                 _ => "left out: rows of a table for which a trace has no place",
             };
             self.trace.count_loss(reason, rows, &table);

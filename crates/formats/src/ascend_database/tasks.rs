@@ -18,6 +18,9 @@ struct Computed {
     kind: StringId,
     inputs: Side,
     outputs: Side,
+    dynamic: Option<bool>,
+    /// How many blocks it was split into, and how many of the other kind of core.
+    blocks: [f64; 2],
 }
 
 /// A row of `TASK`.
@@ -51,10 +54,14 @@ impl Reader<'_> {
         let rows = self.read_task_rows();
         let parts = Parts::new(&rows);
         let mut operators = Operators::default();
+        let mut metrics = self.read_metrics();
         let mut ids: Vec<TaskId> = Vec::with_capacity(rows.len());
         for row in &rows {
             let info = computed.get(&row.global);
-            ids.push(self.enter_task(row, info, &mut operators, &parts));
+            let task = self.enter_task(row, info, &mut operators, &parts);
+            let blocks = info.map_or([f64::NAN; 2], |info| info.blocks);
+            metrics.enter(&mut self.trace, task, row.global, blocks);
+            ids.push(task);
         }
         self.read_collective_operations(&mut operators);
         self.read_iterations(&rows, &ids);
@@ -72,17 +79,27 @@ impl Reader<'_> {
             "outputShapes",
             "outputDataTypes",
             "outputFormats",
+            "blockNum",
+            "mixBlockNum",
+            "opState",
+            "blockDim",
+            "mixBlockDim",
         ];
         let mut computed = HashMap::new();
         self.each_row("COMPUTE_TASK_INFO", &columns, |reader, row| {
             let Some(global) = row.integer(0) else { return };
             let mut text = |column| reader.texts.find(row.integer(column));
+            let state = text(12);
             let info = Computed {
                 name: text(1),
                 op_type: text(2),
                 kind: text(3),
                 inputs: Side { shapes: text(4), types: text(5), formats: text(6) },
                 outputs: Side { shapes: text(7), types: text(8), formats: text(9) },
+                dynamic: vocabulary::is_dynamic(reader.texts.table.get(state)),
+                // Earlier versions call the number of blocks their dimension.
+                blocks: [(10, 13), (11, 14)]
+                    .map(|(new, old)| row.float(new).or(row.float(old)).unwrap_or(f64::NAN)),
             };
             computed.insert(global, info);
         });
@@ -143,8 +160,8 @@ impl Reader<'_> {
         };
         let operator = info.map(|info| {
             let model = row.model.map(|model| model_numbered(&mut self.trace, model));
-            let &Computed { name, op_type, inputs, outputs, .. } = info;
-            let described = Described { model, name, op_type, inputs, outputs };
+            let &Computed { name, op_type, inputs, outputs, dynamic, .. } = info;
+            let described = Described { model, name, op_type, inputs, outputs, dynamic };
             operators.find(&mut self.trace, &self.texts.table, described)
         });
         let name = self.trace.strings.intern(self.texts.table.get(name));
@@ -182,7 +199,8 @@ impl Reader<'_> {
             let (name, op_type) = (reader.texts.find(row.integer(2)), reader.texts.find(row.integer(3)));
             let nothing = reader.texts.find(None);
             let side = Side { shapes: nothing, types: nothing, formats: nothing };
-            let described = Described { model: None, name, op_type, inputs: side, outputs: side };
+            let described =
+                Described { model: None, name, op_type, inputs: side, outputs: side, dynamic: None };
             let operator = Some(operators.find(&mut reader.trace, &reader.texts.table, described));
             let name = reader.trace.strings.intern(reader.texts.table.get(name));
             let launched_by = row.integer(5).and_then(|connection| reader.calls.get(&connection).copied());

@@ -26,7 +26,7 @@ pub(super) fn add_table(trace: &mut Trace, kernels: &Kernels) {
             kernel.step.and_then(|step| trace.iterations.number().iter().position(|&known| known == step));
         let iteration = steps.get(&super::kernels::step_of(kernel)).copied();
         let iteration = iteration.or(number.map(opscope_trace::IterationId::from_index));
-        match tasks.take(trace, &told, kernel) {
+        let task = match tasks.take(trace, &told, kernel) {
             Some(id) => {
                 let known = trace.tasks.get(id);
                 // The kind in the table is the finer one; a device's word is kept where it has none.
@@ -34,12 +34,14 @@ pub(super) fn add_table(trace: &mut Trace, kernels: &Kernels) {
                 let iteration = known.iteration.or(iteration);
                 let (stream, launched_by) = (known.stream, known.launched_by);
                 trace.tasks.set(id, Task { stream, launched_by, iteration, unit, ..told });
+                id
             }
             None => {
-                trace.tasks.push(Task { iteration, ..told });
                 added += 1;
+                trace.tasks.push(Task { iteration, ..told })
             }
-        }
+        };
+        kernels.enter_reading(trace, &mut entry, task, kernel);
     }
     drop_unused_operators(trace);
     kernels.losses.report(trace);

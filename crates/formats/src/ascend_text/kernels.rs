@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use opscope_trace::{
-    DeviceKind, Iteration, ModelId, Nanoseconds, OperatorId, StringId, StringTable, Task, Trace,
+    DeviceKind, Iteration, MetricId, ModelId, Nanoseconds, OperatorId, Pool, Span, StringId, StringTable,
+    Task, TaskId, Trace,
 };
 
 use super::operators::{Described, Operators, Side};
@@ -20,17 +21,12 @@ const NAME: [&str; 4] = ["Op Name", "Name", "kernel_name", AI_CPU_NAME];
 /// The column by which a table of the tasks of the general processor is known.
 const AI_CPU_NAME: &str = "Node";
 
-/// Columns that are known and have no place in a trace, but are no counters of the hardware.
-const WITHOUT_PLACE: [&str; 13] = [
+/// Columns that are known and have no place in a trace, but are no metrics of the hardware.
+const WITHOUT_PLACE: [&str; 8] = [
     "Device_id",
     "Device ID",
     "Task ID",
     "task_id",
-    "OP State",
-    "Block Num",
-    "Block Dim",
-    "Mix Block Num",
-    "Mix Block Dim",
     "HF32 Eligible",
     "Context ID",
     "task_stop(us)",
@@ -58,6 +54,11 @@ pub(super) struct Kernel {
     pub step: Option<u32>,
     pub inputs: Side,
     pub outputs: Side,
+    pub dynamic: Option<bool>,
+    /// The table of which [`Kernels::metrics`] tells the metrics.
+    table: usize,
+    /// The values of those metrics; none if the row has none.
+    values: Span<f64>,
 }
 
 /// The tasks of one or several tables.
@@ -66,13 +67,19 @@ pub(super) struct Kernels {
     pub texts: StringTable,
     pub rows: Vec<Kernel>,
     pub losses: Losses,
+    /// For each table that was read, the names and units of its metrics.
+    metrics: Vec<Vec<(String, String)>>,
+    values: Pool<f64>,
 }
 
 impl Kernels {
     /// Adds the rows of a table.
     pub fn read(&mut self, text: &[u8], header: &Header) {
         let columns = Columns::new(header);
-        let Self { texts, rows, losses } = self;
+        let Self { texts, rows, losses, metrics, values } = self;
+        let table = metrics.len();
+        metrics.push(columns.metrics.iter().map(|column| metric(header.written(*column))).collect());
+        let mut row_values: Vec<f64> = Vec::new();
         read_rows(text, header, losses, |row, losses| {
             let (Some(start), Some(duration)) = (row.micros(columns.start), row.micros(columns.duration))
             else {
@@ -83,13 +90,20 @@ impl Kernels {
                 losses.count("dropped: a task with a negative duration", row.line);
                 return;
             }
-            let counters = columns.counters.iter().filter(|column| !row.cell(Some(**column)).is_empty());
+            row_values.clear();
+            row_values
+                .extend(columns.metrics.iter().map(|column| row.float(Some(*column)).unwrap_or(f64::NAN)));
+            let texts_among = columns.metrics.iter().zip(&row_values);
+            let texts_among =
+                texts_among.filter(|(column, value)| value.is_nan() && !row.cell(Some(**column)).is_empty());
             losses.count_several(
-                "left out: values of further columns, such as hardware counters, for which a trace has no place",
-                counters.count() as u64,
+                "left out: values of further columns that are no numbers",
+                texts_among.count() as u64,
                 row.line,
             );
-            rows.push(columns.kernel(row, texts, start, duration));
+            let measured = row_values.iter().any(|value| !value.is_nan());
+            let values = if measured { values.push(row_values.iter().copied()) } else { Span::default() };
+            rows.push(Kernel { table, values, ..columns.kernel(row, texts, start, duration) });
         });
     }
 
@@ -111,10 +125,23 @@ impl Kernels {
         for kernel in &self.rows {
             let task = entry.task(&mut trace, &self.texts, kernel, zero);
             let iteration = iterations.get(&step_of(kernel)).copied();
-            trace.tasks.push(Task { iteration, ..task });
+            let task = trace.tasks.push(Task { iteration, ..task });
+            self.enter_reading(&mut trace, &mut entry, task, kernel);
         }
         self.losses.report(&mut trace);
         trace
+    }
+
+    /// Notes what was measured of the task of a row.
+    pub fn enter_reading(&self, trace: &mut Trace, entry: &mut Entry, task: TaskId, kernel: &Kernel) {
+        if kernel.values.is_empty() {
+            return;
+        }
+        while entry.metrics.len() <= kernel.table {
+            let metrics = self.metrics[entry.metrics.len()].iter();
+            entry.metrics.push(metrics.map(|(name, unit)| trace.enter_metric(name, unit)).collect());
+        }
+        trace.push_reading(task, &entry.metrics[kernel.table], self.values.get(kernel.values));
     }
 
     /// The tables tell only the number of a step; it lasts from its first task to its last.
@@ -145,6 +172,22 @@ impl Kernels {
     }
 }
 
+/// The name and unit of a metric by the heading of its column: `aic_mac_time(us)`. What one version
+/// of the tools calls `Block Dim` and another `Block Num` has one name.
+fn metric(heading: &str) -> (String, String) {
+    let (name, unit) = match heading.strip_suffix(')').and_then(|heading| heading.rsplit_once('(')) {
+        Some((name, unit)) => (name.trim(), unit),
+        None => (heading, ""),
+    };
+    let is = |known: &str| name.eq_ignore_ascii_case(known);
+    let name = match name {
+        _ if is("Block Num") || is("Block Dim") => "block_num",
+        _ if is("Mix Block Num") || is("Mix Block Dim") => "mix_block_num",
+        name => name,
+    };
+    (name.to_owned(), unit.to_owned())
+}
+
 /// What tells iterations apart: the model and the number.
 pub(super) type Step = (Option<u64>, Option<u32>);
 
@@ -157,12 +200,14 @@ pub(super) fn step_of(kernel: &Kernel) -> Step {
 pub(super) struct Entry {
     places: Places,
     operators: Operators,
+    /// For each table the metrics of its columns.
+    metrics: Vec<Vec<MetricId>>,
 }
 
 impl Entry {
     /// For a trace that has some places already.
     pub fn with(places: Places) -> Self {
-        Self { places, operators: Operators::default() }
+        Self { places, ..Self::default() }
     }
 
     /// The task of a row, its operator and stream entered.
@@ -196,8 +241,8 @@ impl Entry {
         let is_described = !texts.get(kernel.op_type).is_empty();
         (is_described || vocabulary::computes(texts.get(kernel.kind))).then(|| {
             let model: Option<ModelId> = kernel.model.map(|model| super::model_numbered(trace, model));
-            let Kernel { name, op_type, inputs, outputs, .. } = *kernel;
-            self.operators.find(trace, texts, Described { model, name, op_type, inputs, outputs })
+            let Kernel { name, op_type, inputs, outputs, dynamic, .. } = *kernel;
+            self.operators.find(trace, texts, Described { model, name, op_type, inputs, outputs, dynamic })
         })
     }
 }
@@ -218,8 +263,9 @@ struct Columns {
     step: Option<Column>,
     inputs: [Option<Column>; 3],
     outputs: [Option<Column>; 3],
+    state: Option<Column>,
     /// Whatever else there is: values of hardware counters.
-    counters: Vec<Column>,
+    metrics: Vec<Column>,
 }
 
 impl Columns {
@@ -239,7 +285,8 @@ impl Columns {
             inputs: ["Input Shapes", "Input Data Types", "Input Formats"].map(|name| header.find(&[name])),
             outputs: ["Output Shapes", "Output Data Types", "Output Formats"]
                 .map(|name| header.find(&[name])),
-            counters: Vec::new(),
+            state: header.find(&["OP State"]),
+            metrics: Vec::new(),
         };
         let singles = [
             columns.start,
@@ -252,13 +299,14 @@ impl Columns {
             columns.stream,
             columns.model,
             columns.step,
+            columns.state,
             header.find(&["Model Name"]),
         ];
         let known: Vec<Column> = (singles.into_iter().chain(columns.inputs).chain(columns.outputs))
             .chain(WITHOUT_PLACE.map(|name| header.find(&[name])))
             .flatten()
             .collect();
-        columns.counters =
+        columns.metrics =
             header.columns().map(|(column, _)| column).filter(|column| !known.contains(column)).collect();
         columns
     }
@@ -292,6 +340,9 @@ impl Columns {
             step: row.number(self.step).and_then(|step| u32::try_from(step).ok()),
             inputs,
             outputs,
+            dynamic: vocabulary::is_dynamic(&row.text(self.state)),
+            table: 0,
+            values: Span::default(),
         }
     }
 }

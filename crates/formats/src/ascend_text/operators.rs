@@ -26,6 +26,7 @@ pub(crate) struct Described {
     pub op_type: StringId,
     pub inputs: Side,
     pub outputs: Side,
+    pub dynamic: Option<bool>,
 }
 
 /// The operators that were entered so far.
@@ -55,6 +56,7 @@ fn enter(trace: &mut Trace, texts: &StringTable, described: &Described) -> Opera
         input_count,
         first_output,
         output_count,
+        dynamic: described.dynamic,
         ..Operator::new(name, op_type)
     })
 }
@@ -131,7 +133,8 @@ mod tests {
         let nothing = texts.intern("N/A");
         let empty = Side { shapes: nothing, types: nothing, formats: nothing };
         let (name, op_type) = (texts.intern("Conv2D1"), texts.intern("Conv2D"));
-        let described = Described { model: None, name, op_type, inputs: empty, outputs: empty };
+        let described =
+            Described { model: None, name, op_type, inputs: empty, outputs: empty, dynamic: None };
         let first = operators.find(&mut trace, &texts, described);
         assert_eq!(operators.find(&mut trace, &texts, described), first);
         let shapes = texts.intern("\"7\"");

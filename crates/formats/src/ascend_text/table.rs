@@ -8,14 +8,17 @@ use crate::chrome::read::decimal;
 
 /// The names of a table's columns.
 pub(super) struct Header {
+    /// In small letters.
     names: Vec<String>,
+    written: Vec<String>,
 }
 
 impl Header {
     /// The names in the first line; letter case means nothing.
     fn new(record: &ByteRecord) -> Self {
-        let name = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_ascii_lowercase();
-        Self { names: record.iter().map(name).collect() }
+        let name = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();
+        let written: Vec<String> = record.iter().map(name).collect();
+        Self { names: written.iter().map(|name| name.to_ascii_lowercase()).collect(), written }
     }
 
     /// The column that has one of the names, of which versions of the tools use different ones.
@@ -29,7 +32,12 @@ impl Header {
         self.find(names).is_some()
     }
 
-    /// All columns with their names.
+    /// The name of a column in its own letters.
+    pub fn written(&self, column: Column) -> &str {
+        &self.written[column.0]
+    }
+
+    /// All columns with their names in small letters.
     pub fn columns(&self) -> impl Iterator<Item = (Column, &str)> {
         self.names.iter().enumerate().map(|(index, name)| (Column(index), &**name))
     }
@@ -93,6 +101,9 @@ impl Losses {
     }
 
     pub fn count_several(&mut self, reason: &'static str, count: u64, line: u64) {
+        if count == 0 {
+            return;
+        }
         match self.counted.iter_mut().find(|(known, ..)| *known == reason) {
             Some((_, known, _)) => *known += count,
             None => self.counted.push((reason, count, line)),

@@ -39,6 +39,9 @@ fn the_table_of_a_real_run_gives_the_figures_of_independent_queries() {
     assert_eq!((text(first.name), text(first.op_type), first.input_count), ("Conv2D1", "Conv2D", 3));
     assert_eq!(trace.tasks.wait()[2], Some(Nanoseconds(112_442)));
     assert_eq!(trace.tasks.unit()[2], ExecutionUnit::AiCore);
+    assert_eq!(trace.readings.len(), 191);
+    let (mac, _) = trace.metrics.iter().find(|(_, row)| text(row.name) == "aic_mac_ratio").unwrap();
+    assert_eq!(trace.metric_values(mac).count(), 185);
 }
 
 #[test]
@@ -161,6 +164,29 @@ fn old_and_new_names_of_columns_mean_the_same() {
 }
 
 #[test]
+fn what_the_hardware_counted_is_kept_with_the_task() {
+    let trace = read(
+        b"Name,Type,OP State,Start Time(us),Duration(us),Block Dim,aic_mac_time(us),GM_to_L1_datas(KB),cube_utilization(%)\n\
+          a,A,dynamic,1,5,32,2.5,N/A,80\nb,B,static,9,5,N/A,N/A,N/A,N/A\nc,C,,20,5,1,0,7,0\n",
+    )
+    .unwrap();
+    let text = |id| trace.strings.get(id);
+    let metrics: Vec<_> = trace.metrics.iter().map(|(_, row)| (text(row.name), text(row.unit))).collect();
+    assert_eq!(
+        metrics,
+        [("block_num", ""), ("aic_mac_time", "us"), ("GM_to_L1_datas", "KB"), ("cube_utilization", "%")]
+    );
+    let values = |name: &str| -> Vec<(usize, f64)> {
+        let (metric, _) = trace.metrics.iter().find(|(_, row)| text(row.name) == name).unwrap();
+        trace.metric_values(metric).map(|(task, value)| (task.index(), value)).collect()
+    };
+    assert_eq!(values("block_num"), [(0, 32.0), (2, 1.0)]);
+    assert_eq!(values("GM_to_L1_datas"), [(2, 7.0)]);
+    assert_eq!(trace.operators.dynamic(), [Some(true), Some(false), None]);
+    assert!(trace.losses.is_empty());
+}
+
+#[test]
 fn steps_span_their_tasks_and_are_in_the_order_of_time() {
     let trace = read(
         b"Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n\
@@ -179,6 +205,7 @@ fn rows_that_cannot_be_used_are_counted_and_the_others_kept() {
     let trace = read(
         b"Name,Type,Start Time(us),Duration(us),aic_mac_ratio\n\
           a,A,1,5,0.5\n\
+          a,A,1,5,half\n\
           b,B,N/A,5,N/A\n\
           c,C,2,-1,N/A\n\
           d,D,3,fast,N/A\n\
@@ -187,14 +214,15 @@ fn rows_that_cannot_be_used_are_counted_and_the_others_kept() {
     )
     .unwrap();
     let names: Vec<_> = trace.tasks.name().iter().map(|name| trace.strings.get(*name)).collect();
-    assert_eq!(names, ["a", "e\nwith a line"]);
+    assert_eq!(names, ["a", "a", "e\nwith a line"]);
+    assert_eq!(trace.readings.task(), [TaskId::from_index(0)]);
     assert_eq!(
         losses(&trace),
         [
-            "1 left out: values of further columns, such as hardware counters, for which a trace has no place (first on line 2)",
-            "2 dropped: a task without a time or duration (first on line 3)",
-            "1 dropped: a task with a negative duration (first on line 4)",
-            "1 dropped: a row with too few cells (first on line 8)",
+            "1 left out: values of further columns that are no numbers (first on line 3)",
+            "2 dropped: a task without a time or duration (first on line 4)",
+            "1 dropped: a task with a negative duration (first on line 5)",
+            "1 dropped: a row with too few cells (first on line 9)",
         ]
     );
 }

@@ -61,6 +61,15 @@ pub(crate) fn level(word: &str) -> ApiLevel {
     }
 }
 
+/// Whether an operator's shapes became known only when it ran, by the state of the operator.
+pub(crate) fn is_dynamic(state: &str) -> Option<bool> {
+    match state {
+        "dynamic" => Some(true),
+        "static" => Some(false),
+        _ => None,
+    }
+}
+
 /// The type of elements, by its name in the graph engine: `FLOAT16`, `DT_BF16`.
 pub(crate) fn data_type(word: &str) -> DataType {
     match word.trim().trim_start_matches("DT_") {
