@@ -78,6 +78,20 @@ record! {
 }
 
 record! {
+    /// Traffic or use of the last-level cache, collection version 2.0 (`llc.data`).
+    LlcV2, 24 {
+        /// The count.
+        4 count: u32,
+        /// The event.
+        8 event: u32,
+        /// The part of the cache.
+        12 id: u32,
+        /// When, in nanoseconds since 1970.
+        16 time: u64,
+    }
+}
+
+record! {
     /// Traffic of the DDR memory (`ddr.data`).
     Ddr, 20 {
         /// Microseconds since the device's start.
@@ -94,12 +108,12 @@ record! {
 }
 
 record! {
-    /// A change of a frequency, part of [`Frequencies`].
+    /// A change of a frequency or voltage, part of [`Frequencies`] and [`PowerInfo`].
     Frequency, 16 {
         /// When; device clock.
         0 time: u64,
-        /// Megahertz.
-        8 megahertz: u32,
+        /// Megahertz, or millivolts.
+        8 value: u32,
     }
 }
 
@@ -113,6 +127,28 @@ record! {
     }
 }
 
+/// What the changes of a [`PowerInfo`] are of.
+pub mod power {
+    /// The AI cores' frequency, in MHz.
+    pub const FREQUENCY: u32 = 0;
+    /// The AI cores' voltage, in mV.
+    pub const CORE_VOLTAGE: u32 = 1;
+    /// The bus's voltage, in mV.
+    pub const BUS_VOLTAGE: u32 = 2;
+}
+
+record! {
+    /// Changes of a frequency or voltage (`lpmInfoConv.data`).
+    PowerInfo, 888 {
+        /// How many of `changes` are used.
+        0 count: u32,
+        /// What they are of, see [`power`].
+        4 kind: u32,
+        /// The changes; for voltages in millivolts.
+        8 changes: [Frequency; 55],
+    }
+}
+
 record! {
     /// Traffic over PCIe (`pcie.data`): smallest, largest and average bandwidth of six kinds.
     Pcie, 96 {
@@ -120,19 +156,19 @@ record! {
         0 time: u64,
         /// The device.
         8 device: u32,
-        /// Posted writes, received: minimum, maximum, average.
-        12 rx_posted: [u32; 3],
-        /// Reads, received.
-        24 rx_non_posted: [u32; 3],
-        /// Completions, received.
-        36 rx_completion: [u32; 3],
-        /// Latency of reads, received.
-        48 rx_latency: [u32; 3],
-        /// Posted writes, sent.
-        60 tx_posted: [u32; 3],
+        /// Posted writes, sent: minimum, maximum, average.
+        12 tx_posted: [u32; 3],
         /// Reads, sent.
-        72 tx_non_posted: [u32; 3],
+        24 tx_non_posted: [u32; 3],
         /// Completions, sent.
-        84 tx_completion: [u32; 3],
+        36 tx_completion: [u32; 3],
+        /// Latency of reads, in nanoseconds.
+        48 tx_latency: [u32; 3],
+        /// Posted writes, received.
+        60 rx_posted: [u32; 3],
+        /// Reads, received.
+        72 rx_non_posted: [u32; 3],
+        /// Completions, received.
+        84 rx_completion: [u32; 3],
     }
 }

@@ -130,6 +130,12 @@ impl SampleClock {
         let wall = i128::from(micros) * 1_000 + i128::from(self.host_monotonic) + i128::from(self.offset);
         clamp(wall)
     }
+
+    /// The wall-clock time, in nanoseconds, of a sample at `nanoseconds` of the device's own clock.
+    pub fn local_of_device(&self, nanoseconds: u64) -> i64 {
+        let since_start = i128::from(nanoseconds) - i128::from(self.device_monotonic);
+        clamp(since_start + i128::from(self.host_monotonic) + i128::from(self.offset))
+    }
 }
 
 /// The nearest number that fits.

@@ -68,7 +68,7 @@ impl Data {
             Some(host) => Catalogue::read(&host.data(), &mut losses)?,
             None => Catalogue::default(),
         };
-        let chip = profile.metadata().map_or(Chip::V4_1_0, Metadata::chip);
+        let metadata = profile.metadata().cloned().unwrap_or_default();
         let mut catalogues = Vec::with_capacity(profile.devices.len());
         for device in &profile.devices {
             catalogues.push((device.id(), &device.metadata, Catalogue::read(&device.data(), &mut losses)?));
@@ -77,7 +77,7 @@ impl Data {
         // How device records are to be read depends on one small file of the host.
         let expanded = crate::decode::has_expanded_streams(&host_catalogue, &mut losses);
         let (mut host, decoded) = parallel::join(
-            || host_tables(&host_catalogue, chip, &old),
+            || host_tables(&host_catalogue, &metadata, &old),
             || {
                 let decode = |(_, metadata, catalogue): &(u32, &Metadata, Catalogue)| {
                     device_tables(catalogue, metadata, expanded)

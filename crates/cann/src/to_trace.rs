@@ -382,8 +382,7 @@ impl<'a> Projection<'a> {
             return;
         }
         let counter = self.counter("AI core frequency", "MHz", number);
-        let mut rows: Vec<(u64, u32)> =
-            changes.rows().map(|change| (change.time, change.megahertz)).collect();
+        let mut rows: Vec<(u64, u32)> = changes.rows().map(|change| (change.time, change.value)).collect();
         rows.sort_unstable();
         for (ticks, megahertz) in rows {
             let time = self.time(device.time(ticks));

@@ -53,7 +53,7 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     tables.flips.sort_by_key(|t, i| t.time()[i]);
     tables.ai_cpu = ai_cpu(catalogue, &mut tables.losses);
     traffic::decode_samples(catalogue, metadata, &mut tables);
-    tables.samples.frequency = frequency::changes(streams("lpmFreqConv.data"), &mut tables.losses);
+    frequency::decode_power(catalogue, &mut tables);
     tables
 }
 

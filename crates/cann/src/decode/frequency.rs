@@ -1,19 +1,47 @@
-//! Changes of the AI cores' frequency.
+//! Changes of frequencies and voltages.
 
-use opscope_cann_raw::samples::Frequencies;
+use opscope_cann_raw::samples::{Frequencies, Frequency, PowerInfo, power};
 
+use crate::catalogue::Catalogue;
 use crate::decode::decode;
-use crate::losses::{Losses, Reason};
-use crate::slices::Stream;
-use crate::tables::{FrequencyChange, FrequencyTable};
+use crate::losses::Reason;
+use crate::tables::{DeviceTables, FrequencyChange, FrequencyTable};
 
-/// Decodes `lpmFreqConv.data`, in the order of the file.
-pub(super) fn changes(streams: &[Stream], losses: &mut Losses) -> FrequencyTable {
-    decode(streams, None, losses, |table: &mut FrequencyTable, raw: Frequencies, _| {
-        let used = raw.changes.get(..raw.count as usize).ok_or(Reason::InvalidRecord)?;
-        for change in used {
-            table.push(FrequencyChange { time: change.time, megahertz: change.megahertz });
+/// Decodes `lpmFreqConv.data` and `lpmInfoConv.data`, each in the order of the file.
+pub(super) fn decode_power(catalogue: &Catalogue, tables: &mut DeviceTables) {
+    let DeviceTables { samples, losses, .. } = tables;
+    samples.frequency = decode(
+        catalogue.streams("lpmFreqConv.data"),
+        None,
+        losses,
+        |table: &mut FrequencyTable, raw: Frequencies, _| add(table, &raw.changes, raw.count),
+    );
+    let of_all: Vec<(u32, FrequencyTable)> = decode(
+        catalogue.streams("lpmInfoConv.data"),
+        None,
+        losses,
+        |all: &mut Vec<(u32, FrequencyTable)>, raw: PowerInfo, _| {
+            if !(power::FREQUENCY..=power::BUS_VOLTAGE).contains(&raw.kind) {
+                return Err(Reason::UnknownRecord);
+            }
+            let mut table = FrequencyTable::default();
+            add(&mut table, &raw.changes, raw.count)?;
+            all.push((raw.kind, table));
+            Ok(())
+        },
+    );
+    for (kind, table) in of_all {
+        match kind {
+            power::FREQUENCY => samples.frequency.append(table),
+            power::CORE_VOLTAGE => samples.core_voltage.append(table),
+            _ => samples.bus_voltage.append(table),
         }
-        Ok(())
-    })
+    }
+}
+
+fn add(table: &mut FrequencyTable, changes: &[Frequency], count: u32) -> Result<(), Reason> {
+    for change in changes.get(..count as usize).ok_or(Reason::InvalidRecord)? {
+        table.push(FrequencyChange { time: change.time, value: change.value });
+    }
+    Ok(())
 }

@@ -1,12 +1,13 @@
 //! Decodes a host directory.
 
-use opscope_cann_raw::Chip;
 use opscope_cann_raw::additional::{GraphIdMap, LogicStreamInfo, StaticOpMem, TaskMemoryInfo};
 use opscope_cann_raw::host::ExpandStreamSpec;
 
 use crate::catalogue::Catalogue;
+use crate::decode::host_usage::host_samples;
 use crate::decode::{LegacySource, api, decode, legacy, nodes, tasks, tx};
 use crate::losses::{Losses, Reason};
+use crate::metadata::Metadata;
 use crate::names::Names;
 use crate::parallel;
 use crate::slices::HOST_MAGIC;
@@ -17,7 +18,12 @@ use crate::tables::{
 
 /// Decodes everything that the host-side libraries reported; `old` are the directories that may
 /// hold files of the tool chain of 2022.
-pub(crate) fn host_tables(catalogue: &Catalogue, chip: Chip, old: &[LegacySource<'_>]) -> HostTables {
+pub(crate) fn host_tables(
+    catalogue: &Catalogue,
+    metadata: &Metadata,
+    old: &[LegacySource<'_>],
+) -> HostTables {
+    let chip = metadata.chip();
     let mut tables = HostTables::default();
     tables.names = Names::read(catalogue, &mut tables.losses);
     let streams = |name| catalogue.streams(name);
@@ -48,6 +54,7 @@ pub(crate) fn host_tables(catalogue: &Catalogue, chip: Chip, old: &[LegacySource
     tx::ranges(streams("additional.msproftx"), &mut tables);
     small_streams(catalogue, &mut tables);
     legacy::add(old, &mut tables);
+    tables.samples = host_samples(catalogue, metadata, &mut tables.losses);
     name_everything(&mut tables);
     tables
 }
@@ -120,12 +127,25 @@ pub(crate) fn has_expanded_streams(catalogue: &Catalogue, losses: &mut Losses) -
 
 /// Gives every hash that is used a name, so that looking one up can't fail later.
 fn name_everything(tables: &mut HostTables) {
-    let HostTables { names, losses, nodes, node_attributes, task_tracks, fusions, models, tx, .. } = tables;
+    let HostTables {
+        names,
+        losses,
+        nodes,
+        node_attributes,
+        task_tracks,
+        fusions,
+        models,
+        tx,
+        static_memory,
+        ..
+    } = tables;
     let of_nodes = nodes.name().iter().chain(nodes.op_type()).chain(node_attributes.value());
     names.name_unknown(of_nodes.copied(), losses, "compact.node_basic_info");
     names.name_unknown(task_tracks.kernel().iter().copied(), losses, "compact.task_track");
     let of_fusions = fusions.name().iter().chain(&tables.originals);
     names.name_unknown(of_fusions.copied(), losses, "additional.fusion_op_info");
+    let of_memory = static_memory.name().iter().chain(static_memory.dynamic_name());
+    names.name_unknown(of_memory.copied().filter(|name| *name != 0), losses, "additional.static_op_mem");
     names.name_unknown(models.name().iter().copied(), losses, "additional.graph_id_map");
     names.name_unknown(tx.domain().iter().copied(), losses, "additional.msproftx");
 }

@@ -4,7 +4,9 @@ mod api;
 mod device;
 mod frequency;
 mod host;
+mod host_usage;
 mod legacy;
+mod network;
 mod nodes;
 mod stars;
 mod tasks;
@@ -57,7 +59,6 @@ append_tables!(
     crate::tables::TrafficTable,
     crate::tables::FrequencyTable,
     crate::tables::PcieTable,
-    crate::tables::NetworkTable,
     crate::tables::CoreSampleTable,
 );
 

@@ -46,7 +46,7 @@ impl CounterColumns {
         }
         let changes = &device.tables.samples.frequency;
         let mut frequencies: Vec<(u64, f64)> =
-            changes.rows().map(|change| (change.time, f64::from(change.megahertz) * 1e6)).collect();
+            changes.rows().map(|change| (change.time, f64::from(change.value) * 1e6)).collect();
         frequencies.sort_by_key(|(time, _)| *time);
         // A frequency of zero can't be right; the reference then trusts none of them.
         if frequencies.iter().any(|(_, hertz)| *hertz == 0.0) || !split {

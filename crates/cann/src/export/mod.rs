@@ -5,14 +5,18 @@ pub(crate) mod api_statistic;
 pub(crate) mod classic;
 pub(crate) mod counters;
 mod fusion_op;
+mod host_usage;
 pub(crate) mod memory;
 pub(crate) mod msprof_tx;
+pub(crate) mod network;
+pub(crate) mod op_memory;
 mod op_statistic;
 mod op_summary;
 pub(crate) mod sheet;
 pub(crate) mod step_trace;
 mod task_time;
 mod task_time_oldest;
+pub(crate) mod traffic;
 pub(crate) mod view;
 
 pub use sheet::SheetFormat;
@@ -108,6 +112,16 @@ fn each_sheet(view: &View<'_>, save: &mut dyn FnMut(&Sheet<'_>) -> Result<()>) -
         fusion_op::sheet(view),
         memory::npu_mem(view),
         memory::hbm(view),
+        traffic::ddr(view),
+        traffic::llc(view),
+        traffic::pcie(view),
+        traffic::hccs(view),
+        network::nic(view),
+        network::roce(view),
+        op_memory::operator_memory(view),
+        op_memory::memory_record(view),
+        op_memory::npu_module_mem(view),
+        op_memory::static_op_mem(view),
     ];
-    sheets.iter().flatten().try_for_each(save)
+    sheets.iter().flatten().chain(&host_usage::sheets(view)).try_for_each(save)
 }

@@ -3,6 +3,7 @@
 use crate::columns::columns;
 use crate::losses::Losses;
 use crate::names::Names;
+use crate::tables::samples::HostSampleTables;
 use crate::tables::tensors::TensorSets;
 
 /// The number that stands for "no model".
@@ -377,6 +378,8 @@ pub struct HostTables {
     pub task_memory: TaskMemoryTable,
     /// Memory that static graphs plan.
     pub static_memory: StaticMemoryTable,
+    /// What was sampled of the host itself.
+    pub samples: HostSampleTables,
     /// Streams that stand for logical ones.
     pub logic_streams: LogicStreamTable,
     /// Whether stream and task numbers are of the expanded form.

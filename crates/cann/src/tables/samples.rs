@@ -49,14 +49,14 @@ columns! {
 }
 
 columns! {
-    /// Changes of the AI cores' frequency, in the order of the file.
+    /// Changes of a frequency or voltage, in the order of the file.
     FrequencyTable,
-    /// A change of the AI cores' frequency.
+    /// A change of a frequency or voltage.
     FrequencyChange {
         /// When; device ticks.
         time: u64,
-        /// The frequency in MHz.
-        megahertz: u32,
+        /// The frequency in MHz, or the voltage in mV.
+        value: u32,
     }
 }
 
@@ -69,7 +69,7 @@ columns! {
         time: u64,
         /// The device.
         device: u32,
-        /// Received: posted, non-posted, completion, latency; sent: posted, non-posted, completion.
+        /// Sent: posted, non-posted, completion, latency; received: posted, non-posted, completion.
         values: [[u32; 3]; 7],
     }
 }
@@ -83,12 +83,43 @@ columns! {
         time: u64,
         /// The port.
         port: u32,
-        /// Bandwidth in MB/s.
+        /// What the port can carry, in Mbit/s.
         bandwidth: u64,
-        /// Received: packets/s, bytes/s, errors/s, dropped/s.
-        received: [u64; 4],
-        /// Sent: packets/s, bytes/s, errors/s, dropped/s.
-        sent: [u64; 4],
+        /// What was received.
+        received: PortCounts,
+        /// What was sent.
+        sent: PortCounts,
+    }
+}
+
+/// What went through a port in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PortCounts {
+    /// Packets per second.
+    pub packet_rate: f64,
+    /// Bytes per second.
+    pub byte_rate: f64,
+    /// Packets since the port's start.
+    pub packets: f64,
+    /// Bytes since the port's start.
+    pub bytes: f64,
+    /// Faulty packets.
+    pub errors: f64,
+    /// Dropped packets.
+    pub dropped: f64,
+}
+
+columns! {
+    /// Traffic between processors over HCCS, in the order of the file.
+    HccsTable,
+    /// Bytes that went over HCCS since the start.
+    HccsSample {
+        /// When; nanoseconds of the device's clock.
+        time: u64,
+        /// Bytes sent.
+        sent: u64,
+        /// Bytes received.
+        received: u64,
     }
 }
 
@@ -131,6 +162,12 @@ pub struct SampleTables {
     pub nic: NetworkTable,
     /// Network traffic through RDMA.
     pub roce: NetworkTable,
+    /// Traffic between processors.
+    pub hccs: HccsTable,
+    /// Changes of the AI cores' voltage; the values are millivolts.
+    pub core_voltage: FrequencyTable,
+    /// Changes of the bus's voltage; the values are millivolts.
+    pub bus_voltage: FrequencyTable,
     /// Counters of the AI cores over time.
     pub cores: CoreSampleTable,
     /// Counters of the vector cores over time.
@@ -196,7 +233,7 @@ columns! {
         start: u64,
         /// End of the interval; monotonic nanoseconds.
         end: u64,
-        /// Bytes per second.
+        /// kB/s.
         speed: f64,
         /// Percent of the interfaces' speed.
         usage: f64,

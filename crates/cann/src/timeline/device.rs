@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::export::memory::{hbm_rates, scope_name};
 use crate::export::msprof_tx::DeviceMark;
 use crate::export::step_trace::Step;
-use crate::export::view::{DeviceView, TaskRef, View};
+use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
 use crate::names::NumberMap;
 use crate::tables::NONE;
@@ -222,70 +221,6 @@ pub(super) fn overlap(view: &View<'_>, lanes: &Lanes, ops: &[TaskRef], events: &
             let lane = lanes.lane(Layer::Overlap, Some(device), tid);
             for (start, end) in spans {
                 events.slice(name, lane, start, end.saturating_sub(start), None, |_| {});
-            }
-        }
-    }
-}
-
-/// The AI cores' frequency over time: from the collection's begin to its end.
-pub(crate) fn frequencies(device: &DeviceView<'_>) -> Vec<(i64, u32)> {
-    let session = &device.device.metadata.session;
-    let begin = session.begin.unwrap_or(i64::MIN);
-    let default = device.device.metadata.info.core_mhz.unwrap_or(0.0) as u32;
-    let mut changes: Vec<(i64, u32)> = device
-        .device
-        .tables
-        .samples
-        .frequency
-        .rows()
-        .map(|change| (device.time(change.time).max(begin), change.megahertz))
-        .collect();
-    changes.sort_by_key(|(time, _)| *time);
-    let first = session.begin.map(|begin| (begin, default));
-    let last = session.end.map(|end| (end, changes.last().map_or(default, |(_, megahertz)| *megahertz)));
-    first.into_iter().chain(changes).chain(last).collect()
-}
-
-/// Writes what was sampled.
-pub(super) fn samples(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
-    for device in &view.devices {
-        let id = Some(device.device.id);
-        let tables = &device.device.tables.samples;
-        if view.dialect == Dialect::Accelerated {
-            lanes.name_layer(events, Layer::Frequency, id, "AI Core Freq");
-            for (time, megahertz) in frequencies(device) {
-                events.counter("AI Core Freq", lanes.lane(Layer::Frequency, id, 0), time, |args| {
-                    args.integer("MHz", megahertz);
-                });
-            }
-        }
-        if !tables.npu_memory.is_empty() {
-            lanes.name_layer(events, Layer::NpuMemory, id, "NPU MEM");
-            let clock = device.device.metadata.sample_clock();
-            for row in tables.npu_memory.rows() {
-                let sum = row.ddr.saturating_add(row.hbm);
-                for (kind, bytes) in [("DDR", row.ddr), ("HBM", row.hbm), ("Memory", sum)] {
-                    let name = format!("{}/{kind}", scope_name(row.scope));
-                    events.counter(
-                        &name,
-                        lanes.lane(Layer::NpuMemory, id, 0),
-                        clock.local(row.time),
-                        |args| {
-                            args.float("KB", bytes as f64 / 1_024.0);
-                        },
-                    );
-                }
-            }
-        }
-        let rates = hbm_rates(device);
-        if !rates.is_empty() {
-            lanes.name_layer(events, Layer::Hbm, id, "HBM");
-            for rate in rates.into_iter().filter(|rate| view.shows_span(rate.time, rate.time)) {
-                let direction = if rate.is_read { "Read" } else { "Write" };
-                let name = format!("HBM {}/{direction}", rate.id);
-                events.counter(&name, lanes.lane(Layer::Hbm, id, 0), rate.time, |args| {
-                    args.float(&format!("{direction}(MB/s)"), rate.rate);
-                });
             }
         }
     }

@@ -16,10 +16,32 @@ pub(super) enum Layer {
     Hardware,
     /// The AI cores' frequency.
     Frequency,
+    /// Voltages.
+    Voltage,
     /// Memory in use.
     NpuMemory,
     /// Traffic of the HBM.
     Hbm,
+    /// Traffic of the DDR memory.
+    Ddr,
+    /// Traffic over PCIe.
+    Pcie,
+    /// Traffic between processors.
+    Hccs,
+    /// Traffic of the network card.
+    Nic,
+    /// Traffic through RDMA.
+    Roce,
+    /// Use of the last-level cache.
+    Llc,
+    /// Use of the host's processors.
+    HostCpu,
+    /// Use of the host's memory.
+    HostMemory,
+    /// Use of the host's network.
+    HostNetwork,
+    /// Use of the host's disks.
+    HostDisk,
     /// How computing and communication overlap.
     Overlap,
 }
@@ -32,6 +54,7 @@ const HOST: u64 = 31;
 pub(super) struct Lanes {
     pid: u64,
     numbers: BTreeMap<Layer, u64>,
+    shown: Vec<Layer>,
 }
 
 impl Lanes {
@@ -44,8 +67,19 @@ impl Lanes {
             (Layer::Cann, _) => 7,
             (Layer::Hardware, _) => 14,
             (Layer::Frequency, _) => 15,
+            (Layer::Voltage, _) => 16,
+            (Layer::HostCpu, _) => 9,
+            (Layer::HostMemory, _) => 10,
+            (Layer::HostNetwork, _) => 11,
+            (Layer::HostDisk, _) => 12,
             (Layer::NpuMemory, Dialect::Accelerated) => 17,
+            (Layer::Ddr, Dialect::Accelerated) => 18,
+            (Layer::Hccs, Dialect::Accelerated) => 20,
+            (Layer::Nic, Dialect::Accelerated) => 21,
+            (Layer::Roce, Dialect::Accelerated) => 22,
+            (Layer::Pcie, Dialect::Accelerated) => 23,
             (Layer::Hbm, Dialect::Accelerated) => 24,
+            (Layer::Llc, Dialect::Accelerated) => 27,
             (Layer::Overlap, Dialect::Accelerated) => 31,
             _ => {
                 next += 1;
@@ -53,7 +87,12 @@ impl Lanes {
             }
         };
         let numbers = shown.iter().map(|&layer| (layer, number(layer))).collect();
-        Self { pid: u64::from(pid), numbers }
+        Self { pid: u64::from(pid), numbers, shown: shown.to_vec() }
+    }
+
+    /// The layers that are shown, in the order of their numbers.
+    pub(super) fn shown(&self) -> &[Layer] {
+        &self.shown
     }
 
     /// The viewer's process for a layer of a device, or of the host.

@@ -4,6 +4,7 @@ pub(crate) mod device;
 mod event;
 mod host;
 mod lanes;
+pub(crate) mod samples;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -121,7 +122,7 @@ pub(crate) fn each_timeline(
                 tasks.names(view, &lanes, &mut small);
                 calls.names(&lanes, &mut small);
                 device::overlap(view, &lanes, &view.op_tasks(), &mut small);
-                device::samples(view, &lanes, &mut small);
+                samples::samples(view, &lanes, &mut small);
                 if !steps.is_empty() {
                     let shown = view.shown_steps(step_trace::steps(view));
                     device::steps(view, &lanes, &shown, false, &mut small);
@@ -184,12 +185,8 @@ fn write_all(
 
 /// The layers that have something to show, in the order in which the reference numbers them.
 fn shown_layers(view: &View<'_>) -> Vec<Layer> {
-    let has = |test: fn(&crate::tables::SampleTables) -> bool| {
-        view.devices.iter().any(|device| test(&device.device.tables.samples))
-    };
-    let mut layers = vec![Layer::Program, Layer::Cann, Layer::Hardware, Layer::Frequency];
-    layers.extend(has(|samples| !samples.hbm.is_empty()).then_some(Layer::Hbm));
-    layers.extend(has(|samples| !samples.npu_memory.is_empty()).then_some(Layer::NpuMemory));
+    let mut layers = vec![Layer::Program, Layer::Cann, Layer::Hardware];
+    layers.extend(samples::layers(view));
     layers.push(Layer::Overlap);
     layers
 }

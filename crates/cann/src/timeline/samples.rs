@@ -1,0 +1,285 @@
+//! What was sampled over time, as counters.
+
+use std::collections::BTreeSet;
+
+use opscope_cann_raw::Chip;
+
+use crate::export::memory::{hbm_rates, scope_name};
+use crate::export::network::{by_port, efficiency, share};
+use crate::export::traffic::{
+    PCIE_LATENCY, Rates, cache_use, ddr_rates, hccs_rates, pcie_samples, pcie_value,
+};
+use crate::export::view::{DeviceView, View};
+use crate::tables::{FrequencyTable, HostSampleTables, NONE, NetworkTable, PortCounts};
+use crate::timeline::event::Events;
+use crate::timeline::lanes::{Lanes, Layer, name_lane};
+
+/// A voltage before its first change, in mV.
+const DEFAULT_MILLIVOLTS: u32 = 900;
+
+/// The layers that show something, in the order in which the reference numbers them.
+pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
+    let has = |test: fn(&DeviceView<'_>) -> bool| view.devices.iter().any(test);
+    let mut layers = vec![
+        (Layer::Hbm, has(|device| !device.device.tables.samples.hbm.is_empty())),
+        (Layer::Ddr, has(|device| !device.device.tables.samples.ddr.is_empty())),
+        (Layer::Pcie, has(|device| pcie_samples(device).next().is_some())),
+        (Layer::Hccs, has(|device| !device.device.tables.samples.hccs.is_empty())),
+        (Layer::Nic, has(|device| !device.device.tables.samples.nic.is_empty())),
+        (Layer::Roce, has(|device| !device.device.tables.samples.roce.is_empty())),
+        (Layer::Llc, has(|device| !cache_use(device).is_empty())),
+        (Layer::NpuMemory, has(|device| !device.device.tables.samples.npu_memory.is_empty())),
+        (Layer::Frequency, has(has_frequency)),
+        (Layer::Voltage, has(|device| !device.device.tables.samples.core_voltage.is_empty())),
+    ];
+    let host = &view.joined.data.host.samples;
+    layers.extend([
+        (Layer::HostCpu, !host.cpu.is_empty()),
+        (Layer::HostMemory, !host.memory.is_empty()),
+        (Layer::HostNetwork, !host.network.is_empty()),
+        (Layer::HostDisk, !host.disk.is_empty()),
+    ]);
+    layers.into_iter().filter(|(_, is_shown)| *is_shown).map(|(layer, _)| layer).collect()
+}
+
+/// Whether a device's cores change their frequency, which is then shown.
+fn has_frequency(device: &DeviceView<'_>) -> bool {
+    matches!(device.device.metadata.chip(), Chip::V4_1_0 | Chip::V1_1_1 | Chip::V3_3_0)
+}
+
+/// The AI cores' frequency over time in MHz: from the collection's begin to its end.
+pub(crate) fn frequencies(device: &DeviceView<'_>) -> Vec<(i64, u32)> {
+    let default = device.device.metadata.info.core_mhz.unwrap_or(0.0) as u32;
+    changes(device, &device.device.tables.samples.frequency, default)
+}
+
+/// A frequency or voltage over time: from the collection's begin to its end.
+fn changes(device: &DeviceView<'_>, table: &FrequencyTable, default: u32) -> Vec<(i64, u32)> {
+    let session = &device.device.metadata.session;
+    let begin = session.begin.unwrap_or(i64::MIN);
+    let mut changes: Vec<(i64, u32)> =
+        table.rows().map(|change| (device.time(change.time).max(begin), change.value)).collect();
+    changes.sort_by_key(|(time, _)| *time);
+    let first = session.begin.map(|begin| (begin, default));
+    let last = session.end.map(|end| (end, changes.last().map_or(default, |(_, value)| *value)));
+    first.into_iter().chain(changes).chain(last).collect()
+}
+
+/// The counters of one layer.
+struct Counters<'a> {
+    lanes: &'a Lanes,
+    layer: Layer,
+    device: Option<u32>,
+    events: &'a mut Events,
+}
+
+impl Counters<'_> {
+    /// Names the layer, whose counters follow.
+    fn named(&mut self, name: &str) -> &mut Self {
+        self.lanes.name_layer(self.events, self.layer, self.device, name);
+        self
+    }
+
+    /// The values of a counter at one time.
+    fn add(&mut self, name: &str, time: i64, values: &[(&str, f64)]) {
+        self.events.counter(name, self.lanes.lane(self.layer, self.device, 0), time, |args| {
+            values.iter().for_each(|(key, value)| {
+                args.float(key, *value);
+            });
+        });
+    }
+
+    /// The values of a counter of whole numbers over time.
+    fn add_whole(&mut self, name: &str, unit: &str, values: Vec<(i64, u32)>) {
+        let lane = self.lanes.lane(self.layer, self.device, 0);
+        for (time, value) in values {
+            self.events.counter(name, lane, time, |args| {
+                args.integer(unit, value);
+            });
+        }
+    }
+}
+
+/// Writes what was sampled.
+pub(super) fn samples(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
+    for device in &view.devices {
+        for &layer in lanes.shown() {
+            of_device(view, device, lanes, layer, events);
+        }
+    }
+    of_host(view, &view.joined.data.host.samples, lanes, events);
+}
+
+/// Writes one layer of a device.
+fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Layer, events: &mut Events) {
+    let tables = &device.device.tables.samples;
+    let mut counters = Counters { lanes, layer, device: Some(device.device.id), events };
+    let is_shown = |time: i64| view.shows_span(time, time);
+    match layer {
+        Layer::Frequency if has_frequency(device) => {
+            counters.named("AI Core Freq").add_whole("AI Core Freq", "MHz", frequencies(device));
+        }
+        Layer::Voltage if !tables.core_voltage.is_empty() => {
+            counters.named("Voltage Info");
+            let core = changes(device, &tables.core_voltage, DEFAULT_MILLIVOLTS);
+            counters.add_whole("Aicore Voltage", "mV", core);
+            let bus = changes(device, &tables.bus_voltage, DEFAULT_MILLIVOLTS);
+            counters.add_whole("Bus Voltage", "mV", bus);
+        }
+        Layer::NpuMemory if !tables.npu_memory.is_empty() => npu_memory(device, counters.named("NPU MEM")),
+        Layer::Hbm => {
+            let rates = hbm_rates(device);
+            if rates.is_empty() {
+                return;
+            }
+            counters.named("HBM");
+            for rate in rates.into_iter().filter(|rate| is_shown(rate.time)) {
+                let direction = if rate.is_read { "Read" } else { "Write" };
+                let name = format!("HBM {}/{direction}", rate.id);
+                counters.add(&name, rate.time, &[(&format!("{direction}(MB/s)"), rate.rate)]);
+            }
+        }
+        Layer::Ddr if !tables.ddr.is_empty() => {
+            two_ways(counters.named("DDR"), ddr_rates(device), "DDR/", ["Read", "Write"], is_shown);
+        }
+        Layer::Hccs if !tables.hccs.is_empty() => {
+            two_ways(counters.named("HCCS"), hccs_rates(device), "", ["Tx", "Rx"], is_shown);
+        }
+        Layer::Pcie if pcie_samples(device).next().is_some() => {
+            pcie(device, counters.named("PCIe"), is_shown)
+        }
+        Layer::Nic if !tables.nic.is_empty() => ports(device, &tables.nic, counters.named("NIC"), is_shown),
+        Layer::Roce if !tables.roce.is_empty() => {
+            ports(device, &tables.roce, counters.named("RoCE"), is_shown)
+        }
+        Layer::Llc => {
+            let uses = cache_use(device);
+            if uses.is_empty() {
+                return;
+            }
+            let mode = if device.device.metadata.sample.llc == "read" { "Read" } else { "Write" };
+            counters.named("LLC");
+            for row in uses.into_iter().filter(|row| is_shown(row.time)) {
+                let name = |what: &str| format!("LLC {} {mode}/{what}", row.id);
+                counters.add(&name("Throughput"), row.time, &[("Throughput(MB/s)", row.throughput)]);
+                counters.add(&name("Hit Rate"), row.time, &[("Hit Rate(%)", row.hit_rate * 100.0)]);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn npu_memory(device: &DeviceView<'_>, counters: &mut Counters<'_>) {
+    let clock = device.device.metadata.sample_clock();
+    for row in device.device.tables.samples.npu_memory.rows() {
+        let sum = row.ddr.saturating_add(row.hbm);
+        for (kind, bytes) in [("DDR", row.ddr), ("HBM", row.hbm), ("Memory", sum)] {
+            let name = format!("{}/{kind}", scope_name(row.scope));
+            counters.add(&name, clock.local(row.time), &[("KB", bytes as f64 / 1_024.0)]);
+        }
+    }
+}
+
+/// Traffic in two directions, each a counter.
+fn two_ways(
+    counters: &mut Counters<'_>,
+    rates: Vec<Rates>,
+    prefix: &str,
+    directions: [&str; 2],
+    is_shown: impl Fn(i64) -> bool,
+) {
+    for rate in rates.into_iter().filter(|rate| is_shown(rate.time)) {
+        for (direction, value) in directions.into_iter().zip([rate.out, rate.back]) {
+            let unit = format!("{direction}(MB/s)");
+            counters.add(&format!("{prefix}{direction}"), rate.time, &[(&unit, value)]);
+        }
+    }
+}
+
+fn pcie(device: &DeviceView<'_>, counters: &mut Counters<'_>, is_shown: impl Fn(i64) -> bool) {
+    const MEAN: usize = 2;
+    /// Name, and the places of what is sent and received.
+    const KINDS: [(&str, usize, Option<usize>); 4] = [
+        ("PCIe_post", 0, Some(4)),
+        ("PCIe_nonpost", 1, Some(5)),
+        ("PCIe_cpl", 2, Some(6)),
+        ("PCIe_nonpost_latency", PCIE_LATENCY, None),
+    ];
+    let clock = device.device.metadata.sample_clock();
+    for sample in pcie_samples(device) {
+        let time = clock.local_of_device(sample.time);
+        if !is_shown(time) {
+            continue;
+        }
+        let value = |mode: usize| pcie_value(mode, f64::from(sample.values[mode][MEAN]));
+        for (name, sent, received) in KINDS {
+            counters.add(name, time, &[("Tx", value(sent)), ("Rx", received.map_or(0.0, value))]);
+        }
+    }
+}
+
+/// The traffic of network ports.
+fn ports(
+    device: &DeviceView<'_>,
+    table: &NetworkTable,
+    counters: &mut Counters<'_>,
+    is_shown: impl Fn(i64) -> bool,
+) {
+    let clock = device.device.metadata.sample_clock();
+    for (port, samples) in by_port(table) {
+        for sample in samples {
+            let time = clock.local_of_device(sample.time);
+            if !is_shown(time) {
+                continue;
+            }
+            let mut add = |direction: &str, counts: PortCounts| {
+                let key = |what: &str| format!("{direction} {what}");
+                let keys = ["Bandwidth Efficiency", "Packets", "Error Rate", "Dropped Rate"].map(key);
+                let values = [
+                    efficiency(counts.byte_rate, sample.bandwidth),
+                    counts.packet_rate,
+                    share(counts.errors, counts.packets),
+                    share(counts.dropped, counts.packets),
+                ];
+                let values: Vec<(&str, f64)> = keys.iter().map(String::as_str).zip(values).collect();
+                counters.add(&format!("Port {port}/{direction}"), time, &values);
+            };
+            add("Tx", sample.sent);
+            add("Rx", sample.received);
+        }
+    }
+}
+
+/// Writes what was sampled of the host, whose times are monotonic nanoseconds.
+fn of_host(view: &View<'_>, samples: &HostSampleTables, lanes: &Lanes, events: &mut Events) {
+    let offset = view.joined.data.host_clock.offset();
+    let time = |monotonic: u64| i64::try_from(monotonic).unwrap_or(i64::MAX).saturating_add(offset);
+    let is_shown = |time: i64| view.shows_span(time, time);
+    const USAGE: &str = "Usage(%)";
+    if !samples.cpu.is_empty() {
+        let mut counters = Counters { lanes, layer: Layer::HostCpu, device: None, events };
+        counters.named("CPU Usage");
+        let name = |cpu: u32| if cpu == NONE { "CPU Avg".to_owned() } else { format!("CPU {cpu}") };
+        let cpus: BTreeSet<u32> = samples.cpu.cpu().iter().copied().collect();
+        for (place, cpu) in (0..).zip(cpus) {
+            name_lane(counters.events, lanes.lane(Layer::HostCpu, None, place), &name(cpu), place);
+        }
+        for row in samples.cpu.rows().filter(|row| is_shown(time(row.start))) {
+            counters.add(&name(row.cpu), time(row.start), &[(USAGE, row.usage)]);
+        }
+    }
+    let mut plain = |layer, name: &str, values: Vec<(u64, f64)>| {
+        if values.is_empty() {
+            return;
+        }
+        let mut counters = Counters { lanes, layer, device: None, events };
+        counters.named(name);
+        for (start, usage) in values.into_iter().filter(|(start, _)| is_shown(time(*start))) {
+            counters.add(name, time(start), &[(USAGE, usage)]);
+        }
+    };
+    let memory = samples.memory.rows().map(|row| (row.start, crate::numbers::python_round(row.usage, 3)));
+    plain(Layer::HostMemory, "Memory Usage", memory.collect());
+    plain(Layer::HostNetwork, "Network Usage", samples.network.rows().map(|r| (r.start, r.usage)).collect());
+    plain(Layer::HostDisk, "Disk Usage", samples.disk.rows().map(|r| (r.start, r.usage)).collect());
+}
