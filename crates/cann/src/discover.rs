@@ -82,6 +82,15 @@ impl Profile {
     }
 }
 
+/// What a search found.
+#[derive(Debug)]
+pub struct Found {
+    /// The profiles, in the order of their paths; at least one.
+    pub profiles: Vec<Profile>,
+    /// Why host or device directories, or directories that may hold some, can't be used.
+    pub unusable: Vec<Error>,
+}
+
 /// Finds all profiles at or below `path`, in the order of their paths.
 ///
 /// `path` may be a profile, one of its host or device directories, or any directory above several
@@ -91,15 +100,22 @@ impl Profile {
 /// If `path` doesn't exist or can't be listed, if no profile is found, or if the metadata of the
 /// only source found can't be used.
 pub fn discover(path: &Path) -> Result<Vec<Profile>> {
+    search(path).map(|found| found.profiles)
+}
+
+/// As [`discover`], and tells what can't be used.
+///
+/// # Errors
+/// Those of [`discover`].
+pub fn search(path: &Path) -> Result<Found> {
     if !path.exists() {
         let rooted = Path::new("/").join(path);
         let hint = (path.is_relative() && rooted.exists()).then_some(rooted);
         return Err(Error::NotFound { path: path.to_owned(), hint });
     }
-    let mut sources = Vec::new();
-    find_sources(path, MAX_DEPTH, &mut sources)?;
+    let (mut sources, mut unusable) = (Vec::new(), Vec::new());
+    find_sources(path, MAX_DEPTH, &mut sources, &mut unusable)?;
     let mut profiles: BTreeMap<PathBuf, Profile> = BTreeMap::new();
-    let mut first_error = None;
     for directory in sources {
         let root = profile_of(&directory);
         let profile = profiles.entry(root.clone()).or_insert_with(|| Profile {
@@ -110,17 +126,18 @@ pub fn discover(path: &Path) -> Result<Vec<Profile>> {
         });
         match Metadata::read(&directory, &mut profile.losses) {
             Ok(metadata) => profile.add(Source { path: directory, metadata }),
-            Err(error) => first_error = first_error.or(Some(error)),
+            Err(error) => unusable.push(error),
         }
     }
     let mut profiles: Vec<Profile> = profiles.into_values().filter(|p| p.metadata().is_some()).collect();
     if profiles.is_empty() {
-        return Err(first_error.unwrap_or_else(|| Error::NoProfile { path: path.to_owned() }));
+        let first = unusable.into_iter().next();
+        return Err(first.unwrap_or_else(|| Error::NoProfile { path: path.to_owned() }));
     }
     for profile in &mut profiles {
         profile.devices.sort_by_key(Source::id);
     }
-    Ok(profiles)
+    Ok(Found { profiles, unusable })
 }
 
 impl Profile {
@@ -151,7 +168,12 @@ fn profile_of(source: &Path) -> PathBuf {
 }
 
 /// Collects the directories that hold an `info.json`.
-fn find_sources(directory: &Path, depth: usize, sources: &mut Vec<PathBuf>) -> Result<()> {
+fn find_sources(
+    directory: &Path,
+    depth: usize,
+    sources: &mut Vec<PathBuf>,
+    unusable: &mut Vec<Error>,
+) -> Result<()> {
     let names = file_names(directory)?;
     if names.iter().any(|name| is_info_json(name)) {
         sources.push(directory.to_owned());
@@ -165,7 +187,9 @@ fn find_sources(directory: &Path, depth: usize, sources: &mut Vec<PathBuf>) -> R
         let is_directory = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         if is_directory && !SKIPPED.contains(&name.as_str()) {
             // A directory that can't be listed doesn't spoil its neighbours.
-            let _ = find_sources(&path, depth - 1, sources);
+            if let Err(problem) = find_sources(&path, depth - 1, sources, unusable) {
+                unusable.push(problem);
+            }
         }
     }
     Ok(())

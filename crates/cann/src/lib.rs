@@ -26,7 +26,7 @@ mod to_trace;
 pub use catalogue::Catalogue;
 pub use clock::{Clock, SampleClock};
 pub use data::{Data, Device};
-pub use discover::{Profile, Source, discover};
+pub use discover::{Found, Profile, Source, discover, search};
 pub use error::{Error, Result};
 pub use export::{ExportLayout, ExportOptions, IterationRange, SheetFormat, export_summary};
 pub use join::Joined;

@@ -249,6 +249,7 @@ impl<'a> Projection<'a> {
             let row = Task {
                 wait,
                 operator,
+                number: Some(record.task),
                 stream: Some(stream),
                 unit,
                 iteration: self.iteration_at(task.device as usize, record.start),

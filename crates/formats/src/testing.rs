@@ -66,6 +66,7 @@ fn build(seed: u64, rows: &[usize]) -> Trace {
         let row = Task {
             operator: random.maybe_of(trace.operators.ids()),
             name: random.text(&mut trace.strings),
+            number: random.option(|random| random.below(1 << 32) as u32),
             stream: random.maybe_of(trace.streams.ids()),
             unit: random.one_of(&ExecutionUnit::ALL),
             iteration: random.maybe_of(trace.iterations.ids()),

@@ -35,6 +35,7 @@ Examples:
   opscope run model.onnx                     where does the time of an inference go?
   opscope run model.onnx --engine ort        the same on ONNX Runtime
   opscope import onnxruntime_profile.json    read a profile that another tool wrote
+  opscope export all PROF_…                  a run on Ascend as its vendor's tool would export it
   opscope profile_analyze profile.json -t 5 --type ConvolutionForward
 
 Exit status:
@@ -58,6 +59,8 @@ pub enum Command {
     Run(commands::run::Arguments),
     /// Read a profile that another tool wrote
     Import(commands::import::Arguments),
+    /// Write the tables, timelines and databases that the vendor's tool makes of a run on Ascend
+    Export(commands::export::Arguments),
     /// Ask a MegEngine profile what MegEngine's own profile_analyze asks it, with the same options
     #[command(name = "profile_analyze")]
     ProfileAnalyze(commands::profile_analyze::Arguments),

@@ -47,6 +47,8 @@ table! {
         operator: Option<OperatorId>,
         /// The engine's or device's own name for it.
         name: StringId,
+        /// The number by which its format's tables name it; formats use numbers again.
+        number: Option<u32>,
         /// The stream that it ran on.
         stream: Option<StreamId>,
         /// The part of the device that executed it.
@@ -72,6 +74,7 @@ impl Task {
         Self {
             operator: None,
             name,
+            number: None,
             stream: None,
             unit: ExecutionUnit::Other,
             iteration: None,

@@ -27,6 +27,7 @@ use opscope_cann_raw::Chip;
 use crate::data::{Data, Device};
 use crate::losses::Losses;
 use crate::parallel;
+use crate::tables::NO_MODEL;
 
 /// A profile whose host and device sides were brought together.
 #[derive(Debug)]
@@ -105,6 +106,22 @@ impl Joined {
             devices.insert(device.id, joined);
         }
         Self { data, host_tasks, fusion_models, devices, losses }
+    }
+
+    /// How many inferences of each model were recorded, by the model's number.
+    pub fn inferences(&self) -> BTreeMap<u64, u64> {
+        let mut most = BTreeMap::new();
+        for device in self.devices.values() {
+            let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+            for model in device.iterations.model().iter().filter(|model| **model != NO_MODEL) {
+                *counts.entry(*model).or_default() += 1;
+            }
+            for (model, count) in counts {
+                let known = most.entry(model).or_insert(count);
+                *known = count.max(*known);
+            }
+        }
+        most
     }
 
     /// Everything that was dropped or doubted, while decoding and while joining.

@@ -168,6 +168,7 @@ impl Reader<'_> {
         let launched_by = row.connection.and_then(|connection| self.calls.get(&connection).copied());
         self.trace.tasks.push(Task {
             operator,
+            number: u32::try_from(row.task).ok(),
             stream,
             unit,
             launched_by,

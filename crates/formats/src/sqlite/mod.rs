@@ -8,7 +8,7 @@
 //! |---|---|
 //! | header, byte 68 | [`APPLICATION_ID`], by which the file is known |
 //! | header, byte 60 | [`SCHEMA_VERSION`] |
-//! | `meta` | the versions again, the program's, and the clock, as text |
+//! | `meta` | the versions again, the program's, the clock, and what the writer adds, as text |
 //! | `strings` | all text, each piece once; other tables name it by id |
 //! | `tasks`, `operators`, … | one row for every row of the trace; `id` is its number from 0 |
 //! | `operator_executions`, … | views with text in place of ids |
@@ -28,14 +28,14 @@ mod tests;
 
 pub use error::{ReadError, ReadProblem, WriteError, WriteProblem};
 pub use help::schema_help;
-pub use read::{read_bytes, read_file};
-pub use write::write_file;
+pub use read::{read_bytes, read_file, read_meta};
+pub use write::{write_file, write_file_with};
 
 /// The number by which a SQLite file says whose it is: `OPSC`.
 pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 
 /// The version of the tables; it rises with every change to them.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;
 
 /// What every SQLite file begins with.
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";

@@ -18,13 +18,7 @@ const HEADER_BYTES: usize = 100;
 /// When the file can't be read, is no database of opscope's or another version's, or when a table
 /// or value isn't what it should be.
 pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
-    let read = || {
-        let mut header = Vec::with_capacity(HEADER_BYTES);
-        std::fs::File::open(path)?.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-        check_header(&header)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        read_database(&Connection::open_with_flags(path, flags)?)
-    };
+    let read = || read_database(&open(path)?);
     read().map_err(|problem| ReadError { path: path.to_owned(), problem })
 }
 
@@ -42,6 +36,27 @@ pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
     read().map_err(|problem| ReadError { path: path.to_owned(), problem })
 }
 
+/// The value of a key in the table `meta`, without reading the rest; `None` when it isn't there.
+///
+/// # Errors
+/// When the file can't be read, or is no database of opscope's or another version's.
+pub fn read_meta(path: &Path, key: &str) -> Result<Option<String>, ReadError> {
+    let read = || {
+        let database = open(path)?;
+        check_version(&database)?;
+        Ok(meta_value(&database, key)?)
+    };
+    read().map_err(|problem| ReadError { path: path.to_owned(), problem })
+}
+
+fn open(path: &Path) -> Result<Connection, ReadProblem> {
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    std::fs::File::open(path)?.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+    check_header(&header)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Ok(Connection::open_with_flags(path, flags)?)
+}
+
 fn check_header(header: &[u8]) -> Result<(), ReadProblem> {
     match application_id(header) {
         None => Err(ReadProblem::NotSqlite),
@@ -51,13 +66,7 @@ fn check_header(header: &[u8]) -> Result<(), ReadProblem> {
 }
 
 fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
-    // Views and triggers of a file that somebody else may have altered get no say.
-    database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
-    let version = database.query_one("PRAGMA user_version", [], |row| row.get(0))?;
-    if version != SCHEMA_VERSION {
-        return Err(ReadProblem::OtherVersion { found: version });
-    }
-    check_table(database, "meta", META_DDL)?;
+    check_version(database)?;
     let mut trace = Trace::new();
     for table in TABLES {
         check_table(database, table.name, &table.ddl())?;
@@ -67,6 +76,17 @@ fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
     check_readings(&trace)?;
     read_clock(database, &mut trace)?;
     Ok(trace)
+}
+
+/// Makes sure that the database has this version's tables, as its `meta` shows.
+fn check_version(database: &Connection) -> Result<(), ReadProblem> {
+    // Views and triggers of a file that somebody else may have altered get no say.
+    database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
+    let version = database.query_one("PRAGMA user_version", [], |row| row.get(0))?;
+    if version != SCHEMA_VERSION {
+        return Err(ReadProblem::OtherVersion { found: version });
+    }
+    check_table(database, "meta", META_DDL)
 }
 
 /// Makes sure that a table is what [`TABLES`] declares and not, for instance, a view of endless
@@ -153,10 +173,7 @@ fn check_readings(trace: &Trace) -> Result<(), ReadProblem> {
 }
 
 fn read_clock(database: &Connection, trace: &mut Trace) -> Result<(), ReadProblem> {
-    let value = |key: &str| -> rusqlite::Result<Option<String>> {
-        database.query_row("SELECT value FROM meta WHERE key = ?", [key], |row| row.get(0)).optional()
-    };
-    if let Some(text) = value("clock_unix_zero_ns")? {
+    if let Some(text) = meta_value(database, "clock_unix_zero_ns")? {
         let zero = text.parse().map_err(|_| ReadProblem::Value {
             table: "meta",
             row: 0,
@@ -166,8 +183,12 @@ fn read_clock(database: &Connection, trace: &mut Trace) -> Result<(), ReadProble
         })?;
         trace.clock.unix_zero = Some(zero);
     }
-    if let Some(domain) = value("clock_domain")? {
+    if let Some(domain) = meta_value(database, "clock_domain")? {
         trace.clock.domain = Some(trace.strings.intern(&domain));
     }
     Ok(())
+}
+
+fn meta_value(database: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    database.query_row("SELECT value FROM meta WHERE key = ?", [key], |row| row.get(0)).optional()
 }

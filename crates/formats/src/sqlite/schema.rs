@@ -369,6 +369,8 @@ pub(super) const TABLES: &[Table] = &[
             operator => "operator_id",
             /// The engine's or device's own name for it.
             name => "name_id",
+            /// The number by which its format's tables name it.
+            number => "number",
             /// The stream that it ran on.
             stream => "stream_id",
             /// The part of the device that executed it, such as cpu or ai-core.

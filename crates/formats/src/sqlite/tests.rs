@@ -146,11 +146,22 @@ fn every_view_shows_its_rows_with_their_text() {
     assert_eq!(show(tensors), ["input|0|1x3x224x224|float32", "input|1||int8", "output|0|-|unknown"]);
     assert_eq!(
         show("SELECT key, value FROM meta ORDER BY key"),
-        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|2"]
+        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|3"]
     );
     for view in views::VIEWS {
         assert!(!show(&format!("SELECT * FROM {}", view.name)).is_empty(), "{} is empty", view.name);
     }
+}
+
+#[test]
+fn what_the_writer_adds_is_found_without_reading_the_trace() {
+    let folder = Folder::with(&small_trace());
+    assert_eq!(read_meta(&folder.path(), "origin").expect("a database"), None);
+    write_file_with(&small_trace(), &folder.path(), &[("origin", "a test")]).expect("space on disk");
+    assert_eq!(read_meta(&folder.path(), "origin").expect("a database").as_deref(), Some("a test"));
+    assert_eq!(spelled_out(&read_file(&folder.path()).expect("a database")), spelled_out(&small_trace()));
+    std::fs::write(folder.path(), "text").expect("a writable folder");
+    assert!(read_meta(&folder.path(), "origin").is_err());
 }
 
 #[test]
@@ -217,7 +228,8 @@ fn refusal_after(change: &str) -> String {
 
 #[test]
 fn another_version_and_altered_tables_are_refused() {
-    assert!(refusal_after("PRAGMA user_version = 7").contains("version 7, and this opscope reads version 2"));
+    let said = format!("version 7, and this opscope reads version {SCHEMA_VERSION}");
+    assert!(refusal_after("PRAGMA user_version = 7").contains(&said));
     assert!(
         refusal_after("ALTER TABLE tasks ADD COLUMN note")
             .contains("the table tasks is missing or was altered")

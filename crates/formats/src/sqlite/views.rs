@@ -85,7 +85,7 @@ pub(super) const VIEWS: &[View] = &[
     View {
         name: "task_details",
         about: "Every task, with all that is known of its operator, inference, stream and thread.",
-        select: "SELECT tasks.id, task_name.text AS task, unit, operator_id, operator_details.name AS name, \
+        select: "SELECT tasks.id, task_name.text AS task, tasks.number, unit, operator_id, operator_details.name AS name, \
              op_type, model, position, attribution, inputs, outputs, flops, bytes_read, bytes_written, \
              iteration_id, iterations.number AS iteration, warm_up, \
              stream_details.name AS stream, device, device_kind, thread, launched_by_id, \

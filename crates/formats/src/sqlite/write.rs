@@ -18,11 +18,20 @@ const ROWS_A_STATEMENT: usize = 16;
 /// # Errors
 /// What the system or SQLite reports, with the path.
 pub fn write_file(trace: &Trace, path: &Path) -> Result<(), WriteError> {
-    crate::output::replace_atomically(path, |temporary| write_database(trace, temporary))
+    write_file_with(trace, path, &[])
+}
+
+/// As [`write_file`], with keys and values of the writer's own in the table `meta`, for
+/// [`read_meta`](super::read_meta).
+///
+/// # Errors
+/// What the system or SQLite reports, with the path; SQLite refuses a key that is there already.
+pub fn write_file_with(trace: &Trace, path: &Path, meta: &[(&str, &str)]) -> Result<(), WriteError> {
+    crate::output::replace_atomically(path, |temporary| write_database(trace, meta, temporary))
         .map_err(|problem| WriteError { path: path.to_owned(), problem })
 }
 
-fn write_database(trace: &Trace, path: &Path) -> Result<(), WriteProblem> {
+fn write_database(trace: &Trace, meta: &[(&str, &str)], path: &Path) -> Result<(), WriteProblem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags)?;
     // Nobody else sees the file before it is whole, so neither journal nor locks protect anything.
@@ -38,7 +47,7 @@ fn write_database(trace: &Trace, path: &Path) -> Result<(), WriteProblem> {
          BEGIN;",
         APPLICATION_ID.cast_signed(),
     ))?;
-    write_meta(trace, &database)?;
+    write_meta(trace, meta, &database)?;
     for table in TABLES {
         write_table(trace, table, &database)?;
     }
@@ -53,7 +62,7 @@ fn write_database(trace: &Trace, path: &Path) -> Result<(), WriteProblem> {
     Ok(())
 }
 
-fn write_meta(trace: &Trace, database: &Connection) -> rusqlite::Result<()> {
+fn write_meta(trace: &Trace, further: &[(&str, &str)], database: &Connection) -> rusqlite::Result<()> {
     database.execute_batch(META_DDL)?;
     let mut insert = database.prepare("INSERT INTO meta VALUES (?, ?)")?;
     insert.execute(["schema_version", &SCHEMA_VERSION.to_string()])?;
@@ -63,6 +72,9 @@ fn write_meta(trace: &Trace, database: &Connection) -> rusqlite::Result<()> {
     }
     if let Some(domain) = trace.clock.domain {
         insert.execute(["clock_domain", trace.strings.get(domain)])?;
+    }
+    for (key, value) in further {
+        insert.execute([key, value])?;
     }
     Ok(())
 }

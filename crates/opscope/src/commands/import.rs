@@ -1,12 +1,13 @@
-//! `opscope import`: a profile that another tool wrote.
+//! `opscope import`: a profile that another tool wrote, or the raw directory of one.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::import_raw;
 use super::outputs::{AnswerArguments, FileArguments, check_target};
 use crate::exit::Exit;
-use crate::profile;
+use crate::profile::{self, Source};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -17,21 +18,29 @@ Examples:
   opscope import trace_view.json             a timeline of PyTorch's profiler, msprof, or any other
   opscope import ascend_pytorch_profiler_0.db
   opscope import run_ascend_pt/              a folder: whatever the Ascend tools left in it
+  opscope import PROF_000001_20251009085320000_ABCDEFGH
+                                             the raw directory of a run on an Ascend processor
+  opscope import output/                     all raw directories below a folder
 
 What a file is shows from its content, whatever it is called; gzip is read as it is. The database
-is opscope's own, with everything that was read: its path can be given wherever a profile can.";
+is opscope's own, with everything that was read: its path can be given wherever a profile can.
+
+Raw directories of Ascend (PROF_*, JOB*) are read as they are, without CANN or Python. Their database
+is sqlite/opscope.db below them, or below --output DIR; later commands use it for as long as the raw
+files are the same. Where nothing can be written below them, it goes to the user's cache folder. What
+was skipped is counted in its table losses. The raw files are never changed.";
 
 /// The options of `opscope import`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The profile: of ONNX Runtime, MegEngine, PyTorch or the Ascend tools, any timeline in Chrome's
-    /// format, a folder of outputs, or opscope's own database
+    /// format, a folder of outputs or of raw directories, or opscope's own database
     profile: PathBuf,
 
     /// The database to write, the same as --db [default: beside the profile, with .db appended; in a
-    /// folder, opscope.db]
-    #[arg(short, long, value_name = "FILE.db", conflicts_with = "db")]
+    /// folder, opscope.db; for a raw directory, sqlite/opscope.db below it or below a folder named here]
+    #[arg(short, long, value_name = "FILE.db|DIR", conflicts_with = "db")]
     output: Option<PathBuf>,
 
     #[command(flatten)]
@@ -46,6 +55,10 @@ pub struct Arguments {
 /// # Errors
 /// When the profile can't be read or a file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if let Source::Raw(profiles) = Source::find(&arguments.profile, terminal)? {
+        let Arguments { profile, output, answer, files } = arguments;
+        return import_raw::execute(profile, profiles, output.as_deref(), answer, files, terminal);
+    }
     let mut files = arguments.files.clone();
     files.db = files.db.or_else(|| arguments.output.clone());
     files.check(&[&arguments.profile])?;

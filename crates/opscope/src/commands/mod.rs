@@ -2,7 +2,9 @@
 
 pub mod completions;
 pub mod demo;
+pub mod export;
 pub mod import;
+mod import_raw;
 pub mod man;
 mod outputs;
 pub mod profile_analyze;
@@ -22,6 +24,7 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Demo(arguments) => demo::execute(&arguments, terminal),
         Command::Run(arguments) => run::execute(&arguments, terminal),
         Command::Import(arguments) => import::execute(&arguments, terminal),
+        Command::Export(arguments) => export::execute(&arguments, terminal),
         Command::ProfileAnalyze(arguments) => profile_analyze::execute(&arguments),
         Command::Sample(arguments) => sample::execute(&arguments, terminal),
         Command::Completions(arguments) => completions::execute(&arguments, terminal),

@@ -30,17 +30,24 @@ impl AnswerArguments {
     /// # Errors
     /// When standard output can't take it.
     pub fn print(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
+        terminal.print(&self.text(trace, terminal)?)?;
+        Ok(())
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// When a figure has no form in JSON, which would be a fault of this program.
+    pub fn text(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<String> {
         let (report, models) = (Report::of(trace), Report::of_each_model(trace));
-        let text = match (self.json, &models[..]) {
+        Ok(match (self.json, &models[..]) {
             (true, models) => to_json(&report, models)?,
             (false, []) => to_text(&report, self.top, terminal.width()),
             (false, models) => {
                 let texts = models.iter().map(|report| to_text(report, self.top, terminal.width()));
                 texts.collect::<Vec<_>>().join("\n")
             }
-        };
-        terminal.print(&text)?;
-        Ok(())
+        })
     }
 }
 

@@ -2,15 +2,22 @@
 //! directories of Ascend.
 
 mod board;
+pub mod cache;
+mod remarks;
+mod results;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use opscope_cann::{Data, Joined, Profile, to_trace};
+use opscope_cann::{Data, Found, Joined, Profile, to_trace};
 use opscope_formats::ascend_text;
 use opscope_trace::Trace;
 
+use crate::exit::Exit;
 use crate::terminal::{StepBar, Terminal};
+
+pub use remarks::remarks;
+pub use results::Results;
 
 /// What a path leads to.
 #[derive(Debug)]
@@ -28,11 +35,11 @@ pub enum Source {
 impl Source {
     /// Finds out what a path leads to. A folder of outputs that has raw directories below it counts
     /// as outputs: they hold what the raw directories don't, such as the calls of a framework. A raw
-    /// directory with outputs below it counts as raw.
+    /// directory with outputs below it counts as raw. What lies below and can't be used is warned of.
     ///
     /// # Errors
     /// When there is nothing at `path`, or nothing that is a profile.
-    pub fn find(path: &Path) -> anyhow::Result<Self> {
+    pub fn find(path: &Path, terminal: &Terminal) -> anyhow::Result<Self> {
         check_presence(path)?;
         if opscope_svp::Exports::is_file(path) || is_board_folder(path) {
             return Ok(Self::Board(path.to_owned()));
@@ -40,12 +47,12 @@ impl Source {
         if !path.is_dir() {
             return Ok(Self::File(path.to_owned()));
         }
-        let profiles = opscope_cann::discover(path);
-        let lies_above = profiles.as_ref().map_or(true, |found| found.iter().all(|it| it.path != path));
-        if lies_above && ascend_text::is_folder(path) {
+        let found = opscope_cann::search(path);
+        let is_raw = found.as_ref().is_ok_and(|found| found.profiles.iter().any(|it| it.path == path));
+        if !is_raw && ascend_text::is_folder(path) {
             return Ok(Self::Outputs(path.to_owned()));
         }
-        Ok(Self::Raw(profiles?))
+        Ok(Self::Raw(usable(found?, terminal)))
     }
 }
 
@@ -71,17 +78,36 @@ pub fn check_presence(path: &Path) -> anyhow::Result<()> {
 
 /// Reads a profile as a trace: a file in any format, a folder of outputs of the Ascend tools, or a
 /// raw directory (`PROF_*`, `JOB*`), its host or device directory, or a directory above it. The
-/// devices of a raw directory go into one trace.
+/// devices of a raw directory go into one trace. What was imported and still holds isn't decoded
+/// again.
 ///
 /// # Errors
 /// When there is no profile at `path`, when there are several, or when it can't be read.
 pub fn open(path: &Path, terminal: &Terminal) -> anyhow::Result<Trace> {
-    match Source::find(path)? {
-        Source::File(path) => Ok(opscope_formats::open(&path)?),
-        Source::Outputs(path) => Ok(ascend_text::read_folder(&path)?),
+    match Source::find(path, terminal)? {
+        Source::File(path) | Source::Outputs(path) => Ok(opscope_formats::open(&path)?),
         Source::Raw(profiles) => read_raw(only(path, profiles)?, terminal),
         Source::Board(path) => board::open(&path),
     }
+}
+
+/// The raw directories at or below `path`.
+///
+/// # Errors
+/// When there is none.
+pub fn raw(path: &Path, terminal: &Terminal) -> anyhow::Result<Vec<Profile>> {
+    check_presence(path)?;
+    if !path.is_dir() {
+        bail!("{}: this is a file; name the raw directory (PROF_*, JOB*) or one above it", path.display());
+    }
+    Ok(usable(opscope_cann::search(path)?, terminal))
+}
+
+fn usable(found: Found, terminal: &Terminal) -> Vec<Profile> {
+    for problem in found.unusable {
+        terminal.warn(&format!("left out: {problem}"));
+    }
+    found.profiles
 }
 
 /// The profile among those found at `path`, if it is the only one.
@@ -102,6 +128,40 @@ pub fn only(path: &Path, mut profiles: Vec<Profile>) -> anyhow::Result<Profile> 
     bail!("{}: there are {} profiles here; name one of them:{list}", path.display(), profiles.len());
 }
 
+/// Does something with each of several profiles: one that fails doesn't keep the others from it.
+///
+/// # Errors
+/// When the only profile fails.
+pub fn each(
+    profiles: Vec<Profile>,
+    terminal: &Terminal,
+    mut work: impl FnMut(Profile) -> anyhow::Result<()>,
+) -> anyhow::Result<Exit> {
+    let count = profiles.len();
+    let mut failed = 0;
+    for profile in profiles {
+        let path = profile.path.clone();
+        match work(profile) {
+            Err(problem) if count == 1 => return Err(problem),
+            Err(problem) => {
+                failed += 1;
+                terminal.error(&format!("{}: {problem:#}", path.display()));
+            }
+            Ok(()) => {}
+        }
+    }
+    if failed == 0 {
+        return Ok(Exit::Done);
+    }
+    terminal.error(&format!("{failed} of {count} profiles failed"));
+    Ok(Exit::Failed)
+}
+
+/// The local time for the names of exported files: year to second, without anything between.
+pub fn stamp() -> String {
+    jiff::Zoned::now().strftime("%Y%m%d%H%M%S").to_string()
+}
+
 /// Decodes a raw directory and brings its host and device sides together.
 ///
 /// # Errors
@@ -115,7 +175,25 @@ pub fn join(profile: Profile, bar: &StepBar) -> anyhow::Result<Joined> {
 
 fn read_raw(profile: Profile, terminal: &Terminal) -> anyhow::Result<Trace> {
     let bar = StepBar::new(terminal);
-    let joined = join(profile, &bar)?;
-    bar.step("making a trace of it");
-    Ok(to_trace(&joined))
+    bar.step("reading what was imported");
+    let trace = match cache::read(&profile) {
+        Some(trace) => trace,
+        None => {
+            let joined = join(profile, &bar)?;
+            bar.step("making a trace of it");
+            to_trace(&joined)
+        }
+    };
+    drop(bar);
+    for remark in remarks(&trace) {
+        terminal.warn(&remark);
+    }
+    Ok(trace)
+}
+
+/// The folder below `output` for the results of a profile that was found at `path`: `output` itself
+/// for that profile, and a folder of the profile's name for those below.
+pub fn folder_in(output: &Path, path: &Path, profile: &Profile) -> PathBuf {
+    let below = profile.path.strip_prefix(path).unwrap_or(Path::new(""));
+    output.join(below)
 }

@@ -1,0 +1,119 @@
+//! Where an operator ran.
+
+use std::collections::HashMap;
+
+use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TaskId, Trace};
+
+use crate::nesting::self_times;
+
+/// What a name was found to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matched {
+    /// The whole name of operators.
+    Name,
+    /// The type of operators.
+    Type,
+    /// A part of the names of operators, capitals or not.
+    Part,
+}
+
+/// The tasks of one operator on one unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Location {
+    /// The operator's name.
+    pub name: StringId,
+    /// Its type.
+    pub op_type: StringId,
+    /// The unit that executed the tasks.
+    pub unit: ExecutionUnit,
+    /// The tasks, in the order of the trace.
+    pub tasks: Vec<TaskId>,
+    /// Their own time.
+    pub time: Nanoseconds,
+    /// Their share of the own time of all operators' tasks, from 0 to 1.
+    pub share: f64,
+}
+
+/// Finds the operators of a name, else those of a type, else those with such a part in their names,
+/// and on which units they ran: the one that cost most comes first. `None` where there is none.
+pub fn locate(trace: &Trace, text: &str) -> Option<(Matched, Vec<Location>)> {
+    let lower = text.to_lowercase();
+    let tests: [(Matched, &dyn Fn(&str, &str) -> bool); 3] = [
+        (Matched::Name, &|name, _| name == text),
+        (Matched::Type, &|_, op_type| op_type.eq_ignore_ascii_case(text)),
+        (Matched::Part, &|name, _| name.to_lowercase().contains(&lower)),
+    ];
+    tests.into_iter().find_map(|(matched, test)| {
+        let operators = trace.operators.name().iter().zip(trace.operators.op_type());
+        let wanted: Vec<bool> = operators
+            .map(|(name, op_type)| test(trace.strings.get(*name), trace.strings.get(*op_type)))
+            .collect();
+        let locations = locations(trace, &wanted);
+        (!locations.is_empty()).then_some((matched, locations))
+    })
+}
+
+/// The tasks of the wanted operators, by name, type and unit.
+fn locations(trace: &Trace, wanted: &[bool]) -> Vec<Location> {
+    let own = self_times(trace);
+    let mut all = Nanoseconds::ZERO;
+    let mut found: HashMap<(StringId, StringId, ExecutionUnit), Location> = HashMap::new();
+    for (task, &operator) in trace.tasks.ids().zip(trace.tasks.operator()) {
+        let Some(operator) = operator.map(|operator| operator.index()) else { continue };
+        all += own[task.index()];
+        if !wanted[operator] {
+            continue;
+        }
+        let (name, op_type) = (trace.operators.name()[operator], trace.operators.op_type()[operator]);
+        let unit = trace.tasks.unit()[task.index()];
+        let location = found.entry((name, op_type, unit)).or_insert_with(|| Location {
+            name,
+            op_type,
+            unit,
+            tasks: Vec::new(),
+            time: Nanoseconds::ZERO,
+            share: 0.0,
+        });
+        location.tasks.push(task);
+        location.time += own[task.index()];
+    }
+    let mut locations: Vec<Location> = found.into_values().collect();
+    for location in &mut locations {
+        location.share = if all.0 > 0 { location.time.0 as f64 / all.0 as f64 } else { 0.0 };
+    }
+    locations.sort_by_key(|location| (-location.time, location.tasks.first().copied()));
+    locations
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::{Operator, Task};
+
+    use super::*;
+
+    #[test]
+    fn an_operator_is_found_by_name_before_type_before_part_and_on_each_of_its_units() {
+        let mut trace = Trace::new();
+        let mut add = |name: &str, op_type: &str, unit, duration| {
+            let (name, op_type) = (trace.strings.intern(name), trace.strings.intern(op_type));
+            let operator = Some(trace.operators.push(Operator::new(name, op_type)));
+            let task = Task::new(name, Nanoseconds(trace.tasks.len() as i64 * 1_000), Nanoseconds(duration));
+            trace.tasks.push(Task { operator, unit, ..task })
+        };
+        let first = add("Conv", "Conv2D", ExecutionUnit::AiCore, 40);
+        let second = add("Conv", "Conv2D", ExecutionUnit::AiCpu, 10);
+        add("Conv_1", "Conv2D", ExecutionUnit::AiCore, 50);
+        let found = |text| {
+            let (matched, locations) = locate(&trace, text)?;
+            Some((matched, locations.iter().map(|it| (it.unit, it.time.0)).collect::<Vec<_>>()))
+        };
+        use ExecutionUnit::{AiCore, AiCpu};
+        assert_eq!(found("Conv"), Some((Matched::Name, vec![(AiCore, 40), (AiCpu, 10)])));
+        assert_eq!(found("conv2d"), Some((Matched::Type, vec![(AiCore, 50), (AiCore, 40), (AiCpu, 10)])));
+        assert_eq!(found("V_1"), Some((Matched::Part, vec![(AiCore, 50)])));
+        assert_eq!(found("Relu"), None);
+        let (_, locations) = locate(&trace, "Conv").expect("two locations");
+        assert_eq!((locations[0].tasks.clone(), locations[1].tasks.clone()), (vec![first], vec![second]));
+        assert_eq!(locations[0].share, 0.4);
+    }
+}

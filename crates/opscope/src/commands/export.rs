@@ -1,0 +1,224 @@
+//! `opscope export`: the files that the vendor's own tool makes of a raw directory of Ascend.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use opscope_cann::{
+    ExportLayout, ExportOptions, IterationRange, Joined, Profile, SheetFormat, export_summary, export_timeline, to_trace,
+};
+use opscope_trace::Trace;
+
+use crate::exit::{Exit, UsageError};
+use crate::profile::{self, Results, cache, remarks};
+use crate::terminal::{StepBar, Terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope export all PROF_000001_20251009085320000_ABCDEFGH
+  opscope export summary output/                     every raw directory below a folder
+  opscope export summary PROF_… --format json
+  opscope export timeline PROF_… --model-id 1 --iteration-id 2
+  opscope export all /mnt/archive/PROF_… --output results
+
+The tables and timelines go to mindstudio_profiler_output/ below the raw directory, the database
+msprof_<time>.db beside that folder, with the names, columns and numbers of the vendor's tool. The
+raw directory is imported first if it wasn't yet: see 'opscope import --help'. What was written is
+listed on standard output; what was skipped is counted on standard error.";
+
+/// The options of `opscope export`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What to export
+    #[arg(value_enum)]
+    what: What,
+
+    /// A raw directory (PROF_*, JOB*), or one above several
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// The timeline, in Chrome's trace format
+    Timeline,
+    /// The tables of operators, calls, tasks and samples
+    Summary,
+    /// The unified database
+    Db,
+    /// All of these
+    All,
+}
+
+/// How it is exported.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Options {
+    /// Only iterations of this model; with neither of the next two, all of its
+    #[arg(long, value_name = "ID")]
+    pub model_id: Option<u64>,
+
+    /// Only this iteration, counted from 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub iteration_id: Option<u64>,
+
+    /// So many iterations from that one on [default: 1]
+    #[arg(long, value_name = "N", requires = "iteration_id", value_parser = clap::value_parser!(u64).range(1..))]
+    pub iteration_count: Option<u64>,
+
+    /// How tables are written
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+
+    /// Where files go, and how they are called
+    #[arg(long, value_enum, default_value_t, value_name = "LAYOUT")]
+    pub layout: Layout,
+
+    /// Leave no imported database behind, and remove the one that is there
+    #[arg(long)]
+    pub clear: bool,
+
+    /// The folder to write to [default: the raw directory]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// The layout of the exported files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Layout {
+    /// Today's: all in mindstudio_profiler_output/, such as op_summary_20251009085320.csv
+    #[default]
+    Modern,
+    /// That of 2022: summary/ and timeline/ below the raw directory and its device_N/, such as
+    /// op_summary_0_1_1.csv for device 0, model 1, iteration 1
+    Classic,
+}
+
+/// The format of tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Comma-separated values
+    #[default]
+    Csv,
+    /// Arrays of objects
+    Json,
+}
+
+/// Exports every profile of a directory and lists what was written.
+///
+/// # Errors
+/// When there is none, or the only one can't be exported.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let profiles = profile::raw(&arguments.directory, terminal)?;
+    let stamp = profile::stamp();
+    profile::each(profiles, terminal, |profile| {
+        let folder = (arguments.options.output.as_deref())
+            .map(|output| profile::folder_in(output, &arguments.directory, &profile));
+        let exported = export(profile, arguments.what, &arguments.options, folder, &stamp, terminal)?;
+        for path in &exported {
+            terminal.print(&format!("{}\n", path.display()))?;
+        }
+        Ok(())
+    })
+}
+
+/// Imports a profile if need be, exports it, and returns the files that were written.
+///
+/// # Errors
+/// When it can't be read or a file can't be written.
+pub fn export(
+    profile: Profile,
+    what: What,
+    options: &Options,
+    folder: Option<PathBuf>,
+    stamp: &str,
+    terminal: &Terminal,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let results = Results::place(&profile, folder, terminal)?;
+    let lock = results.lock()?;
+    let bar = StepBar::new(terminal);
+    let joined = profile::join(profile, &bar)?;
+    let export_options = ExportOptions {
+        format: match options.format {
+            Format::Csv => SheetFormat::Csv,
+            Format::Json => SheetFormat::Json,
+        },
+        iterations: iterations(&joined, options)?,
+        layout: match options.layout {
+            Layout::Modern => ExportLayout::Current,
+            Layout::Classic => ExportLayout::Classic,
+        },
+    };
+    let mut files = Vec::new();
+    let outputs = match options.layout {
+        Layout::Modern => results.outputs(),
+        Layout::Classic => results.folder().to_owned(),
+    };
+    if matches!(what, What::Summary | What::All) {
+        bar.step("writing the tables");
+        files.extend(export_summary(&joined, &outputs, stamp, export_options)?);
+    }
+    if matches!(what, What::Timeline | What::All) {
+        bar.step("writing the timeline");
+        files.extend(export_timeline(&joined, &outputs, stamp, export_options)?);
+    }
+    if what == What::Db {
+        bail!("the unified database can't be written yet; 'opscope import' makes opscope's own");
+    }
+    bar.step("finishing");
+    let trace = to_trace(&joined);
+    if !options.clear && !cache::is_current(&joined.data.profile) {
+        bar.step("leaving the import for later commands");
+        cache::write(&trace, &joined.data.profile, &results.database())?;
+    }
+    drop(bar);
+    say(&joined, &trace, terminal);
+    if options.clear {
+        results.clear(lock)?;
+    }
+    Ok(files)
+}
+
+/// Says what is odd, and what was skipped.
+fn say(joined: &Joined, trace: &Trace, terminal: &Terminal) {
+    for remark in remarks(trace) {
+        terminal.warn(&format!("{}: {remark}", joined.data.profile.path.display()));
+    }
+    for loss in joined.all_losses().rows() {
+        let place = if loss.place.is_empty() { String::new() } else { format!(" ({})", loss.place) };
+        terminal.note(&format!("skipped: {} × {}{place}", loss.count, loss.reason));
+    }
+}
+
+/// The iterations that the options name; `None` for all.
+fn iterations(joined: &Joined, options: &Options) -> anyhow::Result<Option<IterationRange>> {
+    if options.model_id.is_none() && options.iteration_id.is_none() {
+        return Ok(None);
+    }
+    let known = joined.inferences();
+    let listed = || match known.len() {
+        0 => "no iteration of any model was recorded".to_owned(),
+        _ => {
+            let counts = known.iter().map(|(model, count)| format!("model {model}: {count}"));
+            format!("the iterations that were recorded: {}", counts.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let refuse = |problem: String| UsageError(format!("{problem}; {}", listed()));
+    let model = match (options.model_id, known.keys().next()) {
+        (Some(model), _) => model,
+        (None, Some(model)) if known.len() == 1 => *model,
+        (None, _) => return Err(refuse("--iteration-id needs --model-id here".to_owned()).into()),
+    };
+    let Some(&count) = known.get(&model) else {
+        return Err(refuse(format!("there is no model {model}")).into());
+    };
+    match options.iteration_id {
+        None => Ok(Some(IterationRange { model, first: 1, count })),
+        Some(first) if first > count => Err(refuse(format!("model {model} has no iteration {first}")).into()),
+        Some(first) => Ok(Some(IterationRange { model, first, count: options.iteration_count.unwrap_or(1) })),
+    }
+}
