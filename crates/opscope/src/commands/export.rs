@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use opscope_cann::{
-    ExportLayout, ExportOptions, IterationRange, Joined, Profile, SheetFormat, export_summary, export_timeline, to_trace,
+    ExportLayout, ExportOptions, IterationRange, Joined, Profile, SheetFormat, export_summary,
+    export_timeline, to_trace,
 };
 use opscope_trace::Trace;
 
