@@ -1,7 +1,7 @@
 //! Decodes a host directory.
 
 use opscope_cann_raw::additional::{GraphIdMap, LogicStreamInfo, StaticOpMem, TaskMemoryInfo};
-use opscope_cann_raw::host::ExpandStreamSpec;
+use opscope_cann_raw::host::{ExpandStreamSpec, Head};
 
 use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
@@ -81,8 +81,17 @@ fn small_streams(catalogue: &Catalogue, tables: &mut HostTables) {
         |table: &mut TaskMemoryTable, raw: TaskMemoryInfo, _| {
             let TaskMemoryInfo { head, address, size, node, total_allocated, total_reserved, device, .. } =
                 raw;
-            let time = head.time;
-            table.push(TaskMemory { time, node, address, size, total_allocated, total_reserved, device });
+            let Head { time, thread, .. } = head;
+            table.push(TaskMemory {
+                thread,
+                time,
+                node,
+                address,
+                size,
+                total_allocated,
+                total_reserved,
+                device,
+            });
             Ok(())
         },
     );

@@ -20,6 +20,16 @@ pub(crate) struct CounterColumns {
     dialect: Dialect,
 }
 
+/// A core's work on a task.
+pub(crate) struct Work {
+    /// Microseconds that it worked.
+    pub(crate) time: f64,
+    /// The blocks into which the task was divided.
+    blocks: u32,
+    /// How many such cores there are.
+    cores: u32,
+}
+
 /// The values of one core in one task.
 struct CoreValues {
     time: f64,
@@ -226,19 +236,11 @@ impl CounterColumns {
         let Some(counters) = counters else {
             return CoreValues { time: 0.0, cycles: 0, values: vec![0.0; metrics.len()] };
         };
-        let info = &device.metadata.info;
-        let core_hertz = info.core_mhz.unwrap_or(0.0) * 1e6;
-        let end = if counters.block { other.map_or(counters.end, |main| main.end) } else { counters.end };
-        let hertz = self.hertz_at(end).unwrap_or(core_hertz);
-        let cores = if core == Core::Vector && self.split { info.vector_cores } else { info.cores };
-        let blocks = match (counters.block, counters.blocks) {
-            (true, _) => op.mix_blocks,
-            (false, 0) => op.blocks,
-            (false, blocks) => u32::from(blocks),
-        };
-        let time = total_time(counters.cycles, hertz, blocks, cores);
+        let Work { time, blocks, cores } =
+            self.work(device, counters, other, (op.blocks, op.mix_blocks), core);
         // The Python code goes on with the time that it shows.
         let time = if self.dialect == Dialect::Plain { numbers::python_round(time, 2) } else { time };
+        let core_hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
         let events = match core {
             Core::Vector if self.split => &device.metadata.sample.vector_events,
             _ => &device.metadata.sample.core_events,
@@ -252,6 +254,27 @@ impl CounterColumns {
         let load = Load { counters, events, total_time: time, hertz: core_hertz, rounds };
         let values = metrics.iter().map(|metric| metric.value(&load)).collect();
         CoreValues { time, cycles: counters.cycles, values }
+    }
+
+    /// How long a core worked on a task, whose operator has `blocks` blocks and slave blocks.
+    pub(crate) fn work(
+        &self,
+        device: &Device,
+        counters: &Counters,
+        other: Option<&Counters>,
+        blocks: (u32, u32),
+        core: Core,
+    ) -> Work {
+        let info = &device.metadata.info;
+        let end = if counters.block { other.map_or(counters.end, |main| main.end) } else { counters.end };
+        let hertz = self.hertz_at(end).unwrap_or(info.core_mhz.unwrap_or(0.0) * 1e6);
+        let cores = if core == Core::Vector && self.split { info.vector_cores } else { info.cores };
+        let blocks = match (counters.block, counters.blocks) {
+            (true, _) => blocks.1,
+            (false, 0) => blocks.0,
+            (false, blocks) => u32::from(blocks),
+        };
+        Work { time: total_time(counters.cycles, hertz, blocks, cores), blocks, cores }
     }
 
     /// The frequency at a time, if changes of it were recorded before.

@@ -218,6 +218,20 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The blocks of a host task's operator, and the slave blocks of one on both kinds of cores.
+    pub(crate) fn blocks(&self, task: &HostTask) -> (u32, u32) {
+        if task.node == NONE || self.level0 {
+            return (0, 0);
+        }
+        let blocks = self.joined.data.host.nodes.blocks()[task.node as usize];
+        (blocks & 0xFFFF, (blocks & 0xFFFF) * (blocks >> 16))
+    }
+
+    /// The begin of the collection, in wall-clock nanoseconds.
+    pub(crate) fn begin(&self) -> i64 {
+        self.joined.data.profile.metadata().and_then(|metadata| metadata.session.begin).unwrap_or(i64::MIN)
+    }
+
     /// Two numbers that are equal only for operators of the same type on the same unit.
     pub(crate) fn op_number(&self, task: &HostTask) -> (u64, u64) {
         const KERNEL: u64 = 1 << 32;

@@ -257,6 +257,8 @@ columns! {
     TaskMemoryTable,
     /// An allocation or release of device memory.
     TaskMemory {
+        /// The reporting thread.
+        thread: u32,
         /// When; host ticks.
         time: u64,
         /// The node that asked, hashed.

@@ -1,0 +1,178 @@
+//! `TASK_PMU_INFO`: what was counted while tasks ran, a row for each value.
+//!
+//! The rows are grouped by value, then ordered by the tasks' numbers, streams, contexts and batches
+//! and by time. That is the only way to tell the runs of a replayed task apart.
+
+use std::io::{self, Seek, Write};
+
+use crate::database::output::Output;
+use crate::database::schema;
+use crate::database::tasks::Task;
+use crate::export::counters::CounterColumns;
+use crate::export::view::View;
+use crate::metrics::{Formula, Load, Metric, group};
+use crate::parallel;
+use crate::tables::{Core, Counters};
+
+/// The values of one device's tasks.
+pub(super) struct Values<'a> {
+    names: Vec<String>,
+    columns: Vec<Column>,
+    cores: [CoreRows<'a>; 2],
+    /// For each task with counters its number in the database.
+    ids: Vec<u32>,
+}
+
+/// A value: of which core, and how it is computed.
+struct Column {
+    core: usize,
+    value: Value,
+}
+
+/// How a value is computed.
+enum Value {
+    /// Nanoseconds that the core worked.
+    Time,
+    /// Cycles that the core worked.
+    Cycles,
+    /// A metric; times in nanoseconds.
+    Metric(Metric),
+    /// An event that belongs to no known metric.
+    Event(usize),
+}
+
+/// What one kind of cores counted in each of the tasks.
+struct CoreRows<'a> {
+    events: &'a [u32],
+    /// Hz to which bandwidths refer.
+    hertz: f64,
+    /// Counters and microseconds of work; `None` where the core didn't work on the task.
+    rows: Vec<Option<(Counters, f64)>>,
+}
+
+impl<'a> Values<'a> {
+    /// The values of the tasks of every device. Only chips that name tasks the way the database
+    /// does have them there.
+    pub(super) fn of_all(view: &'a View<'a>, tasks: &[Task]) -> Vec<Self> {
+        if !view.joined.data.chip().has_stars() {
+            return Vec::new();
+        }
+        (0..view.devices.len()).filter_map(|device| Self::new(view, device, tasks)).collect()
+    }
+
+    fn new(view: &'a View<'a>, number: usize, tasks: &[Task]) -> Option<Self> {
+        let device_view = &view.devices[number];
+        let device = device_view.device;
+        let layout = CounterColumns::new(device, view.dialect)?;
+        let counters = &device_view.joined.counters;
+        let table = &device.tables.tasks;
+        let has_counters = |task: &&Task| {
+            let row = task.place.task as usize;
+            task.place.device as usize == number
+                && (counters.cube[row] != crate::tables::NONE || counters.vector[row] != crate::tables::NONE)
+        };
+        let mut counted: Vec<Task> = tasks.iter().filter(has_counters).copied().collect();
+        counted.sort_by_key(|task| {
+            let row = table.row(task.place.task as usize);
+            (row.task, row.stream, row.context, row.batch)
+        });
+        let split = device.metadata.chip().splits_cores();
+        let rows_of = |core: Core| {
+            let (own, other) = match core {
+                Core::Cube => (&counters.cube, &counters.vector),
+                Core::Vector => (&counters.vector, &counters.cube),
+            };
+            let row = |task: &Task| {
+                let place = task.place.task as usize;
+                let found = counters.get(&device.tables, own[place])?;
+                let other = counters.get(&device.tables, other[place]);
+                let blocks = view.host_task(task.place).map_or((0, 0), |host| view.blocks(&host));
+                Some((found, layout.work(device, &found, other.as_ref(), blocks, core).time))
+            };
+            counted.iter().map(row).collect()
+        };
+        let (cube, vector) =
+            parallel::join(|| rows_of(Core::Cube), || if split { rows_of(Core::Vector) } else { Vec::new() });
+        let sample = &device.metadata.sample;
+        let hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
+        let (names, columns) = columns(view, number, split);
+        let cores = [
+            CoreRows { events: &sample.core_events, hertz, rows: cube },
+            CoreRows { events: &sample.vector_events, hertz, rows: vector },
+        ];
+        Some(Self { names, columns, cores, ids: counted.iter().map(|task| task.id).collect() })
+    }
+
+    fn rows(&self) -> usize {
+        self.columns.len() * self.ids.len()
+    }
+
+    /// The value of a column in a task; 0 if the core didn't work on it.
+    fn value(&self, column: &Column, row: usize) -> f64 {
+        const NANOSECONDS: f64 = 1_000.0;
+        let core = &self.cores[column.core];
+        let Some((counters, time)) = &core.rows[row] else { return 0.0 };
+        match &column.value {
+            Value::Time => time * NANOSECONDS,
+            Value::Cycles => counters.cycles as f64,
+            Value::Event(index) => counters.counters.get(*index).map_or(0.0, |count| *count as f64),
+            Value::Metric(metric) => {
+                let load =
+                    Load { counters, events: core.events, total_time: *time, hertz: core.hertz, rounds: 1.0 };
+                let value = metric.value(&load);
+                if metric.formula == Formula::Time { value * NANOSECONDS } else { value }
+            }
+        }
+    }
+}
+
+/// The names of the values and what they are.
+fn columns(view: &View<'_>, number: usize, split: bool) -> (Vec<String>, Vec<Column>) {
+    let metadata = &view.devices[number].device.metadata;
+    let sample = &metadata.sample;
+    let prefixes: &[&str] = if split { &["aic_", "aiv_"] } else { &[""] };
+    let (mut names, mut columns) = (Vec::new(), Vec::new());
+    for (core, prefix) in prefixes.iter().enumerate() {
+        let (metrics, events) = match core {
+            0 => (&sample.core_metrics, &sample.core_events),
+            _ => (&sample.vector_metrics, &sample.vector_events),
+        };
+        let mut push = |name: &str, value: Value| {
+            names.push(format!("{prefix}{}", name.strip_suffix("_extra").unwrap_or(name)));
+            columns.push(Column { core, value });
+        };
+        push("total_time", Value::Time);
+        push("total_cycles", Value::Cycles);
+        let metrics = group(metrics, metadata.chip());
+        if metrics.is_empty() {
+            events.iter().enumerate().for_each(|(i, event)| push(&format!("r{event:x}"), Value::Event(i)));
+        }
+        metrics.into_iter().for_each(|metric| push(metric.name, Value::Metric(metric)));
+    }
+    (names, columns)
+}
+
+/// Writes the values of all devices.
+pub(super) fn write<'a, W: Write + Seek>(
+    values: &'a [Values<'a>],
+    out: &mut Output<'a, W>,
+) -> io::Result<()> {
+    let rows: usize = values.iter().map(Values::rows).sum();
+    if rows == 0 {
+        return Ok(());
+    }
+    let names: Vec<Vec<u32>> =
+        values.iter().map(|of| of.names.iter().map(|name| out.strings.add(name)).collect()).collect();
+    out.table(&schema::TASK_PMU_INFO, rows, |mut index, row| {
+        let mut device = 0;
+        while index >= values[device].rows() {
+            index -= values[device].rows();
+            device += 1;
+        }
+        let values = &values[device];
+        let (column, task) = (index / values.ids.len(), index % values.ids.len());
+        row.integer(i64::from(values.ids[task]));
+        row.integer(i64::from(names[device][column]));
+        row.number(values.value(&values.columns[column], task));
+    })
+}

@@ -1,0 +1,161 @@
+//! The tables of the database, version 1.2.0 of the vendor's schema.
+
+/// The kind of values in a column, as SQLite knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Whole numbers that tell the rows apart.
+    Key,
+    /// Numbers of any kind; whole ones are kept as such.
+    Numeric,
+    /// Floating-point numbers.
+    Real,
+    /// Text.
+    Text,
+}
+
+/// A table's name and columns.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    pub(super) columns: &'static [(&'static str, Kind)],
+}
+
+impl Table {
+    /// The statement that creates the table, in the reference's words.
+    pub(super) fn sql(&self) -> String {
+        let columns: Vec<String> =
+            self.columns.iter().map(|(name, kind)| format!("{name} {}", kind.sql())).collect();
+        format!("CREATE TABLE {} ({})", self.name, columns.join(", "))
+    }
+}
+
+impl Kind {
+    fn sql(self) -> &'static str {
+        match self {
+            Self::Integer => "INTEGER",
+            Self::Key => "INTEGER PRIMARY KEY",
+            Self::Numeric => "NUMERIC",
+            Self::Real => "REAL",
+            Self::Text => "TEXT",
+        }
+    }
+}
+
+/// Declares tables, each as the constant of its name.
+macro_rules! tables {
+    ($($(#[$doc:meta])* $name:ident { $($column:tt $kind:ident),+ $(,)? })+) => {
+        $(
+            $(#[$doc])*
+            pub(super) const $name: Table = Table {
+                name: stringify!($name),
+                columns: &[$((stringify!($column), Kind::$kind)),+],
+            };
+        )+
+    };
+}
+
+tables! {
+    /// The schema's version.
+    META_DATA { name Text, value Text }
+    /// All texts; other tables refer to them by number.
+    STRING_IDS { id Key, value Text }
+    /// Begin and end of the collection; wall-clock nanoseconds.
+    SESSION_TIME_INFO { startTimeNs Integer, endTimeNs Integer }
+    /// The host.
+    HOST_INFO { hostUid Text, hostName Text }
+    /// The devices.
+    NPU_INFO { id Integer, name Text }
+    /// The rank that each device had; −1 for none.
+    RANK_DEVICE_MAP { rankId Integer, deviceId Integer }
+    /// Tasks that devices executed, then the devices' sides of marks.
+    TASK {
+        startNs Integer, endNs Integer, deviceId Integer, connectionId Integer, globalTaskId Integer,
+        globalPid Integer, taskType Integer, contextId Integer, streamId Integer, taskId Integer,
+        modelId Integer,
+    }
+    /// The operators of tasks.
+    COMPUTE_TASK_INFO {
+        name Integer, globalTaskId Key, blockNum Integer, mixBlockNum Integer, taskType Integer,
+        opType Integer, inputFormats Integer, inputDataTypes Integer, inputShapes Integer,
+        outputFormats Integer, outputDataTypes Integer, outputShapes Integer, attrInfo Integer,
+        opState Integer, hf32Eligible Integer, gridDim Integer, blockDim Integer,
+    }
+    /// Kernels on AI CPUs that schedule collective operations.
+    COMMUNICATION_SCHEDULE_TASK_INFO { name Integer, globalTaskId Key, taskType Integer, opType Integer }
+    /// Counters of tasks: a row for each value of each run.
+    TASK_PMU_INFO { globalTaskId Integer, name Integer, value Numeric }
+    /// Asynchronous copies.
+    MEMCPY_INFO { globalTaskId Numeric, size Numeric, memcpyOperation Numeric }
+    /// Calls of the host's libraries.
+    CANN_API {
+        startNs Integer, endNs Integer, type Integer, globalTid Integer, connectionId Key, name Integer,
+    }
+    /// Ranges and marks of the program.
+    MSTX_EVENTS {
+        startNs Integer, endNs Integer, eventType Integer, rangeId Integer, category Integer,
+        message Integer, globalTid Integer, endGlobalTid Integer, domainId Integer, connectionId Integer,
+    }
+    /// When devices computed and when they were free.
+    OVERLAP_ANALYSIS { id Key, deviceId Integer, startNs Numeric, endNs Numeric, type Integer }
+    /// The AI cores' frequency in MHz.
+    AICORE_FREQ { deviceId Integer, timestampNs Numeric, freq Integer, dieId Numeric }
+    /// Device memory in use, in bytes.
+    NPU_MEM { type Integer, ddr Numeric, hbm Numeric, timestampNs Integer, deviceId Integer }
+    /// Device memory that modules reserved, in bytes.
+    NPU_MODULE_MEM { moduleId Integer, timestampNs Integer, totalReserved Numeric, deviceId Integer }
+    /// Allocations and releases of device memory, in bytes.
+    NPU_OP_MEM {
+        operatorName Integer, addr Integer, type Integer, size Integer, timestampNs Integer,
+        globalTid Integer, totalAllocate Numeric, totalReserve Numeric, component Integer, deviceId Integer,
+    }
+    /// Traffic of the HBM in bytes a second.
+    HBM { deviceId Integer, timestampNs Integer, bandwidth Numeric, hbmId Integer, type Integer }
+    /// Traffic of the DDR memory in bytes a second.
+    DDR { deviceId Integer, timestampNs Integer, read Numeric, write Numeric }
+    /// Use of the last-level cache: percent of hits, bytes a second.
+    LLC {
+        deviceId Integer, llcId Integer, timestampNs Integer, hitRate Real, throughput Integer, mode Integer,
+    }
+    /// Traffic over PCIe in bytes a second; latencies in nanoseconds.
+    PCIE {
+        deviceId Integer, timestampNs Integer, txPostMin Numeric, txPostMax Numeric, txPostAvg Numeric,
+        txNonpostMin Numeric, txNonpostMax Numeric, txNonpostAvg Numeric, txCplMin Numeric,
+        txCplMax Numeric, txCplAvg Numeric, txNonpostLatencyMin Numeric, txNonpostLatencyMax Numeric,
+        txNonpostLatencyAvg Numeric, rxPostMin Numeric, rxPostMax Numeric, rxPostAvg Numeric,
+        rxNonpostMin Numeric, rxNonpostMax Numeric, rxNonpostAvg Numeric, rxCplMin Numeric,
+        rxCplMax Numeric, rxCplAvg Numeric,
+    }
+    /// The words for levels of calls.
+    ENUM_API_TYPE { id Key, name Text }
+    /// The names of modules that reserve memory.
+    ENUM_MODULE { id Key, name Text }
+    /// The element types of collective operations.
+    ENUM_HCCL_DATA_TYPE { id Key, name Text }
+    /// The links of collective operations.
+    ENUM_HCCL_LINK_TYPE { id Key, name Text }
+    /// How collective operations move data.
+    ENUM_HCCL_TRANSPORT_TYPE { id Key, name Text }
+    /// What remote accesses of collective operations do.
+    ENUM_HCCL_RDMA_TYPE { id Key, name Text }
+    /// How ranges were opened and closed.
+    ENUM_MSTX_EVENT_TYPE { id Key, name Text }
+    /// The directions of copies.
+    ENUM_MEMCPY_OPERATION { id Key, name Text }
+    /// What a stretch of time is.
+    ENUM_OVERLAP_ANALYSIS_TYPE { id Key, name Text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_those_of_the_reference() {
+        assert_eq!(
+            OVERLAP_ANALYSIS.sql(),
+            "CREATE TABLE OVERLAP_ANALYSIS (id INTEGER PRIMARY KEY, deviceId INTEGER, startNs NUMERIC, \
+             endNs NUMERIC, type INTEGER)"
+        );
+    }
+}

@@ -1,0 +1,281 @@
+//! `TASK`, `COMPUTE_TASK_INFO`, `COMMUNICATION_SCHEDULE_TASK_INFO` and `MEMCPY_INFO`: what devices
+//! executed, and which operators and copies that was.
+
+use std::io::{self, Seek, Write};
+
+use crate::database::enums::OTHER;
+use crate::database::ids::{TaskIds, TaskKey};
+use crate::database::marks::DeviceMark;
+use crate::database::output::Output;
+use crate::database::schema;
+use crate::database::strings::Strings;
+use crate::export::view::{TaskRef, View};
+use crate::kinds::device_name;
+use crate::names::NumberMap;
+use crate::tables::{NO_MODEL, NONE};
+
+/// A task that a device executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    pub(super) place: TaskRef,
+    /// Its number in the database.
+    pub(super) id: u32,
+    /// The text for its kind.
+    kind: u32,
+}
+
+/// The tasks that devices executed and did not end before the collection, by device and start.
+pub(super) fn executed<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strings<'a>) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for (number, device) in view.devices.iter().enumerate() {
+        let begin = device.device.metadata.session.begin.unwrap_or(i64::MIN);
+        let table = &device.device.tables.tasks;
+        tasks.reserve(table.len());
+        for task in 0..table.len() {
+            if device.device.clock.local(table.end()[task]) < begin {
+                continue;
+            }
+            let place = TaskRef { device: number as u32, task: task as u32 };
+            let id = match device.joined.matches.host_of[task] {
+                NONE => ids.id(TaskKey::of_device(device.device.id, &table.row(task))),
+                host => ids.of_host(host as usize, || view.joined.host_tasks.row(host as usize)),
+            };
+            tasks.push(Task { place, id, kind: strings.add(kind(view, place)) });
+        }
+    }
+    tasks
+}
+
+/// The kind of a task: the runtime's word, or the device's for parts of a graph and for tasks that
+/// no host call launched.
+fn kind<'a>(view: &'a View<'a>, place: TaskRef) -> &'a str {
+    let device = view.device(place);
+    let task = place.task as usize;
+    let of_host = match device.joined.matches.host_of[task] {
+        NONE => None,
+        host => Some(view.kind_name(view.joined.host_tasks.kind()[host as usize])),
+    };
+    match of_host {
+        Some(name) if !matches!(name, "FFTS_PLUS" | "UNKNOWN") => name,
+        _ => {
+            let tasks = &device.device.tables.tasks;
+            device_name(tasks.log()[task], tasks.kind()[task])
+        }
+    }
+}
+
+/// Writes the tasks that devices executed, behind them the devices' sides of marks, and their index.
+pub(super) fn write<W: Write + Seek>(
+    view: &View<'_>,
+    tasks: &[Task],
+    marks: &[DeviceMark],
+    out: &mut Output<'_, W>,
+) -> io::Result<()> {
+    if tasks.is_empty() && marks.is_empty() {
+        return Ok(());
+    }
+    let pid = i64::from(view.joined.data.pid());
+    let mark_kind = if marks.is_empty() { 0 } else { out.strings.add("MsTx") };
+    let api = &view.joined.host_tasks;
+    out.table(&schema::TASK, tasks.len() + marks.len(), |index, row| {
+        let Some(task) = tasks.get(index) else {
+            let mark = &marks[index - tasks.len()];
+            row.integer(mark.start);
+            row.integer(mark.end);
+            row.integer(i64::from(mark.device));
+            row.integer(mark.connection);
+            row.integer(i64::from(mark.id));
+            row.integer(pid);
+            row.integer(i64::from(mark_kind));
+            row.integer(i64::from(u32::MAX));
+            row.integer(i64::from(mark.stream));
+            row.integer(i64::from(mark.task));
+            row.integer(i64::from(mark.model as u32));
+            return;
+        };
+        let device = view.device(task.place);
+        let number = task.place.task as usize;
+        let record = device.device.tables.tasks.row(number);
+        let host = device.joined.matches.host_of[number];
+        let (call, model) = match host {
+            NONE => (NONE, NO_MODEL),
+            host => (api.call()[host as usize], api.model()[host as usize]),
+        };
+        row.integer(device.device.clock.local(record.start));
+        row.integer(device.device.clock.local(record.end));
+        row.integer(i64::from(device.device.id));
+        row.integer(if call == NONE { -1 } else { i64::from(call) + 1 });
+        row.integer(i64::from(task.id));
+        row.integer(pid);
+        row.integer(i64::from(task.kind));
+        row.integer(i64::from(record.context));
+        row.integer(i64::from(record.stream));
+        row.integer(i64::from(record.task));
+        row.integer(i64::from(model as u32));
+    })?;
+    let start = |task: &Task| {
+        let device = view.device(task.place).device;
+        device.clock.local(device.tables.tasks.start()[task.place.task as usize])
+    };
+    let of_tasks = tasks.iter().map(|task| (start(task), task.id));
+    let of_marks = marks.iter().map(|mark| (mark.start, mark.id));
+    let mut entries: Vec<[i64; 3]> =
+        (1..).zip(of_tasks.chain(of_marks)).map(|(key, (start, id))| [start, i64::from(id), key]).collect();
+    entries.sort();
+    out.index("TaskIndex", &schema::TASK, &["startNs", "globalTaskId"], &entries)
+}
+
+/// The host's tasks with an operator, by their number: number and row.
+pub(super) struct Ops {
+    /// Those that compute.
+    pub(super) computing: Vec<(u32, u32)>,
+    /// Those that schedule collective operations on the AI CPU.
+    scheduling: Vec<(u32, u32)>,
+    /// For each computing one its texts.
+    texts: Vec<OpIds>,
+    /// The same for the scheduling ones.
+    scheduling_texts: Vec<OpIds>,
+}
+
+/// The numbers of the texts of an operator.
+#[derive(Clone, Copy, Debug)]
+struct OpIds {
+    name: u32,
+    task_type: u32,
+    op_type: u32,
+    attributes: u32,
+    state: u32,
+    hf32: u32,
+}
+
+/// The host's tasks with an operator; of several with the same number the first.
+pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strings<'a>) -> Ops {
+    let table = &view.joined.host_tasks;
+    let nodes = &view.joined.data.host.node_attributes;
+    let mut computing: Vec<(u32, u32, OpIds)> = Vec::new();
+    let mut scheduling = Vec::new();
+    for row in 0..table.len() {
+        let task = table.row(row);
+        let Some(op) = view.op(&task) else { continue };
+        let id = ids.of_host(row, || task);
+        let attributes = match task.attributes {
+            NONE => "",
+            row => view.text(nodes.value()[row as usize]),
+        };
+        let texts = OpIds {
+            name: strings.add(op.name),
+            task_type: strings.add(op.task_type),
+            op_type: strings.add(op.op_type),
+            attributes: strings.add(attributes),
+            state: strings.add(op.state),
+            hf32: strings.add(op.hf32),
+        };
+        let list = if op.name.ends_with("AicpuKernel") { &mut scheduling } else { &mut computing };
+        list.push((id, row as u32, texts));
+    }
+    let sorted = |mut list: Vec<(u32, u32, OpIds)>| {
+        list.sort_by_key(|(id, row, _)| (*id, *row));
+        list.dedup_by_key(|(id, _, _)| *id);
+        list.into_iter().map(|(id, row, texts)| ((id, row), texts)).unzip()
+    };
+    let (computing, texts) = sorted(computing);
+    let (scheduling, scheduling_texts) = sorted(scheduling);
+    Ops { computing, scheduling, texts, scheduling_texts }
+}
+
+/// Writes the operators.
+pub(super) fn write_ops<'a, W: Write + Seek>(
+    view: &'a View<'a>,
+    ops: &Ops,
+    out: &mut Output<'a, W>,
+) -> io::Result<()> {
+    // The six texts of each combination of tensors, behind them those of an unknown one.
+    let unknown = out.strings.add("N/A");
+    let tensors: Vec<[u32; 6]> = view
+        .tensors
+        .iter()
+        .map(|texts| {
+            [
+                out.strings.add(&texts.input_formats),
+                out.strings.add(&texts.input_data_types),
+                out.strings.add(&texts.input_shapes),
+                out.strings.add(&texts.output_formats),
+                out.strings.add(&texts.output_data_types),
+                out.strings.add(&texts.output_shapes),
+            ]
+        })
+        .collect();
+    let host_tasks = &view.joined.host_tasks;
+    if !ops.computing.is_empty() {
+        out.table(&schema::COMPUTE_TASK_INFO, ops.computing.len(), |index, row| {
+            let (id, host) = ops.computing[index];
+            let texts = ops.texts[index];
+            let task = host_tasks.row(host as usize);
+            let (blocks, mix_blocks) = view.blocks(&task);
+            row.integer(i64::from(texts.name));
+            row.key(i64::from(id));
+            row.integer(i64::from(blocks));
+            row.integer(i64::from(mix_blocks));
+            row.integer(i64::from(texts.task_type));
+            row.integer(i64::from(texts.op_type));
+            for text in tensors.get(task.tensors as usize).unwrap_or(&[unknown; 6]) {
+                row.integer(i64::from(*text));
+            }
+            row.integer(i64::from(texts.attributes));
+            row.integer(i64::from(texts.state));
+            row.integer(i64::from(texts.hf32));
+            row.integer(i64::from(unknown));
+            row.integer(i64::from(unknown));
+        })?;
+    }
+    if ops.scheduling.is_empty() {
+        return Ok(());
+    }
+    out.table(&schema::COMMUNICATION_SCHEDULE_TASK_INFO, ops.scheduling.len(), |index, row| {
+        let texts = ops.scheduling_texts[index];
+        row.integer(i64::from(texts.name));
+        row.key(i64::from(ops.scheduling[index].0));
+        row.integer(i64::from(texts.task_type));
+        row.integer(i64::from(texts.op_type));
+    })
+}
+
+/// Writes the asynchronous copies, by batch and number of their tasks. A copy whose size nobody
+/// noted has none and no direction; where there are only notes and no tasks, the reference has one
+/// row that stands for nothing, as do we.
+pub(super) fn write_copies<W: Write + Seek>(
+    view: &View<'_>,
+    ids: &mut TaskIds,
+    out: &mut Output<'_, W>,
+) -> io::Result<()> {
+    let notes = &view.joined.data.host.memcpys;
+    if notes.is_empty() {
+        return Ok(());
+    }
+    let mut noted: NumberMap<(u32, u64), usize> =
+        (0..notes.len()).rev().map(|row| ((notes.thread()[row], notes.time()[row]), row)).collect();
+    let tasks = &view.joined.host_tasks;
+    let is_copy = |row: &usize| view.kind_name(tasks.kind()[*row]) == "MEMCPY_ASYNC";
+    let mut copies: Vec<usize> = (0..tasks.len()).filter(is_copy).collect();
+    copies.sort_by_key(|&row| (tasks.batch()[row], tasks.task()[row]));
+    let mut rows: Vec<(u32, i64, u16)> = Vec::with_capacity(copies.len().max(1));
+    for row in copies {
+        let task = tasks.row(row);
+        let id = ids.id(TaskKey::of_host(&task).whole());
+        // Several tasks of one copy: the note is about the first.
+        let (bytes, direction) = match noted.remove(&(task.thread, task.time)) {
+            Some(note) => (notes.bytes()[note] as i64, notes.direction()[note]),
+            None => (0, OTHER),
+        };
+        rows.push((id, bytes, if direction <= 7 { direction } else { OTHER }));
+    }
+    if rows.is_empty() {
+        rows.push((ids.len() as u32, -1, OTHER));
+    }
+    out.table(&schema::MEMCPY_INFO, rows.len(), |index, row| {
+        let (id, bytes, direction) = rows[index];
+        row.integer(i64::from(id));
+        row.integer(bytes);
+        row.integer(i64::from(direction));
+    })
+}

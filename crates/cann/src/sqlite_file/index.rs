@@ -1,0 +1,91 @@
+//! Indexes of integer columns.
+//!
+//! In an index every entry occurs once: those between two pages lie on the page above them. So that
+//! no page is left without entries at the end, entries are spread evenly over the pages.
+//!
+//! A leaf page is as that of a table, but of kind 10 and its entries have no key: each is the length
+//! of its record and the record, whose last value is the key of the row.
+
+use std::io::{self, Seek, Write};
+
+use crate::sqlite_file::interior::{self, InteriorPage, spread};
+use crate::sqlite_file::record::integer_type;
+use crate::sqlite_file::{PAGE, SqliteWriter};
+
+/// Bytes of a leaf page's header.
+const LEAF_HEADER: usize = 8;
+
+/// Writes the pages of an index with sorted entries; returns the root's number.
+pub(super) fn write<W: Write + Seek, const COLUMNS: usize>(
+    writer: &mut SqliteWriter<W>,
+    entries: &[[i64; COLUMNS]],
+) -> io::Result<u32> {
+    let longest = entries.iter().map(entry_len).max().unwrap_or(0);
+    let on_leaf = (PAGE - LEAF_HEADER) / (longest + 2);
+    // So many leaves that one entry between each two of them is left over for the level above.
+    let leaves = (entries.len() + 1).div_ceil(on_leaf + 1).max(1);
+    let mut pages = Vec::with_capacity(leaves * PAGE);
+    let mut between = Vec::with_capacity(leaves);
+    for group in spread(entries.len() + 1, leaves) {
+        // The last of each group is the one that goes up; the very last group has one too many.
+        let (own, up) = (group.start..group.end - 1, group.end - 1);
+        pages.extend_from_slice(&leaf(&entries[own]));
+        between.push(up);
+    }
+    between.pop();
+    let mut children = writer.append(&pages)?;
+    let on_interior = (PAGE - interior::HEADER) / (4 + longest + 2) + 1;
+    while children.len() > 1 {
+        let groups = children.len().div_ceil(on_interior);
+        let (mut pages, mut above) = (Vec::with_capacity(groups * PAGE), Vec::new());
+        for group in spread(children.len(), groups) {
+            let last = group.end - 1;
+            let mut page = InteriorPage::new(2, children[last]);
+            for child in group.start..last {
+                let mut bytes = children[child].to_be_bytes().to_vec();
+                push_entry(&mut bytes, &entries[between[child]]);
+                page.push(&bytes);
+            }
+            pages.extend_from_slice(&page.finish());
+            above.extend(between.get(last).copied());
+        }
+        children = writer.append(&pages)?;
+        between = above;
+    }
+    Ok(children.first().copied().unwrap_or(0))
+}
+
+/// A leaf page.
+fn leaf<const COLUMNS: usize>(entries: &[[i64; COLUMNS]]) -> Vec<u8> {
+    let mut page = vec![0; PAGE];
+    let mut content = PAGE;
+    let mut bytes = Vec::with_capacity(64);
+    for (number, entry) in entries.iter().enumerate() {
+        bytes.clear();
+        push_entry(&mut bytes, entry);
+        content -= bytes.len();
+        page[content..content + bytes.len()].copy_from_slice(&bytes);
+        let pointer = LEAF_HEADER + 2 * number;
+        page[pointer..pointer + 2].copy_from_slice(&(content as u16).to_be_bytes());
+    }
+    page[0] = 10;
+    page[3..5].copy_from_slice(&(entries.len() as u16).to_be_bytes());
+    page[5..7].copy_from_slice(&(content as u16).to_be_bytes());
+    page
+}
+
+/// Bytes of an entry: the record's length, the header's length, the types and the values. Both
+/// lengths fit a byte, as there are few columns.
+fn entry_len<const COLUMNS: usize>(entry: &[i64; COLUMNS]) -> usize {
+    2 + COLUMNS + entry.iter().map(|value| integer_type(*value).1).sum::<usize>()
+}
+
+fn push_entry<const COLUMNS: usize>(out: &mut Vec<u8>, entry: &[i64; COLUMNS]) {
+    const { assert!(COLUMNS < 13, "the lengths of longer entries need more than a byte") };
+    out.push((entry_len(entry) - 1) as u8);
+    out.push(COLUMNS as u8 + 1);
+    out.extend(entry.iter().map(|value| integer_type(*value).0));
+    for value in entry {
+        out.extend_from_slice(&value.to_be_bytes()[8 - integer_type(*value).1..]);
+    }
+}

@@ -1,0 +1,353 @@
+//! The unified database, row by row against those of the reference.
+//!
+//! Numbers of texts are compared by the texts, numbers of tasks by which tasks they stand for; both
+//! differ between any two runs of the reference too. Each deliberate difference stands in
+//! [`DIFFERENCES`] with a check of the right value; nothing else may differ.
+
+mod common;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use opscope_cann::export_database;
+use opscope_cann::join::Joined;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags};
+
+/// Columns whose numbers stand for texts.
+const TEXTS: [(&str, &[&str]); 9] = [
+    ("TASK", &["taskType"]),
+    (
+        "COMPUTE_TASK_INFO",
+        &[
+            "name",
+            "taskType",
+            "opType",
+            "inputFormats",
+            "inputDataTypes",
+            "inputShapes",
+            "outputFormats",
+            "outputDataTypes",
+            "outputShapes",
+            "attrInfo",
+            "opState",
+            "hf32Eligible",
+            "gridDim",
+            "blockDim",
+        ],
+    ),
+    ("TASK_PMU_INFO", &["name"]),
+    ("CANN_API", &["name"]),
+    ("MSTX_EVENTS", &["message", "domainId"]),
+    ("HBM", &["type"]),
+    ("NPU_MEM", &["type"]),
+    ("NPU_OP_MEM", &["operatorName", "type", "component"]),
+    ("LLC", &["mode"]),
+];
+
+/// A table: its columns and rows. Numbers of texts and tasks are replaced by what they stand for.
+struct Table {
+    sql: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// A database in memory.
+struct Database {
+    tables: BTreeMap<String, Table>,
+    indexes: BTreeMap<String, String>,
+    page_check: String,
+}
+
+fn text(value: &Value) -> &str {
+    match value {
+        Value::Text(text) => text,
+        _ => "",
+    }
+}
+
+impl Database {
+    fn open(path: &Path) -> Self {
+        // The goldens lie in a place where SQLite can't make its lock files.
+        let uri = format!("file:{}?immutable=1", path.display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(uri, flags).expect("a database");
+        let read = |query: &str| -> Vec<Vec<Value>> {
+            let mut statement = connection.prepare(query).expect("a query");
+            let columns = statement.column_count();
+            let rows = statement.query_map([], |row| (0..columns).map(|c| row.get(c)).collect());
+            rows.expect("rows").map(|row| row.expect("a row")).collect()
+        };
+        let mut database = Self {
+            tables: BTreeMap::new(),
+            indexes: BTreeMap::new(),
+            page_check: text(&read("PRAGMA integrity_check")[0][0]).to_owned(),
+        };
+        let texts: HashMap<i64, String> = read("SELECT id, value FROM STRING_IDS")
+            .into_iter()
+            .filter_map(|row| match &row[..] {
+                [Value::Integer(id), Value::Text(text)] => Some((*id, text.clone())),
+                _ => None,
+            })
+            .collect();
+        for entry in read("SELECT type, name, sql FROM sqlite_master") {
+            let (name, sql) = (text(&entry[1]).to_owned(), text(&entry[2]).to_owned());
+            if text(&entry[0]) == "index" {
+                database.indexes.insert(name, sql);
+                continue;
+            }
+            let info = read(&format!("PRAGMA table_info({name})"));
+            let columns: Vec<String> = info.iter().map(|column| text(&column[1]).to_owned()).collect();
+            let mut rows = read(&format!("SELECT * FROM {name}"));
+            let of_texts = TEXTS.iter().find(|(table, _)| *table == name).map_or(&[][..], |found| found.1);
+            for (place, _) in columns.iter().enumerate().filter(|(_, c)| of_texts.contains(&c.as_str())) {
+                for row in &mut rows {
+                    if let Value::Integer(id) = row[place] {
+                        row[place] = Value::Text(texts[&id].clone());
+                    }
+                }
+            }
+            database.tables.insert(name, Table { sql, columns, rows });
+        }
+        database.name_tasks();
+        database
+    }
+
+    /// Replaces the numbers of tasks by device, stream, task, context and the first run's begin.
+    fn name_tasks(&mut self) {
+        let mut names: HashMap<i64, String> = HashMap::new();
+        let task = &self.tables["TASK"];
+        for row in &task.rows {
+            let Value::Integer(id) = row[4] else { panic!("a number") };
+            let name = || format!("{:?} {:?} {:?} {:?} {:?}", row[2], row[8], row[9], row[7], row[0]);
+            names.entry(id).or_insert_with(name);
+        }
+        assert_eq!(
+            names.len(),
+            names.values().collect::<std::collections::BTreeSet<_>>().len(),
+            "every task has one number"
+        );
+        for (name, table) in &mut self.tables {
+            let Some(place) = table.columns.iter().position(|column| column == "globalTaskId") else {
+                continue;
+            };
+            for row in &mut table.rows {
+                let Value::Integer(id) = row[place] else { panic!("{name}: a number") };
+                row[place] = Value::Text(names.get(&id).cloned().unwrap_or_else(|| "no task".to_owned()));
+            }
+            // Operators are ordered by their numbers, which mean nothing.
+            if name == "COMPUTE_TASK_INFO" {
+                table.rows.sort_by_key(|row| format!("{:?}", row[place]));
+            }
+        }
+        let table = self.tables.get_mut("STRING_IDS").expect("the texts");
+        table.rows.iter_mut().for_each(|row| row[0] = Value::Null);
+        table.rows.sort_by_key(|row| format!("{row:?}"));
+    }
+}
+
+/// A value that differs from the reference, with everything around it.
+struct Cell<'a> {
+    ours: &'a Value,
+    reference: &'a Value,
+    row: &'a [Value],
+}
+
+impl Cell<'_> {
+    fn integers(&self) -> (i64, i64) {
+        match (self.ours, self.reference) {
+            (Value::Integer(ours), Value::Integer(reference)) => (*ours, *reference),
+            other => panic!("{other:?} aren't whole numbers"),
+        }
+    }
+}
+
+/// A deliberate difference: the case, the table, the column, and what the right value is.
+struct Difference {
+    case: &'static str,
+    table: &'static str,
+    column: &'static str,
+    is_right: fn(&Cell<'_>) -> bool,
+}
+
+const DIFFERENCES: &[Difference] = &[
+    // The reference holds these times as nanoseconds in double precision, whose steps are 256.
+    Difference {
+        case: "910b_static",
+        table: "NPU_MEM",
+        column: "timestampNs",
+        is_right: |cell| {
+            let (ours, reference) = cell.integers();
+            ours % 1_000 == 0 && reference == ours as f64 as i64
+        },
+    },
+    Difference {
+        case: "910b_static",
+        table: "HBM",
+        column: "timestampNs",
+        is_right: |cell| {
+            let (ours, reference) = cell.integers();
+            ours % 1_000 == 0 && (ours - reference).abs() <= 256
+        },
+    },
+    // The last run of the operator on the AI CPU: the reference adds start and duration, both in
+    // double precision, and cuts off. A tick of this chip's clock is ten nanoseconds.
+    Difference {
+        case: "910_static",
+        table: "TASK",
+        column: "endNs",
+        is_right: |cell| {
+            let (ours, reference) = cell.integers();
+            ours % 10 == 0 && ours == reference + 1 && cell.row[6] == Value::Text("KERNEL_AICPU".to_owned())
+        },
+    },
+    // The same end, as that of a stretch of computing and as the begin of the free time behind it.
+    Difference {
+        case: "910_static",
+        table: "OVERLAP_ANALYSIS",
+        column: "endNs",
+        is_right: |cell| cell.integers() == (1_760_000_000_003_587_340, 1_760_000_000_003_587_339),
+    },
+    Difference {
+        case: "910_static",
+        table: "OVERLAP_ANALYSIS",
+        column: "startNs",
+        is_right: |cell| cell.integers() == (1_760_000_000_003_587_340, 1_760_000_000_003_587_339),
+    },
+];
+
+fn compare(case: &str, name: &str, ours: &Table, reference: &Table, problems: &mut Vec<String>) {
+    if ours.sql != reference.sql {
+        problems.push(format!("{case} {name}: {} instead of {}", ours.sql, reference.sql));
+        return;
+    }
+    if ours.rows.len() != reference.rows.len() {
+        problems.push(format!("{case} {name}: {} rows instead of {}", ours.rows.len(), reference.rows.len()));
+    }
+    for (number, (our_row, reference_row)) in ours.rows.iter().zip(&reference.rows).enumerate() {
+        for (index, column) in ours.columns.iter().enumerate() {
+            let cell = Cell { ours: &our_row[index], reference: &reference_row[index], row: our_row };
+            let is_known = || {
+                DIFFERENCES.iter().any(|known| {
+                    (known.case, known.table, known.column) == (case, name, column) && (known.is_right)(&cell)
+                })
+            };
+            if cell.ours != cell.reference && !is_known() {
+                problems.push(format!(
+                    "{case} {name} row {number} {column}: {:?} instead of {:?}",
+                    cell.ours, cell.reference
+                ));
+            }
+        }
+    }
+}
+
+/// The database of the reference for a case, if it made one.
+fn reference(golden: &Path, case: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(golden.join(case).join("oracle_cpp")).ok()?;
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.extension().is_some_and(|e| e == "db"))
+}
+
+fn assert_none(problems: &[String]) {
+    let shown: Vec<&String> = problems.iter().take(60).collect();
+    assert!(problems.is_empty(), "{} differences, the first:\n{shown:#?}", problems.len());
+}
+
+#[test]
+fn databases_equal_those_of_the_reference() {
+    let Some(golden) = common::golden() else { return };
+    let mut problems = Vec::new();
+    let mut compared = 0;
+    for case in common::cases(&golden) {
+        let Some(path) = reference(&golden, &case) else { continue };
+        compared += 1;
+        let joined = Joined::new(common::load(&golden, &case));
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let ours = export_database(&joined, directory.path(), "0").expect("space on disk");
+        let mut ours = Database::open(&ours.expect("a chip with a database"));
+        let mut reference = Database::open(&path);
+        assert_eq!((ours.page_check.as_str(), &ours.indexes), ("ok", &reference.indexes));
+        if case == "910b_static" {
+            check_mixed(&golden, &mut ours);
+            check_frequencies(&mut reference);
+        }
+        for (name, table) in &reference.tables {
+            match ours.tables.get(name) {
+                Some(found) => compare(&case, name, found, table, &mut problems),
+                None => problems.push(format!("{case}: no table {name}")),
+            }
+        }
+        for name in ours.tables.keys().filter(|name| !reference.tables.contains_key(*name)) {
+            problems.push(format!("{case}: the reference has no table {name}"));
+        }
+    }
+    assert!(compared >= 3, "only {compared} databases of the reference");
+    assert_none(&problems);
+}
+
+/// Takes out what the accelerated library repeats: it has the one change of the frequency that was
+/// recorded four times.
+fn check_frequencies(reference: &mut Database) {
+    let rows = &mut reference.tables.get_mut("AICORE_FREQ").expect("frequencies").rows;
+    assert!(rows[1..5].iter().all(|row| *row == rows[1]), "{rows:?}");
+    rows.drain(2..5);
+}
+
+/// Takes out the counters of the operator on both kinds of cores and checks them.
+///
+/// The accelerated library wants such counters to end within the operator's sub-task, while they are
+/// those of the whole task, and so loses them; without the library they are there, with times rounded
+/// to two decimals.
+fn check_mixed(golden: &Path, ours: &mut Database) {
+    let table = ours.tables.get_mut("TASK_PMU_INFO").expect("counters");
+    let (mixed, others): (Vec<_>, Vec<_>) = std::mem::take(&mut table.rows)
+        .into_iter()
+        .partition(|row| text(&row[0]).starts_with("Integer(0) Integer(2) Integer(15) Integer(0) "));
+    table.rows = others;
+    let number = |value: &Value| match value {
+        Value::Integer(n) => *n as f64,
+        Value::Real(n) => *n,
+        other => panic!("{other:?} isn't a number"),
+    };
+    let values_of = |name: &str| -> Vec<f64> {
+        mixed.iter().filter(|row| text(&row[1]) == name).map(|row| number(&row[2])).collect()
+    };
+    let directory = golden.join("910b_static/oracle_py/mindstudio_profiler_output");
+    let summary = std::fs::read_dir(directory)
+        .expect("a listing")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.to_string_lossy().contains("op_summary"))
+        .expect("the table of operators");
+    let mut reader = csv::Reader::from_path(summary).expect("a table");
+    let headers = reader.headers().expect("headings").clone();
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    let rows: Vec<_> = rows.iter().filter(|row| row.iter().any(|cell| cell == "MatMulMix")).collect();
+    assert_eq!((mixed.len(), rows.len()), (3 * 30, 3));
+    let mut compared = 0;
+    for (column, header) in headers.iter().enumerate() {
+        let (name, factor) = match header.strip_suffix("(us)") {
+            Some("aicore_time") => ("aic_total_time".to_owned(), 1_000.0),
+            Some("aiv_time") => ("aiv_total_time".to_owned(), 1_000.0),
+            Some(time) => (time.to_owned(), 1_000.0),
+            None => (header.to_owned(), 1.0),
+        };
+        let ours = values_of(&name);
+        for (value, row) in ours.iter().zip(&rows) {
+            let reference: f64 = row[column].trim().parse().expect("a number");
+            let tolerance = if factor > 1.0 { 0.0051 } else { 0.0005 };
+            assert!((value / factor - reference).abs() <= tolerance, "{name}: {value} against {reference}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 3 * 24, "three runs of all columns that the table has");
+    // The values that the table leaves out: times are shares of the total time.
+    for name in ["aic_vec", "aiv_mac", "aiv_mte1"] {
+        let total = values_of(&format!("{}_total_time", &name[..3]));
+        let shares = values_of(&format!("{name}_ratio")).into_iter().zip(total);
+        for ((share, total), time) in shares.zip(values_of(&format!("{name}_time"))) {
+            assert!((share * total - time).abs() < 1e-6, "{name}: {time}");
+        }
+    }
+}
