@@ -4,15 +4,18 @@
 //! - [`Summary`] answers what a run is judged by: how long an iteration takes, how much of it lies
 //!   inside operators, and which operators and types of operators cost the time.
 //! - [`locate`] tells on which unit an operator ran.
+//! - [`Overview`] is a run in four tables: core metrics, types of operators, calls, frequency.
 //! - [`Statistics`] is what is said of a set of durations.
 //! - [`self_times`] takes the time of nested tasks off the tasks around them.
 
 mod locate;
 mod nesting;
+mod overview;
 mod statistics;
 mod summary;
 
 pub use locate::{Location, Matched, locate};
 pub use nesting::{covered_time, self_times};
+pub use overview::{CallStatistic, CoreMetrics, Durations, Frequency, Overview, TypeStatistic};
 pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};

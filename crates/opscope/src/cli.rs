@@ -61,6 +61,12 @@ pub enum Command {
     Import(commands::import::Arguments),
     /// Write the tables, timelines and databases that the vendor's tool makes of a run on Ascend
     Export(commands::export::Arguments),
+    /// Show what runs on Ascend hold: devices, models, iterations
+    Query(commands::query::Arguments),
+    /// Show a run on Ascend in four tables: core metrics, operators, calls, frequency
+    Show(commands::show::Arguments),
+    /// Show on which unit an operator ran, its tasks and its share
+    Where(commands::locate::Arguments),
     /// Ask a MegEngine profile what MegEngine's own profile_analyze asks it, with the same options
     #[command(name = "profile_analyze")]
     ProfileAnalyze(commands::profile_analyze::Arguments),

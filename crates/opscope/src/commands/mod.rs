@@ -5,11 +5,14 @@ pub mod demo;
 pub mod export;
 pub mod import;
 mod import_raw;
+pub mod locate;
 pub mod man;
 mod outputs;
 pub mod profile_analyze;
+pub mod query;
 pub mod run;
 pub mod sample;
+pub mod show;
 
 use crate::cli::Command;
 use crate::exit::Exit;
@@ -25,6 +28,9 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Run(arguments) => run::execute(&arguments, terminal),
         Command::Import(arguments) => import::execute(&arguments, terminal),
         Command::Export(arguments) => export::execute(&arguments, terminal),
+        Command::Query(arguments) => query::execute(&arguments, terminal),
+        Command::Show(arguments) => show::execute(&arguments, terminal),
+        Command::Where(arguments) => locate::execute(&arguments, terminal),
         Command::ProfileAnalyze(arguments) => profile_analyze::execute(&arguments),
         Command::Sample(arguments) => sample::execute(&arguments, terminal),
         Command::Completions(arguments) => completions::execute(&arguments, terminal),

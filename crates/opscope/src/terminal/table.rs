@@ -7,20 +7,20 @@ use super::style::bold;
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
-    heading: &'static str,
+pub struct Column<'h> {
+    heading: &'h str,
     text: bool,
     expendable: bool,
 }
 
-impl Column {
+impl<'h> Column<'h> {
     /// A column of text: aligned left, and wrapped where there is too little room.
-    pub fn text(heading: &'static str) -> Self {
+    pub fn text(heading: &'h str) -> Self {
         Self { heading, text: true, expendable: false }
     }
 
     /// A column of numbers: aligned right, and kept whole.
-    pub fn number(heading: &'static str) -> Self {
+    pub fn number(heading: &'h str) -> Self {
         Self { heading, text: false, expendable: false }
     }
 
@@ -31,8 +31,8 @@ impl Column {
 }
 
 /// A table that is filled row by row.
-pub struct Table {
-    columns: Vec<Column>,
+pub struct Table<'h> {
+    columns: Vec<Column<'h>>,
     rows: Vec<Vec<String>>,
     width: Option<usize>,
 }
@@ -43,9 +43,9 @@ const GAP: usize = 2;
 /// The narrowest that a column of text is made.
 const NARROWEST: usize = 24;
 
-impl Table {
+impl<'h> Table<'h> {
     /// A table for a terminal of the given width; without one, it gets all the room it takes.
-    pub fn new(columns: &[Column], width: Option<u16>) -> Self {
+    pub fn new(columns: &[Column<'h>], width: Option<u16>) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new(), width: width.map(usize::from) }
     }
 

@@ -1,0 +1,249 @@
+//! `opscope show`: a run on Ascend in four tables.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use opscope_analyze::{CallStatistic, CoreMetrics, Durations, Frequency, Overview, TypeStatistic};
+use opscope_trace::{MetricId, Trace, units};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::profile;
+use crate::terminal::{Column, Table, Terminal, bold, dim};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope show PROF_000001_20251009085320000_ABCDEFGH
+  opscope show PROF_… -t 0                       all rows
+  opscope show PROF_… --json > show.json
+
+Core metrics are the averages of an operator's executions; a ratio is the part of the time in which a
+unit was busy. Which there are depends on the group of counters that was collected. Any profile can be
+shown; tables without rows are left out.";
+
+/// The options of `opscope show`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A raw directory (PROF_*, JOB*), or any other profile
+    #[arg(value_name = "DIR")]
+    profile: PathBuf,
+
+    /// Show the N most costly rows of each table; 0 shows all
+    #[arg(short, long, default_value_t = 10, value_name = "N")]
+    top: usize,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the tables.
+///
+/// # Errors
+/// When the profile can't be read.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let trace = profile::open(&arguments.profile, terminal)?;
+    let overview = Overview::of(&trace);
+    if arguments.json {
+        terminal.print(&format!("{:#}\n", to_json(&trace, &overview)))?;
+        return Ok(Exit::Done);
+    }
+    let top = if arguments.top == 0 { usize::MAX } else { arguments.top };
+    let tables = [
+        core_metrics(&trace, &overview.core_metrics, top, terminal.width()),
+        operators(&trace, &overview.operators, top, terminal.width()),
+        calls(&trace, &overview.calls, top, terminal.width()),
+        frequencies(&trace, &overview.frequencies, terminal.width()),
+    ];
+    let tables: Vec<String> = tables.into_iter().flatten().collect();
+    if tables.is_empty() {
+        terminal.note("there is nothing to show: no operator, call or frequency was recorded");
+    }
+    terminal.print(&tables.join("\n"))?;
+    Ok(Exit::Done)
+}
+
+/// A table with its heading; `None` for one without rows.
+fn titled(title: &str, table: &Table<'_>, shown: usize, all: usize) -> Option<String> {
+    let rest = match all - shown {
+        0 => String::new(),
+        rest => dim(&format!("… and {rest} more (-t 0 shows all)\n")),
+    };
+    (all > 0).then(|| format!("{}\n{}{rest}", bold(title), table.render()))
+}
+
+fn core_metrics(trace: &Trace, rows: &[CoreMetrics], top: usize, width: Option<u16>) -> Option<String> {
+    // The units of one run may have metrics of their own: every operator has cells for all of them.
+    let mut shown: Vec<MetricId> = Vec::new();
+    for (metric, _) in rows.iter().take(top).flat_map(|row| &row.metrics) {
+        if !shown.contains(metric) {
+            shown.push(*metric);
+        }
+    }
+    let headings: Vec<String> = shown
+        .iter()
+        .map(|metric| {
+            let (name, unit) = metric_texts(trace, *metric);
+            if unit.is_empty() { name.to_owned() } else { format!("{name}({unit})") }
+        })
+        .collect();
+    let mut columns = vec![
+        Column::text("operator"),
+        Column::text("type"),
+        Column::text("unit"),
+        Column::number("tasks"),
+        Column::number("time"),
+    ];
+    columns.extend(headings.iter().map(|heading| Column::number(heading).expendable()));
+    let mut table = Table::new(&columns, width);
+    for row in rows.iter().take(top) {
+        let operator = trace.operators.get(row.operator);
+        let mut cells = vec![
+            trace.strings.get(operator.name).to_owned(),
+            trace.strings.get(operator.op_type).to_owned(),
+            row.unit.name().to_owned(),
+            row.time.count.to_string(),
+            units::duration(row.time.mean()),
+        ];
+        cells.extend(shown.iter().map(|metric| {
+            let value = row.metrics.iter().find(|(known, _)| known == metric);
+            value.map_or("–".to_owned(), |(_, value)| decimal(*value))
+        }));
+        table.row(cells);
+    }
+    titled("Core metrics, the average of an execution", &table, rows.len().min(top), rows.len())
+}
+
+fn operators(trace: &Trace, rows: &[TypeStatistic], top: usize, width: Option<u16>) -> Option<String> {
+    let mut columns = vec![Column::text("type"), Column::text("unit")];
+    columns.extend(DURATIONS.map(Column::number));
+    let mut table = Table::new(&columns, width);
+    for row in rows.iter().take(top) {
+        let mut cells = vec![trace.strings.get(row.op_type).to_owned(), row.unit.name().to_owned()];
+        cells.extend(durations(&row.time, row.share));
+        table.row(cells);
+    }
+    titled("Operator statistic", &table, rows.len().min(top), rows.len())
+}
+
+fn calls(trace: &Trace, rows: &[CallStatistic], top: usize, width: Option<u16>) -> Option<String> {
+    let mut columns = vec![Column::text("level"), Column::text("call")];
+    columns.extend(DURATIONS.map(Column::number));
+    let mut table = Table::new(&columns, width);
+    for row in rows.iter().take(top) {
+        let mut cells = vec![row.level.name().to_owned(), trace.strings.get(row.name).to_owned()];
+        cells.extend(durations(&row.time, row.share));
+        table.row(cells);
+    }
+    let title = "API statistic; the share is that of a level's calls, which may lie within one another";
+    titled(title, &table, rows.len().min(top), rows.len())
+}
+
+fn frequencies(trace: &Trace, rows: &[Frequency], width: Option<u16>) -> Option<String> {
+    let columns = [
+        Column::text("frequency"),
+        Column::text("device"),
+        Column::number("samples"),
+        Column::number("first"),
+        Column::number("lowest"),
+        Column::number("highest"),
+        Column::number("last"),
+    ];
+    let mut table = Table::new(&columns, width);
+    for row in rows {
+        let counter = trace.counters.get(row.counter);
+        let device = row.device.map(|device| trace.devices.get(device));
+        let device =
+            device.map_or("host".to_owned(), |it| format!("{} {}", trace.strings.get(it.name), it.number));
+        let mut cells = vec![trace.strings.get(counter.name).to_owned(), device, row.samples.to_string()];
+        let values = [row.first, row.min, row.max, row.last];
+        cells.extend(values.map(|value| format!("{} MHz", decimal(value))));
+        table.row(cells);
+    }
+    titled("Frequency", &table, rows.len(), rows.len())
+}
+
+const DURATIONS: [&str; 6] = ["share", "total", "count", "mean", "min", "max"];
+
+fn durations(time: &Durations, share: f64) -> [String; 6] {
+    [
+        units::percent(share),
+        units::duration(time.total),
+        time.count.to_string(),
+        units::duration(time.mean()),
+        units::duration(time.min),
+        units::duration(time.max),
+    ]
+}
+
+/// A number with up to three decimals.
+fn decimal(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn metric_texts(trace: &Trace, metric: MetricId) -> (&str, &str) {
+    let metric = trace.metrics.get(metric);
+    (trace.strings.get(metric.name), trace.strings.get(metric.unit))
+}
+
+fn to_json(trace: &Trace, overview: &Overview) -> Value {
+    let times = |time: &Durations| {
+        json!({
+            "count": time.count,
+            "total_ns": time.total.0,
+            "mean_ns": time.mean().0,
+            "min_ns": time.min.0,
+            "max_ns": time.max.0,
+        })
+    };
+    let text = |id| trace.strings.get(id);
+    let core_metrics = overview.core_metrics.iter().map(|row| {
+        let operator = trace.operators.get(row.operator);
+        let metrics = row.metrics.iter().map(|(metric, value)| {
+            let (name, unit) = metric_texts(trace, *metric);
+            json!({"name": name, "unit": unit, "mean": value})
+        });
+        json!({
+            "operator": text(operator.name),
+            "type": text(operator.op_type),
+            "unit": row.unit.name(),
+            "time": times(&row.time),
+            "metrics": metrics.collect::<Vec<_>>(),
+        })
+    });
+    let operators = overview.operators.iter().map(|row| {
+        json!({
+            "type": text(row.op_type),
+            "unit": row.unit.name(),
+            "share": row.share,
+            "time": times(&row.time),
+        })
+    });
+    let calls = overview.calls.iter().map(|row| {
+        json!({
+            "level": row.level.name(),
+            "call": text(row.name),
+            "share": row.share,
+            "time": times(&row.time),
+        })
+    });
+    let frequencies = overview.frequencies.iter().map(|row| {
+        json!({
+            "name": text(trace.counters.get(row.counter).name),
+            "device": row.device.map(|device| trace.devices.get(device).number),
+            "samples": row.samples,
+            "first_mhz": row.first,
+            "min_mhz": row.min,
+            "max_mhz": row.max,
+            "last_mhz": row.last,
+        })
+    });
+    json!({
+        "core_metrics": core_metrics.collect::<Vec<_>>(),
+        "operator_statistic": operators.collect::<Vec<_>>(),
+        "api_statistic": calls.collect::<Vec<_>>(),
+        "frequency": frequencies.collect::<Vec<_>>(),
+    })
+}
