@@ -1,0 +1,389 @@
+//! Which conditions hold for which operators.
+
+use crate::export::view::{DeviceView, TaskRef, View};
+use crate::join::HostTask;
+use crate::metrics::{Load, Metric, group};
+use crate::names::NumberMap;
+use crate::tables::{Counters, NONE};
+
+/// Conditions, a bit each.
+pub(super) mod condition {
+    pub(in crate::report) const FEWER_BLOCKS_THAN_CORES: u32 = 1 << 0;
+    pub(in crate::report) const CUBE_WORKS: u32 = 1 << 1;
+    pub(in crate::report) const TRANS_DATA: u32 = 1 << 2;
+    pub(in crate::report) const WORKSPACE: u32 = 1 << 3;
+    pub(in crate::report) const LONG_WAIT: u32 = 1 << 4;
+    pub(in crate::report) const AI_CPU: u32 = 1 << 5;
+    pub(in crate::report) const MEMORY_BOUND: u32 = 1 << 6;
+    pub(in crate::report) const VECTOR_BOUND: u32 = 1 << 7;
+    pub(in crate::report) const VECTOR_LOW: u32 = 1 << 8;
+    pub(in crate::report) const VECTOR_HIGH: u32 = 1 << 9;
+    pub(in crate::report) const CUBE_LOW: u32 = 1 << 10;
+    pub(in crate::report) const SCALAR_HIGH: u32 = 1 << 11;
+    pub(in crate::report) const BANK_GROUP_CONFLICTS: u32 = 1 << 12;
+    pub(in crate::report) const BANK_CONFLICTS: u32 = 1 << 13;
+    pub(in crate::report) const LONG: u32 = 1 << 14;
+    pub(in crate::report) const INT64_INPUT: u32 = 1 << 15;
+    pub(in crate::report) const STRIDED_SLICE_GRAD: u32 = 1 << 16;
+}
+
+/// An operator is long from here on, in nanoseconds.
+const LONG: f64 = 20_000.0;
+/// A wait is long from here on, in nanoseconds.
+const LONG_WAIT: f64 = 10_000.0;
+/// A unit is well used from here on.
+const WELL_USED: f64 = 0.8;
+/// The share of cycles from which on conflicts in memory banks matter.
+const CONFLICTS: f64 = 0.04;
+
+/// What of the run's time a condition accounts for, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Times {
+    pub(super) duration: f64,
+    pub(super) wait: f64,
+}
+
+/// The shares of an operator's cycles in which units were busy; `None` if it wasn't counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Ratios {
+    pub(super) cube: Option<f64>,
+    pub(super) vector: Option<f64>,
+    pub(super) scalar: Option<f64>,
+    /// Of moving data into the core's inner memory, from outside, and back.
+    pub(super) moves: [Option<f64>; 3],
+    pub(super) bank_group_conflicts: Option<f64>,
+    pub(super) bank_conflicts: Option<f64>,
+    /// Whether cube and vector core are counted apart, so that no ratio compares the two.
+    pub(super) split: bool,
+}
+
+/// One run of an operator.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    /// The operator's name, hashed.
+    pub(super) name: u64,
+    /// What the operator itself is, in conditions.
+    pub(super) fixed: u32,
+    /// The row of the host task: runs of one launch are one operator that is executed again.
+    pub(super) launch: u32,
+    pub(super) times: Times,
+    pub(super) ratios: Ratios,
+}
+
+/// What is known about the operators of one device.
+#[derive(Debug, Default)]
+pub(super) struct Operators {
+    /// Names, hashed, in the order of their first run.
+    pub(super) names: Vec<u64>,
+    /// The conditions that hold, by name.
+    pub(super) holding: NumberMap<u64, u32>,
+    /// The times of runs for which a condition holds, by the condition's bit.
+    pub(super) times: [Times; 32],
+    /// How many operators a condition holds for, by its bit: launches, not runs.
+    pub(super) counts: [u64; 32],
+    /// The times of all runs.
+    pub(super) all: Times,
+    /// The times of runs by the unit that was busy longest: cube, vector, scalar, moves.
+    pub(super) by_bound: [f64; 4],
+    counted: NumberMap<u32, u32>,
+}
+
+impl Operators {
+    /// Looks at all runs of a device's operators, given in the order of their start.
+    pub(super) fn new(view: &View<'_>, tasks: &[TaskRef]) -> Self {
+        let mut operators = Self::default();
+        let Some(&first) = tasks.first() else { return operators };
+        let device = view.device(first);
+        let columns = Columns::new(device);
+        let int64: Vec<bool> = view
+            .tensors
+            .iter()
+            .map(|texts| texts.input_data_types.split(';').any(|t| t == "INT64"))
+            .collect();
+        let fusions = &view.joined.data.host.fusions;
+        let workspace: NumberMap<u64, bool> =
+            fusions.rows().map(|fusion| (fusion.name, fusion.workspace_bytes > 0)).collect();
+        let mut previous_end: Option<f64> = None;
+        for &task in tasks {
+            let number = task.task as usize;
+            let launch = device.joined.matches.host_of.get(number).copied().unwrap_or(NONE);
+            let Some(host) = view.host_task(task) else { continue };
+            let duration = device.duration(number);
+            let start = device.start(number) as f64;
+            let wait = previous_end.map_or(0.0, |end| (start - end).max(0.0));
+            previous_end = Some(device.end(number) as f64);
+            let mut fixed = fixed(view, &host, device.device.metadata.info.cores);
+            let has = |map: &NumberMap<u64, bool>| map.get(&host.name).copied().unwrap_or(false);
+            fixed |= u32::from(has(&workspace)) * condition::WORKSPACE;
+            let is_int64 = int64.get(host.tensors as usize).copied().unwrap_or(false);
+            fixed |= u32::from(is_int64) * condition::INT64_INPUT;
+            let ratios = columns.ratios(device, number);
+            let times = Times { duration, wait };
+            operators.add(Run { name: host.name, fixed, launch, times, ratios });
+        }
+        operators
+    }
+
+    /// Takes in one run.
+    pub(super) fn add(&mut self, run: Run) {
+        let holding = run.fixed | of_times(run.times) | of_ratios(&run.ratios);
+        match self.holding.get_mut(&run.name) {
+            Some(known) => *known |= holding,
+            None => {
+                self.holding.insert(run.name, holding);
+                self.names.push(run.name);
+            }
+        }
+        self.all.duration += run.times.duration;
+        self.all.wait += run.times.wait;
+        let counted = self.counted.entry(run.launch).or_default();
+        for bit in (0..32).filter(|bit| holding >> bit & 1 != 0) {
+            self.times[bit].duration += run.times.duration;
+            self.times[bit].wait += run.times.wait;
+            self.counts[bit] += u64::from(*counted >> bit & 1 == 0);
+        }
+        *counted |= holding;
+        if let Some(bound) = run.ratios.bound() {
+            self.by_bound[bound] += run.times.duration;
+        }
+    }
+
+    /// The names, hashed, of the operators for which all of some conditions hold.
+    pub(super) fn matching(&self, conditions: u32) -> impl Iterator<Item = u64> {
+        let holds = move |name: &&u64| self.holding.get(name).is_some_and(|h| h & conditions == conditions);
+        self.names.iter().filter(holds).copied()
+    }
+}
+
+/// The conditions that an operator fulfils whenever it runs.
+fn fixed(view: &View<'_>, host: &HostTask, cores: u32) -> u32 {
+    let Some(op) = view.op(host) else { return 0 };
+    let mut holding = 0;
+    let mut hold = |holds: bool, condition: u32| holding |= u32::from(holds) * condition;
+    hold(op.blocks > 0 && op.blocks < cores, condition::FEWER_BLOCKS_THAN_CORES);
+    hold(op.op_type == "TransData", condition::TRANS_DATA);
+    hold(op.task_type == "AI_CPU", condition::AI_CPU);
+    hold(op.name.contains("StridedSliceGrad"), condition::STRIDED_SLICE_GRAD);
+    holding
+}
+
+fn of_times(times: Times) -> u32 {
+    u32::from(times.duration > LONG) * condition::LONG
+        | u32::from(times.wait > LONG_WAIT) * condition::LONG_WAIT
+}
+
+fn of_ratios(ratios: &Ratios) -> u32 {
+    let mut holding = 0;
+    let mut hold = |value: Option<f64>, holds: fn(f64) -> bool, condition: u32| {
+        holding |= u32::from(value.is_some_and(holds)) * condition;
+    };
+    hold(ratios.cube, |cube| cube > 0.0, condition::CUBE_WORKS);
+    hold(ratios.cube, |cube| cube < WELL_USED, condition::CUBE_LOW);
+    hold(ratios.vector, |vector| vector < WELL_USED, condition::VECTOR_LOW);
+    hold(ratios.vector, |vector| vector > WELL_USED, condition::VECTOR_HIGH);
+    hold(ratios.scalar, |scalar| scalar > WELL_USED, condition::SCALAR_HIGH);
+    hold(ratios.memory_bound(), |bound| bound > 1.0, condition::MEMORY_BOUND);
+    hold(ratios.vector_bound(), |bound| bound > 1.0, condition::VECTOR_BOUND);
+    hold(ratios.bank_group_conflicts, |share| share > CONFLICTS, condition::BANK_GROUP_CONFLICTS);
+    hold(ratios.bank_conflicts, |share| share > CONFLICTS, condition::BANK_CONFLICTS);
+    holding
+}
+
+impl Ratios {
+    /// Moving data into the core, compared with computing.
+    fn memory_bound(&self) -> Option<f64> {
+        let (cube, vector, moves) = (self.cube?, self.vector?, self.moves[1]?);
+        let compute = cube.max(vector);
+        (!self.split && compute > 0.0).then(|| moves / compute)
+    }
+
+    /// Computing on vectors, compared with everything else.
+    fn vector_bound(&self) -> Option<f64> {
+        let (cube, vector, moves) = (self.cube?, self.vector?, self.moves[1]?);
+        let rest = cube.max(moves);
+        (!self.split && rest > 0.0).then(|| vector / rest)
+    }
+
+    /// Which unit was busy longest: 0 cube, 1 vector, 2 scalar, 3 moves.
+    fn bound(&self) -> Option<usize> {
+        let moves = self.moves.iter().copied().flatten().fold(0.0, f64::max);
+        let shares =
+            [self.cube.unwrap_or(0.0), self.vector.unwrap_or(0.0), self.scalar.unwrap_or(0.0), moves];
+        let (unit, share) = shares.into_iter().enumerate().rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (share > 0.0).then_some(unit)
+    }
+}
+
+/// Where the ratios of a device's counters come from.
+struct Columns {
+    cube: Wanted,
+    vector: Wanted,
+    split: bool,
+}
+
+/// The metrics of one core that ratios are taken from.
+#[derive(Default)]
+struct Wanted {
+    cube: Option<Metric>,
+    vector: Option<Metric>,
+    scalar: Option<Metric>,
+    moves: [Option<Metric>; 3],
+    bank_group_conflicts: Option<Metric>,
+    bank_conflicts: Option<Metric>,
+}
+
+impl Wanted {
+    fn new(metrics: &[Metric]) -> Self {
+        let find = |names: &[&str]| metrics.iter().find(|metric| names.contains(&metric.name)).cloned();
+        Self {
+            cube: find(&["mac_ratio", "mac_ratio_extra", "mac_exe_ratio"]),
+            vector: find(&["vec_ratio", "vec_exe_ratio"]),
+            scalar: find(&["scalar_ratio", "scalar_exe_ratio"]),
+            moves: [
+                find(&["mte1_ratio", "mte1_ratio_extra", "mte1_exe_ratio"]),
+                find(&["mte2_ratio", "mte2_exe_ratio"]),
+                find(&["mte3_ratio", "mte3_exe_ratio"]),
+            ],
+            bank_group_conflicts: find(&["vec_bankgroup_cflt_ratio"]),
+            bank_conflicts: find(&["vec_bank_cflt_ratio"]),
+        }
+    }
+}
+
+impl Columns {
+    fn new(device: &DeviceView<'_>) -> Self {
+        let (chip, sample) = (device.device.metadata.chip(), &device.device.metadata.sample);
+        let cube = Wanted::new(&group(&sample.core_metrics, chip));
+        let split = chip.splits_cores();
+        let vector =
+            if split { Wanted::new(&group(&sample.vector_metrics, chip)) } else { Wanted::default() };
+        Self { cube, vector, split }
+    }
+
+    /// The ratios of a run. Where the cores are counted apart, each tells of its own unit, and of
+    /// what both have the busier one counts.
+    fn ratios(&self, device: &DeviceView<'_>, task: usize) -> Ratios {
+        let (tables, joined) = (&device.device.tables, &device.joined.counters);
+        let sample = &device.device.metadata.sample;
+        let of = |rows: &[u32]| rows.get(task).and_then(|row| joined.get(tables, *row));
+        let cube = of(&joined.cube).map(|counters| Values { counters, events: &sample.core_events });
+        if !self.split {
+            let Some(core) = cube else { return Ratios::default() };
+            return Ratios {
+                cube: core.ratio(&self.cube.cube),
+                vector: core.ratio(&self.cube.vector),
+                scalar: core.ratio(&self.cube.scalar),
+                moves: [0, 1, 2].map(|i| core.ratio(&self.cube.moves[i])),
+                bank_group_conflicts: core.ratio(&self.cube.bank_group_conflicts),
+                bank_conflicts: core.ratio(&self.cube.bank_conflicts),
+                split: false,
+            };
+        }
+        let vector = of(&joined.vector).map(|counters| Values { counters, events: &sample.vector_events });
+        let cube_ratio = |metric: &Option<Metric>| cube.as_ref().and_then(|core| core.ratio(metric));
+        let vector_ratio = |metric: &Option<Metric>| vector.as_ref().and_then(|core| core.ratio(metric));
+        let busier = |one: Option<f64>, other: Option<f64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+        Ratios {
+            cube: cube_ratio(&self.cube.cube),
+            vector: vector_ratio(&self.vector.vector),
+            scalar: busier(cube_ratio(&self.cube.scalar), vector_ratio(&self.vector.scalar)),
+            moves: [0, 1, 2]
+                .map(|i| busier(cube_ratio(&self.cube.moves[i]), vector_ratio(&self.vector.moves[i]))),
+            bank_group_conflicts: vector_ratio(&self.vector.bank_group_conflicts),
+            bank_conflicts: vector_ratio(&self.vector.bank_conflicts),
+            split: true,
+        }
+    }
+}
+
+/// The counters of one core in one run.
+struct Values<'a> {
+    counters: Counters,
+    events: &'a [u32],
+}
+
+impl Values<'_> {
+    /// A ratio with the three decimals that tables show, so that they explain what is found.
+    fn ratio(&self, metric: &Option<Metric>) -> Option<f64> {
+        let metric = metric.as_ref()?;
+        let load =
+            Load { counters: &self.counters, events: self.events, total_time: 0.0, hertz: 0.0, rounds: 1.0 };
+        (self.counters.cycles > 0).then(|| (metric.value(&load) * 1_000.0).round() / 1_000.0)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Operators of which each run is given with its own launch.
+    pub(in crate::report) fn operators(runs: &[(u64, u32, Times, Ratios)]) -> Operators {
+        let mut operators = Operators::default();
+        for (launch, &(name, fixed, times, ratios)) in (0..).zip(runs) {
+            operators.add(Run { name, fixed, launch, times, ratios });
+        }
+        operators
+    }
+
+    fn holding(ratios: Ratios) -> u32 {
+        of_ratios(&ratios)
+    }
+
+    #[test]
+    fn what_was_not_counted_fulfils_no_condition() {
+        assert_eq!(holding(Ratios::default()), 0);
+        let vector = Ratios { vector: Some(0.1), ..Ratios::default() };
+        assert_eq!(holding(vector), condition::VECTOR_LOW);
+    }
+
+    #[test]
+    fn thresholds_are_exclusive() {
+        let ratios = Ratios {
+            cube: Some(0.8),
+            vector: Some(0.8),
+            scalar: Some(0.8),
+            moves: [None, Some(0.8), None],
+            bank_group_conflicts: Some(0.04),
+            bank_conflicts: Some(0.04),
+            split: false,
+        };
+        assert_eq!(holding(ratios), condition::CUBE_WORKS);
+        assert_eq!(of_times(Times { duration: 20_000.0, wait: 10_000.0 }), 0);
+        let beyond = of_times(Times { duration: 20_001.0, wait: 10_001.0 });
+        assert_eq!(beyond, condition::LONG | condition::LONG_WAIT);
+    }
+
+    #[test]
+    fn bounds_compare_units_of_one_core_only() {
+        let ratios = Ratios {
+            cube: Some(0.2),
+            vector: Some(0.3),
+            moves: [None, Some(0.4), None],
+            ..Ratios::default()
+        };
+        assert_ne!(holding(ratios) & condition::MEMORY_BOUND, 0);
+        assert_eq!(holding(Ratios { split: true, ..ratios }) & condition::MEMORY_BOUND, 0);
+        let ratios = Ratios { vector: Some(0.5), ..ratios };
+        assert_ne!(holding(ratios) & condition::VECTOR_BOUND, 0);
+        assert_eq!(holding(ratios) & condition::MEMORY_BOUND, 0);
+        let idle = Ratios { cube: Some(0.0), vector: Some(0.0), moves: [None, Some(0.9), None], ..ratios };
+        assert_eq!(holding(idle) & condition::MEMORY_BOUND, 0, "nothing computes, so there is no ratio");
+    }
+
+    #[test]
+    fn a_replayed_operator_counts_once_and_its_time_each_time() {
+        let times = Times { duration: 5.0, wait: 1.0 };
+        let mut operators = Operators::default();
+        for launch in [1, 1, 2] {
+            let run = Run { name: 7, fixed: condition::TRANS_DATA, launch, times, ratios: Ratios::default() };
+            operators.add(run);
+        }
+        let bit = condition::TRANS_DATA.trailing_zeros() as usize;
+        assert_eq!(operators.counts[bit], 2);
+        assert_eq!(operators.times[bit], Times { duration: 15.0, wait: 3.0 });
+        assert_eq!(operators.matching(condition::TRANS_DATA).collect::<Vec<_>>(), [7]);
+    }
+}
