@@ -48,6 +48,11 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether something was lost, or may be wrong, and not only worth telling.
+    pub fn is_loss(self) -> bool {
+        self != Self::OldLayout
+    }
+
     /// A sentence for tables and terminals.
     pub fn text(self) -> &'static str {
         match self {

@@ -32,7 +32,7 @@ pub fn to_trace(joined: &Joined) -> Trace {
     projection.tasks();
     projection.ranges();
     projection.samples();
-    for loss in joined.all_losses().rows() {
+    for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
         projection.trace.count_loss(loss.reason.text(), loss.count, &loss.place);
     }
     projection.trace

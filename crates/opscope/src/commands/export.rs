@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use opscope_cann::{
     ExportLayout, ExportOptions, IterationRange, Joined, Profile, SheetFormat, export_summary,
-    export_timeline, to_trace,
+    export_timeline, performance_reports, to_trace,
 };
 use opscope_trace::Trace;
 
@@ -25,7 +25,10 @@ Examples:
 The tables and timelines go to mindstudio_profiler_output/ below the raw directory, the database
 msprof_<time>.db beside that folder, with the names, columns and numbers of the vendor's tool. The
 raw directory is imported first if it wasn't yet: see 'opscope import --help'. What was written is
-listed on standard output; what was skipped is counted on standard error.";
+listed on standard output; what was skipped is counted on standard error.
+
+With the tables comes a report, as the vendor's tool had it until 2024: which rules about operators
+fire, and on which of them. It is printed, and kept in summary/prof_rule_<device>.json.";
 
 /// The options of `opscope export`.
 #[derive(Debug, Args)]
@@ -155,6 +158,7 @@ pub fn export(
         },
     };
     let mut files = Vec::new();
+    let mut reports = Vec::new();
     let outputs = match options.layout {
         Layout::Modern => results.outputs(),
         Layout::Classic => results.folder().to_owned(),
@@ -162,6 +166,10 @@ pub fn export(
     if matches!(what, What::Summary | What::All) {
         bar.step("writing the tables");
         files.extend(export_summary(&joined, &outputs, stamp, export_options)?);
+        reports = performance_reports(&joined, export_options);
+        for report in &reports {
+            files.push(report.save(&results.folder().join("summary"))?);
+        }
     }
     if matches!(what, What::Timeline | What::All) {
         bar.step("writing the timeline");
@@ -178,6 +186,9 @@ pub fn export(
     }
     drop(bar);
     say(&joined, &trace, terminal);
+    for report in reports {
+        terminal.print(&report.text())?;
+    }
     if options.clear {
         results.clear(lock)?;
     }
@@ -189,7 +200,7 @@ fn say(joined: &Joined, trace: &Trace, terminal: &Terminal) {
     for remark in remarks(trace) {
         terminal.warn(&format!("{}: {remark}", joined.data.profile.path.display()));
     }
-    for loss in joined.all_losses().rows() {
+    for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
         let place = if loss.place.is_empty() { String::new() } else { format!(" ({})", loss.place) };
         terminal.note(&format!("skipped: {} × {}{place}", loss.count, loss.reason));
     }

@@ -4,7 +4,7 @@ use opscope_trace::{ApiLevel, DeviceKind, Trace};
 
 /// What is odd about the trace of a raw directory, so that a user doesn't take it for an answer.
 pub fn remarks(trace: &Trace) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = trace.property("note").map(str::to_owned).into_iter().collect();
     let devices = trace.devices.kind().iter().filter(|kind| **kind == DeviceKind::Npu).count();
     if trace.tasks.is_empty() {
         remarks.push(match (devices, loads_model(trace)) {
