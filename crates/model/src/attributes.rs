@@ -17,7 +17,8 @@ pub struct Attributes<'m> {
 }
 
 impl<'m> Attributes<'m> {
-    pub(crate) fn new(protos: &'m [AttributeProto]) -> Self {
+    /// The attributes that a file has.
+    pub fn new(protos: &'m [AttributeProto]) -> Self {
         Self { protos }
     }
 

@@ -9,6 +9,7 @@ use opscope_trace::Nanoseconds;
 
 use crate::error::RunError;
 use crate::host_tensor::{HostTensor, NonFinite};
+use crate::inputs::Input;
 
 /// An inference engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -211,6 +212,12 @@ pub trait Engine {
     /// # Errors
     /// When a node fails, or [`RunError::Interrupted`].
     fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError>;
+
+    /// Hands over other inputs, of the same types and shapes as those before, for the next inferences.
+    ///
+    /// # Errors
+    /// When the engine can't take them.
+    fn feed(&mut self, inputs: &[Input]) -> Result<(), RunError>;
 
     /// The outputs of the last inference with their names; what isn't a tensor of numbers is left
     /// out.

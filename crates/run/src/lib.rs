@@ -29,5 +29,5 @@ pub use inputs::{Fill, Input, InputError, InputRequest, InputSpec, Source, SpecE
 pub use measure::{Measurement, Progress, Repetition, measure};
 pub use memory::MemoryLog;
 pub use record::{RunRecord, to_trace};
-pub use run::{Outcome, RunOptions, prepare, run};
+pub use run::{Outcome, RunOptions, prepare, prepare_unrecorded, run};
 pub use tract::Tract;

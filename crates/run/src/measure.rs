@@ -145,6 +145,7 @@ mod tests {
     use super::*;
     use crate::engine::{EngineKind, Phase, Recording};
     use crate::host_tensor::{HostTensor, NonFinite};
+    use crate::inputs::Input;
 
     /// An engine whose inferences take as long as it says, without waiting for them.
     struct Fake {
@@ -175,6 +176,9 @@ mod tests {
                 interrupt.request();
             }
             Ok(Window { start: Nanoseconds::ZERO, duration: Nanoseconds(1_000_000) })
+        }
+        fn feed(&mut self, _: &[Input]) -> Result<(), RunError> {
+            Ok(())
         }
         fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError> {
             Ok(Vec::new())

@@ -36,6 +36,8 @@ pub struct Tract {
     outputs: Option<TVec<TValue>>,
     output_names: Vec<String>,
     recorder: Recorder,
+    /// Whether inferences are recorded node by node.
+    records: bool,
     /// The model before any rewriting, for a closer look at its values.
     plain: TypedModel,
     model: Arc<Model>,
@@ -85,7 +87,24 @@ impl Tract {
         let graph = model.graph();
         let output_names = graph.outputs().iter().map(|&id| graph.value(id).name.to_owned()).collect();
         let recorder = Recorder::default();
-        Ok(Self { clock, phases, state, inputs: values, outputs: None, output_names, recorder, plain, model })
+        let (records, outputs) = (true, None);
+        Ok(Self {
+            clock,
+            phases,
+            state,
+            inputs: values,
+            outputs,
+            output_names,
+            recorder,
+            records,
+            plain,
+            model,
+        })
+    }
+
+    /// The same engine, whose inferences are timed as a whole only.
+    pub fn unrecorded(self) -> Self {
+        Self { records: false, ..self }
     }
 
     /// Runs the model once without recording anything, as a measure of what recording costs.
@@ -120,6 +139,13 @@ impl Engine for Tract {
     }
 
     fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+        if !self.records {
+            return if interrupt.is_requested() {
+                Err(RunError::Interrupted)
+            } else {
+                self.infer_unrecorded()
+            };
+        }
         let Self { clock, state, recorder, .. } = self;
         let (clock, inputs) = (*clock, self.inputs.clone());
         let executions = &mut recorder.executions;
@@ -151,6 +177,11 @@ impl Engine for Tract {
                 Err(if interrupt.is_requested() { RunError::Interrupted } else { error })
             }
         }
+    }
+
+    fn feed(&mut self, inputs: &[Input]) -> Result<(), RunError> {
+        self.inputs = inputs.iter().map(|input| to_value(&input.tensor)).collect::<Result<_, _>>()?;
+        Ok(())
     }
 
     fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError> {

@@ -12,7 +12,7 @@ use crate::engine::{Engine, EngineOptions, RunClock};
 use crate::error::RunError;
 use crate::inputs::Input;
 
-/// Loads ONNX Runtime and makes a model ready on it.
+/// Loads ONNX Runtime and makes a model ready on it; its nodes are recorded if `records`.
 ///
 /// # Errors
 /// When the library isn't found or can't be used, or when it refuses the model.
@@ -21,7 +21,8 @@ pub fn prepare(
     inputs: &[Input],
     options: &EngineOptions,
     clock: RunClock,
+    records: bool,
 ) -> Result<Box<dyn Engine>, RunError> {
     let library = library::find(options.ort_library.as_deref())?;
-    Ok(Box::new(session::OrtEngine::prepare(model, inputs, options, &library, clock)?))
+    Ok(Box::new(session::OrtEngine::prepare(model, inputs, options, &library, clock, records)?))
 }

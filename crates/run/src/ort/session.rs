@@ -1,11 +1,12 @@
 //! A session of ONNX Runtime whose own profiler records the nodes.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use opscope_model::Model;
 use opscope_model::proto::{ModelProto, TypeProto, ValueInfoProto};
 use opscope_trace::DataType;
+use ort::environment::Environment;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::session::{Session, SessionInputValue};
 use ort::value::{DynTensorValueType, DynValue, TensorElementType};
@@ -24,7 +25,7 @@ use crate::inputs::Input;
 pub struct OrtEngine {
     clock: RunClock,
     phases: Vec<Phase>,
-    environment: ort::environment::Environment,
+    environment: Environment,
     session: Session,
     /// Holds the profile that the session writes.
     folder: TempDir,
@@ -34,10 +35,13 @@ pub struct OrtEngine {
     options: EngineOptions,
     version: String,
     model: Arc<Model>,
+    /// Whether the session's profiler records the nodes.
+    records: bool,
 }
 
 impl OrtEngine {
-    /// Loads the library and the model, and hands over the inputs.
+    /// Loads the library and the model, and hands over the inputs. Its nodes are recorded if
+    /// `records`.
     ///
     /// # Errors
     /// When the library can't be used or refuses the model.
@@ -47,26 +51,20 @@ impl OrtEngine {
         options: &EngineOptions,
         library: &Path,
         clock: RunClock,
+        records: bool,
     ) -> Result<Self, RunError> {
         let mut phases = Vec::new();
-        let unusable = |message: String| RunError::Library { path: library.to_owned(), message };
-        let environment = Phase::measure("load engine", clock, &mut phases, || {
-            let builder = ort::init_from(library).map_err(|error| unusable(error.to_string()))?;
-            // What matters comes back as an error; the rest would only disturb the terminal.
-            let quiet = Arc::new(|_: ort::logging::LogLevel, _: &str, _: &str, _: &str, _: &str| {});
-            let builder = builder.with_name("opscope").with_telemetry(false).with_logger(quiet);
-            builder.build().map_err(|error| unusable(error.to_string()))
-        })?;
+        let environment = Phase::measure("load engine", clock, &mut phases, || environment(library))?;
         let folder = tempfile::tempdir().map_err(|error| refused(format!("no temporary folder: {error}")))?;
         let session = Phase::measure("load model", clock, &mut phases, || {
             let builder = builder(&environment, options)?;
-            let builder = builder.with_profiling(folder.path().join("profile")).map_err(rejected)?;
+            let builder = match records {
+                true => builder.with_profiling(folder.path().join("profile")).map_err(rejected)?,
+                false => builder,
+            };
             commit(builder, &model)
         })?;
-        let inputs = inputs
-            .iter()
-            .map(|input| Ok((input.name.clone(), to_value(&session, &input.tensor).map_err(failed)?)))
-            .collect::<Result<_, RunError>>()?;
+        let inputs = to_values(&session, inputs)?;
         let (outputs, windows, options) = (Vec::new(), Vec::new(), options.clone());
         let version = library::version(library);
         Ok(Self {
@@ -81,6 +79,7 @@ impl OrtEngine {
             options,
             version,
             model,
+            records,
         })
     }
 
@@ -134,8 +133,15 @@ impl Engine for OrtEngine {
         self.outputs =
             outputs.iter().filter_map(|(name, value)| Some((name.to_owned(), from_value(&value)?))).collect();
         drop(outputs);
-        self.windows.push(window);
+        if self.records {
+            self.windows.push(window);
+        }
         Ok(window)
+    }
+
+    fn feed(&mut self, inputs: &[Input]) -> Result<(), RunError> {
+        self.inputs = to_values(&self.session, inputs)?;
+        Ok(())
     }
 
     fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError> {
@@ -171,6 +177,9 @@ impl Engine for OrtEngine {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Recording, RunError> {
+        if !self.records {
+            return Ok(Recording::default());
+        }
         let profile = self.session.end_profiling().map_err(|error| lost(error.to_string()))?;
         // Without the rewritten model the times are as good as ever; only fewer nodes can be named.
         let (rewritten, missing) = match self.rewritten() {
@@ -186,10 +195,30 @@ impl Engine for OrtEngine {
     }
 }
 
-fn builder(
-    environment: &ort::environment::Environment,
-    options: &EngineOptions,
-) -> Result<SessionBuilder, RunError> {
+/// The process' only environment, with the library that it is of. ONNX Runtime can't be set up twice,
+/// not even one after the other, so it stays for good.
+static ENVIRONMENT: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
+
+fn environment(library: &Path) -> Result<Environment, RunError> {
+    let unusable = |message: String| RunError::Library { path: library.to_owned(), message };
+    let mut known = ENVIRONMENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match &*known {
+        Some((path, environment)) if path == library => return Ok(environment.clone()),
+        Some((path, _)) => {
+            return Err(unusable(format!("{} is already in use by this process", path.display())));
+        }
+        None => {}
+    }
+    let builder = ort::init_from(library).map_err(|error| unusable(error.to_string()))?;
+    // What matters comes back as an error; the rest would only disturb the terminal.
+    let quiet = Arc::new(|_: ort::logging::LogLevel, _: &str, _: &str, _: &str, _: &str| {});
+    let builder = builder.with_name("opscope").with_telemetry(false).with_logger(quiet);
+    let environment = builder.build().map_err(|error| unusable(error.to_string()))?;
+    *known = Some((library.to_owned(), environment.clone()));
+    Ok(environment)
+}
+
+fn builder(environment: &Environment, options: &EngineOptions) -> Result<SessionBuilder, RunError> {
     let level = match options.optimization {
         Optimization::Off => GraphOptimizationLevel::Disable,
         Optimization::Basic => GraphOptimizationLevel::Level1,
@@ -267,6 +296,11 @@ const TYPES: [(DataType, TensorElementType); 13] = [
     (DataType::Float32, TensorElementType::Float32),
     (DataType::Float64, TensorElementType::Float64),
 ];
+
+fn to_values(session: &Session, inputs: &[Input]) -> Result<Vec<(String, DynValue)>, RunError> {
+    let value = |input: &Input| Ok((input.name.clone(), to_value(session, &input.tensor).map_err(failed)?));
+    inputs.iter().map(value).collect()
+}
 
 fn to_value(session: &Session, tensor: &HostTensor) -> ort::Result<DynValue> {
     let found = TYPES.iter().find(|(known, _)| *known == tensor.data_type);

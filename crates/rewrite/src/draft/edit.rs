@@ -1,0 +1,287 @@
+//! A change to a draft, and how it is carried out.
+
+use std::collections::{BTreeSet, HashSet};
+
+use opscope_model::TensorData;
+use opscope_model::proto::NodeProto;
+
+use super::{Draft, NodeIndex, NodeView, Slot};
+use crate::constant;
+use crate::node::node;
+
+/// A change to a draft: nodes that go, nodes and constants that come, and values that take the place
+/// of others. Nothing happens before [`Draft::commit`].
+#[derive(Debug)]
+pub struct Edit {
+    /// Ends the names of everything new.
+    suffix: &'static str,
+    removed: Vec<NodeIndex>,
+    added: Vec<NodeProto>,
+    constants: Vec<(String, TensorData)>,
+    forwarded: Vec<(String, String)>,
+    new_names: HashSet<String>,
+}
+
+/// Why an edit wasn't carried out: the pattern is there, but someone else needs what it would remove.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts say what the fields are")]
+pub enum Refusal {
+    #[error("`{value}` is also read by `{consumer}`")]
+    AlsoReadBy { value: String, consumer: String },
+    #[error("`{value}` is an output of the model")]
+    IsOutput { value: String },
+    #[error("`{value}` is read inside a subgraph")]
+    Captured { value: String },
+    #[error("a node of the pattern was taken out before")]
+    Gone,
+}
+
+impl Edit {
+    /// An edit that changes nothing yet; `suffix` ends the names of everything new.
+    pub fn new(suffix: &'static str) -> Self {
+        Self {
+            suffix,
+            removed: Vec::new(),
+            added: Vec::new(),
+            constants: Vec::new(),
+            forwarded: Vec::new(),
+            new_names: HashSet::new(),
+        }
+    }
+
+    /// Takes a node out.
+    pub fn remove(&mut self, node: NodeView<'_>) -> &mut Self {
+        if !self.removed.contains(&node.id) {
+            self.removed.push(node.id);
+        }
+        self
+    }
+
+    /// Puts a node in. Without a name, it gets one after its first output.
+    pub fn add(&mut self, node: NodeProto) -> &mut Self {
+        self.added.push(node);
+        self
+    }
+
+    /// A name that nothing has, made of this one.
+    pub fn fresh(&mut self, draft: &Draft<'_>, base: &str) -> String {
+        let mut name = format!("{base}_{}", self.suffix);
+        let mut count = 1;
+        while draft.taken.contains(&name) || self.new_names.contains(&name) {
+            count += 1;
+            name = format!("{base}_{}_{count}", self.suffix);
+        }
+        self.new_names.insert(name.clone());
+        name
+    }
+
+    /// Stores a constant, and gives the name it got.
+    pub fn constant(&mut self, draft: &Draft<'_>, base: &str, data: TensorData) -> String {
+        let name = self.fresh(draft, base);
+        self.constants.push((name.clone(), data));
+        name
+    }
+
+    /// Adds a node with one new result, and gives that result's name.
+    pub fn apply(&mut self, draft: &Draft<'_>, op_type: &str, inputs: &[&str], base: &str) -> String {
+        self.apply_node(draft, node(op_type, inputs, &[]), base)
+    }
+
+    /// Adds a node that has no output yet, and gives the name of the one that it gets.
+    pub fn apply_node(&mut self, draft: &Draft<'_>, mut node: NodeProto, base: &str) -> String {
+        let output = self.fresh(draft, base);
+        node.output = vec![output.clone()];
+        self.added.push(node);
+        output
+    }
+
+    /// Lets all who read a value read another, equal one.
+    pub fn forward(&mut self, from: &str, to: &str) -> &mut Self {
+        self.forwarded.push((from.to_owned(), to.to_owned()));
+        self
+    }
+
+    /// The operators that go.
+    pub(crate) fn removed(&self) -> &[NodeIndex] {
+        &self.removed
+    }
+
+    /// The nodes that come.
+    pub(crate) fn added(&self) -> &[NodeProto] {
+        &self.added
+    }
+}
+
+impl Draft<'_> {
+    /// Carries an edit out. What only the removed nodes needed goes as well.
+    ///
+    /// # Errors
+    /// When something that remains reads what would go, or it is an output of the model. Nothing has
+    /// changed then.
+    pub fn commit(&mut self, edit: Edit) -> Result<(), Refusal> {
+        let forwards = self.check(&edit)?;
+        let place = self.place_of(&edit);
+        let mut orphans = BTreeSet::new();
+        for &id in &edit.removed {
+            if let Some(slot) = self.take_out(id) {
+                orphans.extend(slot.proto.input);
+                orphans.extend(slot.captured);
+            }
+        }
+        for (name, data) in &edit.constants {
+            self.taken.insert(name.clone());
+            self.constants.insert(name.clone(), constant::to_proto(name, data));
+        }
+        for (number, mut proto) in edit.added.into_iter().enumerate() {
+            if proto.name().is_empty() {
+                proto.name = Some(self.node_name(proto.output.first().map_or("node", String::as_str)));
+            }
+            self.insert(Slot { proto, place: (place, number + 1), captured: Vec::new() });
+        }
+        for forward in forwards {
+            match forward {
+                Forward::Readers { from, to } => {
+                    self.redirect(&from, &to);
+                    orphans.insert(from);
+                }
+                Forward::Rename { from, to } => self.rename(&to, &from),
+            }
+        }
+        self.drop_orphans(orphans);
+        Ok(())
+    }
+
+    /// How each value is forwarded, if everything that is still needed remains.
+    fn check(&self, edit: &Edit) -> Result<Vec<Forward>, Refusal> {
+        let added: HashSet<&str> =
+            edit.added.iter().flat_map(|node| &node.output).map(String::as_str).collect();
+        for &id in &edit.removed {
+            let slot = self.slot(id).ok_or(Refusal::Gone)?;
+            for name in slot.proto.output.iter().filter(|name| !name.is_empty()) {
+                let replaced = edit.forwarded.iter().any(|(from, _)| from == name);
+                if added.contains(name.as_str()) || replaced {
+                    continue;
+                }
+                if self.is_output(name) {
+                    return Err(Refusal::IsOutput { value: name.clone() });
+                }
+                let other = self.consumers(name).find(|consumer| !edit.removed.contains(&consumer.id));
+                if let Some(consumer) = other {
+                    let consumer = consumer.name().to_owned();
+                    return Err(Refusal::AlsoReadBy { value: name.clone(), consumer });
+                }
+            }
+        }
+        edit.forwarded.iter().map(|(from, to)| self.way(edit, &added, from, to)).collect()
+    }
+
+    /// A value that the model returns keeps its name: then the other one takes that name on.
+    fn way(&self, edit: &Edit, added: &HashSet<&str>, from: &str, to: &str) -> Result<Forward, Refusal> {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        if self.is_captured(&from) {
+            return Err(Refusal::Captured { value: from });
+        }
+        if !self.is_output(&from) {
+            return Ok(Forward::Readers { from, to });
+        }
+        let kept = self.producer(&to).is_some_and(|node| !edit.removed.contains(&node.id));
+        let computed = kept || added.contains(to.as_str());
+        let twice = edit.forwarded.iter().filter(|(_, other)| *other == to).count() > 1;
+        if !computed || twice || self.is_output(&to) {
+            return Err(Refusal::IsOutput { value: from });
+        }
+        if self.is_captured(&to) {
+            return Err(Refusal::Captured { value: to });
+        }
+        Ok(Forward::Rename { from, to })
+    }
+
+    /// Where new nodes stand: where the last of the removed ones stood.
+    fn place_of(&self, edit: &Edit) -> usize {
+        let places = edit.removed.iter().filter_map(|&id| Some(self.slot(id)?.place.0));
+        places.max().unwrap_or_default()
+    }
+
+    fn node_name(&mut self, base: &str) -> String {
+        let mut name = base.to_owned();
+        let mut count = 1;
+        // The value of that name isn't in the way: nodes and values have names of their own.
+        while !self.node_names.insert(name.clone()) {
+            count += 1;
+            name = format!("{base}_{count}");
+        }
+        name
+    }
+
+    /// Lets those who read one value read another.
+    fn redirect(&mut self, from: &str, to: &str) {
+        let ids = self.consumers.remove(from).unwrap_or_default();
+        let unique: BTreeSet<_> = ids.iter().copied().collect();
+        for id in unique {
+            if let Some(slot) = self.nodes[id.0].as_mut() {
+                slot.proto.input.iter_mut().filter(|name| *name == from).for_each(|name| to.clone_into(name));
+            }
+        }
+        self.consumers.entry(to.to_owned()).or_default().extend(ids);
+    }
+
+    /// Gives a computed value another name, wherever it stands.
+    fn rename(&mut self, old: &str, new: &str) {
+        self.redirect(old, new);
+        if let Some(id) = self.producers.remove(old)
+            && let Some(slot) = self.nodes[id.0].as_mut()
+        {
+            slot.proto.output.iter_mut().filter(|name| *name == old).for_each(|name| new.clone_into(name));
+            self.producers.insert(new.to_owned(), id);
+        }
+    }
+
+    /// Removes what nobody reads any more: constants, and nodes all of whose results are unread.
+    fn drop_orphans(&mut self, names: BTreeSet<String>) {
+        let mut names: Vec<String> = names.into_iter().collect();
+        while let Some(name) = names.pop() {
+            if self.is_output(&name) || self.consumers.get(&name).is_some_and(|ids| !ids.is_empty()) {
+                continue;
+            }
+            if self.constants.remove(&name).is_some() {
+                continue;
+            }
+            let Some(&id) = self.producers.get(&name) else { continue };
+            if self.is_needed(id) {
+                continue;
+            }
+            if let Some(slot) = self.take_out(id) {
+                names.extend(slot.proto.input);
+                names.extend(slot.captured);
+            }
+        }
+    }
+
+    /// Whether anyone reads any of a node's results.
+    pub(crate) fn is_needed(&self, id: NodeIndex) -> bool {
+        let Some(slot) = self.slot(id) else { return false };
+        let read = |name: &String| self.consumers.get(name).is_some_and(|ids| !ids.is_empty());
+        slot.proto.output.iter().any(|name| self.is_output(name) || read(name))
+    }
+
+    /// Constants that nobody reads.
+    pub(crate) fn unread_constants(&self) -> Vec<String> {
+        let unread = |name: &&String| {
+            !self.is_output(name) && self.consumers.get(*name).is_none_or(|readers| readers.is_empty())
+        };
+        self.constants.keys().filter(unread).cloned().collect()
+    }
+
+    /// Forgets a constant that nobody reads.
+    pub(crate) fn forget_constant(&mut self, name: &str) {
+        self.constants.remove(name);
+    }
+}
+
+/// How the readers of a value come to read another.
+enum Forward {
+    /// They read it under its own name.
+    Readers { from: String, to: String },
+    /// The other value is renamed to `from`.
+    Rename { from: String, to: String },
+}

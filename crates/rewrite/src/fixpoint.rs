@@ -1,0 +1,167 @@
+//! Applying rewrites until nothing more changes.
+
+use opscope_model::proto::ModelProto;
+use opscope_model::{LoadError, Model};
+
+use crate::draft::{Draft, Edit, Refusal};
+use crate::opset::{OpsetError, check_opset};
+use crate::rewrite::{Info, Rewrite};
+use crate::rules::g25d_dead::ID as DEAD_CODE;
+
+/// Rounds over the whole graph after which it must have come to rest.
+const MOST_ROUNDS: usize = 64;
+
+/// A rewrite at one place.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// What was applied.
+    pub rewrite: &'static Info,
+    /// The nodes that went, as `name (operator)`.
+    pub before: Vec<String>,
+    /// The nodes that came.
+    pub after: Vec<String>,
+}
+
+/// A pattern that was found but left alone, because someone else needs what would go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declined {
+    /// The rewrite's id.
+    pub rewrite: &'static str,
+    /// The node at which the pattern was found.
+    pub node: String,
+    /// Why it was left alone.
+    pub reason: Refusal,
+}
+
+/// A model that was rewritten.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// The model as it is now.
+    pub proto: ModelProto,
+    /// What was done, in order.
+    pub applications: Vec<Application>,
+    /// What couldn't be done in the end.
+    pub declined: Vec<Declined>,
+    /// How many nodes there were before.
+    pub nodes_before: usize,
+    /// How many nodes there are now.
+    pub nodes_after: usize,
+    /// The version of ONNX's operators, if it was raised: before and now.
+    pub opset: Option<(i64, i64)>,
+}
+
+/// Why a model couldn't be rewritten.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts say what the fields are")]
+pub enum RewriteError {
+    #[error(transparent)]
+    Opset(#[from] OpsetError),
+    #[error("the rewrites {ids} left no sound graph, which is a fault of opscope: {source}")]
+    Broken { ids: String, source: LoadError },
+    #[error(
+        "the rewrites {ids} went on changing the graph after {MOST_ROUNDS} rounds, which is a fault of opscope"
+    )]
+    Endless { ids: String },
+}
+
+/// Applies rewrites to a model, each wherever its pattern is found, until none finds anything more. With
+/// `opset`, the version of ONNX's operators is raised first.
+///
+/// # Errors
+/// When the version can't be raised without changing what an operator means; and when a rewrite turns
+/// out to be faulty.
+pub fn rewrite(
+    model: &Model,
+    rewrites: &[&'static dyn Rewrite],
+    opset: Option<i64>,
+) -> Result<Rewritten, RewriteError> {
+    let mut draft = Draft::new(model);
+    let mut raised = None;
+    if let Some(target) = opset.filter(|target| *target != draft.opset()) {
+        check_opset(model, target)?;
+        raised = Some((draft.opset(), target));
+        draft.set_opset(target);
+    }
+    let nodes_before = draft.node_count();
+    let mut applications: Vec<Application> = Vec::new();
+    let mut declined = Vec::new();
+    let ids = |applications: &[Application]| {
+        let mut ids: Vec<_> = applications.iter().map(|done| done.rewrite.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.join(", ")
+    };
+    for round in 0.. {
+        if round == MOST_ROUNDS {
+            return Err(RewriteError::Endless { ids: ids(&applications) });
+        }
+        let sound = draft.infer_shapes();
+        sound.map_err(|source| RewriteError::Broken { ids: ids(&applications), source })?;
+        declined.clear();
+        let done = applications.len();
+        for rewrite in rewrites {
+            apply_everywhere(*rewrite, &mut draft, &mut applications, &mut declined);
+        }
+        if applications.len() == done {
+            break;
+        }
+    }
+    drop_unread_constants(rewrites, &mut draft, &mut applications);
+    let nodes_after = draft.node_count();
+    let proto = draft.to_proto();
+    Ok(Rewritten { proto, applications, declined, nodes_before, nodes_after, opset: raised })
+}
+
+/// What was stored in vain goes when dead code is to go.
+fn drop_unread_constants(
+    rewrites: &[&'static dyn Rewrite],
+    draft: &mut Draft<'_>,
+    applications: &mut Vec<Application>,
+) {
+    let Some(rewrite) = rewrites.iter().find(|rewrite| rewrite.info().id == DEAD_CODE) else { return };
+    let unread = draft.unread_constants();
+    if unread.is_empty() {
+        return;
+    }
+    unread.iter().for_each(|name| draft.forget_constant(name));
+    let before = unread.into_iter().map(|name| format!("{name} (unread constant)")).collect();
+    applications.push(Application { rewrite: rewrite.info(), before, after: Vec::new() });
+}
+
+/// One rewrite at every node there is now.
+fn apply_everywhere(
+    rewrite: &dyn Rewrite,
+    draft: &mut Draft<'_>,
+    applications: &mut Vec<Application>,
+    declined: &mut Vec<Declined>,
+) {
+    let roots = rewrite.roots();
+    for id in draft.order() {
+        let Some(node) = draft.node(id) else { continue };
+        if !(roots.is_empty() || roots.contains(&node.op_type())) {
+            continue;
+        }
+        let name = node.name().to_owned();
+        let Some(edit) = rewrite.edit(draft, id) else { continue };
+        let (before, after) = described(draft, &edit);
+        match draft.commit(edit) {
+            Ok(()) => applications.push(Application { rewrite: rewrite.info(), before, after }),
+            Err(reason) => declined.push(Declined { rewrite: rewrite.info().id, node: name, reason }),
+        }
+    }
+}
+
+/// The nodes that go and that come, for people.
+fn described(draft: &Draft<'_>, edit: &Edit) -> (Vec<String>, Vec<String>) {
+    let shown = |name: &str, op_type: &str| {
+        if name.is_empty() { op_type.to_owned() } else { format!("{name} ({op_type})") }
+    };
+    let before = edit.removed().iter().filter_map(|&id| draft.node(id));
+    let before = before.map(|node| shown(node.name(), node.proto.op_type())).collect();
+    let after = edit.added().iter().map(|node| {
+        let name =
+            if node.name().is_empty() { node.output.first().map_or("", String::as_str) } else { node.name() };
+        shown(name, node.op_type())
+    });
+    (before, after.collect())
+}
