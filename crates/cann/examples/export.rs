@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportOptions, Result, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
-    export_timeline, write_sample,
+    Data, ExportOptions, Result, SampleLayout, SampleMode, SampleOptions, discover, export_database,
+    export_summary, export_timeline, write_sample,
 };
 use opscope_cann_raw::Chip;
 
@@ -49,6 +49,8 @@ fn export(directory: &Path, output: &Path) -> Result<()> {
         };
         show(timed("export the summary", || export_summary(&joined, output, "0", options))?);
         show(timed("export the timeline", || export_timeline(&joined, output, "0", options))?);
+        let database = timed("export the database", || export_database(&joined, output, "0"))?;
+        show(database.into_iter().collect());
         for loss in joined.all_losses().rows() {
             println!("{:>10} {} ({})", loss.count, loss.reason, loss.place);
         }

@@ -8,6 +8,7 @@
 mod calls;
 mod counters;
 mod enums;
+mod host_usage;
 mod ids;
 mod marks;
 mod output;
@@ -17,6 +18,7 @@ mod schema;
 mod session;
 mod strings;
 mod tasks;
+mod traffic;
 
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -78,6 +80,8 @@ fn write<W: Write + Seek>(view: &View<'_>, out: W) -> io::Result<()> {
     marks::write(view, &mut out)?;
     overlap::write(view, &tasks, &ops, &mut out)?;
     samples::write(view, &mut out)?;
+    traffic::write(view, &mut out)?;
+    host_usage::write(view, &mut out)?;
     let texts = out.strings.texts().to_vec();
     out.table(&schema::STRING_IDS, texts.len(), |index, row| {
         row.key(index as i64);

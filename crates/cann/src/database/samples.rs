@@ -1,4 +1,4 @@
-//! `AICORE_FREQ`, `NPU_MEM`, `NPU_MODULE_MEM`, `NPU_OP_MEM`, `HBM` and `PCIE`: what was sampled.
+//! `AICORE_FREQ`, `NPU_MEM`, `NPU_MODULE_MEM` and `NPU_OP_MEM`: the cores' frequency and memory in use.
 
 use std::io::{self, Seek, Write};
 
@@ -7,26 +7,19 @@ use opscope_cann_raw::Chip;
 use crate::database::calls::global_thread;
 use crate::database::output::Output;
 use crate::database::schema;
-use crate::export::memory::hbm_rates;
-use crate::export::traffic::{PCIE_LATENCY, pcie_samples};
 use crate::export::view::{DeviceView, View};
-use crate::tables::{NpuMemory, PcieSample};
-
-/// Bytes of a megabyte.
-const MEGABYTE: f64 = 1_048_576.0;
+use crate::tables::NpuMemory;
 
 /// Writes the tables of what was sampled; a table without rows is left out.
 pub(super) fn write<'a, W: Write + Seek>(view: &'a View<'a>, out: &mut Output<'a, W>) -> io::Result<()> {
     write_frequencies(view, out)?;
     write_memory(view, out)?;
     write_module_memory(view, out)?;
-    write_op_memory(view, out)?;
-    write_hbm(view, out)?;
-    write_pcie(view, out)
+    write_op_memory(view, out)
 }
 
 /// The begin of the collection on a device.
-fn begin(device: &DeviceView<'_>) -> i64 {
+pub(super) fn begin(device: &DeviceView<'_>) -> i64 {
     device.device.metadata.session.begin.unwrap_or(i64::MIN)
 }
 
@@ -92,20 +85,21 @@ fn write_memory<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io
     })
 }
 
+/// Writes what modules reserved; those records carry the host's counter.
 fn write_module_memory<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+    let clock = &view.joined.data.host_clock;
     let samples = view.devices.iter().flat_map(|device| {
-        let clock = &device.device.clock;
         let samples = device.device.tables.samples.npu_module_memory.rows();
-        samples.map(move |sample| (device.device.id, clock.local(sample.time), sample))
+        samples.map(move |sample| (device.device.id, sample))
     });
     let rows: Vec<_> = samples.collect();
     if rows.is_empty() {
         return Ok(());
     }
     out.table(&schema::NPU_MODULE_MEM, rows.len(), |index, row| {
-        let (device, time, sample) = rows[index];
+        let (device, sample) = rows[index];
         row.integer(i64::from(sample.module));
-        row.integer(time);
+        row.integer(clock.local(sample.time));
         row.integer(sample.total as i64);
         row.integer(i64::from(device));
     })
@@ -136,47 +130,5 @@ fn write_op_memory<'a, W: Write + Seek>(view: &'a View<'a>, out: &mut Output<'a,
         row.integer(sample.total_reserved as i64);
         row.integer(i64::from(component));
         row.integer(i64::from(sample.device));
-    })
-}
-
-fn write_hbm<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
-    let mut rows = Vec::new();
-    for device in &view.devices {
-        let rates = hbm_rates(device).into_iter().filter(|rate| rate.time >= begin(device));
-        rows.extend(rates.map(|rate| (device.device.id, rate)));
-    }
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let [read, write] = ["read", "write"].map(|text| out.strings.add(text));
-    out.table(&schema::HBM, rows.len(), |index, row| {
-        let (device, rate) = rows[index];
-        row.integer(i64::from(device));
-        row.integer(rate.time);
-        row.integer((rate.rate * MEGABYTE) as i64);
-        row.integer(i64::from(rate.id));
-        row.integer(i64::from(if rate.is_read { read } else { write }));
-    })
-}
-
-fn write_pcie<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
-    let mut rows: Vec<(i64, PcieSample)> = Vec::new();
-    for device in &view.devices {
-        let clock = device.device.metadata.sample_clock();
-        let timed = pcie_samples(device).map(|sample| (clock.local_of_device(sample.time), sample));
-        rows.extend(timed.filter(|(time, _)| *time >= begin(device)));
-    }
-    if rows.is_empty() {
-        return Ok(());
-    }
-    out.table(&schema::PCIE, rows.len(), |index, row| {
-        const PER_SECOND: i64 = 1_000_000;
-        let (time, sample) = rows[index];
-        row.integer(i64::from(sample.device));
-        row.integer(time);
-        for (kind, values) in sample.values.iter().enumerate() {
-            let factor = if kind == PCIE_LATENCY { 1 } else { PER_SECOND };
-            values.iter().for_each(|value| row.integer(i64::from(*value) * factor));
-        }
     })
 }

@@ -126,6 +126,23 @@ tables! {
         rxNonpostMin Numeric, rxNonpostMax Numeric, rxNonpostAvg Numeric, rxCplMin Numeric,
         rxCplMax Numeric, rxCplAvg Numeric,
     }
+    /// Traffic over HCCS in bytes a second.
+    HCCS { deviceId Integer, timestampNs Integer, txThroughput Numeric, rxThroughput Numeric }
+    /// What went through the ports of the network card.
+    NIC {
+        deviceId Integer, timestampNs Integer, bandwidth Integer, rxPacketRate Numeric, rxByteRate Numeric,
+        rxPackets Integer, rxBytes Integer, rxErrors Integer, rxDropped Integer, txPacketRate Numeric,
+        txByteRate Numeric, txPackets Integer, txBytes Integer, txErrors Integer, txDropped Integer,
+        funcId Integer,
+    }
+    /// Use of the host's processors in percent.
+    CPU_USAGE { timestampNs Numeric, cpuId Numeric, usage Numeric }
+    /// Use of the host's memory in percent.
+    HOST_MEM_USAGE { timestampNs Numeric, usage Numeric }
+    /// Use of the host's disks: bytes a second, percent.
+    HOST_DISK_USAGE { timestampNs Numeric, readRate Numeric, writeRate Numeric, usage Numeric }
+    /// Use of the host's network: percent, bytes a second.
+    HOST_NETWORK_USAGE { timestampNs Numeric, usage Numeric, speed Numeric }
     /// The words for levels of calls.
     ENUM_API_TYPE { id Key, name Text }
     /// The names of modules that reserve memory.
@@ -145,6 +162,9 @@ tables! {
     /// What a stretch of time is.
     ENUM_OVERLAP_ANALYSIS_TYPE { id Key, name Text }
 }
+
+/// What went through the ports for RDMA.
+pub(super) const ROCE: Table = Table { name: "ROCE", columns: NIC.columns };
 
 #[cfg(test)]
 mod tests {
