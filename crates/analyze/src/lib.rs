@@ -5,17 +5,28 @@
 //!   inside operators, and which operators and types of operators cost the time.
 //! - [`locate`] tells on which unit an operator ran.
 //! - [`Overview`] is a run in four tables: core metrics, types of operators, calls, frequency.
+//! - [`Comparison`] is what differs between two profiles, and whether that is more than noise.
+//! - [`predict`] says what a change would save.
 //! - [`Statistics`] is what is said of a set of durations.
 //! - [`self_times`] takes the time of nested tasks off the tasks around them.
 
+mod compare;
+mod kind;
 mod locate;
+mod measured;
 mod nesting;
 mod overview;
 mod statistics;
 mod summary;
+mod what_if;
+mod whole_seconds;
 
+pub use compare::{Basis, Change, Comparison, Difference, Group, Member, SpanChange, Suspect, Verdict};
 pub use locate::{Location, Matched, locate};
+pub use measured::Measured;
 pub use nesting::{covered_time, self_times};
 pub use overview::{CallStatistic, CoreMetrics, Durations, Frequency, Overview, TypeStatistic};
 pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};
+pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, predict};
+pub use whole_seconds::whole_seconds;

@@ -1,0 +1,377 @@
+//! Conditions about Ascend devices: units, cores, waiting, calls.
+
+use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, RangeKind};
+
+use super::Check;
+use crate::finding::{Evidence, Found, Outcome};
+use crate::rule::Rule;
+use crate::subject::{Kernel, Subject};
+
+pub(super) const CHECKS: &[(&str, Check)] = &[
+    ("A09", serial_ai_cpu),
+    ("A10", waiting),
+    ("A12", pipeline),
+    ("A13", path_rate),
+    ("A20", too_few_blocks),
+    ("A21", uneven_blocks),
+    ("A22", uneven_mixed_blocks),
+    ("A24", cube_affinity),
+    ("A25", nothing_busy),
+    ("A26", frequency),
+    ("A27", inner_axis),
+    ("A30", synchronising),
+    ("A32", loading),
+    ("A33", whole_seconds),
+    ("A34", channels),
+];
+
+fn missing(what: &str) -> Outcome {
+    Outcome::Missing(what.to_owned())
+}
+
+/// The time in which only the AI CPU works: its spans less what others cover of them.
+fn serial_ai_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    if subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other) {
+        return missing("the units that execute operators");
+    }
+    let span = |kernel: &Kernel<'_>| (kernel.start, kernel.start + kernel.duration);
+    let on_cpu = |kernel: &&Kernel<'_>| kernel.unit == ExecutionUnit::AiCpu;
+    let all: Vec<_> = subject.kernels.iter().map(span).collect();
+    let others: Vec<_> = subject.kernels.iter().filter(|kernel| !on_cpu(kernel)).map(span).collect();
+    let busy = opscope_analyze::covered_time(all);
+    let alone = busy - opscope_analyze::covered_time(others);
+    if busy.0 <= 0 || alone.0 as f64 <= rule.limit("share_above") * busy.0 as f64 {
+        return Outcome::Silent;
+    }
+    let share = alone.0 as f64 / busy.0 as f64 * 100.0;
+    let evidence =
+        subject.kernels.iter().filter(on_cpu).map(|kernel| subject.evidence(kernel, String::new()));
+    let saves = Some(Nanoseconds(alone.0 / subject.iterations as i64));
+    let note = Some(format!("for {share:.1} % of the busy time nothing but the AI CPU works"));
+    Found { evidence: evidence.collect(), saves, note }.or_silent()
+}
+
+fn waiting(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    if subject.kernels.iter().all(|kernel| kernel.wait.is_none()) {
+        return missing("how long operators waited");
+    }
+    let limit = rule.limit("min_wait_us") * 1e3;
+    let long = |kernel: &&Kernel<'_>| kernel.wait.is_some_and(|wait| wait.0 as f64 > limit);
+    let wait = |kernel: &Kernel<'_>| kernel.wait.unwrap_or_default().0 as f64;
+    let waited: f64 = subject.kernels.iter().filter(long).map(wait).sum();
+    let whole: f64 = subject.kernels.iter().map(|kernel| kernel.duration.0 as f64 + wait(kernel)).sum();
+    if whole <= 0.0 || waited / whole <= rule.limit("share_above") {
+        return Outcome::Silent;
+    }
+    let count = subject.iterations as f64;
+    let evidence = subject.kernels.iter().filter(long).map(|kernel| Evidence {
+        time: Some(Nanoseconds((wait(kernel) / count) as i64)),
+        ..subject.evidence(kernel, "waited before it".to_owned())
+    });
+    let note = Some(format!("waits are {:.1} % of the operators' time and waits", waited / whole * 100.0));
+    Found { evidence: evidence.collect(), saves: Some(Nanoseconds((waited / count) as i64)), note }
+        .or_silent()
+}
+
+/// The units whose busy time is compared.
+const PIPES: [&str; 7] =
+    ["vec_ratio", "mac_ratio", "scalar_ratio", "mte1_ratio", "mte2_ratio", "mte3_ratio", "fixpipe_ratio"];
+
+fn busiest(subject: &Subject<'_>, kernel: &Kernel<'_>) -> Option<(&'static str, f64)> {
+    let ratios = PIPES.iter().filter_map(|name| Some((*name, subject.metric(kernel, name)?)));
+    ratios.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn pipeline(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    if !subject.has_metric("memory_bound") {
+        return missing("the metric memory_bound");
+    }
+    let mut found = Found::default();
+    let mut saves = 0.0;
+    for kernel in &subject.kernels {
+        let bound = subject.metric(kernel, "memory_bound").unwrap_or(0.0);
+        let Some((unit, ratio)) = busiest(subject, kernel) else { continue };
+        if bound > rule.limit("bound") && ratio < rule.limit("busy") {
+            saves += kernel.time * (1.0 - ratio);
+            found.evidence.push(subject.evidence(kernel, format!("busiest is {unit} {ratio:.3}")));
+        }
+    }
+    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
+    found.or_silent()
+}
+
+fn path_rate(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let paths = [
+        ("main_mem_read_bw", "from DDR", "ddr_gb_per_s"),
+        ("main_mem_write_bw", "to DDR", "ddr_gb_per_s"),
+        ("l2_read_bw", "from L2", "l2_gb_per_s"),
+        ("l0a_write_bw", "from L1 to L0A", "l0a_gb_per_s"),
+        ("l0b_write_bw", "from L1 to L0B", "l0b_gb_per_s"),
+    ];
+    if !paths.iter().any(|(name, ..)| subject.has_metric(name)) {
+        return missing("rates of memory (the group of counters Memory or MemoryL0)");
+    }
+    if subject.target != crate::Target::Cann310 {
+        return missing("the peak rates of this chip (those of the Ascend 310 are known)");
+    }
+    let mut evidence = Vec::new();
+    for kernel in &subject.kernels {
+        let rates = paths
+            .iter()
+            .filter_map(|(name, path, peak)| Some((*path, subject.metric(kernel, name)? / rule.limit(peak))));
+        let Some((path, share)) = rates.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
+        if share > rule.limit("busy") {
+            evidence.push(subject.evidence(kernel, format!("{path} at {:.0} % of its peak", share * 100.0)));
+        }
+    }
+    Found::only(evidence)
+}
+
+fn too_few_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let Some(cores) = cores(subject) else { return missing("how many cores the device has (--cores)") };
+    if !subject.has_metric("block_num") {
+        return missing("the metric block_num");
+    }
+    let mut found = Found::default();
+    let mut saves = 0.0;
+    for kernel in &subject.kernels {
+        let works = subject.metric(kernel, "mac_ratio").is_some_and(|ratio| ratio > 0.0);
+        let blocks = subject.metric(kernel, "block_num").unwrap_or(0.0);
+        if works && blocks >= 1.0 && blocks < cores {
+            saves += kernel.time * (1.0 - blocks / cores);
+            found.evidence.push(subject.evidence(kernel, format!("{blocks} blocks on {cores} cores")));
+        }
+    }
+    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
+    found.or_silent()
+}
+
+fn cores(subject: &Subject<'_>) -> Option<f64> {
+    subject.cores.filter(|cores| *cores > 0).map(f64::from)
+}
+
+fn uneven_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    uneven(subject, "block_num", cores(subject))
+}
+
+fn uneven_mixed_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let vector_cores = subject.trace.and_then(|trace| trace.property("vector_cores")?.parse().ok());
+    uneven(subject, "mix_block_num", vector_cores)
+}
+
+/// The last of several rounds is not full; what its idle cores could have done is what can be saved.
+fn uneven(subject: &Subject<'_>, metric: &str, cores: Option<f64>) -> Outcome {
+    let Some(cores) = cores else { return missing("how many cores of this kind the device has (--cores)") };
+    if !subject.has_metric(metric) {
+        return Outcome::Missing(format!("the metric {metric}"));
+    }
+    let mut found = Found::default();
+    let mut saves = 0.0;
+    for kernel in &subject.kernels {
+        let blocks = subject.metric(kernel, metric).unwrap_or(0.0);
+        let whole = blocks as u64;
+        if whole == 0 || whole.is_power_of_two() || blocks % cores == 0.0 {
+            continue;
+        }
+        let rounds = (blocks / cores).ceil();
+        saves += kernel.time * (1.0 - blocks / (rounds * cores));
+        found.evidence.push(subject.evidence(kernel, format!("{blocks} blocks on {cores} cores")));
+    }
+    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
+    found.or_silent()
+}
+
+fn cube_affinity(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    if !subject.has_metric("mac_time") {
+        return missing("the metric mac_time");
+    }
+    let sum =
+        |name: &str| subject.kernels.iter().filter_map(|kernel| subject.metric(kernel, name)).sum::<f64>();
+    let cube = sum("mac_time");
+    let others: f64 =
+        ["vec_time", "scalar_time", "mte1_time", "mte2_time", "mte3_time"].map(sum).iter().sum();
+    if cube + others <= 0.0 {
+        return Outcome::Silent;
+    }
+    let share = cube / (cube + others);
+    if share >= rule.limit("cube_share") {
+        return Outcome::Silent;
+    }
+    Found::note(format!("of the units' busy time {:.0} % is the cube unit's", share * 100.0))
+}
+
+fn nothing_busy(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    if !PIPES.iter().any(|name| subject.has_metric(name)) {
+        return missing("busy ratios of the units (the group of counters PipeUtilization)");
+    }
+    let mut found = Found::default();
+    let mut saves = 0.0;
+    for kernel in &subject.kernels {
+        let Some((unit, ratio)) = busiest(subject, kernel) else { continue };
+        let is_long = kernel.duration.0 as f64 >= rule.limit("min_us") * 1e3;
+        if is_long && ratio > 0.0 && ratio <= rule.limit("busy") {
+            saves += kernel.time * (1.0 - ratio);
+            found.evidence.push(subject.evidence(kernel, format!("busiest is {unit} {ratio:.3}")));
+        }
+    }
+    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
+    found.or_silent()
+}
+
+fn frequency(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let Some(trace) = subject.trace else { return missing("a profile") };
+    let of_cores = trace.counters.iter().find(|(_, row)| {
+        let name = trace.strings.get(row.name).to_ascii_lowercase();
+        name.contains("freq") && name.contains("core")
+    });
+    let Some((counter, _)) = of_cores else { return missing("samples of the cores' frequency") };
+    let samples = trace.samples.iter().filter(|(_, sample)| sample.counter == counter);
+    let values: Vec<f64> = samples.map(|(_, sample)| sample.value).filter(|value| *value > 0.0).collect();
+    let highest = values.iter().copied().fold(0.0, f64::max);
+    if highest <= 0.0 {
+        return Outcome::Silent;
+    }
+    let drop = values.iter().map(|value| (highest - value) / highest).sum::<f64>() / values.len() as f64;
+    if drop < rule.limit("drop") {
+        return Outcome::Silent;
+    }
+    let lowest = values.iter().copied().fold(highest, f64::min);
+    Found::note(format!("{:.1} % below {highest} MHz on average, {lowest} MHz at the lowest", drop * 100.0))
+}
+
+fn inner_axis(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let Some(trace) = subject.trace else { return missing("a profile") };
+    if !subject.has_metric("mac_ratio") && !subject.has_metric("mte2_ratio") {
+        return missing("the metrics mac_ratio and mte2_ratio");
+    }
+    let mut evidence = Vec::new();
+    for kernel in &subject.kernels {
+        let ratio = |name| subject.metric(kernel, name).unwrap_or(0.0);
+        if ratio("mac_ratio") <= rule.limit("mac") && ratio("mte2_ratio") <= rule.limit("mte2") {
+            continue;
+        }
+        let Some(row) = subject.operator_row(kernel) else { continue };
+        let uneven = row.inputs().find_map(|input| {
+            let length = u64::try_from(*trace.shape(input)?.last()?).ok()?;
+            let bytes = trace.tensors.data_type()[input.index()].bytes(length)?;
+            (bytes > 0 && bytes as f64 % rule.limit("bytes").max(1.0) != 0.0).then_some(bytes)
+        });
+        if let Some(bytes) = uneven {
+            evidence.push(subject.evidence(kernel, format!("rows of {bytes} bytes")));
+        }
+    }
+    Found::only(evidence)
+}
+
+fn synchronising(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let Some(trace) = subject.trace.filter(|trace| !trace.api_calls.is_empty()) else {
+        return missing("calls of the host");
+    };
+    let (mut waits, mut launches, mut time) = (0u32, 0u32, 0.0);
+    for (_, call) in trace.api_calls.iter() {
+        let name = trace.strings.get(call.name).to_ascii_lowercase();
+        if name.contains("synchronizestream") || name.contains("streamsynchronize") {
+            waits += 1;
+            time += call.duration.0 as f64;
+        } else if name.contains("launch") {
+            launches += 1;
+        }
+    }
+    if launches == 0 || f64::from(waits) / f64::from(launches) < rule.limit("ratio") {
+        return Outcome::Silent;
+    }
+    let time = Some(Nanoseconds((time / subject.iterations as f64) as i64));
+    let detail = format!("{waits} for {launches} launches");
+    Found::only(vec![Evidence {
+        name: "synchronising of streams".to_owned(),
+        op_type: String::new(),
+        time,
+        detail,
+    }])
+}
+
+fn loading(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let Some(trace) = subject.trace.filter(|trace| !trace.api_calls.is_empty()) else {
+        return missing("calls of the host");
+    };
+    let (mut load, mut execute, mut evidence) = (0i64, 0i64, Vec::new());
+    for (_, call) in trace.api_calls.iter() {
+        let name = trace.strings.get(call.name);
+        let lower = name.to_ascii_lowercase();
+        let lower = lower.replace('_', "");
+        if lower.contains("loadfrom") || lower == "load" || lower.contains("modelload") {
+            load = load.saturating_add(call.duration.0);
+            let time = Some(call.duration);
+            evidence.push(Evidence {
+                name: name.to_owned(),
+                op_type: String::new(),
+                time,
+                detail: String::new(),
+            });
+        } else if lower.contains("execute") || lower.contains("excute") {
+            execute = execute.saturating_add(call.duration.0);
+        }
+    }
+    if load <= execute || execute == 0 {
+        return Outcome::Silent;
+    }
+    Found::only(evidence)
+}
+
+/// Ranges of the program, and gaps between its tasks, that last nearly whole seconds.
+fn whole_seconds(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let Some(trace) = subject.trace else { return missing("a profile") };
+    let spans = trace.ranges.iter().filter(|(_, range)| range.kind != RangeKind::Mark);
+    let mut evidence: Vec<Evidence> = spans
+        .filter(|(_, range)| opscope_analyze::whole_seconds(range.duration, rule.limit("within")).is_some())
+        .map(|(_, range)| Evidence {
+            name: trace.strings.get(range.name).to_owned(),
+            op_type: String::new(),
+            time: Some(range.duration),
+            detail: "a range".to_owned(),
+        })
+        .collect();
+    for pair in subject.kernels.windows(2) {
+        let [before, after] = pair else { continue };
+        let gap = after.start - (before.start + before.duration);
+        if before.stream == after.stream
+            && opscope_analyze::whole_seconds(gap, rule.limit("within")).is_some()
+        {
+            evidence.push(Evidence {
+                name: format!("between {} and {}", before.name, after.name),
+                op_type: String::new(),
+                time: Some(gap),
+                detail: "a gap".to_owned(),
+            });
+        }
+    }
+    if trace.ranges.is_empty() && subject.kernels.is_empty() {
+        return missing("ranges or operators in a profile");
+    }
+    Found::only(evidence)
+}
+
+fn channels(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let multiple = rule.limit("multiple").max(1.0) as i64;
+    if let Some(model) = subject.model {
+        return Found::only(crate::graph::odd_channels(subject, model, multiple));
+    }
+    let Some(trace) = subject.trace else { return missing("a profile or a model") };
+    let mut evidence = Vec::new();
+    let mut known = false;
+    for kernel in subject.kernels.iter().filter(|kernel| kernel.op_type.starts_with("Conv")) {
+        let Some(row) = subject.operator_row(kernel) else { continue };
+        // The weights say it where they still have the model's layout.
+        let weights = row.inputs().nth(1).filter(|input| {
+            let layout = trace.tensors.layout()[input.index()].map(|layout| trace.strings.get(layout));
+            matches!(layout, None | Some("NCHW" | "ND"))
+                && trace.tensors.data_type()[input.index()] != DataType::Unknown
+        });
+        let Some(&[out, into, _, _]) = weights.and_then(|weights| trace.shape(weights)) else { continue };
+        known = true;
+        if out % multiple != 0 || into % multiple != 0 {
+            evidence.push(subject.evidence(kernel, format!("{into} to {out} channels")));
+        }
+    }
+    if known { Found::only(evidence) } else { missing("shapes of weights (give the model with --model)") }
+}

@@ -1,0 +1,98 @@
+//! Conditions about the conversion of a model for a board.
+
+use super::Check;
+use super::graph_fold::each_node;
+use crate::finding::{Found, Outcome};
+use crate::graph::node_evidence;
+use crate::rule::Rule;
+use crate::subject::Subject;
+
+pub(super) const CHECKS: &[(&str, Check)] =
+    &[("V06", batch_mode), ("V07", softmax), ("V08", one_by_one), ("V20", leaves_the_engine)];
+
+fn batch_mode(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let Some(options) = subject.converter else {
+        return Outcome::Missing("the converter's command (--converter)".to_owned());
+    };
+    if !matches!(options.get("batch_num"), Some("0" | "1")) {
+        return Outcome::Silent;
+    }
+    each_node(subject, |_, node| {
+        let dense = ["Gemm", "LSTM", "RNN", "GRU"].iter().any(|name| node.is(name));
+        dense.then(|| "faster in batch mode".to_owned())
+    })
+}
+
+fn softmax(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    if subject.kernels.is_empty() {
+        return Outcome::Missing("operators in a profile".to_owned());
+    }
+    if subject
+        .converter
+        .and_then(|options| options.get("softmax_optimize_enable"))
+        .is_some_and(|it| it != "0")
+    {
+        return Outcome::Silent;
+    }
+    let of_softmax =
+        subject.kernels.iter().filter(|kernel| kernel.op_type.to_ascii_lowercase().contains("softmax"));
+    let evidence: Vec<_> = of_softmax.map(|kernel| subject.evidence(kernel, String::new())).collect();
+    let time: i64 = evidence.iter().filter_map(|item| item.time).map(|time| time.0).sum();
+    if time as f64 <= rule.limit("share_above") * subject.total.0 as f64 {
+        return Outcome::Silent;
+    }
+    // Two to four times as fast.
+    let saves = Some(opscope_trace::Nanoseconds(time / 4 * 3));
+    Found { evidence, saves, note: None }.or_silent()
+}
+
+fn one_by_one(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let (Some(model), Some(shapes)) = (subject.model, subject.shapes) else {
+        return Outcome::Missing("the model with known shapes (--model)".to_owned());
+    };
+    let batch =
+        model.graph().inputs().iter().filter_map(|id| shapes.get(*id)?.dims.first().copied().flatten()).max();
+    let is_on = subject.converter.and_then(|options| options.get("n_loop_enable")) == Some("1");
+    match batch.filter(|batch| *batch > 1 && !is_on) {
+        Some(batch) => Found::note(format!("the batch is {batch}")),
+        None => Outcome::Silent,
+    }
+}
+
+/// Operators of the published list of the engine.
+const ENGINE: &str = " Abs Add ArgMax ArgMin AveragePool BatchNormalization Ceil Clip Compress Concat Constant \
+    ConstantOfShape Conv ConvTranspose Cos DepthToSpace Div Dropout Elu Equal Erf Exp Expand Flatten GRU Gather Gelu \
+    Gemm GlobalAveragePool GlobalMaxPool Greater GroupNorm Identity If InstanceNormalization LRN LSTM \
+    LayerNormalization LeakyRelu Log LogSoftmax Loop MatMul Max MaxPool Mean MeanVarianceNormalization Min Mul Neg \
+    PRelu Pad Pow RNN ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize Scan \
+    Scatter ScatterElements ScatterBEV ScatterND Shape Sigmoid Sign Sin Size Slice Softmax SpaceToDepth Split Sqrt \
+    Squeeze Sub Sum Tanh Tile TopK Transpose Unsqueeze Warp Where ";
+
+/// Operators of the published list of the general processor.
+const PROCESSOR: &str = " Acos Acosh And Asin Asinh Atan Atanh BitShift Celu Cosh CumSum Det Floor GatherElements \
+    GlobalLpPool GreaterOrEqual HardMax Hardmax HardSigmoid If Less LessOrEqual Loop LpNormalization MatMul MaxUnPool \
+    MaxUnpool Mod Neg NonMaxSuppression NonZero Not OneHot Or Range Reciprocal ReduceLogSum ReduceLogSumExp Resize \
+    Round Scatter Selu Shrink Sin Sinh Softplus Softsign ThresholdedRelu Transpose Xor ";
+
+fn leaves_the_engine(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
+    let among = |list: &str, op_type: &str| list.split_whitespace().any(|known| known == op_type);
+    let mut evidence = Vec::new();
+    for node in model.graph().nodes() {
+        let wide = |limit: usize| {
+            let shapes = subject.shapes.and_then(|shapes| shapes.get(node.input(0)?));
+            shapes.is_some_and(|shape| shape.dims.len() > limit)
+        };
+        let detail = match (among(ENGINE, node.op_type), among(PROCESSOR, node.op_type)) {
+            _ if node.is("MatMul") && wide(4) => "of more than four dimensions: runs on the AA CPU",
+            _ if node.is("Transpose") && node.attributes.ints("perm") == Some(&[0, 3, 2, 1]) => {
+                "permutation 0321: runs on the AA CPU"
+            }
+            (true, _) => continue,
+            (false, true) => "runs on the AA CPU and splits the network",
+            (false, false) => "in neither list: the conversion may fail",
+        };
+        evidence.push(node_evidence(subject, &node, detail.to_owned()));
+    }
+    Found::all_of(evidence)
+}

@@ -1,0 +1,56 @@
+//! Conditions about how a profile was taken.
+
+use super::Check;
+use crate::finding::{Found, Outcome};
+use crate::rule::Rule;
+use crate::subject::Subject;
+
+pub(super) const CHECKS: &[(&str, Check)] =
+    &[("E01", open_to_all), ("E02", link), ("E05", not_ended), ("E06", log_level), ("E07", dump)];
+
+fn open_to_all(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let Some(mode) = subject.environment.mode else {
+        return Outcome::Missing("permissions of the profile".to_owned());
+    };
+    // What a umask of 0027 keeps: writing by the group, and everything by others.
+    if mode & 0o022 == 0 {
+        return Outcome::Silent;
+    }
+    Found::note(format!("its permissions are {:04o}", mode & 0o7777))
+}
+
+fn link(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    match &subject.environment.real_path {
+        Some(path) => Found::note(format!("its real path is {}", path.display())),
+        None => Outcome::Silent,
+    }
+}
+
+fn not_ended(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    match subject.environment.ended {
+        None => Outcome::Missing("a raw directory (PROF_* or JOB*)".to_owned()),
+        Some(true) => Outcome::Silent,
+        Some(false) => Found::note("end_info is missing".to_owned()),
+    }
+}
+
+fn log_level(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let Some(level) = &subject.environment.log_level else {
+        return Outcome::Missing("ASCEND_GLOBAL_LOG_LEVEL in the environment".to_owned());
+    };
+    match level.trim().parse::<f64>() {
+        Ok(number) if number < rule.limit("level") => Found::note(format!("it is {level}")),
+        _ => Outcome::Silent,
+    }
+}
+
+fn dump(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let Some(text) = &subject.environment.acl_json else {
+        return Outcome::Missing("acl.json beside the profile".to_owned());
+    };
+    if text.contains("\"dump\"") {
+        Found::note("acl.json has a dump section".to_owned())
+    } else {
+        Outcome::Silent
+    }
+}

@@ -1,0 +1,96 @@
+//! Short sequences of operators that are repeated.
+
+use std::collections::HashMap;
+
+use opscope_trace::Nanoseconds;
+
+use crate::finding::{Evidence, Found, Outcome};
+use crate::rule::Rule;
+use crate::subject::{Kernel, Subject};
+
+/// The lengths of sequences that are looked for.
+const LENGTHS: std::ops::RangeInclusive<usize> = 2..=10;
+/// How many sequences are named.
+const NAMED: usize = 5;
+/// Operators beyond this many are not looked at: what is repeated shows among the first.
+const LOOKED_AT: usize = 100_000;
+
+/// Where a sequence occurs, without overlaps.
+#[derive(Default)]
+struct Sequence {
+    times: usize,
+    next: usize,
+    duration: f64,
+    wait: f64,
+    transfer: f64,
+}
+
+/// Sequences of two to ten operators that occur often, and mostly move data or wait.
+pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    if subject.kernels.is_empty() {
+        return Outcome::Missing("operators in a profile".to_owned());
+    }
+    let can_tell =
+        subject.has_metric("mte2_ratio") || subject.kernels.iter().any(|kernel| kernel.wait.is_some());
+    if !can_tell {
+        return Outcome::Missing("how long operators waited, or how busy their transfers were".to_owned());
+    }
+    let kernels = &subject.kernels[..subject.kernels.len().min(LOOKED_AT)];
+    let mut types: HashMap<&str, u32> = HashMap::new();
+    let numbers: Vec<u32> = kernels
+        .iter()
+        .map(|kernel| {
+            let next = types.len() as u32;
+            *types.entry(kernel.op_type).or_insert(next)
+        })
+        .collect();
+    let transfers: Vec<f64> = kernels.iter().map(|kernel| transfer(subject, kernel)).collect();
+    let total: f64 = kernels.iter().map(|kernel| kernel.time).sum();
+    let mut good: Vec<(f64, usize, &[u32])> = Vec::new();
+    for length in LENGTHS {
+        let mut sequences: HashMap<&[u32], Sequence> = HashMap::new();
+        for (at, window) in numbers.windows(length).enumerate() {
+            // The same type over and over is no sequence, and streams don't follow one another.
+            if window.iter().all(|number| *number == window[0])
+                || kernels[at].stream != kernels[at + length - 1].stream
+            {
+                continue;
+            }
+            let sequence = sequences.entry(window).or_default();
+            if at < sequence.next {
+                continue;
+            }
+            sequence.times += 1;
+            sequence.next = at + length;
+            for (kernel, transfer) in kernels[at..at + length].iter().zip(&transfers[at..]) {
+                sequence.duration += kernel.time;
+                sequence.wait += kernel.wait.unwrap_or_default().0 as f64;
+                sequence.transfer += kernel.time * transfer;
+            }
+        }
+        for (window, sequence) in sequences {
+            let moves = sequence.transfer >= rule.limit("transfer") * sequence.duration;
+            let waits = sequence.wait >= rule.limit("waiting") * (sequence.duration + sequence.wait);
+            let is_often = sequence.times as f64 >= rule.limit("times");
+            if is_often && (moves || waits) && sequence.duration > rule.limit("share_above") * total {
+                good.push((sequence.duration + sequence.wait, sequence.times, window));
+            }
+        }
+    }
+    good.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(b.2)));
+    let mut names: Vec<(&str, u32)> = types.into_iter().collect();
+    names.sort_by_key(|(_, number)| *number);
+    let evidence = good.iter().take(NAMED).map(|(time, times, window)| Evidence {
+        name: window.iter().map(|number| names[*number as usize].0).collect::<Vec<_>>().join(" + "),
+        op_type: String::new(),
+        time: Some(Nanoseconds((time / subject.iterations as f64) as i64)),
+        detail: format!("{times} times"),
+    });
+    Found::only(evidence.collect())
+}
+
+/// The part of a kernel's time in which it moves data.
+fn transfer(subject: &Subject<'_>, kernel: &Kernel<'_>) -> f64 {
+    let moves = ["mte2_ratio", "mte3_ratio"].iter().filter_map(|name| subject.metric(kernel, name));
+    moves.fold(0.0, f64::max)
+}

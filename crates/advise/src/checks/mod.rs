@@ -1,0 +1,50 @@
+//! Conditions that need more than a look at single operators, one file for each family.
+
+mod ascend;
+mod conversion;
+mod environment;
+mod fusible;
+mod graph_cleanup;
+mod graph_fold;
+mod graph_target;
+mod host;
+mod sequences;
+mod svp;
+
+use crate::finding::Outcome;
+use crate::rule::Rule;
+use crate::subject::Subject;
+
+/// The condition of a rule.
+type Check = fn(&Subject<'_>, &Rule) -> Outcome;
+
+/// All conditions by the ids of their rules.
+const FAMILIES: [&[(&str, Check)]; 9] = [
+    ascend::CHECKS,
+    sequences::CHECKS,
+    svp::CHECKS,
+    environment::CHECKS,
+    graph_fold::CHECKS,
+    graph_cleanup::CHECKS,
+    graph_target::CHECKS,
+    host::CHECKS,
+    conversion::CHECKS,
+];
+
+fn find(id: &str) -> Option<Check> {
+    FAMILIES.iter().copied().flatten().find(|(known, _)| *known == id).map(|(_, check)| *check)
+}
+
+/// Whether a rule has its condition here.
+#[cfg(test)]
+pub(crate) fn has(id: &str) -> bool {
+    find(id).is_some()
+}
+
+/// Asks the condition of a rule.
+pub(crate) fn check(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    match find(&rule.id) {
+        Some(check) => check(subject, rule),
+        None => Outcome::Missing("a condition".to_owned()),
+    }
+}

@@ -1,0 +1,302 @@
+//! Conditions that stand with a rule's data: on single operators, and on options of a converter.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
+use serde::Deserialize;
+
+use crate::finding::{Evidence, Found, Outcome};
+use crate::rule::Rule;
+use crate::subject::{Kernel, Subject};
+
+/// A condition on single operators: whatever is given must hold.
+///
+/// Of the rule's thresholds these have a meaning here: `min_us` and `min_wait_us` are the least
+/// duration and wait, `more_than` is how many operators there must be more than, and `share_above`
+/// which part of the measured time they must take. Others are named by `metrics`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OperatorCondition {
+    /// Types, of which a star at the end leaves the rest open.
+    #[serde(default)]
+    types: Vec<String>,
+    /// Parts of names or types.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Units that execute them, by the words of the trace: `ai-cpu`.
+    #[serde(default)]
+    units: Vec<String>,
+    /// Element types of which an input must have one.
+    #[serde(default)]
+    input_types: Vec<String>,
+    /// Whether shapes became known only while it ran.
+    #[serde(default)]
+    dynamic: Option<bool>,
+    /// Comparisons such as `mac_ratio > 0.8` or `a|b > limit`: any of the metrics, with a number or
+    /// a threshold of the rule.
+    #[serde(default)]
+    metrics: Vec<String>,
+    /// What of the time could be saved.
+    #[serde(default)]
+    saves: Saves,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Saves {
+    /// All of it.
+    #[default]
+    All,
+    /// Half of it.
+    Half,
+    /// What the ratio of the first metric lacks to one; to the last one that is above 0.
+    Headroom,
+    /// As much as the ratio of the first metric.
+    Ratio,
+    /// It can't be said.
+    Unknown,
+    /// No time, but memory.
+    Nothing,
+}
+
+/// A comparison that could be read.
+struct Comparison<'c> {
+    metrics: Vec<&'c str>,
+    operator: &'c str,
+    value: f64,
+}
+
+impl Comparison<'_> {
+    fn holds(&self, found: f64) -> bool {
+        match self.operator {
+            ">" => found > self.value,
+            "<" => found < self.value,
+            ">=" => found >= self.value,
+            _ => found <= self.value,
+        }
+    }
+}
+
+fn comparison<'c>(text: &'c str, limits: &BTreeMap<String, f64>) -> Result<Comparison<'c>, String> {
+    let operator = [">=", "<=", ">", "<"].into_iter().find(|operator| text.contains(operator));
+    let operator = operator.ok_or_else(|| format!("`{text}` compares nothing; write `metric > 0.8`"))?;
+    let (metrics, value) = text.split_once(operator).unwrap_or((text, ""));
+    let value = value.trim();
+    let number = value.parse().ok().or_else(|| limits.get(value).copied());
+    let value = number.ok_or_else(|| format!("`{value}` is no number and no threshold of the rule"))?;
+    Ok(Comparison { metrics: metrics.split('|').map(str::trim).collect(), operator, value })
+}
+
+/// The thresholds that have a meaning for every condition on operators.
+const COMMON_LIMITS: [&str; 4] = ["min_us", "min_wait_us", "more_than", "share_above"];
+
+impl OperatorCondition {
+    /// Says what is wrong with it, if something is.
+    pub fn validate(&self, limits: &BTreeMap<String, f64>) -> Result<(), String> {
+        for text in &self.metrics {
+            comparison(text, limits)?;
+        }
+        if let Some(unit) = self.units.iter().find(|unit| ExecutionUnit::from_name(unit).is_none()) {
+            let known: Vec<&str> = ExecutionUnit::ALL.iter().map(|unit| unit.name()).collect();
+            return Err(format!("there is no unit `{unit}`; there are {}", known.join(", ")));
+        }
+        if let Some(name) = self.input_types.iter().find(|name| DataType::from_name(name).is_none()) {
+            return Err(format!("there is no type `{name}`; write one such as float32 or int64"));
+        }
+        let asks = |limit: &String| COMMON_LIMITS.contains(&limit.as_str());
+        let is_empty = self.types.is_empty()
+            && self.names.is_empty()
+            && self.units.is_empty()
+            && self.input_types.is_empty()
+            && self.dynamic.is_none()
+            && self.metrics.is_empty();
+        if is_empty && !limits.keys().any(asks) {
+            return Err("its condition is empty and would hold for every operator".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Which operators it holds for.
+    pub fn check(&self, subject: &Subject<'_>, rule: &Rule) -> Outcome {
+        if let Some(missing) = self.missing(subject) {
+            return Outcome::Missing(missing);
+        }
+        let comparisons: Result<Vec<Comparison<'_>>, String> =
+            self.metrics.iter().map(|text| comparison(text, &rule.limits)).collect();
+        let comparisons = match comparisons {
+            Ok(comparisons) => comparisons,
+            Err(message) => return Outcome::Missing(message),
+        };
+        let mut evidence: Vec<Evidence> = Vec::new();
+        let (mut matched, mut saves) = (0.0, 0.0);
+        let mut names = std::collections::BTreeSet::new();
+        for kernel in &subject.kernels {
+            let Some(details) = self.holds(subject, rule, kernel, &comparisons) else { continue };
+            matched += kernel.time;
+            names.insert((kernel.name, kernel.op_type));
+            let first = details.first().map_or(0.0, |(_, value)| *value);
+            saves += kernel.time
+                * match self.saves {
+                    Saves::All => 1.0,
+                    Saves::Half => 0.5,
+                    Saves::Headroom => {
+                        let ratio = details.iter().map(|(_, value)| *value).find(|value| *value > 0.0);
+                        1.0 - ratio.unwrap_or(0.0).clamp(0.0, 1.0)
+                    }
+                    Saves::Ratio => first.clamp(0.0, 1.0),
+                    Saves::Unknown | Saves::Nothing => 0.0,
+                };
+            let mut words: Vec<String> =
+                details.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
+            words.dedup();
+            evidence.push(subject.evidence(kernel, words.join(", ")));
+        }
+        let above = |name: &str, value: f64| rule.limits.get(name).is_none_or(|limit| value > *limit);
+        let total = subject.total.0 as f64 * subject.iterations as f64;
+        let share = if total > 0.0 { matched / total } else { 0.0 };
+        if !above("more_than", names.len() as f64) || !above("share_above", share) {
+            return Outcome::Silent;
+        }
+        let saves = match self.saves {
+            Saves::Unknown | Saves::Nothing => None,
+            _ => Some(Nanoseconds((saves / subject.iterations as f64) as i64)),
+        };
+        Found { evidence, saves, note: None }.or_silent()
+    }
+
+    /// What the profile lacks to ask this.
+    fn missing(&self, subject: &Subject<'_>) -> Option<String> {
+        let trace = match subject.trace {
+            Some(trace) if !subject.kernels.is_empty() => trace,
+            _ => return Some("operators in a profile".to_owned()),
+        };
+        let unmeasured = self.metrics.iter().find_map(|text| {
+            let names = text.split(['<', '>']).next().unwrap_or_default();
+            let known = names.split('|').any(|name| subject.has_metric(name.trim()));
+            (!known).then(|| format!("the metric {}", names.trim().replace('|', " or ")))
+        });
+        let typeless = || trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown);
+        let unitless = || subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other);
+        if unmeasured.is_some() {
+            unmeasured
+        } else if !self.input_types.is_empty() && typeless() {
+            Some("types of the operators' inputs".to_owned())
+        } else if !self.units.is_empty() && unitless() {
+            Some("the units that execute operators".to_owned())
+        } else if self.dynamic.is_some() && trace.operators.dynamic().iter().all(Option::is_none) {
+            Some("whether operators are of dynamic shape".to_owned())
+        } else {
+            None
+        }
+    }
+
+    /// Whether it holds for a kernel; with the metrics that were compared.
+    fn holds(
+        &self,
+        subject: &Subject<'_>,
+        rule: &Rule,
+        kernel: &Kernel<'_>,
+        comparisons: &[Comparison<'_>],
+    ) -> Option<Vec<(String, f64)>> {
+        let of_type = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => kernel.op_type.starts_with(start),
+            None => kernel.op_type == pattern,
+        };
+        let at_least = |name: &str, value: Nanoseconds| match rule.limits.get(name) {
+            Some(micros) => value.0 as f64 > micros * 1e3,
+            None => true,
+        };
+        let fits = (self.types.is_empty() || self.types.iter().any(of_type))
+            && (self.names.is_empty()
+                || self
+                    .names
+                    .iter()
+                    .any(|part| kernel.name.contains(&**part) || kernel.op_type.contains(&**part)))
+            && (self.units.is_empty() || self.units.iter().any(|unit| unit == kernel.unit.name()))
+            && at_least("min_us", kernel.duration)
+            && at_least("min_wait_us", kernel.wait.unwrap_or_default())
+            && (self.dynamic.is_none()
+                || subject.operator_row(kernel).and_then(|row| row.dynamic) == self.dynamic)
+            && (self.input_types.is_empty() || self.has_input_type(subject, kernel));
+        if !fits {
+            return None;
+        }
+        comparisons
+            .iter()
+            .map(|comparison| {
+                let found = comparison.metrics.iter().find_map(|name| {
+                    let value = subject.metric(kernel, name)?;
+                    comparison.holds(value).then(|| ((*name).to_owned(), value))
+                });
+                found
+            })
+            .collect()
+    }
+
+    fn has_input_type(&self, subject: &Subject<'_>, kernel: &Kernel<'_>) -> bool {
+        let (Some(trace), Some(row)) = (subject.trace, subject.operator_row(kernel)) else { return false };
+        row.inputs().any(|input| {
+            let name = trace.tensors.data_type()[input.index()].name();
+            self.input_types.iter().any(|wanted| wanted == name)
+        })
+    }
+}
+
+impl fmt::Display for OperatorCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        let mut add = |what: &str, list: &[String]| {
+            if !list.is_empty() {
+                parts.push(format!("{what} {}", list.join(" or ")));
+            }
+        };
+        add("type is", &self.types);
+        add("name contains", &self.names);
+        add("runs on", &self.units);
+        add("has an input of", &self.input_types);
+        parts.extend(self.dynamic.map(|dynamic| format!("dynamic is {dynamic}")));
+        parts.extend(self.metrics.iter().cloned());
+        f.write_str(&parts.join("; "))
+    }
+}
+
+/// A condition on an option of the converter.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OptionCondition {
+    name: String,
+    /// Values for which it holds.
+    #[serde(default)]
+    is: Vec<String>,
+    /// Text that the value must contain.
+    #[serde(default)]
+    contains: Option<String>,
+    /// The value that the converter takes without the option.
+    #[serde(default)]
+    default: Option<String>,
+    /// Whether it holds when the option isn't given.
+    #[serde(default)]
+    missing: bool,
+}
+
+impl OptionCondition {
+    /// Whether it holds.
+    pub fn check(&self, subject: &Subject<'_>) -> Outcome {
+        let Some(options) = subject.converter else {
+            return Outcome::Missing("the converter's command (--converter)".to_owned());
+        };
+        let given = options.get(&self.name);
+        if given.is_none() && self.missing {
+            return Found::note(format!("--{} is not given", self.name));
+        }
+        let Some(value) = given.or(self.default.as_deref()) else { return Outcome::Silent };
+        let holds = self.is.iter().any(|wanted| wanted == value)
+            || self.contains.as_deref().is_some_and(|part| value.contains(part));
+        if !holds {
+            return Outcome::Silent;
+        }
+        let by_default = if given.is_none() { " (the default)" } else { "" };
+        Found::note(format!("--{}={value}{by_default}", self.name))
+    }
+}

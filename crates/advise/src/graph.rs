@@ -1,0 +1,138 @@
+//! Small questions to graphs, of which the conditions about graphs are made.
+
+use opscope_model::{Model, Node, TensorData, ValueId};
+
+use crate::finding::Evidence;
+use crate::subject::Subject;
+
+/// A node as evidence, with its time where the profile has it.
+pub(crate) fn node_evidence(subject: &Subject<'_>, node: &Node<'_>, detail: String) -> Evidence {
+    Evidence {
+        name: node.name.to_owned(),
+        op_type: node.op_type.to_owned(),
+        time: subject.node_time(node.name),
+        detail,
+    }
+}
+
+/// A model's graph with the questions.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'m> {
+    pub model: &'m Model,
+}
+
+impl<'m> View<'m> {
+    pub fn new(model: &'m Model) -> Self {
+        Self { model }
+    }
+
+    pub fn nodes(self) -> impl Iterator<Item = Node<'m>> {
+        self.model.graph().nodes()
+    }
+
+    /// The node that computes an input.
+    pub fn producer(self, node: &Node<'_>, input: usize) -> Option<Node<'m>> {
+        self.producer_of(node.input(input)?)
+    }
+
+    pub fn producer_of(self, value: ValueId) -> Option<Node<'m>> {
+        let graph = self.model.graph();
+        graph.value(value).producer.map(|id| graph.node(id))
+    }
+
+    /// The only node that reads a node's first output, if nothing else does.
+    pub fn only_reader(self, node: &Node<'_>) -> Option<Node<'m>> {
+        let graph = self.model.graph();
+        let value = graph.value(node.output(0)?);
+        match value.consumers {
+            [only] if !value.is_output => Some(graph.node(*only)),
+            _ => None,
+        }
+    }
+
+    /// All nodes that read a node's first output.
+    pub fn readers(self, node: &Node<'_>) -> Vec<Node<'m>> {
+        let graph = self.model.graph();
+        let value = node.output(0).map(|id| graph.value(id));
+        value.map_or(Vec::new(), |value| value.consumers.iter().map(|id| graph.node(*id)).collect())
+    }
+
+    /// Whether a value is always the same: stored in the file, or of a `Constant` node.
+    pub fn is_constant(self, value: ValueId) -> bool {
+        let value = self.model.graph().value(value);
+        value.is_stored() || self.producer_of(value.id).is_some_and(|node| node.is("Constant"))
+    }
+
+    /// The data of a constant value.
+    pub fn constant(self, value: ValueId) -> Option<TensorData> {
+        let stored = self.model.graph().value(value).initializer;
+        let producer = self.producer_of(value).filter(|node| node.is("Constant"));
+        let tensor = stored.or_else(|| producer?.attributes.tensor("value"))?;
+        self.model.tensor_data(tensor).ok()
+    }
+
+    /// The only element of a constant value.
+    pub fn scalar(self, value: ValueId) -> Option<f64> {
+        match self.constant(value)?.to_f64s()?[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The dimensions of a stored value, such as a weight.
+    pub fn dims(self, value: ValueId) -> Option<Vec<i64>> {
+        let graph = self.model.graph();
+        if let Some(tensor) = graph.value(value).initializer {
+            return Some(tensor.dims.clone());
+        }
+        let producer = self.producer_of(value).filter(|node| node.is("Constant"))?;
+        producer.attributes.tensor("value").map(|tensor| tensor.dims.clone())
+    }
+
+    /// The input of an elementwise node that is constant, and the other one.
+    pub fn constant_side(self, node: &Node<'_>) -> Option<(ValueId, ValueId)> {
+        let (first, second) = (node.input(0)?, node.input(1)?);
+        match (self.is_constant(first), self.is_constant(second)) {
+            (true, false) => Some((first, second)),
+            (false, true) => Some((second, first)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a node only gives the same data another shape.
+pub(crate) fn is_reshape(node: &Node<'_>) -> bool {
+    ["Reshape", "Flatten", "Squeeze", "Unsqueeze"].iter().any(|name| node.is(name))
+}
+
+/// The reshape that lies on the way from one node to another, both by name.
+pub(crate) fn reshape_between(model: &Model, from: &str, to: &str) -> Option<String> {
+    let view = View::new(model);
+    let (from, to) = (model.graph().node_by_name(from)?, model.graph().node_by_name(to)?);
+    let mut at = from;
+    // Chains of reshapes are short.
+    for _ in 0..8 {
+        let next = view.readers(&at).into_iter().find(|node| is_reshape(node))?;
+        if view.readers(&next).iter().any(|node| node.id == to.id) {
+            return Some(next.name.to_owned());
+        }
+        at = next;
+    }
+    None
+}
+
+/// Convolutions whose channels are no multiple of a number.
+pub(crate) fn odd_channels(subject: &Subject<'_>, model: &Model, multiple: i64) -> Vec<Evidence> {
+    let view = View::new(model);
+    let convolutions = view.nodes().filter(|node| node.is("Conv"));
+    convolutions
+        .filter_map(|node| {
+            let dims = view.dims(node.input(1)?)?;
+            let (out, per_group) = (*dims.first()?, *dims.get(1)?);
+            let into = per_group.checked_mul(node.attributes.int("group").unwrap_or(1))?;
+            // The three channels of an image are given.
+            let is_odd = out % multiple != 0 || (into % multiple != 0 && into > 4);
+            is_odd.then(|| node_evidence(subject, &node, format!("{into} to {out} channels")))
+        })
+        .collect()
+}

@@ -1,0 +1,156 @@
+//! Rules as data.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::condition::{OperatorCondition, OptionCondition};
+
+/// A rule: what it says, and what its thresholds are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// What it is known by, such as `A01`; the letter is the family.
+    pub id: String,
+    /// A short name, such as `transdata-count`.
+    #[serde(default)]
+    pub name: String,
+    /// What is wrong, in a few words.
+    pub title: String,
+    /// Why that costs time.
+    #[serde(default)]
+    pub why: String,
+    /// What to do.
+    #[serde(default)]
+    pub advice: String,
+    /// Whether opscope can do it: `no`, `rewrite` with the rewrite's id, or `config` with the
+    /// command or option.
+    #[serde(default = "no")]
+    pub auto: String,
+    /// How sure it is.
+    #[serde(default)]
+    pub confidence: Confidence,
+    /// Where the thresholds come from.
+    #[serde(default)]
+    pub source: String,
+    /// The thresholds by their names.
+    #[serde(default)]
+    pub limits: BTreeMap<String, f64>,
+    /// The condition on single operators, if that is what it asks.
+    #[serde(default)]
+    pub(crate) when: Option<OperatorCondition>,
+    /// The condition on an option of the converter, if that is what it asks.
+    #[serde(default)]
+    pub(crate) option: Option<OptionCondition>,
+    /// The texts in Chinese.
+    #[serde(default)]
+    pub zh: Option<Text>,
+}
+
+fn no() -> String {
+    "no".to_owned()
+}
+
+/// What a rule says in another language.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Text {
+    /// What is wrong.
+    pub title: String,
+    /// Why that costs time.
+    pub why: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// How sure a rule is that its advice saves time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// Common sense only.
+    #[default]
+    Guessed,
+    /// The vendor or a tool documents it.
+    Documented,
+    /// Somebody measured it and published the figures.
+    Measured,
+}
+
+impl Confidence {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Guessed => "guessed",
+            Self::Documented => "documented",
+            Self::Measured => "measured",
+        }
+    }
+}
+
+/// A file of rules.
+#[derive(Debug, Deserialize)]
+struct File {
+    rule: Vec<Rule>,
+}
+
+/// The files of rules, one for each family.
+const FILES: [&str; 6] = [
+    include_str!("rules/ascend.toml"),
+    include_str!("rules/svp.toml"),
+    include_str!("rules/environment.toml"),
+    include_str!("rules/graph.toml"),
+    include_str!("rules/host.toml"),
+    include_str!("rules/conversion.toml"),
+];
+
+/// All rules that come with opscope, family by family.
+pub fn rules() -> Vec<Rule> {
+    FILES.iter().flat_map(|text| read(text)).collect()
+}
+
+fn read(text: &str) -> Vec<Rule> {
+    // The files are part of the program; a test reads each of them.
+    toml::from_str::<File>(text).map_or_else(|_| Vec::new(), |file| file.rule)
+}
+
+impl Rule {
+    /// A threshold; a rule's own file names every one that it uses.
+    pub(crate) fn limit(&self, name: &str) -> f64 {
+        self.limits.get(name).copied().unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_rules_can_be_read_and_every_rule_is_complete() {
+        for text in FILES {
+            let file: File = toml::from_str(text).unwrap();
+            for rule in file.rule {
+                let texts = [&rule.name, &rule.title, &rule.why, &rule.advice, &rule.source];
+                assert!(texts.iter().all(|text| !text.is_empty()), "{}", rule.id);
+                let zh = rule.zh.as_ref().unwrap_or_else(|| panic!("{} has no Chinese text", rule.id));
+                assert!(!zh.title.is_empty() && !zh.why.is_empty() && !zh.advice.is_empty(), "{}", rule.id);
+                let is_known = ["no", "rewrite", "config"].iter().any(|word| rule.auto.starts_with(word));
+                assert!(is_known, "{}: {}", rule.id, rule.auto);
+                let conditions = [rule.when.is_some(), rule.option.is_some(), crate::checks::has(&rule.id)];
+                assert_eq!(
+                    conditions.iter().filter(|there| **there).count(),
+                    1,
+                    "{} has one condition",
+                    rule.id
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_rules_have_the_same_id() {
+        let rules = rules();
+        let ids: std::collections::BTreeSet<_> = rules.iter().map(|rule| &rule.id).collect();
+        assert_eq!(ids.len(), rules.len());
+        assert!(rules.len() > 100);
+    }
+}

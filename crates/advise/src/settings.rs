@@ -1,0 +1,140 @@
+//! What users set: thresholds, rules of their own, rules to be silent.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::rule::{Rule, rules};
+
+/// The contents of a TOML file such as
+///
+/// ```toml
+/// silence = ["A01", "V*"]
+///
+/// [thresholds]
+/// A05.min_us = 50
+///
+/// [[rule]]
+/// id = "U01"
+/// title = "our own kernel is slow"
+/// advice = "call the team of the kernels"
+/// limits = { min_us = 100 }
+/// when = { types = ["MyKernel"], metrics = ["mac_ratio < 0.5"] }
+/// ```
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    #[serde(default)]
+    silence: Vec<String>,
+    #[serde(default)]
+    thresholds: BTreeMap<String, BTreeMap<String, f64>>,
+    #[serde(default, rename = "rule")]
+    rules: Vec<Rule>,
+}
+
+/// Why settings can't be used.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts say what the fields are")]
+pub enum SettingsError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{}: {message}", path.display())]
+    Syntax { path: PathBuf, message: String },
+    #[error("{}: there is no rule {id}; `opscope advise --list` names them", path.display())]
+    UnknownRule { path: PathBuf, id: String },
+    #[error("{}: the rule {id} has no threshold `{name}`; it has {known}", path.display())]
+    UnknownThreshold { path: PathBuf, id: String, name: String, known: String },
+    #[error("{}: the rule {id} stands in opscope already; choose an id such as U01", path.display())]
+    TakenId { path: PathBuf, id: String },
+    #[error("{}: the rule {id} has no condition: give it `when` with what it is to hold for", path.display())]
+    NoCondition { path: PathBuf, id: String },
+    #[error("{}: the rule {id}: {message}", path.display())]
+    Condition { path: PathBuf, id: String, message: String },
+}
+
+impl Settings {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it can't be read, isn't what it should be, or names rules and thresholds that don't exist.
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| SettingsError::Read { path: path.to_owned(), source })?;
+        let settings: Self = toml::from_str(&text).map_err(|error| SettingsError::Syntax {
+            path: path.to_owned(),
+            message: error.to_string().trim_end().to_owned(),
+        })?;
+        settings.check(path)?;
+        Ok(settings)
+    }
+
+    fn check(&self, path: &Path) -> Result<(), SettingsError> {
+        let path = || path.to_owned();
+        let known = rules();
+        for rule in &self.rules {
+            let id = rule.id.clone();
+            if known.iter().any(|known| known.id == id) {
+                return Err(SettingsError::TakenId { path: path(), id });
+            }
+            let Some(condition) = &rule.when else {
+                return Err(SettingsError::NoCondition { path: path(), id });
+            };
+            condition.validate(&rule.limits).map_err(|message| SettingsError::Condition {
+                path: path(),
+                id,
+                message,
+            })?;
+        }
+        for (id, values) in &self.thresholds {
+            let Some(rule) = known.iter().chain(&self.rules).find(|rule| rule.id == *id) else {
+                return Err(SettingsError::UnknownRule { path: path(), id: id.clone() });
+            };
+            for name in values.keys() {
+                if !rule.limits.contains_key(name) {
+                    let known: Vec<&str> = rule.limits.keys().map(String::as_str).collect();
+                    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                    let (id, name) = (id.clone(), name.clone());
+                    return Err(SettingsError::UnknownThreshold { path: path(), id, name, known });
+                }
+            }
+        }
+        for pattern in &self.silence {
+            if !known.iter().chain(&self.rules).any(|rule| matches(pattern, &rule.id)) {
+                return Err(SettingsError::UnknownRule { path: path(), id: pattern.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Silences one more rule, or all whose ids begin as `A*` does.
+    pub fn add_silence(&mut self, pattern: &str) {
+        self.silence.push(pattern.to_owned());
+    }
+
+    /// Whether a rule is to be silent.
+    pub fn silences(&self, id: &str) -> bool {
+        self.silence.iter().any(|pattern| matches(pattern, id))
+    }
+
+    /// The rules with these thresholds, and the user's own behind them.
+    pub fn apply_to(&self, rules: Vec<Rule>) -> Vec<Rule> {
+        let mut all = rules;
+        all.extend(self.rules.iter().cloned());
+        for rule in &mut all {
+            for (name, value) in self.thresholds.get(&rule.id).into_iter().flatten() {
+                rule.limits.insert(name.clone(), *value);
+            }
+        }
+        all
+    }
+}
+
+/// Whether an id is the pattern, or begins with it up to its star; letter case means nothing.
+fn matches(pattern: &str, id: &str) -> bool {
+    let (pattern, id) = (pattern.to_ascii_uppercase(), id.to_ascii_uppercase());
+    match pattern.strip_suffix('*') {
+        Some(start) => id.starts_with(start),
+        None => id == pattern,
+    }
+}

@@ -1,0 +1,326 @@
+//! What rules look at.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use opscope_analyze::{Measured, self_times};
+use opscope_model::{Model, Shapes};
+use opscope_trace::{ExecutionUnit, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace};
+
+use crate::finding::Evidence;
+
+/// What a model runs on, or is to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// Nobody said, and the profile doesn't tell.
+    #[default]
+    Unknown,
+    /// The Ascend 310.
+    Cann310,
+    /// Another Ascend processor.
+    Cann,
+    /// A board with an SVP engine.
+    Svp,
+    /// ONNX Runtime on a processor.
+    OnnxRuntime,
+    /// tract.
+    Tract,
+    /// MegEngine.
+    MegEngine,
+    /// TensorRT.
+    TensorRt,
+}
+
+impl Target {
+    /// All targets by the words that the command line has for them.
+    pub const NAMES: [(&str, Self); 8] = [
+        ("cann-310", Self::Cann310),
+        ("cann", Self::Cann),
+        ("cann-910", Self::Cann),
+        ("svp", Self::Svp),
+        ("ort", Self::OnnxRuntime),
+        ("tract", Self::Tract),
+        ("megengine", Self::MegEngine),
+        ("tensorrt", Self::TensorRt),
+    ];
+
+    /// The target of a word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+    }
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, target)| *target == self).map_or("unknown", |(name, _)| name)
+    }
+
+    /// Whether it is an Ascend processor.
+    pub fn is_ascend(self) -> bool {
+        matches!(self, Self::Cann310 | Self::Cann)
+    }
+
+    /// Whether it has matrix units that want models in a certain form.
+    pub fn is_accelerator(self) -> bool {
+        self.is_ascend() || matches!(self, Self::Svp | Self::TensorRt)
+    }
+
+    /// What a profile was taken on.
+    pub fn of(trace: &Trace) -> Self {
+        let says = |key: &str, word: &str| trace.property(key).is_some_and(|value| value.contains(word));
+        let runs_on = |units: &[ExecutionUnit]| trace.tasks.unit().iter().any(|unit| units.contains(unit));
+        let chips = trace.devices.name().iter().map(|name| trace.strings.get(*name));
+        let is_310 = says("chip", "310") || chips.into_iter().any(|name| name.contains("310"));
+        if says("source", "SVP") {
+            Self::Svp
+        } else if says("format", "MegEngine") {
+            Self::MegEngine
+        } else if says("engine", "tract") {
+            Self::Tract
+        } else if says("engine", "ort") || says("engine", "ONNX Runtime") {
+            Self::OnnxRuntime
+        } else if is_310 {
+            Self::Cann310
+        } else if says("format", "CANN")
+            || runs_on(&[ExecutionUnit::AiCore, ExecutionUnit::AiVectorCore, ExecutionUnit::AiCpu])
+        {
+            Self::Cann
+        } else {
+            Self::Unknown
+        }
+    }
+
+    /// Whether a rule is about this target. Rules of users always are.
+    pub(crate) fn has_rule(self, id: &str) -> bool {
+        let unknown = self == Self::Unknown;
+        match id {
+            // These hold wherever a program loads models, marks ranges or repeats sequences.
+            "A10" | "A28" | "A32" | "A33" => self != Self::MegEngine,
+            "A34" => self.is_accelerator(),
+            "E02" | "E05" | "E06" | "E07" => self.is_ascend() || self == Self::Svp,
+            "G02" | "G06" | "G07" | "G17" | "G18" | "G19" | "G20" | "G24" => {
+                self.is_ascend() || self == Self::Svp
+            }
+            "G08" => self.is_ascend(),
+            "H09" => matches!(self, Self::OnnxRuntime | Self::Tract),
+            "H10" => self.is_accelerator(),
+            "H11" => self == Self::TensorRt,
+            "H12" => self == Self::MegEngine,
+            _ if id.starts_with('A') => self.is_ascend(),
+            _ if id.starts_with('S') || id.starts_with('V') => self == Self::Svp,
+            _ => !(unknown && id.starts_with('E') && id != "E01"),
+        }
+    }
+}
+
+/// How a profile was taken, as far as that shows beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// The real path, if the profile is reached through a symbolic link.
+    pub real_path: Option<PathBuf>,
+    /// The permission bits of the profile, where the system has such.
+    pub mode: Option<u32>,
+    /// Whether the mark of the collection's end is there; `None` for formats without one.
+    pub ended: Option<bool>,
+    /// `ASCEND_GLOBAL_LOG_LEVEL`.
+    pub log_level: Option<String>,
+    /// The text of an `acl.json` beside the profile.
+    pub acl_json: Option<String>,
+}
+
+/// The options of a command that converts models.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConverterOptions {
+    options: BTreeMap<String, String>,
+}
+
+impl ConverterOptions {
+    /// Reads a command such as `atc --model=m.onnx --compile_mode 1`, or a configuration file with
+    /// an option a line.
+    pub fn parse(text: &str) -> Self {
+        let mut options = BTreeMap::new();
+        let mut words = text.split_whitespace().map(|word| word.trim_matches(['"', '\''])).peekable();
+        while let Some(word) = words.next() {
+            let bare = word.trim_start_matches('-');
+            if bare.len() == word.len() && !word.contains('=') {
+                continue;
+            }
+            let (name, value) = match bare.split_once('=') {
+                Some((name, value)) => (name, value.trim_matches(['"', '\'']).to_owned()),
+                None => {
+                    let value = words.next_if(|next| !next.starts_with('-') && *next != "=");
+                    (bare, value.unwrap_or_default().to_owned())
+                }
+            };
+            options.insert(name.to_owned(), value);
+        }
+        Self { options }
+    }
+
+    /// The value of an option.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.options.get(name).map(String::as_str)
+    }
+}
+
+/// A task that executed an operator in a measured iteration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernel<'a> {
+    pub task: TaskId,
+    pub name: &'a str,
+    pub op_type: &'a str,
+    pub unit: ExecutionUnit,
+    pub stream: Option<StreamId>,
+    pub start: Nanoseconds,
+    pub duration: Nanoseconds,
+    /// Its own time in nanoseconds.
+    pub time: f64,
+    pub wait: Option<Nanoseconds>,
+    pub reading: Option<ReadingId>,
+}
+
+/// What rules look at: a profile, a model, or both.
+pub struct Subject<'a> {
+    /// The profile.
+    pub trace: Option<&'a Trace>,
+    /// The model.
+    pub model: Option<&'a Model>,
+    /// The shapes of the model's values, where they could be worked out.
+    pub shapes: Option<&'a Shapes>,
+    /// What it runs on.
+    pub target: Target,
+    /// How the profile was taken.
+    pub environment: Environment,
+    /// How the model was converted.
+    pub converter: Option<&'a ConverterOptions>,
+    /// How many cores the device has, where that is known.
+    pub cores: Option<u32>,
+    /// The executed operators, by stream and start.
+    pub(crate) kernels: Vec<Kernel<'a>>,
+    /// How many iterations were measured.
+    pub(crate) iterations: usize,
+    /// The operators' own time in an average iteration.
+    pub total: Nanoseconds,
+    /// The metrics by their names in small letters, with the factor that makes a part of 1 of them.
+    metrics: HashMap<String, Vec<(MetricId, f64)>>,
+    /// The time of an average iteration by node of the graph.
+    node_times: HashMap<&'a str, f64>,
+}
+
+impl<'a> Subject<'a> {
+    /// Prepares a profile, a model, or both; without a target, the profile's own is taken.
+    pub fn new(trace: Option<&'a Trace>, model: Option<&'a Model>, target: Option<Target>) -> Self {
+        let mut subject = Self {
+            trace,
+            model,
+            shapes: None,
+            target: target.unwrap_or_else(|| trace.map(Target::of).unwrap_or_default()),
+            environment: Environment::default(),
+            converter: None,
+            cores: None,
+            kernels: Vec::new(),
+            iterations: 1,
+            total: Nanoseconds::ZERO,
+            metrics: HashMap::new(),
+            node_times: HashMap::new(),
+        };
+        if let Some(trace) = trace {
+            subject.take(trace);
+        }
+        subject
+    }
+
+    fn take(&mut self, trace: &'a Trace) {
+        let measured = Measured::of(trace);
+        self.iterations = measured.count();
+        self.cores = trace.property("ai_cores").and_then(|text| text.parse().ok());
+        for (id, metric) in trace.metrics.iter() {
+            let factor = if trace.strings.get(metric.unit) == "%" { 0.01 } else { 1.0 };
+            let name = trace.strings.get(metric.name).to_ascii_lowercase();
+            self.metrics.entry(name).or_default().push((id, factor));
+        }
+        let mut readings: Vec<Option<ReadingId>> = vec![None; trace.tasks.len()];
+        for (id, reading) in trace.readings.iter() {
+            readings[reading.task.index()] = Some(id);
+        }
+        let own = self_times(trace);
+        for task in measured.tasks {
+            let row = trace.tasks.get(task);
+            let Some(operator) = row.operator else { continue };
+            let time = own[task.index()].0.max(0) as f64;
+            let origins = trace.names.get(trace.operators.origins()[operator.index()]);
+            let share = time / self.iterations as f64 / origins.len().max(1) as f64;
+            for origin in origins {
+                *self.node_times.entry(trace.strings.get(*origin)).or_default() += share;
+            }
+            let name = trace.strings.get(trace.operators.name()[operator.index()]);
+            if origins.is_empty() {
+                *self.node_times.entry(name).or_default() += share;
+            }
+            self.kernels.push(Kernel {
+                task,
+                name,
+                op_type: trace.strings.get(trace.operators.op_type()[operator.index()]),
+                unit: row.unit,
+                stream: row.stream,
+                start: row.start,
+                duration: row.duration,
+                time,
+                wait: row.wait,
+                reading: readings[task.index()],
+            });
+        }
+        self.kernels.sort_by_key(|kernel| (kernel.stream, kernel.start));
+        let total: f64 = self.kernels.iter().map(|kernel| kernel.time).sum();
+        self.total = Nanoseconds((total / self.iterations as f64) as i64);
+    }
+
+    /// The operator of a kernel, as the trace has it.
+    pub(crate) fn operator_row(&self, kernel: &Kernel<'_>) -> Option<Operator> {
+        let trace = self.trace?;
+        Some(trace.operators.get(trace.tasks.operator()[kernel.task.index()]?))
+    }
+
+    /// Whether the profile has a metric, on whichever kind of core.
+    pub(crate) fn has_metric(&self, name: &str) -> bool {
+        spellings(name).iter().any(|name| self.metrics.contains_key(name))
+    }
+
+    /// A metric of a kernel; the greatest where several kinds of cores have it. Percentages become
+    /// parts of 1.
+    pub(crate) fn metric(&self, kernel: &Kernel<'_>, name: &str) -> Option<f64> {
+        let (trace, reading) = (self.trace?, kernel.reading?);
+        let wanted = spellings(name);
+        let known = wanted.iter().filter_map(|name| self.metrics.get(name)).flatten();
+        let values = known.filter_map(|(id, factor)| {
+            let (_, value) = trace.readings_of(reading).find(|(metric, _)| metric == id)?;
+            (!value.is_nan()).then_some(value * factor)
+        });
+        values.reduce(f64::max)
+    }
+
+    /// A kernel as evidence.
+    pub(crate) fn evidence(&self, kernel: &Kernel<'_>, detail: String) -> Evidence {
+        Evidence {
+            name: kernel.name.to_owned(),
+            op_type: kernel.op_type.to_owned(),
+            time: Some(Nanoseconds((kernel.time / self.iterations as f64) as i64)),
+            detail,
+        }
+    }
+
+    /// The time of a node of the graph in an average iteration, where the profile has it.
+    pub(crate) fn node_time(&self, name: &str) -> Option<Nanoseconds> {
+        self.node_times.get(name).map(|time| Nanoseconds(*time as i64))
+    }
+}
+
+/// The names that tables of different chips have for a metric, in small letters.
+fn spellings(name: &str) -> Vec<String> {
+    let name = name.to_ascii_lowercase();
+    let mut all = vec![format!("aic_{name}"), format!("aiv_{name}")];
+    if let Some(unit) = name.strip_suffix("_ratio") {
+        all.push(format!("{unit}_exe_ratio"));
+    }
+    all.push(name);
+    all
+}

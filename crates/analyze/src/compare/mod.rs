@@ -1,0 +1,266 @@
+//! What differs between two profiles: which operators got faster or slower, vanished, appeared or
+//! merged, and whether the difference is more than noise.
+//!
+//! Operators are brought together through the nodes of the model's graph that they stand for, then
+//! by name, then by type and order (see `align`). Iterations are compared by Welch's test (see
+//! `noise`). Times are those of an average measured iteration; a profile without iterations counts
+//! as one.
+
+mod align;
+mod noise;
+mod side;
+
+use opscope_trace::{Nanoseconds, Trace};
+
+use align::align;
+use side::Side;
+
+pub use noise::{Difference, Verdict};
+
+/// Two profiles, A before and B after a change.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// How long an inference takes, and what that was taken from.
+    pub basis: Basis,
+    /// The figure of A.
+    pub before: Nanoseconds,
+    /// The figure of B.
+    pub after: Nanoseconds,
+    /// What the iterations say about the difference; `None` where a profile has fewer than two.
+    pub difference: Option<Difference>,
+    /// The sum of the operators' own time of A, and of B.
+    pub operators: (Nanoseconds, Nanoseconds),
+    /// The groups of operators that belong together, the greatest change first.
+    pub groups: Vec<Group>,
+    /// The part of A's and B's operators' time that has a counterpart in the other.
+    pub matched: (f64, f64),
+    /// Calls of the host and ranges of the program that both have, the greatest change first.
+    pub spans: Vec<SpanChange>,
+    /// Whole seconds that came or went, which look like a sleep.
+    pub suspects: Vec<Suspect>,
+}
+
+/// What is compared as the time of an inference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The measured iterations.
+    Iterations,
+    /// The call that executes a model, as the host saw it.
+    ExecuteCalls,
+    /// The sum of the operators' own time.
+    OperatorTime,
+    /// The longest range that both programs set.
+    Range,
+    /// Nothing that both have.
+    Nothing,
+}
+
+/// How a group changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// Some operators of A became fewer, or others, in B.
+    Merged,
+    /// One operator of A became several in B.
+    Split,
+    /// It takes less time.
+    Faster,
+    /// It takes more time.
+    Slower,
+    /// It takes the same time, within what can be told apart.
+    Same,
+    /// Only A has it.
+    Vanished,
+    /// Only B has it.
+    Appeared,
+}
+
+impl Change {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Merged => "merged",
+            Self::Split => "split",
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::Vanished => "vanished",
+            Self::Appeared => "appeared",
+        }
+    }
+}
+
+/// An operator of one side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub op_type: String,
+    /// Its own time in an average iteration.
+    pub time: Nanoseconds,
+}
+
+/// Operators of A and B that do the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The operators of A.
+    pub before: Vec<Member>,
+    /// The operators of B.
+    pub after: Vec<Member>,
+    /// How it changed.
+    pub change: Change,
+    /// By how much: B less A.
+    pub delta: Nanoseconds,
+}
+
+impl Group {
+    fn new(before: Vec<Member>, after: Vec<Member>) -> Self {
+        let sum = |members: &[Member]| members.iter().map(|member| member.time).sum::<Nanoseconds>();
+        let (from, to) = (sum(&before), sum(&after));
+        let delta = to - from;
+        // Figures of a percent and less can't be told apart, nor those below the clock's step.
+        let is_same = delta.0.abs() <= 100 || delta.0.abs() as f64 <= 0.01 * from.0 as f64;
+        let change = match (before.len(), after.len()) {
+            (_, 0) => Change::Vanished,
+            (0, _) => Change::Appeared,
+            (before, after) if before > after => Change::Merged,
+            (before, after) if before < after => Change::Split,
+            _ if is_same => Change::Same,
+            _ if delta.0 < 0 => Change::Faster,
+            _ => Change::Slower,
+        };
+        Self { before, after, change, delta }
+    }
+
+    /// What became of what: `Conv2D + BNInferenceD + Relu became Conv2D`.
+    pub fn story(&self) -> String {
+        let types = |members: &[Member]| {
+            let types: Vec<&str> = members.iter().map(|member| &*member.op_type).collect();
+            types.join(" + ")
+        };
+        match self.change {
+            Change::Vanished => format!("{} vanished", types(&self.before)),
+            Change::Appeared => format!("{} appeared", types(&self.after)),
+            Change::Merged | Change::Split => {
+                format!("{} became {}", types(&self.before), types(&self.after))
+            }
+            change => format!("{} {}", types(&self.before), change.name()),
+        }
+    }
+}
+
+/// A call or range that both profiles have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpanChange {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a range of the program; otherwise it is a call.
+    pub is_range: bool,
+    /// Its mean duration in A.
+    pub before: Nanoseconds,
+    /// Its mean duration in B.
+    pub after: Nanoseconds,
+}
+
+/// A change of nearly whole seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspect {
+    /// What changed so.
+    pub name: String,
+    /// By how much: B less A.
+    pub delta: Nanoseconds,
+    /// How many seconds that is.
+    pub seconds: u64,
+}
+
+impl Comparison {
+    /// Compares two profiles.
+    pub fn of(before: &Trace, after: &Trace) -> Self {
+        let sides = (Side::of(before), Side::of(after));
+        let (groups, matched) = align(&sides.0, &sides.1);
+        let operators = (sides.0.operator_time(), sides.1.operator_time());
+        let spans = spans(&sides.0, &sides.1);
+        let (basis, from, to) = basis(&sides.0, &sides.1, &spans);
+        let difference = match basis {
+            Basis::Iterations => Difference::of(&sides.0.iterations, &sides.1.iterations),
+            Basis::ExecuteCalls => Difference::of(&sides.0.executions, &sides.1.executions),
+            _ => None,
+        };
+        let suspects = suspects(&spans, basis, from, to);
+        Self { basis, before: from, after: to, difference, operators, groups, matched, spans, suspects }
+    }
+
+    /// How many times as fast B is as A.
+    pub fn speed_up(&self) -> Option<f64> {
+        (self.after.0 > 0 && self.before.0 > 0).then(|| self.before.0 as f64 / self.after.0 as f64)
+    }
+
+    /// B less A as a part of A: −0.39 is 39 % less.
+    pub fn relative_change(&self) -> Option<f64> {
+        (self.before.0 > 0).then(|| (self.after.0 - self.before.0) as f64 / self.before.0 as f64)
+    }
+
+    /// Whether the profiles seem to be of different models: less than half of the time has a
+    /// counterpart.
+    pub fn is_of_different_models(&self) -> bool {
+        let has_operators = self.operators.0.0 > 0 && self.operators.1.0 > 0;
+        has_operators && self.matched.0.min(self.matched.1) < 0.5
+    }
+}
+
+fn mean(values: &[Nanoseconds]) -> Nanoseconds {
+    let sum: i128 = values.iter().map(|value| i128::from(value.0)).sum();
+    Nanoseconds((sum / values.len().max(1) as i128) as i64)
+}
+
+fn basis(a: &Side<'_>, b: &Side<'_>, spans: &[SpanChange]) -> (Basis, Nanoseconds, Nanoseconds) {
+    if !a.iterations.is_empty() && !b.iterations.is_empty() {
+        return (Basis::Iterations, mean(&a.iterations), mean(&b.iterations));
+    }
+    if !a.executions.is_empty() && !b.executions.is_empty() {
+        return (Basis::ExecuteCalls, mean(&a.executions), mean(&b.executions));
+    }
+    let operators = (a.operator_time(), b.operator_time());
+    if operators.0.0 > 0 && operators.1.0 > 0 {
+        return (Basis::OperatorTime, operators.0, operators.1);
+    }
+    let longest = spans.iter().filter(|span| span.is_range).max_by_key(|span| span.before.max(span.after));
+    match longest {
+        Some(span) => (Basis::Range, span.before, span.after),
+        None => (Basis::Nothing, Nanoseconds::ZERO, Nanoseconds::ZERO),
+    }
+}
+
+fn spans(a: &Side<'_>, b: &Side<'_>) -> Vec<SpanChange> {
+    let pairs = a.spans.iter().filter_map(|(key, before)| Some((key, mean(before), mean(b.spans.get(key)?))));
+    let mut spans: Vec<SpanChange> = pairs
+        .map(|((is_range, name), before, after)| SpanChange {
+            name: (*name).to_owned(),
+            is_range: *is_range,
+            before,
+            after,
+        })
+        .collect();
+    spans.sort_by_key(|span| -(span.after - span.before).0.abs());
+    spans
+}
+
+/// A part of a second that a sleep may be off by, because what else it was in changed as well.
+const WITHIN: f64 = 0.01;
+
+fn suspects(spans: &[SpanChange], basis: Basis, from: Nanoseconds, to: Nanoseconds) -> Vec<Suspect> {
+    let whole = [SpanChange { name: "the inference".to_owned(), is_range: false, before: from, after: to }];
+    let whole = whole.iter().filter(|_| matches!(basis, Basis::Iterations | Basis::OperatorTime));
+    spans
+        .iter()
+        .chain(whole)
+        .filter_map(|span| {
+            let delta = span.after - span.before;
+            let seconds = crate::whole_seconds(Nanoseconds(delta.0.saturating_abs()), WITHIN)?;
+            Some(Suspect { name: span.name.clone(), delta, seconds })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

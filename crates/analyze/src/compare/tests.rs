@@ -1,0 +1,129 @@
+//! Profiles built for the purpose, compared.
+
+use opscope_trace::*;
+
+use super::*;
+
+/// A profile of one inference: operators by name, type, origins and microseconds.
+fn profile(rows: &[(&str, &str, &str, i64)]) -> Trace {
+    let mut trace = Trace::new();
+    let mut start = 0;
+    for &(name, op_type, origins, micros) in rows {
+        let (name, op_type) = (trace.strings.intern(name), trace.strings.intern(op_type));
+        let ids: Vec<StringId> =
+            origins.split_whitespace().map(|origin| trace.strings.intern(origin)).collect();
+        let origins = trace.names.push(ids);
+        let operator = trace.operators.push(Operator { origins, ..Operator::new(name, op_type) });
+        let task = Task::new(name, Nanoseconds(start), Nanoseconds(micros * 1_000));
+        trace.tasks.push(Task { operator: Some(operator), ..task });
+        start += micros * 1_000;
+    }
+    trace
+}
+
+fn stories(comparison: &Comparison) -> Vec<String> {
+    comparison.groups.iter().map(|group| format!("{} {}", group.story(), group.delta.0 / 1_000)).collect()
+}
+
+#[test]
+fn what_a_convolution_took_in_is_told_as_merged() {
+    let before = profile(&[
+        ("conv1", "Conv2D", "", 100),
+        ("bn1", "BNInferenceD", "", 60),
+        ("relu1", "Relu", "", 40),
+        ("conv2", "Conv2D", "", 100),
+        ("softmax", "SoftmaxV2", "", 10),
+    ]);
+    let after = profile(&[
+        ("conv1", "Conv2D", "", 90),
+        ("conv2", "Conv2D", "", 100),
+        ("softmax", "SoftmaxV2", "", 10),
+    ]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(
+        stories(&comparison),
+        ["Conv2D + BNInferenceD + Relu became Conv2D -110", "Conv2D same 0", "SoftmaxV2 same 0"]
+    );
+    assert_eq!(comparison.matched, (1.0, 1.0));
+}
+
+#[test]
+fn origins_align_engines_that_fuse_and_name_in_different_ways() {
+    let before = profile(&[
+        ("n0", "Conv", "conv1", 50),
+        ("n1", "Relu", "relu1", 20),
+        ("n2", "Gemm", "fc", 30),
+        ("n3", "Softmax", "prob", 5),
+    ]);
+    let after = profile(&[
+        ("fused_0", "FusedConv", "conv1 relu1", 55),
+        ("k7", "MatMul", "fc", 60),
+        ("copy", "ReorderInput", "", 8),
+        ("prob_nchwc", "Softmax", "prob", 5),
+    ]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(
+        stories(&comparison),
+        ["Gemm slower 30", "Conv + Relu became FusedConv -15", "ReorderInput appeared 8", "Softmax same 0",]
+    );
+}
+
+#[test]
+fn renamed_operators_are_matched_by_their_order() {
+    let before = profile(&[("a1", "Conv", "", 10), ("a2", "Conv", "", 20), ("a3", "Pool", "", 5)]);
+    let after = profile(&[("b1", "Conv", "", 11), ("b2", "Conv", "", 12), ("b3", "Pool", "", 5)]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(stories(&comparison), ["Conv faster -8", "Conv slower 1", "Pool same 0"]);
+}
+
+#[test]
+fn profiles_of_different_models_are_known_as_such() {
+    let before = profile(&[("conv", "Conv", "", 100), ("relu", "Relu", "", 10)]);
+    let after = profile(&[("lstm", "LSTM", "", 100), ("relu9", "Relu", "", 10)]);
+    let comparison = Comparison::of(&before, &after);
+    assert!(comparison.is_of_different_models(), "{:?}", comparison.matched);
+}
+
+#[test]
+fn several_iterations_give_a_verdict() {
+    let iterations = |durations: &[i64]| {
+        let mut trace = Trace::new();
+        for (number, micros) in durations.iter().enumerate() {
+            let (number, warm_up) = (number as u32, number == 0);
+            let (start, duration) = (Nanoseconds(i64::from(number) * 1_000_000), Nanoseconds(micros * 1_000));
+            trace.iterations.push(Iteration { model: None, number, warm_up, start, duration });
+        }
+        trace
+    };
+    let comparison = Comparison::of(&iterations(&[900, 100, 101, 99]), &iterations(&[50, 80, 81, 79]));
+    assert_eq!((comparison.basis, comparison.before), (Basis::Iterations, Nanoseconds(100_000)));
+    assert_eq!(comparison.difference.unwrap().verdict, Verdict::Faster);
+    let same = Comparison::of(&iterations(&[1, 100, 120, 80]), &iterations(&[1, 99, 118, 85]));
+    assert_eq!(same.difference.unwrap().verdict, Verdict::WithinNoise);
+}
+
+#[test]
+fn a_range_that_lost_five_seconds_is_suspected_of_a_sleep() {
+    let range = |micros: i64| {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("CreateMultipleStreamsFromFile");
+        trace.ranges.push(Range::new(name, Nanoseconds(0), Nanoseconds(micros * 1_000)));
+        trace
+    };
+    let (mut before, mut after) = (range(5_645_052), range(642_772));
+    for trace in [&mut before, &mut after] {
+        let row = trace.ranges.get(RangeId::from_index(0));
+        trace.ranges.set(RangeId::from_index(0), Range { kind: RangeKind::PushPop, ..row });
+    }
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(comparison.basis, Basis::Range);
+    let [suspect] = &comparison.suspects[..] else { panic!("{:?}", comparison.suspects) };
+    assert_eq!((suspect.seconds, suspect.delta), (5, Nanoseconds(-5_002_280_000)));
+}
+
+#[test]
+fn empty_profiles_compare_as_nothing() {
+    let comparison = Comparison::of(&Trace::new(), &Trace::new());
+    assert_eq!((comparison.basis, comparison.speed_up()), (Basis::Nothing, None));
+    assert!(!comparison.is_of_different_models());
+}

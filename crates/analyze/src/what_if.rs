@@ -1,0 +1,359 @@
+//! What a change would save, before anybody makes it.
+//!
+//! Tasks run again on paper: each when the one before it on its stream has ended and, where the
+//! profile tells which values operators read and write, when those are there. The operators of a
+//! changed type take more or less time, and the end of the last task moves. What lies between
+//! operators stays as it was measured (Amdahl's law).
+
+use std::collections::HashMap;
+
+use opscope_trace::{IterationId, Nanoseconds, OperatorId, StreamId, StringId, TaskId, Trace};
+
+use crate::kind::kind;
+use crate::{Measured, self_times};
+
+/// A change to the operators of a profile. Operators are named by their type, in any engine's
+/// spelling, or by their own name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// They take no time any more.
+    Remove(String),
+    /// Their time is multiplied.
+    Scale(String, f64),
+    /// Of operators that follow one another only the first takes time.
+    Fuse(Vec<String>),
+}
+
+/// An edit that can't be read or applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts say what the fields are")]
+pub enum EditError {
+    #[error("`{text}` scales nothing: write OPERATOR=FACTOR with a factor of 0 or more, such as Conv=0.5")]
+    Scale { text: String },
+    #[error("`{text}` fuses nothing: write two types or more with + between, such as Conv+Relu")]
+    Fuse { text: String },
+    #[error("no operator of the profile matches `{text}`; it has operators of the types {known}")]
+    NoMatch { text: String, known: String },
+}
+
+impl Edit {
+    /// Reads `Conv=0.5`.
+    ///
+    /// # Errors
+    /// When it isn't of this form.
+    pub fn scale(text: &str) -> Result<Self, EditError> {
+        let parsed = text.rsplit_once('=').and_then(|(what, factor)| {
+            let factor: f64 = factor.trim().trim_end_matches('x').parse().ok()?;
+            let fits = factor.is_finite() && factor >= 0.0 && !what.trim().is_empty();
+            fits.then(|| Self::Scale(what.trim().to_owned(), factor))
+        });
+        parsed.ok_or_else(|| EditError::Scale { text: text.to_owned() })
+    }
+
+    /// Reads `Conv+BatchNormalization+Relu`.
+    ///
+    /// # Errors
+    /// When it isn't of this form.
+    pub fn fuse(text: &str) -> Result<Self, EditError> {
+        let types: Vec<String> = text.split('+').map(|part| part.trim().to_owned()).collect();
+        if types.len() < 2 || types.iter().any(String::is_empty) {
+            return Err(EditError::Fuse { text: text.to_owned() });
+        }
+        Ok(Self::Fuse(types))
+    }
+
+    /// The edit as users write it.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Remove(what) => format!("remove {what}"),
+            Self::Scale(what, factor) => format!("scale {what} by {factor}"),
+            Self::Fuse(types) => format!("fuse {}", types.join("+")),
+        }
+    }
+}
+
+/// What the order of tasks was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The profile has one stream: the sum of its tasks.
+    SerialSum,
+    /// Several streams without dependencies: each stream's own sum, of which the longest counts.
+    LongestStream,
+    /// Streams and the values that operators read and write.
+    CriticalPath,
+}
+
+impl Basis {
+    /// What it means.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::SerialSum => "the serial sum of the only stream",
+            Self::LongestStream => {
+                "the serial sum of each stream, because the profile records no dependencies"
+            }
+            Self::CriticalPath => "the critical path through streams and the values between operators",
+        }
+    }
+}
+
+/// What changes would make of a profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The measured time of an average inference.
+    pub measured: Nanoseconds,
+    /// The predicted one.
+    pub predicted: Nanoseconds,
+    /// What the order of tasks was taken from.
+    pub basis: Basis,
+    /// For each edit how many operators it changes, and their own time in an average inference
+    /// before it.
+    pub edits: Vec<(usize, Nanoseconds)>,
+}
+
+/// Predicts what edits save; they apply one after another.
+///
+/// # Errors
+/// When an edit matches no operator.
+pub fn predict(trace: &Trace, edits: &[Edit]) -> Result<Prediction, EditError> {
+    let measured = Measured::of(trace);
+    let own = self_times(trace);
+    let count = measured.count() as i64;
+    let mut tasks = measured.tasks.clone();
+    tasks.sort_by_key(|task| (trace.tasks.stream()[task.index()], trace.tasks.start()[task.index()]));
+    let mut times: Vec<f64> = tasks.iter().map(|task| own[task.index()].0.max(0) as f64).collect();
+    let before = times.clone();
+    let mut told = Vec::new();
+    for edit in edits {
+        let touched = apply(trace, &tasks, &mut times, edit);
+        let Some(touched) = touched else {
+            return Err(EditError::NoMatch { text: edit.text(), known: known_types(trace) });
+        };
+        told.push((touched.0, Nanoseconds((touched.1 / count as f64) as i64)));
+    }
+    let (basis, from) = simulate(trace, &tasks, &before);
+    let (_, to) = simulate(trace, &tasks, &times);
+    let durations = measured.iterations.iter().map(|id| trace.iterations.duration()[id.index()].0);
+    let whole: i64 = durations.sum::<i64>() / count;
+    let measured = if whole > 0 { whole } else { (from / count as f64) as i64 };
+    let saved = ((from - to) / count as f64) as i64;
+    let predicted = Nanoseconds((measured - saved).max(0));
+    Ok(Prediction { measured: Nanoseconds(measured), predicted, basis, edits: told })
+}
+
+/// The names by which a task's operator can be called.
+fn names<'t>(trace: &'t Trace, task: TaskId) -> (&'t str, &'t str) {
+    let text = |id: StringId| trace.strings.get(id);
+    match trace.tasks.operator()[task.index()] {
+        Some(id) => (text(trace.operators.name()[id.index()]), text(trace.operators.op_type()[id.index()])),
+        None => (text(trace.tasks.name()[task.index()]), ""),
+    }
+}
+
+fn is_called(trace: &Trace, task: TaskId, what: &str) -> bool {
+    let (name, op_type) = names(trace, task);
+    name == what || op_type.eq_ignore_ascii_case(what)
+}
+
+/// As [`is_called`], in any engine's spelling of the type.
+fn is_like(trace: &Trace, task: TaskId, what: &str) -> bool {
+    let (_, op_type) = names(trace, task);
+    is_called(trace, task, what) || (!op_type.is_empty() && kind(op_type) == kind(what))
+}
+
+/// Applies an edit; how many operators it touched, and their time before it.
+fn apply(trace: &Trace, tasks: &[TaskId], times: &mut [f64], edit: &Edit) -> Option<(usize, f64)> {
+    let mut touched: HashMap<(Option<OperatorId>, StringId), ()> = HashMap::new();
+    let mut time = 0.0;
+    let mut touch = |task: TaskId, now: &mut f64, factor: f64| {
+        let index = task.index();
+        touched.insert((trace.tasks.operator()[index], trace.tasks.name()[index]), ());
+        time += *now;
+        *now *= factor;
+    };
+    match edit {
+        Edit::Remove(what) | Edit::Scale(what, _) => {
+            let factor = if let Edit::Scale(_, factor) = edit { *factor } else { 0.0 };
+            // The exact name goes before the kind, so that Conv2D means no other convolution.
+            let exact = tasks.iter().any(|task| is_called(trace, *task, what));
+            for (task, now) in tasks.iter().zip(times.iter_mut()) {
+                if if exact { is_called(trace, *task, what) } else { is_like(trace, *task, what) } {
+                    touch(*task, now, factor);
+                }
+            }
+        }
+        Edit::Fuse(types) => {
+            let mut at = 0;
+            while at + types.len() <= tasks.len() {
+                let window = &tasks[at..at + types.len()];
+                let stream = |task: &TaskId| trace.tasks.stream()[task.index()];
+                let fits = window.iter().zip(types).all(|(task, what)| is_like(trace, *task, what))
+                    && window.iter().all(|task| stream(task) == stream(&window[0]));
+                if !fits {
+                    at += 1;
+                    continue;
+                }
+                for (task, now) in window.iter().zip(&mut times[at..]).skip(1) {
+                    touch(*task, now, 0.0);
+                }
+                at += types.len();
+            }
+        }
+    }
+    (!touched.is_empty()).then_some((touched.len(), time))
+}
+
+/// The time from the start of each iteration to the end of its last task, added up.
+fn simulate(trace: &Trace, tasks: &[TaskId], times: &[f64]) -> (Basis, f64) {
+    let mut iterations: HashMap<Option<IterationId>, Vec<usize>> = HashMap::new();
+    for (place, task) in tasks.iter().enumerate() {
+        iterations.entry(trace.tasks.iteration()[task.index()]).or_default().push(place);
+    }
+    let mut basis = Basis::SerialSum;
+    let mut sum = 0.0;
+    for mut places in iterations.into_values() {
+        // In the order of their start, so that what a task waits for has been placed before it.
+        places.sort_by_key(|place| trace.tasks.start()[tasks[*place].index()]);
+        let (used, time) = simulate_one(trace, tasks, times, &places);
+        basis = basis_of(basis, used);
+        sum += time;
+    }
+    (basis, sum)
+}
+
+fn basis_of(a: Basis, b: Basis) -> Basis {
+    match (a, b) {
+        (Basis::CriticalPath, _) | (_, Basis::CriticalPath) => Basis::CriticalPath,
+        (Basis::LongestStream, _) | (_, Basis::LongestStream) => Basis::LongestStream,
+        _ => Basis::SerialSum,
+    }
+}
+
+fn simulate_one(trace: &Trace, tasks: &[TaskId], times: &[f64], places: &[usize]) -> (Basis, f64) {
+    let mut streams: HashMap<Option<StreamId>, f64> = HashMap::new();
+    let mut values: HashMap<StringId, f64> = HashMap::new();
+    let mut depends = false;
+    let mut last = 0.0_f64;
+    for place in places {
+        let index = tasks[*place].index();
+        let stream = trace.tasks.stream()[index];
+        let mut start = streams.get(&stream).copied().unwrap_or(0.0);
+        let operator = trace.tasks.operator()[index].map(|id| trace.operators.get(id));
+        for input in operator.iter().flat_map(|row| row.inputs()) {
+            let name = trace.tensors.name()[input.index()];
+            if let Some(ready) = name.and_then(|name| values.get(&name)) {
+                depends = true;
+                start = start.max(*ready);
+            }
+        }
+        let end = start + times[*place];
+        for output in operator.iter().flat_map(|row| row.outputs()) {
+            if let Some(name) = trace.tensors.name()[output.index()] {
+                values.insert(name, end);
+            }
+        }
+        streams.insert(stream, end);
+        last = last.max(end);
+    }
+    let basis = match (streams.len(), depends) {
+        (0 | 1, _) => Basis::SerialSum,
+        (_, true) => Basis::CriticalPath,
+        (_, false) => Basis::LongestStream,
+    };
+    (basis, last)
+}
+
+/// The types of a profile, for whoever misspelled one.
+fn known_types(trace: &Trace) -> String {
+    let mut types: Vec<&str> = trace.operators.op_type().iter().map(|id| trace.strings.get(*id)).collect();
+    types.sort_unstable();
+    types.dedup();
+    const NAMED: usize = 20;
+    let more = if types.len() > NAMED { ", …" } else { "" };
+    types.truncate(NAMED);
+    if types.is_empty() { "none".to_owned() } else { format!("{}{more}", types.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opscope_trace::{Device, DeviceKind, Operator, Stream, Task, Tensor};
+
+    /// Tasks by type, stream, start, duration, what they read and what they write.
+    fn profile(rows: &[(&str, u64, i64, i64, &str, &str)]) -> Trace {
+        let mut trace = Trace::new();
+        let nameless = trace.strings.intern("");
+        let device = trace.devices.push(Device { number: 0, kind: DeviceKind::Npu, name: nameless });
+        let streams =
+            [0, 1].map(|number| trace.streams.push(Stream { device, number, thread: None, name: nameless }));
+        for &(op_type, stream, start, duration, read, written) in rows {
+            let name = trace.strings.intern(op_type);
+            let mut tensor = |name: &str| {
+                (!name.is_empty()).then(|| {
+                    let name = Some(trace.strings.intern(name));
+                    let data_type = opscope_trace::DataType::Float32;
+                    trace.tensors.push(Tensor {
+                        name,
+                        data_type,
+                        dimensions: None,
+                        layout: None,
+                        parameter: false,
+                    })
+                })
+            };
+            let (first_input, first_output) = (tensor(read), tensor(written));
+            let operator = trace.operators.push(Operator {
+                first_input,
+                input_count: u32::from(first_input.is_some()),
+                first_output,
+                output_count: u32::from(first_output.is_some()),
+                ..Operator::new(name, name)
+            });
+            let task = Task::new(name, Nanoseconds(start), Nanoseconds(duration));
+            let stream = Some(streams[stream as usize]);
+            trace.tasks.push(Task { operator: Some(operator), stream, ..task });
+        }
+        trace
+    }
+
+    #[test]
+    fn on_one_stream_what_is_removed_is_saved() {
+        let trace = profile(&[
+            ("Conv", 0, 0, 100, "", ""),
+            ("TransData", 0, 100, 30, "", ""),
+            ("Relu", 0, 130, 20, "", ""),
+        ]);
+        let prediction = predict(&trace, &[Edit::Remove("TransData".to_owned())]).unwrap();
+        assert_eq!((prediction.measured, prediction.predicted), (Nanoseconds(150), Nanoseconds(120)));
+        assert_eq!(prediction.basis, Basis::SerialSum);
+        let both =
+            predict(&trace, &[Edit::scale("Conv=0.5").unwrap(), Edit::fuse("TransData+Relu").unwrap()]);
+        assert_eq!(both.unwrap().predicted, Nanoseconds(80));
+    }
+
+    #[test]
+    fn beside_a_longer_stream_nothing_is_saved() {
+        let trace = profile(&[("Conv", 0, 0, 100, "", ""), ("Copy", 1, 0, 60, "", "")]);
+        let prediction = predict(&trace, &[Edit::Remove("Copy".to_owned())]).unwrap();
+        assert_eq!(prediction.predicted, prediction.measured);
+        assert_eq!(prediction.basis, Basis::LongestStream);
+    }
+
+    #[test]
+    fn what_waits_for_a_value_of_another_stream_moves_with_it() {
+        let trace = profile(&[("Conv", 0, 0, 100, "", "v"), ("Relu", 1, 100, 50, "v", "")]);
+        let prediction = predict(&trace, &[Edit::Scale("Conv".to_owned(), 0.5)]).unwrap();
+        assert_eq!(prediction.basis, Basis::CriticalPath);
+        assert_eq!((prediction.measured, prediction.predicted), (Nanoseconds(150), Nanoseconds(100)));
+    }
+
+    #[test]
+    fn an_edit_that_matches_nothing_names_what_there_is() {
+        let trace = profile(&[("Conv", 0, 0, 100, "", "")]);
+        let error = predict(&trace, &[Edit::Remove("Mish".to_owned())]).unwrap_err();
+        assert!(error.to_string().contains("Conv"), "{error}");
+        assert!(
+            Edit::scale("Conv").is_err() && Edit::scale("Conv=-1").is_err() && Edit::scale("=2").is_err()
+        );
+        assert!(Edit::fuse("Conv").is_err() && Edit::fuse("Conv+").is_err());
+    }
+}
