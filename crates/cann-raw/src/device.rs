@@ -21,6 +21,8 @@ pub mod function {
     pub const CONTEXT_COUNTERS: u16 = 40;
     /// Counters of one block.
     pub const BLOCK_COUNTERS: u16 = 41;
+    /// Counters of a whole task on chips 15 and 16.
+    pub const WIDE_COUNTERS: u16 = 42;
 }
 
 record! {
@@ -122,6 +124,51 @@ record! {
         32 cycles: u64,
         /// The counters, in the order of the profile's list of events.
         48 counters: [u64; 8],
+        /// Start; device clock.
+        112 start: u64,
+        /// End; device clock.
+        120 end: u64,
+    }
+}
+
+/// The bits of [`WideCounters::flags`].
+pub mod counter_flag {
+    /// The core leads the task; else it follows another.
+    pub const LEADING: u8 = 1;
+    /// Both kinds of cores work on the task.
+    pub const MIXED: u8 = 2;
+    /// A counter overflowed.
+    pub const OVERFLOW: u8 = 4;
+}
+
+record! {
+    /// Counters of a task, or of one block of it, on chips 15 and 16 (`ffts_profile.data`,
+    /// functions 42 and 41).
+    WideCounters, 128 {
+        /// Bits 0 to 5: the [`function`]; 6 to 9: a running number.
+        0 word: u16,
+        /// [`MAGIC`].
+        2 magic: u16,
+        /// Low half of the task.
+        4 task_low: u16,
+        /// High half of the task.
+        6 task_high: u16,
+        /// Cycles in total.
+        8 cycles: u64,
+        /// The kind of context.
+        16 context_type: u8,
+        /// See [`counter_flag`].
+        17 flags: u8,
+        /// Bit 0: 0 cube core, 1 vector core.
+        20 core_type: u8,
+        /// The core's number.
+        21 core: u8,
+        /// The sub-block.
+        24 sub_block: u16,
+        /// The block.
+        26 block: u16,
+        /// The counters, in the order of the profile's list of events.
+        32 counters: [u64; 10],
         /// Start; device clock.
         112 start: u64,
         /// End; device clock.

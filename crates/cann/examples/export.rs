@@ -1,7 +1,8 @@
 //! Exports a profile and tells how long each step took.
 //!
-//! `cargo run --release -p opscope-cann --example export -- DIRECTORY OUTPUT`, or with `sample TASKS`
-//! instead of a directory, a profile that is made first.
+//! `cargo run --release -p opscope-cann --example export -- DIRECTORY OUTPUT`, or with `sample TASKS OUTPUT`
+//! instead of a directory, a profile that is made first; behind it may stand the chip's number and
+//! `static`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -16,11 +17,12 @@ use opscope_cann_raw::Chip;
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
-        [word, tasks, output] if word == "sample" => {
+        [word, tasks, output, rest @ ..] if word == "sample" => {
+            let version = rest.first().and_then(|number| number.parse().ok()).unwrap_or(5);
             let options = SampleOptions {
-                chip: Chip::V4_1_0,
+                chip: Chip::from_platform_version(version).unwrap_or(Chip::V4_1_0),
                 tasks: tasks.parse().unwrap_or(1_000),
-                mode: SampleMode::Dynamic,
+                mode: if rest.len() > 1 { SampleMode::Static } else { SampleMode::Dynamic },
                 layout: SampleLayout::Current,
                 seed: 1,
             };

@@ -207,8 +207,9 @@ pub fn group(name: &str, chip: Chip) -> Vec<Metric> {
             ];
             match dialect {
                 Dialect::Accelerated => metrics.extend(main.into_iter().chain(l2)),
-                Dialect::Plain if chip.has_wide_task_ids() => metrics.extend(main),
-                _ => metrics.extend(l2.into_iter().chain(main)),
+                // The Python code drops the columns of the second-level cache.
+                Dialect::Plain => metrics.extend(main),
+                Dialect::Oldest => metrics.extend(l2.into_iter().chain(main)),
             }
         }
         "MemoryL0" => {
@@ -222,7 +223,7 @@ pub fn group(name: &str, chip: Chip) -> Vec<Metric> {
             metrics.push(bandwidth("l0c_write_bw_cube", 8_192.0, 2_048.0, 8_192.0, &[0x2a]));
         }
         "MemoryUB" => {
-            if dialect != Dialect::Accelerated {
+            if dialect == Dialect::Oldest {
                 metrics.push(bandwidth("ub_read_bw_mte", 128.0, 128.0, 1_024.0, &[0x3d]));
                 metrics.push(bandwidth("ub_write_bw_mte", 128.0, 128.0, 1_024.0, &[0x3e]));
             }
@@ -306,7 +307,7 @@ mod tests {
             mixed: false,
             block: false,
             cycles,
-            counters,
+            counters: crate::tables::eight_counters(counters),
             start: 0,
             end: 0,
             blocks: 0,

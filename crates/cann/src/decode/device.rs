@@ -13,7 +13,7 @@ use crate::names::NumberMap;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
 use crate::tables::{
     AiCpu, AiCpuTable, Core, CoreSample, CoreSampleTable, CounterTable, Counters, DeviceTables, DeviceTask,
-    DeviceTaskTable, NO_CONTEXT, TaskLog, TaskStateTable,
+    DeviceTaskTable, NO_CONTEXT, TaskLog, TaskStateTable, eight_counters,
 };
 
 /// Streams have eleven bits in the records of chips 1 to 4.
@@ -42,8 +42,8 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     } else {
         let mut track_edges = Vec::new();
         track::fixed(streams("ts_track.data"), chip, &mut tables, &mut track_edges);
-        // Where STARS logs every task, the same states in the track would count them twice.
-        if chip.device_log() == DeviceLog::Hwts {
+        // Only this chip leaves tasks on the AI CPU out of its log; elsewhere they would count twice.
+        if chip == Chip::V2_1_0 {
             Append::append(&mut edges, track_edges);
         }
         tables.tasks = pair(edges, &mut tables.losses);
@@ -146,8 +146,11 @@ fn counters(catalogue: &Catalogue, metadata: &Metadata, expanded: bool, tables: 
         tables.counters = core_counters(streams("aicore.data"), Core::Cube, &mut tables.losses);
         tables.counters.append(core_counters(streams("aiVectorCore.data"), Core::Vector, &mut tables.losses));
     } else {
-        let wide = chip.has_wide_task_ids();
-        tables.counters = stars::counters(streams("ffts_profile.data"), expanded, wide, &mut tables.losses);
+        let streams = streams("ffts_profile.data");
+        tables.counters = match chip.has_wide_task_ids() {
+            true => stars::wide_counters(streams, &mut tables.losses),
+            false => stars::counters(streams, expanded, chip.splits_cores(), &mut tables.losses),
+        };
     }
 }
 
@@ -162,7 +165,7 @@ fn core_counters(streams: &[Stream], core: Core, losses: &mut Losses) -> Counter
             mixed: false,
             block: false,
             cycles: raw.cycles,
-            counters: raw.counters,
+            counters: eight_counters(raw.counters),
             start: 0,
             end: 0,
             blocks: 0,

@@ -1,12 +1,14 @@
 //! Logs and counters of chips with the STARS scheduler.
 
 use opscope_cann_raw::Record;
-use opscope_cann_raw::device::{BlockCounters, CompactStarsLog, ContextCounters, StarsLog, function};
+use opscope_cann_raw::device::{
+    BlockCounters, CompactStarsLog, ContextCounters, StarsLog, WideCounters, counter_flag, function,
+};
 
 use crate::decode::decode;
 use crate::losses::{Losses, Reason};
 use crate::slices::{DEVICE_MAGIC, Stream};
-use crate::tables::{Core, CounterTable, Counters, NO_CONTEXT, TaskLog};
+use crate::tables::{Core, CounterTable, Counters, NO_CONTEXT, TaskLog, eight_counters};
 
 /// Start or end of a task.
 #[derive(Clone, Copy, Debug)]
@@ -109,13 +111,19 @@ impl Record for AnyCounters {
     }
 }
 
-/// Counters of `ffts_profile.data`, in the order of the file. On chips with wide task ids the two
-/// halves of the id take the place of stream and task.
-pub(super) fn counters(streams: &[Stream], expanded: bool, wide: bool, losses: &mut Losses) -> CounterTable {
+/// Counters of `ffts_profile.data`, in the order of the file. Unless the chip `splits` its cores
+/// into two kinds, those of single blocks repeat what the whole task's say.
+pub(super) fn counters(
+    streams: &[Stream],
+    expanded: bool,
+    splits: bool,
+    losses: &mut Losses,
+) -> CounterTable {
     decode(streams, Some(DEVICE_MAGIC), losses, |table: &mut CounterTable, raw: AnyCounters, _| {
         let AnyCounters { context: raw, block: raw_block } = raw;
         let block = match raw.word & 0x3F {
             function::CONTEXT_COUNTERS => false,
+            function::BLOCK_COUNTERS if !splits => return Ok(()),
             function::BLOCK_COUNTERS => true,
             _ => return Err(Reason::UnknownRecord),
         };
@@ -124,13 +132,9 @@ pub(super) fn counters(streams: &[Stream], expanded: bool, wide: bool, losses: &
         }
         let subtask = raw.subtask_type & 0xFF;
         let ffts = if block { u16::from(raw_block.ffts >> 5) } else { raw.ffts >> 13 };
-        let (stream, task) = if wide {
-            (0, u32::from(raw.task) << 16 | u32::from(raw.stream))
-        } else {
-            let (stream, task) = numbers(raw.stream, raw.task, expanded, None);
-            (stream, u32::from(task))
-        };
+        let (stream, task) = numbers(raw.stream, raw.task, expanded, None);
         let core = match (block, ffts, subtask) {
+            _ if !splits => Core::Cube,
             (true, ..) if raw_block.core & 1 == 1 => Core::Vector,
             (true, ..) => Core::Cube,
             (_, 0 | 5, _) | (_, FFTS_PLUS, 0 | 6) => Core::Cube,
@@ -138,11 +142,41 @@ pub(super) fn counters(streams: &[Stream], expanded: bool, wide: bool, losses: &
         };
         table.push(Counters {
             stream,
-            task,
+            task: u32::from(task),
             context: if ffts == FFTS_PLUS { u32::from(raw.context) } else { NO_CONTEXT },
             core,
             mixed: ffts == FFTS_PLUS && matches!(subtask, 6 | 7),
             block,
+            cycles: raw.cycles,
+            counters: eight_counters(raw.counters),
+            start: raw.start,
+            end: raw.end,
+            blocks: 0,
+        });
+        Ok(())
+    })
+}
+
+/// Counters of `ffts_profile.data` on chips 15 and 16, in the order of the file. Both kinds of
+/// cores have a record for the whole of their part, so that those of single blocks aren't needed.
+/// The stream isn't recorded; it is known from the host's side.
+pub(super) fn wide_counters(streams: &[Stream], losses: &mut Losses) -> CounterTable {
+    decode(streams, Some(DEVICE_MAGIC), losses, |table: &mut CounterTable, raw: WideCounters, _| {
+        match raw.word & 0x3F {
+            function::WIDE_COUNTERS => {}
+            function::BLOCK_COUNTERS => return Ok(()),
+            _ => return Err(Reason::UnknownRecord),
+        }
+        if raw.flags & counter_flag::OVERFLOW != 0 {
+            return Err(Reason::CounterOverflow);
+        }
+        table.push(Counters {
+            stream: 0,
+            task: u32::from(raw.task_high) << 16 | u32::from(raw.task_low),
+            context: NO_CONTEXT,
+            core: if raw.core_type & 1 == 1 { Core::Vector } else { Core::Cube },
+            mixed: raw.flags & counter_flag::MIXED != 0,
+            block: false,
             cycles: raw.cycles,
             counters: raw.counters,
             start: raw.start,

@@ -11,6 +11,7 @@ use crate::losses::{Losses, Reason};
 use crate::slices::Stream;
 use crate::tables::{
     BlockNum, Core, Counters, DeviceFlip, DeviceTables, NO_CONTEXT, Step, TaskLog, TaskState, TrackMemcpy,
+    eight_counters,
 };
 
 /// The size of records on all chips but 0.
@@ -113,7 +114,7 @@ fn record(bytes: &[u8], chip: Chip, tables: &mut DeviceTables, edges: &mut Vec<E
                 mixed: false,
                 block: false,
                 cycles: raw.cycles,
-                counters: raw.counters,
+                counters: eight_counters(raw.counters),
                 start: 0,
                 end: raw.time,
                 blocks: raw.blocks,

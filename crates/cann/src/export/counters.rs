@@ -29,6 +29,8 @@ pub(crate) struct Work {
     /// How many such cores there are.
     cores: u32,
 }
+/// The names of the column that tells whether the cube unit worked.
+const CUBE_RATIO: &[&str] = &["mac_ratio", "mac_ratio_extra"];
 
 /// The values of one core in one task.
 struct CoreValues {
@@ -103,7 +105,7 @@ impl CounterColumns {
     }
 
     fn has_cube_utilization(&self) -> bool {
-        self.find(&["mac_ratio"]).is_some()
+        self.find(CUBE_RATIO).is_some()
     }
 
     /// Writes the cells of a task.
@@ -202,12 +204,10 @@ impl CounterColumns {
             let share = || numbers::python_round(cube.cycles as f64 / capacity * 100.0, 6) / duration;
             return (capacity != 0.0).then(|| if duration == 0.0 { 0.0 } else { share() });
         }
-        let works = self.rounded(cube, &["mac_ratio"]) != 0.0;
+        let works = self.rounded(cube, CUBE_RATIO) != 0.0;
         if !works || capacity == 0.0 || duration == 0.0 {
             return None;
         }
-        let duration =
-            if self.dialect == Dialect::Oldest { duration } else { numbers::python_round(duration, 3) };
         Some(numbers::python_round(cube.cycles as f64 / (capacity * duration) * 100.0, 3))
     }
 
@@ -218,7 +218,7 @@ impl CounterColumns {
             row.number(|out| numbers::push_sqlite_round(out, *value));
         }
         for event in 0..self.raw.len() {
-            row.integer(counters.and_then(|c| c.counters.get(event).copied()).unwrap_or(0));
+            row.float(counters.and_then(|c| c.counters.get(event).copied()).unwrap_or(0) as f64);
         }
     }
 

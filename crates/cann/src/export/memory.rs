@@ -122,7 +122,11 @@ pub(crate) fn hbm<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
             row.integer(*device);
             match id {
                 Some(id) => row.integer(*id),
-                None => row.text("Average"),
+                None => {
+                    row.text("Average");
+                    let number = |rate: &f64| format!("{rate:.3}");
+                    return rates.iter().for_each(|rate| row.text(&number(rate)));
+                }
             }
             rates.iter().for_each(|rate| row.float(numbers::python_round(*rate, 3)));
         }),

@@ -158,7 +158,7 @@ mod tests {
         }
         for &(start, end, core, block, cycles) in counters {
             let (mixed, blocks) = (block, 0);
-            let counters = [cycles; 8];
+            let counters = [cycles; crate::tables::COUNTERS];
             tables.counters.push(Counters {
                 stream,
                 task,

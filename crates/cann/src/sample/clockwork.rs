@@ -2,6 +2,8 @@
 
 use opscope_cann_raw::Chip;
 
+use crate::sample::device::core_megahertz;
+
 /// The wall-clock begin of the collection, in nanoseconds since 1970.
 pub(super) const BEGIN: u64 = 1_760_000_000_000_000_000;
 
@@ -14,11 +16,16 @@ pub(super) const HOST_COUNTER: u64 = 100_000_000_000;
 /// The device's counter at the begin.
 pub(super) const DEVICE_COUNTER: u64 = 77_000_000_000;
 
+/// The device's own monotonic clock at the begin, in nanoseconds.
+pub(super) const DEVICE_MONOTONIC: u64 = 1_540_000_000_000;
+
 /// Turns nanoseconds since the begin into ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clockwork {
     /// Hz of the device's counter.
     pub(super) device_hertz: u64,
+    /// MHz of the AI cores.
+    pub(super) core_megahertz: u32,
 }
 
 impl Clockwork {
@@ -26,10 +33,12 @@ impl Clockwork {
         let device_hertz = match chip {
             Chip::V1_1_0 => 19_200_000,
             Chip::V2_1_0 => 100_000_000,
-            Chip::V3_3_0 => 38_400_000,
-            _ => 50_000_000,
+            Chip::V3_1_0 | Chip::V3_2_0 | Chip::V3_3_0 => 38_400_000,
+            Chip::V1_1_1 | Chip::V1_1_2 | Chip::V1_1_3 | Chip::V5_1_0 => 48_000_000,
+            Chip::V6_1_0 | Chip::V6_2_0 => 1_000_000_000,
+            Chip::V4_1_0 => 50_000_000,
         };
-        Self { device_hertz }
+        Self { device_hertz, core_megahertz: core_megahertz(chip) as u32 }
     }
 
     /// Ticks of the host's counter.

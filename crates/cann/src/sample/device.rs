@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use opscope_cann_raw::device::{
-    ContextCounters, CoreCounters, EventCount, HwtsLog, MAGIC, StarsLog, StepTrace, TrackFlip, TrackHead,
-    TrackTimeline, function, track,
+    CompactStarsLog, ContextCounters, CoreCounters, EventCount, HwtsLog, MAGIC, StarsLog, StepTrace,
+    TrackFlip, TrackHead, TrackTimeline, WideCounters, WideStepTrace, counter_flag, function, track,
 };
 use opscope_cann_raw::{Chip, DeviceLog, Record, SliceWriter};
 
@@ -20,7 +20,10 @@ pub(super) fn core_megahertz(chip: Chip) -> u64 {
         Chip::V1_1_0 => 680,
         Chip::V2_1_0 => 800,
         Chip::V3_3_0 => 1_150,
-        _ => 1_800,
+        Chip::V1_1_1 | Chip::V1_1_2 | Chip::V1_1_3 => 1_250,
+        Chip::V3_1_0 | Chip::V3_2_0 => 960,
+        Chip::V6_1_0 | Chip::V6_2_0 => 1_650,
+        Chip::V4_1_0 | Chip::V5_1_0 => 1_800,
     }
 }
 
@@ -42,7 +45,7 @@ impl DeviceFiles {
         layout: SampleLayout,
     ) -> Self {
         let (log, counters) = match chip.device_log() {
-            DeviceLog::Stars => ("stars_soc.data", "ffts_profile.data"),
+            DeviceLog::Stars | DeviceLog::CompactStars => ("stars_soc.data", "ffts_profile.data"),
             DeviceLog::Hwts if layout == SampleLayout::Job2022 => ("hwts.log.data", "aicore.data"),
             DeviceLog::Hwts => ("hwts.data", "aicore.data"),
             // Chip 0 has no other log than the track.
@@ -90,7 +93,7 @@ impl DeviceFiles {
                     put(&mut self.log, &mut self.buffer, &record)?;
                 }
                 // Kind 1 are the vector cores.
-                let vector = u16::from(op.task_type == 2);
+                let vector = u16::from(op.task_type == 2 && self.chip.splits_cores());
                 let record = ContextCounters {
                     word: function::CONTEXT_COUNTERS,
                     magic: MAGIC,
@@ -103,6 +106,33 @@ impl DeviceFiles {
                     counters,
                     start,
                     end,
+                };
+                put(&mut self.counters, &mut self.buffer, &record)
+            }
+            DeviceLog::CompactStars => {
+                for (word, time) in [(function::TASK_START, start), (function::TASK_END, end)] {
+                    let record = CompactStarsLog {
+                        word,
+                        magic: MAGIC,
+                        task_low: task,
+                        time,
+                        ..CompactStarsLog::default()
+                    };
+                    put(&mut self.log, &mut self.buffer, &record)?;
+                }
+                let mut ten = [0; 10];
+                ten[..8].copy_from_slice(&counters);
+                let record = WideCounters {
+                    word: function::WIDE_COUNTERS,
+                    magic: MAGIC,
+                    task_low: task,
+                    cycles,
+                    flags: counter_flag::LEADING,
+                    core_type: u8::from(op.task_type == 2),
+                    counters: ten,
+                    start,
+                    end,
+                    ..WideCounters::default()
                 };
                 put(&mut self.counters, &mut self.buffer, &record)
             }
@@ -162,6 +192,10 @@ impl DeviceFiles {
     fn step(&mut self, nanoseconds: u64, index: u64, tag: u16) -> io::Result<()> {
         let head = TrackHead { mode: 0, tag: track::STEP, size: StepTrace::SIZE as u16 };
         let time = self.clockwork.device(nanoseconds);
+        if self.chip.has_wide_task_ids() {
+            let record = WideStepTrace { head, time, index, model: 1, tag, stream: 1, task: index as u32 };
+            return put(&mut self.track, &mut self.buffer, &record);
+        }
         let record = StepTrace { head, time, index, model: 1, stream: 1, task: index as u16, tag };
         put(&mut self.track, &mut self.buffer, &record)
     }

@@ -6,8 +6,11 @@ use std::path::Path;
 use opscope_cann_raw::Chip;
 use serde_json::json;
 
-use crate::sample::clockwork::{BEGIN, Clockwork, DEVICE_COUNTER, HOST_COUNTER, HOST_MONOTONIC};
+use crate::sample::clockwork::{
+    BEGIN, Clockwork, DEVICE_COUNTER, DEVICE_MONOTONIC, HOST_COUNTER, HOST_MONOTONIC,
+};
 use crate::sample::device::core_megahertz;
+use crate::sample::hardware;
 use crate::sample::host::THREAD;
 use crate::sample::{SampleLayout, SampleOptions};
 
@@ -54,6 +57,7 @@ pub(super) fn write(
             "memoryTotal": 263_921_868,
             "cpuNums": 96,
             "sysClockFreq": 100,
+            "netCard": [{"netCardName": "eth0", "speed": 10_000}],
             "rank_id": -1,
             "drvVersion": driver,
             "cannVersion": cann,
@@ -71,6 +75,9 @@ pub(super) fn write(
             "aiv_profiling_events": EVENTS,
             "prof_level": "l1",
             "taskBlock": "off",
+            "llc_profiling": "read",
+            "hbm_profiling_events": "read,write",
+            "host_disk_freq": 1_000_000_000 / hardware::INTERVAL,
             "devices": id,
         });
         save("sample.json", sample.to_string())?;
@@ -90,7 +97,7 @@ pub(super) fn write(
             format!("clock_monotonic_raw: {HOST_MONOTONIC}\ncntvct: {HOST_COUNTER}\ncntvct_diff: 0\n");
         save(&format!("host_start.log{suffix}"), format!("[{section}]\n{reading}"))?;
     }
-    let reading = format!("clock_monotonic_raw: 1540000000000\ncntvct: {DEVICE_COUNTER}\n");
+    let reading = format!("clock_monotonic_raw: {DEVICE_MONOTONIC}\ncntvct: {DEVICE_COUNTER}\n");
     std::fs::write(device_directory.join("dev_start.log.0"), reading)
 }
 

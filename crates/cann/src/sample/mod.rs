@@ -6,6 +6,7 @@
 
 mod clockwork;
 mod device;
+mod hardware;
 mod host;
 mod host_2022;
 mod metadata;
@@ -47,7 +48,7 @@ pub enum SampleLayout {
 /// What a sample profile is to be like.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleOptions {
-    /// The processor: one of 910B, 910, 310P and 310.
+    /// The processor; chip 9 has no sample profiles.
     pub chip: Chip,
     /// How many tasks the device executes.
     pub tasks: u64,
@@ -115,6 +116,9 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
         let end = run(options, &network, host_side.as_mut(), &mut device_side)?;
         host_side.finish(&network)?;
         device_side.finish()?;
+        if options.layout == SampleLayout::Current {
+            hardware::write(&host_data, &device_data, clockwork, &network, end)?;
+        }
         metadata::write(&host, &device, options, clockwork, end)
     };
     write().map_err(Error::io("write a sample profile to", &profile))?;

@@ -72,6 +72,16 @@ pub enum Core {
     Vector,
 }
 
+/// How many counters the cores of any chip have at most.
+pub const COUNTERS: usize = 10;
+
+/// The counters of chips that have eight.
+pub(crate) fn eight_counters(counters: [u64; 8]) -> [u64; COUNTERS] {
+    let mut all = [0; COUNTERS];
+    all[..8].copy_from_slice(&counters);
+    all
+}
+
 columns! {
     /// Counters of tasks, in the order of the files.
     CounterTable,
@@ -92,7 +102,7 @@ columns! {
         /// Cycles in total.
         cycles: u64,
         /// The counters, in the order of the list of events in `sample.json`.
-        counters: [u64; 8],
+        counters: [u64; COUNTERS],
         /// Start; device ticks, 0 where it isn't recorded.
         start: u64,
         /// End; device ticks, 0 where it isn't recorded.
