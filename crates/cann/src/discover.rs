@@ -158,13 +158,17 @@ impl Profile {
 
 /// The profile's directory that a host or device directory belongs to.
 fn profile_of(source: &Path) -> PathBuf {
-    let name = source.file_name().unwrap_or_default().to_string_lossy();
-    let is_part = name == "host" || name.starts_with("device_");
     match source.parent() {
-        Some(parent) if is_part && !parent.as_os_str().is_empty() => parent.to_owned(),
-        Some(_) if is_part => PathBuf::from("."),
+        Some(parent) if is_part(source) && !parent.as_os_str().is_empty() => parent.to_owned(),
+        Some(_) if is_part(source) => PathBuf::from("."),
         _ => source.to_owned(),
     }
+}
+
+/// Whether a directory has the name of a host's or device's part of a profile.
+fn is_part(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    name == "host" || name.starts_with("device_")
 }
 
 /// Collects the directories that hold an `info.json`.
@@ -177,6 +181,10 @@ fn find_sources(
     let names = file_names(directory)?;
     if names.iter().any(|name| is_info_json(name)) {
         sources.push(directory.to_owned());
+        return Ok(());
+    }
+    if names.iter().any(|name| name == "data") && is_part(directory) {
+        unusable.push(Error::NoMetadata { path: directory.to_owned() });
         return Ok(());
     }
     if depth == 0 {
@@ -236,6 +244,19 @@ mod tests {
         assert_eq!(found[0].name(), "JOBABC");
         assert!(found[0].host.is_some());
         assert_eq!(found[0].devices.iter().map(Source::id).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told_beside_what_can() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        source(root.path(), "PROF_1/host", HOST);
+        source(root.path(), "PROF_1/device_0", r#"{"platform_version": "77", "DeviceInfo": [{}]}"#);
+        std::fs::create_dir_all(root.path().join("PROF_1/device_1/data")).expect("a new directory");
+        let found = search(root.path()).expect("a profile");
+        assert_eq!((found.profiles.len(), found.profiles[0].devices.len()), (1, 0));
+        let told: Vec<String> = found.unusable.iter().map(ToString::to_string).collect();
+        assert!(told.iter().any(|text| text.contains("77")), "{told:?}");
+        assert!(told.iter().any(|text| text.contains("device_1") && text.contains("info.json")), "{told:?}");
     }
 
     #[test]

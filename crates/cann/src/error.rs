@@ -24,6 +24,16 @@ pub enum Error {
         /// The directory that was searched.
         path: PathBuf,
     },
+    /// A directory with record files lacks the file that says what they are.
+    #[error(
+        "{}: there is a data directory but no info.json beside it, so neither the processor nor the clocks \
+         of its records are known; copy info.json, sample.json, start_info and the other small files too",
+        path.display()
+    )]
+    NoMetadata {
+        /// The host's or device's directory.
+        path: PathBuf,
+    },
     /// The operating system refused.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
@@ -64,16 +74,6 @@ pub enum Error {
         path: PathBuf,
         /// SQLite's answer.
         source: rusqlite::Error,
-    },
-    /// Another program is writing results of the same profile.
-    #[error(
-        "{}: another import or export of this profile is under way; wait for it, or remove this file if no \
-         such program runs any more",
-        path.display()
-    )]
-    Busy {
-        /// The lock file.
-        path: PathBuf,
     },
 }
 

@@ -61,6 +61,8 @@ pub enum Command {
     Import(commands::import::Arguments),
     /// Write the tables, timelines and databases that the vendor's tool makes of a run on Ascend
     Export(commands::export::Arguments),
+    /// Do what the vendor's msprof does with runs on Ascend, with the same spellings
+    Msprof(commands::msprof::Arguments),
     /// Show what runs on Ascend hold: devices, models, iterations
     Query(commands::query::Arguments),
     /// Show a run on Ascend in four tables: core metrics, operators, calls, frequency

@@ -13,11 +13,23 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let arguments = cli::Cli::parse();
-    interrupt::listen();
-    let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
-    match commands::dispatch(arguments.command, &terminal) {
+    let (done, terminal) = run();
+    match done {
         Ok(exit) => exit.into(),
         Err(error) => exit::report_error(&error, &terminal).into(),
     }
+}
+
+/// Does what the command line says, or, under the name of the vendor's tool, what it says there.
+fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    if words.next().is_some_and(|program| commands::msprof::is_called_for(&program)) {
+        interrupt::listen();
+        let terminal = terminal::Terminal::new(false, false);
+        return (commands::msprof::run(&words.collect::<Vec<_>>(), &terminal), terminal);
+    }
+    let arguments = cli::Cli::parse();
+    interrupt::listen();
+    let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
+    (commands::dispatch(arguments.command, &terminal), terminal)
 }

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap::{Args, ValueEnum};
 use opscope_cann::{
-    ExportLayout, ExportOptions, IterationRange, Joined, Profile, SheetFormat, export_summary,
-    export_timeline, performance_reports, to_trace,
+    ExportLayout, ExportOptions, IterationRange, Joined, Profile, SheetFormat, export_database,
+    export_summary, export_timeline, performance_reports, to_trace,
 };
 use opscope_trace::Trace;
 
@@ -59,6 +58,28 @@ pub enum What {
     All,
 }
 
+impl What {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Timeline => "timeline",
+            Self::Summary => "summary",
+            Self::Db => "db",
+            Self::All => "all",
+        }
+    }
+
+    /// The kinds of files that it stands for.
+    fn kinds(self) -> &'static [Self] {
+        match self {
+            Self::Timeline => &[Self::Timeline],
+            Self::Summary => &[Self::Summary],
+            Self::Db => &[Self::Db],
+            Self::All => &[Self::Summary, Self::Timeline, Self::Db],
+        }
+    }
+}
+
 /// How it is exported.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Options {
@@ -77,6 +98,10 @@ pub struct Options {
     /// How tables are written
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
+
+    /// What the timeline shows: a JSON file in the vendor's form
+    #[arg(long, value_name = "FILE")]
+    pub reports: Option<PathBuf>,
 
     /// Where files go, and how they are called
     #[arg(long, value_enum, default_value_t, value_name = "LAYOUT")]
@@ -122,7 +147,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     profile::each(profiles, terminal, |profile| {
         let folder = (arguments.options.output.as_deref())
             .map(|output| profile::folder_in(output, &arguments.directory, &profile));
-        let exported = export(profile, arguments.what, &arguments.options, folder, &stamp, terminal)?;
+        let exported = export(profile, arguments.what.kinds(), &arguments.options, folder, &stamp, terminal)?;
         for path in &exported {
             terminal.print(&format!("{}\n", path.display()))?;
         }
@@ -130,13 +155,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     })
 }
 
-/// Imports a profile if need be, exports it, and returns the files that were written.
+/// Imports a profile if need be, exports these kinds of files, and returns those that were written.
 ///
 /// # Errors
 /// When it can't be read or a file can't be written.
 pub fn export(
     profile: Profile,
-    what: What,
+    kinds: &[What],
     options: &Options,
     folder: Option<PathBuf>,
     stamp: &str,
@@ -163,7 +188,7 @@ pub fn export(
         Layout::Modern => results.outputs(),
         Layout::Classic => results.folder().to_owned(),
     };
-    if matches!(what, What::Summary | What::All) {
+    if kinds.contains(&What::Summary) {
         bar.step("writing the tables");
         files.extend(export_summary(&joined, &outputs, stamp, export_options)?);
         reports = performance_reports(&joined, export_options);
@@ -171,12 +196,20 @@ pub fn export(
             files.push(report.save(&results.folder().join("summary"))?);
         }
     }
-    if matches!(what, What::Timeline | What::All) {
+    if kinds.contains(&What::Timeline) {
         bar.step("writing the timeline");
         files.extend(export_timeline(&joined, &outputs, stamp, export_options)?);
     }
-    if what == What::Db {
-        bail!("the unified database can't be written yet; 'opscope import' makes opscope's own");
+    if kinds.contains(&What::Db) {
+        bar.step("writing the database");
+        match export_database(&joined, results.folder(), stamp)? {
+            Some(file) => files.push(file),
+            None if kinds == [What::Db] => {
+                let chip = joined.data.chip().product();
+                terminal.warn(&format!("the vendor's tool makes no database for {chip}, so there is none"));
+            }
+            None => {}
+        }
     }
     bar.step("finishing");
     let trace = to_trace(&joined);
@@ -197,8 +230,8 @@ pub fn export(
 
 /// Says what is odd, and what was skipped.
 fn say(joined: &Joined, trace: &Trace, terminal: &Terminal) {
-    for remark in remarks(trace) {
-        terminal.warn(&format!("{}: {remark}", joined.data.profile.path.display()));
+    for remark in remarks(&joined.data.profile, trace) {
+        terminal.warn(&remark);
     }
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
         let place = if loss.place.is_empty() { String::new() } else { format!(" ({})", loss.place) };

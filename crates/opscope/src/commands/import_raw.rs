@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use opscope_cann::{Profile, to_trace};
+use opscope_cann::Profile;
 
 use super::outputs::{AnswerArguments, FileArguments};
 use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
-use crate::profile::{self, Results, cache, remarks};
-use crate::terminal::{StepBar, Terminal, bold};
+use crate::profile::{self, Results};
+use crate::terminal::{Terminal, bold};
 
 /// Imports every profile that was found at `path`; one that fails doesn't keep the others from it.
 ///
@@ -82,24 +82,14 @@ impl Import<'_> {
         opscope_formats::check_target(&database)
             .with_context(|| format!("{}: cannot be written", database.display()))?;
 
-        let bar = StepBar::new(terminal);
-        let joined = profile::join(profile, &bar)?;
-        bar.step("making a trace of it");
-        let trace = to_trace(&joined);
-        let profile = joined.data.profile.clone();
-        drop(joined);
-        bar.step("writing the database");
-        cache::write(&trace, &profile, &database)?;
-        drop(bar);
+        let path = profile.path.clone();
+        let trace = profile::import(profile, &database, terminal)?;
         terminal.note(&format!("wrote the database {}", database.display()));
-        for remark in remarks(&trace) {
-            terminal.warn(&format!("{}: {remark}", profile.path.display()));
-        }
         let files = FileArguments { db: None, ..self.files.clone() };
         files.write(&trace, terminal)?;
         let text = self.answer.text(&trace, terminal)?;
         Ok(match is_one_of_several && !self.answer.json {
-            true => format!("{}\n{text}", bold(&profile.path.display().to_string())),
+            true => format!("{}\n{text}", bold(&path.display().to_string())),
             false => text,
         })
     }

@@ -7,11 +7,13 @@ pub mod import;
 mod import_raw;
 pub mod locate;
 pub mod man;
+pub mod msprof;
 mod outputs;
 pub mod profile_analyze;
 pub mod query;
 pub mod run;
 pub mod sample;
+mod sample_prof;
 pub mod show;
 
 use crate::cli::Command;
@@ -28,6 +30,7 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Run(arguments) => run::execute(&arguments, terminal),
         Command::Import(arguments) => import::execute(&arguments, terminal),
         Command::Export(arguments) => export::execute(&arguments, terminal),
+        Command::Msprof(arguments) => msprof::execute(&arguments, terminal),
         Command::Query(arguments) => query::execute(&arguments, terminal),
         Command::Show(arguments) => show::execute(&arguments, terminal),
         Command::Where(arguments) => locate::execute(&arguments, terminal),

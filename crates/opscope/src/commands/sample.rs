@@ -1,10 +1,10 @@
-//! `opscope sample`: models to try things on.
+//! `opscope sample`: models and raw directories to try things on.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, Subcommand};
 use opscope_model::proto::encode;
 use opscope_model::samples::Sample;
 
@@ -16,14 +16,18 @@ Examples:
   opscope sample --list
   opscope sample resnet50                    writes resnet50.onnx
   opscope sample yolo-mish -o net.onnx --seed 7
+  opscope sample prof -o runs --chip 310p    a raw directory as a run on Ascend leaves it
 
 The weights are made up, but scaled so that every layer's values stay finite and varied: the time
 that such a model takes is that of the real one. The same seed gives the same file.";
 
 /// The options of `opscope sample`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    other: Option<Other>,
+
     /// Which model
     #[arg(required_unless_present = "list", value_name = "NAME")]
     name: Option<String>,
@@ -41,11 +45,21 @@ pub struct Arguments {
     list: bool,
 }
 
+/// What isn't a model.
+#[derive(Debug, Subcommand)]
+enum Other {
+    /// Write a raw directory (PROF_*) as a run on Ascend leaves it
+    Prof(super::sample_prof::Arguments),
+}
+
 /// Writes a model, or lists them.
 ///
 /// # Errors
 /// When there is no such model, or the file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if let Some(Other::Prof(arguments)) = &arguments.other {
+        return super::sample_prof::execute(arguments, terminal);
+    }
     let Some(name) = &arguments.name else {
         terminal.print(&list())?;
         return Ok(Exit::Done);

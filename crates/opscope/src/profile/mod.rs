@@ -173,19 +173,37 @@ pub fn join(profile: Profile, bar: &StepBar) -> anyhow::Result<Joined> {
     Ok(Joined::new(data))
 }
 
+/// Reads a profile anew and leaves its trace in a database for later commands.
+///
+/// # Errors
+/// When it can't be read, or the database can't be written.
+pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow::Result<Trace> {
+    let bar = StepBar::new(terminal);
+    let joined = join(profile, &bar)?;
+    bar.step("making a trace of it");
+    let trace = to_trace(&joined);
+    bar.step("writing the database");
+    cache::write(&trace, &joined.data.profile, database)?;
+    drop(bar);
+    for remark in remarks(&joined.data.profile, &trace) {
+        terminal.warn(&remark);
+    }
+    Ok(trace)
+}
+
 fn read_raw(profile: Profile, terminal: &Terminal) -> anyhow::Result<Trace> {
     let bar = StepBar::new(terminal);
     bar.step("reading what was imported");
     let trace = match cache::read(&profile) {
         Some(trace) => trace,
         None => {
-            let joined = join(profile, &bar)?;
+            let joined = join(profile.clone(), &bar)?;
             bar.step("making a trace of it");
             to_trace(&joined)
         }
     };
     drop(bar);
-    for remark in remarks(&trace) {
+    for remark in remarks(&profile, &trace) {
         terminal.warn(&remark);
     }
     Ok(trace)

@@ -1,11 +1,13 @@
 //! What is odd about a whole profile of Ascend, in sentences.
 
-use opscope_trace::{ApiLevel, DeviceKind, Trace};
+use opscope_cann::Profile;
+use opscope_trace::{ApiLevel, Trace};
 
-/// What is odd about the trace of a raw directory, so that a user doesn't take it for an answer.
-pub fn remarks(trace: &Trace) -> Vec<String> {
+/// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
+pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
     let mut remarks: Vec<String> = trace.property("note").map(str::to_owned).into_iter().collect();
-    let devices = trace.devices.kind().iter().filter(|kind| **kind == DeviceKind::Npu).count();
+    remarks.extend(of_another_run(profile));
+    let devices = profile.devices.len();
     if trace.tasks.is_empty() {
         remarks.push(match (devices, loads_model(trace)) {
             (0, _) => {
@@ -22,6 +24,31 @@ pub fn remarks(trace: &Trace) -> Vec<String> {
              are missing, or its directory is of another run than the devices'"
                 .to_owned(),
         );
+    }
+    remarks
+}
+
+/// Devices that were not collected together with the host, by the begins that their files tell.
+fn of_another_run(profile: &Profile) -> Vec<String> {
+    /// How far the begins of one run may lie apart, in nanoseconds: collecting begins everywhere at once.
+    const APART: u64 = 60_000_000_000;
+    let Some(host) = &profile.host else {
+        return vec![
+            "there is no host directory in this profile: operators and calls have no names".to_owned(),
+        ];
+    };
+    let begin = host.metadata.session.begin;
+    let mut remarks = Vec::new();
+    for device in &profile.devices {
+        let (Some(of_host), Some(of_device)) = (begin, device.metadata.session.begin) else { continue };
+        let apart = of_host.abs_diff(of_device);
+        if apart > APART {
+            let seconds = apart / 1_000_000_000;
+            remarks.push(format!(
+                "{} was collected {seconds} s apart from the host's directory: they are of different runs",
+                device.path.display()
+            ));
+        }
     }
     remarks
 }

@@ -1,0 +1,240 @@
+//! The spellings of the vendor's `msprof` and `msprof.py`.
+//!
+//! | form | meaning |
+//! |---|---|
+//! | `import -dir D` | `msprof.py`: a word for the action, options after it |
+//! | `export timeline -dir D --clear` | flags without a value |
+//! | `--export=on --output=D --clear=on` | `msprof`: the action is an option; flags are on or off |
+//!
+//! Every option is understood as `--k=v` and as `--k v`, with one dash or two.
+
+use std::path::PathBuf;
+
+use crate::commands::export::{Format, Options, What};
+
+/// What the command line asks for.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// Whether it asks for help.
+    pub help: bool,
+    /// What to do, in this order.
+    pub actions: Vec<Action>,
+    /// The directory with the raw data.
+    pub directory: PathBuf,
+    /// How to export.
+    pub options: Options,
+    /// Options that are understood and change nothing here.
+    pub without_effect: Vec<String>,
+}
+
+/// Something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Read the raw data.
+    Import,
+    /// Write files.
+    Export(What),
+    /// Write the timeline and the tables.
+    ExportText,
+    /// Show what there is.
+    Query,
+}
+
+/// What is read of a command line before it is clear what it means.
+#[derive(Default)]
+struct Parsed {
+    request: Request,
+    directory: Option<PathBuf>,
+    actions: [bool; 3],
+    kind: Option<String>,
+}
+
+const ANALYZE: &str = "the analysis of clusters is not part of opscope; it reads one machine's profiles";
+const COLLECT: &str = "opscope does not collect on the processor itself: run the msprof of CANN there \
+                       (msprof --output=DIR --application=…), and give the PROF_* directory to opscope";
+
+/// Reads a command line.
+///
+/// # Errors
+/// With a sentence that says what is wrong with it.
+pub fn parse(arguments: &[String]) -> Result<Request, String> {
+    let Some(first) = arguments.first() else { return Ok(Request { help: true, ..Request::default() }) };
+    match first.as_str() {
+        "import" => with_word(&arguments[1..], |_| Ok(vec![Action::Import])),
+        "query" => with_word(&arguments[1..], |_| Ok(vec![Action::Query])),
+        "export" => {
+            let what = match arguments.get(1).map(String::as_str) {
+                Some("timeline") => What::Timeline,
+                Some("summary") => What::Summary,
+                Some("db") => What::Db,
+                Some("-h" | "--help") => return Ok(Request { help: true, ..Request::default() }),
+                other => {
+                    let found = other.map_or("nothing".to_owned(), |word| format!("'{word}'"));
+                    return Err(format!("export: expected timeline, summary or db, found {found}"));
+                }
+            };
+            with_word(&arguments[2..], |_| Ok(vec![Action::Export(what)]))
+        }
+        "analyze" => Err(ANALYZE.to_owned()),
+        "monitor" => Err("opscope does not watch directories; import them when they are complete".to_owned()),
+        word if word.starts_with('-') => with_word(arguments, actions_of_options),
+        word => Err(format!("'{word}' is no command; there are import, export and query")),
+    }
+}
+
+/// Reads the options, and finds out what to do.
+fn with_word(
+    arguments: &[String],
+    actions: impl FnOnce(&Parsed) -> Result<Vec<Action>, String>,
+) -> Result<Request, String> {
+    let mut parsed = Parsed::default();
+    let mut rest = arguments.iter().map(String::as_str).peekable();
+    while let Some(argument) = rest.next() {
+        if matches!(argument, "-h" | "--help" | "--help=on") {
+            return Ok(Request { help: true, ..Request::default() });
+        }
+        let Some(option) = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-')) else {
+            return Err(format!("'{argument}' belongs to no option"));
+        };
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            // What follows is the value, unless it is the next option; ids may be negative nowhere.
+            None => (option, rest.next_if(|next| !next.starts_with('-'))),
+        };
+        parsed.take(name, value)?;
+    }
+    let actions = actions(&parsed)?;
+    let directory = parsed.directory.ok_or("the directory is missing: give -dir DIR (or --output=DIR)")?;
+    Ok(Request { actions, directory, ..parsed.request })
+}
+
+/// The actions of `--parse=on`, `--query=on` and `--export=on`.
+fn actions_of_options(parsed: &Parsed) -> Result<Vec<Action>, String> {
+    let [parse, query, export] = parsed.actions;
+    let mut actions = Vec::new();
+    if parse {
+        actions.push(Action::Import);
+    }
+    if query {
+        actions.push(Action::Query);
+    }
+    if export {
+        actions.push(match parsed.kind.as_deref() {
+            None | Some("text") => Action::ExportText,
+            Some("db") => Action::Export(What::Db),
+            Some(other) => return Err(format!("--type: expected text or db, found '{other}'")),
+        });
+    }
+    if actions.is_empty() {
+        return Err("nothing to do: give --parse=on, --query=on or --export=on".to_owned());
+    }
+    Ok(actions)
+}
+
+impl Parsed {
+    fn take(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+        let given = || match value {
+            Some(value) if !value.is_empty() => Ok(value),
+            _ => Err(format!("--{name}: a value is missing")),
+        };
+        let switch = || match value {
+            None | Some("on") => Ok(true),
+            Some("off") => Ok(false),
+            Some(other) => Err(format!("--{name}: expected on or off, found '{other}'")),
+        };
+        let number = || {
+            let value = given()?;
+            let wrong = || format!("--{name}: expected a number from 0 on, found '{value}'");
+            value.parse::<u64>().map_err(|_| wrong())
+        };
+        let counted = || match number()? {
+            0 => Err(format!("--{name}: iterations are counted from 1")),
+            number => Ok(number),
+        };
+        let options = &mut self.request.options;
+        match name {
+            "dir" | "collection-dir" | "output" => self.directory = Some(given()?.into()),
+            "parse" => self.actions[0] = switch()?,
+            "query" => self.actions[1] = switch()?,
+            "export" => self.actions[2] = switch()?,
+            "type" => self.kind = Some(given()?.to_owned()),
+            "format" | "summary-format" => {
+                options.format = match given()? {
+                    "csv" => Format::Csv,
+                    "json" => Format::Json,
+                    other => return Err(format!("--{name}: expected csv or json, found '{other}'")),
+                }
+            }
+            "model-id" => options.model_id = Some(number()?),
+            "iteration-id" => options.iteration_id = Some(counted()?),
+            "iteration-count" => options.iteration_count = Some(counted()?),
+            "reports" => options.reports = Some(given()?.into()),
+            "clear" => options.clear = switch()?,
+            "cluster" | "python-path" => self.request.without_effect.push(format!("--{name}")),
+            "data-type" => {
+                return Err(
+                    "--data-type is not part of opscope; 'opscope query --json' has the table".to_owned()
+                );
+            }
+            "analyze" | "rule" => return Err(ANALYZE.to_owned()),
+            "application" | "sys-hardware-mem" | "host-sys" | "dynamic" => return Err(COLLECT.to_owned()),
+            _ => return Err(format!("--{name} is not known; {KNOWN}")),
+        }
+        Ok(())
+    }
+}
+
+const KNOWN: &str = "there are -dir, --model-id, --iteration-id, --iteration-count, --format, --reports, \
+                     --clear, and --parse, --export, --query, --output, --type, --summary-format";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(line: &str) -> Result<Request, String> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&arguments)
+    }
+
+    #[test]
+    fn words_and_options_lead_to_the_same_request() {
+        for line in [
+            "export summary -dir runs --model-id 1 --iteration-id=2 --format json --clear",
+            "export summary --collection-dir=runs --model-id=1 --iteration-id 2 --format=json --clear=on",
+        ] {
+            let request = request(line).expect(line);
+            assert_eq!(request.actions, [Action::Export(What::Summary)], "{line}");
+            assert_eq!(request.directory.to_str(), Some("runs"), "{line}");
+            let options = request.options;
+            assert_eq!((options.model_id, options.iteration_id), (Some(1), Some(2)), "{line}");
+            assert_eq!((options.format, options.clear), (Format::Json, true), "{line}");
+        }
+        let request = request("--parse on --query=on --export=on --output=runs --type=text --clear off");
+        let request = request.expect("a request");
+        assert_eq!(request.actions, [Action::Import, Action::Query, Action::ExportText]);
+        assert!(!request.options.clear);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, says) in [
+            ("import", "-dir"),
+            ("export -dir x", "timeline, summary or db"),
+            ("export summary -dir x --format xml", "csv or json"),
+            ("export summary -dir x --model-id one", "'one'"),
+            ("export timeline -dir x --iteration-id 0", "from 1"),
+            ("export timeline -dir --clear", "a value is missing"),
+            ("--output=x", "--parse=on"),
+            ("--export=maybe --output=x", "on or off"),
+            ("--export=on --output=x --type=tape", "text or db"),
+            ("--application=main --output=x", "CANN"),
+            ("import -dir x y", "'y'"),
+            ("import -dir x --speed", "--speed is not known"),
+            ("imprt -dir x", "import, export and query"),
+        ] {
+            let problem = request(line).expect_err(line);
+            assert!(problem.contains(says), "{line}: {problem}");
+        }
+        assert!(request("").is_ok_and(|it| it.help) && request("export summary -h").is_ok_and(|it| it.help));
+    }
+}

@@ -1,0 +1,306 @@
+//! Raw directories of Ascend from the command line: import, export, query, show, where, and the
+//! vendor's own spellings.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use common::{Answer, Place, shared};
+use serde_json::Value;
+
+/// Writes a sample directory of a run into `runs/` and gives its path.
+fn sample(place: &Place, further: &[&str]) -> String {
+    let mut arguments = vec!["sample", "prof", "-o", "runs", "--tasks", "300"];
+    arguments.extend(further);
+    place.done(&arguments).stdout.trim().to_owned()
+}
+
+/// All files below a folder with their sizes, by their path in it.
+fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("a readable folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => {
+                    let name =
+                        path.strip_prefix(folder).expect("a path in it").to_string_lossy().into_owned();
+                    files.insert(name, std::fs::read(&path).expect("a readable file"));
+                }
+            }
+        }
+    }
+    files
+}
+
+fn copy(from: &Path, to: &Path) {
+    for (name, bytes) in files_below(from) {
+        let path = to.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a new folder");
+        std::fs::write(path, bytes).expect("space on disk");
+    }
+}
+
+/// The paths that an export lists, behind its report.
+fn listed(answer: &Answer) -> Vec<&str> {
+    answer.stdout.lines().filter(|line| line.contains("/PROF_") || line.starts_with("runs/")).collect()
+}
+
+/// The kinds of files that an export lists: `op_summary.csv` of `…/op_summary_20251009085320.csv`.
+fn kinds(answer: &Answer) -> Vec<String> {
+    let mut kinds: Vec<String> = listed(answer)
+        .into_iter()
+        .filter(|line| !line.contains("/prof_rule_"))
+        .map(|line| {
+            let name = line.rsplit('/').next().unwrap_or_default();
+            let (name, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+            let (kind, stamp) = name.rsplit_once('_').unwrap_or((name, ""));
+            assert!(stamp.len() == 14 && stamp.bytes().all(|byte| byte.is_ascii_digit()), "{line}");
+            format!("{kind}.{extension}")
+        })
+        .collect();
+    kinds.sort();
+    kinds
+}
+
+#[test]
+fn an_import_leaves_a_database_that_later_commands_use_while_the_raw_files_are_the_same() {
+    let place = Place::new();
+    let prof = sample(&place, &["--mode", "static"]);
+    let raw = files_below(&place.path(&prof));
+    let answer = place.done(&["import", &prof, "--json"]);
+    assert!(answer.stderr.contains("sqlite/opscope.db"), "{}", answer.stderr);
+    assert_eq!(answer.json()["losses"], serde_json::json!([]));
+    let database = place.path(&format!("{prof}/sqlite/opscope.db"));
+    let open = rusqlite::Connection::open(&database).expect("a database");
+    let tasks: i64 = open.query_row("SELECT count(*) FROM tasks", [], |row| row.get(0)).expect("a number");
+    assert_eq!(tasks, 300);
+    drop(open);
+    let after = files_below(&place.path(&prof));
+    assert!(raw.iter().all(|(name, bytes)| after.get(name) == Some(bytes)), "a raw file was changed");
+
+    // What later commands show is the database's content, until a raw file changes.
+    let tamper = |database: &Path| {
+        let open = rusqlite::Connection::open(database).expect("a database");
+        open.execute("UPDATE strings SET text = 'TamperedType' WHERE text = 'Conv2D'", []).expect("a change");
+    };
+    tamper(&database);
+    assert!(place.done(&["show", &prof]).stdout.contains("TamperedType"));
+    let touched = place.path(&format!("{prof}/host/sample.json"));
+    let mut text = std::fs::read(&touched).expect("a readable file");
+    text.push(b'\n');
+    std::fs::write(&touched, text).expect("a writable file");
+    assert!(!place.done(&["show", &prof]).stdout.contains("TamperedType"));
+    // An import always makes it anew.
+    place.done(&["import", &prof, "--quiet"]);
+    tamper(&database);
+    place.done(&["import", &prof, "--quiet"]);
+    assert!(!place.done(&["show", &prof]).stdout.contains("TamperedType"));
+}
+
+#[test]
+fn several_profiles_below_a_folder_are_imported_and_exported_one_by_one() {
+    let place = Place::new();
+    let first = sample(&place, &[]);
+    copy(&place.path(&first), &place.path("runs/PROF_000002_20251009085320000_SECONDAA"));
+    let answer = place.done(&["import", "runs", "--json"]).json();
+    assert_eq!(answer.as_array().map(Vec::len), Some(2));
+    assert!(place.path("runs/PROF_000002_20251009085320000_SECONDAA/sqlite/opscope.db").exists());
+    place.fails(1, &["2 profiles", "SECONDAA"], &["show", "runs"]);
+    place.fails(2, &["2 profiles", "--output DIR"], &["import", "runs", "-o", "one.db"]);
+    let answer = place.done(&["export", "summary", "runs", "-o", "results"]);
+    assert!(answer.stdout.lines().any(|line| line.starts_with("results/PROF_000002")), "{}", answer.stdout);
+    // A profile that can't be read doesn't keep the other one from being read.
+    std::fs::write(place.path(&format!("{first}/host/info.json")), "{}").expect("a writable file");
+    std::fs::write(place.path(&format!("{first}/device_0/info.json.0")), "{}").expect("a writable file");
+    let answer = place.done(&["query", "runs", "--json"]);
+    assert!(answer.stderr.contains("left out") && answer.stderr.contains("info.json"), "{}", answer.stderr);
+    assert_eq!(answer.json().as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn an_export_lists_its_files_and_every_option_shows_in_them() {
+    let place = Place::new();
+    let prof = sample(&place, &["--mode", "static"]);
+    let answer = place.done(&["export", "all", &prof]);
+    let all = kinds(&answer);
+    for kind in [
+        "op_summary.csv",
+        "op_statistic.csv",
+        "task_time.csv",
+        "api_statistic.csv",
+        "msprof.json",
+        "msprof.db",
+    ] {
+        assert!(all.iter().any(|known| known == kind), "no {kind} in {all:?}");
+    }
+    assert!(listed(&answer).iter().all(|line| place.path(line).is_file()), "{}", answer.stdout);
+    assert!(place.path(&format!("{prof}/sqlite/opscope.db")).exists(), "an export imports first");
+
+    let rows = |arguments: &[&str]| {
+        let answer = place.done(arguments);
+        let path = answer.stdout.lines().find(|line| line.contains("op_summary")).expect("a table");
+        std::fs::read_to_string(place.path(path)).expect("a readable table")
+    };
+    let whole = rows(&["export", "summary", &prof, "-o", "a"]).lines().count();
+    let one = rows(&["export", "summary", &prof, "-o", "b", "--model-id", "1", "--iteration-id", "2"]);
+    let two = rows(&["export", "summary", &prof, "-o", "c", "--iteration-id", "2", "--iteration-count", "2"]);
+    assert!(one.lines().count() < two.lines().count() && two.lines().count() < whole);
+    assert!(one.starts_with("Device_id,Model Name"), "{one}");
+    let json = rows(&["export", "summary", &prof, "-o", "d", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(whole - 1));
+
+    place.fails(2, &["no model 9", "model 1"], &["export", "timeline", &prof, "--model-id", "9"]);
+    place.fails(2, &["no iteration 99"], &["export", "timeline", &prof, "--iteration-id", "99"]);
+    place.done(&["export", "timeline", &prof, "--clear"]);
+    assert!(!place.path(&format!("{prof}/sqlite")).exists(), "--clear leaves no database");
+    let classic = place.done(&["export", "summary", &prof, "--layout", "classic", "-o", "e"]).stdout;
+    assert!(classic.contains("e/device_0/summary/op_statistic_0_1_1.csv"), "{classic}");
+}
+
+#[test]
+fn the_vendors_spellings_do_the_same_under_either_name() {
+    let place = Place::new();
+    let prof = sample(&place, &["--mode", "static"]);
+    let answer = place.done(&["msprof", "import", "-dir", &prof]);
+    assert!(
+        answer.stdout.contains("[INFO] [MSVP]") && answer.stdout.contains("finished"),
+        "{}",
+        answer.stdout
+    );
+    let answer = place.done(&["msprof", "export", "summary", "-dir", "runs", "--format=json"]);
+    assert!(answer.stdout.contains("Performance Summary Report"), "{}", answer.stdout);
+    for landmark in ["has been analyzed", "All collected data will be exported", "mindstudio_profiler_output"]
+    {
+        assert!(answer.stdout.contains(landmark), "no {landmark:?} in {}", answer.stdout);
+    }
+    let written = files_below(&place.path(&format!("{prof}/mindstudio_profiler_output")));
+    assert!(written.keys().any(|name| name.starts_with("op_summary_") && name.ends_with(".json")));
+
+    #[cfg(unix)]
+    {
+        let link = place.path("msprof.py");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_opscope"), &link).expect("a link");
+        let run = |arguments: &[&str]| {
+            let mut command = std::process::Command::new(&link);
+            Answer::from(command.args(arguments).current_dir(place.path(".")).output().expect("it starts"))
+        };
+        let answer = run(&["--export=on", "--output=runs", "--type=db", "--clear=on"]);
+        assert_eq!(answer.status, Some(0), "{}", answer.stderr);
+        let database = std::fs::read_dir(place.path(&prof)).expect("the profile").any(|entry| {
+            let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+            name.starts_with("msprof_") && name.ends_with(".db")
+        });
+        assert!(database && !place.path(&format!("{prof}/sqlite")).exists());
+        let answer = run(&["query", "-dir", &prof]);
+        let table = place.done(&["query", &prof]).stdout;
+        assert!(table.contains("Top Time Iteration") && table.contains("device_0"), "{table}");
+        assert_eq!(answer.stdout, table);
+        assert_eq!(run(&["--help"]).status, Some(0));
+        assert_eq!(run(&["export", "tables", "-dir", "runs"]).status, Some(2));
+        let answer = run(&["import", "-dir", "nowhere"]);
+        assert_eq!(answer.status, Some(1));
+        assert!(answer.stdout.contains("[ERROR]") && answer.stdout.contains("nowhere"), "{}", answer.stdout);
+    }
+}
+
+#[test]
+fn an_operator_is_found_on_its_unit_with_the_ids_of_its_tasks() {
+    let place = Place::new();
+    let prof = sample(&place, &["--mode", "static"]);
+    let shown = place.done(&["show", &prof, "--json", "-t", "0"]).json();
+    for table in ["core_metrics", "operator_statistic", "api_statistic"] {
+        assert!(shown[table].as_array().is_some_and(|rows| !rows.is_empty()), "{table} is empty");
+    }
+    let op_type = shown["operator_statistic"][0]["type"].as_str().expect("a type").to_owned();
+    let text = place.done(&["show", &prof]).stdout;
+    assert!(text.contains("Operator statistic") && text.contains(&op_type), "{text}");
+
+    let found = place.done(&["where", &op_type, &prof, "--json"]).json();
+    assert_eq!(found["matched"], "type");
+    let locations = found["locations"].as_array().expect("locations");
+    let tasks: usize = locations.iter().map(|it| it["tasks"].as_array().map_or(0, Vec::len)).sum();
+    assert_eq!(tasks as u64, shown["operator_statistic"][0]["time"]["count"].as_u64().expect("a number"));
+    assert!(locations[0]["tasks"][0]["task_id"].is_u64() && locations[0]["tasks"][0]["stream_id"].is_u64());
+    let answer = place.done(&["where", &op_type, &prof]).stdout;
+    assert!(answer.contains(" ran on ") && answer.contains("task ids"), "{answer}");
+    let wrong = format!("{op_type}x");
+    place.fails(1, &["did you mean", &op_type], &["where", &wrong, &prof]);
+}
+
+#[test]
+fn samples_of_every_processor_and_mode_are_read_without_a_loss() {
+    let place = Place::new();
+    for chip in ["910b", "910", "310p", "310"] {
+        for mode in ["static", "dynamic"] {
+            let folder = format!("{chip}-{mode}");
+            place.done(&["sample", "prof", "-o", &folder, "--chip", chip, "--mode", mode, "--tasks", "80"]);
+            let answer = place.done(&["import", &folder, "--json", "--quiet"]).json();
+            assert_eq!(answer["losses"], serde_json::json!([]), "{folder}");
+            assert!(!answer["operators"].as_array().expect("operators").is_empty(), "{folder}");
+        }
+    }
+    place.fails(1, &["SAMPLEAA"], &["sample", "prof", "-o", "910b-static"]);
+    place.fails(2, &["--chip"], &["sample", "prof", "--chip", "gtx"]);
+}
+
+/// The raw directories among the reference data that have results of the vendor's own tool.
+const GOLDEN: [&str; 10] = [
+    "310_pmu_ArithmeticUtilization",
+    "310_pmu_Memory",
+    "310_static",
+    "910_static",
+    "910b_dynamic_flip",
+    "910b_pmu_ArithmeticUtilization",
+    "910b_pmu_L2Cache",
+    "910b_pmu_Memory",
+    "910b_pmu_ResourceConflictRatio",
+    "910b_static",
+];
+
+/// The files of an export, by kind.
+fn by_kind(folder: &Path) -> BTreeMap<String, PathBuf> {
+    let files = std::fs::read_dir(folder).expect("an export").map(|entry| entry.expect("an entry").path());
+    let kinds = files.filter_map(|path| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let (kind, rest) = name.rsplit_once('_')?;
+        Some((format!("{kind}.{}", rest.rsplit_once('.')?.1), path))
+    });
+    kinds.collect()
+}
+
+#[test]
+fn the_command_line_writes_the_files_that_the_vendors_tool_writes() {
+    for case in GOLDEN {
+        let test = "the_command_line_writes_the_files_that_the_vendors_tool_writes";
+        let Some(golden) = shared(test, &format!("golden/ascend/{case}")) else { return };
+        let place = Place::new();
+        copy(&golden.join("input"), &place.path("runs"));
+        place.done(&["export", "all", "runs", "--quiet"]);
+        let prof =
+            std::fs::read_dir(place.path("runs")).expect("it").next().expect("one").expect("one").path();
+        let ours = by_kind(&prof.join("mindstudio_profiler_output"));
+        let oracle =
+            ["oracle_cpp", "oracle_py"].map(|name| golden.join(name)).into_iter().find(|it| it.exists());
+        let oracle = oracle.expect("results of the vendor's tool");
+        let theirs = by_kind(&oracle.join("mindstudio_profiler_output"));
+        for (kind, path) in &theirs {
+            let Some(ours) = ours.get(kind) else { panic!("{case}: no {kind} among {ours:?}") };
+            if kind.ends_with(".csv") {
+                let lines = |path: &Path| std::fs::read_to_string(path).expect("a table").lines().count();
+                let header = |path: &Path| {
+                    let text = std::fs::read_to_string(path).expect("a table");
+                    text.lines().next().unwrap_or_default().to_owned()
+                };
+                assert_eq!((lines(ours), header(ours)), (lines(path), header(path)), "{case}: {kind}");
+            }
+        }
+        let console = std::fs::read_to_string(oracle.join("console.txt")).expect("what it printed");
+        let table = console.find("Job Info").map(|at| &console[at..]).unwrap_or_default();
+        assert_eq!(place.done(&["query", "runs", "--quiet"]).stdout, table, "{case}");
+    }
+}
