@@ -7,25 +7,38 @@
 //! - [`Overview`] is a run in four tables: core metrics, types of operators, calls, frequency.
 //! - [`Comparison`] is what differs between two profiles, and whether that is more than noise.
 //! - [`predict`] says what a change would save.
+//! - [`Glance`] is any profile at first sight, with what that leaves out; [`Query`]
+//!   chooses, groups and orders what was executed.
+//! - [`Roofline`] says how fast an operator could be on a machine.
 //! - [`Statistics`] is what is said of a set of durations.
 //! - [`self_times`] takes the time of nested tasks off the tasks around them.
 
 mod compare;
+mod glance;
 mod kind;
 mod locate;
 mod measured;
 mod nesting;
 mod overview;
+mod query;
+mod roofline;
+mod scope;
+pub mod signature;
 mod statistics;
 mod summary;
+mod waiting;
 mod what_if;
 mod whole_seconds;
 
 pub use compare::{Basis, Change, Comparison, Difference, Group, Member, SpanChange, Suspect, Verdict};
+pub use glance::{DeviceUse, Glance, UnitUse};
 pub use locate::{Location, Matched, locate};
 pub use measured::Measured;
-pub use nesting::{covered_time, self_times};
+pub use nesting::{covered_time, own_call_times, self_times};
 pub use overview::{CallStatistic, CoreMetrics, Durations, Frequency, Overview, TypeStatistic};
+pub use query::{Aggregate, Answer, Cell, Column, Filter, GroupBy, Query, Row, Sort, TimeKind};
+pub use roofline::{BOUND_FROM, Bound, Position, Roofline};
+pub use scope::{Iterations, Scope, ScopeError};
 pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};
 pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, predict};

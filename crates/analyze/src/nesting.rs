@@ -1,38 +1,55 @@
 //! Tasks within tasks.
 
-use opscope_trace::{Nanoseconds, StreamId, TaskTable, Trace};
+use opscope_trace::{Nanoseconds, Trace};
 
 /// The time that each task took itself: its duration less that of the tasks which ran within it on
 /// the same stream, such as the nodes of a loop's body within the loop.
 pub fn self_times(trace: &Trace) -> Vec<Nanoseconds> {
     let tasks = &trace.tasks;
-    let mut times = tasks.duration().to_vec();
+    own_times(tasks.stream(), tasks.start(), tasks.duration())
+}
+
+/// The time that each call took itself: its duration less that of the calls which it made on the
+/// same thread.
+pub fn own_call_times(trace: &Trace) -> Vec<Nanoseconds> {
+    let calls = &trace.api_calls;
+    own_times(calls.thread(), calls.start(), calls.duration())
+}
+
+/// Durations less those of what lies within, lane by lane.
+fn own_times<Lane: Copy + Ord>(
+    lanes: &[Lane],
+    starts: &[Nanoseconds],
+    durations: &[Nanoseconds],
+) -> Vec<Nanoseconds> {
+    let mut times = durations.to_vec();
     let mut open: Vec<usize> = Vec::new();
-    let mut stream: Option<Option<StreamId>> = None;
-    for index in by_stream_and_start(tasks) {
-        if stream != Some(tasks.stream()[index]) {
-            stream = Some(tasks.stream()[index]);
+    let mut lane: Option<Lane> = None;
+    for index in by_lane_and_start(lanes, starts, durations) {
+        if lane != Some(lanes[index]) {
+            lane = Some(lanes[index]);
             open.clear();
         }
-        let end = |task: usize| tasks.start()[task] + tasks.duration()[task];
-        while open
-            .last()
-            .is_some_and(|&around| end(around) < end(index) || end(around) <= tasks.start()[index])
-        {
+        let end = |index: usize| starts[index] + durations[index];
+        while open.last().is_some_and(|&around| end(around) < end(index) || end(around) <= starts[index]) {
             open.pop();
         }
         if let Some(&around) = open.last() {
-            times[around] -= tasks.duration()[index];
+            times[around] -= durations[index];
         }
         open.push(index);
     }
     times
 }
 
-/// Tasks by stream, then start, the longer first where several start at once.
-fn by_stream_and_start(tasks: &TaskTable) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.sort_by_key(|&task| (tasks.stream()[task], tasks.start()[task], -tasks.duration()[task]));
+/// Rows by lane, then start, the longer first where several start at once.
+fn by_lane_and_start<Lane: Copy + Ord>(
+    lanes: &[Lane],
+    starts: &[Nanoseconds],
+    durations: &[Nanoseconds],
+) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..starts.len()).collect();
+    order.sort_by_key(|&index| (lanes[index], starts[index], -durations[index]));
     order
 }
 

@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn what_stands_before_the_damage_of_a_compressed_file_is_kept() {
-        let text: Vec<u8> = (0..200_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let text: Vec<u8> =
+            (0..200_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let mut bytes = packed(&text);
         bytes.truncate(bytes.len() / 2);
         let cut = unpack(&bytes, 1 << 20).unwrap();

@@ -36,6 +36,7 @@ Examples:
   opscope run model.onnx --engine ort        the same on ONNX Runtime
   opscope import onnxruntime_profile.json    read a profile that another tool wrote
   opscope export all PROF_…                  a run on Ascend as its vendor's tool would export it
+  opscope analyze profile.json --group-by type --sort count
   opscope profile_analyze profile.json -t 5 --type ConvolutionForward
 
 Exit status:
@@ -69,6 +70,14 @@ pub enum Command {
     Show(commands::show::Arguments),
     /// Show on which unit an operator ran, its tasks and its share
     Where(commands::locate::Arguments),
+    /// Say what a file or folder is, what is in it, and what is missing or damaged
+    Info(commands::info::Arguments),
+    /// Ask a profile of any format where its time went: filter, group, sort, compare with the roof
+    Analyze(commands::analyze::Arguments),
+    /// Ask a profile of any format in SQL
+    Sql(commands::sql::Arguments),
+    /// Measure how fast this machine computes and moves bytes
+    Peak(commands::peak::Arguments),
     /// Ask a MegEngine profile what MegEngine's own profile_analyze asks it, with the same options
     #[command(name = "profile_analyze")]
     ProfileAnalyze(commands::profile_analyze::Arguments),

@@ -4,6 +4,7 @@
 //! - [`prepare`] makes a model ready on one of the engines; [`measure`] runs it often enough.
 //! - [`to_trace`] joins what the engine recorded to the model's graph.
 //! - [`run`] does all of it.
+//! - [`peak`] measures how fast this machine could be at best.
 
 pub mod attribute;
 mod engine;
@@ -15,6 +16,7 @@ mod memory;
 mod node_names;
 pub mod npy;
 mod ort;
+pub mod peak;
 mod record;
 mod run;
 mod tract;

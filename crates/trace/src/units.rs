@@ -85,6 +85,41 @@ pub fn parse_duration(text: &str) -> Result<Nanoseconds, String> {
     Ok(Nanoseconds(total.round() as i64))
 }
 
+/// Reads a rate of operations as people and data sheets write it: `22TFLOPS`, `150 GFLO/s`, `1.5T`; a
+/// bare number is operations a second.
+///
+/// # Errors
+/// With a sentence that says what is wrong.
+pub fn parse_flop_rate(text: &str) -> Result<f64, String> {
+    let endings = ["flops", "flop/s", "flo/s", "ops", "op/s", ""];
+    parse_rate(text, &endings, "22TFLOPS or 150GFLO/s")
+}
+
+/// Reads a rate of bytes: `40GB/s`, `1.2 TiB/s`; a bare number is bytes a second.
+///
+/// # Errors
+/// With a sentence that says what is wrong.
+pub fn parse_byte_rate(text: &str) -> Result<f64, String> {
+    parse_rate(text, &["b/s", "bps", "b", ""], "40GB/s or 1.2TiB/s")
+}
+
+/// A number with a prefix and one of the endings of a rate, in whichever case.
+fn parse_rate(text: &str, endings: &[&str], like: &str) -> Result<f64, String> {
+    let wrong = || format!("'{text}' is no rate; write one like {like}");
+    let lower = text.trim().to_ascii_lowercase();
+    let split = lower.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(lower.len());
+    let value: f64 = lower[..split].parse().map_err(|_| wrong())?;
+    let unit = lower[split..].trim();
+    let prefixes =
+        [("ki", 1024.0), ("mi", 1024.0_f64.powi(2)), ("gi", 1024.0_f64.powi(3)), ("ti", 1024.0_f64.powi(4))];
+    let prefixes =
+        prefixes.into_iter().chain([("k", 1e3), ("m", 1e6), ("g", 1e9), ("t", 1e12), ("p", 1e15), ("", 1.0)]);
+    let mut matching = prefixes
+        .filter(|(prefix, _)| unit.strip_prefix(prefix).is_some_and(|ending| endings.contains(&ending)));
+    let (_, factor) = matching.next().ok_or_else(wrong)?;
+    Some(value * factor).filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +138,18 @@ mod tests {
         assert_eq!(bytes(512.0), "512 B");
         assert_eq!(byte_rate(714.0 * 1024.0 * 1024.0), "714 MiB/s");
         assert_eq!(percent(0.0407), "4.1 %");
+    }
+
+    #[test]
+    fn rates_are_read_as_data_sheets_write_them() {
+        assert_eq!(parse_flop_rate("22TFLOPS"), Ok(22e12));
+        assert_eq!(parse_flop_rate("1.5 GFLO/s"), Ok(1.5e9));
+        assert_eq!(parse_flop_rate("2e9").ok(), None);
+        assert_eq!(parse_flop_rate("1000"), Ok(1000.0));
+        assert_eq!(parse_byte_rate("40GB/s"), Ok(40e9));
+        assert_eq!(parse_byte_rate("1GiB/s"), Ok(1024.0 * 1024.0 * 1024.0));
+        assert!(parse_byte_rate("fast").unwrap_err().contains("40GB/s"));
+        assert!(parse_byte_rate("0").is_err() && parse_byte_rate("-1GB/s").is_err());
     }
 
     #[test]

@@ -131,10 +131,13 @@ fn what_precedes_the_damage_of_a_compressed_timeline_is_kept_and_the_rest_counte
     let event = |n: u64| {
         // Digits that can't be compressed away.
         let time = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000_007;
-        format!("{{\"ph\":\"X\",\"name\":\"x\",\"cat\":\"kernel\",\"ts\":{time},\"dur\":2,\"pid\":0,\"tid\":7}}")
+        format!(
+            "{{\"ph\":\"X\",\"name\":\"x\",\"cat\":\"kernel\",\"ts\":{time},\"dur\":2,\"pid\":0,\"tid\":7}}"
+        )
     };
     let events: Vec<String> = (0..20_000).map(event).collect();
-    let whole = std::fs::read(OneFile::compressed(format!("[{}]", events.join(",")).as_bytes()).path).unwrap();
+    let whole =
+        std::fs::read(OneFile::compressed(format!("[{}]", events.join(",")).as_bytes()).path).unwrap();
     let file = OneFile::new(&whole[..whole.len() / 2]);
     let trace = open(&file.path).unwrap();
     assert!((5_000..15_000).contains(&trace.tasks.len()), "{}", trace.tasks.len());

@@ -2,7 +2,7 @@
 //!
 //! [`write_file`] stores every table of a [`Trace`](opscope_trace::Trace) in a table of the same
 //! name, and [`read_file`] makes an equal trace of it. `schema` declares the tables once for both,
-//! and [`schema_help`] explains them.
+//! and [`schema_help`] explains them. [`Database`] answers questions in SQL.
 //!
 //! | part | holds |
 //! |---|---|
@@ -18,6 +18,7 @@
 mod cell;
 mod error;
 mod help;
+mod query;
 mod read;
 mod schema;
 mod views;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use error::{ReadError, ReadProblem, WriteError, WriteProblem};
 pub use help::schema_help;
+pub use query::{Database, QueryError, Value};
 pub use read::{read_bytes, read_file, read_meta};
 pub use write::{write_file, write_file_with};
 

@@ -43,13 +43,20 @@ fn write_database(trace: &Trace, meta: &[(&str, &str)], path: &Path) -> Result<(
          PRAGMA locking_mode = EXCLUSIVE;
          PRAGMA foreign_keys = OFF;
          PRAGMA application_id = {};
-         PRAGMA user_version = {SCHEMA_VERSION};
-         BEGIN;",
+         PRAGMA user_version = {SCHEMA_VERSION};",
         APPLICATION_ID.cast_signed(),
     ))?;
-    write_meta(trace, meta, &database)?;
+    fill(trace, meta, &database)?;
+    database.close().map_err(|(_, error)| error)?;
+    Ok(())
+}
+
+/// Creates all tables, indexes and views in an empty database and fills them.
+pub(super) fn fill(trace: &Trace, meta: &[(&str, &str)], database: &Connection) -> rusqlite::Result<()> {
+    database.execute_batch("BEGIN")?;
+    write_meta(trace, meta, database)?;
     for table in TABLES {
-        write_table(trace, table, &database)?;
+        write_table(trace, table, database)?;
     }
     for index in INDEXES {
         database.execute_batch(index)?;
@@ -57,9 +64,7 @@ fn write_database(trace: &Trace, meta: &[(&str, &str)], path: &Path) -> Result<(
     for view in VIEWS {
         database.execute_batch(&view.ddl())?;
     }
-    database.execute_batch("COMMIT")?;
-    database.close().map_err(|(_, error)| error)?;
-    Ok(())
+    database.execute_batch("COMMIT")
 }
 
 fn write_meta(trace: &Trace, further: &[(&str, &str)], database: &Connection) -> rusqlite::Result<()> {

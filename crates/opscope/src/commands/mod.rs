@@ -1,20 +1,24 @@
 //! One file for each command: its options and what it does.
 
+pub mod analyze;
 pub mod completions;
 pub mod demo;
 pub mod export;
 pub mod import;
 mod import_raw;
+pub mod info;
 pub mod locate;
 pub mod man;
 pub mod msprof;
 mod outputs;
+pub mod peak;
 pub mod profile_analyze;
 pub mod query;
 pub mod run;
 pub mod sample;
 mod sample_prof;
 pub mod show;
+pub mod sql;
 
 use crate::cli::Command;
 use crate::exit::Exit;
@@ -34,7 +38,11 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Query(arguments) => query::execute(&arguments, terminal),
         Command::Show(arguments) => show::execute(&arguments, terminal),
         Command::Where(arguments) => locate::execute(&arguments, terminal),
+        Command::Analyze(arguments) => analyze::execute(&arguments, terminal),
+        Command::Peak(arguments) => peak::execute(&arguments, terminal),
         Command::ProfileAnalyze(arguments) => profile_analyze::execute(&arguments),
+        Command::Sql(arguments) => sql::execute(&arguments, terminal),
+        Command::Info(arguments) => info::execute(&arguments, terminal),
         Command::Sample(arguments) => sample::execute(&arguments, terminal),
         Command::Completions(arguments) => completions::execute(&arguments, terminal),
         Command::Man(arguments) => man::execute(&arguments, terminal),

@@ -1,14 +1,21 @@
 //! The answer to "where does the time go": as text for a person, and as JSON for a program.
 
+mod analysis;
+mod glance;
+pub mod info;
 mod json;
 mod operators;
+mod sheet;
 mod text;
 
 use opscope_analyze::Summary;
 use opscope_trace::{Attribution, ModelId, Trace};
 
+pub use analysis::{fitting_columns, sheet_of, title};
+pub use glance::{glance_json, glance_text, host_text, losses_json, losses_text};
 pub use json::to_json;
-pub use text::to_text;
+pub use sheet::{FormArguments, Sheet, SheetCell, SheetColumn, printable};
+pub use text::{count, to_text};
 
 /// A trace with the figures that both forms of the answer show.
 pub struct Report<'a> {

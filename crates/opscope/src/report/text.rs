@@ -40,6 +40,11 @@ fn heading(text: &mut String, report: &Report<'_>) {
         let plural = if threads == "1" { "" } else { "s" };
         parts.push(dim(&format!("(optimization {optimization}, {threads} thread{plural})")));
     }
+    if parts.is_empty() {
+        // Formats that name neither: then it is said what was read.
+        let chip = trace.property("chip").map(|chip| format!("on {chip}"));
+        parts.extend(trace.property("format").map(bold).into_iter().chain(chip));
+    }
     if !parts.is_empty() {
         let _ = writeln!(text, "{}\n", parts.join(" "));
     }
@@ -151,7 +156,7 @@ fn property_as_bytes(trace: &Trace, key: &str) -> Option<String> {
 }
 
 /// A number with its noun: `1 operator`, `3 operators`.
-fn count(number: usize, noun: &str) -> String {
+pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 

@@ -1,0 +1,238 @@
+//! Executions added up into rows.
+
+use std::collections::HashMap;
+
+use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
+
+use super::select::{Execution, Selection, Subject};
+use super::{Aggregate, GroupBy, Query, Row};
+use crate::signature::{bytes_moved, shapes};
+use crate::statistics::Statistics;
+
+/// The groups of the executions, each with its sums; order and shares are still to come.
+pub(super) fn rows(trace: &Trace, query: &Query, selection: &Selection, averaged: usize) -> Vec<Row> {
+    let executions = &selection.executions;
+    let (groups, count) = Keys::new(trace, query).groups(executions);
+    // The executions by their group, those of each in the order of the table.
+    let mut starts = vec![0_usize; count + 1];
+    groups.iter().for_each(|&group| starts[group as usize + 1] += 1);
+    (0..count).for_each(|group| starts[group + 1] += starts[group]);
+    let mut order = vec![0_u32; executions.len()];
+    let mut next = starts.clone();
+    for (index, &group) in groups.iter().enumerate() {
+        order[next[group as usize]] = index as u32;
+        next[group as usize] += 1;
+    }
+    let of_group = |group: usize| &order[starts[group]..starts[group + 1]];
+    let row = |group: usize| {
+        let members = of_group(group).iter().map(|&index| &executions[index as usize]);
+        // What lies in one iteration is not averaged over all of them.
+        let averaged = if query.group_by == GroupBy::Iteration { 1 } else { averaged };
+        make_row(trace, query, members, averaged)
+    };
+    (0..count).filter_map(row).collect()
+}
+
+/// Gives every execution the number of its group.
+struct Keys<'a> {
+    trace: &'a Trace,
+    query: &'a Query,
+    shapes: HashMap<OperatorId, u64>,
+    /// The numbers of types together with shapes.
+    shaped: HashMap<(StringId, String), u64>,
+}
+
+impl<'a> Keys<'a> {
+    fn new(trace: &'a Trace, query: &'a Query) -> Self {
+        Self { trace, query, shapes: HashMap::new(), shaped: HashMap::new() }
+    }
+
+    fn groups(mut self, executions: &[Execution]) -> (Vec<u32>, usize) {
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut last: Option<(u64, u32)> = None;
+        let mut groups = Vec::with_capacity(executions.len());
+        for execution in executions {
+            let key = self.key(execution);
+            let group = match last {
+                Some((known, group)) if known == key => group,
+                _ => {
+                    let next = numbers.len() as u32;
+                    *numbers.entry(key).or_insert(next)
+                }
+            };
+            last = Some((key, group));
+            groups.push(group);
+        }
+        (groups, numbers.len())
+    }
+
+    fn key(&mut self, execution: &Execution) -> u64 {
+        /// Parts ids of one table from those of another.
+        const OTHER: u64 = 1 << 40;
+        let (trace, row) = (self.trace, execution.row as usize);
+        let optional = |index: Option<usize>| index.map_or(OTHER, |index| index as u64);
+        match self.query.group_by {
+            GroupBy::Operator => match execution.subject {
+                Subject::Operator(id) => id.index() as u64,
+                Subject::Name(id) => OTHER + id.index() as u64,
+            },
+            GroupBy::Type if self.query.host => trace.api_calls.level()[row] as u64,
+            GroupBy::Type => name_and_type(trace, execution.subject).1.index() as u64,
+            GroupBy::Name => name_and_type(trace, execution.subject).0.index() as u64,
+            GroupBy::Unit if self.query.host => trace.api_calls.level()[row] as u64,
+            GroupBy::Unit => trace.tasks.unit()[row] as u64,
+            GroupBy::Stream if self.query.host => {
+                optional(trace.api_calls.thread()[row].map(|id| id.index()))
+            }
+            GroupBy::Stream => optional(trace.tasks.stream()[row].map(|id| id.index())),
+            GroupBy::Iteration => optional(iteration_of(trace, self.query, row).map(|id| id.index())),
+            GroupBy::Shape => match execution.subject {
+                Subject::Operator(id) => self.shape(id),
+                Subject::Name(id) => OTHER + id.index() as u64,
+            },
+        }
+    }
+
+    fn shape(&mut self, id: OperatorId) -> u64 {
+        let (trace, shaped) = (self.trace, &mut self.shaped);
+        *self.shapes.entry(id).or_insert_with(|| {
+            let operator = trace.operators.get(id);
+            let next = shaped.len() as u64;
+            *shaped.entry((operator.op_type, shapes(trace, &operator))).or_insert(next)
+        })
+    }
+}
+
+/// The name and type of a subject; a name is its own type.
+fn name_and_type(trace: &Trace, subject: Subject) -> (StringId, StringId) {
+    match subject {
+        Subject::Operator(id) => (trace.operators.name()[id.index()], trace.operators.op_type()[id.index()]),
+        Subject::Name(id) => (id, id),
+    }
+}
+
+fn iteration_of(trace: &Trace, query: &Query, row: usize) -> Option<IterationId> {
+    if query.host { trace.api_calls.iteration()[row] } else { trace.tasks.iteration()[row] }
+}
+
+/// What all members of a group share, if they do.
+#[derive(Clone, Copy)]
+enum Shared<Value> {
+    Nothing,
+    Same(Value),
+    Different,
+}
+
+impl<Value: Copy + PartialEq> Shared<Value> {
+    fn add(&mut self, value: Value) {
+        *self = match *self {
+            Self::Nothing => Self::Same(value),
+            Self::Same(known) if known == value => Self::Same(known),
+            Self::Same(_) | Self::Different => Self::Different,
+        };
+    }
+
+    fn value(self) -> Option<Value> {
+        match self {
+            Self::Same(value) => Some(value),
+            Self::Nothing | Self::Different => None,
+        }
+    }
+}
+
+fn make_row<'e>(
+    trace: &Trace,
+    query: &Query,
+    members: impl Iterator<Item = &'e Execution> + Clone,
+    averaged: usize,
+) -> Option<Row> {
+    let times = Statistics::of(members.clone().map(|member| member.time))?;
+    let (mut name, mut op_type) = (Shared::Nothing, Shared::Nothing);
+    let (mut unit, mut stream, mut thread) = (Shared::Nothing, Shared::Nothing, Shared::Nothing);
+    let mut level = Shared::Nothing;
+    let (mut iteration, mut operator) = (Shared::Nothing, None);
+    let (mut flops, mut bytes) = (Some(0_u64), Some(0_u64));
+    let (mut total, mut wait) = (Nanoseconds::ZERO, None);
+    let mut start = Nanoseconds(i64::MAX);
+    let mut subjects: Vec<Subject> = Vec::new();
+    for member in members {
+        let row = member.row as usize;
+        let (its_name, its_type) = name_and_type(trace, member.subject);
+        name.add(its_name);
+        op_type.add(its_type);
+        if query.host {
+            level.add(trace.api_calls.level()[row]);
+            thread.add(trace.api_calls.thread()[row]);
+            start = start.min(trace.api_calls.start()[row]);
+        } else {
+            unit.add(trace.tasks.unit()[row]);
+            stream.add(trace.tasks.stream()[row]);
+            start = start.min(trace.tasks.start()[row]);
+        }
+        iteration.add(iteration_of(trace, query, row));
+        total += member.time;
+        if let Some(its_wait) = member.wait {
+            wait = Some(wait.unwrap_or(Nanoseconds::ZERO) + its_wait);
+        }
+        if subjects.last() != Some(&member.subject) {
+            subjects.push(member.subject);
+        }
+        let row = match member.subject {
+            Subject::Operator(id) => {
+                operator = operator.or(Some(id));
+                Some(trace.operators.get(id))
+            }
+            Subject::Name(_) => None,
+        };
+        if member.is_first {
+            flops = add(flops, row.and_then(|row| row.flops));
+            bytes = add(bytes, row.and_then(|row| bytes_moved(&row)));
+        }
+    }
+    subjects.sort_unstable();
+    subjects.dedup();
+    let total = Nanoseconds(total.0 / averaged as i64);
+    let per_iteration = |sum: Option<u64>| sum.map(|sum| sum / averaged as u64);
+    let has_shapes = matches!(query.group_by, GroupBy::Operator | GroupBy::Shape) || subjects.len() == 1;
+    Some(Row {
+        name: name.value(),
+        op_type: op_type.value(),
+        operator: operator.filter(|_| has_shapes),
+        unit: unit.value(),
+        level: level.value(),
+        stream: stream.value().flatten(),
+        thread: thread.value().flatten(),
+        iteration: iteration.value().flatten(),
+        subjects: subjects.len(),
+        total,
+        value: value(query.aggregate, &times, total),
+        times,
+        share: 0.0,
+        cumulative_share: 0.0,
+        wait: wait.map(|wait| Nanoseconds(wait.0 / averaged as i64)),
+        flops: per_iteration(flops),
+        bytes: per_iteration(bytes),
+        start,
+        position: None,
+    })
+}
+
+/// What an aggregate makes of the times of a group.
+fn value(aggregate: Aggregate, times: &Statistics, total: Nanoseconds) -> f64 {
+    let time = match aggregate {
+        Aggregate::Sum => total,
+        Aggregate::Mean => times.mean,
+        Aggregate::Min => times.min,
+        Aggregate::Max => times.max,
+        Aggregate::Median => times.median,
+        Aggregate::P90 => times.p90,
+        Aggregate::P99 => times.p99,
+        Aggregate::Count => return times.count as f64,
+    };
+    time.0 as f64
+}
+
+/// A sum that is unknown as soon as a part of it is.
+fn add(total: Option<u64>, part: Option<u64>) -> Option<u64> {
+    total?.checked_add(part?)
+}

@@ -1,0 +1,235 @@
+//! Which executions a question is about, and the time of each.
+
+use opscope_trace::{
+    ApiCallId, DataType, ExecutionUnit, IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace,
+};
+
+use super::{Filter, Query, TimeKind};
+use crate::nesting::{own_call_times, self_times};
+use crate::scope::Chosen;
+use crate::waiting::Waiting;
+
+/// The executions that pass all filters.
+pub(super) struct Selection {
+    pub executions: Vec<Execution>,
+    /// The time of everything in the scope, in an average iteration.
+    pub whole: Nanoseconds,
+    /// How many subjects the scope has.
+    pub subjects: usize,
+    /// How many of them pass.
+    pub passing_subjects: usize,
+    /// Executions that would pass if their time were known.
+    pub unknown: usize,
+}
+
+/// One execution of a subject.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Execution {
+    pub subject: Subject,
+    /// The row in the table of tasks or calls.
+    pub row: u32,
+    pub time: Nanoseconds,
+    pub wait: Option<Nanoseconds>,
+    /// Whether it counts with the subject's operations and bytes: of several tasks that make up one
+    /// execution of an operator, only the first does.
+    pub is_first: bool,
+}
+
+/// What executions are of: an operator, or a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Subject {
+    Operator(OperatorId),
+    Name(StringId),
+}
+
+/// A value for each subject, found by its number.
+struct BySubject<Value> {
+    operators: Vec<Value>,
+    names: Vec<Value>,
+}
+
+impl<Value: Clone> BySubject<Value> {
+    fn new(trace: &Trace, value: Value) -> Self {
+        Self {
+            operators: vec![value.clone(); trace.operators.len()],
+            names: vec![value; trace.strings.len()],
+        }
+    }
+
+    fn get(&mut self, subject: Subject) -> &mut Value {
+        match subject {
+            Subject::Operator(id) => &mut self.operators[id.index()],
+            Subject::Name(id) => &mut self.names[id.index()],
+        }
+    }
+
+    fn values(&self) -> impl Iterator<Item = &Value> {
+        self.operators.iter().chain(&self.names)
+    }
+}
+
+/// What is known of a subject while executions are looked at.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    seen: bool,
+    /// Whether name, type and data type pass.
+    passes: bool,
+    has_passed: bool,
+    total: Nanoseconds,
+    first_task: Option<StringId>,
+    last_call: Option<ApiCallId>,
+    last_iteration: Option<IterationId>,
+}
+
+/// Chooses among the tasks. Waiting and other handling of streams is no work: it passes only if its
+/// unit is asked for.
+pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection {
+    let own = self_times(trace);
+    let waiting = Waiting::of(trace);
+    let tasks = &trace.tasks;
+    let units = &query.filter.units;
+    let mut chooser = Chooser::new(trace, query, chosen.averaged);
+    for task in tasks.ids().filter(|&task| chosen.has_task(trace, task)) {
+        let index = task.index();
+        let unit = tasks.unit()[index];
+        if unit == ExecutionUnit::Control && !units.contains(&unit) {
+            continue;
+        }
+        let subject = tasks.operator()[index].map_or(Subject::Name(tasks.name()[index]), Subject::Operator);
+        let wait = waiting.of_task(trace, task);
+        let time = match query.time {
+            TimeKind::Total => Some(own[index]),
+            TimeKind::Kernel => Some(own[index] - waiting.within(trace, task)),
+            TimeKind::Wait => wait,
+        };
+        let is_first = chooser.is_first(trace, subject, task);
+        let passes_unit = units.is_empty() || units.contains(&unit);
+        chooser.take(subject, index, time, wait, is_first, passes_unit, || {
+            passes_task(trace, &query.filter, task)
+        });
+    }
+    chooser.finish(&query.filter)
+}
+
+/// Chooses among the calls of the host.
+pub(super) fn calls(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection {
+    let own = own_call_times(trace);
+    let filter = &query.filter;
+    let mut chooser = Chooser::new(trace, query, chosen.averaged);
+    for call in trace.api_calls.ids().filter(|&call| chosen.has_call(trace, call)) {
+        let name = trace.api_calls.name()[call.index()];
+        // A call waits for nothing that a format records.
+        let time = (query.time != TimeKind::Wait).then(|| own[call.index()]);
+        chooser.take(Subject::Name(name), call.index(), time, None, true, true, || {
+            let level = trace.api_calls.level()[call.index()].name();
+            passes_name(trace, filter, name) && passes_type(filter, level) && filter.data_types.is_empty()
+        });
+    }
+    chooser.finish(filter)
+}
+
+/// Collects executions, and judges each subject once.
+struct Chooser {
+    subjects: BySubject<Known>,
+    executions: Vec<Execution>,
+    whole: Nanoseconds,
+    unknown: usize,
+    averaged: i64,
+}
+
+impl Chooser {
+    fn new(trace: &Trace, query: &Query, averaged: usize) -> Self {
+        let rows = if query.host { trace.api_calls.len() } else { trace.tasks.len() };
+        Self {
+            subjects: BySubject::new(trace, Known::default()),
+            executions: Vec::with_capacity(rows),
+            whole: Nanoseconds::ZERO,
+            unknown: 0,
+            averaged: averaged as i64,
+        }
+    }
+
+    /// Whether a task is the first of an execution of its subject. An engine may split an operator
+    /// into tasks of different names, and one call may launch several.
+    fn is_first(&mut self, trace: &Trace, subject: Subject, task: TaskId) -> bool {
+        let row = trace.tasks.get(task);
+        let known = self.subjects.get(subject);
+        if *known.first_task.get_or_insert(row.name) != row.name {
+            return false;
+        }
+        let (call, iteration) = (row.launched_by, row.iteration);
+        let is_same = call.is_some() && known.last_call == call && known.last_iteration == iteration;
+        (known.last_call, known.last_iteration) = (call, iteration);
+        !is_same
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are what an execution is")]
+    fn take(
+        &mut self,
+        subject: Subject,
+        row: usize,
+        time: Option<Nanoseconds>,
+        wait: Option<Nanoseconds>,
+        is_first: bool,
+        passes_unit: bool,
+        passes: impl FnOnce() -> bool,
+    ) {
+        let known = self.subjects.get(subject);
+        if !known.seen {
+            (known.seen, known.passes) = (true, passes());
+        }
+        let wanted = known.passes && passes_unit;
+        let Some(time) = time else {
+            self.unknown += usize::from(wanted);
+            return;
+        };
+        self.whole += time;
+        if wanted {
+            known.has_passed = true;
+            known.total += time;
+            // A table has fewer rows than 2^32.
+            self.executions.push(Execution { subject, row: row as u32, time, wait, is_first });
+        }
+    }
+
+    /// Leaves out the subjects whose time isn't within the limits.
+    fn finish(mut self, filter: &Filter) -> Selection {
+        let limits = filter.min_time.unwrap_or(Nanoseconds(i64::MIN))
+            ..=filter.max_time.unwrap_or(Nanoseconds(i64::MAX));
+        let averaged = self.averaged;
+        let fits = |known: &Known| limits.contains(&Nanoseconds(known.total.0 / averaged));
+        let subjects = &mut self.subjects;
+        self.executions.retain(|execution| fits(subjects.get(execution.subject)));
+        let passing = subjects.values().filter(|known| known.has_passed && fits(known));
+        Selection {
+            whole: Nanoseconds(self.whole.0 / averaged),
+            subjects: subjects.values().filter(|known| known.seen).count(),
+            passing_subjects: passing.count(),
+            unknown: self.unknown,
+            executions: self.executions,
+        }
+    }
+}
+
+fn passes_task(trace: &Trace, filter: &Filter, task: TaskId) -> bool {
+    let name = trace.tasks.name()[task.index()];
+    let Some(operator) = trace.tasks.operator()[task.index()] else {
+        let is_name = passes_name(trace, filter, name) && passes_type(filter, trace.strings.get(name));
+        return is_name && filter.data_types.is_empty();
+    };
+    let row = trace.operators.get(operator);
+    let has_type = |wanted: &DataType| {
+        row.inputs().chain(row.outputs()).any(|tensor| trace.tensors.data_type()[tensor.index()] == *wanted)
+    };
+    passes_name(trace, filter, row.name)
+        && passes_type(filter, trace.strings.get(row.op_type))
+        && (filter.data_types.is_empty() || filter.data_types.iter().any(has_type))
+}
+
+fn passes_name(trace: &Trace, filter: &Filter, name: StringId) -> bool {
+    filter.name.as_ref().is_none_or(|pattern| pattern.is_match(trace.strings.get(name)))
+}
+
+fn passes_type(filter: &Filter, op_type: &str) -> bool {
+    filter.types.is_empty() || filter.types.iter().any(|wanted| wanted.eq_ignore_ascii_case(op_type))
+}

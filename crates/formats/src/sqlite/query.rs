@@ -1,0 +1,247 @@
+//! Questions in SQL to a trace: its tables in memory, or those of a database, to be read only.
+
+use std::path::Path;
+
+use opscope_trace::Trace;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+
+use super::write::fill;
+use super::{ReadError, ReadProblem, SCHEMA_VERSION};
+
+/// The tables of a trace, to be read only.
+pub struct Database {
+    connection: Connection,
+}
+
+/// A value of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Real(f64),
+    /// Text; what is no UTF-8 in it is replaced.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+/// A statement that could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// SQLite doesn't understand it, or the tables don't have what it names.
+    #[error("{message}{}", place(*offset))]
+    Statement {
+        /// What SQLite says.
+        message: String,
+        /// Where in the statement, in bytes.
+        offset: Option<usize>,
+    },
+    /// It would change something, or reach beyond the trace's tables.
+    #[error(
+        "this statement does more than read the tables, which is all that is allowed; use SELECT or WITH"
+    )]
+    NotRead,
+    /// There is more than one statement, or none.
+    #[error("one statement is expected, without another behind it")]
+    NotOne,
+}
+
+fn place(offset: Option<usize>) -> String {
+    offset.map_or(String::new(), |offset| format!(" (at character {})", offset + 1))
+}
+
+impl Database {
+    /// Puts a trace into tables in memory.
+    ///
+    /// # Errors
+    /// What SQLite reports.
+    pub fn of_trace(trace: &Trace) -> Result<Self, QueryError> {
+        let connection = Connection::open_in_memory().map_err(statement_error)?;
+        fill(trace, &[], &connection).map_err(statement_error)?;
+        Self::restrict(connection).map_err(statement_error)
+    }
+
+    /// Opens a database of opscope as it is.
+    ///
+    /// # Errors
+    /// When it can't be opened, or has tables of another version.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let open = || {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
+            match connection.query_one("PRAGMA user_version", [], |row| row.get(0))? {
+                SCHEMA_VERSION => Ok(Self::restrict(connection)?),
+                found => Err(ReadProblem::OtherVersion { found }),
+            }
+        };
+        open().map_err(|problem| ReadError { path: path.to_owned(), problem })
+    }
+
+    fn restrict(mut connection: Connection) -> rusqlite::Result<Self> {
+        connection.authorizer(Some(allow_reading))?;
+        Ok(Self { connection })
+    }
+
+    /// Carries out one statement that reads: hands on the names of the columns, then each row.
+    ///
+    /// # Errors
+    /// What is wrong with the statement, and whatever `each_row` reports.
+    pub fn query<Error: From<QueryError>>(
+        &self,
+        sql: &str,
+        columns: impl FnOnce(Vec<String>) -> Result<(), Error>,
+        mut each_row: impl FnMut(Vec<Value>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let failed = |error| Error::from(statement_error(error));
+        let mut statement = self.connection.prepare(sql).map_err(failed)?;
+        if sql.trim().is_empty() {
+            return Err(QueryError::NotOne.into());
+        }
+        // VACUUM, for instance, asks for leave only when it is carried out.
+        if statement.column_count() == 0 || !statement.readonly() {
+            return Err(QueryError::NotRead.into());
+        }
+        columns(statement.column_names().into_iter().map(str::to_owned).collect())?;
+        let count = statement.column_count();
+        let mut rows = statement.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let value = |column| row.get_ref(column).map(Value::from).map_err(failed);
+            each_row((0..count).map(value).collect::<Result<_, _>>()?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Lets a statement read tables and compute, and nothing else: no writing, no settings, no further
+/// files.
+fn allow_reading(context: AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
+        AuthAction::Function { function_name } if !function_name.eq_ignore_ascii_case("load_extension") => {
+            Authorization::Allow
+        }
+        // What describes a table.
+        AuthAction::Pragma { pragma_name, .. }
+            if ["table_info", "table_xinfo", "table_list", "index_list", "foreign_key_list"]
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(pragma_name)) =>
+        {
+            Authorization::Allow
+        }
+        _ => Authorization::Deny,
+    }
+}
+
+fn statement_error(error: rusqlite::Error) -> QueryError {
+    use rusqlite::ErrorCode::AuthorizationForStatementDenied;
+    match error {
+        rusqlite::Error::MultipleStatement => QueryError::NotOne,
+        error if error.sqlite_error_code() == Some(AuthorizationForStatementDenied) => QueryError::NotRead,
+        rusqlite::Error::SqlInputError { msg, offset, .. } => {
+            let offset = usize::try_from(offset).ok();
+            if msg == "not authorized" {
+                QueryError::NotRead
+            } else {
+                QueryError::Statement { message: msg, offset }
+            }
+        }
+        error => QueryError::Statement { message: error.to_string(), offset: None },
+    }
+}
+
+impl From<ValueRef<'_>> for Value {
+    fn from(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Integer(value) => Self::Integer(value),
+            ValueRef::Real(value) => Self::Real(value),
+            ValueRef::Text(text) => Self::Text(String::from_utf8_lossy(text).into_owned()),
+            ValueRef::Blob(bytes) => Self::Blob(bytes.to_vec()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::{Nanoseconds, Task};
+
+    use super::*;
+
+    fn database() -> Database {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("conv");
+        trace.tasks.push(Task::new(name, Nanoseconds(1), Nanoseconds(20)));
+        trace.tasks.push(Task::new(name, Nanoseconds(30), Nanoseconds(5)));
+        Database::of_trace(&trace).unwrap()
+    }
+
+    fn rows(database: &Database, sql: &str) -> Result<(Vec<String>, Vec<Vec<Value>>), QueryError> {
+        let (mut names, mut rows) = (Vec::new(), Vec::new());
+        let keep = |found| {
+            names = found;
+            Ok(())
+        };
+        let row = |row| {
+            rows.push(row);
+            Ok::<(), QueryError>(())
+        };
+        database.query(sql, keep, row)?;
+        Ok((names, rows))
+    }
+
+    #[test]
+    fn the_tables_of_a_trace_answer_in_sql() {
+        let (names, rows) =
+            rows(&database(), "SELECT task, sum(duration_ns) AS time, NULL, 0.5 FROM task_details").unwrap();
+        assert_eq!(names[..2], ["task", "time"]);
+        let expected = [Value::Text("conv".into()), Value::Integer(25), Value::Null, Value::Real(0.5)];
+        assert_eq!(rows, [expected]);
+        assert!(
+            super::tests::rows(
+                &database(),
+                "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 3) SELECT * FROM n"
+            )
+            .is_ok()
+        );
+    }
+
+    #[test]
+    fn nothing_but_reading_is_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other.db");
+        let database = database();
+        for sql in [
+            "DELETE FROM tasks".to_owned(),
+            "DROP TABLE tasks".to_owned(),
+            "CREATE TABLE t(x)".to_owned(),
+            "UPDATE tasks SET start_ns = 0 RETURNING id".to_owned(),
+            "PRAGMA query_only = OFF".to_owned(),
+            "PRAGMA user_version".to_owned(),
+            format!("ATTACH '{}' AS other", other.display()),
+            format!("VACUUM INTO '{}'", other.display()),
+            "SELECT load_extension('x')".to_owned(),
+        ] {
+            let failed = rows(&database, &sql).unwrap_err();
+            assert!(matches!(failed, QueryError::NotRead), "{sql}: {failed}");
+        }
+        assert!(!other.exists());
+        assert!(matches!(rows(&database, "SELECT 1; SELECT 2"), Err(QueryError::NotOne)));
+        assert!(matches!(rows(&database, ""), Err(QueryError::NotOne)));
+        let (_, rows) = rows(&database, "SELECT count(*) FROM tasks").unwrap();
+        assert_eq!(rows, [[Value::Integer(2)]]);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let failed = rows(&database(), "SELECT nme FROM tasks").unwrap_err().to_string();
+        assert!(failed.contains("no such column: nme") && failed.contains("at character 8"), "{failed}");
+        let failed = rows(&database(), "SELEC").unwrap_err().to_string();
+        assert!(failed.contains("syntax error"), "{failed}");
+    }
+}

@@ -1,0 +1,202 @@
+//! `opscope info`: what a file or folder is, what is in it, what is missing or damaged.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use opscope_formats::{Kind, detect};
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::profile::{self, Source};
+use crate::report::info::{Facts, of_model, of_trace};
+use crate::report::printable;
+use crate::terminal::{Terminal, bold};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope info model.onnx
+  opscope info profile.json
+  opscope info PROF_000001_20261121/
+  opscope info downloads/ --json
+
+Anything can be named: a model, a profile of any format, a database, a folder. What a file is shows
+from its content. The exit status is 1 if nothing of it can be read.";
+
+/// What a board's files are.
+const BOARD: &str = "a profile of an SVP board";
+
+/// How many files of a folder are looked at.
+const MOST_FILES: usize = 200;
+
+/// The options of `opscope info`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A file or folder
+    path: PathBuf,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is said of a path.
+struct Info {
+    /// What it is.
+    kind: String,
+    facts: Facts,
+    /// Why it can't be read, where that is so.
+    problem: Option<String>,
+}
+
+/// Looks and prints.
+///
+/// # Errors
+/// When there is nothing at the path, or standard output can't take the answer.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    profile::check_presence(&arguments.path)?;
+    let info = look(&arguments.path, terminal);
+    let text = match arguments.json {
+        true => {
+            let answer = json!({
+                "schema_version": SCHEMA_VERSION,
+                "program": "opscope",
+                "program_version": env!("CARGO_PKG_VERSION"),
+                "path": arguments.path.to_string_lossy(),
+                "kind": info.kind,
+                "problem": info.problem,
+                "content": info.facts.to_json(),
+                "missing": info.facts.missing,
+            });
+            format!("{}\n", serde_json::to_string_pretty(&answer)?)
+        }
+        false => info.to_text(&arguments.path),
+    };
+    terminal.print(&text)?;
+    Ok(if info.problem.is_some() { Exit::Failed } else { Exit::Done })
+}
+
+/// Rises when a member of the JSON changes its meaning or goes away.
+const SCHEMA_VERSION: u32 = 1;
+
+impl Info {
+    fn new(kind: impl Into<String>) -> Self {
+        Self { kind: kind.into(), facts: Facts::default(), problem: None }
+    }
+
+    fn to_text(&self, path: &Path) -> String {
+        let mut text =
+            format!("{}: {}\n\n", bold(&printable(&path.display().to_string())), printable(&self.kind));
+        text.push_str(&self.facts.to_text());
+        if let Some(problem) = &self.problem {
+            let _ = writeln!(text, "{} {}", bold("damaged   "), printable(problem));
+        }
+        text
+    }
+}
+
+fn of_file(path: &Path, terminal: &Terminal) -> Info {
+    let kind = match detect(path) {
+        Ok(kind) => kind,
+        Err(error) => {
+            return Info { problem: Some(error.to_string()), ..Info::new("a file that cannot be read") };
+        }
+    };
+    let mut info = Info::new(kind.to_string());
+    if let Ok(found) = path.metadata() {
+        info.facts.bytes("file", "file_bytes", found.len());
+    }
+    match kind {
+        Kind::OnnxModel => match opscope_model::Model::load(path) {
+            Ok(model) => of_model(&model, &mut info.facts),
+            Err(error) => info.problem = Some(error.to_string()),
+        },
+        Kind::OtherDatabase | Kind::Unknown { .. } => {
+            info.facts.missing.push("anything that opscope can read".to_owned());
+        }
+        _ => info.add_profile(path, terminal),
+    }
+    info
+}
+
+impl Info {
+    fn add_profile(&mut self, path: &Path, terminal: &Terminal) {
+        match profile::open(path, terminal) {
+            Ok(trace) => of_trace(&trace, &mut self.facts),
+            Err(error) => self.problem = Some(format!("{error:#}")),
+        }
+    }
+}
+
+fn look(path: &Path, terminal: &Terminal) -> Info {
+    match Source::find(path, terminal) {
+        Ok(Source::Raw(profiles)) if profiles.len() == 1 => {
+            let mut info = Info::new("a raw directory of Ascend");
+            info.facts.raw(&profiles[0]);
+            info.add_profile(path, terminal);
+            info
+        }
+        Ok(Source::Raw(profiles)) => {
+            let mut info = Info::new(format!("a folder of {} raw directories of Ascend", profiles.len()));
+            for profile in &profiles {
+                let name = profile.path.strip_prefix(path).unwrap_or(&profile.path).display().to_string();
+                info.facts.item(&name, "a raw directory of Ascend");
+            }
+            info
+        }
+        Ok(Source::Outputs(_)) => {
+            let mut info = Info::new(Kind::AscendFolder.to_string());
+            info.add_profile(path, terminal);
+            info
+        }
+        Ok(Source::Board(_)) => {
+            let mut info = Info::new(BOARD);
+            info.add_profile(path, terminal);
+            info
+        }
+        Ok(Source::File(_)) => of_file(path, terminal),
+        Err(_) => list(path, terminal),
+    }
+}
+
+/// A folder that is no profile by itself: what its files are.
+fn list(path: &Path, terminal: &Terminal) -> Info {
+    let mut info = Info::new("a folder");
+    let entries = match std::fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) => return Info { problem: Some(error.to_string()), ..info },
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let mut known = 0;
+    for path in paths.iter().take(MOST_FILES) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let kind = match Source::find(path, terminal) {
+            Ok(Source::Raw(_)) => "a raw directory of Ascend".to_owned(),
+            Ok(Source::Outputs(_)) => Kind::AscendFolder.to_string(),
+            Ok(Source::Board(_)) => BOARD.to_owned(),
+            Ok(Source::File(_)) => match detect(path) {
+                Ok(Kind::Unknown { looks_like }) => {
+                    info.facts.item(&name, &looks_like);
+                    continue;
+                }
+                Ok(kind) => kind.to_string(),
+                Err(error) => error.to_string(),
+            },
+            Err(_) => {
+                info.facts.item(&name, "a folder");
+                continue;
+            }
+        };
+        known += 1;
+        info.facts.item(&name, &kind);
+    }
+    if paths.len() > MOST_FILES {
+        info.facts.item("…", &format!("and {} more", paths.len() - MOST_FILES));
+    }
+    if known == 0 {
+        info.facts.missing.push("a profile or a model".to_owned());
+    }
+    info
+}

@@ -1,0 +1,181 @@
+//! A profile at first sight, as text and as JSON.
+
+use std::fmt::Write;
+
+use opscope_analyze::Glance;
+use opscope_trace::{Nanoseconds, Trace, units};
+use serde_json::{Value, json};
+
+use super::count;
+use crate::terminal::{bold, dim};
+
+/// A line each for what a part of a profile amounts to.
+pub fn glance_text(trace: &Trace, glance: &Glance) -> String {
+    let mut text = String::new();
+    let mut line = |title: &str, content: String| {
+        let _ = writeln!(text, "{} {content}", bold(&format!("{title:9}")));
+    };
+    let share = |part: Nanoseconds, whole: Nanoseconds| units::percent(ratio(part, whole));
+    let wall = units::duration(glance.wall);
+    line(
+        "wall time",
+        match glance.iterations {
+            0 => format!("{wall} from the first operator to the last"),
+            1 => format!("{wall} in {}", single_iteration(trace, glance)),
+            number => format!("{wall} an iteration, the mean of {number}"),
+        },
+    );
+    line(
+        "busy",
+        format!(
+            "{} ({}) with at least one operator running; idle {} ({})",
+            units::duration(glance.busy),
+            share(glance.busy, glance.wall),
+            units::duration(glance.idle()),
+            share(glance.idle(), glance.wall),
+        ),
+    );
+    line(
+        "operators",
+        format!(
+            "{} in {}, {:.2} times the wall time",
+            units::duration(glance.operator_time),
+            count(glance.tasks, "execution"),
+            ratio(glance.operator_time, glance.wall),
+        ),
+    );
+    line(
+        "coverage",
+        format!(
+            "{} of that time belongs to known operators, {} to such whose operations are known",
+            share(glance.attributed, glance.operator_time),
+            share(glance.with_flops, glance.operator_time),
+        ),
+    );
+    for device in &glance.devices {
+        let row = trace.devices.get(device.device);
+        let busy = format!("busy {} ({})", units::duration(device.busy), share(device.busy, glance.wall));
+        line(
+            &format!("device {}", row.number),
+            format!("{} {busy}, {}", trace.strings.get(row.name), count(device.tasks, "execution")),
+        );
+    }
+    let units: Vec<_> =
+        glance.units.iter().filter(|unit| unit.unit != opscope_trace::ExecutionUnit::Control).collect();
+    if units.len() > 1 {
+        let named = units.iter().map(|unit| format!("{} {}", unit.unit.name(), units::duration(unit.time)));
+        line("units", named.collect::<Vec<_>>().join(", "));
+    }
+    if let Some(memory) = memory(trace) {
+        line("memory", memory);
+    }
+    let left_out = left_out(glance);
+    if !left_out.is_empty() {
+        line("left out", dim(&left_out.join("; ")));
+    }
+    text.push_str(&losses_text(trace));
+    text
+}
+
+/// The peak of memory and where it is reached, as far as the format tells.
+fn memory(trace: &Trace) -> Option<String> {
+    let peak = trace.property("peak_memory_bytes").or_else(|| trace.property("peak_memory"))?;
+    let mut text = format!("peak {}", units::bytes(peak.parse().ok()?));
+    if let Some(operator) = trace.property("peak_memory_operator").filter(|name| !name.is_empty()) {
+        let _ = write!(text, " at {}", super::printable(operator));
+    }
+    Some(text)
+}
+
+/// A line for what the host did.
+pub fn host_text(trace: &Trace, calls: usize, whole: Nanoseconds) -> String {
+    let threads = count(trace.threads.len(), "thread");
+    let calls = count(calls, "call");
+    format!(
+        "{} {} in {calls} of {threads}, each less the calls that it made\n",
+        bold("host     "),
+        units::duration(whole)
+    )
+}
+
+/// What was dropped or doubted, a line each.
+pub fn losses_text(trace: &Trace) -> String {
+    let mut text = String::new();
+    for (_, loss) in trace.losses.iter() {
+        let detail = super::printable(trace.strings.get(loss.detail));
+        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+        let reason = super::printable(trace.strings.get(loss.reason));
+        let _ = writeln!(text, "{} {} × {reason}{detail}", bold("lost     "), loss.count);
+    }
+    text
+}
+
+fn single_iteration(trace: &Trace, glance: &Glance) -> String {
+    match glance.iterations_left_out {
+        0 => {
+            format!("the only iteration ({})", trace.iterations.number().first().copied().unwrap_or_default())
+        }
+        _ => "one iteration".to_owned(),
+    }
+}
+
+fn left_out(glance: &Glance) -> Vec<String> {
+    let mut left_out = Vec::new();
+    if glance.iterations_left_out > 0 {
+        left_out.push(count(glance.iterations_left_out, "other iteration"));
+    }
+    if glance.outside.0 > 0 && glance.iterations_left_out == 0 {
+        let time = units::duration(glance.outside.1);
+        left_out.push(format!("{} outside of the iterations ({time})", count(glance.outside.0, "task")));
+    }
+    if glance.control.0 > 0 {
+        let time = units::duration(glance.control.1);
+        left_out.push(format!("{} that wait or handle streams ({time})", count(glance.control.0, "task")));
+    }
+    left_out
+}
+
+fn ratio(part: Nanoseconds, whole: Nanoseconds) -> f64 {
+    if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 }
+}
+
+/// The same for a program.
+pub fn glance_json(trace: &Trace, glance: &Glance) -> Value {
+    let devices = glance.devices.iter().map(|device| {
+        let row = trace.devices.get(device.device);
+        json!({
+            "number": row.number,
+            "name": trace.strings.get(row.name),
+            "busy_ns": device.busy.0,
+            "tasks": device.tasks,
+        })
+    });
+    let units = glance
+        .units
+        .iter()
+        .map(|unit| json!({ "unit": unit.unit.name(), "time_ns": unit.time.0, "tasks": unit.tasks }));
+    json!({
+        "iterations": glance.iterations,
+        "iterations_left_out": glance.iterations_left_out,
+        "wall_ns": glance.wall.0,
+        "busy_ns": glance.busy.0,
+        "idle_ns": glance.idle().0,
+        "operator_time_ns": glance.operator_time.0,
+        "attributed_ns": glance.attributed.0,
+        "with_flops_ns": glance.with_flops.0,
+        "tasks": glance.tasks,
+        "control": { "tasks": glance.control.0, "time_ns": glance.control.1.0 },
+        "outside": { "tasks": glance.outside.0, "time_ns": glance.outside.1.0 },
+        "devices": devices.collect::<Vec<_>>(),
+        "units": units.collect::<Vec<_>>(),
+    })
+}
+
+/// What was dropped or doubted, for a program.
+pub fn losses_json(trace: &Trace) -> Value {
+    let text = |id| trace.strings.get(id);
+    let rows = trace.losses.iter().map(
+        |(_, loss)| json!({ "reason": text(loss.reason), "count": loss.count, "detail": text(loss.detail) }),
+    );
+    rows.collect()
+}

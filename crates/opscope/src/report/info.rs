@@ -1,0 +1,312 @@
+//! What is in a model or a profile, fact by fact.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use opscope_cann::Profile;
+use opscope_model::{Dim, Model};
+use opscope_trace::{Attribution, DataType, Trace, units};
+use serde_json::{Map, Value, json};
+
+use super::{count, losses_json, losses_text, printable};
+use crate::terminal::bold;
+
+/// Facts in order, and what one might expect and is not there.
+#[derive(Debug, Default)]
+pub struct Facts {
+    facts: Vec<Fact>,
+    losses: String,
+    /// What is missing.
+    pub missing: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Fact {
+    title: String,
+    text: String,
+    key: String,
+    value: Value,
+}
+
+impl Facts {
+    fn add(&mut self, title: &str, key: &str, text: String, value: impl Into<Value>) {
+        self.facts.push(Fact { title: title.to_owned(), text, key: key.to_owned(), value: value.into() });
+    }
+
+    /// A size in bytes.
+    pub fn bytes(&mut self, title: &str, key: &str, bytes: u64) {
+        self.add(title, key, units::bytes(bytes as f64), bytes);
+    }
+
+    /// Something in a folder, and what it is.
+    pub fn item(&mut self, name: &str, what: &str) {
+        self.add(name, name, what.to_owned(), what);
+    }
+
+    /// What the metadata of a raw directory say.
+    pub fn raw(&mut self, profile: &Profile) {
+        let devices: Vec<u32> = profile.devices.iter().map(|device| device.id()).collect();
+        let host = if profile.host.is_some() { "the host" } else { "no host" };
+        let numbers: Vec<String> = devices.iter().map(u32::to_string).collect();
+        let text = format!("{host}, {} ({})", count(devices.len(), "device"), numbers.join(", "));
+        self.add("sources", "sources", text, json!({ "host": profile.host.is_some(), "devices": devices }));
+        if profile.host.is_none() {
+            self.missing.push("the host's directory: no names of operators, no calls".to_owned());
+        }
+        if profile.devices.is_empty() {
+            self.missing.push("the device's directory: no times of tasks".to_owned());
+        }
+    }
+
+    /// A line each.
+    pub fn to_text(&self) -> String {
+        let width =
+            self.facts.iter().map(|fact| printable(&fact.title).chars().count()).max().unwrap_or(0).max(10);
+        let mut text = String::new();
+        for fact in &self.facts {
+            let title = format!("{:width$}", printable(&fact.title));
+            let _ = writeln!(text, "{} {}", bold(&title), printable(&fact.text));
+        }
+        text.push_str(&self.losses);
+        for missing in &self.missing {
+            let _ = writeln!(text, "{} {missing}", bold(&format!("{:width$}", "missing")));
+        }
+        text
+    }
+
+    /// An object with a member for each fact.
+    pub fn to_json(&self) -> Value {
+        let members = self.facts.iter().map(|fact| (fact.key.clone(), fact.value.clone()));
+        Value::Object(members.collect::<Map<_, _>>())
+    }
+}
+
+/// Says what is in a model.
+pub fn of_model(model: &Model, facts: &mut Facts) {
+    let (proto, graph) = (model.proto(), model.graph());
+    let producer = [proto.producer_name.as_deref(), proto.producer_version.as_deref()];
+    let producer =
+        producer.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+    if !producer.is_empty() {
+        facts.add("producer", "producer", producer.clone(), producer);
+    }
+    let opsets: BTreeMap<String, i64> = proto
+        .opset_import
+        .iter()
+        .filter_map(|import| Some((import.domain.clone().unwrap_or_default(), import.version?)))
+        .collect();
+    let named = |(domain, version): (&String, &i64)| match domain.as_str() {
+        "" => format!("ai.onnx {version}"),
+        domain => format!("{domain} {version}"),
+    };
+    let text = opsets.iter().map(named).collect::<Vec<_>>().join(", ");
+    facts.add("operators", "opsets", format!("of {text}"), json!(opsets));
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    graph.nodes().for_each(|node| *types.entry(node.op_type).or_default() += 1);
+    let text = format!("{}: {}", count(graph.node_count(), "node"), most_frequent(&types));
+    facts.add("graph", "nodes", text, json!({ "count": graph.node_count(), "types": types }));
+    let is_open = |dim: &Dim| !matches!(dim, Dim::Known(_));
+    for (title, values) in [("input", graph.inputs()), ("output", graph.outputs())] {
+        for &id in values {
+            let value = graph.value(id);
+            // Weights may be listed among the inputs.
+            if value.is_stored() {
+                continue;
+            }
+            let declared = value.declared();
+            let shape =
+                declared.as_ref().map_or("of an undeclared type".to_owned(), opscope_run::declared_text);
+            if title == "input"
+                && declared.and_then(|it| it.dims).is_some_and(|dims| dims.iter().any(is_open))
+            {
+                facts.missing.push(format!(
+                    "the size of open dimensions of '{}': run asks for them",
+                    printable(value.name)
+                ));
+            }
+            let key = format!("{title} {}", value.name);
+            facts.add(title, &key, format!("{} {shape}", value.name), shape.clone());
+        }
+    }
+    let (mut tensors, mut elements, mut bytes) = (0_usize, 0_u64, 0_u64);
+    for declared in graph.values().filter(|value| value.is_stored()).filter_map(|value| value.declared()) {
+        let sizes = declared.dims.unwrap_or_default();
+        let size = sizes.iter().try_fold(1_u64, |product, dim| match dim {
+            Dim::Known(size) => product.checked_mul(*size),
+            _ => None,
+        });
+        let Some(size) = size else { continue };
+        tensors += 1;
+        elements = elements.saturating_add(size);
+        bytes = bytes.saturating_add(declared.data_type.bytes(size).unwrap_or(0));
+    }
+    let text = format!("{elements} in {}, {}", count(tensors, "tensor"), units::bytes(bytes as f64));
+    facts.add(
+        "weights",
+        "weights",
+        text,
+        json!({ "tensors": tensors, "elements": elements, "bytes": bytes }),
+    );
+    if let Err(error) = model.check_external_data() {
+        facts.missing.push(format!("weights: {error}"));
+    }
+}
+
+/// Says what is in a trace, and what isn't.
+pub fn of_trace(trace: &Trace, facts: &mut Facts) {
+    let text = |id| trace.strings.get(id);
+    for &(key, value) in &trace.properties {
+        let is_size = matches!(text(key), "peak_memory" | "peak_memory_bytes" | "memory_at_start");
+        let size = text(value).parse::<u64>().ok().filter(|_| is_size);
+        let shown = size.map_or_else(|| text(value).to_owned(), |size| units::bytes(size as f64));
+        facts.add(text(key), text(key), shown, text(value));
+    }
+    if let Some(zero) = trace.clock.unix_zero {
+        facts.add("begins", "unix_zero_ns", utc(zero), zero);
+    }
+    if let Some((first, last)) = trace.extent() {
+        facts.add("extent", "extent_ns", units::duration(last - first), (last - first).0);
+    }
+    for (_, device) in trace.devices.iter() {
+        let named = format!("{} {} {}", device.kind.name(), device.number, text(device.name));
+        let key = format!("device {}", device.number);
+        facts.add("device", &key, named.trim_end().to_owned(), text(device.name));
+    }
+    let models: Vec<&str> =
+        trace.models.name().iter().map(|&id| text(id)).filter(|name| !name.is_empty()).collect();
+    if !models.is_empty() {
+        facts.add("models", "models", models.join(", "), json!(models));
+    }
+    let warm_up = trace.iterations.warm_up().iter().filter(|&&warm_up| warm_up).count();
+    let iterations = trace.iterations.len();
+    let note = if warm_up > 0 { format!(", {warm_up} of them to warm up") } else { String::new() };
+    let value = json!({ "count": iterations, "warm_up": warm_up });
+    facts.add("iterations", "iterations", format!("{iterations}{note}"), value);
+    of_tasks(trace, facts);
+    let mut levels: BTreeMap<&str, usize> = BTreeMap::new();
+    trace.api_calls.level().iter().for_each(|level| *levels.entry(level.name()).or_default() += 1);
+    let named = if levels.is_empty() { String::new() } else { format!(": {}", most_frequent(&levels)) };
+    facts.add("calls", "calls", format!("{}{named}", trace.api_calls.len()), json!(levels));
+    facts.add("ranges", "ranges", trace.ranges.len().to_string(), trace.ranges.len());
+    let names: Vec<&str> = trace.counters.name().iter().map(|&id| text(id)).collect();
+    let mut few: Vec<&str> = names.iter().take(8).copied().collect();
+    if names.len() > few.len() {
+        few.push("…");
+    }
+    let list = if few.is_empty() { String::new() } else { format!(": {}", few.join(", ")) };
+    let value = json!({ "names": names, "samples": trace.samples.len() });
+    facts.add(
+        "counters",
+        "counters",
+        format!("{} with {}{list}", names.len(), count(trace.samples.len(), "sample")),
+        value,
+    );
+    if !trace.readings.is_empty() {
+        let metrics = count(trace.metrics.len(), "metric");
+        let value = json!({ "tasks": trace.readings.len(), "metrics": trace.metrics.len() });
+        facts.add(
+            "hardware",
+            "metrics",
+            format!("{metrics} of {}", count(trace.readings.len(), "task")),
+            value,
+        );
+    }
+    facts.losses = losses_text(trace);
+    facts.add("losses", "losses", trace.losses.len().to_string(), losses_json(trace));
+    missing(trace, facts);
+}
+
+fn of_tasks(trace: &Trace, facts: &mut Facts) {
+    let mut units: BTreeMap<&str, usize> = BTreeMap::new();
+    trace.tasks.unit().iter().for_each(|unit| *units.entry(unit.name()).or_default() += 1);
+    let named = if units.is_empty() { String::new() } else { format!(": {}", most_frequent(&units)) };
+    let text = format!("{} on {}{named}", trace.tasks.len(), count(trace.streams.len(), "stream"));
+    let value = json!({ "count": trace.tasks.len(), "streams": trace.streams.len(), "units": units });
+    facts.add("tasks", "tasks", text, value);
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    trace.operators.op_type().iter().for_each(|&id| *types.entry(trace.strings.get(id)).or_default() += 1);
+    let named = if types.is_empty() { String::new() } else { format!(": {}", most_frequent(&types)) };
+    let value = json!({ "count": trace.operators.len(), "types": types });
+    facts.add("operators", "operators", format!("{}{named}", trace.operators.len()), value);
+}
+
+/// What one might look for in vain.
+fn missing(trace: &Trace, facts: &mut Facts) {
+    let operators = &trace.operators;
+    let ran = |id: &usize| operators.attribution()[*id] != Attribution::Removed;
+    let share = |known: usize| format!("{known} of {}", operators.len());
+    let flops = (0..operators.len()).filter(ran).filter(|&id| operators.flops()[id].is_some()).count();
+    let shapes = operators.first_input().iter().zip(operators.first_output());
+    let shapes = shapes.filter(|(input, output)| input.is_some() || output.is_some()).count();
+    let typed = trace.tensors.data_type().iter().filter(|&&known| known != DataType::Unknown).count();
+    let waits = trace.tasks.wait().iter().any(Option::is_some);
+    let launched = trace.tasks.launched_by().iter().any(Option::is_some);
+    let checks = [
+        (trace.tasks.is_empty(), "tasks: nothing tells what executed".to_owned()),
+        (trace.iterations.is_empty(), "iterations: figures are of the whole profile".to_owned()),
+        (!trace.tasks.is_empty() && operators.is_empty(), "operators: tasks have names only".to_owned()),
+        (!operators.is_empty() && shapes == 0, "shapes of operators".to_owned()),
+        (!operators.is_empty() && flops == 0, "operations of operators: no rates, no roofline".to_owned()),
+        (
+            flops > 0 && flops < operators.len(),
+            format!("operations of some operators: known for {}", share(flops)),
+        ),
+        (shapes > 0 && typed == 0, "types of elements".to_owned()),
+        (trace.api_calls.is_empty(), "calls of the host".to_owned()),
+        (
+            !trace.tasks.is_empty() && !waits && !launched,
+            "waiting: how long tasks were queued isn't recorded".to_owned(),
+        ),
+        (
+            trace.clock.unix_zero.is_none(),
+            "the wall-clock time: it can't be laid over another profile".to_owned(),
+        ),
+    ];
+    facts.missing.extend(checks.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what));
+}
+
+/// Words by how often they occur: `Conv 12, Relu 11, … 7 more`.
+fn most_frequent(counts: &BTreeMap<&str, usize>) -> String {
+    const NAMED: usize = 6;
+    let mut sorted: Vec<_> = counts.iter().collect();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let named = sorted.iter().take(NAMED).map(|(word, count)| format!("{word} {count}"));
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    if sorted.len() > NAMED {
+        let _ = write!(text, ", {} more kinds", sorted.len() - NAMED);
+    }
+    text
+}
+
+/// A time since 1970 in nanoseconds as a date and time of day (Howard Hinnant's "days from civil",
+/// turned round).
+fn utc(nanoseconds: i64) -> String {
+    let seconds = nanoseconds.div_euclid(1_000_000_000);
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_since_1970_become_dates() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(utc(951_782_399_000_000_000), "2000-02-28 23:59:59 UTC");
+        assert_eq!(utc(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
+        assert_eq!(utc(1_736_412_474_730_135_222), "2025-01-09 08:47:54 UTC");
+        assert_eq!(utc(-1), "1969-12-31 23:59:59 UTC");
+        assert!(!utc(i64::MIN).is_empty() && !utc(i64::MAX).is_empty());
+    }
+}

@@ -1,0 +1,213 @@
+//! `opscope analyze`: the same questions to profiles of every format.
+
+mod common;
+
+use common::{Answer, Place, number, shared};
+use serde_json::Value;
+
+/// A MegEngine profile whose answers can be worked out by hand: a convolution that waits 1 ms for
+/// its input, and two additions.
+const MEGENGINE: &str = r#"{"graph_exec": {"operator": {
+    "1": {"id": "1", "name": "conv", "type": "ConvolutionForward", "input": [], "output": [], "node_type": "operator", "extra": {}},
+    "2": {"id": "2", "name": "add_a", "type": "Elemwise", "input": [], "output": [], "node_type": "operator", "extra": {}},
+    "3": {"id": "3", "name": "add_b", "type": "Elemwise", "input": [], "output": [], "node_type": "operator", "extra": {}}},
+    "var": {}, "mem_chunk": {}, "comp_seq": ["1", "2", "3"]},
+  "profiler": {"device": {
+    "1": {"CompNode(\"gpu0:0\" from \"xpux:0\")": {"start": 0.001, "kern": 0.002, "end": 0.005}},
+    "2": {"CompNode(\"gpu0:0\" from \"xpux:0\")": {"start": 0.005, "kern": 0.005, "end": 0.006}},
+    "3": {"CompNode(\"gpu0:0\" from \"xpux:0\")": {"start": 0.007, "kern": 0.007, "end": 0.0075}}},
+  "host": {
+    "1": {"@0x1": {"start": 0.0001, "kern": 0.0001, "end": 0.0002}},
+    "2": {"@0x1": {"start": 0.0002, "kern": 0.0002, "end": 0.0005}}},
+  "opr_footprint": {
+    "1": {"memory": 1000000, "computation": 8000000, "in_shapes": [], "out_shapes": []},
+    "2": {"memory": 3000000, "computation": 1000, "in_shapes": [], "out_shapes": []},
+    "3": {"memory": 2000000, "computation": 1000, "in_shapes": [], "out_shapes": []}}, "opr_internal_pf": {}}}"#;
+
+fn rows(answer: &Answer) -> Vec<Value> {
+    answer.json()["rows"].as_array().expect("rows").clone()
+}
+
+/// A column of the rows of a question in JSON.
+fn column(place: &Place, arguments: &[&str], key: &str) -> Vec<Value> {
+    let arguments = [&["analyze", "profile.json", "--json"], arguments].concat();
+    rows(&place.done(&arguments)).iter().map(|row| row[key].clone()).collect()
+}
+
+fn megengine() -> Place {
+    let place = Place::new();
+    place.write("profile.json", MEGENGINE);
+    place
+}
+
+#[test]
+fn the_first_sight_fits_a_screen_and_tells_wall_time_idleness_and_the_top() {
+    let place = megengine();
+    let text = place.done(&["analyze", "profile.json"]).stdout;
+    assert!(text.lines().count() <= 24, "{text}");
+    assert!(text.contains("a profile of MegEngine"), "{text}");
+    assert!(text.contains("wall time 6.50 ms in the only iteration"), "{text}");
+    assert!(text.contains("busy      5.50 ms (84.6 %)") && text.contains("idle 1.00 ms (15.4 %)"), "{text}");
+    assert!(text.contains("0.85 times the wall time"), "{text}");
+    assert!(text.contains("All 3 operators") && text.contains("All 2 types"), "{text}");
+    let json = place.done(&["analyze", "profile.json", "--json"]).json();
+    assert_eq!(number(&json, "/overview/wall_ns"), 6_500_000.0);
+    assert_eq!(number(&json, "/overview/busy_ns"), 5_500_000.0);
+    assert_eq!(number(&json, "/overview/with_flops_ns"), 5_500_000.0);
+    assert_eq!(number(&json, "/rows/0/share"), 4.0 / 5.5);
+    assert_eq!(number(&json, "/rows/0/flops_per_second"), 2e9);
+}
+
+#[test]
+fn filters_and_groups_choose_what_their_names_say() {
+    let place = megengine();
+    let names = |arguments: &[&str]| column(&place, arguments, "name");
+    assert_eq!(names(&[]), ["conv", "add_a", "add_b"]);
+    assert_eq!(names(&["--name", "^add_[ab]$"]), ["add_a", "add_b"]);
+    assert_eq!(names(&["--type", "elemwise", "--type", "Pooling"]), ["add_a", "add_b"]);
+    assert_eq!(names(&["--min-time", "1ms"]), ["conv", "add_a"]);
+    assert_eq!(names(&["--min-time", "600us", "--max-time", "2ms"]), ["add_a"]);
+    assert_eq!(names(&["--max-time", "500"]), ["add_b"], "a bare number is microseconds");
+    assert_eq!(names(&["--unit", "gpu", "-t", "1"]), ["conv"]);
+    assert_eq!(names(&["--unit", "cpu"]), [""; 0]);
+    assert_eq!(names(&["--dtype", "float16"]), [""; 0]);
+    assert_eq!(names(&["--sort", "moved"]), ["add_a", "add_b", "conv"]);
+    assert_eq!(names(&["--sort", "+time"]), ["add_b", "add_a", "conv"]);
+    let types = |arguments: &[&str], key| column(&place, &[&["--group-by", "type"], arguments].concat(), key);
+    assert_eq!(types(&[], "type"), ["ConvolutionForward", "Elemwise"]);
+    assert_eq!(types(&["--agg", "max"], "max_ns"), [4_000_000, 1_000_000]);
+    assert_eq!(types(&["--agg", "mean"], "mean_ns"), [4_000_000, 750_000]);
+    assert_eq!(types(&["--agg", "count"], "count"), [2, 1]);
+    assert_eq!(column(&place, &["--time", "kernel"], "time_ns"), [3_000_000, 1_000_000, 500_000]);
+    assert_eq!(column(&place, &["--time", "wait"], "time_ns"), [1_000_000, 0, 0]);
+    assert_eq!(column(&place, &["--host"], "time_ns"), [300_000, 100_000]);
+    assert_eq!(column(&place, &["--group-by", "stream"], "time_ns"), [5_500_000]);
+    assert_eq!(column(&place, &["--group-by", "iteration", "--iteration", "0"], "iteration"), [0]);
+    assert_eq!(names(&["--device", "0"]).len(), 3);
+}
+
+#[test]
+fn every_form_of_output_holds_the_same_rows() {
+    let place = megengine();
+    let csv = place.done(&["analyze", "profile.json", "--csv", "--columns", "time,name,share"]).stdout;
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[..2], ["rank,time_ns,name,share", "1,4000000,conv,0.7272727272727273"]);
+    assert_eq!(lines.len(), 4);
+    let markdown = place.done(&["analyze", "profile.json", "--markdown", "--columns", "time,name"]).stdout;
+    assert!(
+        markdown.starts_with("| # | time | name |\n| ---: | ---: | --- |\n| 1 | 4.00 ms | conv |"),
+        "{markdown}"
+    );
+    let table = place.done(&["analyze", "profile.json", "--columns", "name,time", "-t", "2"]).stdout;
+    assert!(table.contains("Top 2 of 3 operators") && table.contains("conv   4.00 ms"), "{table}");
+    assert!(!table.contains("types"), "{table}");
+    place.fails(2, &["--csv"], &["analyze", "profile.json", "--csv", "--json"]);
+}
+
+#[test]
+fn mistakes_are_answered_with_what_there_is() {
+    let place = megengine();
+    place.fails(2, &["did you mean 'time'", "bandwidth"], &["analyze", "profile.json", "--sort", "tim"]);
+    place.fails(
+        2,
+        &["there is no column 'beauty'", "shapes"],
+        &["analyze", "profile.json", "--columns", "name,beauty"],
+    );
+    place.fails(2, &["regular expression"], &["analyze", "profile.json", "--name", "conv("]);
+    place.fails(2, &["ai-core", "gpu"], &["analyze", "profile.json", "--unit", "warp"]);
+    place.fails(2, &["float16"], &["analyze", "profile.json", "--dtype", "floaty"]);
+    place.fails(2, &["50us"], &["analyze", "profile.json", "--min-time", "soon"]);
+    place.fails(
+        2,
+        &["there is no iteration 7", "the only one is 0"],
+        &["analyze", "profile.json", "--iteration", "7"],
+    );
+    place.fails(2, &["3..1"], &["analyze", "profile.json", "--iteration", "3..1"]);
+    place.fails(2, &["there is no device 5", "gpu0"], &["analyze", "profile.json", "--device", "5"]);
+    let none = place.done(&["analyze", "profile.json", "--type", "Conv"]);
+    assert!(
+        none.stderr.contains("there is no type 'Conv'") && none.stderr.contains("Elemwise"),
+        "{}",
+        none.stderr
+    );
+    place.fails(1, &["missing.json", "no such file"], &["analyze", "missing.json"]);
+    place.write("text.json", "hello");
+    place.fails(1, &["text.json", "not a profile"], &["analyze", "text.json"]);
+}
+
+#[test]
+fn a_roof_tells_computing_from_moving_from_neither() {
+    let place = megengine();
+    // 8 MFLO take 4 ms at 2 GFLO/s; 3 MB take 0.75 ms at 4 GB/s; 2 MB in 0.5 ms are the peak itself.
+    let roof = ["--peak-flops", "2GFLOPS", "--peak-bandwidth", "4GB/s"];
+    assert_eq!(column(&place, &roof, "bound"), ["compute", "memory", "memory"]);
+    assert_eq!(column(&place, &roof, "share_of_ceiling"), [1.0, 0.75, 1.0]);
+    assert_eq!(column(&place, &roof, "ideal_ns"), [4_000_000, 750_000, 500_000]);
+    let far = ["--peak-flops", "2TFLOPS", "--peak-bandwidth", "4TB/s"];
+    assert_eq!(column(&place, &far, "bound"), ["neither"; 3]);
+    let text = place.done(&[&["analyze", "profile.json"][..], &roof].concat()).stdout;
+    assert!(text.contains("0.5 operations a byte") && text.contains("100.0 %"), "{text}");
+    place.fails(2, &["(gpu0", "--peak-flops"], &["analyze", "profile.json", "--roofline"]);
+    place.fails(2, &["--peak-bandwidth"], &["analyze", "profile.json", "--peak-flops", "2T"]);
+    place.fails(
+        2,
+        &["22TFLOPS"],
+        &["analyze", "profile.json", "--peak-flops", "fast", "--peak-bandwidth", "1GB/s"],
+    );
+}
+
+#[test]
+fn a_run_of_our_own_is_analysed_from_its_database_and_its_timeline_alike() {
+    let place = Place::new();
+    let model = place.sample("mobilenet-v2");
+    place.done(&["run", &model, "--iterations", "3", "--db", "run.db", "--trace", "run.json", "--quiet"]);
+    let of = |file: &str| place.done(&["analyze", file, "--json"]).json();
+    let (database, timeline) = (of("run.db"), of("run.json"));
+    assert_eq!(number(&database, "/averaged_over"), 3.0);
+    for pointer in ["/overview/tasks", "/executions", "/operators"] {
+        assert_eq!(number(&database, pointer), number(&timeline, pointer), "{pointer}");
+    }
+    assert!(number(&database, "/overview/attributed_ns") > 0.0);
+    // No operator computes faster than is believable, however the engine splits it into tasks.
+    let answer = of("run.db");
+    let summary = place.done(&["import", "run.db", "--json"]).json();
+    assert_eq!(answer["rows"][0]["name"], summary["operators"][0]["name"]);
+    assert_eq!(answer["rows"][0]["flops"], summary["operators"][0]["flops"]);
+    let one = place.done(&["analyze", "run.db", "--iteration", "2", "--json"]).json();
+    assert_eq!(number(&one, "/overview/iterations"), 1.0);
+    assert!(number(&one, "/executions") * 3.0 - number(&database, "/executions") == 0.0);
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_shown_as_it_is_written() {
+    let place = Place::new();
+    place.write("profile.json", MEGENGINE.replace("\"name\": \"conv\"", "\"name\": \"conv\\u001b[31m\\n\""));
+    let text = place.done(&["analyze", "profile.json"]).stdout;
+    assert!(text.contains("conv\\u{1b}[31m\\n") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn profiles_of_a_real_chip_give_the_figures_of_independent_queries() {
+    let test = "profiles_of_a_real_chip_give_the_figures_of_independent_queries";
+    let Some(folder) = shared(test, "data/ascend-pytorch") else { return };
+    let place = Place::new();
+    let units =
+        ["--unit", "ai-core", "--unit", "ai-vector-core", "--unit", "mix-vector-core", "--unit", "other"];
+    for (run, nanoseconds) in [("db_level2_rank0", 8_900_456.0), ("text_level2_rank0", 8_868_215.0)] {
+        let path = folder.join(run);
+        let path = path.to_str().expect("a readable path");
+        let arguments =
+            [&["analyze", path, "--json", "--iteration", "all", "--group-by", "unit"][..], &units].concat();
+        let answer = place.done(&arguments).json();
+        assert_eq!(number(&answer, "/executions"), 187.0, "{run}");
+        // A timeline rounds each of its times.
+        assert!((number(&answer, "/selected_ns") - nanoseconds).abs() <= 100.0, "{run}: {answer:#}");
+        let text = place.done(&["analyze", path]).stdout;
+        assert!(text.contains("hcom_allReduce") && text.contains("left out"), "{text}");
+    }
+    let timeline = folder.join("text_level2_rank0/ASCEND_PROFILER_OUTPUT/trace_view.json");
+    let sql = "SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM api_calls) + \
+               (SELECT count(*) FROM iterations) + (SELECT sum(count) FROM loss_details WHERE reason LIKE '%slices%') AS n";
+    let answer = place.done(&["sql", timeline.to_str().expect("a readable path"), sql, "--json"]).json();
+    assert_eq!(number(&answer, "/0/n"), 4_811.0, "complete events");
+}

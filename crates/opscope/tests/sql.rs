@@ -1,0 +1,105 @@
+//! `opscope sql`: questions in SQL to any profile.
+
+mod common;
+
+use std::io::Write;
+use std::process::Stdio;
+
+use common::{Answer, Place};
+
+const TIMELINE: &str = r#"{"traceEvents": [
+    {"ph": "X", "name": "gemm", "cat": "kernel", "ts": 10, "dur": 5, "pid": 0, "tid": 7},
+    {"ph": "X", "name": "gemm", "cat": "kernel", "ts": 20, "dur": 7, "pid": 0, "tid": 7},
+    {"ph": "X", "name": "x, \"y\"", "cat": "kernel", "ts": 30, "dur": 1, "pid": 0, "tid": 7}]}"#;
+
+const BY_NAME: &str =
+    "SELECT task, count(*) AS n, sum(duration_ns) AS ns FROM task_details GROUP BY 1 ORDER BY 3 DESC";
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("trace.json", TIMELINE);
+    place
+}
+
+#[test]
+fn any_profile_answers_in_every_form() {
+    let place = place();
+    let text = place.done(&["sql", "trace.json", BY_NAME]).stdout;
+    assert!(text.contains("task") && text.contains("gemm") && text.contains("12000"), "{text}");
+    let csv = place.done(&["sql", "trace.json", "--csv", BY_NAME]).stdout;
+    assert_eq!(csv, "task,n,ns\ngemm,2,12000\n\"x, \"\"y\"\"\",1,1000\n");
+    let json = place.done(&["sql", "trace.json", "--json", BY_NAME]).json();
+    assert_eq!(json[0], serde_json::json!({"task": "gemm", "n": 2, "ns": 12000}));
+    let twice =
+        place.done(&["sql", "trace.json", "--json", "SELECT 1 AS a, 2 AS a, NULL AS b, 0.5 AS c"]).json();
+    assert_eq!(twice, serde_json::json!([{"a": 1, "a_2": 2, "b": null, "c": 0.5}]));
+    assert_eq!(
+        place.done(&["sql", "trace.json", "--json", "SELECT 1 WHERE 0"]).json(),
+        serde_json::json!([])
+    );
+    assert_eq!(place.files(), ["trace.json"], "a question leaves nothing behind");
+}
+
+#[test]
+fn a_database_of_our_own_is_asked_as_it_is_and_stays_as_it_is() {
+    let place = place();
+    place.done(&["import", "trace.json", "-o", "kept.db"]);
+    let before = std::fs::read(place.path("kept.db")).expect("the database");
+    let rows = place.done(&["sql", "kept.db", "--csv", BY_NAME]).stdout;
+    assert!(rows.contains("gemm,2,12000"), "{rows}");
+    let other = place.path("other.db");
+    for statement in [
+        "DELETE FROM tasks",
+        "INSERT INTO meta VALUES ('a', 'b')",
+        "CREATE TABLE t(x)",
+        "ATTACH 'other.db' AS other",
+        "VACUUM INTO 'other.db'",
+        "PRAGMA journal_mode = WAL",
+    ] {
+        place.fails(2, &["SELECT"], &["sql", "kept.db", statement]);
+    }
+    assert!(!other.exists());
+    assert_eq!(std::fs::read(place.path("kept.db")).expect("the database"), before);
+    assert_eq!(place.files(), ["kept.db", "trace.json"]);
+}
+
+#[test]
+fn mistakes_are_named_with_their_place_and_the_tables_explained() {
+    let place = place();
+    place.fails(
+        2,
+        &["no such column: durration", "at character 8", "sql --help"],
+        &["sql", "trace.json", "SELECT durration FROM tasks"],
+    );
+    place.fails(2, &["no such table: operator"], &["sql", "trace.json", "SELECT * FROM operator"]);
+    place.fails(2, &["one statement"], &["sql", "trace.json", "SELECT 1; SELECT 2"]);
+    place.fails(1, &["missing.json"], &["sql", "missing.json", "SELECT 1"]);
+    let help = place.done(&["sql", "--help"]).stdout;
+    assert!(help.contains("operator_executions") && help.contains("duration_ns"), "{help}");
+    assert_eq!(place.done(&["sql", "trace.json"]).stdout.contains("task_details"), true);
+}
+
+#[test]
+fn a_statement_can_come_from_standard_input() {
+    let place = place();
+    let mut child = place
+        .command(&["sql", "trace.json", "-", "--csv"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    child.stdin.take().expect("its input").write_all(b"SELECT count(*) FROM tasks").expect("a reader");
+    let answer = Answer::from(child.wait_with_output().expect("its end"));
+    assert_eq!(answer.stdout, "count(*)\n3\n");
+}
+
+#[test]
+fn a_database_of_another_version_is_refused_with_its_version() {
+    let place = place();
+    place.done(&["import", "trace.json", "-o", "kept.db"]);
+    let database = rusqlite::Connection::open(place.path("kept.db")).expect("the database");
+    database.execute_batch("PRAGMA user_version = 99").expect("a change");
+    drop(database);
+    place.fails(1, &["kept.db", "version 99"], &["sql", "kept.db", "SELECT 1"]);
+    place.fails(1, &["kept.db", "version 99"], &["analyze", "kept.db"]);
+}

@@ -1,0 +1,159 @@
+//! How fast this machine computes and moves bytes, measured.
+//!
+//! Every figure is the best of several short rounds: whatever else runs on the machine can only make
+//! a round slower. All threads of a round begin together, and the round lasts as long as the slowest.
+
+mod arithmetic;
+mod memory;
+
+use std::io;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use memory::Arrays;
+
+/// The peaks of this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Peaks {
+    /// The processor's name, where the system tells it.
+    pub processor: Option<String>,
+    /// The instructions that computed, such as `AVX-512`.
+    pub instructions: &'static str,
+    /// With one thread.
+    pub one_core: Rates,
+    /// With as many threads as there are processors.
+    pub all_cores: Rates,
+}
+
+/// What so many threads reach together, a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// How many threads.
+    pub threads: usize,
+    /// Operations on 32-bit floating-point numbers; a fused multiplication and addition is two.
+    pub flops: f64,
+    /// Bytes read.
+    pub read: f64,
+    /// Bytes written.
+    pub fill: f64,
+    /// Bytes copied, those read and those written together.
+    pub copy: f64,
+}
+
+impl Rates {
+    /// The most bytes a second that any of the ways to move them reaches.
+    pub fn bandwidth(&self) -> f64 {
+        self.read.max(self.fill).max(self.copy)
+    }
+}
+
+/// How many rounds each figure is the best of.
+const ROUNDS: usize = 5;
+
+/// Figures to measure: four with one thread and four with all.
+const FIGURES: u32 = 8;
+
+/// Measures for about the given time; `progress` is told what comes next.
+///
+/// # Errors
+/// When the system refuses a thread or the memory.
+pub fn measure(duration: Duration, progress: &mut dyn FnMut(&str)) -> io::Result<Peaks> {
+    // Shorter rounds measure the clock and the scheduler.
+    let round = (duration / (ROUNDS as u32 * FIGURES)).max(Duration::from_millis(5));
+    let kernel = arithmetic::best();
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let mut rates = |threads: usize| -> io::Result<Rates> {
+        let with = if threads == 1 { "one thread" } else { "all threads" };
+        progress(&format!("computing with {with}"));
+        let compute = |(): &mut (), deadline| kernel.run_until(deadline);
+        let [flops] = best_of(threads, round, || (), [&compute])?;
+        progress(&format!("moving bytes with {with}"));
+        let bytes = memory::array_bytes() / threads;
+        let ways: [Work<'_, Arrays>; 3] = [&Arrays::read_until, &Arrays::fill_until, &Arrays::copy_until];
+        let [read, fill, copy] = best_of(threads, round, || Arrays::new(bytes), ways)?;
+        Ok(Rates { threads, flops, read, fill, copy })
+    };
+    let one_core = rates(1)?;
+    let all_cores = if threads == 1 { one_core } else { rates(threads)? };
+    Ok(Peaks { processor: processor(), instructions: kernel.instructions, one_core, all_cores })
+}
+
+/// What a thread does until a point in time; it gives how much that was.
+type Work<'w, State> = &'w (dyn Fn(&mut State, Instant) -> u64 + Sync);
+
+/// The best rate of several rounds of each work. Every thread prepares its own state, so that its
+/// memory lies near it.
+fn best_of<State, const WORKS: usize>(
+    threads: usize,
+    round: Duration,
+    prepare: impl Fn() -> State + Sync,
+    works: [Work<'_, State>; WORKS],
+) -> io::Result<[f64; WORKS]> {
+    let barrier = Barrier::new(threads);
+    let run = || {
+        let mut state = prepare();
+        // The first round wakes the processor up and counts as well: it is only ever slower.
+        works.map(|work| {
+            [(); ROUNDS].map(|()| {
+                barrier.wait();
+                let start = Instant::now();
+                let amount = work(&mut state, start + round);
+                (amount, start, Instant::now())
+            })
+        })
+    };
+    let results = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        let mut results = vec![run()];
+        for other in others {
+            results.push(other.join().map_err(|_| io::Error::other("a measuring thread failed"))?);
+        }
+        io::Result::Ok(results)
+    })?;
+    let rate = |work: usize, number: usize| {
+        let of_round = results.iter().map(|works| works[work][number]);
+        let amount: u64 = of_round.clone().map(|(amount, _, _)| amount).sum();
+        let start = of_round.clone().map(|(_, start, _)| start).min();
+        let end = of_round.map(|(_, _, end)| end).max();
+        let elapsed = end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start);
+        if elapsed.is_zero() { 0.0 } else { amount as f64 / elapsed.as_secs_f64() }
+    };
+    Ok(std::array::from_fn(|work| (0..ROUNDS).map(|number| rate(work, number)).fold(0.0, f64::max)))
+}
+
+/// The processor's name, on systems that write it into a file.
+fn processor() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_computes_and_moves_at_believable_rates() {
+        let mut steps = 0;
+        let peaks = measure(Duration::from_millis(200), &mut |_| steps += 1).unwrap();
+        for rates in [peaks.one_core, peaks.all_cores] {
+            // Slower than the slowest board, or faster than any machine with so few threads.
+            let most = 1e12 * rates.threads as f64;
+            for rate in [rates.flops, rates.read, rates.fill, rates.copy] {
+                assert!((1e7..most).contains(&rate), "{rates:?}");
+            }
+        }
+        assert!(steps >= 2);
+    }
+
+    #[test]
+    fn threads_add_up_and_the_best_round_counts() {
+        let sleep = |(): &mut (), deadline: Instant| {
+            thread::sleep(deadline.saturating_duration_since(Instant::now()));
+            1_000
+        };
+        let [rate] = best_of(2, Duration::from_millis(20), || (), [&sleep]).unwrap();
+        assert!((10_000.0..=100_000.0).contains(&rate), "{rate}");
+    }
+}
