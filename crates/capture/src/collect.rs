@@ -1,0 +1,251 @@
+//! One collection, from making the directory to completing it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use opscope_mark::Control;
+use opscope_mark::profile::{ProfileDirectory, Subject, share_control};
+
+use crate::error::CaptureError;
+use crate::injection::Injection;
+use crate::launch::{Running, status_code};
+use crate::output::{LEAST_FREE, free_bytes};
+use crate::plan::Plan;
+use crate::sampler::Sampler;
+use crate::{storage, tidy};
+
+/// How often space and time are looked at while the program runs.
+const WATCH: Duration = Duration::from_millis(200);
+
+/// What happens while a program is collected from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The profile's directory was made.
+    Directory(PathBuf),
+    /// Something that the user may want to know.
+    Remark(String),
+    /// Recording began.
+    Recording,
+    /// Recording ended before the program did.
+    Stopped(&'static str),
+}
+
+/// How a collection ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The profile.
+    pub path: PathBuf,
+    /// The program's own status, or 128 and the signal that ended it.
+    pub status: u8,
+    /// How long the program ran.
+    pub elapsed: Duration,
+    /// How many marks were written.
+    pub marks: u64,
+    /// How many marks were lost, and why.
+    pub lost_marks: u64,
+    /// What the system said when marks were lost.
+    pub error: Option<std::io::Error>,
+    /// Samples of the host that could not be written.
+    pub lost_samples: u64,
+    /// Bytes of old slices that went to keep the storage limit.
+    pub dropped_bytes: u64,
+    /// Pops without a push, stops without a start.
+    pub unmatched: u64,
+    /// Ranges that were never closed.
+    pub unclosed: u64,
+    /// How many processes recorded marks.
+    pub processes: u32,
+}
+
+/// Runs the program and records it.
+///
+/// # Errors
+/// When the program was not started. What goes wrong later is told in the [`Outcome`]: the program
+/// is never stopped for it.
+pub fn collect(plan: &Plan, tell: &mut dyn FnMut(Event)) -> Result<Outcome, CaptureError> {
+    let parent = plan.output.path();
+    let directory =
+        ProfileDirectory::create(parent).map_err(CaptureError::io("make a profile in", parent))?;
+    let made = begin(plan, &directory, tell);
+    let begun = made.inspect_err(|_| {
+        // Nothing was collected; an empty profile would only confuse.
+        let _ = std::fs::remove_dir_all(directory.path());
+    })?;
+    tell(Event::Directory(directory.path().to_owned()));
+    let mut session = Session { plan, directory, begun, sampler: None, recording: Recording::Waiting };
+    Ok(session.run(tell))
+}
+
+/// What is there once the program runs.
+struct Begun {
+    running: Option<Running>,
+    subject: Subject,
+    control: &'static Control,
+    /// Programs find the control through this file's descriptor.
+    _shared: std::fs::File,
+    started: Instant,
+}
+
+fn begin(
+    plan: &Plan,
+    directory: &ProfileDirectory,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Begun, CaptureError> {
+    let mut subject = subject(plan);
+    let written = directory.write_begin(&subject);
+    written.map_err(CaptureError::io("write the profile", directory.host()))?;
+    let shared = share_control(directory.clock());
+    let (shared, control) = shared.map_err(CaptureError::io("make memory for", directory.path()))?;
+    let name = {
+        use std::os::fd::AsRawFd;
+        format!("/proc/{}/fd/{}", std::process::id(), shared.as_raw_fd())
+    };
+    let mut running = None;
+    let started = Instant::now();
+    // Marks of the very first moment count, too.
+    control.record(plan.marks && !plan.dynamic && plan.delay.is_zero());
+    if let Some(program) = &plan.program {
+        let injection = Injection::prepare()?;
+        let (mut variables, remarks) = injection.variables(plan, &directory.data(), &name);
+        remarks.into_iter().for_each(|remark| tell(Event::Remark(remark)));
+        variables.extend(plan.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        let program = Running::start(program, &variables)?;
+        subject.process = program.id();
+        running = Some(program);
+    }
+    // The directory names the program from now on, should this process be killed.
+    let _ = directory.write_begin(&subject);
+    Ok(Begun { running, subject, control, _shared: shared, started })
+}
+
+fn subject(plan: &Plan) -> Subject {
+    let pid = plan.host_pid.unwrap_or(0);
+    let name = match &plan.program {
+        Some(program) => program.short_name(),
+        None => std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned(),
+    };
+    Subject { process: pid, name, settings: plan.settings.clone() }
+}
+
+/// Whether something is recorded now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Recording {
+    /// Not yet.
+    Waiting,
+    /// Since then.
+    Since(Instant),
+    /// Not any more.
+    Over,
+}
+
+struct Session<'a> {
+    plan: &'a Plan,
+    directory: ProfileDirectory,
+    begun: Begun,
+    sampler: Option<Sampler>,
+    recording: Recording,
+}
+
+impl Session<'_> {
+    fn run(&mut self, tell: &mut dyn FnMut(Event)) -> Outcome {
+        let mut dropped_bytes = 0;
+        let mut lost_samples = 0;
+        let data = self.directory.data();
+        let status = loop {
+            let due = self.advance(tell, &mut lost_samples);
+            dropped_bytes += self.watch_space(&data, tell, &mut lost_samples);
+            if let Some(status) = self.wait(due) {
+                break status;
+            }
+        };
+        let elapsed = self.begun.started.elapsed();
+        self.stop(&mut lost_samples);
+        tidy::complete_slices(&data);
+        if let Err(error) = self.directory.write_end(&self.begun.subject) {
+            tell(Event::Remark(format!("the end of the profile could not be written: {error}")));
+        }
+        let control = self.begun.control;
+        let error = control.error.load(Ordering::Relaxed);
+        Outcome {
+            path: self.directory.path().to_owned(),
+            status,
+            elapsed,
+            marks: control.written.load(Ordering::Relaxed),
+            lost_marks: control.lost.load(Ordering::Relaxed),
+            error: (error != 0).then(|| std::io::Error::from_raw_os_error(error as i32)),
+            lost_samples,
+            dropped_bytes,
+            unmatched: control.unmatched.load(Ordering::Relaxed),
+            unclosed: control.unclosed.load(Ordering::Relaxed),
+            processes: control.processes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Begins and ends recording when it is time; returns how long until something is due.
+    fn advance(&mut self, tell: &mut dyn FnMut(Event), lost_samples: &mut u64) -> Duration {
+        match self.recording {
+            Recording::Waiting if self.begun.started.elapsed() >= self.plan.delay => {
+                let process = self.plan.host_pid.unwrap_or(self.begun.subject.process);
+                self.begun.control.record(self.plan.marks);
+                self.sampler = Sampler::start(self.plan, process, &self.directory.data());
+                self.recording = Recording::Since(Instant::now());
+                tell(Event::Recording);
+                self.plan.duration.unwrap_or(WATCH).min(WATCH)
+            }
+            Recording::Waiting => self.plan.delay.saturating_sub(self.begun.started.elapsed()).min(WATCH),
+            Recording::Since(begin) => match self.plan.duration {
+                Some(duration) if begin.elapsed() >= duration => {
+                    self.stop(lost_samples);
+                    tell(Event::Stopped("the duration is over"));
+                    WATCH
+                }
+                Some(duration) => duration.saturating_sub(begin.elapsed()).min(WATCH),
+                None => WATCH,
+            },
+            Recording::Over => WATCH,
+        }
+    }
+
+    fn stop(&mut self, lost_samples: &mut u64) {
+        self.begun.control.record(false);
+        if let Some(sampler) = self.sampler.take() {
+            *lost_samples += sampler.finish();
+        }
+        self.recording = Recording::Over;
+    }
+
+    /// Keeps the storage limit, and stops before the disk is full.
+    fn watch_space(&mut self, data: &Path, tell: &mut dyn FnMut(Event), lost_samples: &mut u64) -> u64 {
+        let dropped = match self.plan.storage_limit {
+            Some(limit) => storage::enforce(data, Some(limit)),
+            None => 0,
+        };
+        let is_full = || free_bytes(data).is_some_and(|free| free < LEAST_FREE / 10);
+        if matches!(self.recording, Recording::Since(_)) && is_full() {
+            self.stop(lost_samples);
+            tell(Event::Stopped("the disk is full"));
+        }
+        dropped
+    }
+
+    /// Waits for the end of the program, or until something is due. Without a program of ours, the
+    /// one that is sampled counts, or the end of the duration.
+    fn wait(&mut self, limit: Duration) -> Option<u8> {
+        match &mut self.begun.running {
+            Some(running) => match running.wait(limit) {
+                Ok(status) => status.map(status_code),
+                // Somebody else took the status; the program is gone.
+                Err(_) => Some(0),
+            },
+            None => {
+                let gone = |pid: u32| !Path::new(&format!("/proc/{pid}")).exists();
+                if self.recording == Recording::Over || self.plan.host_pid.is_none_or(gone) {
+                    return Some(0);
+                }
+                std::thread::sleep(limit);
+                None
+            }
+        }
+    }
+}

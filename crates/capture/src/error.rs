@@ -1,0 +1,54 @@
+//! What can keep a collection from beginning.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why nothing was collected. The program was not started, or its start failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// There is no such program.
+    #[error("{name}: there is no such program{hint}")]
+    NotFound {
+        /// As it was named.
+        name: String,
+        /// What to try.
+        hint: String,
+    },
+    /// The program can't be executed.
+    #[error("{}: {reason}", path.display())]
+    NotExecutable {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The place for the results can't be used.
+    #[error("{}: {reason}", path.display())]
+    Output {
+        /// The directory.
+        path: PathBuf,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// A value that an option can't have.
+    #[error("{0}")]
+    Usage(String),
+    /// The system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl CaptureError {
+    /// For `map_err`: puts action and path to an error of the system.
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}

@@ -1,0 +1,35 @@
+//! What a known error message means and what to do about it.
+
+/// A page of the answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// A short name.
+    pub name: &'static str,
+    /// What went wrong, in a line.
+    pub title: &'static str,
+    /// Pieces of text that messages of this kind hold; all of one group must be there.
+    signs: &'static [&'static [&'static str]],
+    /// What it means and what to do.
+    pub text: &'static str,
+}
+
+mod pages;
+
+pub use pages::PAGES;
+
+/// The pages that fit a message, the most fitting first.
+pub fn explain(message: &str) -> Vec<&'static Page> {
+    let message = message.to_lowercase();
+    let score = |page: &Page| {
+        let group = |signs: &&[&str]| signs.iter().all(|sign| message.contains(&sign.to_lowercase()));
+        page.signs.iter().filter(|signs| group(signs)).map(|signs| signs.concat().len()).max()
+    };
+    let mut found: Vec<(usize, &Page)> = PAGES.iter().filter_map(|page| Some((score(page)?, page))).collect();
+    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    found.into_iter().map(|(_, page)| page).collect()
+}
+
+/// The page of a name.
+pub fn page(name: &str) -> Option<&'static Page> {
+    PAGES.iter().find(|page| page.name.eq_ignore_ascii_case(name))
+}

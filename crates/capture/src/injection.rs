@@ -1,0 +1,137 @@
+//! What is put into the program's environment, and the files behind it.
+//!
+//! The libraries are part of this program and are unpacked into the user's cache, under a name
+//! that changes with their content, so that several versions can be in use at a time.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use opscope_mark::{CONTROL_VARIABLE, DIRECTORY_VARIABLE};
+
+use crate::error::CaptureError;
+use crate::plan::Plan;
+
+const MARK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libopscope_mark.so"));
+const PRELOAD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libopscope_preload.so"));
+const SITECUSTOMIZE: &[u8] = include_bytes!("../assets/sitecustomize.py");
+
+/// The Python package, for the stand-in of `acl`: where it lies, and what it is.
+const PACKAGE: [(&str, &[u8]); 4] = [
+    ("shim/acl.py", include_bytes!("../assets/acl.py")),
+    ("shim/opscope/__init__.py", include_bytes!("../../../python/opscope/__init__.py")),
+    ("shim/opscope/_library.py", include_bytes!("../../../python/opscope/_library.py")),
+    ("shim/opscope/acl.py", include_bytes!("../../../python/opscope/acl.py")),
+];
+
+/// The unpacked files.
+#[derive(Clone, Debug)]
+pub(crate) struct Injection {
+    folder: PathBuf,
+}
+
+impl Injection {
+    /// Unpacks what isn't there yet.
+    pub(crate) fn prepare() -> Result<Self, CaptureError> {
+        let mut files = vec![
+            ("libopscope_mark.so", MARK),
+            ("libopscope_preload.so", PRELOAD),
+            ("site/sitecustomize.py", SITECUSTOMIZE),
+        ];
+        files.extend(PACKAGE);
+        let mut hasher = DefaultHasher::new();
+        files.hash(&mut hasher);
+        let folder = cache().join(format!("opscope/injected-{:016x}", hasher.finish()));
+        for (name, content) in files {
+            let path = folder.join(name);
+            unpack(&path, content).map_err(CaptureError::io("unpack", path))?;
+        }
+        Ok(Self { folder })
+    }
+
+    /// The instrumentation library.
+    pub(crate) fn mark_library(&self) -> PathBuf {
+        self.folder.join("libopscope_mark.so")
+    }
+
+    /// The variables for the program, and remarks about those that are left as they are.
+    pub(crate) fn variables(
+        &self,
+        plan: &Plan,
+        data: &Path,
+        control: &str,
+    ) -> (Vec<(OsString, OsString)>, Vec<String>) {
+        let mut variables: Vec<(OsString, OsString)> = Vec::new();
+        let mut remarks = Vec::new();
+        let mut set = |name: &str, value: &OsStr| variables.push((name.into(), value.into()));
+        let mark = self.mark_library();
+        set("OPSCOPE_MARK_LIBRARY", mark.as_os_str());
+        if plan.marks {
+            set(DIRECTORY_VARIABLE, data.as_os_str());
+            set(CONTROL_VARIABLE, control.as_ref());
+            for name in ["MSTX_INJECTION_PATH", "NVTX_INJECTION64_PATH"] {
+                match std::env::var_os(name).filter(|value| !value.is_empty()) {
+                    None => set(name, mark.as_os_str()),
+                    Some(value) => remarks.push(format!(
+                        "{name} is set to {} and stays so; marks of that interface go there",
+                        value.display()
+                    )),
+                }
+            }
+        }
+        if plan.onnxruntime {
+            set("OPSCOPE_ORT_DIR", data.as_os_str());
+            set("LD_PRELOAD", &before("LD_PRELOAD", &self.folder.join("libopscope_preload.so")));
+        }
+        if plan.acl_shim {
+            set("OPSCOPE_ACL_SHIM", self.folder.join("shim").as_os_str());
+        }
+        if plan.onnxruntime || plan.acl_shim {
+            set("PYTHONPATH", &before("PYTHONPATH", &self.folder.join("site")));
+        }
+        (variables, remarks)
+    }
+}
+
+/// A list of paths that begins with ours.
+fn before(name: &str, first: &Path) -> OsString {
+    let mut list = first.as_os_str().to_owned();
+    if let Some(rest) = std::env::var_os(name).filter(|rest| !rest.is_empty()) {
+        list.push(":");
+        list.push(rest);
+    }
+    list
+}
+
+/// A directory for files that can be made again.
+fn cache() -> PathBuf {
+    let named = |name: &str| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let chosen = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
+    // SAFETY: the call has no preconditions.
+    let user = unsafe { libc::geteuid() };
+    let own = |path: &PathBuf| {
+        let there = path.ancestors().find(|above| above.exists());
+        there.and_then(|there| there.metadata().ok()).is_some_and(|status| status.uid() == user)
+    };
+    chosen.filter(|path| path.is_absolute() && own(path)).unwrap_or_else(|| {
+        // Without a home, a directory that only this user can have made.
+        std::env::temp_dir().join(format!("opscope-{user}"))
+    })
+}
+
+/// Writes a file unless it is there with the same content; it appears whole.
+fn unpack(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    if std::fs::read(path).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // Others may run the program as another user, so all may read.
+    std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+    let mut file = std::fs::File::create(&unfinished)?;
+    file.write_all(content)?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o755))?;
+    std::fs::rename(&unfinished, path)
+}

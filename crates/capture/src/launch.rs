@@ -1,0 +1,146 @@
+//! The program while it runs: it has our standard input and output, gets our signals, and its status
+//! becomes ours.
+
+use std::ffi::{OsString, c_int};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crate::error::CaptureError;
+use crate::program::Program;
+
+/// The process that signals are passed on to; 0 for none.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+/// The signals that ask a program to do something.
+const SIGNALS: [c_int; 6] =
+    [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
+
+/// A program that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    before: Vec<(c_int, libc::sigaction)>,
+}
+
+impl Running {
+    /// Starts the program.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn start(program: &Program, variables: &[(OsString, OsString)]) -> Result<Self, CaptureError> {
+        let mut command = Command::new(&program.path);
+        command.arg0(&program.name).args(&program.arguments);
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        // Signals that arrive before there is a child wait for it in the handler's place.
+        let before = listen();
+        match command.spawn() {
+            Ok(child) => {
+                CHILD.store(child.id() as i32, Ordering::Release);
+                Ok(Self { child, before })
+            }
+            Err(error) => {
+                restore(&before);
+                let reason = match error.raw_os_error() {
+                    Some(libc::ENOEXEC) => {
+                        "the system can't execute this file; a script begins with a line such as #!/bin/sh"
+                            .into()
+                    }
+                    Some(libc::ENOENT) => "the interpreter that its first line names is not there".into(),
+                    _ => error.to_string(),
+                };
+                Err(CaptureError::NotExecutable { path: program.path.clone(), reason })
+            }
+        }
+    }
+
+    /// The program's process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How the program ended, if it did.
+    ///
+    /// # Errors
+    /// When the system doesn't know it any more.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
+    /// Waits until the program ends, or so long.
+    pub(crate) fn wait(&mut self, limit: std::time::Duration) -> io::Result<Option<ExitStatus>> {
+        let descriptor = self.descriptor();
+        let Some(descriptor) = descriptor else {
+            std::thread::sleep(limit.min(std::time::Duration::from_millis(5)));
+            return self.ended();
+        };
+        let mut poll = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+        let millis = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: one valid entry; being interrupted by a signal is as good as the time being over.
+        unsafe { libc::poll(&mut poll, 1, millis) };
+        // SAFETY: the descriptor is ours.
+        unsafe { libc::close(descriptor) };
+        self.ended()
+    }
+
+    /// A descriptor that becomes readable when the program ends.
+    fn descriptor(&self) -> Option<c_int> {
+        // SAFETY: the call takes two integers.
+        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, self.child.id(), 0) };
+        c_int::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        CHILD.store(0, Ordering::Release);
+        restore(&self.before);
+    }
+}
+
+/// The status that a shell would tell: the program's own, or 128 and the signal that ended it.
+pub(crate) fn status_code(status: ExitStatus) -> u8 {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    u8::try_from(code).unwrap_or(255)
+}
+
+/// Passes signals on from now on; returns what happened with them before.
+fn listen() -> Vec<(c_int, libc::sigaction)> {
+    let mut before = Vec::new();
+    for signal in SIGNALS {
+        // SAFETY: all-zero is a valid beginning for both; the handler only calls what handlers may.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = pass_on as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            let mut old: libc::sigaction = std::mem::zeroed();
+            if libc::sigaction(signal, std::ptr::null(), &mut old) != 0 || old.sa_sigaction == libc::SIG_IGN {
+                // Who started us with nohup wants it ignored by the program, too.
+                continue;
+            }
+            if libc::sigaction(signal, &action, std::ptr::null_mut()) == 0 {
+                before.push((signal, old));
+            }
+        }
+    }
+    before
+}
+
+fn restore(before: &[(c_int, libc::sigaction)]) {
+    for (signal, action) in before {
+        // SAFETY: the action was in force before.
+        unsafe { libc::sigaction(*signal, action, std::ptr::null_mut()) };
+    }
+}
+
+extern "C" fn pass_on(signal: c_int, information: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // What a key on the terminal sends goes to the program as well; the rest is for us alone.
+    // SAFETY: the system gives valid information.
+    let from_terminal = unsafe { information.as_ref() }.is_some_and(|it| it.si_code > 0);
+    let child = CHILD.load(Ordering::Acquire);
+    if child > 0 && !(from_terminal && matches!(signal, libc::SIGINT | libc::SIGQUIT)) {
+        // SAFETY: the call has no preconditions.
+        unsafe { libc::kill(child, signal) };
+    }
+}

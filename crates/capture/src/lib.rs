@@ -1,0 +1,43 @@
+//! Runs a program that was not written for it, and records what it does: the raw `PROF_*` directory
+//! that CANN's runtime writes, with the program's own marks, ONNX Runtime's profiles and samples of
+//! the host.
+//!
+//! - [`Plan`]: what to run and what to record.
+//! - [`collect`]: does it; the answer says how the program ended and what was lost.
+//! - [`explain`]: what a known error message means and what to do about it.
+//!
+//! Everything that runs beside a program needs Linux; elsewhere there is only [`explain`].
+
+pub mod explain;
+
+#[cfg(target_os = "linux")]
+mod collect;
+#[cfg(target_os = "linux")]
+mod error;
+#[cfg(target_os = "linux")]
+mod injection;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod output;
+#[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
+mod program;
+#[cfg(target_os = "linux")]
+mod sampler;
+#[cfg(target_os = "linux")]
+mod storage;
+#[cfg(target_os = "linux")]
+mod tidy;
+
+#[cfg(target_os = "linux")]
+pub use collect::{Event, Outcome, collect};
+#[cfg(target_os = "linux")]
+pub use error::CaptureError;
+#[cfg(target_os = "linux")]
+pub use output::OutputDirectory;
+#[cfg(target_os = "linux")]
+pub use plan::{HostKind, Plan};
+#[cfg(target_os = "linux")]
+pub use program::Program;

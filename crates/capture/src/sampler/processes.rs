@@ -1,0 +1,155 @@
+//! The processes that are sampled: one and all that descend from it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+/// How often new children are looked for; this reads a file of every thread.
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// What a process has read and written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) read: u64,
+    pub(crate) written: u64,
+}
+
+/// A process and its descendants.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    root: u32,
+    ids: Vec<u32>,
+    refreshed: Option<Instant>,
+    buffer: Vec<u8>,
+    /// What the processes had read and written when they were last seen, those included that ended.
+    traffic: BTreeMap<u32, Traffic>,
+}
+
+impl Processes {
+    pub(crate) fn new(root: u32) -> Self {
+        Self { root, ids: vec![root], refreshed: None, buffer: Vec::new(), traffic: BTreeMap::new() }
+    }
+
+    /// The process that was started.
+    pub(crate) fn root(&self) -> u32 {
+        self.root
+    }
+
+    /// Looks for children, if it is time.
+    pub(crate) fn refresh(&mut self) {
+        if self.refreshed.is_some_and(|when| when.elapsed() < REFRESH) {
+            return;
+        }
+        self.refreshed = Some(Instant::now());
+        let mut found = vec![self.root];
+        let mut next = 0;
+        while let Some(&process) = found.get(next) {
+            next += 1;
+            for thread in threads(process) {
+                let path = format!("/proc/{process}/task/{thread}/children");
+                let text = self.read(&path).unwrap_or_default();
+                found.extend(text.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+            }
+        }
+        // A child whose parent ended before it belongs to the system then, but was seen before.
+        let orphans = self.ids.iter().copied().filter(|id| !found.contains(id));
+        let alive: Vec<u32> =
+            orphans.filter(|id| std::path::Path::new(&format!("/proc/{id}")).exists()).collect();
+        found.extend(alive);
+        self.ids = found;
+    }
+
+    /// Appends the `stat` line of every thread, as the system prints it but for blanks in names.
+    pub(crate) fn append_threads(&mut self, text: &mut String) {
+        for process in self.ids.clone() {
+            for thread in threads(process) {
+                let Some(line) = self.read(&format!("/proc/{process}/task/{thread}/stat")) else { continue };
+                append_without_blanks_in_name(text, line.trim_end());
+            }
+        }
+    }
+
+    /// Size, resident and shared memory of all processes together, in pages.
+    pub(crate) fn memory(&mut self) -> Option<[u64; 3]> {
+        let mut sum: Option<[u64; 3]> = None;
+        for process in self.ids.clone() {
+            let Some(line) = self.read(&format!("/proc/{process}/statm")) else { continue };
+            let mut numbers = line.split_ascii_whitespace().map(|number| number.parse().unwrap_or(0));
+            let sum = sum.get_or_insert_default();
+            for total in sum {
+                *total += numbers.next().unwrap_or(0);
+            }
+        }
+        sum
+    }
+
+    /// What all processes have read and written on disks so far.
+    pub(crate) fn traffic(&mut self) -> Traffic {
+        for process in self.ids.clone() {
+            let Some(text) = self.read(&format!("/proc/{process}/io")) else { continue };
+            let field = |name: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(name));
+                line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
+            };
+            let traffic = Traffic { read: field("read_bytes:"), written: field("write_bytes:") };
+            self.traffic.insert(process, traffic);
+        }
+        self.traffic.values().fold(Traffic::default(), |sum, one| Traffic {
+            read: sum.read + one.read,
+            written: sum.written + one.written,
+        })
+    }
+
+    /// A small file of `/proc`; `None` when the process is gone.
+    fn read(&mut self, path: &str) -> Option<String> {
+        self.buffer.clear();
+        File::open(path).ok()?.read_to_end(&mut self.buffer).ok()?;
+        Some(String::from_utf8_lossy(&self.buffer).into_owned())
+    }
+}
+
+fn threads(process: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Readers split the line at blanks, so the name in parentheses must not hold any.
+fn append_without_blanks_in_name(text: &mut String, line: &str) {
+    let (Some(open), Some(close)) = (line.find('('), line.rfind(')')) else { return };
+    if open < close {
+        text.push_str(&line[..open]);
+        text.extend(
+            line[open..close].chars().map(|letter| if letter.is_whitespace() { '_' } else { letter }),
+        );
+        text.push_str(&line[close..]);
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_blanks_do_not_shift_the_fields() {
+        let mut text = String::new();
+        append_without_blanks_in_name(&mut text, "12 (my (odd) name) S 1 12");
+        assert_eq!(text, "12 (my_(odd)_name) S 1 12\n");
+    }
+
+    #[test]
+    fn children_are_found_and_count() {
+        let mut child = std::process::Command::new("sleep").arg("5").spawn().expect("sleep");
+        let mut processes = Processes::new(std::process::id());
+        processes.refresh();
+        let mut text = String::new();
+        processes.append_threads(&mut text);
+        let _ = child.kill();
+        let _ = child.wait();
+        let line = text.lines().find(|line| line.starts_with(&format!("{} ", child.id())));
+        let fields = line.map(|line| line.split(' ').count());
+        assert!(fields.is_some_and(|count| count > 39), "{text}");
+        assert!(processes.memory().is_some_and(|[size, resident, _]| size >= resident && resident > 0));
+    }
+}

@@ -1,0 +1,316 @@
+//! `opscope collect`: runs a program and records what it does.
+
+mod finish;
+mod switches;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use opscope_capture::{CaptureError, Event, HostKind, OutputDirectory, Plan, Program, collect};
+
+use crate::exit::Exit;
+use crate::terminal::Terminal;
+use switches::{HardwareSwitches, OnOff};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope collect -- python3 detect.py image/demo1.jpg
+  opscope collect --host-sys=cpu,mem -o results -- ./detector --frames 100
+  opscope collect --delay=5s --duration=10s -- ./server
+  opscope collect --acl-shim -- python3 detect.py     its marks are those of acl.prof, without CANN
+  opscope collect --host-sys=cpu --host-sys-pid=4711 --duration=10s
+
+The program keeps its own input, output and signals, and its exit status becomes that of opscope,
+which uses 125 for failures of its own, 126 for a program that can't be executed, and 127 for one
+that isn't there.
+
+Recorded are the program's marks (mstx, NVTX version 3, acl.prof, opscope's own library), every
+operator that ONNX Runtime executes (in Python, and in programs that are linked with it), and what is
+asked for of the host. The result is a directory PROF_..., as CANN's tools write and read it: its
+tables and timeline lie in mindstudio_profiler_output, and 'opscope import' reads it.
+
+All switches of msprof are understood; those for hardware that isn't here are accepted and named.";
+
+/// The options of `opscope collect`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The program and its arguments, after --
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM ARGS")]
+    program: Vec<OsString>,
+
+    /// The same as one text, in msprof's spelling
+    #[arg(long, value_name = "TEXT", conflicts_with = "program")]
+    application: Option<String>,
+
+    /// The directory for the profile, which is a PROF_... directory in it [default: profiling_data
+    /// below what ASCEND_WORK_PATH names, else here]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    /// Further variables for the program
+    #[arg(long, value_name = "A=1;B=2")]
+    environment: Option<String>,
+
+    /// Do not read and export what was recorded
+    #[arg(long)]
+    no_parse: bool,
+
+    /// Show the N most costly operators
+    #[arg(short, long, default_value_t = 3, value_name = "N")]
+    top: usize,
+
+    #[command(flatten)]
+    recorded: RecordedArguments,
+
+    #[command(flatten)]
+    when: WhenArguments,
+
+    #[command(flatten)]
+    hardware: HardwareSwitches,
+}
+
+/// What is recorded.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recorded")]
+struct RecordedArguments {
+    /// Marks that the program sets
+    #[arg(long, value_enum, default_value_t = OnOff::On)]
+    msproftx: OnOff,
+
+    /// The operators that ONNX Runtime executes
+    #[arg(long, value_enum, default_value_t = OnOff::On)]
+    onnxruntime: OnOff,
+
+    /// Offer opscope's stand-in to Python programs that import acl where there is none
+    #[arg(long)]
+    acl_shim: bool,
+
+    /// Of the host: cpu, mem, disk, network; the program's children included
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_host_kind)]
+    host_sys: Vec<Option<HostKind>>,
+
+    /// Of the host: cpu, mem
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_host_kind)]
+    host_sys_usage: Vec<Option<HostKind>>,
+
+    /// Samples of the host per second, 1 to 50
+    #[arg(long, value_name = "HZ", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=50))]
+    host_sys_usage_freq: u32,
+
+    /// Sample this process instead of one that is started
+    #[arg(long, value_name = "PID")]
+    host_sys_pid: Option<u32>,
+}
+
+/// When and how much is recorded.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "When and how much")]
+struct WhenArguments {
+    /// Begin to record so long after the start; a bare number is seconds, as in msprof
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    delay: Option<Duration>,
+
+    /// Record so long, while the program runs on; a bare number is seconds, as in msprof
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    duration: Option<Duration>,
+
+    /// How much the raw data may take before the oldest go, at least 200MB
+    #[arg(long, value_name = "NMB", value_parser = parse_storage_limit)]
+    storage_limit: Option<u64>,
+}
+
+/// The status for failures of our own, as `env` and `timeout` have it.
+const OWN_FAILURE: u8 = 125;
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Runs the program, and reads what was recorded.
+///
+/// # Errors
+/// Never: what keeps the program from being run is reported here, with a status of its own.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let outcome = plan(arguments, terminal).and_then(|plan| {
+        let mut told = Vec::new();
+        let outcome = collect(&plan, &mut |event| tell(&event, &mut told, terminal))?;
+        Ok((plan, outcome))
+    });
+    match outcome {
+        Ok((plan, outcome)) => {
+            let status = outcome.status;
+            finish::finish(&plan, &outcome, arguments.no_parse, arguments.top, terminal);
+            Ok(Exit::Status(status))
+        }
+        Err(error) => {
+            terminal.error(&error.to_string());
+            Ok(Exit::Status(match error {
+                CaptureError::NotFound { .. } => NOT_FOUND,
+                CaptureError::NotExecutable { .. } => NOT_EXECUTABLE,
+                _ => OWN_FAILURE,
+            }))
+        }
+    }
+}
+
+fn tell(event: &Event, told: &mut Vec<String>, terminal: &Terminal) {
+    match event {
+        Event::Directory(path) => terminal.detail(&format!("recording into {}", path.display())),
+        Event::Recording => terminal.detail("recording"),
+        Event::Stopped(why) => terminal.warn(&format!("recording stopped: {why}; the program runs on")),
+        Event::Remark(text) if !told.contains(text) => {
+            told.push(text.clone());
+            terminal.note(text);
+        }
+        Event::Remark(_) => {}
+    }
+}
+
+/// Checks everything before anything is made, in the order in which the reference does.
+fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError> {
+    let program = program(arguments)?;
+    let recorded = &arguments.recorded;
+    if program.is_none() && recorded.host_sys_pid.is_none() {
+        let text = "name the program to run after --, such as: opscope collect -- python3 detect.py";
+        return Err(CaptureError::Usage(text.to_owned()));
+    }
+    if let Some(target) = program.as_ref().and_then(Program::link_target) {
+        terminal.detail(&format!("the program is a link to {}", target.display()));
+    }
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    // In msprof's older spelling, results lie beside the program.
+    let beside = || program.as_ref()?.path.canonicalize().ok()?.parent().map(PathBuf::from);
+    let fallback = arguments.application.as_ref().and_then(|_| beside()).unwrap_or(here);
+    let output = OutputDirectory::prepare(arguments.output.as_deref(), &fallback)?;
+    let environment = environment(arguments.environment.as_deref().unwrap_or_default(), terminal);
+    let host = host_kinds(recorded, terminal);
+    if let Some(pid) = recorded.host_sys_pid
+        && !std::path::Path::new(&format!("/proc/{pid}")).exists()
+    {
+        return Err(CaptureError::Usage(format!("--host-sys-pid: there is no process {pid}")));
+    }
+    if program.is_none() && host.is_empty() {
+        let text = "--host-sys-pid: say what to sample, such as --host-sys=cpu,mem";
+        return Err(CaptureError::Usage(text.to_owned()));
+    }
+    arguments.hardware.check().map_err(CaptureError::Usage)?;
+    arguments.hardware.tell(terminal);
+    let hertz = recorded.host_sys_usage_freq;
+    Ok(Plan {
+        program,
+        output,
+        environment,
+        marks: recorded.msproftx == OnOff::On,
+        onnxruntime: recorded.onnxruntime == OnOff::On,
+        acl_shim: recorded.acl_shim,
+        settings: settings(recorded, hertz),
+        host,
+        host_hertz: hertz,
+        host_pid: recorded.host_sys_pid,
+        delay: arguments.when.delay.unwrap_or_default(),
+        duration: arguments.when.duration,
+        storage_limit: arguments.when.storage_limit,
+        dynamic: false,
+    })
+}
+
+fn program(arguments: &Arguments) -> Result<Option<Program>, CaptureError> {
+    if let Some(text) = &arguments.application {
+        return Program::parse(text).map(Some);
+    }
+    let mut words = arguments.program.iter().cloned();
+    words.next().map(|name| Program::find(name, words.collect())).transpose()
+}
+
+/// What `sample.json` says besides the usual.
+fn settings(recorded: &RecordedArguments, hertz: u32) -> Vec<(String, String)> {
+    let msproftx = if recorded.msproftx == OnOff::On { "\"on\"" } else { "\"off\"" };
+    let millis = (1_000 / hertz.max(1)).to_string();
+    let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    vec![
+        text("msproftx", msproftx),
+        text("host_disk_freq", &hertz.to_string()),
+        text("host_cpu_profiling_sampling_interval", &millis),
+        text("host_mem_profiling_sampling_interval", &millis),
+    ]
+}
+
+fn host_kinds(recorded: &RecordedArguments, terminal: &Terminal) -> BTreeSet<HostKind> {
+    let all = recorded.host_sys.iter().chain(&recorded.host_sys_usage);
+    if all.clone().any(Option::is_none) {
+        terminal.note("--host-sys: osrt and numa are not recorded by opscope; the others are");
+    }
+    all.flatten().copied().collect()
+}
+
+/// `A=1;B=2`; what has no `=` is named and left out.
+fn environment(text: &str, terminal: &Terminal) -> Vec<(String, String)> {
+    let mut variables = Vec::new();
+    for entry in text.split(';').filter(|entry| !entry.trim().is_empty()) {
+        match entry.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() => {
+                variables.push((name.trim().to_owned(), value.to_owned()));
+            }
+            _ => terminal.warn(&format!("--environment: '{entry}' is not of the form NAME=VALUE; left out")),
+        }
+    }
+    variables
+}
+
+/// `None` for what is known and not recorded.
+fn parse_host_kind(text: &str) -> Result<Option<HostKind>, String> {
+    Ok(match text {
+        "cpu" => Some(HostKind::Cpu),
+        "mem" => Some(HostKind::Memory),
+        "disk" => Some(HostKind::Disk),
+        "network" => Some(HostKind::Network),
+        "osrt" | "numa" => None,
+        _ => return Err("expected cpu, mem, disk or network".to_owned()),
+    })
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    const MOST: u64 = 4_294_967_295;
+    let wrong = || format!("expected a time from 1 to {MOST} seconds, such as 5 or 1500ms");
+    let seconds = match text.parse::<u64>() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => {
+            let nanoseconds = opscope_trace::units::parse_duration(text)?.0;
+            Duration::from_nanos(u64::try_from(nanoseconds).map_err(|_| wrong())?)
+        }
+    };
+    if seconds.is_zero() || seconds > Duration::from_secs(MOST) { Err(wrong()) } else { Ok(seconds) }
+}
+
+fn parse_storage_limit(text: &str) -> Result<u64, String> {
+    let (least, most) = (200, 4_294_967_295);
+    let number = text.strip_suffix("MB").and_then(|number| number.parse::<u64>().ok());
+    match number {
+        Some(megabytes) if (least..=most).contains(&megabytes) => Ok(megabytes << 20),
+        _ => Err(format!("expected a number from {least} to {most} followed by MB, such as 500MB")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_may_have_a_unit_and_are_seconds_without() {
+        assert_eq!(parse_seconds("5"), Ok(Duration::from_secs(5)));
+        assert_eq!(parse_seconds("250ms"), Ok(Duration::from_millis(250)));
+        for wrong in ["0", "-1s", "x", "99999999999"] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_storage_limit_has_its_unit_and_range() {
+        assert_eq!(parse_storage_limit("200MB"), Ok(200 << 20));
+        for wrong in ["199MB", "200", "MB", "4294967296MB", "-1MB"] {
+            assert!(parse_storage_limit(wrong).is_err_and(|text| text.contains("200")), "{wrong}");
+        }
+    }
+}
