@@ -35,7 +35,10 @@ impl Catalogue {
         }
         let mut groups: BTreeMap<(String, bool, Option<u32>), Vec<(u64, PathBuf)>> = BTreeMap::new();
         for name in file_names(directory)? {
-            if [".done", ".complete", ".zip"].iter().any(|suffix| name.ends_with(suffix)) {
+            // What opscope keeps beside the slices is no stream.
+            if [".done", ".complete", ".zip"].iter().any(|suffix| name.ends_with(suffix))
+                || name.starts_with("opscope.")
+            {
                 continue;
             }
             let path = directory.join(&name);

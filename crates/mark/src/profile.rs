@@ -144,12 +144,14 @@ impl ProfileDirectory {
         self.save("info.json", &Machine::read().info_json(subject, &frequency))
     }
 
-    /// `start_info` and `end_info`. Their wall-clock time has whole microseconds, so the monotonic
-    /// time is that of the same microsecond.
+    /// `start_info` and `end_info`. Their wall-clock time has whole microseconds, so the pair is
+    /// that of a moment when the monotonic clock showed whole microseconds, too: readers subtract
+    /// one from the other in double precision, which is exact for whole numbers only.
     fn session_json(&self, which: &str, reading: Reading) -> String {
         let date = machine::local_time(reading.wall).date();
-        let micros = reading.wall / 1_000;
-        let monotonic = reading.monotonic.saturating_sub(reading.wall % 1_000);
+        let rest = reading.monotonic % 1_000;
+        let monotonic = reading.monotonic - rest;
+        let micros = reading.wall.saturating_sub(rest) / 1_000;
         let (begin, end) = if which == "Begin" { (&*date, "") } else { ("", &*date) };
         let text = micros.to_string();
         let (time_begin, time_end) = if which == "Begin" { (&*text, "") } else { ("", &*text) };

@@ -34,6 +34,7 @@ Examples:
   opscope demo                               see it at work on a model of its own
   opscope run model.onnx                     where does the time of an inference go?
   opscope run model.onnx --engine ort        the same on ONNX Runtime
+  opscope collect -- python3 detect.py       run a program and see where its time goes
   opscope import onnxruntime_profile.json    read a profile that another tool wrote
   opscope export all PROF_…                  a run on Ascend as its vendor's tool would export it
   opscope analyze profile.json --group-by type --sort count
@@ -58,6 +59,11 @@ pub enum Command {
     Demo(commands::demo::Arguments),
     /// Run an ONNX model and show where its time goes, operator by operator
     Run(commands::run::Arguments),
+    /// Run a program and record what it does: its marks, ONNX Runtime's operators, the host
+    #[cfg(target_os = "linux")]
+    Collect(commands::collect::Arguments),
+    /// Say what a known error message means, and what to do about it
+    Explain(commands::explain::Arguments),
     /// Read a profile that another tool wrote
     Import(commands::import::Arguments),
     /// Write the tables, timelines and databases that the vendor's tool makes of a run on Ascend

@@ -16,6 +16,8 @@ pub enum Exit {
     Usage,
     /// The user stopped it.
     Interrupted,
+    /// The status of a program that was run, or of not being able to run it.
+    Status(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -25,6 +27,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Interrupted => 130,
+            Exit::Status(status) => status,
         })
     }
 }

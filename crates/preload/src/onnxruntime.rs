@@ -53,11 +53,16 @@ static SESSIONS: AtomicU32 = AtomicU32::new(0);
 /// What programs call first. The real answer is given; its table is prepared on the way.
 #[unsafe(no_mangle)]
 pub extern "C" fn OrtGetApiBase() -> *const c_void {
-    let Some(address) = real::next(c"OrtGetApiBase") else { return std::ptr::null() };
+    let linked = real::next(c"OrtGetApiBase");
+    let ours = OrtGetApiBase as *const () as *const c_void;
+    let Some(address) = linked.or_else(|| real::in_library(c"onnxruntime", c"OrtGetApiBase", ours)) else {
+        return std::ptr::null();
+    };
     // SAFETY: a function of this name is the runtime's.
     let base: *const Base =
         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const Base>(address)() };
-    if std::env::var_os(DIRECTORY_VARIABLE).is_some() {
+    // Python's module is recorded from within Python.
+    if linked.is_some() && std::env::var_os(DIRECTORY_VARIABLE).is_some() {
         // SAFETY: the runtime's own table of two functions.
         if let Some(get_api) = unsafe { base.as_ref() }.and_then(|base| base.get_api) {
             // Versions of the interface share one table, of which version 1 has the beginning.

@@ -28,6 +28,7 @@
 //! ```
 
 mod api_call;
+mod append;
 mod clock;
 mod counter;
 mod data_type;

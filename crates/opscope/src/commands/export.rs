@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use opscope_cann::{
     ExportLayout, ExportOptions, IterationRange, Joined, Profile, SheetFormat, export_database,
-    export_summary, export_timeline, performance_reports, to_trace,
+    export_summary, export_timeline, performance_reports,
 };
 use opscope_trace::Trace;
 
@@ -212,7 +212,7 @@ pub fn export(
         }
     }
     bar.step("finishing");
-    let trace = to_trace(&joined);
+    let trace = profile::trace_of(&joined);
     if !options.clear && !cache::is_current(&joined.data.profile) {
         bar.step("leaving the import for later commands");
         cache::write(&trace, &joined.data.profile, &results.database())?;

@@ -1,8 +1,11 @@
 //! One file for each command: its options and what it does.
 
 pub mod analyze;
+#[cfg(target_os = "linux")]
+pub mod collect;
 pub mod completions;
 pub mod demo;
+pub mod explain;
 pub mod export;
 pub mod import;
 mod import_raw;
@@ -32,6 +35,9 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
     match command {
         Command::Demo(arguments) => demo::execute(&arguments, terminal),
         Command::Run(arguments) => run::execute(&arguments, terminal),
+        #[cfg(target_os = "linux")]
+        Command::Collect(arguments) => collect::execute(&arguments, terminal),
+        Command::Explain(arguments) => explain::execute(&arguments, terminal),
         Command::Import(arguments) => import::execute(&arguments, terminal),
         Command::Export(arguments) => export::execute(&arguments, terminal),
         Command::Msprof(arguments) => msprof::execute(&arguments, terminal),

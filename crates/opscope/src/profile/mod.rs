@@ -3,6 +3,7 @@
 
 mod board;
 pub mod cache;
+mod onnxruntime;
 mod remarks;
 mod results;
 
@@ -181,7 +182,7 @@ pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow:
     let bar = StepBar::new(terminal);
     let joined = join(profile, &bar)?;
     bar.step("making a trace of it");
-    let trace = to_trace(&joined);
+    let trace = trace_of(&joined);
     bar.step("writing the database");
     cache::write(&trace, &joined.data.profile, database)?;
     drop(bar);
@@ -189,6 +190,13 @@ pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow:
         terminal.warn(&remark);
     }
     Ok(trace)
+}
+
+/// The trace of a raw directory, with what ONNX Runtime recorded beside the raw files.
+pub fn trace_of(joined: &Joined) -> Trace {
+    let mut trace = to_trace(joined);
+    onnxruntime::append(&mut trace, &joined.data.profile);
+    trace
 }
 
 fn read_raw(profile: Profile, terminal: &Terminal) -> anyhow::Result<Trace> {
@@ -199,7 +207,7 @@ fn read_raw(profile: Profile, terminal: &Terminal) -> anyhow::Result<Trace> {
         None => {
             let joined = join(profile.clone(), &bar)?;
             bar.step("making a trace of it");
-            to_trace(&joined)
+            trace_of(&joined)
         }
     };
     drop(bar);

@@ -1,18 +1,16 @@
 //! What follows the end of a collected program: what was lost is said, the profile is read and
 //! exported, and its path is printed last.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use opscope_capture::{Outcome, Plan, explain};
-use opscope_cann::{ExportOptions, export_summary, export_timeline};
-use opscope_trace::units;
+use opscope_trace::{Nanoseconds, RangeKind, StringId, Trace, units};
 
+use crate::commands::export::{self, What};
 use crate::commands::outputs::AnswerArguments;
 use crate::profile;
-use crate::terminal::{Column, StepBar, Table, Terminal, dim};
-
-/// The directory of the exported tables and timeline, below the profile.
-const EXPORTED: &str = "mindstudio_profiler_output";
+use crate::terminal::{Column, Table, Terminal, bold, dim};
 
 /// Does everything that can be done; what fails is said, and the rest goes on.
 pub fn finish(plan: &Plan, outcome: &Outcome, no_parse: bool, top: usize, terminal: &Terminal) {
@@ -26,7 +24,7 @@ pub fn finish(plan: &Plan, outcome: &Outcome, no_parse: bool, top: usize, termin
 }
 
 fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
-    let elapsed = opscope_trace::Nanoseconds(outcome.elapsed.as_nanos() as i64);
+    let elapsed = Nanoseconds(outcome.elapsed.as_nanos() as i64);
     terminal.detail(&format!("the program ran for {}", units::duration(elapsed)));
     if outcome.status == 0 {
         return;
@@ -53,43 +51,86 @@ fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
         terminal.warn(&format!("the oldest {bytes} of the marks were dropped to keep the storage limit"));
     }
     if outcome.unmatched > 0 {
-        terminal.warn(&format!("{} pops or stops had no push or start; they count for nothing", outcome.unmatched));
+        terminal.warn(&format!(
+            "{} pops or stops had no push or start; they count for nothing",
+            outcome.unmatched
+        ));
     }
     if outcome.unclosed > 0 {
         terminal.warn(&format!("{} ranges were never closed, and are not in the profile", outcome.unclosed));
     }
 }
 
-/// Reads the profile, exports it, and prints the answer and the query table.
+/// Imports the profile, exports it, and prints the answer and the query table.
 fn read(path: &Path, top: usize, terminal: &Terminal) -> anyhow::Result<()> {
-    let bar = StepBar::new(terminal);
-    let profile = profile::only(path, opscope_cann::discover(path)?)?;
-    let session = profile.metadata().map(|metadata| metadata.session.begin_date.clone()).unwrap_or_default();
-    let joined = profile::join(profile, &bar)?;
-    bar.step("exporting tables and the timeline");
-    let output = path.join(EXPORTED);
-    std::fs::create_dir_all(&output)?;
-    let (stamp, options) = (stamp(&session), ExportOptions::default());
-    let mut files = export_summary(&joined, &output, &stamp, options)?;
-    files.extend(export_timeline(&joined, &output, &stamp, options)?);
-    bar.step("making a trace of it");
-    drop(joined);
-    let trace = profile::open(path, terminal)?;
-    drop(bar);
+    let profile = profile::only(path, profile::raw(path, terminal)?)?;
+    let begin = profile.metadata().map(|metadata| metadata.session.begin_date.clone()).unwrap_or_default();
+    let stamp = profile::stamp();
+    let files = export::export(profile, What::All, &export::Options::default(), None, &stamp, terminal)?;
     for file in &files {
         terminal.detail(&format!("wrote {}", file.display()));
     }
+    let trace = profile::open(path, terminal)?;
     if !trace.operators.is_empty() {
         AnswerArguments { top, json: false }.print(&trace, terminal)?;
         terminal.print("\n")?;
     }
-    terminal.print(&ranges_table(&trace, terminal))?;
-    terminal.print(&query_table(path, &session, terminal))?;
+    terminal.print(&ranges_table(&trace, top, terminal))?;
+    terminal.print(&query_table(path, &begin, terminal))?;
     Ok(())
 }
 
-/// The digits of a date, as exported files carry them in their names.
-fn stamp(date: &str) -> String {
-    let digits: String = date.split('.').next().unwrap_or_default().chars().filter(char::is_ascii_digit).collect();
-    if digits.is_empty() { "0".to_owned() } else { digits }
+/// The ranges that took most, by their text.
+fn ranges_table(trace: &Trace, top: usize, terminal: &Terminal) -> String {
+    let mut sums: BTreeMap<StringId, (u64, Nanoseconds, Nanoseconds)> = BTreeMap::new();
+    let mut marks = 0;
+    for (_, range) in trace.ranges.iter() {
+        if range.kind == RangeKind::Mark {
+            marks += 1;
+            continue;
+        }
+        let (count, total, longest) = sums.entry(range.name).or_default();
+        *count += 1;
+        *total = *total + range.duration;
+        *longest = range.duration.max(*longest);
+    }
+    if sums.is_empty() && marks == 0 {
+        return String::new();
+    }
+    let mut rows: Vec<_> = sums.into_iter().collect();
+    rows.sort_by_key(|(_, (_, total, _))| std::cmp::Reverse(*total));
+    // The few longest say where the time goes; all of them are in the table msprof_tx.
+    let shown = if top == 0 { rows.len() } else { rows.len().min(top.max(10)) };
+    let columns =
+        [Column::number("total"), Column::number("count"), Column::number("longest"), Column::text("range")];
+    let mut table = Table::new(&columns, terminal.width());
+    for (name, (count, total, longest)) in &rows[..shown] {
+        table.row([
+            units::duration(*total),
+            count.to_string(),
+            units::duration(*longest),
+            trace.strings.get(*name).escape_debug().to_string(),
+        ]);
+    }
+    let heading = format!("Top {shown} of {} ranges that the program marked, and {marks} marks", rows.len());
+    let table = if shown > 0 { table.render() } else { String::new() };
+    format!("{}\n{table}\n", bold(&heading))
+}
+
+/// What the reference prints of a profile at the end.
+fn query_table(path: &Path, begin: &str, terminal: &Terminal) -> String {
+    let columns = [
+        "Job Info",
+        "Device ID",
+        "Dir Name",
+        "Collection Time",
+        "Model ID",
+        "Iteration Number",
+        "Top Time Iteration",
+        "Rank ID",
+    ];
+    let mut table = Table::new(&columns.map(Column::text), terminal.width());
+    let cells = ["NA", "host", "host", begin, "N/A", "N/A", "N/A", "N/A"];
+    table.row(cells.map(str::to_owned));
+    format!("{}\n{}\n", bold(&path.file_name().unwrap_or_default().to_string_lossy()), table.render())
 }

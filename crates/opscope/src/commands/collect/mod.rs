@@ -155,6 +155,50 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
 }
 
+/// Whether a command line in msprof's spelling asks to run a program or to sample a process.
+pub fn is_meant(arguments: &[String]) -> bool {
+    const OTHERS: [&str; 4] = ["--parse", "--query", "--export", "--analyze"];
+    let is_other = |word: &String| OTHERS.contains(&word.split('=').next().unwrap_or_default());
+    let is_word = |word: &String| !word.starts_with('-');
+    let options: Vec<&String> = arguments.iter().take_while(|word| !is_word(word)).collect();
+    let program = arguments.get(options.len());
+    let is_help = |word: &&String| matches!(word.as_str(), "-h" | "--help" | "--version");
+    if options.iter().any(|word| is_other(word) || is_help(word)) {
+        return false;
+    }
+    let asks = ["--application", "--host-sys-pid", "--msproftx", "--host-sys", "--"];
+    let asked = |word: &&String| asks.contains(&word.split('=').next().unwrap_or_default());
+    let is_action = |word: &String| matches!(word.as_str(), "import" | "export" | "query");
+    options.iter().any(asked) || (program.is_some_and(|word| !is_action(word)) && options.iter().all(|it| it.contains('=')))
+}
+
+/// [`Arguments`] by themselves, for msprof's spelling.
+#[derive(Debug, clap::Parser)]
+#[command(name = "msprof", disable_help_subcommand = true)]
+struct Vendor {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+/// Collects as a command line in msprof's spelling says, in which marks are off unless asked for.
+///
+/// # Errors
+/// Those of [`execute`].
+pub fn run_vendor(arguments: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
+    use clap::Parser;
+    let names_marks = |word: &String| word.starts_with("--msproftx");
+    let before_program = arguments.iter().take_while(|word| word.starts_with('-'));
+    let default = (!before_program.clone().any(names_marks)).then(|| "--msproftx=off".to_owned());
+    let words = std::iter::once("msprof".to_owned()).chain(default).chain(arguments.iter().cloned());
+    match Vendor::try_parse_from(words) {
+        Ok(vendor) => execute(&vendor.arguments, terminal),
+        Err(error) => {
+            let _ = error.print();
+            Ok(Exit::Usage)
+        }
+    }
+}
+
 fn tell(event: &Event, told: &mut Vec<String>, terminal: &Terminal) {
     match event {
         Event::Directory(path) => terminal.detail(&format!("recording into {}", path.display())),
@@ -296,6 +340,17 @@ fn parse_storage_limit(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn msprofs_own_spelling_asks_to_run_a_program_or_not() {
+        let asks = |line: &str| is_meant(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        for line in ["--application=x --output=y", "--output=y ./x -v", "--msproftx=on --output=y", "./x"] {
+            assert!(asks(line), "{line}");
+        }
+        for line in ["import -dir x", "--export=on --output=y", "-dir x", "--help", "query -dir x"] {
+            assert!(!asks(line), "{line}");
+        }
+    }
 
     #[test]
     fn times_may_have_a_unit_and_are_seconds_without() {

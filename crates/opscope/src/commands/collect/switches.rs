@@ -81,6 +81,8 @@ const SWITCHES: &[(&str, Values)] = &[
     ("nts-metrics", Values::Text),
     ("python-path", Values::Text),
     ("reports", Values::Text),
+    ("dynamic", ON_OFF),
+    ("pid", Values::Text),
     ("summary-format", Values::OneOf(&["csv", "json"])),
 ];
 
@@ -110,6 +112,9 @@ impl HardwareSwitches {
     /// With the first that hasn't, and what it can be set to.
     pub fn check(&self) -> Result<(), String> {
         self.0.iter().try_for_each(|(name, values, value)| values.check(name, value))?;
+        if self.0.iter().any(|(name, _, value)| *name == "dynamic" && value == "on") {
+            return Err("--dynamic: recording on demand is not there yet; use --delay and --duration".to_owned());
+        }
         let is_set = |wanted: &str| self.0.iter().any(|(name, ..)| *name == wanted);
         if is_set("mstx-domain-include") && is_set("mstx-domain-exclude") {
             return Err("--mstx-domain-include and --mstx-domain-exclude exclude each other".to_owned());
@@ -119,11 +124,13 @@ impl HardwareSwitches {
 
     /// Says which of them have nothing to record here.
     pub fn tell(&self, terminal: &Terminal) {
-        let wants_nothing = |value: &str| matches!(value, "off" | "text");
+        let wants_nothing = |name: &str, value: &str| {
+            value == "off" || ["type", "summary-format", "python-path", "reports", "pid"].contains(&name)
+        };
         let names: Vec<String> = self
             .0
             .iter()
-            .filter(|(_, _, value)| !wants_nothing(value))
+            .filter(|(name, _, value)| !wants_nothing(name, value))
             .map(|(name, ..)| format!("--{name}"))
             .collect();
         if !names.is_empty() {

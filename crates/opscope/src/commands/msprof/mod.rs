@@ -26,6 +26,8 @@ Usage:
   msprof export summary  -dir DIR [--model-id N] [--iteration-id N] [--format csv|json] [--clear]
   msprof export db       -dir DIR [--clear]
   msprof query -dir DIR
+  msprof [--output=DIR] [--msproftx=on] [--host-sys=cpu,mem] [...] PROGRAM ARGS
+  msprof --application=\"PROGRAM ARGS\" [--output=DIR] [...]     see opscope collect --help
   msprof --parse=on|--export=on|--query=on --output=DIR [--type=text|db] [--summary-format=csv|json]
          [--model-id=N] [--iteration-id=N] [--reports=FILE] [--clear=on]
 
@@ -70,6 +72,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// # Errors
 /// Those of [`execute`].
 pub fn run(arguments: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
+    #[cfg(target_os = "linux")]
+    if super::collect::is_meant(arguments) {
+        return super::collect::run_vendor(arguments, terminal);
+    }
     let request = match options::parse(arguments) {
         Ok(request) => request,
         Err(problem) => {

@@ -50,8 +50,8 @@ struct Parsed {
 }
 
 const ANALYZE: &str = "the analysis of clusters is not part of opscope; it reads one machine's profiles";
-const COLLECT: &str = "opscope does not collect on the processor itself: run the msprof of CANN there \
-                       (msprof --output=DIR --application=…), and give the PROF_* directory to opscope";
+const COLLECT: &str = "this collects on the processor itself, which the msprof of CANN does there; give its \
+                       PROF_* directory to opscope (--application and --host-sys stand at the front)";
 
 /// Reads a command line.
 ///

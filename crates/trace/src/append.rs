@@ -1,0 +1,256 @@
+//! Laying one trace over another, so that what several recorders saw of a run is one.
+
+use crate::{
+    ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, Iteration, IterationId, Metric, MetricId,
+    Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range, Reading, Sample, Span,
+    Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId, Trace,
+};
+
+impl Trace {
+    /// Adds everything of another trace, whose zero lies `shift` after this one's.
+    ///
+    /// A process, thread, device or stream that both have stays one: processes are known by their
+    /// number, threads by theirs within the process, devices by kind and name. Models, operators
+    /// and all that was recorded are added. The other's clock and properties are left out, except
+    /// properties that this trace lacks.
+    pub fn append(&mut self, other: &Self, shift: Nanoseconds) {
+        let strings = Strings { from: other };
+        for (key, value) in &other.properties {
+            let (key, value) = (other.strings.get(*key), other.strings.get(*value));
+            if self.property(key).is_none() {
+                self.set_property(key, value);
+            }
+        }
+        let places = self.append_places(other, strings);
+        let models = self.append_models(other, strings, shift);
+        let operators = self.append_operators(other, strings, &models);
+        let calls = self.append_calls(other, strings, shift, &places, &models);
+        let tasks = self.append_tasks(other, strings, shift, (&places, &models, &operators, &calls));
+        self.append_readings(other, strings, &tasks);
+        for (_, row) in other.ranges.iter() {
+            let thread = row.thread.map(|id| places.threads[id.index()]);
+            let (name, domain) = (strings.of(self, row.name), row.domain.map(|id| strings.of(self, id)));
+            self.ranges.push(Range { thread, name, domain, start: row.start + shift, ..row });
+        }
+        self.append_samples(other, strings, shift, &places);
+        for (_, row) in other.losses.iter() {
+            self.count_loss(other.strings.get(row.reason), row.count, other.strings.get(row.detail));
+        }
+    }
+
+    fn append_places(&mut self, other: &Self, strings: Strings<'_>) -> Places {
+        let mut places = Places::default();
+        for (_, row) in other.processes.iter() {
+            let known = self.processes.iter().find(|(_, own)| own.pid == row.pid).map(|(id, _)| id);
+            let name = strings.of(self, row.name);
+            let id = known.unwrap_or_else(|| self.processes.push(Process { name, ..row }));
+            places.processes.push(id);
+        }
+        for (_, row) in other.threads.iter() {
+            let process = places.processes[row.process.index()];
+            let same = |own: &Thread| own.process == process && own.tid == row.tid;
+            let known = self.threads.iter().find(|(_, own)| same(own)).map(|(id, _)| id);
+            let name = strings.of(self, row.name);
+            places.threads.push(known.unwrap_or_else(|| self.threads.push(Thread { process, name, ..row })));
+        }
+        for (_, row) in other.devices.iter() {
+            let name = strings.of(self, row.name);
+            let same = |own: &Device| own.kind == row.kind && own.name == name;
+            let known = self.devices.iter().find(|(_, own)| same(own)).map(|(id, _)| id);
+            places.devices.push(known.unwrap_or_else(|| self.devices.push(Device { name, ..row })));
+        }
+        for (_, row) in other.streams.iter() {
+            let device = places.devices[row.device.index()];
+            let thread = row.thread.map(|id| places.threads[id.index()]);
+            let same = |own: &Stream| {
+                own.device == device && own.thread == thread && (thread.is_some() || own.number == row.number)
+            };
+            let known = self.streams.iter().find(|(_, own)| same(own)).map(|(id, _)| id);
+            let name = strings.of(self, row.name);
+            let stream = Stream { device, thread, name, ..row };
+            places.streams.push(known.unwrap_or_else(|| self.streams.push(stream)));
+        }
+        places
+    }
+
+    fn append_models(&mut self, other: &Self, strings: Strings<'_>, shift: Nanoseconds) -> Models {
+        let mut ids = Models::default();
+        for (_, row) in other.models.iter() {
+            let name = strings.of(self, row.name);
+            ids.models.push(self.models.push(Model { name, ..row }));
+        }
+        for (_, row) in other.iterations.iter() {
+            let model = row.model.map(|id| ids.models[id.index()]);
+            ids.iterations.push(self.iterations.push(Iteration { model, start: row.start + shift, ..row }));
+        }
+        ids
+    }
+
+    fn append_operators(&mut self, other: &Self, strings: Strings<'_>, models: &Models) -> Vec<OperatorId> {
+        let mut tensors: Vec<TensorId> = Vec::with_capacity(other.tensors.len());
+        for (_, row) in other.tensors.iter() {
+            let name = row.name.map(|id| strings.of(self, id));
+            let layout = row.layout.map(|id| strings.of(self, id));
+            let dimensions = row.dimensions.map(|span| {
+                let values = other.dimensions.get(span).iter().copied();
+                self.dimensions.push(values)
+            });
+            tensors.push(self.tensors.push(Tensor { name, layout, dimensions, ..row }));
+        }
+        let mut operators = Vec::with_capacity(other.operators.len());
+        for (_, row) in other.operators.iter() {
+            let origins: Vec<StringId> =
+                other.names.get(row.origins).iter().map(|id| strings.of(self, *id)).collect();
+            let operator = Operator {
+                model: row.model.map(|id| models.models[id.index()]),
+                name: strings.of(self, row.name),
+                op_type: strings.of(self, row.op_type),
+                origins: self.names.push(origins),
+                first_input: row.first_input.map(|id| tensors[id.index()]),
+                first_output: row.first_output.map(|id| tensors[id.index()]),
+                attributes: row.attributes.map(|id| strings.of(self, id)),
+                ..row
+            };
+            operators.push(self.operators.push(operator));
+        }
+        operators
+    }
+
+    fn append_calls(
+        &mut self,
+        other: &Self,
+        strings: Strings<'_>,
+        shift: Nanoseconds,
+        places: &Places,
+        models: &Models,
+    ) -> Vec<ApiCallId> {
+        let mut calls = Vec::with_capacity(other.api_calls.len());
+        for (_, row) in other.api_calls.iter() {
+            let call = ApiCall {
+                thread: row.thread.map(|id| places.threads[id.index()]),
+                name: strings.of(self, row.name),
+                start: row.start + shift,
+                iteration: row.iteration.map(|id| models.iterations[id.index()]),
+                ..row
+            };
+            calls.push(self.api_calls.push(call));
+        }
+        calls
+    }
+
+    fn append_tasks(
+        &mut self,
+        other: &Self,
+        strings: Strings<'_>,
+        shift: Nanoseconds,
+        (places, models, operators, calls): (&Places, &Models, &[OperatorId], &[ApiCallId]),
+    ) -> Vec<TaskId> {
+        self.tasks.reserve(other.tasks.len());
+        let mut tasks = Vec::with_capacity(other.tasks.len());
+        for (_, row) in other.tasks.iter() {
+            let task = Task {
+                operator: row.operator.map(|id| operators[id.index()]),
+                name: strings.of(self, row.name),
+                stream: row.stream.map(|id| places.streams[id.index()]),
+                iteration: row.iteration.map(|id| models.iterations[id.index()]),
+                launched_by: row.launched_by.map(|id| calls[id.index()]),
+                start: row.start + shift,
+                ..row
+            };
+            tasks.push(self.tasks.push(task));
+        }
+        tasks
+    }
+
+    fn append_readings(&mut self, other: &Self, strings: Strings<'_>, tasks: &[TaskId]) {
+        let mut metrics: Vec<MetricId> = Vec::with_capacity(other.metrics.len());
+        for (_, row) in other.metrics.iter() {
+            let (name, unit) = (strings.of(self, row.name), strings.of(self, row.unit));
+            metrics.push(self.metrics.push(Metric { name, unit }));
+        }
+        for (_, row) in other.readings.iter() {
+            let list: Span<MetricId> = {
+                let ids = other.metric_lists.get(row.metrics).iter().map(|id| metrics[id.index()]);
+                self.metric_lists.push(ids)
+            };
+            let values = self.metric_values.push(other.metric_values.get(row.values).iter().copied());
+            self.readings.push(Reading { task: tasks[row.task.index()], metrics: list, values });
+        }
+    }
+
+    fn append_samples(&mut self, other: &Self, strings: Strings<'_>, shift: Nanoseconds, places: &Places) {
+        let mut counters: Vec<CounterId> = Vec::with_capacity(other.counters.len());
+        for (_, row) in other.counters.iter() {
+            let (name, unit) = (strings.of(self, row.name), strings.of(self, row.unit));
+            let device = row.device.map(|id| places.devices[id.index()]);
+            let counter = Counter { name, unit, device };
+            let known = self.counters.iter().find(|(_, own)| *own == counter).map(|(id, _)| id);
+            counters.push(known.unwrap_or_else(|| self.counters.push(counter)));
+        }
+        for (_, row) in other.samples.iter() {
+            let counter = counters[row.counter.index()];
+            self.samples.push(Sample { counter, time: row.time + shift, ..row });
+        }
+    }
+}
+
+/// The text of the other trace.
+#[derive(Clone, Copy)]
+struct Strings<'t> {
+    from: &'t Trace,
+}
+
+impl Strings<'_> {
+    fn of(self, trace: &mut Trace, id: StringId) -> StringId {
+        trace.strings.intern(self.from.strings.get(id))
+    }
+}
+
+/// Where the other trace's rows lie in this one.
+#[derive(Default)]
+struct Places {
+    processes: Vec<ProcessId>,
+    threads: Vec<ThreadId>,
+    devices: Vec<DeviceId>,
+    streams: Vec<StreamId>,
+}
+
+#[derive(Default)]
+struct Models {
+    models: Vec<ModelId>,
+    iterations: Vec<IterationId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DeviceKind;
+
+    fn trace(pid: u32, operator: &str) -> Trace {
+        let mut trace = Trace::new();
+        let (name, device, kind) =
+            (trace.strings.intern(operator), trace.strings.intern("CPU"), trace.strings.intern("Conv"));
+        let process = trace.processes.push(Process { pid, name: device });
+        let thread = trace.threads.push(Thread { process, tid: 7, name: device });
+        let device = trace.devices.push(Device { number: 0, kind: DeviceKind::Cpu, name: device });
+        let stream = trace.streams.push(Stream { device, number: 7, thread: Some(thread), name: kind });
+        let operator = trace.operators.push(Operator::new(name, kind));
+        let task = Task::new(name, Nanoseconds(10), Nanoseconds(5));
+        trace.tasks.push(Task { operator: Some(operator), stream: Some(stream), ..task });
+        trace
+    }
+
+    #[test]
+    fn what_both_traces_have_stays_one_and_times_are_shifted() {
+        let mut whole = trace(1, "conv1");
+        whole.append(&trace(1, "conv2"), Nanoseconds(1_000));
+        whole.append(&trace(2, "conv3"), Nanoseconds(-10));
+        assert_eq!((whole.processes.len(), whole.threads.len()), (2, 2));
+        assert_eq!((whole.devices.len(), whole.streams.len()), (1, 2));
+        assert_eq!(whole.tasks.start(), [Nanoseconds(10), Nanoseconds(1_010), Nanoseconds(0)]);
+        let names: Vec<&str> = whole.operators.name().iter().map(|name| whole.strings.get(*name)).collect();
+        assert_eq!(names, ["conv1", "conv2", "conv3"]);
+        let of_task = whole.tasks.operator().iter().map(|id| id.map(|id| id.index()));
+        assert_eq!(of_task.collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
+    }
+}
