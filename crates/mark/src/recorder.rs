@@ -48,12 +48,14 @@ pub fn is_on() -> bool {
 
 #[cold]
 fn look_for_collector() -> bool {
-    if ptr::eq(CONTROL.load(Ordering::Acquire), &UNDECIDED) {
+    let undecided = ptr::from_ref(&UNDECIDED).cast_mut();
+    let nobody = ptr::from_ref(&NOBODY).cast_mut();
+    // One thread looks; until it has found a collector, the others record nothing.
+    if CONTROL.compare_exchange(undecided, nobody, Ordering::AcqRel, Ordering::Acquire).is_ok() {
         let directory = std::env::var_os(DIRECTORY_VARIABLE).filter(|path| !path.is_empty());
         let control = std::env::var(CONTROL_VARIABLE).ok().and_then(|path| Control::open(&path));
-        match (directory, control) {
-            (Some(directory), Some(control)) => open(Session { control, directory: directory.into() }),
-            _ => set_control(&NOBODY),
+        if let (Some(directory), Some(control)) = (directory, control) {
+            begin(Session { control, directory: directory.into() });
         }
     }
     // SAFETY: as in `is_on`.
@@ -67,6 +69,10 @@ fn set_control(control: &'static Control) {
 /// Sends all further records to a session. The one before is written out first.
 pub(crate) fn open(session: Session) {
     close();
+    begin(session);
+}
+
+fn begin(session: Session) {
     let control = session.control;
     // Sessions are few and small; other threads may still look at the one before.
     SESSION.store(Box::into_raw(Box::new(session)), Ordering::Release);
@@ -75,7 +81,8 @@ pub(crate) fn open(session: Session) {
 
 /// Ends the session: everything is written out, and nothing more is recorded.
 pub(crate) fn close() {
-    if let Some(session) = session() {
+    // SAFETY: null, or a session that is never freed.
+    if let Some(session) = unsafe { SESSION.load(Ordering::Acquire).as_ref() } {
         session.control.record(false);
     }
     finish();
