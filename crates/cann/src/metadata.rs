@@ -72,6 +72,8 @@ pub struct Info {
     pub collection_version: String,
     /// The version of CANN.
     pub cann_version: String,
+    /// What collected the profile, where that isn't CANN's own collector.
+    pub collector: String,
     /// The host's name.
     pub host_name: String,
     /// An id of the host.
@@ -273,6 +275,7 @@ impl Info {
             driver_version: number(json, "drvVersion").unwrap_or(0.0) as i64,
             collection_version: text(json, "version"),
             cann_version: text(json, "cannVersion"),
+            collector: text(json, "collector"),
             host_name: text(json, "hostname"),
             host_uid: text(json, "hostUid"),
             job: text(json, "jobInfo"),

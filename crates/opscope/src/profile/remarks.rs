@@ -6,6 +6,11 @@ use opscope_trace::{ApiLevel, Trace};
 /// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
 pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
     let mut remarks: Vec<String> = trace.property("note").map(str::to_owned).into_iter().collect();
+    let host = profile.host.as_ref().filter(|_| profile.devices.is_empty());
+    if host.is_some_and(|host| host.metadata.info.collector.starts_with("opscope")) {
+        // Nobody expects devices of a program that was collected without any.
+        return remarks;
+    }
     remarks.extend(of_another_run(profile));
     let devices = profile.devices.len();
     if trace.tasks.is_empty() {

@@ -66,7 +66,8 @@ fn read(path: &Path, top: usize, terminal: &Terminal) -> anyhow::Result<()> {
     let profile = profile::only(path, profile::raw(path, terminal)?)?;
     let begin = profile.metadata().map(|metadata| metadata.session.begin_date.clone()).unwrap_or_default();
     let stamp = profile::stamp();
-    let files = export::export(profile, What::All, &export::Options::default(), None, &stamp, terminal)?;
+    let kinds = [What::Summary, What::Timeline];
+    let files = export::export(profile, &kinds, &export::Options::default(), None, &stamp, terminal)?;
     for file in &files {
         terminal.detail(&format!("wrote {}", file.display()));
     }
