@@ -169,7 +169,8 @@ pub fn is_meant(arguments: &[String]) -> bool {
     let asks = ["--application", "--host-sys-pid", "--msproftx", "--host-sys", "--"];
     let asked = |word: &&String| asks.contains(&word.split('=').next().unwrap_or_default());
     let is_action = |word: &String| matches!(word.as_str(), "import" | "export" | "query");
-    options.iter().any(asked) || (program.is_some_and(|word| !is_action(word)) && options.iter().all(|it| it.contains('=')))
+    options.iter().any(asked)
+        || (program.is_some_and(|word| !is_action(word)) && options.iter().all(|it| it.contains('=')))
 }
 
 /// [`Arguments`] by themselves, for msprof's spelling.

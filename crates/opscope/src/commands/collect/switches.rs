@@ -113,7 +113,9 @@ impl HardwareSwitches {
     pub fn check(&self) -> Result<(), String> {
         self.0.iter().try_for_each(|(name, values, value)| values.check(name, value))?;
         if self.0.iter().any(|(name, _, value)| *name == "dynamic" && value == "on") {
-            return Err("--dynamic: recording on demand is not there yet; use --delay and --duration".to_owned());
+            return Err(
+                "--dynamic: recording on demand is not there yet; use --delay and --duration".to_owned()
+            );
         }
         let is_set = |wanted: &str| self.0.iter().any(|(name, ..)| *name == wanted);
         if is_set("mstx-domain-include") && is_set("mstx-domain-exclude") {
