@@ -211,3 +211,48 @@ fn profiles_of_a_real_chip_give_the_figures_of_independent_queries() {
     let answer = place.done(&["sql", timeline.to_str().expect("a readable path"), sql, "--json"]).json();
     assert_eq!(number(&answer, "/0/n"), 4_811.0, "complete events");
 }
+
+/// Files that are damaged in every way, and what must be said of each; the number is of the
+/// executions that are still found, none where nothing can be read.
+const DAMAGED: [(&str, &[u8], Option<u64>, &[&str]); 12] = [
+    ("cut.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},{\"ph\":\"X\",\"na", Some(1), &["cut off", "byte"]),
+    ("invalid.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1} oops", Some(1), &["damaged", "expected"]),
+    ("negative.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":-2,\"pid\":1,\"tid\":1}]", Some(0), &["negative duration"]),
+    ("huge.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":99999999999999999999999999,\"dur\":2}]", Some(0), &["beyond 292 years"]),
+    ("letters.json", b"[{\"ph\":\"X\",\"name\":\"a\xff\xfe\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]", Some(1), &[]),
+    ("twice.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"name\":\"b\",\"ts\":1,\"ts\":2,\"dur\":2,\"pid\":1,\"tid\":1}]", Some(1), &[]),
+    ("order.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":9,\"dur\":2,\"pid\":1,\"tid\":1},{\"ph\":\"X\",\"name\":\"b\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]", Some(2), &[]),
+    ("untimed.csv", b"Name,Type,Start Time(us),Duration(us)\nx\n,,,\na,b,c,d\na,b,1,-5\na,b,1,5\n", Some(1), &["too few cells", "without a time"]),
+    ("megengine.json", b"{\"profiler\": {\"device\": {\"1\": {", None, &["byte 32", "expected a name in quotes"]),
+    ("lacks.json", b"{\"profiler\": {\"device\": {}}}", None, &["graph_exec"]),
+    ("half.db", b"SQLite format 3\0and no more", None, &["database"]),
+    ("empty.json", b"", None, &["an empty file"]),
+];
+
+#[test]
+fn damage_costs_what_it_spoils_and_is_told() {
+    let place = Place::new();
+    for (name, content, executions, says) in DAMAGED {
+        place.write(name, content);
+        let Some(executions) = executions else {
+            place.fails(1, &[&[name], says].concat(), &["analyze", name]);
+            continue;
+        };
+        let answer = place.done(&["analyze", name, "--json"]).json();
+        assert_eq!(number(&answer, "/executions"), executions as f64, "{name}");
+        let losses = answer["losses"].to_string();
+        assert!(says.iter().all(|text| losses.contains(text)), "{name}: {losses}");
+    }
+    let deep = format!("{{\"traceEvents\":[{{\"ph\":\"X\",\"args\":{}", "{\"a\":".repeat(100_000));
+    place.write("deep.json", deep);
+    place.fails(1, &["deep.json", "128 levels"], &["analyze", "deep.json"]);
+}
+
+#[test]
+fn ids_that_point_nowhere_leave_the_rest_as_it_is() {
+    let place = Place::new();
+    place.write("profile.json", MEGENGINE.replace("\"2\": {\"CompNode", "\"77\": {\"CompNode"));
+    let answer = place.done(&["analyze", "profile.json", "--json"]).json();
+    assert_eq!(number(&answer, "/operators"), 2.0);
+    assert!(answer["losses"].to_string().contains("the graph doesn't have"), "{answer:#}");
+}

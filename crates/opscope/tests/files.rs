@@ -179,6 +179,14 @@ fn a_profile_in_megengines_layout_keeps_its_rules_and_its_times() {
 }
 
 #[test]
+fn a_lone_dash_is_no_file() {
+    let place = Place::new();
+    let model = place.sample("mobilenet-v2");
+    place.fails(2, &["-:", "/dev/stdout"], &["run", &model, "--iterations", "1", "--trace", "-"]);
+    assert_eq!(place.files(), [model]);
+}
+
+#[test]
 fn a_profile_in_megengines_layout_is_read_back_with_equal_times() {
     let place = Place::new();
     run(&place, "mobilenet-v2", &["--profile", "profile.json"]);
@@ -192,4 +200,12 @@ fn a_profile_in_megengines_layout_is_read_back_with_equal_times() {
     let answer = place.done(&["import", "profile.json", "--json", "--quiet"]).json();
     let total = number(&answer, "/operator_time_ns") / 1e9;
     assert!((total - seconds).abs() < 1e-6, "{total} s instead of {seconds} s");
+    let analysed = place.done(&["analyze", "profile.json", "--json", "--quiet"]).json();
+    let analysed = number(&analysed, "/whole_ns") / 1e9;
+    assert!((analysed - seconds).abs() < 1e-6, "{analysed} s instead of {seconds} s");
+    // MegEngine's own tool prints six digits.
+    let reference = place.done(&["profile_analyze", "profile.json", "--print-only", "summary"]).stdout;
+    let line = reference.lines().find(|line| line.contains("total device time")).expect("the line");
+    let printed: f64 = line.split_whitespace().last().and_then(|text| text.parse().ok()).expect("seconds");
+    assert!((printed - seconds).abs() < 1e-5 * seconds.max(1e-3), "{printed} s instead of {seconds} s");
 }

@@ -27,7 +27,7 @@ pub enum RunError {
         remedy: String,
     },
     /// The engine refused the model.
-    #[error("{engine} cannot prepare the model: {message}")]
+    #[error("{engine} cannot prepare the model: {message}{}", other_engine(.engine, .message))]
     Prepare {
         /// The engine.
         engine: EngineKind,
@@ -35,7 +35,7 @@ pub enum RunError {
         message: String,
     },
     /// An inference failed.
-    #[error("{engine} failed during an inference: {message}")]
+    #[error("{engine} failed during an inference: {message}{}", other_engine(.engine, .message))]
     Infer {
         /// The engine.
         engine: EngineKind,
@@ -72,6 +72,13 @@ pub enum RunError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What the embedded engine refuses in words of its own, such as a recurrent layer over a batch,
+/// ONNX Runtime may well run.
+fn other_engine(engine: &EngineKind, message: &str) -> &'static str {
+    let is_said = message.contains("--engine ort");
+    if *engine == EngineKind::Tract && !is_said { "; ONNX Runtime may run it: try --engine ort" } else { "" }
 }
 
 fn more(others: &usize) -> String {

@@ -175,6 +175,9 @@ enum Kind {
 /// How many rows a table has unless more are asked for.
 const TOP: usize = 5;
 
+/// How many rows the second table of the first sight has.
+const TOP_TYPES: usize = 3;
+
 /// Reads the profile, asks, prints the answer.
 ///
 /// # Errors
@@ -236,6 +239,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 text.push_str(&sheet.to_table(terminal.width()));
             }
             if arguments.is_plain() && answer.rows.len() > 1 {
+                // Types are few, and both tables are to fit a screen.
+                let top = arguments.order.top.map_or(TOP_TYPES, |_| top);
                 text.push_str(&types(&trace, &query, &answer, top, terminal)?);
             }
             text

@@ -81,6 +81,10 @@ impl FileArguments {
     pub fn check(&self, inputs: &[&Path]) -> anyhow::Result<()> {
         let mut taken: Vec<PathBuf> = inputs.iter().map(|path| resolved(path)).collect();
         for path in [&self.trace, &self.db, &self.profile, &self.profile_host].into_iter().flatten() {
+            if path.as_os_str() == "-" {
+                let text = "-: a file of this name would be written; name another, or /dev/stdout";
+                return Err(UsageError(text.to_owned()).into());
+            }
             let place = resolved(path);
             // A device takes whatever is written to it, however often.
             let file = !path.exists() || path.is_file();

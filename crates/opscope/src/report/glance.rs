@@ -73,7 +73,24 @@ pub fn glance_text(trace: &Trace, glance: &Glance) -> String {
     if !left_out.is_empty() {
         line("left out", dim(&left_out.join("; ")));
     }
-    text.push_str(&losses_text(trace));
+    text.push_str(&few_losses(trace));
+    text
+}
+
+/// What was damaged, and how much was left out, in few lines.
+fn few_losses(trace: &Trace) -> String {
+    const LINES: usize = 2;
+    let all = losses_text(trace);
+    let is_damage = |line: &&str| !line.contains("left out: ");
+    let damage: Vec<&str> = all.lines().filter(is_damage).take(LINES).collect();
+    let mut text: String = damage.iter().map(|line| format!("{line}\n")).collect();
+    let others = trace.losses.len() - damage.len();
+    if others > 0 {
+        let more = if damage.is_empty() { "" } else { " more" };
+        let reasons = if others == 1 { "reason" } else { "reasons" };
+        let what = format!("records for {others}{more} {reasons}");
+        let _ = writeln!(text, "{} {}", bold("lost     "), dim(&format!("{what}; opscope info lists them")));
+    }
     text
 }
 
