@@ -35,6 +35,7 @@ Examples:
   opscope run model.onnx                     where does the time of an inference go?
   opscope run model.onnx --engine ort        the same on ONNX Runtime
   opscope collect -- python3 detect.py       run a program and see where its time goes
+  opscope tune model.onnx --engine ort       make it faster, and prove it
   opscope import onnxruntime_profile.json    read a profile that another tool wrote
   opscope export all PROF_…                  a run on Ascend as its vendor's tool would export it
   opscope analyze profile.json --group-by type --sort count
@@ -64,6 +65,10 @@ pub enum Command {
     Collect(commands::collect::Arguments),
     /// Say what a known error message means, and what to do about it
     Explain(commands::explain::Arguments),
+    /// Rewrite an ONNX model step by step, measure each step, and keep what wins
+    Tune(commands::tune::Arguments),
+    /// Rewrite an ONNX model without measuring
+    Rewrite(commands::rewrite::Arguments),
     /// Read a profile that another tool wrote
     Import(commands::import::Arguments),
     /// Write the tables, timelines and databases that the vendor's tool makes of a run on Ascend

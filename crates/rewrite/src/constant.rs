@@ -69,6 +69,20 @@ pub fn list(numbers: &[i64]) -> TensorData {
     TensorData { data_type: DataType::Int64, dims: vec![numbers.len() as u64], bytes: bytes.into() }
 }
 
+/// Whether any of the dimensions can be multiplied with one another: beside a 0, a file may give sizes
+/// beyond all bounds.
+pub fn is_countable(tensor: &TensorData) -> bool {
+    let product = tensor.dims.iter().try_fold(1u64, |product, &n| product.checked_mul(n.max(1)));
+    product.is_some_and(|product| product <= i64::MAX as u64)
+}
+
+/// So many of one number; `None` if that is more than any real model's channels.
+pub fn repeated(data_type: DataType, dims: &[u64], number: f64) -> Option<TensorData> {
+    const MOST: u64 = 1 << 20;
+    let count = dims.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).filter(|n| *n <= MOST)?;
+    floats(data_type, dims, &vec![number; count as usize])
+}
+
 /// The tensor's only element as a floating-point number; `None` when there are several.
 pub fn scalar(tensor: &TensorData) -> Option<f64> {
     if tensor.elements() != 1 {
@@ -142,6 +156,14 @@ mod tests {
             let tensor = TensorData { data_type: DataType::Float16, dims: vec![], bytes };
             assert_eq!(half(scalar(&tensor).unwrap()), bits);
         }
+    }
+
+    #[test]
+    fn sizes_beyond_all_bounds_beside_a_zero_are_noticed() {
+        let tensor =
+            |dims: &[u64]| TensorData { data_type: DataType::Int8, dims: dims.to_vec(), bytes: Bytes::new() };
+        assert!(is_countable(&tensor(&[0, 3])) && !is_countable(&tensor(&[0, 1 << 40, 1 << 40])));
+        assert_eq!(repeated(DataType::Float32, &[1 << 40], 1.0), None);
     }
 
     #[test]

@@ -163,6 +163,10 @@ impl<'m> Draft<'m> {
     /// The value's data, if it is always the same: an initializer that isn't a mere default for an
     /// input, or what a `Constant` holds. Data that can't be read counts as unknown.
     pub fn constant(&self, name: &str) -> Option<TensorData> {
+        self.stored(name).filter(constant::is_countable)
+    }
+
+    fn stored(&self, name: &str) -> Option<TensorData> {
         if let Some(tensor) = self.constants.get(name) {
             return self.model.tensor_data(tensor).ok();
         }

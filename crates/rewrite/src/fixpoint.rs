@@ -65,7 +65,8 @@ pub enum RewriteError {
 }
 
 /// Applies rewrites to a model, each wherever its pattern is found, until none finds anything more. With
-/// `opset`, the version of ONNX's operators is raised first.
+/// `opset`, the version of ONNX's operators is then raised, and the rewrites get another go; what a
+/// rewrite has replaced by then needn't keep its meaning.
 ///
 /// # Errors
 /// When the version can't be raised without changing what an operator means; and when a rewrite turns
@@ -76,40 +77,52 @@ pub fn rewrite(
     opset: Option<i64>,
 ) -> Result<Rewritten, RewriteError> {
     let mut draft = Draft::new(model);
+    let nodes_before = draft.node_count();
+    let mut applications = Vec::new();
+    let mut declined = to_rest(&mut draft, rewrites, &mut applications)?;
     let mut raised = None;
     if let Some(target) = opset.filter(|target| *target != draft.opset()) {
-        check_opset(model, target)?;
+        let now = Model::from_proto(draft.to_proto(), model.folder());
+        check_opset(&now.map_err(|source| broken(&applications, source))?, target)?;
         raised = Some((draft.opset(), target));
         draft.set_opset(target);
-    }
-    let nodes_before = draft.node_count();
-    let mut applications: Vec<Application> = Vec::new();
-    let mut declined = Vec::new();
-    let ids = |applications: &[Application]| {
-        let mut ids: Vec<_> = applications.iter().map(|done| done.rewrite.id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids.join(", ")
-    };
-    for round in 0.. {
-        if round == MOST_ROUNDS {
-            return Err(RewriteError::Endless { ids: ids(&applications) });
-        }
-        let sound = draft.infer_shapes();
-        sound.map_err(|source| RewriteError::Broken { ids: ids(&applications), source })?;
-        declined.clear();
-        let done = applications.len();
-        for rewrite in rewrites {
-            apply_everywhere(*rewrite, &mut draft, &mut applications, &mut declined);
-        }
-        if applications.len() == done {
-            break;
-        }
+        declined = to_rest(&mut draft, rewrites, &mut applications)?;
     }
     drop_unread_constants(rewrites, &mut draft, &mut applications);
     let nodes_after = draft.node_count();
     let proto = draft.to_proto();
     Ok(Rewritten { proto, applications, declined, nodes_before, nodes_after, opset: raised })
+}
+
+/// Applies rewrites until nothing changes any more, and gives what couldn't be done in the last round.
+fn to_rest(
+    draft: &mut Draft<'_>,
+    rewrites: &[&'static dyn Rewrite],
+    applications: &mut Vec<Application>,
+) -> Result<Vec<Declined>, RewriteError> {
+    for _ in 0..MOST_ROUNDS {
+        draft.infer_shapes().map_err(|source| broken(applications, source))?;
+        let (done, mut declined) = (applications.len(), Vec::new());
+        for rewrite in rewrites {
+            apply_everywhere(*rewrite, draft, applications, &mut declined);
+        }
+        if applications.len() == done {
+            return Ok(declined);
+        }
+    }
+    Err(RewriteError::Endless { ids: ids(applications) })
+}
+
+fn broken(applications: &[Application], source: LoadError) -> RewriteError {
+    RewriteError::Broken { ids: ids(applications), source }
+}
+
+/// The ids of what was applied, each once.
+fn ids(applications: &[Application]) -> String {
+    let mut ids: Vec<_> = applications.iter().map(|done| done.rewrite.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.join(", ")
 }
 
 /// What was stored in vain goes when dead code is to go.

@@ -312,7 +312,11 @@ impl Tuner<'_> {
         tuned: &mut Tuned,
     ) -> Result<Option<Contender>, TuneError> {
         let opset = self.options.opset.filter(|version| base.opset_version("") != Some(*version));
-        let rewritten = rewrite(base, rewrites, opset)?;
+        // One rewrite alone may not clear away all that stands in the way of a newer version.
+        let rewritten = match rewrite(base, rewrites, opset) {
+            Err(RewriteError::Opset(_)) => rewrite(base, rewrites, None)?,
+            rewritten => rewritten?,
+        };
         if rewritten.applications.is_empty() || rewritten.proto == *best.model.proto() {
             return Ok(None);
         }

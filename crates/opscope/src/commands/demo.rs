@@ -8,8 +8,9 @@ use opscope_model::samples::Sample;
 use opscope_run::{InputRequest, Repetition, RunOptions};
 
 use super::outputs::{AnswerArguments, FileArguments};
-use super::run::{EngineArguments, conclude, create_folder, run_model};
-use super::sample;
+use super::rewrite::SelectionArguments;
+use super::run::{EngineArguments, InputArguments, conclude, create_folder, run_model};
+use super::{sample, tune};
 use crate::exit::Exit;
 use crate::terminal::{Terminal, bold};
 
@@ -20,7 +21,8 @@ Examples:
 
 Writes a face-mask detector (an SSD of 260x260 pixels whose convolutions, normalisations and
 activations are not fused) into the folder, runs it, shows where the time goes, and leaves a
-timeline and a database beside it.";
+timeline and a database beside it. Then it tunes it, and a YOLO with Mish as well: each rewrite is
+checked and measured here, and kept only if it wins.";
 
 /// The options of `opscope demo`.
 #[derive(Debug, Args)]
@@ -61,9 +63,46 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         ..FileArguments::default()
     };
     files.write(&outcome.trace, terminal)?;
+    let end = conclude(&outcome, terminal);
+    if end != Exit::Done {
+        return Ok(end);
+    }
+    for (sample, allow_lossy) in [(Sample::MaskSsd, false), (Sample::YoloMish, true)] {
+        let end = tune_sample(sample, allow_lossy, arguments, terminal)?;
+        if end != Exit::Done {
+            return Ok(end);
+        }
+    }
     terminal.print(&next_steps(&model))?;
-    Ok(conclude(&outcome, terminal))
+    Ok(Exit::Done)
 }
+
+/// The loop on one model: rewrite, check, measure, keep what wins.
+fn tune_sample(
+    sample: Sample,
+    allow_lossy: bool,
+    arguments: &Arguments,
+    terminal: &Terminal,
+) -> anyhow::Result<Exit> {
+    let model = arguments.output.join(format!("{sample}.onnx"));
+    sample::write(sample, 0, &model)?;
+    let lossy = if allow_lossy { " --allow-lossy" } else { "" };
+    terminal.print(&format!("\n{}\n", bold(&format!("opscope tune {}{lossy}", model.display()))))?;
+    let tuning = tune::Arguments {
+        output: Some(arguments.output.join(format!("{sample}.tuned.onnx"))),
+        report: Some(arguments.output.join(format!("{sample}-tuning"))),
+        model,
+        selection: SelectionArguments { allow_lossy, ..SelectionArguments::default() },
+        judging: tune::JudgingArguments { duration: TUNING_BUDGET, ..tune::JudgingArguments::default() },
+        json: false,
+        inputs: InputArguments::default(),
+        engine: arguments.engine.clone(),
+    };
+    tune::execute(&tuning, terminal)
+}
+
+/// How long each step of tuning is measured: short, for nobody waits gladly for a demonstration.
+const TUNING_BUDGET: Duration = Duration::from_secs(1);
 
 fn next_steps(model: &std::path::Path) -> String {
     let model = model.display();
@@ -72,8 +111,8 @@ fn next_steps(model: &std::path::Path) -> String {
          opscope run {model} -t 0                    all operators\n  \
          opscope run {model} --optimize off          the model as it was exported\n  \
          opscope run {model} --engine ort            the same on ONNX Runtime (pip install onnxruntime)\n  \
-         opscope sample yolo-mish && opscope run yolo-mish.onnx\n  \
-         opscope run YOUR_MODEL.onnx\n",
+         opscope rewrite --list                  what tuning can do to a model\n  \
+         opscope tune YOUR_MODEL.onnx\n",
         bold("Try next:")
     )
 }

@@ -17,11 +17,13 @@ mod outputs;
 pub mod peak;
 pub mod profile_analyze;
 pub mod query;
+pub mod rewrite;
 pub mod run;
 pub mod sample;
 mod sample_prof;
 pub mod show;
 pub mod sql;
+pub mod tune;
 
 use crate::cli::Command;
 use crate::exit::Exit;
@@ -38,6 +40,8 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         #[cfg(target_os = "linux")]
         Command::Collect(arguments) => collect::execute(&arguments, terminal),
         Command::Explain(arguments) => explain::execute(&arguments, terminal),
+        Command::Tune(arguments) => tune::execute(&arguments, terminal),
+        Command::Rewrite(arguments) => rewrite::execute(&arguments, terminal),
         Command::Import(arguments) => import::execute(&arguments, terminal),
         Command::Export(arguments) => export::execute(&arguments, terminal),
         Command::Msprof(arguments) => msprof::execute(&arguments, terminal),

@@ -69,7 +69,7 @@ pub struct Arguments {
 /// What the model is fed with.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Inputs")]
-struct InputArguments {
+pub struct InputArguments {
     /// What to feed an input with: NAME=SHAPE (such as data=1x3x224x224), NAME=FILE.npy, or
     /// NAME=random|zeros|ones with or without :SHAPE; may be given for each input
     #[arg(long = "input", value_name = "NAME=WHAT")]
@@ -82,6 +82,17 @@ struct InputArguments {
     /// Seeds the random values
     #[arg(long, default_value_t = 0)]
     seed: u64,
+}
+
+impl InputArguments {
+    /// The same for the engines.
+    pub fn request(&self) -> InputRequest {
+        InputRequest {
+            specs: self.inputs.clone(),
+            dimensions: self.dimensions.iter().cloned().collect(),
+            seed: self.seed,
+        }
+    }
 }
 
 /// How often the model is run.
@@ -175,11 +186,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         check_folder(folder)?;
     }
     let options = RunOptions {
-        inputs: InputRequest {
-            specs: arguments.inputs.inputs.clone(),
-            dimensions: arguments.inputs.dimensions.iter().cloned().collect(),
-            seed: arguments.inputs.seed,
-        },
+        inputs: arguments.inputs.request(),
         engine: arguments.engine.options(),
         repetition: Repetition {
             iterations: arguments.measuring.iterations.map(|n| n as usize),
@@ -275,7 +282,11 @@ fn parse_dimension(text: &str) -> Result<(String, u64), String> {
         .ok_or_else(|| format!("'{text}' is not of the form NAME=N, such as batch=1"))
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
+/// Reads a duration with its unit; a bare number is microseconds.
+///
+/// # Errors
+/// When it is no duration, or a negative one.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let nanoseconds = units::parse_duration(text)?.0;
     u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| format!("'{text}' is negative"))
 }

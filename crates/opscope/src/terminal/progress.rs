@@ -48,6 +48,11 @@ impl StepBar {
     pub fn step(&self, name: &str) {
         self.bar.set_message(name.to_owned());
     }
+
+    /// Makes room for something that is to stay on the terminal.
+    pub fn aside(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
 }
 
 impl Drop for StepBar {

@@ -1,0 +1,244 @@
+//! `opscope tune`: rewrites that were measured to pay.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use opscope_model::Model;
+use opscope_trace::units;
+use opscope_tune::report::{self, Subject, agreement_text, fate, names, speedup_text};
+use opscope_tune::{Budget, Fate, Progress, Step, TuneOptions, Tuned, tune};
+
+use super::outputs::check_target;
+use super::rewrite::{SelectionArguments, check_output, write_model};
+use super::run::{EngineArguments, InputArguments, create_folder, parse_duration};
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::terminal::{StepBar, Terminal, bold, dim};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope tune model.onnx
+  opscope tune model.onnx --engine ort -o fast.onnx --report tuning/
+  opscope tune bert.onnx --dim batch=1 --dim sequence=128
+  opscope tune detector.onnx --input image=photo.npy --opset 18
+  opscope tune yolo.onnx --engine ort --allow-lossy --max-error 0.05
+
+What it does:
+  The model runs as it is, on the other engine too: where the two disagree, nothing can be judged,
+  and it stops. Then each rewrite (opscope rewrite --list) is applied to the best model so far. Its
+  outputs are compared on your inputs and on three random ones; then both models run alternately,
+  and the step is kept only if it is faster beyond the noise. In the end, all rewrites are tried
+  together, because some pay only together. The original file is never changed.
+
+Errors:
+  The relative error is the largest difference of two elements, in relation to the expected one or
+  to the output's mean magnitude, whichever is greater. An exact rewrite beyond --tolerance is
+  undone and the exit status is 1. With --allow-lossy, rewrites that change what the model computes
+  are tried as well, and kept up to --max-error; the report lists the error of each.";
+
+/// The options of `opscope tune`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
+pub struct Arguments {
+    /// The model, an ONNX file
+    #[arg(value_name = "MODEL.onnx")]
+    pub model: PathBuf,
+
+    /// The file for the tuned model [default: MODEL.tuned.onnx]
+    #[arg(short, long, value_name = "OUT.onnx")]
+    pub output: Option<PathBuf>,
+
+    /// A folder for the log of all steps, as tune.json and tune.md
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub selection: SelectionArguments,
+
+    #[command(flatten)]
+    pub judging: JudgingArguments,
+
+    /// Print the log of all steps as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    pub inputs: InputArguments,
+
+    #[command(flatten)]
+    pub engine: EngineArguments,
+}
+
+/// When a step is kept.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Judging")]
+pub struct JudgingArguments {
+    /// How far an exact rewrite may change the outputs, relatively
+    #[arg(long, value_name = "E", default_value_t = TOLERANCE, value_parser = parse_error)]
+    pub tolerance: f64,
+
+    /// How far a lossy rewrite may change them [default: as far as it does]
+    #[arg(long, value_name = "E", value_parser = parse_error)]
+    pub max_error: Option<f64>,
+
+    /// How long to measure each step: 500ms, 10s, 2min; a bare number is microseconds
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
+    pub duration: Duration,
+}
+
+impl Default for JudgingArguments {
+    fn default() -> Self {
+        Self { tolerance: TOLERANCE, max_error: None, duration: Duration::from_secs(3) }
+    }
+}
+
+/// What exact rewrites may change: rounding adds up along a deep network.
+const TOLERANCE: f64 = 1e-4;
+
+fn parse_error(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|error| error.is_finite() && *error >= 0.0);
+    number.ok_or_else(|| format!("'{text}' is no error, such as 1e-4"))
+}
+
+/// The confidence beyond which a step counts as faster: one in two hundred steps without any gain is
+/// kept by mistake.
+pub const CONFIDENCE: f64 = 0.99;
+
+/// Tunes a model and writes what came of it.
+///
+/// # Errors
+/// When the model can't be loaded or run, or a file can't be written.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let path = &arguments.model;
+    let rewrites = arguments.selection.resolve(true)?;
+    let output = arguments.output.clone().unwrap_or_else(|| path.with_extension("tuned.onnx"));
+    check_output(path, &output)?;
+    if let Some(folder) = &arguments.report {
+        create_folder(folder)?;
+        for name in ["tune.json", "tune.md"] {
+            check_target(&folder.join(name))?;
+        }
+    }
+    let model = Arc::new(Model::load(path)?);
+    model.check_external_data()?;
+    if arguments.selection.opset.is_some() {
+        // Whether the version can be raised shows once everything was rewritten.
+        opscope_rewrite::rewrite(&model, &rewrites, arguments.selection.opset)?;
+    }
+    let options = TuneOptions {
+        inputs: arguments.inputs.request(),
+        engine: arguments.engine.options(),
+        rewrites,
+        opset: arguments.selection.opset,
+        tolerance: arguments.judging.tolerance,
+        max_error: arguments.judging.max_error,
+        budget: Budget { time: arguments.judging.duration, ..Budget::default() },
+        confidence: CONFIDENCE,
+    };
+    let bar = StepBar::new(terminal);
+    let mut doing = String::new();
+    let tuned = tune(Arc::clone(&model), &options, interrupt::request(), &mut |progress| match progress {
+        Progress::Begin(what) => {
+            what.clone_into(&mut doing);
+            bar.step(what);
+        }
+        Progress::Pairs(count) => bar.step(&format!("{doing}: {count} pairs of runs")),
+        Progress::Step(step) => bar.aside(|| terminal.note(&step_text(step))),
+    });
+    drop(bar);
+    let tuned = tuned?;
+    if let Some(proto) = &tuned.model {
+        write_model(&model, proto.clone(), &output)?;
+    }
+    let subject = Subject {
+        model: path.display().to_string(),
+        output: tuned.model.as_ref().map(|_| output.display().to_string()),
+        engine: options.engine.kind.to_string(),
+        optimization: options.engine.optimization.name().to_owned(),
+        threads: options.engine.threads,
+        confidence: CONFIDENCE,
+        opset: options.opset,
+    };
+    if let Some(folder) = &arguments.report {
+        write_report(folder, &subject, &tuned)?;
+        terminal.note(&format!("wrote the log {} and tune.json beside it", folder.join("tune.md").display()));
+    }
+    let text = match arguments.json {
+        true => format!("{:#}\n", report::to_json(&subject, &tuned)),
+        false => conclusion(&subject, &tuned),
+    };
+    terminal.print(&text)?;
+    conclude(&tuned, terminal)
+}
+
+fn conclude(tuned: &Tuned, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if tuned.interrupted {
+        terminal.warn("interrupted; what was kept until then is in the tuned model");
+        return Ok(Exit::Interrupted);
+    }
+    if tuned.check_failed() {
+        terminal.error("a rewrite changed the outputs by more than it may, and was undone");
+        return Ok(Exit::Failed);
+    }
+    Ok(Exit::Done)
+}
+
+fn write_report(folder: &Path, subject: &Subject, tuned: &Tuned) -> anyhow::Result<()> {
+    let json = format!("{:#}\n", report::to_json(subject, tuned));
+    for (name, text) in [("tune.json", json), ("tune.md", report::to_markdown(subject, tuned))] {
+        let path = folder.join(name);
+        opscope_formats::write_atomically(&path, |file| file.write_all(text.as_bytes()))
+            .with_context(|| format!("{}: cannot write the log", path.display()))?;
+    }
+    Ok(())
+}
+
+/// A step in a line: what it was, what became of it, and by which figures.
+fn step_text(step: &Step) -> String {
+    let (word, reason) = fate(step);
+    let speed = step.speedup.map_or(String::new(), |speed| format!("{}, ", speedup_text(speed)));
+    let error = match (&step.fate, step.agreement) {
+        (Fate::CheckFailed { .. }, _) | (_, None) => String::new(),
+        (_, Some(agreement)) => format!("; error {:.1e}", agreement.relative),
+    };
+    let places = if step.places == 1 { "1 place".to_owned() } else { format!("{} places", step.places) };
+    let word = if step.fate == Fate::Kept { bold(word) } else { word.to_owned() };
+    format!("{word:8} {} ({places}): {speed}{reason}{error}", names(&step.attempt))
+}
+
+fn conclusion(subject: &Subject, tuned: &Tuned) -> String {
+    let mut text = String::new();
+    if tuned.steps.is_empty() {
+        text.push_str("No rewrite applies to this model.\n");
+    }
+    match (&tuned.result, &subject.output) {
+        (Some(result), Some(output)) => {
+            let (before, after) = result.medians;
+            text.push_str(&format!(
+                "{}  {} as fast: {} became {}\n",
+                bold(output),
+                speedup_text(result.speedup),
+                units::duration(before),
+                units::duration(after)
+            ));
+            text.push_str(&format!("{} {}\n", bold("outputs "), agreement_text(&result.agreement)));
+        }
+        (None, Some(output)) => text.push_str(&format!("{}  was not measured to the end\n", bold(output))),
+        (_, None) => {
+            text.push_str("Nothing won beyond the noise; the model is best as it is, and none was written.\n")
+        }
+    }
+    text.push_str(&format!("{} {}\n", bold("engines "), report::parting_text(&tuned.parting)));
+    if let Some(command) = report::command(subject, tuned) {
+        text.push_str(&format!("{} {command}\n", bold("again   ")));
+        text.push_str(&format!(
+            "{} {}\n",
+            bold("undo    "),
+            dim(&format!("use {}, which is unchanged", subject.model))
+        ));
+    }
+    text
+}
