@@ -32,7 +32,9 @@ fn main() -> Result<()> {
         }
         [directory, output] => export(Path::new(directory), Path::new(output)),
         _ => {
-            eprintln!("give a directory and an output directory, or: sample TASKS OUTPUT");
+            eprintln!(
+                "give a directory and an output directory, or: sample TASKS OUTPUT [CHIP [static|dynamic]]"
+            );
             Ok(())
         }
     }
