@@ -14,6 +14,7 @@ mod kinds;
 mod losses;
 mod metadata;
 mod metrics;
+mod metrics_wide;
 mod names;
 mod numbers;
 mod parallel;
@@ -32,7 +33,9 @@ pub use data::{Data, Device};
 pub use database::export_database;
 pub use discover::{Found, Profile, Source, discover, search};
 pub use error::{Error, Result};
-pub use export::{ExportLayout, ExportOptions, IterationRange, SheetFormat, export_summary};
+pub use export::{
+    ExportLayout, ExportOptions, IterationRange, LaneChoice, LaneChoiceError, SheetFormat, export_summary,
+};
 pub use join::Joined;
 pub use kinds::{NodeTaskType, RuntimeKind, device_name, level_name, runtime_name};
 pub use losses::{Loss, Losses, Reason};

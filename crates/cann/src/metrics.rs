@@ -6,6 +6,7 @@
 
 use opscope_cann_raw::Chip;
 
+use crate::metrics_wide;
 use crate::tables::Counters;
 
 /// Which implementation of the reference the figures follow.
@@ -41,6 +42,8 @@ pub enum Formula {
     MissRate,
     /// Gigabytes a second: events times the bytes of each and a factor.
     Bandwidth(f64),
+    /// As [`Formula::Bandwidth`], with the bytes of each event.
+    Bandwidths(&'static [f64]),
     /// Operations: each event times its factor.
     Operations(&'static [f64]),
     /// Events.
@@ -77,7 +80,9 @@ pub struct Load<'a> {
     pub rounds: f64,
 }
 
-const CUBE_OPERATIONS: &[f64] = &[8_192.0, 16_384.0];
+pub(crate) const CUBE_OPERATIONS: &[f64] = &[8_192.0, 16_384.0];
+
+const GIGABITS: f64 = (1u64 << 33) as f64;
 
 impl Metric {
     /// The value; 0 where an event isn't counted or no cycle passed.
@@ -105,11 +110,15 @@ impl Metric {
                 }
                 _ => 0.0,
             },
-            Formula::Bandwidth(_) if load.hertz == 0.0 => 0.0,
+            Formula::Bandwidth(_) | Formula::Bandwidths(_) if load.hertz == 0.0 => 0.0,
             Formula::Bandwidth(bytes) => {
-                const GIGABITS: f64 = (1u64 << 33) as f64;
                 let seconds = cycles / load.hertz * load.rounds;
                 self.events.iter().fold(0.0, |sum, event| sum + count(event) * bytes / seconds / GIGABITS)
+            }
+            Formula::Bandwidths(bytes) => {
+                let seconds = cycles / load.hertz * load.rounds;
+                let of_event = |(event, bytes)| count(event) * bytes / seconds / GIGABITS;
+                self.events.iter().zip(bytes).map(of_event).sum()
             }
             Formula::Operations(factors) => {
                 self.events.iter().zip(factors).fold(0.0, |sum, (event, factor)| sum + count(event) * factor)
@@ -130,6 +139,9 @@ pub fn total_time(cycles: u64, hertz: f64, blocks: u32, cores: u32) -> f64 {
 /// The columns of a group of counters. A group that isn't known has none; its counters are shown
 /// as they are.
 pub fn group(name: &str, chip: Chip) -> Vec<Metric> {
+    if chip.has_wide_task_ids() {
+        return metrics_wide::group(name);
+    }
     let dialect = Dialect::of(chip);
     let bandwidth = |name, accelerated, plain, oldest, events| {
         let bytes = match dialect {
@@ -154,9 +166,6 @@ pub fn group(name: &str, chip: Chip) -> Vec<Metric> {
             pipe("mte1_time", "mte1_ratio", &[0xb]);
             pipe("mte2_time", "mte2_ratio", &[0xc]);
             pipe("mte3_time", "mte3_ratio", &[0xd]);
-            if chip.has_wide_task_ids() {
-                pipe("fixpipe_time", "fixpipe_ratio", &[0x303]);
-            }
             metrics.push(metric("icache_miss_rate", Formula::MissRate, &[0x55, 0x54]));
         }
         "PipeUtilizationExct" => {

@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportLayout, ExportOptions, IterationRange, SampleLayout, SampleMode, SampleOptions, SheetFormat,
-    discover, export_summary, export_timeline, write_sample,
+    Data, ExportLayout, ExportOptions, IterationRange, LaneChoice, SampleLayout, SampleMode, SampleOptions,
+    SheetFormat, discover, export_summary, export_timeline, write_sample,
 };
 use opscope_cann_raw::Chip;
 
-const CLASSIC: ExportOptions =
-    ExportOptions { format: SheetFormat::Csv, iterations: None, layout: ExportLayout::Classic };
+const CLASSIC: ExportOptions = ExportOptions {
+    format: SheetFormat::Csv,
+    iterations: None,
+    layout: ExportLayout::Classic,
+    lanes: LaneChoice::ALL,
+    timeline_bytes: None,
+};
 
 fn sample(directory: &Path, chip: Chip, mode: SampleMode, layout: SampleLayout) -> Joined {
     let options = SampleOptions { chip, tasks: 300, mode, layout, seed: 5 };

@@ -17,7 +17,7 @@ use crate::export::view::View;
 use crate::export::{ExportOptions, IterationRange, acl_statistic_sheet, each_sheet};
 use crate::join::{Joined, JoinedDevice};
 use crate::tables::NO_MODEL;
-use crate::timeline::{Timeline, each_timeline};
+use crate::timeline::{LaneChoice, Timeline, each_timeline};
 
 /// One set of files: one iteration of one model on one device.
 struct Part {
@@ -57,7 +57,7 @@ pub(crate) fn timeline(joined: &Joined, root: &Path, range: Option<IterationRang
         let view = View::of_device(joined, part.range, part.device);
         let own = part.create(root, "timeline")?;
         let of_host = create(root.join("timeline"))?;
-        each_timeline(&view, &Timeline::CLASSIC, |timeline| {
+        each_timeline(&view, &Timeline::CLASSIC, LaneChoice::default(), |timeline| {
             let directory = match timeline {
                 Timeline::Tasks | Timeline::Steps => &own,
                 Timeline::Whole | Timeline::Calls | Timeline::Ranges => &of_host,

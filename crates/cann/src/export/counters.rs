@@ -274,7 +274,12 @@ impl CounterColumns {
             (false, 0) => blocks.0,
             (false, blocks) => u32::from(blocks),
         };
-        Work { time: total_time(counters.cycles, hertz, blocks, cores), blocks, cores }
+        // Chips 15 and 16 record the time itself.
+        let time = match device.metadata.chip().has_wide_task_ids() {
+            true => counters.end.saturating_sub(counters.start) as f64 / device.clock.hertz() as f64 * 1e6,
+            false => total_time(counters.cycles, hertz, blocks, cores),
+        };
+        Work { time, blocks, cores }
     }
 
     /// The frequency at a time, if changes of it were recorded before.

@@ -19,6 +19,7 @@ mod task_time_oldest;
 pub(crate) mod traffic;
 pub(crate) mod view;
 
+pub use crate::timeline::{LaneChoice, LaneChoiceError};
 pub use sheet::SheetFormat;
 
 use api_statistic::acl_sheet as acl_statistic_sheet;
@@ -41,6 +42,11 @@ pub struct ExportOptions {
     pub iterations: Option<IterationRange>,
     /// Where files go, and how they are called.
     pub layout: ExportLayout,
+    /// Which groups of lanes timelines show.
+    pub lanes: LaneChoice,
+    /// How large a file of the timeline may be in bytes; a larger timeline is divided by time into
+    /// several files. Without this it is one file whatever its size.
+    pub timeline_bytes: Option<u64>,
 }
 
 /// Where results go below the directory that is given, and how they are called.

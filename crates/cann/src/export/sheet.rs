@@ -263,13 +263,13 @@ pub(crate) fn write_whole(
 
 /// Results are readable by the user and the group.
 #[cfg(unix)]
-fn set_permissions(file: &File) -> std::io::Result<()> {
+pub(crate) fn set_permissions(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(std::fs::Permissions::from_mode(0o640))
 }
 
 #[cfg(not(unix))]
-fn set_permissions(_file: &File) -> std::io::Result<()> {
+pub(crate) fn set_permissions(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 

@@ -17,6 +17,9 @@ use crate::sample::{SampleLayout, SampleOptions};
 /// The events of the group of counters called PipeUtilization.
 const EVENTS: &str = "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55";
 
+/// The same on chips 15 and 16.
+const WIDE_EVENTS: &str = "0x501,0x301,0x1,0x701,0x202,0x203,0x34,0x35,0x714";
+
 /// Writes the metadata files of host and device; the run ends `end` nanoseconds after its begin.
 ///
 /// A directory that is both gets the files of the device.
@@ -32,6 +35,7 @@ pub(super) fn write(
         SampleLayout::Current => ("8.5.0", 467_730),
         _ => ("5.1.RC1", 467_000),
     };
+    let events = if chip.has_wide_task_ids() { WIDE_EVENTS } else { EVENTS };
     let device = json!([{
         "id": 0,
         "hwts_frequency": format!("{:.6}", clockwork.device_hertz as f64 / 1e6),
@@ -69,10 +73,10 @@ pub(super) fn write(
         let sample = json!({
             "ai_core_profiling_mode": "task-based",
             "ai_core_metrics": "PipeUtilization",
-            "ai_core_profiling_events": EVENTS,
+            "ai_core_profiling_events": events,
             "aiv_profiling_mode": "task-based",
             "aiv_metrics": "PipeUtilization",
-            "aiv_profiling_events": EVENTS,
+            "aiv_profiling_events": events,
             "prof_level": "l1",
             "taskBlock": "off",
             "llc_profiling": "read",

@@ -1,10 +1,14 @@
 //! The timeline: one Chrome trace with everything that was recorded, and smaller ones with a part.
 
+mod choice;
 pub(crate) mod device;
+mod division;
 mod event;
 mod host;
 mod lanes;
 pub(crate) mod samples;
+
+pub use choice::{LaneChoice, LaneChoiceError};
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -63,6 +67,9 @@ impl Timeline {
 /// with everything, and where there is such data `step_trace_*.json` and `msprof_tx_*.json`.
 /// Returns the files.
 ///
+/// A timeline larger than [`ExportOptions::timeline_bytes`] is divided by time into
+/// `msprof_slice_0_*.json` and so on.
+///
 /// With [`ExportLayout::Classic`] there are more files, their names are others, and `suffix` isn't
 /// used.
 ///
@@ -80,11 +87,18 @@ pub fn export_timeline(
     std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
     let view = View::new(joined, options.iterations);
     let mut files = Vec::new();
-    each_timeline(&view, &Timeline::CURRENT, |timeline| {
+    each_timeline(&view, &Timeline::CURRENT, options.lanes, |timeline| {
         let path = directory.join(format!("{}_{suffix}.json", timeline.name()));
         files.push(path.clone());
         path
     })?;
+    // The whole timeline comes last.
+    if let (Some(limit), Some(whole)) = (options.timeline_bytes, files.pop()) {
+        let part = |number: usize| {
+            directory.join(format!("{}_slice_{number}_{suffix}.json", Timeline::Whole.name()))
+        };
+        files.extend(division::divide(&whole, limit, part)?);
+    }
     Ok(files)
 }
 
@@ -92,10 +106,11 @@ pub fn export_timeline(
 pub(crate) fn each_timeline(
     view: &View<'_>,
     wanted: &[Timeline],
+    choice: LaneChoice,
     mut path_of: impl FnMut(Timeline) -> PathBuf,
 ) -> Result<()> {
     let joined = view.joined;
-    let lanes = Lanes::new(view.dialect, joined.data.pid(), &shown_layers(view));
+    let lanes = Lanes::new(view.dialect, joined.data.pid(), &shown_layers(view, choice));
     let steps = step_trace::steps(view);
     let marks = device_marks(view);
     let tasks = Tasks::new(view);
@@ -119,25 +134,34 @@ pub(crate) fn each_timeline(
             Timeline::Calls => calls.names(&lanes, &mut small),
             Timeline::Tasks => tasks.names(view, &lanes, &mut small),
             Timeline::Whole => {
-                tasks.names(view, &lanes, &mut small);
-                calls.names(&lanes, &mut small);
-                device::overlap(view, &lanes, &view.op_tasks(), &mut small);
+                if choice.shows(Layer::Hardware) {
+                    tasks.names(view, &lanes, &mut small);
+                }
+                if choice.shows(Layer::Cann) {
+                    calls.names(&lanes, &mut small);
+                }
+                if choice.shows(Layer::Overlap) {
+                    device::overlap(view, &lanes, &view.op_tasks(), &mut small);
+                }
                 samples::samples(view, &lanes, &mut small);
-                if !steps.is_empty() {
+                if !steps.is_empty() && choice.shows_steps() {
                     let shown = view.shown_steps(step_trace::steps(view));
                     device::steps(view, &lanes, &shown, false, &mut small);
                 }
-                if has_ranges {
-                    small.text.extend(own_ranges(view, &lanes, &marks, false).text);
+                if has_ranges && choice.shows(Layer::Program) {
+                    let without = NumberMap::default();
+                    let marks = if choice.shows_marks() { &marks } else { &without };
+                    small.text.extend(own_ranges(view, &lanes, marks, false).text);
                 }
             }
         }
         save(&path_of(timeline), |out| {
             out.write_all(small.text.get(1..).unwrap_or_default())?;
-            if matches!(timeline, Timeline::Whole | Timeline::Tasks) {
+            let shows = |layer| timeline == Timeline::Whole && choice.shows(layer);
+            if timeline == Timeline::Tasks || shows(Layer::Hardware) {
                 write_all(out, tasks.tasks.len(), |i, events| tasks.write(view, &lanes, i, events))?;
             }
-            if matches!(timeline, Timeline::Whole | Timeline::Calls) {
+            if timeline == Timeline::Calls || shows(Layer::Cann) {
                 write_all(out, calls.rows.len(), |i, events| calls.write(view, &lanes, i, events))?;
             }
             Ok(())
@@ -184,9 +208,9 @@ fn write_all(
 }
 
 /// The layers that have something to show, in the order in which the reference numbers them.
-fn shown_layers(view: &View<'_>) -> Vec<Layer> {
+fn shown_layers(view: &View<'_>, choice: LaneChoice) -> Vec<Layer> {
     let mut layers = vec![Layer::Program, Layer::Cann, Layer::Hardware];
-    layers.extend(samples::layers(view));
+    layers.extend(samples::layers(view).into_iter().filter(|layer| choice.shows(*layer)));
     layers.push(Layer::Overlap);
     layers
 }

@@ -256,7 +256,7 @@ fn of_host(view: &View<'_>, samples: &HostSampleTables, lanes: &Lanes, events: &
     let time = |monotonic: u64| i64::try_from(monotonic).unwrap_or(i64::MAX).saturating_add(offset);
     let is_shown = |time: i64| view.shows_span(time, time);
     const USAGE: &str = "Usage(%)";
-    if !samples.cpu.is_empty() {
+    if !samples.cpu.is_empty() && lanes.shown().contains(&Layer::HostCpu) {
         let mut counters = Counters { lanes, layer: Layer::HostCpu, device: None, events };
         counters.named("CPU Usage");
         let name = |cpu: u32| if cpu == NONE { "CPU Avg".to_owned() } else { format!("CPU {cpu}") };
@@ -269,7 +269,7 @@ fn of_host(view: &View<'_>, samples: &HostSampleTables, lanes: &Lanes, events: &
         }
     }
     let mut plain = |layer, name: &str, values: Vec<(u64, f64)>| {
-        if values.is_empty() {
+        if values.is_empty() || !lanes.shown().contains(&layer) {
             return;
         }
         let mut counters = Counters { lanes, layer, device: None, events };

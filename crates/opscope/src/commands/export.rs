@@ -181,6 +181,7 @@ pub fn export(
             Layout::Modern => ExportLayout::Current,
             Layout::Classic => ExportLayout::Classic,
         },
+        ..ExportOptions::default()
     };
     let mut files = Vec::new();
     let mut reports = Vec::new();

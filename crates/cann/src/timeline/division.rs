@@ -1,0 +1,178 @@
+//! Divides a large timeline by time into several files, each of which a viewer can open.
+//!
+//! The whole timeline is written first; its events are then handed out by their start, so that
+//! every file covers its own part of the time with about as many events as the others. Names of
+//! lanes go into all of them.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+use crate::export::sheet::set_permissions;
+
+/// More files than this at once are of no use.
+const MOST_FILES: u64 = 500;
+
+/// Divides the timeline at `whole` if it is larger than `limit` bytes. Returns the files that stand
+/// for it: itself, or those whose paths `path_of` gives, in the order of time.
+///
+/// # Errors
+/// If a file can't be read or written.
+pub(super) fn divide(whole: &Path, limit: u64, path_of: impl Fn(usize) -> PathBuf) -> Result<Vec<PathBuf>> {
+    let file = File::open(whole).map_err(Error::io("open the timeline", whole))?;
+    let bytes = file.metadata().map_err(Error::io("read the timeline", whole))?.len();
+    if bytes <= limit.max(1) {
+        return Ok(vec![whole.to_owned()]);
+    }
+    // SAFETY: the map is only read, and the file was just written by this program.
+    let text = unsafe { Mmap::map(&file) }.map_err(Error::io("read the timeline", whole))?;
+    let files = bytes.div_ceil(limit.max(1)).min(MOST_FILES) as usize;
+    let bounds = bounds(&text, files);
+    let directory = whole.parent().unwrap_or(Path::new("."));
+    let mut parts = (0..files).map(|_| Part::new(directory)).collect::<Result<Vec<Part>>>()?;
+    for event in Split(&text) {
+        let wanted = match start_of(event) {
+            None => 0..files,
+            Some(start) => {
+                let place = bounds.partition_point(|bound| *bound <= start);
+                place..place + 1
+            }
+        };
+        parts[wanted]
+            .iter_mut()
+            .try_for_each(|part| part.add(event))
+            .map_err(Error::io("write", directory))?;
+    }
+    let paths: Vec<PathBuf> = (0..files).map(path_of).collect();
+    for (part, path) in parts.into_iter().zip(&paths) {
+        part.save(path)?;
+    }
+    std::fs::remove_file(whole).map_err(Error::io("remove the undivided timeline", whole))?;
+    Ok(paths)
+}
+
+/// The starts at which each file but the first begins.
+fn bounds(text: &[u8], files: usize) -> Vec<i64> {
+    let mut starts: Vec<i64> = Split(text).filter_map(start_of).collect();
+    starts.sort_unstable();
+    (1..files).filter_map(|file| starts.get(file * starts.len() / files).copied()).collect()
+}
+
+/// One of the files.
+struct Part {
+    out: BufWriter<NamedTempFile>,
+    is_empty: bool,
+}
+
+impl Part {
+    fn new(directory: &Path) -> Result<Self> {
+        let file = tempfile::Builder::new().prefix(".opscope").tempfile_in(directory);
+        let file = file.map_err(Error::io("create a file in", directory))?;
+        Ok(Self { out: BufWriter::with_capacity(1 << 16, file), is_empty: true })
+    }
+
+    fn add(&mut self, event: &[u8]) -> std::io::Result<()> {
+        self.out.write_all(if self.is_empty { b"[" } else { b"," })?;
+        self.is_empty = false;
+        self.out.write_all(event)
+    }
+
+    fn save(mut self, path: &Path) -> Result<()> {
+        let problem = Error::io("write the file", path);
+        if let Err(failed) = self.out.write_all(if self.is_empty { b"[]" } else { b"]" }) {
+            return Err(problem(failed));
+        }
+        let file = self.out.into_inner().map_err(|failed| problem(failed.into_error()))?;
+        set_permissions(file.as_file()).map_err(Error::io("set the permissions of", path))?;
+        file.persist(path).map_err(|failed| Error::io("write the file", path)(failed.error))?;
+        Ok(())
+    }
+}
+
+/// The start of an event in thousandths of a microsecond; `None` for the names of lanes. A quote
+/// within a text has a backslash before it, so that the key can't be mistaken.
+fn start_of(event: &[u8]) -> Option<i64> {
+    const KEY: &[u8] = b",\"ts\":\"";
+    let start = event.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
+    let digits = event[start..].split(|byte| *byte == b'"').next()?;
+    let text = std::str::from_utf8(digits).ok()?;
+    text.replace('.', "").parse().ok()
+}
+
+/// The events of an array, each as its own text.
+struct Split<'a>(&'a [u8]);
+
+impl<'a> Iterator for Split<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let begin = self.0.iter().position(|byte| *byte == b'{')?;
+        let (mut depth, mut in_text, mut is_escaped) = (0u32, false, false);
+        for (place, byte) in self.0.iter().enumerate().skip(begin) {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => in_text = !in_text,
+                _ if in_text => {}
+                b'{' => depth += 1,
+                b'}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                let event = &self.0[begin..=place];
+                self.0 = &self.0[place + 1..];
+                return Some(event);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_told_apart_whatever_their_texts_hold() {
+        let text = br#"[{"name":"a}\"{","ph":"M"},{"name":"b","ts":"12.500","args":{"x":"\\"}}]"#;
+        let events: Vec<&[u8]> = Split(text).collect();
+        assert_eq!(events.len(), 2);
+        assert_eq!(events.iter().map(|event| start_of(event)).collect::<Vec<_>>(), [None, Some(12_500)]);
+        let tricky = br#"{"name":"x,\"ts\":\"5.000","ts":"7.000"}"#;
+        assert_eq!(start_of(tricky), Some(7_000));
+    }
+
+    #[test]
+    fn every_event_lies_in_one_part_and_names_in_all() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let whole = directory.path().join("whole.json");
+        let mut text = r#"[{"name":"lane","ph":"M"}"#.to_owned();
+        for k in (0..100).rev() {
+            text.push_str(&format!(r#",{{"name":"{k}","ts":"{k}.000"}}"#));
+        }
+        text.push(']');
+        std::fs::write(&whole, &text).expect("space on disk");
+        let path_of = |number: usize| directory.path().join(format!("part_{number}.json"));
+        let paths = divide(&whole, text.len() as u64 / 4 + 1, path_of).expect("space on disk");
+        assert_eq!(paths.len(), 4);
+        let mut names = Vec::new();
+        for path in paths {
+            let part: Vec<serde_json::Value> =
+                serde_json::from_slice(&std::fs::read(path).expect("a part")).expect("JSON");
+            assert_eq!((part.len(), &part[0]["name"]), (26, &serde_json::json!("lane")));
+            let mut own: Vec<u32> =
+                part[1..].iter().filter_map(|event| event["name"].as_str()?.parse().ok()).collect();
+            own.sort_unstable();
+            names.extend(own);
+        }
+        assert_eq!(names, (0..100).collect::<Vec<u32>>());
+        assert!(!whole.exists());
+        let small = directory.path().join("small.json");
+        std::fs::write(&small, "[]").expect("space on disk");
+        assert_eq!(divide(&small, 10, path_of).expect("no work"), [small]);
+    }
+}
