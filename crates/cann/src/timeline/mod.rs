@@ -93,7 +93,9 @@ pub fn export_timeline(
         path
     })?;
     // The whole timeline comes last.
-    if let (Some(limit), Some(whole)) = (options.timeline_bytes, files.pop()) {
+    if let Some(limit) = options.timeline_bytes
+        && let Some(whole) = files.pop()
+    {
         let part = |number: usize| {
             directory.join(format!("{}_slice_{number}_{suffix}.json", Timeline::Whole.name()))
         };
