@@ -2,11 +2,19 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use opscope_cann::join::Joined;
-use opscope_cann::{Data, ExportOptions, Reason, discover, export_summary, export_timeline, to_trace};
+use opscope_cann::{
+    Data, ExportLayout, ExportOptions, IterationRange, Reason, SampleLayout, SampleMode, SampleOptions,
+    SheetFormat, discover, export_database, export_summary, export_timeline, performance_reports, to_trace,
+    write_sample,
+};
+use opscope_cann_raw::Chip;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 /// Copies a directory tree.
 fn copy(from: &Path, to: &Path) {
@@ -32,16 +40,23 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Reads and exports whatever is in a directory; an error is fine, a panic isn't.
-fn survive(directory: &Path, output: &Path) {
+/// Reads and exports whatever is in a directory; an error is fine, a panic isn't. The database takes
+/// longest to write and is left out mostly.
+fn survive(directory: &Path, output: &Path, options: ExportOptions, database: bool) {
     let Ok(profiles) = discover(directory) else { return };
     for profile in profiles {
         let Ok(data) = Data::load(profile) else { continue };
         let joined = Joined::new(data);
         let trace = to_trace(&joined);
         assert!(trace.tasks.len() <= 10_000, "no more tasks than records");
-        export_summary(&joined, output, "0", ExportOptions::default()).expect("space on disk");
-        export_timeline(&joined, output, "0", ExportOptions::default()).expect("space on disk");
+        export_summary(&joined, output, "0", options).expect("space on disk");
+        export_timeline(&joined, output, "0", options).expect("space on disk");
+        for report in performance_reports(&joined, options) {
+            assert!(report.text().starts_with("Performance Summary Report:"));
+        }
+        if database {
+            export_database(&joined, output, "0").expect("space on disk");
+        }
     }
 }
 
@@ -69,12 +84,76 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-fn apply(files: &[PathBuf], damage: &Damage) {
+/// A profile that is damaged and mended again and again.
+struct Patient {
+    _directory: tempfile::TempDir,
+    input: PathBuf,
+    output: PathBuf,
+    files: Vec<PathBuf>,
+}
+
+impl Patient {
+    fn new(make: impl FnOnce(&Path)) -> Self {
+        // Memory where there is such, because nothing here is to last.
+        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let directory = directory.expect("a temporary directory");
+        let (input, output) = (directory.path().join("input"), directory.path().join("output"));
+        std::fs::create_dir(&input).expect("a new directory");
+        make(&input);
+        let files = files(&input);
+        Self { _directory: directory, input, output, files }
+    }
+}
+
+/// The golden profiles, and generated ones of each chip and layout.
+fn patients() -> Vec<Patient> {
+    let mut patients = Vec::new();
+    if let Some(golden) = common::golden() {
+        for case in common::cases(&golden) {
+            patients.push(Patient::new(|input| copy(&golden.join(case).join("input"), input)));
+        }
+    }
+    for layout in [SampleLayout::Current, SampleLayout::Prof2022, SampleLayout::Job2022] {
+        for (chip, mode) in [
+            (Chip::V4_1_0, SampleMode::Dynamic),
+            (Chip::V2_1_0, SampleMode::Static),
+            (Chip::V1_1_0, SampleMode::Static),
+        ] {
+            let options = SampleOptions { chip, tasks: 80, mode, layout, seed: 2 };
+            patients.push(Patient::new(|input| {
+                write_sample(input, options).expect("space on disk");
+            }));
+        }
+    }
+    patients
+}
+
+/// What damaged files held before; dropping it mends them.
+struct Mend(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Mend {
+    fn remember(&mut self, path: &Path) -> Vec<u8> {
+        let now = std::fs::read(path).unwrap_or_default();
+        self.0.entry(path.to_owned()).or_insert_with(|| now.clone());
+        now
+    }
+}
+
+impl Drop for Mend {
+    fn drop(&mut self) {
+        for (path, bytes) in &self.0 {
+            std::fs::write(path, bytes).expect("a writable file");
+        }
+    }
+}
+
+fn apply(files: &[PathBuf], damage: &Damage, mend: &mut Mend) {
     let of = |index: &prop::sample::Index| index.get(files);
-    let edit = |path: &PathBuf, change: &dyn Fn(&mut Vec<u8>)| {
-        let Ok(mut bytes) = std::fs::read(path) else { return };
+    let write = |path: &PathBuf, bytes: &[u8]| std::fs::write(path, bytes).expect("a writable file");
+    let mut edit = |path: &PathBuf, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = mend.remember(path);
         change(&mut bytes);
-        std::fs::write(path, bytes).expect("a writable file");
+        write(path, &bytes);
     };
     match damage {
         Damage::Byte { file, at, value } => edit(of(file), &|bytes| {
@@ -93,35 +172,57 @@ fn apply(files: &[PathBuf], damage: &Damage) {
         Damage::Cut { file, at } => edit(of(file), &|bytes| bytes.truncate(at.index(bytes.len() + 1))),
         Damage::Double { file } => edit(of(file), &|bytes| bytes.extend_from_within(..)),
         Damage::Remove { file } => {
+            mend.remember(of(file));
             let _ = std::fs::remove_file(of(file));
         }
         Damage::Swap { one, other } => {
             let (one, other) = (of(one), of(other));
-            if let (Ok(first), Ok(second)) = (std::fs::read(one), std::fs::read(other)) {
-                std::fs::write(one, second).expect("a writable file");
-                std::fs::write(other, first).expect("a writable file");
-            }
+            let (first, second) = (mend.remember(one), mend.remember(other));
+            write(one, &second);
+            write(other, &first);
         }
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(
-        std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(60)
-    ))]
+/// How the results of a damaged profile are exported.
+fn options() -> impl Strategy<Value = ExportOptions> {
+    let range = (0u64..4, 0u64..4, prop_oneof![Just(1u64), Just(u64::MAX)]);
+    let range = range.prop_map(|(model, first, count)| IterationRange { model, first, count });
+    let flags = [prop::bool::weighted(0.2), prop::bool::weighted(0.2), prop::bool::weighted(0.2)];
+    (flags, prop::option::weighted(0.3, range)).prop_map(|([json, classic, divided], iterations)| {
+        ExportOptions {
+            format: if json { SheetFormat::Json } else { SheetFormat::Csv },
+            layout: if classic { ExportLayout::Classic } else { ExportLayout::Current },
+            iterations,
+            timeline_bytes: divided.then_some(4_096),
+            ..ExportOptions::default()
+        }
+    })
+}
 
-    #[test]
-    fn no_damage_makes_reading_or_exporting_panic(
-        case in prop::sample::select(vec!["910b_static", "910b_dynamic_flip", "910_static", "310_static"]),
-        damages in prop::collection::vec(damage(), 1..8),
-    ) {
-        let Some(golden) = common::golden() else { return Ok(()) };
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let input = directory.path().join("input");
-        copy(&golden.join(case).join("input"), &input);
-        let files = files(&input);
-        damages.iter().for_each(|damage| apply(&files, damage));
-        survive(&input, &directory.path().join("output"));
+/// No profile of this size takes longer than this, however it is damaged and however busy the
+/// machine is.
+const HANGS: Duration = Duration::from_secs(30);
+
+/// How often each profile is damaged; `PROPTEST_CASES` changes it.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(120)
+}
+
+#[test]
+fn no_damage_makes_reading_or_exporting_panic_or_hang() {
+    for patient in patients() {
+        let mut runner = TestRunner::new(ProptestConfig::with_cases(cases()));
+        let damages = (prop::collection::vec(damage(), 1..8), options(), prop::bool::weighted(0.1));
+        let result = runner.run(&damages, |(damages, options, database)| {
+            let mut mend = Mend(BTreeMap::new());
+            damages.iter().for_each(|damage| apply(&patient.files, damage, &mut mend));
+            let begin = Instant::now();
+            survive(&patient.input, &patient.output, options, database);
+            prop_assert!(begin.elapsed() < HANGS, "took {:?}", begin.elapsed());
+            Ok(())
+        });
+        result.unwrap_or_else(|problem| panic!("{}: {problem}", patient.input.display()));
     }
 }
 

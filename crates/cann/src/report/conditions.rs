@@ -1,9 +1,12 @@
 //! Which conditions hold for which operators.
 
+use std::collections::HashSet;
+
 use crate::export::view::{DeviceView, TaskRef, View};
 use crate::join::HostTask;
 use crate::metrics::{Load, Metric, group};
 use crate::names::NumberMap;
+use crate::parallel;
 use crate::tables::{Counters, NONE};
 
 /// Conditions, a bit each.
@@ -66,6 +69,8 @@ pub(super) struct Run {
     pub(super) fixed: u32,
     /// The row of the host task: runs of one launch are one operator that is executed again.
     pub(super) launch: u32,
+    /// Begin and end; wall-clock nanoseconds.
+    pub(super) span: (i64, i64),
     pub(super) times: Times,
     pub(super) ratios: Ratios,
 }
@@ -79,73 +84,88 @@ pub(super) struct Operators {
     pub(super) holding: NumberMap<u64, u32>,
     /// The times of runs for which a condition holds, by the condition's bit.
     pub(super) times: [Times; 32],
-    /// How many operators a condition holds for, by its bit: launches, not runs.
-    pub(super) counts: [u64; 32],
     /// The times of all runs.
     pub(super) all: Times,
     /// The times of runs by the unit that was busy longest: cube, vector, scalar, moves.
     pub(super) by_bound: [f64; 4],
-    counted: NumberMap<u32, u32>,
+    /// When the AI cores, and when the AI CPU, executed operators, without overlaps.
+    pub(super) busy: [Vec<(i64, i64)>; 2],
+    /// The launches of conversions of layouts.
+    conversions: HashSet<u32>,
 }
+
+/// How many runs are looked at in one go.
+const CHUNK: usize = 1 << 16;
 
 impl Operators {
     /// Looks at all runs of a device's operators, given in the order of their start.
     pub(super) fn new(view: &View<'_>, tasks: &[TaskRef]) -> Self {
-        let mut operators = Self::default();
-        let Some(&first) = tasks.first() else { return operators };
-        let device = view.device(first);
-        let columns = Columns::new(device);
-        let int64: Vec<bool> = view
-            .tensors
-            .iter()
-            .map(|texts| texts.input_data_types.split(';').any(|t| t == "INT64"))
-            .collect();
-        let fusions = &view.joined.data.host.fusions;
-        let workspace: NumberMap<u64, bool> =
-            fusions.rows().map(|fusion| (fusion.name, fusion.workspace_bytes > 0)).collect();
-        let mut previous_end: Option<f64> = None;
-        for &task in tasks {
-            let number = task.task as usize;
-            let launch = device.joined.matches.host_of.get(number).copied().unwrap_or(NONE);
-            let Some(host) = view.host_task(task) else { continue };
-            let duration = device.duration(number);
-            let start = device.start(number) as f64;
-            let wait = previous_end.map_or(0.0, |end| (start - end).max(0.0));
-            previous_end = Some(device.end(number) as f64);
-            let mut fixed = fixed(view, &host, device.device.metadata.info.cores);
-            let has = |map: &NumberMap<u64, bool>| map.get(&host.name).copied().unwrap_or(false);
-            fixed |= u32::from(has(&workspace)) * condition::WORKSPACE;
-            let is_int64 = int64.get(host.tensors as usize).copied().unwrap_or(false);
-            fixed |= u32::from(is_int64) * condition::INT64_INPUT;
-            let ratios = columns.ratios(device, number);
-            let times = Times { duration, wait };
-            operators.add(Run { name: host.name, fixed, launch, times, ratios });
-        }
-        operators
+        let Some(&first) = tasks.first() else { return Self::default() };
+        let looker = Looker::new(view, view.device(first));
+        let chunks: Vec<usize> = (0..tasks.len()).step_by(CHUNK).collect();
+        let parts = parallel::map(&chunks, |&start| {
+            let mut part = Self::default();
+            let mut known = NumberMap::default();
+            for index in start..(start + CHUNK).min(tasks.len()) {
+                let previous = index.checked_sub(1).map(|previous| tasks[previous]);
+                if let Some(run) = looker.run(tasks[index], previous, &mut known) {
+                    part.add(run);
+                }
+            }
+            part
+        });
+        let mut whole = Self::default();
+        parts.into_iter().for_each(|part| whole.append(part));
+        whole
     }
 
     /// Takes in one run.
     pub(super) fn add(&mut self, run: Run) {
         let holding = run.fixed | of_times(run.times) | of_ratios(&run.ratios);
-        match self.holding.get_mut(&run.name) {
-            Some(known) => *known |= holding,
-            None => {
-                self.holding.insert(run.name, holding);
-                self.names.push(run.name);
-            }
+        self.hold(run.name, holding);
+        self.all = self.all + run.times;
+        let mut bits = holding;
+        while bits != 0 {
+            let bit = bits.trailing_zeros() as usize;
+            self.times[bit] = self.times[bit] + run.times;
+            bits &= bits - 1;
         }
-        self.all.duration += run.times.duration;
-        self.all.wait += run.times.wait;
-        let counted = self.counted.entry(run.launch).or_default();
-        for bit in (0..32).filter(|bit| holding >> bit & 1 != 0) {
-            self.times[bit].duration += run.times.duration;
-            self.times[bit].wait += run.times.wait;
-            self.counts[bit] += u64::from(*counted >> bit & 1 == 0);
+        if run.fixed & condition::TRANS_DATA != 0 {
+            self.conversions.insert(run.launch);
         }
-        *counted |= holding;
         if let Some(bound) = run.ratios.bound() {
             self.by_bound[bound] += run.times.duration;
         }
+        extend(&mut self.busy[usize::from(run.fixed & condition::AI_CPU != 0)], run.span);
+    }
+
+    fn hold(&mut self, name: u64, holding: u32) {
+        match self.holding.get_mut(&name) {
+            Some(known) => *known |= holding,
+            None => {
+                self.holding.insert(name, holding);
+                self.names.push(name);
+            }
+        }
+    }
+
+    /// Takes in the runs that follow.
+    fn append(&mut self, next: Self) {
+        for name in next.names {
+            self.hold(name, next.holding.get(&name).copied().unwrap_or(0));
+        }
+        self.times.iter_mut().zip(next.times).for_each(|(sum, times)| *sum = *sum + times);
+        self.all = self.all + next.all;
+        self.by_bound.iter_mut().zip(next.by_bound).for_each(|(sum, time)| *sum += time);
+        for (busy, spans) in self.busy.iter_mut().zip(next.busy) {
+            spans.into_iter().for_each(|span| extend(busy, span));
+        }
+        self.conversions.extend(next.conversions);
+    }
+
+    /// How many operators convert layouts: launches, not runs.
+    pub(super) fn conversions(&self) -> u64 {
+        self.conversions.len() as u64
     }
 
     /// The names, hashed, of the operators for which all of some conditions hold.
@@ -155,16 +175,87 @@ impl Operators {
     }
 }
 
-/// The conditions that an operator fulfils whenever it runs.
-fn fixed(view: &View<'_>, host: &HostTask, cores: u32) -> u32 {
-    let Some(op) = view.op(host) else { return 0 };
-    let mut holding = 0;
-    let mut hold = |holds: bool, condition: u32| holding |= u32::from(holds) * condition;
-    hold(op.blocks > 0 && op.blocks < cores, condition::FEWER_BLOCKS_THAN_CORES);
-    hold(op.op_type == "TransData", condition::TRANS_DATA);
-    hold(op.task_type == "AI_CPU", condition::AI_CPU);
-    hold(op.name.contains("StridedSliceGrad"), condition::STRIDED_SLICE_GRAD);
-    holding
+impl std::ops::Add for Times {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { duration: self.duration + other.duration, wait: self.wait + other.wait }
+    }
+}
+
+/// Adds a span to spans without overlaps; it begins after the begin of all of them.
+pub(super) fn extend(spans: &mut Vec<(i64, i64)>, span: (i64, i64)) {
+    match spans.last_mut().filter(|last| span.0 <= last.1) {
+        Some(last) => last.1 = last.1.max(span.1),
+        None => spans.push(span),
+    }
+}
+
+/// What runs are looked at with.
+struct Looker<'a> {
+    view: &'a View<'a>,
+    device: &'a DeviceView<'a>,
+    columns: Columns,
+    /// Which combinations of tensors have an input of 64-bit integers.
+    int64: Vec<bool>,
+    /// The fused operators that have a workspace.
+    workspace: HashSet<u64>,
+}
+
+/// The conditions that operators fulfil whenever they run, by name, type and unit.
+type Known = NumberMap<(u64, u64, u64), u32>;
+
+impl<'a> Looker<'a> {
+    fn new(view: &'a View<'a>, device: &'a DeviceView<'a>) -> Self {
+        let has_int64 = |texts: &str| texts.split(';').any(|data_type| data_type == "INT64");
+        let fusions = view.joined.data.host.fusions.rows();
+        Self {
+            view,
+            device,
+            columns: Columns::new(device),
+            int64: view.tensors.iter().map(|texts| has_int64(&texts.input_data_types)).collect(),
+            workspace: fusions
+                .filter(|fusion| fusion.workspace_bytes > 0)
+                .map(|fusion| fusion.name)
+                .collect(),
+        }
+    }
+
+    /// What is known about a run; `None` if no operator is.
+    fn run(&self, task: TaskRef, previous: Option<TaskRef>, known: &mut Known) -> Option<Run> {
+        let number = task.task as usize;
+        let host = self.view.host_task(task)?;
+        let (start, end) = (self.device.start(number), self.device.end(number));
+        let wait =
+            previous.map_or(0, |previous| start.saturating_sub(self.device.end(previous.task as usize)));
+        let (op_type, unit) = self.view.op_number(&host);
+        let fixed = *known.entry((host.name, op_type, unit)).or_insert_with(|| self.fixed(&host));
+        let blocks = self.view.joined.data.host.nodes.blocks().get(host.node as usize);
+        let blocks = blocks.map_or(0, |blocks| blocks & 0xFFFF);
+        let few = blocks > 0 && blocks < self.device.device.metadata.info.cores;
+        let int64 = self.int64.get(host.tensors as usize).copied().unwrap_or(false);
+        Some(Run {
+            name: host.name,
+            fixed: fixed
+                | u32::from(few) * condition::FEWER_BLOCKS_THAN_CORES
+                | u32::from(int64) * condition::INT64_INPUT,
+            launch: self.device.joined.matches.host_of.get(number).copied().unwrap_or(NONE),
+            span: (start, end),
+            times: Times { duration: self.device.duration(number), wait: wait.max(0) as f64 },
+            ratios: self.columns.ratios(self.device, number),
+        })
+    }
+
+    fn fixed(&self, host: &HostTask) -> u32 {
+        let Some(op) = self.view.op(host) else { return 0 };
+        let mut holding = 0;
+        let mut hold = |holds: bool, condition: u32| holding |= u32::from(holds) * condition;
+        hold(op.op_type == "TransData", condition::TRANS_DATA);
+        hold(op.task_type == "AI_CPU", condition::AI_CPU);
+        hold(op.name.contains("StridedSliceGrad"), condition::STRIDED_SLICE_GRAD);
+        hold(self.workspace.contains(&host.name), condition::WORKSPACE);
+        holding
+    }
 }
 
 fn of_times(times: Times) -> u32 {
@@ -323,7 +414,8 @@ pub(super) mod tests {
     pub(in crate::report) fn operators(runs: &[(u64, u32, Times, Ratios)]) -> Operators {
         let mut operators = Operators::default();
         for (launch, &(name, fixed, times, ratios)) in (0..).zip(runs) {
-            operators.add(Run { name, fixed, launch, times, ratios });
+            let span = (i64::from(launch), i64::from(launch));
+            operators.add(Run { name, fixed, launch, span, times, ratios });
         }
         operators
     }
@@ -377,13 +469,38 @@ pub(super) mod tests {
     fn a_replayed_operator_counts_once_and_its_time_each_time() {
         let times = Times { duration: 5.0, wait: 1.0 };
         let mut operators = Operators::default();
-        for launch in [1, 1, 2] {
-            let run = Run { name: 7, fixed: condition::TRANS_DATA, launch, times, ratios: Ratios::default() };
-            operators.add(run);
+        for (start, launch) in [(0, 1), (10, 1), (20, 2)] {
+            let (fixed, span) = (condition::TRANS_DATA, (start, start + 5));
+            operators.add(Run { name: 7, fixed, launch, span, times, ratios: Ratios::default() });
         }
+        assert_eq!(operators.conversions(), 2);
         let bit = condition::TRANS_DATA.trailing_zeros() as usize;
-        assert_eq!(operators.counts[bit], 2);
         assert_eq!(operators.times[bit], Times { duration: 15.0, wait: 3.0 });
         assert_eq!(operators.matching(condition::TRANS_DATA).collect::<Vec<_>>(), [7]);
+        assert_eq!(operators.busy[0], [(0, 5), (10, 15), (20, 25)]);
+    }
+
+    #[test]
+    fn parts_put_together_are_the_same_as_the_whole() {
+        let run = |launch: u32, name, fixed| {
+            let start = i64::from(launch) * 4;
+            let times = Times { duration: 5.0, wait: 11_000.0 };
+            let ratios = Ratios { vector: Some(0.1), ..Ratios::default() };
+            Run { name, fixed, launch, span: (start, start + 5), times, ratios }
+        };
+        let runs =
+            [run(0, 7, 0), run(1, 8, condition::TRANS_DATA), run(2, 7, condition::AI_CPU), run(3, 9, 0)];
+        let mut whole = Operators::default();
+        runs.iter().for_each(|run| whole.add(*run));
+        for cut in 0..=runs.len() {
+            let (mut first, mut second) = (Operators::default(), Operators::default());
+            runs[..cut].iter().for_each(|run| first.add(*run));
+            runs[cut..].iter().for_each(|run| second.add(*run));
+            first.append(second);
+            assert_eq!(first.names, whole.names);
+            assert_eq!((first.all, first.times, first.by_bound), (whole.all, whole.times, whole.by_bound));
+            assert_eq!((&first.busy, &first.holding), (&whole.busy, &whole.holding));
+            assert_eq!(first.conversions(), whole.conversions());
+        }
     }
 }

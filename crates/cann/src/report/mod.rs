@@ -100,7 +100,7 @@ pub fn performance_reports(joined: &Joined, options: ExportOptions) -> Vec<Perfo
     let report = |tasks: &[crate::export::view::TaskRef]| {
         let operators = conditions::Operators::new(&view, tasks);
         let mut findings = rules::findings(&view, &operators);
-        findings.extend(whole::parallelism(&view, tasks));
+        findings.extend(whole::parallelism(&operators));
         findings.extend(whole::bottleneck(&operators));
         PerformanceReport { device: view.device(tasks[0]).device.id, findings }
     };

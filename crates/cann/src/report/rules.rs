@@ -9,8 +9,8 @@ use crate::report::{ReportFinding, ReportGroup as Group};
 enum Gate {
     /// Nothing.
     Always,
-    /// More operators match than this.
-    MoreThan(u64),
+    /// More layouts are converted than this.
+    MoreConversionsThan(u64),
     /// What the matching runs cost is more than a share of what all cost.
     Share { part: fn(Times) -> f64, of: fn(Times) -> f64, above: f64 },
 }
@@ -112,7 +112,7 @@ static RULES: [Rule; 15] = [
         group: Group::OperatorProcessing,
         subtype: "",
         needs: &[c::TRANS_DATA],
-        gate: Gate::MoreThan(2),
+        gate: Gate::MoreConversionsThan(2),
         suggestion: "please check whether each conversion of layouts is needed, and reduce the transData",
     },
     Rule {
@@ -158,7 +158,7 @@ impl Rule {
         let bit = self.needs.first().map_or(0, |first| first.trailing_zeros() as usize);
         match self.gate {
             Gate::Always => true,
-            Gate::MoreThan(threshold) => operators.counts[bit] > threshold,
+            Gate::MoreConversionsThan(threshold) => operators.conversions() > threshold,
             Gate::Share { part, of, above } => {
                 let whole = of(operators.all);
                 whole > 0.0 && part(operators.times[bit]) / whole > above

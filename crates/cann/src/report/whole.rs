@@ -1,7 +1,6 @@
 //! What the report says about the run as a whole.
 
-use crate::export::view::{TaskRef, View};
-use crate::report::conditions::Operators;
+use crate::report::conditions::{Operators, extend};
 use crate::report::{ReportFinding, ReportGroup};
 
 /// The share of time from which on the AI CPU working alone is reported.
@@ -10,16 +9,8 @@ const ALONE: f64 = 0.05;
 const SUITS: f64 = 0.5;
 
 /// Whether the AI CPU keeps the AI cores waiting.
-pub(super) fn parallelism(view: &View<'_>, tasks: &[TaskRef]) -> Option<ReportFinding> {
-    let mut spans: [Vec<(i64, i64)>; 2] = [Vec::new(), Vec::new()];
-    for &task in tasks {
-        let device = view.device(task);
-        let Some(host) = view.host_task(task) else { continue };
-        let on_cpu = view.op(&host).is_some_and(|op| op.task_type == "AI_CPU");
-        let number = task.task as usize;
-        spans[usize::from(on_cpu)].push((device.start(number), device.end(number)));
-    }
-    let [cores, cpu] = &spans;
+pub(super) fn parallelism(operators: &Operators) -> Option<ReportFinding> {
+    let [cores, cpu] = &operators.busy;
     let alone = share_alone(cpu, cores)?;
     (alone > ALONE).then(|| ReportFinding {
         rule: "rule_ai_core_and_ai_cpu_parallelism",
@@ -33,30 +24,21 @@ pub(super) fn parallelism(view: &View<'_>, tasks: &[TaskRef]) -> Option<ReportFi
     })
 }
 
-/// The share of the time in which one or the other is busy, in which only the first is. Both are
-/// sorted by their begin.
+/// The share of the time in which one or the other is busy, in which only the first is. The spans of
+/// each are sorted and don't overlap.
 fn share_alone(first: &[(i64, i64)], second: &[(i64, i64)]) -> Option<f64> {
-    let of = |spans: &[(i64, i64)]| merged(spans.iter().copied()).iter().map(length).sum::<i128>();
-    let mut both: Vec<(i64, i64)> = first.iter().chain(second).copied().collect();
-    both.sort_unstable();
-    let (either, second) = (of(&both), of(second));
-    (either > 0).then(|| (either - second) as f64 / either as f64)
-}
-
-fn length(span: &(i64, i64)) -> i128 {
-    (i128::from(span.1) - i128::from(span.0)).max(0)
-}
-
-/// The spans without their overlaps; they are sorted by their begin.
-fn merged(spans: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
-    let mut merged: Vec<(i64, i64)> = Vec::new();
-    for (start, end) in spans {
-        match merged.last_mut().filter(|last| start <= last.1) {
-            Some(last) => last.1 = last.1.max(end),
-            None => merged.push((start, end)),
-        }
+    if first.is_empty() && second.is_empty() {
+        return None;
     }
-    merged
+    let length = |spans: &[(i64, i64)]| -> i128 {
+        spans.iter().map(|(start, end)| (i128::from(*end) - i128::from(*start)).max(0)).sum()
+    };
+    let mut spans: Vec<(i64, i64)> = first.iter().chain(second).copied().collect();
+    spans.sort_unstable();
+    let mut either = Vec::new();
+    spans.into_iter().for_each(|span| extend(&mut either, span));
+    let (either, second) = (length(&either), length(second));
+    (either > 0).then(|| (either - second) as f64 / either as f64)
 }
 
 /// What the model is bound by, if units were counted: each operator's time goes to the unit that was
@@ -97,7 +79,7 @@ mod tests {
     #[test]
     fn only_the_time_in_which_the_other_is_idle_counts() {
         assert_eq!(share_alone(&[(0, 10)], &[(5, 15)]), Some(5.0 / 15.0));
-        assert_eq!(share_alone(&[(0, 10), (2, 8)], &[]), Some(1.0));
+        assert_eq!(share_alone(&[(0, 10), (12, 18)], &[]), Some(1.0));
         assert_eq!(share_alone(&[], &[(5, 15)]), Some(0.0));
         assert_eq!(share_alone(&[], &[]), None);
         assert_eq!(share_alone(&[(i64::MIN, i64::MAX)], &[]), Some(1.0));
