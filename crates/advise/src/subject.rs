@@ -308,6 +308,11 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// Whether the profile has the time of a node of the graph.
+    pub fn has_time_of(&self, node: &str) -> bool {
+        self.node_times.contains_key(node)
+    }
+
     /// The time of a node of the graph in an average iteration, where the profile has it.
     pub(crate) fn node_time(&self, name: &str) -> Option<Nanoseconds> {
         self.node_times.get(name).map(|time| Nanoseconds(*time as i64))

@@ -37,6 +37,8 @@ Examples:
   opscope collect -- python3 detect.py       run a program and see where its time goes
   opscope tune model.onnx --engine ort       make it faster, and prove it
   opscope import onnxruntime_profile.json    read a profile that another tool wrote
+  opscope advise PROF_000001/ --model m.onnx what to change, by what it could save
+  opscope compare before.db after.db         what a change did, operator by operator
   opscope export all PROF_…                  a run on Ascend as its vendor's tool would export it
   opscope analyze profile.json --group-by type --sort count
   opscope profile_analyze profile.json -t 5 --type ConvolutionForward
@@ -45,6 +47,7 @@ Exit status:
   0    done
   1    the work failed
   2    the command line is wrong
+  3    undecided: a comparison lies within the noise
   130  stopped by the user; what was measured until then is reported
 
 Environment:
@@ -89,6 +92,17 @@ pub enum Command {
     Sql(commands::sql::Arguments),
     /// Measure how fast this machine computes and moves bytes
     Peak(commands::peak::Arguments),
+    /// Say what to change, by what it could save at most
+    Advise(commands::advise::Arguments),
+    /// Compare two profiles: what got faster, slower, vanished, appeared or merged
+    Compare(commands::compare::Arguments),
+    /// Pass or fail a change by its time, for continuous integration
+    Check(commands::check::Arguments),
+    /// Predict what a change would save before you make it
+    #[command(name = "whatif", visible_alias = "what-if")]
+    WhatIf(commands::whatif::Arguments),
+    /// Show which chains of a model an accelerator can fuse, and where each stops
+    Fusion(commands::fusion::Arguments),
     /// Ask a MegEngine profile what MegEngine's own profile_analyze asks it, with the same options
     #[command(name = "profile_analyze")]
     ProfileAnalyze(commands::profile_analyze::Arguments),

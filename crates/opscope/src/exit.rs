@@ -14,6 +14,8 @@ pub enum Exit {
     Failed,
     /// The command line is wrong.
     Usage,
+    /// A comparison found no difference beyond noise where one had to be told.
+    Undecided,
     /// The user stopped it.
     Interrupted,
     /// The status of a program that was run, or of not being able to run it.
@@ -26,6 +28,7 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::Failed => 1,
             Exit::Usage => 2,
+            Exit::Undecided => 3,
             Exit::Interrupted => 130,
             Exit::Status(status) => status,
         })

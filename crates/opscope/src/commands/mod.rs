@@ -3,10 +3,14 @@
 pub mod analyze;
 #[cfg(target_os = "linux")]
 pub mod collect;
+pub mod advise;
+pub mod check;
+pub mod compare;
 pub mod completions;
 pub mod demo;
 pub mod explain;
 pub mod export;
+pub mod fusion;
 pub mod import;
 mod import_raw;
 pub mod info;
@@ -24,6 +28,7 @@ mod sample_prof;
 pub mod show;
 pub mod sql;
 pub mod tune;
+pub mod whatif;
 
 use crate::cli::Command;
 use crate::exit::Exit;
@@ -50,6 +55,11 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Where(arguments) => locate::execute(&arguments, terminal),
         Command::Analyze(arguments) => analyze::execute(&arguments, terminal),
         Command::Peak(arguments) => peak::execute(&arguments, terminal),
+        Command::Advise(arguments) => advise::execute(&arguments, terminal),
+        Command::Compare(arguments) => compare::execute(&arguments, terminal),
+        Command::Check(arguments) => check::execute(&arguments, terminal),
+        Command::WhatIf(arguments) => whatif::execute(&arguments, terminal),
+        Command::Fusion(arguments) => fusion::execute(&arguments, terminal),
         Command::ProfileAnalyze(arguments) => profile_analyze::execute(&arguments),
         Command::Sql(arguments) => sql::execute(&arguments, terminal),
         Command::Info(arguments) => info::execute(&arguments, terminal),

@@ -1,0 +1,250 @@
+//! `opscope advise`: what to change, by what it could save at most.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use opscope_advise::{
+    ConverterOptions, Environment, Language, Report, Settings, Subject, Target, advise, explain, rules,
+};
+use opscope_model::{Bindings, Model, Shapes};
+use opscope_trace::Trace;
+
+use crate::exit::{Exit, UsageError};
+use crate::profile;
+use crate::report::advice;
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope advise PROF_000001_20251009085320000_ABCDEFGH/
+  opscope advise profile.db --model model.onnx -t 5
+  opscope advise model.onnx --target cann-310       of a model alone
+  opscope advise profile.db --silence A01 --silence 'V*' --json
+  opscope advise --explain A29 --lang zh
+  opscope advise --list
+
+A finding says at most how much of the measured time it could save: the whole time of what it
+names. It is not a promise. Settings are read from opscope.toml in the current folder, or from the
+file of --rules:
+
+  silence = [\"A01\", \"V*\"]
+
+  [thresholds]
+  A05.min_us = 50
+
+  [[rule]]
+  id = \"U01\"
+  title = \"our own kernel is slow\"
+  advice = \"call the kernels' team\"
+  limits = { min_us = 100 }
+  when = { types = [\"MyKernel*\"], metrics = [\"mac_ratio < 0.5\"] }";
+
+/// The file of settings that is looked for.
+const SETTINGS: &str = "opscope.toml";
+
+/// The options of `opscope advise`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
+pub struct Arguments {
+    /// A profile of any kind, or an ONNX model
+    #[arg(required_unless_present_any = ["explain", "list"])]
+    path: Option<PathBuf>,
+
+    /// The model that was profiled, for the rules about graphs
+    #[arg(long, value_name = "MODEL.onnx")]
+    model: Option<PathBuf>,
+
+    /// What it runs on [default: what the profile was taken on]
+    #[arg(long, value_name = "TARGET", value_parser = Target::NAMES.map(|(name, _)| name))]
+    target: Option<String>,
+
+    /// How many cores the device has, where the profile doesn't say
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    cores: Option<u32>,
+
+    /// The command that converted the model, or a file with its options, for the rules about them
+    #[arg(long, value_name = "COMMAND|FILE")]
+    converter: Option<String>,
+
+    /// Settings: thresholds, rules of your own, rules to be silent [default: opscope.toml, if it is there]
+    #[arg(long, value_name = "FILE.toml")]
+    rules: Option<PathBuf>,
+
+    /// Silence a rule by its id; A* silences a family; may be given several times
+    #[arg(long, value_name = "ID")]
+    silence: Vec<String>,
+
+    /// Show the N findings that could save most; 0 shows all
+    #[arg(short, long, default_value_t = 10, value_name = "N")]
+    top: usize,
+
+    /// Print the whole answer as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Print the page about a rule
+    #[arg(long, value_name = "ID", conflicts_with = "list")]
+    explain: Option<String>,
+
+    /// List all rules
+    #[arg(long)]
+    list: bool,
+
+    /// The language of the pages and the list
+    #[arg(long, value_enum, default_value_t)]
+    lang: Lang,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Lang {
+    /// English
+    #[default]
+    En,
+    /// Chinese
+    Zh,
+}
+
+/// Runs the rules and prints what they find.
+///
+/// # Errors
+/// When the profile, the model or the settings can't be read.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let settings = settings(arguments)?;
+    if arguments.list || arguments.explain.is_some() {
+        terminal.print(&pages(arguments, &settings)?)?;
+        return Ok(Exit::Done);
+    }
+    let Some(path) = &arguments.path else {
+        return Err(UsageError("give a profile or a model".to_owned()).into());
+    };
+    profile::check_presence(path)?;
+    let is_model =
+        path.is_file() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"));
+    if is_model && arguments.model.is_some() {
+        let text =
+            format!("{}: this is a model; give the profile here, and the model with --model", path.display());
+        return Err(UsageError(text).into());
+    }
+    let trace = if is_model { None } else { Some(profile::open(path, terminal)?) };
+    let model_path = if is_model { Some(path) } else { arguments.model.as_ref() };
+    let model = model_path.map(Model::load).transpose()?;
+    let shapes = model.as_ref().and_then(|model| Shapes::infer(model, &Bindings::new()).ok());
+    let converter = arguments.converter.as_deref().map(converter_options).transpose()?;
+    let target = arguments.target.as_deref().and_then(Target::from_name);
+    let mut subject = Subject::new(trace.as_ref(), model.as_ref(), target);
+    subject.shapes = shapes.as_ref();
+    subject.converter = converter.as_ref();
+    subject.cores = arguments.cores.or(subject.cores);
+    if !is_model {
+        subject.environment = environment(path);
+    }
+    let report = advise(&subject, &settings);
+    warn(trace.as_ref(), model.as_ref(), &subject, terminal);
+    print(arguments, &subject, &report, terminal)?;
+    Ok(Exit::Done)
+}
+
+fn print(
+    arguments: &Arguments,
+    subject: &Subject<'_>,
+    report: &Report,
+    terminal: &Terminal,
+) -> anyhow::Result<()> {
+    let text = if arguments.json {
+        advice::to_json(subject, report)?
+    } else {
+        advice::to_text(subject, report, arguments.top, terminal.width())
+    };
+    terminal.print(&text)?;
+    Ok(())
+}
+
+/// Says what makes the advice worth less.
+fn warn(trace: Option<&Trace>, model: Option<&Model>, subject: &Subject<'_>, terminal: &Terminal) {
+    if trace.is_some_and(|trace| trace.tasks.is_empty()) {
+        terminal.warn("the profile has no operators; only rules about calls and ranges could run");
+    }
+    if let (Some(trace), Some(model)) = (trace, model)
+        && !trace.operators.is_empty()
+    {
+        let nodes = model.graph().nodes();
+        let known = nodes.filter(|node| subject.has_time_of(node.name)).count();
+        if known == 0 {
+            terminal.warn(
+                "no operator of the profile has the name of a node of the model: is it another model? \
+                 What the rules about the graph find has no times",
+            );
+        }
+    }
+}
+
+fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
+    let default = Path::new(SETTINGS);
+    let file = arguments.rules.as_deref().or_else(|| default.is_file().then_some(default));
+    let mut settings = file.map(Settings::read).transpose()?.unwrap_or_default();
+    for pattern in &arguments.silence {
+        settings.add_silence(pattern);
+    }
+    Ok(settings)
+}
+
+/// The page about a rule, or the list of all.
+fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
+    let language = match arguments.lang {
+        Lang::En => Language::English,
+        Lang::Zh => Language::Chinese,
+    };
+    let all = settings.apply_to(rules());
+    let Some(id) = &arguments.explain else {
+        return Ok(advice::list(&all, language));
+    };
+    if let Some(rule) = all.iter().find(|rule| rule.id.eq_ignore_ascii_case(id) || rule.name == *id) {
+        return Ok(explain(rule, language));
+    }
+    let near = all.iter().min_by_key(|rule| strsim::levenshtein(&rule.id, &id.to_ascii_uppercase()));
+    let near = near.map_or(String::new(), |rule| format!("; did you mean {}?", rule.id));
+    Err(UsageError(format!("there is no rule {id}{near} `opscope advise --list` names all")).into())
+}
+
+/// The options of a converter, from a command or from the file of that name.
+fn converter_options(text: &str) -> anyhow::Result<ConverterOptions> {
+    let path = Path::new(text);
+    let content = if path.is_file() {
+        std::fs::read_to_string(path).with_context(|| format!("{}: cannot read this file", path.display()))?
+    } else {
+        text.to_owned()
+    };
+    Ok(ConverterOptions::parse(&content))
+}
+
+/// What shows beside a profile of how it was taken.
+fn environment(path: &Path) -> Environment {
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
+    #[cfg(unix)]
+    let mode = {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).ok().map(|found| found.permissions().mode())
+    };
+    #[cfg(not(unix))]
+    let mode = None;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_raw = path.is_dir() && (name.starts_with("PROF_") || name.starts_with("JOB"));
+    let acl = [path.join("acl.json"), path.with_file_name("acl.json")];
+    Environment {
+        real_path: if is_link { path.canonicalize().ok() } else { None },
+        mode,
+        ended: is_raw.then(|| has_end(path)),
+        log_level: std::env::var("ASCEND_GLOBAL_LOG_LEVEL").ok(),
+        acl_json: acl.iter().find_map(|path| std::fs::read_to_string(path).ok()),
+    }
+}
+
+/// Whether a raw directory, or the directories in it, have the mark of the end.
+fn has_end(path: &Path) -> bool {
+    let entries =
+        |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_mark =
+        |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("end_info"));
+    entries(path).any(|path| is_mark(&path) || (path.is_dir() && entries(&path).any(|path| is_mark(&path))))
+}

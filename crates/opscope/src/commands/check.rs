@@ -1,0 +1,342 @@
+//! `opscope check`: passes or fails a change by its time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use opscope_analyze::Comparison;
+use opscope_model::Model;
+use opscope_run::{RunClock, prepare_unrecorded};
+use opscope_trace::{Nanoseconds, units};
+use opscope_tune::{Budget, interleaved};
+use serde_json::json;
+
+use super::outputs::check_target;
+use super::run::{EngineArguments, InputArguments, parse_duration};
+use crate::exit::{Exit, UsageError};
+use crate::interrupt;
+use crate::profile;
+use crate::report::{comparison, junit};
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope check --baseline main.onnx --candidate change.onnx
+  opscope check --baseline main.db --candidate change.db --max-regression 3%
+  opscope check --candidate change.db --target-ms 15
+  opscope check --baseline a.onnx --candidate b.onnx --engine ort --junit check.xml >> summary.md
+
+Two models are measured here and now, alternately, so that a machine whose speed drifts does no
+harm; a time that was stored on another machine says little. Only what lies beyond the noise passes
+or fails:
+
+  0  passed: the change is certainly within the limits
+  1  failed: it certainly exceeds a limit
+  3  undecided: the noise is greater than the distance to the limit";
+
+/// The options of `opscope check`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
+pub struct Arguments {
+    /// What it was: a profile, or a model to measure
+    #[arg(long, value_name = "A", required_unless_present = "target_ms")]
+    baseline: Option<PathBuf>,
+
+    /// What it is: a profile, or a model to measure
+    #[arg(long, value_name = "B")]
+    candidate: PathBuf,
+
+    /// How much slower it may get
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_percent)]
+    max_regression: f64,
+
+    /// How many milliseconds an inference may take at most
+    #[arg(long, value_name = "MS", value_parser = parse_ms)]
+    target_ms: Option<f64>,
+
+    /// Write a test report for a CI system
+    #[arg(long, value_name = "FILE.xml")]
+    junit: Option<PathBuf>,
+
+    /// Write the summary to this file as well
+    #[arg(long, value_name = "FILE.md")]
+    summary: Option<PathBuf>,
+
+    /// Print the answer as JSON instead of Markdown
+    #[arg(long)]
+    json: bool,
+
+    /// How long to measure two models: 500ms, 10s; a bare number is microseconds [default: 3s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    #[command(flatten)]
+    inputs: InputArguments,
+
+    #[command(flatten)]
+    engine: EngineArguments,
+}
+
+/// What is known of both sides: the change as a part of the baseline, and the candidate's time, each
+/// with its interval where there is one.
+struct Facts {
+    before: Option<Nanoseconds>,
+    after: Nanoseconds,
+    /// The change and the interval in which it lies.
+    change: Option<(f64, Option<(f64, f64)>)>,
+    /// The interval of the candidate's time, in milliseconds.
+    after_interval: Option<(f64, f64)>,
+    /// What else the summary says.
+    lines: Vec<String>,
+}
+
+/// How a condition ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It certainly holds.
+    Passed,
+    /// It certainly doesn't.
+    Failed,
+    /// That can't be told.
+    Undecided,
+}
+
+impl Outcome {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// A condition with its outcome.
+pub struct Condition {
+    /// What is asked.
+    pub name: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The figures.
+    pub detail: String,
+}
+
+/// Measures or reads, judges, writes the reports.
+///
+/// # Errors
+/// When something can't be read, measured or written.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    for path in [&arguments.junit, &arguments.summary].into_iter().flatten() {
+        check_target(path)?;
+    }
+    let facts = match &arguments.baseline {
+        Some(baseline) if is_model(baseline) != is_model(&arguments.candidate) => {
+            let text = "give two models or two profiles: one of each can't be measured alternately";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        Some(baseline) if is_model(baseline) => match measure(arguments, baseline, terminal)? {
+            Some(facts) => facts,
+            None => return Ok(Exit::Interrupted),
+        },
+        Some(baseline) => read(baseline, &arguments.candidate, terminal)?,
+        None if is_model(&arguments.candidate) => {
+            let text = "a model alone can't be measured alternately: give --baseline, or profile it with opscope run";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        None => read(&arguments.candidate, &arguments.candidate, terminal).map(|facts| Facts {
+            before: None,
+            change: None,
+            lines: Vec::new(),
+            ..facts
+        })?,
+    };
+    let conditions = conditions(arguments, &facts);
+    let overall =
+        conditions.iter().fold(Outcome::Passed, |worst, condition| match (worst, condition.outcome) {
+            (Outcome::Failed, _) | (_, Outcome::Failed) => Outcome::Failed,
+            (Outcome::Undecided, _) | (_, Outcome::Undecided) => Outcome::Undecided,
+            _ => Outcome::Passed,
+        });
+    let summary = markdown(&facts, &conditions, overall);
+    let text = if arguments.json { answer(&facts, &conditions, overall)? } else { summary.clone() };
+    terminal.print(&text)?;
+    write(arguments.summary.as_deref(), &summary)?;
+    write(arguments.junit.as_deref(), &junit::report(&conditions))?;
+    Ok(match overall {
+        Outcome::Passed => Exit::Done,
+        Outcome::Failed => Exit::Failed,
+        Outcome::Undecided => Exit::Undecided,
+    })
+}
+
+fn write(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    opscope_formats::write_atomically(path, |output| std::io::Write::write_all(output, text.as_bytes()))
+        .with_context(|| format!("{}: cannot write this file", path.display()))
+}
+
+fn is_model(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"))
+}
+
+/// Measures both models in turn; `None` if the user stopped it.
+fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyhow::Result<Option<Facts>> {
+    let options = arguments.engine.options();
+    let clock = RunClock::start();
+    let prepare = |path: &Path| -> anyhow::Result<_> {
+        let model = Arc::new(Model::load(path)?);
+        model.check_external_data()?;
+        let inputs = arguments.inputs.request().resolve(&model).map_err(opscope_run::RunError::from)?;
+        Ok(prepare_unrecorded(model, &inputs, &options, clock)?)
+    };
+    let (mut a, mut b) = (prepare(baseline)?, prepare(&arguments.candidate)?);
+    let mut budget = Budget::default();
+    budget.time = arguments.duration.unwrap_or(budget.time);
+    terminal.note("measuring both models alternately");
+    let pairs = interleaved(a.as_mut(), b.as_mut(), budget, interrupt::request(), &mut |_, _| {})?;
+    let (Some((before, after)), Some(speed)) = (pairs.medians(), pairs.speedup(0.95)) else {
+        if pairs.interrupted {
+            return Ok(None);
+        }
+        anyhow::bail!("too few inferences were measured; give more time with --duration");
+    };
+    if pairs.interrupted {
+        terminal.warn("interrupted; the figures are those of the inferences that were complete");
+    }
+    // The time is the other way round than the speed.
+    let change = |speed: f64| 1.0 / speed - 1.0;
+    let interval = (change(speed.high), change(speed.low));
+    let ms = |share: f64| before.0 as f64 / 1e6 * (1.0 + share);
+    Ok(Some(Facts {
+        before: Some(before),
+        after,
+        change: Some((change(speed.median), Some(interval))),
+        after_interval: Some((ms(interval.0), ms(interval.1))),
+        lines: vec![format!(
+            "{} pairs of inferences on {}, measured alternately",
+            pairs.len(),
+            options.kind.name()
+        )],
+    }))
+}
+
+/// What two profiles say.
+fn read(baseline: &Path, candidate: &Path, terminal: &Terminal) -> anyhow::Result<Facts> {
+    let (before, after) = (profile::open(baseline, terminal)?, profile::open(candidate, terminal)?);
+    let comparison = Comparison::of(&before, &after);
+    if comparison.basis == opscope_analyze::Basis::Nothing {
+        anyhow::bail!(
+            "{} and {} have no times that can be compared",
+            baseline.display(),
+            candidate.display()
+        );
+    }
+    if comparison.is_of_different_models() {
+        terminal.warn("the profiles seem to be of different models: hardly any operator has a counterpart");
+    }
+    let whole = comparison.before.0 as f64 / 1e6;
+    let interval = comparison.difference.map(|it| it.interval);
+    Ok(Facts {
+        before: Some(comparison.before),
+        after: comparison.after,
+        change: comparison
+            .relative_change()
+            .map(|change| (comparison.difference.map_or(change, |it| it.change), interval)),
+        after_interval: interval.map(|(low, high)| (whole * (1.0 + low), whole * (1.0 + high))),
+        lines: comparison::headline(&comparison).into_iter().skip(1).collect(),
+    })
+}
+
+fn conditions(arguments: &Arguments, facts: &Facts) -> Vec<Condition> {
+    let mut all = Vec::new();
+    if let Some((change, interval)) = facts.change {
+        let limit = arguments.max_regression;
+        let bounds = interval.map_or(String::new(), |(low, high)| {
+            format!(", 95 % interval {:+.1} % to {:+.1} %", low * 100.0, high * 100.0)
+        });
+        all.push(Condition {
+            name: format!("no more than {} % slower", limit * 100.0),
+            // Without an interval nothing is known of the noise, and the figure itself has to do.
+            outcome: judge(interval.unwrap_or((change, change)), limit),
+            detail: format!("{:+.1} %{bounds}", change * 100.0),
+        });
+    }
+    if let Some(limit) = arguments.target_ms {
+        let after = facts.after.0 as f64 / 1e6;
+        let bounds = facts
+            .after_interval
+            .map_or(String::new(), |(low, high)| format!(", 95 % interval {low:.3} to {high:.3} ms"));
+        all.push(Condition {
+            name: format!("no more than {limit} ms"),
+            outcome: judge(facts.after_interval.unwrap_or((after, after)), limit),
+            detail: format!("{after:.3} ms{bounds}"),
+        });
+    }
+    all
+}
+
+/// Whether an interval lies below a limit, above it, or around it.
+fn judge((low, high): (f64, f64), limit: f64) -> Outcome {
+    if high <= limit {
+        Outcome::Passed
+    } else if low > limit {
+        Outcome::Failed
+    } else {
+        Outcome::Undecided
+    }
+}
+
+fn markdown(facts: &Facts, conditions: &[Condition], overall: Outcome) -> String {
+    let mut text = format!("### opscope check: {}\n\n", overall.name());
+    let after = units::duration(facts.after);
+    text.push_str(&match facts.before {
+        Some(before) => format!("{} → **{after}** for each inference\n\n", units::duration(before)),
+        None => format!("**{after}** for each inference\n\n"),
+    });
+    text.push_str("| condition | outcome | measured |\n|---|---|---|\n");
+    for condition in conditions {
+        text.push_str(&format!(
+            "| {} | {} | {} |\n",
+            condition.name,
+            condition.outcome.name(),
+            condition.detail
+        ));
+    }
+    for line in &facts.lines {
+        text.push_str(&format!("\n{line}\n"));
+    }
+    text
+}
+
+fn answer(facts: &Facts, conditions: &[Condition], overall: Outcome) -> anyhow::Result<String> {
+    let conditions: Vec<serde_json::Value> = conditions
+        .iter()
+        .map(|it| json!({ "condition": it.name, "outcome": it.outcome.name(), "measured": it.detail }))
+        .collect();
+    let (change, interval) = facts.change.unzip();
+    let answer = json!({
+        "schema_version": 1,
+        "outcome": overall.name(),
+        "before_ns": facts.before.map(|before| before.0),
+        "after_ns": facts.after.0,
+        "change": change,
+        "interval": interval.flatten().map(|(low, high)| [low, high]),
+        "conditions": conditions,
+    });
+    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').unwrap_or(text).trim();
+    let percent: Option<f64> =
+        number.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0);
+    percent.map(|percent| percent / 100.0).ok_or_else(|| format!("'{text}' is no percentage such as 5%"))
+}
+
+fn parse_ms(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix("ms").unwrap_or(text).trim();
+    let ms: Option<f64> = number.parse().ok().filter(|ms: &f64| ms.is_finite() && *ms > 0.0);
+    ms.ok_or_else(|| format!("'{text}' is no number of milliseconds such as 15"))
+}

@@ -1,0 +1,67 @@
+//! `opscope compare`: what differs between two profiles.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use opscope_analyze::Comparison;
+
+use crate::exit::Exit;
+use crate::profile;
+use crate::report::comparison;
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope compare before.db after.db
+  opscope compare PROF_000001/ PROF_000002/ -t 0
+  opscope compare tract.db ort.db --json         the same model on two engines
+  opscope compare before.csv after.csv --markdown > change.md
+
+Operators are brought together by the nodes of the model that they stand for, then by name, then by
+type and order; what one of them took in is told as merged. Times are those of an average measured
+inference. With two inferences or more on both sides, Welch's test at 95 % says whether the
+difference is more than noise.";
+
+/// The options of `opscope compare`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
+pub struct Arguments {
+    /// The profile before, of any kind
+    #[arg(value_name = "A")]
+    before: PathBuf,
+
+    /// The profile after, of any kind
+    #[arg(value_name = "B")]
+    after: PathBuf,
+
+    /// Show the N greatest changes; 0 shows all
+    #[arg(short, long, default_value_t = 10, value_name = "N")]
+    top: usize,
+
+    /// Print the whole answer as JSON
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+
+    /// Print the answer as Markdown
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// Compares and prints.
+///
+/// # Errors
+/// When a profile can't be read.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let before = profile::open(&arguments.before, terminal)?;
+    let after = profile::open(&arguments.after, terminal)?;
+    let comparison = Comparison::of(&before, &after);
+    let text = if arguments.json {
+        comparison::to_json(&comparison)?
+    } else if arguments.markdown {
+        comparison::to_markdown(&comparison, arguments.top)
+    } else {
+        comparison::to_text(&comparison, arguments.top, terminal.width())
+    };
+    terminal.print(&text)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,122 @@
+//! `opscope whatif`: what a change would save, before anybody makes it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use opscope_analyze::{Edit, Prediction, predict};
+use opscope_trace::units;
+use serde_json::json;
+
+use crate::exit::{Exit, UsageError};
+use crate::profile;
+use crate::terminal::{Terminal, bold, dim};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope whatif profile.db --remove TransData
+  opscope whatif profile.db --scale Conv=0.5 --scale Softmax=2
+  opscope whatif PROF_000001/ --fuse \"Conv+BatchNormalization+Relu\"
+
+Operators are named by type (in any engine's spelling) or by name. The figure is a prediction by
+Amdahl's law: what isn't named keeps its measured time. Of fused operators only the first keeps its
+time, which is the most that fusing can save.";
+
+/// The options of `opscope whatif`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
+pub struct Arguments {
+    /// A profile of any kind
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// Operators that would take no time; may be given several times
+    #[arg(long, value_name = "OPERATOR")]
+    remove: Vec<String>,
+
+    /// Operators whose time would be multiplied; may be given several times
+    #[arg(long, alias = "op", value_name = "OPERATOR=FACTOR")]
+    scale: Vec<String>,
+
+    /// Types that follow one another and would become one; may be given several times
+    #[arg(long, value_name = "TYPE+TYPE")]
+    fuse: Vec<String>,
+
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Predicts and prints.
+///
+/// # Errors
+/// When the profile can't be read, or an edit can't be read or matches nothing.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let edits = edits(arguments)?;
+    let trace = profile::open(&arguments.path, terminal)?;
+    if trace.tasks.is_empty() {
+        anyhow::bail!("{}: the profile has no operators to predict with", arguments.path.display());
+    }
+    let prediction = predict(&trace, &edits)?;
+    let text = if arguments.json { to_json(&edits, &prediction)? } else { to_text(&edits, &prediction) };
+    terminal.print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn edits(arguments: &Arguments) -> anyhow::Result<Vec<Edit>> {
+    let usage = |error: opscope_analyze::EditError| UsageError(error.to_string());
+    let mut edits: Vec<Edit> = arguments.remove.iter().cloned().map(Edit::Remove).collect();
+    for text in &arguments.scale {
+        edits.push(Edit::scale(text).map_err(usage)?);
+    }
+    for text in &arguments.fuse {
+        edits.push(Edit::fuse(text).map_err(usage)?);
+    }
+    if edits.is_empty() {
+        return Err(UsageError("say what is to change with --remove, --scale or --fuse".to_owned()).into());
+    }
+    Ok(edits)
+}
+
+fn to_text(edits: &[Edit], prediction: &Prediction) -> String {
+    let (measured, predicted) = (prediction.measured, prediction.predicted);
+    let mut text = format!(
+        "{} {} → {}",
+        bold("predicted"),
+        units::duration(measured),
+        bold(&units::duration(predicted))
+    );
+    if measured.0 > 0 && predicted.0 > 0 {
+        let speed = measured.0 as f64 / predicted.0 as f64;
+        let saved = (measured.0 - predicted.0) as f64 / measured.0 as f64 * 100.0;
+        text.push_str(&format!("  {speed:.3}x  {saved:+.1} % saved"));
+    }
+    text.push('\n');
+    for (edit, (count, time)) in edits.iter().zip(&prediction.edits) {
+        let plural = if *count == 1 { "" } else { "s" };
+        text.push_str(&format!(
+            "  {}: {count} operator{plural}, {} of each inference\n",
+            edit.text(),
+            units::duration(*time)
+        ));
+    }
+    let basis = format!("a prediction, not a measurement; by {}", prediction.basis.text());
+    text.push_str(&format!("{}\n", dim(&basis)));
+    text
+}
+
+fn to_json(edits: &[Edit], prediction: &Prediction) -> anyhow::Result<String> {
+    let edits: Vec<serde_json::Value> = edits
+        .iter()
+        .zip(&prediction.edits)
+        .map(|(edit, (count, time))| json!({ "edit": edit.text(), "operators": count, "time_ns": time.0 }))
+        .collect();
+    let answer = json!({
+        "schema_version": 1,
+        "kind": "prediction",
+        "measured_ns": prediction.measured.0,
+        "predicted_ns": prediction.predicted.0,
+        "basis": prediction.basis.text(),
+        "edits": edits,
+    });
+    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+}

@@ -1,0 +1,192 @@
+//! What rules found, as text and as JSON.
+
+use std::fmt::Write;
+
+use opscope_advise::{Evidence, Finding, Language, NotRun, Report, Rule, Subject};
+use opscope_trace::units;
+use serde::Serialize;
+
+use crate::terminal::{Column, Table, bold, dim};
+
+/// How many rows of evidence are shown of each finding.
+const ROWS: usize = 3;
+
+/// The `top` findings that could save most (0 is all), for a terminal of the given width.
+pub fn to_text(subject: &Subject<'_>, report: &Report, top: usize, width: Option<u16>) -> String {
+    let mut text = String::new();
+    let mut facts = vec![format!("{} rules", report.asked), format!("target {}", subject.target.name())];
+    if subject.total.0 > 0 {
+        facts.insert(0, format!("{} in operators", units::duration(subject.total)));
+    }
+    let _ = writeln!(text, "{} {}\n", bold("advice"), dim(&format!("({})", facts.join(", "))));
+    if report.findings.is_empty() {
+        text.push_str("Nothing was found.\n");
+    }
+    let shown = if top == 0 { usize::MAX } else { top };
+    for finding in report.findings.iter().take(shown) {
+        push_finding(&mut text, finding, width);
+    }
+    if report.findings.len() > shown {
+        let _ = writeln!(text, "{}\n", dim(&format!("{} more with -t 0", report.findings.len() - shown)));
+    }
+    push_not_run(&mut text, &report.not_run);
+    if !report.silenced.is_empty() {
+        let _ = writeln!(text, "{} {}", bold("silenced"), report.silenced.join(", "));
+    }
+    text
+}
+
+fn push_finding(text: &mut String, finding: &Finding, width: Option<u16>) {
+    let rule = &finding.rule;
+    let saves = match (finding.saves, finding.share) {
+        (Some(saves), Some(share)) if saves.0 > 0 => {
+            format!("  at most {} ({})", units::duration(saves), units::percent(share))
+        }
+        _ => String::new(),
+    };
+    let _ = writeln!(text, "{}  {}{saves}", bold(&rule.id), bold(&rule.title));
+    if let Some(note) = &finding.note {
+        let _ = writeln!(text, "     {note}");
+    }
+    for item in finding.evidence.iter().take(ROWS) {
+        let _ = writeln!(text, "     {}", evidence(item));
+    }
+    if finding.evidence.len() > ROWS {
+        let _ = writeln!(text, "     {}", dim(&format!("and {} more", finding.evidence.len() - ROWS)));
+    }
+    for (heading, content) in [("why", &rule.why), ("do", &rule.advice)] {
+        if !content.is_empty() {
+            push_wrapped(text, heading, content, width);
+        }
+    }
+    let by_opscope = if rule.auto == "no" { "not by opscope".to_owned() } else { rule.auto.clone() };
+    let source = if rule.source.is_empty() { String::new() } else { format!("; {}", rule.source) };
+    let _ = writeln!(text, "     {}\n", dim(&format!("{by_opscope}; {}{source}", rule.confidence.name())));
+}
+
+fn evidence(item: &Evidence) -> String {
+    let mut parts = Vec::new();
+    parts.extend(item.time.map(units::duration));
+    parts.push(item.name.clone());
+    if !item.op_type.is_empty() && item.op_type != item.name {
+        parts.push(format!("({})", item.op_type));
+    }
+    if !item.detail.is_empty() {
+        parts.push(dim(&item.detail));
+    }
+    parts.join("  ")
+}
+
+/// A paragraph with its heading, broken between words.
+fn push_wrapped(text: &mut String, heading: &str, content: &str, width: Option<u16>) {
+    let room = usize::from(width.unwrap_or(100)).clamp(40, 100) - 10;
+    let mut line = String::new();
+    let mut first = true;
+    let mut flush = |line: &mut String| {
+        let start = if std::mem::take(&mut first) { heading } else { "" };
+        let _ = writeln!(text, "     {start:4} {line}");
+        line.clear();
+    };
+    for word in content.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            flush(&mut line);
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    flush(&mut line);
+}
+
+/// What could not run, by what is missing.
+fn push_not_run(text: &mut String, not_run: &[NotRun]) {
+    if not_run.is_empty() {
+        return;
+    }
+    let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
+    for rule in not_run {
+        match missing.iter_mut().find(|(what, _)| *what == rule.missing) {
+            Some((_, ids)) => ids.push(&rule.id),
+            None => missing.push((&rule.missing, vec![&rule.id])),
+        }
+    }
+    let _ = writeln!(text, "{} {}", bold("not asked"), dim("for lack of"));
+    for (what, ids) in missing {
+        let _ = writeln!(text, "     {what}: {}", ids.join(" "));
+    }
+}
+
+/// All rules in a table.
+pub fn list(rules: &[Rule], language: Language) -> String {
+    let columns =
+        [Column::text("id"), Column::text("rule"), Column::text("what it finds"), Column::text("confidence")];
+    let mut table = Table::new(&columns, None);
+    for rule in rules {
+        let chinese = rule.zh.as_ref().filter(|_| language == Language::Chinese);
+        let title = chinese.map_or(&rule.title, |text| &text.title);
+        table.row([rule.id.clone(), rule.name.clone(), title.clone(), rule.confidence.name().to_owned()]);
+    }
+    table.render()
+}
+
+/// The answer as JSON.
+///
+/// # Errors
+/// When a figure has no form in JSON, which would be a fault of this program.
+pub fn to_json(subject: &Subject<'_>, report: &Report) -> anyhow::Result<String> {
+    #[derive(Serialize)]
+    struct Answer<'a> {
+        schema_version: u32,
+        target: &'static str,
+        operator_time_ns: i64,
+        rules_asked: usize,
+        findings: Vec<FindingJson<'a>>,
+        not_run: &'a [NotRun],
+        silenced: &'a [String],
+    }
+    #[derive(Serialize)]
+    struct FindingJson<'a> {
+        id: &'a str,
+        name: &'a str,
+        title: &'a str,
+        note: Option<&'a str>,
+        saves_at_most_ns: Option<i64>,
+        share: Option<f64>,
+        evidence: &'a [Evidence],
+        why: &'a str,
+        advice: &'a str,
+        auto: &'a str,
+        confidence: &'static str,
+        source: &'a str,
+        limits: &'a std::collections::BTreeMap<String, f64>,
+    }
+    fn finding_json(finding: &Finding) -> FindingJson<'_> {
+        let rule = &finding.rule;
+        FindingJson {
+            id: &rule.id,
+            name: &rule.name,
+            title: &rule.title,
+            note: finding.note.as_deref(),
+            saves_at_most_ns: finding.saves.map(|saves| saves.0),
+            share: finding.share,
+            evidence: &finding.evidence,
+            why: &rule.why,
+            advice: &rule.advice,
+            auto: &rule.auto,
+            confidence: rule.confidence.name(),
+            source: &rule.source,
+            limits: &rule.limits,
+        }
+    }
+    let answer = Answer {
+        schema_version: 1,
+        target: subject.target.name(),
+        operator_time_ns: subject.total.0,
+        rules_asked: report.asked,
+        findings: report.findings.iter().map(finding_json).collect(),
+        not_run: &report.not_run,
+        silenced: &report.silenced,
+    };
+    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+}

@@ -1,0 +1,335 @@
+//! What differs between two profiles, as text, Markdown and JSON.
+
+use std::fmt::Write;
+
+use opscope_analyze::{Basis, Change, Comparison, Group, Member};
+use opscope_trace::{Nanoseconds, units};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::terminal::{Column, Table, bold, dim};
+
+/// What the figures of an inference were taken from.
+fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Iterations => "mean of the measured inferences",
+        Basis::ExecuteCalls => "mean of the calls that execute the model",
+        Basis::OperatorTime => "sum of the operators' own time",
+        Basis::Range => "longest range that both have",
+        Basis::Nothing => "nothing to compare",
+    }
+}
+
+/// Milliseconds with three decimals, as the vendors' documents have them.
+fn ms(time: Nanoseconds) -> String {
+    format!("{:.3} ms", time.0 as f64 / 1e6)
+}
+
+fn signed(time: Nanoseconds) -> String {
+    let sign = if time.0 < 0 { "−" } else { "+" };
+    format!("{sign}{}", units::duration(Nanoseconds(time.0.saturating_abs())))
+}
+
+fn percent(change: f64) -> String {
+    let sign = if change < 0.0 { "−" } else { "+" };
+    format!("{sign}{:.1} %", change.abs() * 100.0)
+}
+
+/// The first lines: both figures, the change, the verdict, warnings.
+pub fn headline(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    if comparison.basis == Basis::Nothing {
+        lines.push("The profiles have nothing that can be compared.".to_owned());
+        return lines;
+    }
+    let mut first = format!("{} → {}", ms(comparison.before), ms(comparison.after));
+    if let (Some(speed), Some(change)) = (comparison.speed_up(), comparison.relative_change()) {
+        let _ = write!(first, "  {speed:.3}x  {}", percent(change));
+    }
+    lines.push(format!("{first}  ({})", basis(comparison.basis)));
+    match &comparison.difference {
+        Some(difference) => {
+            let (low, high) = difference.interval;
+            lines.push(format!(
+                "{}: {} (95 % interval {} to {}; {} and {} runs)",
+                difference.verdict.text(),
+                percent(difference.change),
+                percent(low),
+                percent(high),
+                difference.counts.0,
+                difference.counts.1,
+            ));
+        }
+        None => lines.push("A single run on a side says nothing about noise.".to_owned()),
+    }
+    for suspect in &comparison.suspects {
+        let what = if suspect.delta.0 < 0 { "lost" } else { "gained" };
+        lines.push(format!(
+            "{} {what} {}, nearly {} s to the second: a sleep or a time-out is suspected (rule A33)",
+            suspect.name,
+            ms(Nanoseconds(suspect.delta.0.saturating_abs())),
+            suspect.seconds
+        ));
+    }
+    if comparison.is_of_different_models() {
+        lines.push(format!(
+            "These seem to be different models: of A's operator time {:.0} % has a counterpart, of B's {:.0} %.",
+            comparison.matched.0 * 100.0,
+            comparison.matched.1 * 100.0
+        ));
+    }
+    lines
+}
+
+/// The changes with a name for each kind: what the bars of the waterfall are.
+struct Step {
+    name: String,
+    delta: Nanoseconds,
+}
+
+/// From A's operator time to B's: the greatest changes one by one, the rest together.
+fn waterfall(comparison: &Comparison, top: usize) -> Vec<Step> {
+    let shown = if top == 0 { usize::MAX } else { top };
+    let changed = comparison.groups.iter().filter(|group| group.delta.0 != 0);
+    let mut steps: Vec<Step> = Vec::new();
+    let mut rest = Nanoseconds::ZERO;
+    for (place, group) in changed.enumerate() {
+        if place < shown {
+            steps.push(Step { name: title(group), delta: group.delta });
+        } else {
+            rest += group.delta;
+        }
+    }
+    if rest.0 != 0 {
+        steps.push(Step { name: "all others".to_owned(), delta: rest });
+    }
+    // Averages are whole nanoseconds; what that loses is not a change of any operator.
+    let told: Nanoseconds = steps.iter().map(|step| step.delta).sum();
+    let lost = comparison.operators.1 - comparison.operators.0 - told;
+    if lost.0.abs() > 1_000 {
+        steps.push(Step { name: "rounding".to_owned(), delta: lost });
+    }
+    steps
+}
+
+fn names(members: &[Member]) -> String {
+    const NAMED: usize = 3;
+    let mut text: Vec<&str> = members.iter().take(NAMED).map(|member| &*member.name).collect();
+    if members.len() > NAMED {
+        text.push("…");
+    }
+    text.join(" + ")
+}
+
+/// What a group is called: its story, and the name of the operator.
+fn title(group: &Group) -> String {
+    let members = if group.after.is_empty() { &group.before } else { &group.after };
+    match group.change {
+        Change::Merged | Change::Split => format!("{} ({})", group.story(), names(members)),
+        _ => format!("{}: {}", group.story(), names(members)),
+    }
+}
+
+fn sum(members: &[Member]) -> Nanoseconds {
+    members.iter().map(|member| member.time).sum()
+}
+
+/// For a person at a terminal of the given width.
+pub fn to_text(comparison: &Comparison, top: usize, width: Option<u16>) -> String {
+    let mut text = String::new();
+    for (place, line) in headline(comparison).iter().enumerate() {
+        let _ = writeln!(text, "{}", if place == 0 { bold(line) } else { line.clone() });
+    }
+    if !comparison.groups.is_empty() {
+        push_waterfall(&mut text, comparison, top, width);
+        push_counts(&mut text, comparison);
+    }
+    push_spans(&mut text, comparison, top);
+    text
+}
+
+fn push_waterfall(text: &mut String, comparison: &Comparison, top: usize, width: Option<u16>) {
+    const BAR: f64 = 24.0;
+    let (from, to) = comparison.operators;
+    let whole = from.0.max(to.0).max(1) as f64;
+    let bar = |time: Nanoseconds| "█".repeat((time.0.abs() as f64 / whole * BAR).round() as usize);
+    let columns = [
+        Column::number("time"),
+        Column::number("change"),
+        Column::text("operators"),
+        Column::text("").expendable(),
+    ];
+    let mut table = Table::new(&columns, width);
+    table.row([units::duration(from), String::new(), "A".to_owned(), bar(from)]);
+    let mut reached = from;
+    for step in waterfall(comparison, top) {
+        reached += step.delta;
+        table.row([units::duration(reached), signed(step.delta), step.name, bar(step.delta)]);
+    }
+    table.row([units::duration(to), String::new(), "B".to_owned(), bar(to)]);
+    let _ = write!(text, "\n{}", table.render());
+}
+
+fn push_counts(text: &mut String, comparison: &Comparison) {
+    let kinds = [
+        Change::Faster,
+        Change::Slower,
+        Change::Same,
+        Change::Merged,
+        Change::Split,
+        Change::Vanished,
+        Change::Appeared,
+    ];
+    let counted = kinds.iter().filter_map(|kind| {
+        let count = comparison.groups.iter().filter(|group| group.change == *kind).count();
+        (count > 0).then(|| format!("{count} {}", kind.name()))
+    });
+    let counted: Vec<String> = counted.collect();
+    let _ = writeln!(
+        text,
+        "\n{}  {}",
+        counted.join(", "),
+        dim(&format!(
+            "matched {:.0} % of A's and {:.0} % of B's operator time",
+            comparison.matched.0 * 100.0,
+            comparison.matched.1 * 100.0
+        ))
+    );
+}
+
+fn push_spans(text: &mut String, comparison: &Comparison, top: usize) {
+    let shown = if top == 0 { usize::MAX } else { top.min(5) };
+    let changed = comparison.spans.iter().filter(|span| span.before != span.after);
+    let rows: Vec<_> = changed.take(shown).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let columns = [
+        Column::number("A"),
+        Column::number("B"),
+        Column::number("change"),
+        Column::text("calls and ranges"),
+    ];
+    let mut table = Table::new(&columns, None);
+    for span in rows {
+        let name = if span.is_range { format!("{} (range)", span.name) } else { span.name.clone() };
+        table.row([
+            units::duration(span.before),
+            units::duration(span.after),
+            signed(span.after - span.before),
+            name,
+        ]);
+    }
+    let _ = write!(text, "\n{}", table.render());
+}
+
+/// For a comment on a change.
+pub fn to_markdown(comparison: &Comparison, top: usize) -> String {
+    let mut text = String::new();
+    for (place, line) in headline(comparison).iter().enumerate() {
+        let line = escaped(line);
+        let _ = if place == 0 { writeln!(text, "**{line}**\n") } else { writeln!(text, "{line}\n") };
+    }
+    if comparison.groups.is_empty() {
+        return text;
+    }
+    text.push_str("| time | change | operators |\n|---:|---:|---|\n");
+    let (from, to) = comparison.operators;
+    let _ = writeln!(text, "| {} | | A |", units::duration(from));
+    let mut reached = from;
+    for step in waterfall(comparison, top) {
+        reached += step.delta;
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            units::duration(reached),
+            signed(step.delta),
+            escaped(&step.name)
+        );
+    }
+    let _ = writeln!(text, "| {} | | B |", units::duration(to));
+    text
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+/// Everything.
+///
+/// # Errors
+/// When a figure has no form in JSON, which would be a fault of this program.
+pub fn to_json(comparison: &Comparison) -> anyhow::Result<String> {
+    #[derive(Serialize)]
+    struct MemberJson<'a> {
+        name: &'a str,
+        op_type: &'a str,
+        time_ns: i64,
+    }
+    let members = |members: &[Member]| -> serde_json::Value {
+        let list: Vec<MemberJson<'_>> = members
+            .iter()
+            .map(|it| MemberJson { name: &it.name, op_type: &it.op_type, time_ns: it.time.0 })
+            .collect();
+        json!(list)
+    };
+    let groups: Vec<serde_json::Value> = comparison
+        .groups
+        .iter()
+        .map(|group| {
+            json!({
+                "change": group.change.name(),
+                "story": group.story(),
+                "before": members(&group.before),
+                "after": members(&group.after),
+                "before_ns": sum(&group.before).0,
+                "after_ns": sum(&group.after).0,
+                "delta_ns": group.delta.0,
+            })
+        })
+        .collect();
+    let difference = comparison.difference.map(|it| {
+        json!({
+            "verdict": it.verdict.text(),
+            "change": it.change,
+            "interval": [it.interval.0, it.interval.1],
+            "confidence": 0.95,
+            "chance": it.chance,
+            "runs": [it.counts.0, it.counts.1],
+        })
+    });
+    let spans: Vec<serde_json::Value> = comparison
+        .spans
+        .iter()
+        .map(|span| {
+            json!({
+                "name": span.name,
+                "kind": if span.is_range { "range" } else { "call" },
+                "before_ns": span.before.0,
+                "after_ns": span.after.0,
+            })
+        })
+        .collect();
+    let suspects: Vec<serde_json::Value> = comparison
+        .suspects
+        .iter()
+        .map(|it| json!({ "name": it.name, "delta_ns": it.delta.0, "seconds": it.seconds, "rule": "A33" }))
+        .collect();
+    let answer = json!({
+        "schema_version": 1,
+        "basis": basis(comparison.basis),
+        "before_ns": comparison.before.0,
+        "after_ns": comparison.after.0,
+        "speed_up": comparison.speed_up(),
+        "change": comparison.relative_change(),
+        "difference": difference,
+        "operators_before_ns": comparison.operators.0.0,
+        "operators_after_ns": comparison.operators.1.0,
+        "matched": { "before": comparison.matched.0, "after": comparison.matched.1 },
+        "different_models": comparison.is_of_different_models(),
+        "groups": groups,
+        "spans": spans,
+        "suspects": suspects,
+    });
+    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+}
