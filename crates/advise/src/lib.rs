@@ -16,6 +16,8 @@ mod finding;
 pub mod fusion;
 mod graph;
 mod rule;
+#[cfg(test)]
+mod rules_tests;
 mod settings;
 mod subject;
 #[cfg(test)]

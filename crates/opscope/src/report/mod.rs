@@ -1,13 +1,10 @@
 //! The answer to "where does the time go": as text for a person, and as JSON for a program.
 
-<<<<<<< HEAD
 mod analysis;
 mod glance;
 pub mod info;
-=======
 pub mod advice;
 pub mod comparison;
->>>>>>> 4c4b39c (Advise, compare, check, predict and show fusion from the command line)
 mod json;
 pub mod junit;
 mod operators;

@@ -1,0 +1,133 @@
+//! `opscope compare` on profiles built for the purpose.
+
+mod common;
+
+use common::{Place, number};
+
+/// A table as Ascend's tools export it, of operators with type and microseconds.
+fn op_summary(rows: &[(&str, &str, f64)]) -> String {
+    let mut text = String::from(
+        "Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)\n",
+    );
+    let mut start = 1_760_000_000_000_000.0;
+    for (task, (name, op_type, micros)) in rows.iter().enumerate() {
+        text.push_str(&format!("0,1,{task},2,{name},{op_type},AI_CORE,{start:.3}\t,{micros:.3},0\n"));
+        start += micros;
+    }
+    text
+}
+
+/// Marks of the program as Ascend's tools export them.
+fn msprof_tx(name: &str, ms: f64) -> String {
+    let start = 1_760_000_000_000_000.0;
+    format!(
+        "pid,tid,category,event_type,payload_type,payload_value,Start_time(us),End_time(us),message_type,message,domain\n\
+         1,1,0,push/pop,0,0,{start:.3},{:.3},0,{name},\n",
+        start + ms * 1_000.0
+    )
+}
+
+#[test]
+fn replacing_mish_gives_the_published_figures() {
+    let place = Place::new();
+    // 23.299 ms with Mish in three operators, 14.190 ms with LeakyRelu.
+    place.write(
+        "op_summary_mish.csv",
+        op_summary(&[
+            ("conv1", "Conv2D", 6_000.0),
+            ("mish1_sp", "Softplus", 3_000.0),
+            ("mish1_th", "Tanh", 2_000.0),
+            ("mish1_mul", "Mul", 1_299.0),
+            ("conv2", "Conv2D", 11_000.0),
+        ]),
+    );
+    place.write(
+        "op_summary_leaky.csv",
+        op_summary(&[("conv1", "Conv2D", 5_000.0), ("leaky1", "LeakyRelu", 190.0), ("conv2", "Conv2D", 9_000.0)]),
+    );
+    let answer = place.done(&["compare", "op_summary_mish.csv", "op_summary_leaky.csv"]);
+    for text in ["23.299 ms → 14.190 ms", "1.642x", "−39.1 %", "LeakyRelu appeared"] {
+        assert!(answer.stdout.contains(text), "no {text} in\n{}", answer.stdout);
+    }
+    let json = place.done(&["compare", "op_summary_mish.csv", "op_summary_leaky.csv", "--json"]).json();
+    assert_eq!(number(&json, "/before_ns"), 23_299_000.0);
+    assert!((number(&json, "/speed_up") - 1.642).abs() < 5e-4);
+    let sum: f64 = json["groups"].as_array().unwrap().iter().map(|group| number(group, "/delta_ns")).sum();
+    assert_eq!(sum, -9_109_000.0, "the groups' changes are the whole change");
+}
+
+#[test]
+fn fusing_gives_the_published_figures_and_tells_who_took_in_whom() {
+    let place = Place::new();
+    let before: Vec<(String, &str, f64)> = (0..7)
+        .flat_map(|n| {
+            [
+                (format!("conv{n}"), "Conv2D", 400.0),
+                (format!("bn{n}"), "BNInferenceD", 400.0),
+                (format!("relu{n}"), "Relu", 229.0 - if n == 0 { -6.0 } else { 0.0 }),
+            ]
+        })
+        .collect();
+    // The rest to 7209 us in one more operator.
+    let sum: f64 = before.iter().map(|row| row.2).sum();
+    let mut rows: Vec<(&str, &str, f64)> = before.iter().map(|(name, kind, us)| (&**name, *kind, *us)).collect();
+    rows.push(("prior", "Softmax", 7_209.0 - sum));
+    place.write("op_summary_a.csv", op_summary(&rows));
+    let names: Vec<String> = (0..7).map(|n| format!("conv{n}")).collect();
+    let mut fused: Vec<(&str, &str, f64)> = names.iter().map(|name| (&**name, "Conv2D", 329.0)).collect();
+    fused.push(("prior", "Softmax", 2.0));
+    place.write("op_summary_b.csv", op_summary(&fused));
+    let answer = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv"]);
+    for text in ["7.209 ms → 2.305 ms", "−68.0 %", "Conv2D + BNInferenceD + Relu became Conv2D", "7 merged"] {
+        assert!(answer.stdout.contains(text), "no {text} in\n{}", answer.stdout);
+    }
+    let markdown = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv", "--markdown", "-t", "2"]);
+    assert!(markdown.stdout.contains("| time | change | operators |"), "{}", markdown.stdout);
+    assert!(markdown.stdout.contains("all others"), "{}", markdown.stdout);
+}
+
+#[test]
+fn a_stray_sleep_of_five_seconds_is_suspected() {
+    let place = Place::new();
+    place.write("msprof_tx_a.csv", msprof_tx("CreateMultipleStreamsFromFile", 5_645.052));
+    place.write("msprof_tx_b.csv", msprof_tx("CreateMultipleStreamsFromFile", 642.772));
+    let answer = place.done(&["compare", "msprof_tx_a.csv", "msprof_tx_b.csv"]);
+    for text in ["5645.052 ms → 642.772 ms", "−88.6 %", "8.782x", "5002.280 ms", "sleep", "A33"] {
+        assert!(answer.stdout.contains(text), "no {text} in\n{}", answer.stdout);
+    }
+}
+
+#[test]
+fn two_runs_of_one_model_are_matched_whole_and_judged() {
+    let place = Place::new();
+    let model = place.sample("mask-ssd");
+    for file in ["a.db", "b.db"] {
+        place.done(&["run", &model, "-n", "6", "--warmup", "1", "--threads", "1", "--db", file]);
+    }
+    let json = place.done(&["compare", "a.db", "b.db", "--json"]).json();
+    assert_eq!((number(&json, "/matched/before"), number(&json, "/matched/after")), (1.0, 1.0));
+    assert_eq!(json["different_models"], false);
+    let verdict = json["difference"]["verdict"].as_str().unwrap();
+    assert!(verdict.contains("beyond noise"), "{verdict}");
+    assert_eq!(json["difference"]["runs"], serde_json::json!([6, 6]));
+}
+
+#[test]
+fn profiles_of_different_models_are_said_to_be() {
+    let place = Place::new();
+    place.write("op_summary_a.csv", op_summary(&[("conv1", "Conv2D", 100.0), ("pool", "Pooling", 50.0)]));
+    place.write("op_summary_b.csv", op_summary(&[("lstm", "DynamicRNN", 90.0), ("gather", "GatherV2", 50.0)]));
+    let answer = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv"]);
+    assert!(answer.stdout.contains("different models"), "{}", answer.stdout);
+    assert!(answer.stdout.contains("0 %"), "{}", answer.stdout);
+}
+
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let place = Place::new();
+    place.write("op_summary_a.csv", op_summary(&[("conv1", "Conv2D", 100.0)]));
+    place.fails(1, &["missing.db"], &["compare", "op_summary_a.csv", "missing.db"]);
+    place.fails(2, &["required"], &["compare", "op_summary_a.csv"]);
+    place.write("noise.bin", [0u8, 1, 2, 3]);
+    place.fails(1, &["noise.bin"], &["compare", "op_summary_a.csv", "noise.bin"]);
+}
