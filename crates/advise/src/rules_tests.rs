@@ -140,8 +140,11 @@ impl Case {
         }
         let shapes = self.model.as_ref().and_then(|model| Shapes::infer(model, &bindings).ok());
         let converter = self.converter.map(ConverterOptions::parse);
-        let mut subject =
-            Subject::new(self.trace.as_ref(), self.model.as_ref(), Some(self.target.unwrap_or(Target::Cann310)));
+        let mut subject = Subject::new(
+            self.trace.as_ref(),
+            self.model.as_ref(),
+            Some(self.target.unwrap_or(Target::Cann310)),
+        );
         subject.shapes = shapes.as_ref();
         subject.converter = converter.as_ref();
         subject.environment = self.environment.clone();
@@ -220,13 +223,19 @@ fn ascend_cases() -> Vec<(&'static str, Case, Case)> {
     let on_cpu = |name, micros| Profile::new(&[(name, name, CPU, micros, &[])]);
     let waiting = [("vec_ratio", 0.1)];
     let repeated = |times| {
-        let rows: Vec<Op<'_>> = (0..times).flat_map(|_| [("a", "Sub", AI, 10, &waiting[..]), ("b", "Pow", AI, 10, &waiting[..])]).collect();
+        let rows: Vec<Op<'_>> = (0..times)
+            .flat_map(|_| [("a", "Sub", AI, 10, &waiting[..]), ("b", "Pow", AI, 10, &waiting[..])])
+            .collect();
         of(Profile::new(&rows).waits(50))
     };
     let blocks = |blocks| Case { cores: Some(8), ..metrics(&[("block_num", blocks), ("mac_ratio", 0.5)]) };
-    let mixed = |blocks| of(Profile::new(&[("a", "MatMul", AI, 50, &[("mix_block_num", blocks)])]).property("vector_cores", "8"));
+    let mixed = |blocks| {
+        of(Profile::new(&[("a", "MatMul", AI, 50, &[("mix_block_num", blocks)])])
+            .property("vector_cores", "8"))
+    };
     let around = |model: &[&str]| {
-        let rows: [Op<'_>; 4] = [("Relu_a", "Relu", AI, 9, &[]), t("t1"), t("t2"), ("Relu_y", "Relu", AI, 9, &[])];
+        let rows: [Op<'_>; 4] =
+            [("Relu_a", "Relu", AI, 9, &[]), t("t1"), t("t2"), ("Relu_y", "Relu", AI, 9, &[])];
         with_model(ops(&rows), model)
     };
     vec![
@@ -242,11 +251,23 @@ fn ascend_cases() -> Vec<(&'static str, Case, Case)> {
             around(&["Relu x -> a", "Relu a -> y"]),
         ),
         ("A04", of(on_cpu("TopKD", 5)), ops(&[x("a")])),
-        ("A05", of(on_cpu("Mul", 30).inputs(DataType::Int64, &[8])), of(on_cpu("Mul", 19).inputs(DataType::Int64, &[8]))),
+        (
+            "A05",
+            of(on_cpu("Mul", 30).inputs(DataType::Int64, &[8])),
+            of(on_cpu("Mul", 19).inputs(DataType::Int64, &[8])),
+        ),
         ("A06", of(on_cpu("StridedSliceGrad", 30)), of(on_cpu("StridedSlice", 30))),
-        ("A07", of(on_cpu("Mul", 30).inputs(DataType::Float64, &[8])), of(on_cpu("Mul", 30).inputs(DataType::Float32, &[8]))),
+        (
+            "A07",
+            of(on_cpu("Mul", 30).inputs(DataType::Float64, &[8])),
+            of(on_cpu("Mul", 30).inputs(DataType::Float32, &[8])),
+        ),
         ("A08", of(on_cpu("NonZero", 3)), of(on_cpu("TopKD", 3))),
-        ("A09", ops(&[("a", "TopKD", CPU, 10, &[]), x("b")]), ops(&[("a", "TopKD", CPU, 1, &[]), ("b", "Mul", AI, 99, &[])])),
+        (
+            "A09",
+            ops(&[("a", "TopKD", CPU, 10, &[]), x("b")]),
+            ops(&[("a", "TopKD", CPU, 1, &[]), ("b", "Mul", AI, 99, &[])]),
+        ),
         ("A10", of(Profile::new(&[x("a"), x("b")]).waits(15)), of(Profile::new(&[x("a"), x("b")]).waits(9))),
         ("A11", metric("memory_bound", 1.5), metric("memory_bound", 0.9)),
         (
@@ -261,7 +282,11 @@ fn ascend_cases() -> Vec<(&'static str, Case, Case)> {
             metrics(&[("mac_ratio", 0.1), ("vec_ratio", 0.9)]),
             metrics(&[("mac_ratio", 0.0), ("vec_ratio", 0.9)]),
         ),
-        ("A16", metrics(&[("mac_ratio", 0.0), ("vec_ratio", 0.5)]), metrics(&[("mac_ratio", 0.0), ("vec_ratio", 0.85)])),
+        (
+            "A16",
+            metrics(&[("mac_ratio", 0.0), ("vec_ratio", 0.5)]),
+            metrics(&[("mac_ratio", 0.0), ("vec_ratio", 0.85)]),
+        ),
         ("A17", metric("aic_mac_ratio", 0.5), metric("aic_mac_ratio", 0.85)),
         ("A18", metric("scalar_ratio", 0.9), metric("scalar_ratio", 0.7)),
         ("A19", metric("vec_bank_cflt_ratio", 0.05), metric("vec_bank_cflt_ratio", 0.03)),
@@ -269,13 +294,23 @@ fn ascend_cases() -> Vec<(&'static str, Case, Case)> {
         ("A21", blocks(12.0), blocks(16.0)),
         ("A22", mixed(12.0), mixed(24.0)),
         ("A23", metric("memory_workspace", 64.0), metric("memory_workspace", 0.0)),
-        ("A24", metrics(&[("mac_time", 1.0), ("vec_time", 9.0)]), metrics(&[("mac_time", 9.0), ("vec_time", 1.0)])),
+        (
+            "A24",
+            metrics(&[("mac_time", 1.0), ("vec_time", 9.0)]),
+            metrics(&[("mac_time", 9.0), ("vec_time", 1.0)]),
+        ),
         ("A25", metrics(&[("mac_ratio", 0.5), ("vec_ratio", 0.3)]), metrics(&[("mac_ratio", 0.85)])),
-        ("A26", of(Profile::new(&[]).frequencies(&[1000.0, 800.0])), of(Profile::new(&[]).frequencies(&[1000.0, 990.0]))),
+        (
+            "A26",
+            of(Profile::new(&[]).frequencies(&[1000.0, 800.0])),
+            of(Profile::new(&[]).frequencies(&[1000.0, 990.0])),
+        ),
         (
             "A27",
-            of(Profile::new(&[("a", "MatMul", AI, 9, &[("mac_ratio", 0.9)])]).inputs(DataType::Float16, &[8, 100])),
-            of(Profile::new(&[("a", "MatMul", AI, 9, &[("mac_ratio", 0.9)])]).inputs(DataType::Float16, &[8, 128])),
+            of(Profile::new(&[("a", "MatMul", AI, 9, &[("mac_ratio", 0.9)])])
+                .inputs(DataType::Float16, &[8, 100])),
+            of(Profile::new(&[("a", "MatMul", AI, 9, &[("mac_ratio", 0.9)])])
+                .inputs(DataType::Float16, &[8, 128])),
         ),
         ("A28", repeated(6), repeated(4)),
         ("A29", sequence(&["Conv2D", "BNInferenceD", "Relu"]), sequence(&["Conv2D", "Softmax", "Relu"])),
@@ -298,9 +333,22 @@ fn ascend_cases() -> Vec<(&'static str, Case, Case)> {
 fn svp_cases() -> Vec<(&'static str, Case, Case)> {
     let svp = |case| on(Target::Svp, case);
     let layer = |values: &[(&str, f64)]| on(Target::Svp, metrics(values));
-    let low = [("Mac Ppen Ratio", 0.1), ("Vec Ppen Ratio", 0.1), ("DLD Ratio", 0.1), ("WLD Ratio", 0.1), ("Dstr Ratio", 0.1)];
-    let high = [("Mac Ppen Ratio", 0.9), ("Vec Ppen Ratio", 0.1), ("DLD Ratio", 0.1), ("WLD Ratio", 0.1), ("Dstr Ratio", 0.1)];
-    let busy = |nodes: &[&str]| Case { shape: Some(vec![1, 3, 16, 16]), ..with_model(sequence(&["Conv"]), nodes) };
+    let low = [
+        ("Mac Ppen Ratio", 0.1),
+        ("Vec Ppen Ratio", 0.1),
+        ("DLD Ratio", 0.1),
+        ("WLD Ratio", 0.1),
+        ("Dstr Ratio", 0.1),
+    ];
+    let high = [
+        ("Mac Ppen Ratio", 0.9),
+        ("Vec Ppen Ratio", 0.1),
+        ("DLD Ratio", 0.1),
+        ("WLD Ratio", 0.1),
+        ("Dstr Ratio", 0.1),
+    ];
+    let busy =
+        |nodes: &[&str]| Case { shape: Some(vec![1, 3, 16, 16]), ..with_model(sequence(&["Conv"]), nodes) };
     // Half precision comes from a cast to type 10.
     let argmax = |axis: u64| shaped(&[1, axis], &["Cast x to=10 -> h", "ArgMax h axis=1 -> y"]);
     vec![
@@ -318,7 +366,11 @@ fn svp_cases() -> Vec<(&'static str, Case, Case)> {
         ("S08", layer(&[("Memory Bound", 1.2)]), layer(&[("Memory Bound", 0.8)])),
         ("S09", svp(busy(&["Conv x,W:16x3x3x3 -> y"])), svp(busy(&["Identity x -> y"]))),
         ("S10", svp(ops(&[("a", "Softplus", CPU, 5, &[])])), svp(ops(&[("a", "Conv", AI, 5, &[])]))),
-        ("S11", svp(graph(&["Transpose x perm=0.3.2.1 -> y"])), svp(graph(&["Transpose x perm=0.2.3.1 -> y"]))),
+        (
+            "S11",
+            svp(graph(&["Transpose x perm=0.3.2.1 -> y"])),
+            svp(graph(&["Transpose x perm=0.2.3.1 -> y"])),
+        ),
         ("S12", svp(graph(&["ArgMax x select_last_index=1 -> y"])), svp(graph(&["ArgMax x -> y"]))),
         ("S13", svp(argmax(4096)), svp(argmax(1024))),
         ("S14", svp(of(Profile::new(&[]).call("c", 1, 512))), svp(of(Profile::new(&[]).call("c", 1, 511)))),
@@ -330,7 +382,8 @@ fn environment_cases() -> Vec<(&'static str, Case, Case)> {
     let mode = |mode| set(Environment { mode: Some(mode), ..Environment::default() });
     let link = |real_path| set(Environment { real_path, ..Environment::default() });
     let ended = |ended| set(Environment { ended: Some(ended), ..Environment::default() });
-    let level = |level: &str| set(Environment { log_level: Some(level.to_owned()), ..Environment::default() });
+    let level =
+        |level: &str| set(Environment { log_level: Some(level.to_owned()), ..Environment::default() });
     let acl = |text: &str| set(Environment { acl_json: Some(text.to_owned()), ..Environment::default() });
     vec![
         ("E01", mode(0o100_666), mode(0o100_640)),
@@ -350,7 +403,11 @@ fn fold_cases() -> Vec<(&'static str, Case, Case)> {
         (
             "G01",
             graph(&["Conv x,W:16x3x3x3 -> a", "BatchNormalization a,S:16,B:16,M:16,V:16 -> y"]),
-            graph(&["Conv x,W:16x3x3x3 -> a", "BatchNormalization a,S:16,B:16,M:16,V:16 -> y", "Relu a -> z"]),
+            graph(&[
+                "Conv x,W:16x3x3x3 -> a",
+                "BatchNormalization a,S:16,B:16,M:16,V:16 -> y",
+                "Relu a -> z",
+            ]),
         ),
         (
             "G03",
@@ -365,16 +422,32 @@ fn fold_cases() -> Vec<(&'static str, Case, Case)> {
         ),
         (
             "G16",
-            graph(&["Transpose x perm=0.2.1.3 -> a", "BatchNormalization a,S:16,B:16,M:16,V:16 -> b", "Transpose b perm=0.2.1.3 -> y"]),
-            graph(&["Relu x -> a", "BatchNormalization a,S:16,B:16,M:16,V:16 -> b", "Transpose b perm=0.2.1.3 -> y"]),
+            graph(&[
+                "Transpose x perm=0.2.1.3 -> a",
+                "BatchNormalization a,S:16,B:16,M:16,V:16 -> b",
+                "Transpose b perm=0.2.1.3 -> y",
+            ]),
+            graph(&[
+                "Relu x -> a",
+                "BatchNormalization a,S:16,B:16,M:16,V:16 -> b",
+                "Transpose b perm=0.2.1.3 -> y",
+            ]),
         ),
         (
             "G21",
             graph(&[
-                "MatMul x,W:16x48 -> a", "Reshape a,S:5 -> b", "Transpose b perm=2.0.3.1.4 -> c", "Gather c,I: -> q",
+                "MatMul x,W:16x48 -> a",
+                "Reshape a,S:5 -> b",
+                "Transpose b perm=2.0.3.1.4 -> c",
+                "Gather c,I: -> q",
                 "Gather c,J: -> k",
             ]),
-            graph(&["MatMul x,W:16x48 -> a", "Reshape a,S:5 -> b", "Transpose b perm=2.0.3.1.4 -> c", "Gather c,I: -> q"]),
+            graph(&[
+                "MatMul x,W:16x48 -> a",
+                "Reshape a,S:5 -> b",
+                "Transpose b perm=2.0.3.1.4 -> c",
+                "Gather c,I: -> q",
+            ]),
         ),
         ("G25", graph(&["Exp C:4 -> a", "Add x,a -> y"]), graph(&["Exp x -> a", "Add x,a -> y"])),
         (
@@ -400,8 +473,13 @@ fn fold_cases() -> Vec<(&'static str, Case, Case)> {
         (
             "G28",
             graph(&[
-                "ReduceMean x -> m", "Sub x,m -> d", "Pow d,T: -> s", "ReduceMean s -> v", "Add v,E: -> w",
-                "Sqrt w -> r", "Div d,r -> y",
+                "ReduceMean x -> m",
+                "Sub x,m -> d",
+                "Pow d,T: -> s",
+                "ReduceMean s -> v",
+                "Add v,E: -> w",
+                "Sqrt w -> r",
+                "Div d,r -> y",
             ]),
             graph(&["ReduceMean x -> m", "Sub x,m -> d", "Sqrt d -> r", "Div d,r -> y"]),
         ),
@@ -414,12 +492,24 @@ fn cleanup_cases() -> Vec<(&'static str, Case, Case)> {
         ..Case::default()
     };
     let gathers = |first: i64| Case {
-        model: Some(graph_of(&["Gather x,I:1 -> a", "Gather x,J:1 -> b"], &[], &[("I", &[first]), ("J", &[1])])),
+        model: Some(graph_of(
+            &["Gather x,I:1 -> a", "Gather x,J:1 -> b"],
+            &[],
+            &[("I", &[first]), ("J", &[1])],
+        )),
         ..Case::default()
     };
     vec![
-        ("G11", shaped(&[1, 4096], &["Cast x to=7 -> a", "Abs a -> y"]), shaped(&[1, 4096], &["Cast x to=6 -> a", "Abs a -> y"])),
-        ("G12", graph(&["Cast x to=10 -> a", "Cast a to=1 -> y"]), graph(&["Cast x to=10 -> a", "Relu a -> y"])),
+        (
+            "G11",
+            shaped(&[1, 4096], &["Cast x to=7 -> a", "Abs a -> y"]),
+            shaped(&[1, 4096], &["Cast x to=6 -> a", "Abs a -> y"]),
+        ),
+        (
+            "G12",
+            graph(&["Cast x to=10 -> a", "Cast a to=1 -> y"]),
+            graph(&["Cast x to=10 -> a", "Relu a -> y"]),
+        ),
         (
             "G13",
             graph(&["Concat x,x axis=1 -> a", "Concat a,x axis=1 -> y"]),
@@ -482,10 +572,13 @@ fn target_cases() -> Vec<(&'static str, Case, Case)> {
 
 fn host_cases() -> Vec<(&'static str, Case, Case)> {
     let ort = |case| on(Target::OnnxRuntime, case);
-    let runs = |micros: &[i64]| ort(of(Profile::new(&[("a", "Conv", ExecutionUnit::Cpu, 95, &[])]).iterations(micros)));
+    let runs = |micros: &[i64]| {
+        ort(of(Profile::new(&[("a", "Conv", ExecutionUnit::Cpu, 95, &[])]).iterations(micros)))
+    };
     let small = |count: usize| {
-        let rows: Vec<Op<'_>> =
-            (0..10).map(|at| ("a", "Add", ExecutionUnit::Cpu, if at < count { 2 } else { 50 }, &[][..])).collect();
+        let rows: Vec<Op<'_>> = (0..10)
+            .map(|at| ("a", "Add", ExecutionUnit::Cpu, if at < count { 2 } else { 50 }, &[][..]))
+            .collect();
         ort(ops(&rows))
     };
     let level = |level: &str| ort(of(Profile::new(&[]).property("optimization", level)));
@@ -508,14 +601,24 @@ fn conversion_cases() -> Vec<(&'static str, Case, Case)> {
     let batch = |batch| on(Target::Svp, shaped(&[batch, 3, 8, 8], &["Relu x -> y"]));
     vec![
         ("V01", converted("atc --net_optimize_enable=0"), converted("atc --net_optimize_enable=1")),
-        ("V02", converted("atc --fusion_switch_file=ReluMerge:off"), converted("atc --fusion_switch_file=ReluMerge:on")),
+        (
+            "V02",
+            converted("atc --fusion_switch_file=ReluMerge:off"),
+            converted("atc --fusion_switch_file=ReluMerge:on"),
+        ),
         ("V03", converted("atc --layer_fusion_enable 0"), converted("atc --layer_fusion_enable 1")),
         ("V04", converted("atc --layer_m2m_enable=0"), converted("atc")),
         ("V05", converted("atc"), converted("atc --internal_stride=32")),
         (
             "V06",
-            Case { model: Some(crate::testing::graph(&["Gemm x,W:8x8 -> y"])), ..converted("atc --batch_num=1") },
-            Case { model: Some(crate::testing::graph(&["Gemm x,W:8x8 -> y"])), ..converted("atc --batch_num=256") },
+            Case {
+                model: Some(crate::testing::graph(&["Gemm x,W:8x8 -> y"])),
+                ..converted("atc --batch_num=1")
+            },
+            Case {
+                model: Some(crate::testing::graph(&["Gemm x,W:8x8 -> y"])),
+                ..converted("atc --batch_num=256")
+            },
         ),
         ("V07", softmax("Softmax"), softmax("Conv")),
         ("V08", batch(4), batch(1)),
@@ -524,7 +627,11 @@ fn conversion_cases() -> Vec<(&'static str, Case, Case)> {
         ("V11", converted("atc"), converted("atc --online_model_type=0")),
         ("V12", converted("atc --force_to_cpu=a,b"), converted("atc")),
         ("V14", converted("atc --model=m.onnx"), converted("atc --soc_version=SS928V100")),
-        ("V15", converted("atc --dynamic_image_size='640,640;320,320'"), converted("atc --dynamic_image_size=640,640")),
+        (
+            "V15",
+            converted("atc --dynamic_image_size='640,640;320,320'"),
+            converted("atc --dynamic_image_size=640,640"),
+        ),
         ("V20", on(Target::Svp, graph(&["Softplus x -> y"])), on(Target::Svp, graph(&["Relu x -> y"]))),
     ]
 }
@@ -550,14 +657,16 @@ fn every_rule_finds_what_it_is_for_and_is_silent_otherwise() {
 #[test]
 fn no_rule_is_without_a_case() {
     let tested: BTreeSet<&str> = cases().iter().map(|(id, ..)| *id).collect();
-    let untested: Vec<String> = rules().into_iter().map(|rule| rule.id).filter(|id| !tested.contains(&**id)).collect();
+    let untested: Vec<String> =
+        rules().into_iter().map(|rule| rule.id).filter(|id| !tested.contains(&**id)).collect();
     assert!(untested.is_empty(), "{untested:?}");
 }
 
 #[test]
 fn rules_that_lack_data_say_what_is_missing() {
     let report = sequence(&["Conv2D"]).report();
-    let missing = |id: &str| report.not_run.iter().find(|rule| rule.id == id).map(|rule| rule.missing.as_str());
+    let missing =
+        |id: &str| report.not_run.iter().find(|rule| rule.id == id).map(|rule| rule.missing.as_str());
     assert_eq!(missing("A11"), Some("the metric memory_bound"));
     assert_eq!(missing("G01"), Some("the model (--model)"));
     assert_eq!(missing("A20"), Some("how many cores the device has (--cores)"));
@@ -611,7 +720,8 @@ mod settings {
 
     #[test]
     fn thresholds_change_what_is_found_and_silence_hides_it() {
-        let trace = sequence(&["TransData", "TransData", "Mul"]).trace.unwrap();
+        let two = [("a", "TransData", AI, 10, &[][..]), ("b", "TransData", AI, 10, &[][..])];
+        let trace = ops(&two).trace.unwrap();
         assert!(!found(&trace, &Settings::default()).contains(&"A01".to_owned()));
         let lower = settings("[thresholds]\nA01.more_than = 1\n").unwrap();
         assert!(found(&trace, &lower).contains(&"A01".to_owned()));
@@ -638,7 +748,9 @@ mod settings {
         assert!(refused("[thresholds]\nA99.x = 1\n").contains("no rule A99"));
         assert!(refused("[thresholds]\nA05.us = 1\n").contains("it has min_us"));
         assert!(refused("silence = [\"Q7\"]").contains("no rule Q7"));
-        assert!(refused("[[rule]]\nid = \"A01\"\ntitle = \"x\"\nwhen = { types = [\"X\"] }\n").contains("U01"));
+        assert!(
+            refused("[[rule]]\nid = \"A01\"\ntitle = \"x\"\nwhen = { types = [\"X\"] }\n").contains("U01")
+        );
         assert!(refused("[[rule]]\nid = \"U1\"\ntitle = \"x\"\n").contains("no condition"));
         assert!(refused("[[rule]]\nid = \"U1\"\ntitle = \"x\"\nwhen = {}\n").contains("empty"));
         let unit = "[[rule]]\nid = \"U1\"\ntitle = \"x\"\nwhen = { units = [\"warp\"] }\n";

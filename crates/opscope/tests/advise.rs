@@ -27,7 +27,20 @@ fn a_model_alone_gets_the_rules_about_graphs() {
 fn a_run_with_its_model_ranks_by_what_could_be_saved() {
     let place = Place::new();
     let model = place.sample("mask-ssd");
-    place.done(&["run", &model, "-n", "5", "--warmup", "1", "--threads", "1", "--optimize", "off", "--db", "a.db"]);
+    place.done(&[
+        "run",
+        &model,
+        "-n",
+        "5",
+        "--warmup",
+        "1",
+        "--threads",
+        "1",
+        "--optimize",
+        "off",
+        "--db",
+        "a.db",
+    ]);
     let json = place.done(&["advise", "a.db", "--model", &model, "--json"]).json();
     assert_eq!(json["target"], "tract");
     let found = ids(&json);
@@ -58,7 +71,9 @@ fn golden_directories_show_what_they_were_made_with() {
     let found = ids(&json);
     // It has operators on the AI CPU, and counters of the pipelines.
     assert!(found.contains(&"A04".to_owned()), "{found:?}");
-    let asked = |json: &serde_json::Value, id: &str| !json["not_run"].as_array().unwrap().iter().any(|it| it["id"] == id);
+    let asked = |json: &serde_json::Value, id: &str| {
+        !json["not_run"].as_array().unwrap().iter().any(|it| it["id"] == id)
+    };
     assert!(asked(&json, "A17") && asked(&json, "A25") && asked(&json, "A20"));
     assert!(!asked(&json, "A19"), "bank conflicts are counted in another group");
     let json = advise("910b_pmu_ResourceConflictRatio", &[]);
@@ -105,7 +120,10 @@ fn mistakes_and_mismatches_are_told() {
     place.fails(1, &["no such file"], &["advise", "missing.db"]);
     place.fails(2, &["--model"], &["advise", &ssd, "--model", &yolo]);
     place.fails(2, &["cann-310"], &["advise", &ssd, "--target", "gpu"]);
-    place.write("op_summary_1.csv", "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\na,Conv2D,AI_CORE,1,5\n");
+    place.write(
+        "op_summary_1.csv",
+        "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\na,Conv2D,AI_CORE,1,5\n",
+    );
     let answer = place.done(&["advise", "op_summary_1.csv", "--model", &ssd]);
     assert!(answer.stderr.contains("another model"), "{}", answer.stderr);
 }

@@ -11,7 +11,9 @@ fn op_summary(micros: f64) -> String {
 
 /// Iterations of these milliseconds, as Ascend's tools export them.
 fn step_trace(ms: &[f64]) -> String {
-    let mut text = String::from("Device_id,Iteration ID,FP Start(us),BP End(us),Iteration End(us),Iteration Time(us),Model ID\n");
+    let mut text = String::from(
+        "Device_id,Iteration ID,FP Start(us),BP End(us),Iteration End(us),Iteration Time(us),Model ID\n",
+    );
     let mut end = 1_760_000_000_000_000.0;
     for (number, ms) in ms.iter().enumerate() {
         end += ms * 1_000.0;
@@ -28,7 +30,11 @@ fn a_regression_beyond_the_limit_fails_and_one_within_it_passes() {
     let arguments = ["check", "--baseline", "op_summary_a.csv", "--candidate", "op_summary_b.csv"];
     let failed = place.run(&arguments);
     assert_eq!(failed.status, Some(1), "{}", failed.stderr);
-    assert!(failed.stdout.contains("opscope check: failed") && failed.stdout.contains("+8.0 %"), "{}", failed.stdout);
+    assert!(
+        failed.stdout.contains("opscope check: failed") && failed.stdout.contains("+8.0 %"),
+        "{}",
+        failed.stdout
+    );
     let passed = place.done(&[&arguments[..], &["--max-regression", "10%"]].concat());
     assert!(passed.stdout.contains("| no more than 10 % slower | passed | +8.0 % |"), "{}", passed.stdout);
 }
@@ -39,8 +45,15 @@ fn scatter_around_the_limit_is_undecided() {
     place.write("step_trace_a.csv", step_trace(&[10.0, 12.0, 9.0, 11.0, 8.5, 10.5]));
     place.write("step_trace_b.csv", step_trace(&[10.5, 12.5, 9.5, 11.5, 9.0, 11.0]));
     let answer = place.run(&[
-        "check", "--baseline", "step_trace_a.csv", "--candidate", "step_trace_b.csv", "--junit", "check.xml",
-        "--summary", "check.md",
+        "check",
+        "--baseline",
+        "step_trace_a.csv",
+        "--candidate",
+        "step_trace_b.csv",
+        "--junit",
+        "check.xml",
+        "--summary",
+        "check.md",
     ]);
     assert_eq!(answer.status, Some(3), "{}\n{}", answer.stdout, answer.stderr);
     assert!(answer.stdout.contains("no difference beyond noise"), "{}", answer.stdout);
@@ -64,8 +77,17 @@ fn two_models_are_measured_alternately() {
     let model = place.sample("mask-ssd");
     std::fs::copy(place.path(&model), place.path("copy.onnx")).unwrap();
     let answer = place.run(&[
-        "check", "--baseline", &model, "--candidate", "copy.onnx", "--duration", "300ms", "--threads", "1",
-        "--max-regression", "80%",
+        "check",
+        "--baseline",
+        &model,
+        "--candidate",
+        "copy.onnx",
+        "--duration",
+        "300ms",
+        "--threads",
+        "1",
+        "--max-regression",
+        "80%",
     ]);
     assert!(matches!(answer.status, Some(0 | 3)), "{}\n{}", answer.stdout, answer.stderr);
     assert!(answer.stdout.contains("measured alternately"), "{}", answer.stdout);
@@ -79,6 +101,10 @@ fn mistakes_are_usage_errors() {
     let mixed = ["check", "--baseline", &model, "--candidate", "op_summary_a.csv"];
     place.fails(2, &["two models or two profiles"], &mixed);
     place.fails(2, &["required"], &["check", "--candidate", "op_summary_a.csv"]);
-    place.fails(2, &["percentage"], &["check", "--candidate", "op_summary_a.csv", "--target-ms", "5", "--max-regression", "lots"]);
+    place.fails(
+        2,
+        &["percentage"],
+        &["check", "--candidate", "op_summary_a.csv", "--target-ms", "5", "--max-regression", "lots"],
+    );
     place.fails(2, &["--baseline"], &["check", "--candidate", &model, "--target-ms", "5"]);
 }

@@ -43,7 +43,11 @@ fn replacing_mish_gives_the_published_figures() {
     );
     place.write(
         "op_summary_leaky.csv",
-        op_summary(&[("conv1", "Conv2D", 5_000.0), ("leaky1", "LeakyRelu", 190.0), ("conv2", "Conv2D", 9_000.0)]),
+        op_summary(&[
+            ("conv1", "Conv2D", 5_000.0),
+            ("leaky1", "LeakyRelu", 190.0),
+            ("conv2", "Conv2D", 9_000.0),
+        ]),
     );
     let answer = place.done(&["compare", "op_summary_mish.csv", "op_summary_leaky.csv"]);
     for text in ["23.299 ms → 14.190 ms", "1.642x", "−39.1 %", "LeakyRelu appeared"] {
@@ -70,7 +74,8 @@ fn fusing_gives_the_published_figures_and_tells_who_took_in_whom() {
         .collect();
     // The rest to 7209 us in one more operator.
     let sum: f64 = before.iter().map(|row| row.2).sum();
-    let mut rows: Vec<(&str, &str, f64)> = before.iter().map(|(name, kind, us)| (&**name, *kind, *us)).collect();
+    let mut rows: Vec<(&str, &str, f64)> =
+        before.iter().map(|(name, kind, us)| (&**name, *kind, *us)).collect();
     rows.push(("prior", "Softmax", 7_209.0 - sum));
     place.write("op_summary_a.csv", op_summary(&rows));
     let names: Vec<String> = (0..7).map(|n| format!("conv{n}")).collect();
@@ -78,7 +83,8 @@ fn fusing_gives_the_published_figures_and_tells_who_took_in_whom() {
     fused.push(("prior", "Softmax", 2.0));
     place.write("op_summary_b.csv", op_summary(&fused));
     let answer = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv"]);
-    for text in ["7.209 ms → 2.305 ms", "−68.0 %", "Conv2D + BNInferenceD + Relu became Conv2D", "7 merged"] {
+    for text in ["7.209 ms → 2.305 ms", "−68.0 %", "Conv2D + BNInferenceD + Relu became Conv2D", "7 merged"]
+    {
         assert!(answer.stdout.contains(text), "no {text} in\n{}", answer.stdout);
     }
     let markdown = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv", "--markdown", "-t", "2"]);
@@ -116,7 +122,8 @@ fn two_runs_of_one_model_are_matched_whole_and_judged() {
 fn profiles_of_different_models_are_said_to_be() {
     let place = Place::new();
     place.write("op_summary_a.csv", op_summary(&[("conv1", "Conv2D", 100.0), ("pool", "Pooling", 50.0)]));
-    place.write("op_summary_b.csv", op_summary(&[("lstm", "DynamicRNN", 90.0), ("gather", "GatherV2", 50.0)]));
+    place
+        .write("op_summary_b.csv", op_summary(&[("lstm", "DynamicRNN", 90.0), ("gather", "GatherV2", 50.0)]));
     let answer = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv"]);
     assert!(answer.stdout.contains("different models"), "{}", answer.stdout);
     assert!(answer.stdout.contains("0 %"), "{}", answer.stdout);

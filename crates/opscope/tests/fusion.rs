@@ -30,15 +30,26 @@ fn switch_files_have_the_form_of_each_converter_and_come_with_its_command() {
     let answer = place.done(&["fusion", &model, "--switch-file", "fusion_switch.cfg"]);
     let file: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(place.path("fusion_switch.cfg")).unwrap()).unwrap();
-    assert_eq!((&file["Switch"]["GraphFusion"]["ALL"], &file["Switch"]["UBFusion"]["ALL"]), (&"on".into(), &"on".into()));
-    for word in ["atc", "--framework=5", "--soc_version=Ascend310", "--fusion_switch_file=fusion_switch.cfg", "--input_shape=data:1,3,260,260"] {
+    assert_eq!(
+        (&file["Switch"]["GraphFusion"]["ALL"], &file["Switch"]["UBFusion"]["ALL"]),
+        (&"on".into(), &"on".into())
+    );
+    for word in [
+        "atc",
+        "--framework=5",
+        "--soc_version=Ascend310",
+        "--fusion_switch_file=fusion_switch.cfg",
+        "--input_shape=data:1,3,260,260",
+    ] {
         assert!(answer.stdout.contains(word), "no {word} in\n{}", answer.stdout);
     }
     let answer = place.done(&["fusion", &model, "--switch-file", "svp.cfg", "--target", "svp"]);
     let text = std::fs::read_to_string(place.path("svp.cfg")).unwrap();
     assert!(text.lines().all(|line| line.ends_with(":on") || line.ends_with(":off")), "{text}");
     assert!(text.contains("ReluMerge:on\n"));
-    assert!(answer.stdout.contains("--soc_version=SS928V100") && answer.stdout.contains("--online_model_type=2"));
+    assert!(
+        answer.stdout.contains("--soc_version=SS928V100") && answer.stdout.contains("--online_model_type=2")
+    );
 }
 
 #[test]

@@ -28,8 +28,12 @@ fn the_time_of_what_goes_is_taken_off_the_serial_sum() {
     place.write("op_summary_1.csv", op_summary(&rows));
     let removed = place.done(&["whatif", "op_summary_1.csv", "--remove", "TransData", "--json"]).json();
     assert_eq!(removed["kind"], "prediction");
-    assert_eq!((number(&removed, "/measured_ns"), number(&removed, "/predicted_ns")), (1_200_000.0, 1_000_000.0));
-    let fuse = ["whatif", "op_summary_1.csv", "--fuse", "Conv+BatchNormalization+Relu", "--scale", "conv1=0.5"];
+    assert_eq!(
+        (number(&removed, "/measured_ns"), number(&removed, "/predicted_ns")),
+        (1_200_000.0, 1_000_000.0)
+    );
+    let fuse =
+        ["whatif", "op_summary_1.csv", "--fuse", "Conv+BatchNormalization+Relu", "--scale", "conv1=0.5"];
     let answer = place.done(&fuse);
     for text in ["predicted", "1.200 ms", "500.0 us", "a prediction, not a measurement", "serial sum"] {
         let plain = answer.stdout.replace('µ', "u");

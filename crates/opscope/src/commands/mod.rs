@@ -1,10 +1,10 @@
 //! One file for each command: its options and what it does.
 
+pub mod advise;
 pub mod analyze;
+pub mod check;
 #[cfg(target_os = "linux")]
 pub mod collect;
-pub mod advise;
-pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod demo;

@@ -1,10 +1,10 @@
 //! The answer to "where does the time go": as text for a person, and as JSON for a program.
 
+pub mod advice;
 mod analysis;
+pub mod comparison;
 mod glance;
 pub mod info;
-pub mod advice;
-pub mod comparison;
 mod json;
 pub mod junit;
 mod operators;
