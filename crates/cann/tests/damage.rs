@@ -55,7 +55,12 @@ fn survive(directory: &Path, output: &Path, options: ExportOptions, database: bo
             assert!(report.text().starts_with("Performance Summary Report:"));
         }
         if database {
-            export_database(&joined, output, "0").expect("space on disk");
+            let path = export_database(&joined, output, "0").expect("space on disk");
+            let Some(path) = path else { continue };
+            let database = rusqlite::Connection::open(path).expect("a database");
+            let answer: String =
+                database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("an answer");
+            assert_eq!(answer, "ok");
         }
     }
 }

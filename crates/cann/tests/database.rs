@@ -9,8 +9,9 @@ mod common;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use opscope_cann::export_database;
 use opscope_cann::join::Joined;
+use opscope_cann::{Data, SampleLayout, SampleMode, SampleOptions, discover, export_database, write_sample};
+use opscope_cann_raw::Chip;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
 
@@ -350,4 +351,103 @@ fn check_mixed(golden: &Path, ours: &mut Database) {
             assert!((share * total - time).abs() < 1e-6, "{name}: {time}");
         }
     }
+}
+
+/// Writes a sample profile and its database; the database is `None` where there is none.
+fn sampled(directory: &Path, chip: Chip, mode: SampleMode) -> (Joined, Option<Connection>) {
+    let options = SampleOptions { chip, tasks: 700, mode, layout: SampleLayout::Current, seed: 5 };
+    let profile = write_sample(directory, options).expect("space on disk");
+    let found = discover(&profile).expect("a profile").remove(0);
+    let joined = Joined::new(Data::load(found).expect("a readable profile"));
+    let path = export_database(&joined, directory, "0").expect("space on disk");
+    (joined, path.map(|path| Connection::open(path).expect("a database")))
+}
+
+fn number(database: &Connection, query: &str) -> i64 {
+    database.query_row(query, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{query}: {error}"))
+}
+
+#[test]
+fn generated_runs_of_every_chip_have_each_task_with_its_operator() {
+    for chip in [Chip::V4_1_0, Chip::V2_1_0, Chip::V3_3_0] {
+        for mode in [SampleMode::Dynamic, SampleMode::Static] {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let (joined, database) = sampled(directory.path(), chip, mode);
+            let database = database.expect("a database");
+            let check: String =
+                database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("an answer");
+            assert_eq!(check, "ok", "{chip:?} {mode:?}");
+            let operators = "SELECT count(*) FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId) \
+                JOIN STRING_IDS ON STRING_IDS.id = COMPUTE_TASK_INFO.name";
+            let calls = "SELECT count(*) FROM TASK JOIN CANN_API USING (connectionId)";
+            let ordered = "SELECT count(*) FROM (SELECT startNs - lag(startNs) OVER (ORDER BY rowid) AS step \
+                FROM TASK) WHERE step < 0";
+            let answers =
+                ["SELECT count(*) FROM TASK", operators, calls, ordered].map(|q| number(&database, q));
+            assert_eq!(answers, [700, 700, 700, 0], "{chip:?} {mode:?}");
+            let calls = joined.data.host.api.len() as i64;
+            assert_eq!(number(&database, "SELECT count(*) FROM CANN_API"), calls, "{chip:?} {mode:?}");
+            // Busy and free time follow one another without gaps from the first start to the last end.
+            let gaps = "SELECT (SELECT sum(endNs - startNs) FROM OVERLAP_ANALYSIS) \
+                - (SELECT max(endNs) - min(startNs) FROM TASK)";
+            assert_eq!(number(&database, gaps), 0, "{chip:?} {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn every_value_of_every_counted_task_is_there() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (joined, database) = sampled(directory.path(), Chip::V4_1_0, SampleMode::Dynamic);
+    let database = database.expect("a database");
+    let counters = &joined.data.devices[&0].tables.counters;
+    let rows = number(&database, "SELECT count(*) FROM TASK_PMU_INFO");
+    assert_eq!(rows % 30, 0, "15 values of each kind of core");
+    let cycles = "SELECT sum(TASK_PMU_INFO.value) FROM TASK_PMU_INFO JOIN STRING_IDS ON STRING_IDS.id = TASK_PMU_INFO.name \
+        WHERE STRING_IDS.value LIKE 'ai__total_cycles'";
+    assert_eq!(number(&database, cycles) as u64, counters.cycles().iter().sum::<u64>());
+    assert_eq!(number(&database, "SELECT max(rowid) FROM TASK_PMU_INFO"), rows);
+}
+
+#[test]
+fn chip_0_has_no_database() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    assert!(sampled(directory.path(), Chip::V1_1_0, SampleMode::Dynamic).1.is_none());
+}
+
+#[test]
+fn a_second_device_has_tasks_and_counters_of_its_own() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let options = SampleOptions {
+        chip: Chip::V4_1_0,
+        tasks: 300,
+        mode: SampleMode::Dynamic,
+        layout: SampleLayout::Current,
+        seed: 5,
+    };
+    let profile = write_sample(directory.path(), options).expect("space on disk");
+    common::copy_device(&profile, 0, 1);
+    let joined = Joined::new(
+        Data::load(discover(&profile).expect("a profile").remove(0)).expect("a readable profile"),
+    );
+    let path = export_database(&joined, directory.path(), "0").expect("space on disk").expect("a database");
+    let database = Connection::open(path).expect("a database");
+    for device in [0, 1] {
+        let tasks = format!("SELECT count(*) FROM TASK WHERE deviceId = {device}");
+        assert_eq!(number(&database, &tasks), 300);
+    }
+    assert_eq!(number(&database, "SELECT count(DISTINCT globalTaskId) FROM TASK"), 600);
+    // The host handed its tasks to device 0 only.
+    assert_eq!(number(&database, "SELECT count(*) FROM COMPUTE_TASK_INFO"), 300);
+    assert_eq!(number(&database, "SELECT count(*) FROM TASK WHERE connectionId = -1"), 300);
+    assert_eq!(number(&database, "SELECT count(*) FROM NPU_INFO"), 2);
+    let of_device = |device: u32| {
+        let query = format!(
+            "SELECT sum(TASK_PMU_INFO.value) FROM TASK_PMU_INFO JOIN STRING_IDS ON STRING_IDS.id = TASK_PMU_INFO.name \
+             WHERE STRING_IDS.value LIKE '%total_cycles' AND globalTaskId IN \
+             (SELECT globalTaskId FROM TASK WHERE deviceId = {device})"
+        );
+        number(&database, &query)
+    };
+    assert_eq!((of_device(0), of_device(0) > 0), (of_device(1), true));
 }

@@ -8,6 +8,7 @@ use crate::database::output::Output;
 use crate::database::schema;
 use crate::export::api_statistic::call_name;
 use crate::export::view::View;
+use crate::names::NumberMap;
 use crate::tables::Api;
 
 /// A thread with its process.
@@ -21,14 +22,15 @@ pub(super) fn write<'a, W: Write + Seek>(view: &'a View<'a>, out: &mut Output<'a
     let api = &view.joined.data.host.api;
     let clock = &view.joined.data.host_clock;
     let begin = view.begin();
-    let loads: Vec<Api> = api
-        .rows()
-        .filter(|call| call.level == level::MODEL && call_name(view, call) == "ModelLoad")
-        .collect();
+    // The loads of models on each thread, by their begin.
+    let mut loads: NumberMap<u32, Vec<(u64, u64)>> = NumberMap::default();
+    for call in api.rows().filter(|call| call.level == level::MODEL && call_name(view, call) == "ModelLoad") {
+        loads.entry(call.thread).or_default().push((call.begin, call.end));
+    }
     let of_load = |call: &Api| {
-        loads
-            .iter()
-            .any(|load| load.thread == call.thread && load.begin <= call.begin && call.end <= load.end)
+        let of_thread = loads.get(&call.thread).map_or(&[][..], Vec::as_slice);
+        let begun = of_thread.partition_point(|(begin, _)| *begin <= call.begin);
+        of_thread[..begun].last().is_some_and(|(_, end)| call.end <= *end)
     };
     let mut shown: Vec<(u32, u32)> = Vec::with_capacity(api.len());
     for row in 0..api.len() {

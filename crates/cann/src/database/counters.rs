@@ -12,13 +12,14 @@ use crate::export::counters::CounterColumns;
 use crate::export::view::View;
 use crate::metrics::{Formula, Load, Metric, group};
 use crate::parallel;
-use crate::tables::{Core, Counters};
+use crate::tables::{COUNTERS, Core, Counters, NO_CONTEXT, NONE};
 
 /// The values of one device's tasks.
 pub(super) struct Values<'a> {
     names: Vec<String>,
     columns: Vec<Column>,
-    cores: [CoreRows<'a>; 2],
+    /// The AI cores, or the cube cores and the vector cores.
+    cores: Vec<CoreRows<'a>>,
     /// For each task with counters its number in the database.
     ids: Vec<u32>,
 }
@@ -43,11 +44,41 @@ enum Value {
 
 /// What one kind of cores counted in each of the tasks.
 struct CoreRows<'a> {
+    core: Core,
     events: &'a [u32],
     /// Hz to which bandwidths refer.
     hertz: f64,
-    /// Counters and microseconds of work; `None` where the core didn't work on the task.
-    rows: Vec<Option<(Counters, f64)>>,
+    /// For each task a place in `counts`, [`NONE`] where the core didn't work on the task.
+    places: Vec<u32>,
+    counts: Vec<Counts>,
+}
+
+/// What one core counted in one task: copied together because it is read once for each value, and
+/// without what isn't needed because there are millions.
+struct Counts {
+    cycles: u64,
+    counters: [u64; COUNTERS],
+    /// Microseconds that the core worked.
+    time: f64,
+}
+
+impl Counts {
+    /// The counters in the form that metrics are computed from.
+    fn counters(&self, core: Core) -> Counters {
+        Counters {
+            stream: 0,
+            task: 0,
+            context: NO_CONTEXT,
+            core,
+            mixed: false,
+            block: false,
+            cycles: self.cycles,
+            counters: self.counters,
+            start: 0,
+            end: 0,
+            blocks: 0,
+        }
+    }
 }
 
 impl<'a> Values<'a> {
@@ -69,7 +100,7 @@ impl<'a> Values<'a> {
         let has_counters = |task: &&Task| {
             let row = task.place.task as usize;
             task.place.device as usize == number
-                && (counters.cube[row] != crate::tables::NONE || counters.vector[row] != crate::tables::NONE)
+                && (counters.cube[row] != NONE || counters.vector[row] != NONE)
         };
         let mut counted: Vec<Task> = tasks.iter().filter(has_counters).copied().collect();
         counted.sort_by_key(|task| {
@@ -77,29 +108,32 @@ impl<'a> Values<'a> {
             (row.task, row.stream, row.context, row.batch)
         });
         let split = device.metadata.chip().splits_cores();
-        let rows_of = |core: Core| {
-            let (own, other) = match core {
-                Core::Cube => (&counters.cube, &counters.vector),
-                Core::Vector => (&counters.vector, &counters.cube),
+        let core_rows = |core: Core| {
+            let sample = &device.metadata.sample;
+            let (own, other, events) = match core {
+                Core::Cube => (&counters.cube, &counters.vector, &sample.core_events),
+                Core::Vector => (&counters.vector, &counters.cube, &sample.vector_events),
             };
-            let row = |task: &Task| {
+            let hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
+            // Room that isn't used is never touched, so it costs nothing.
+            let mut places = Vec::with_capacity(counted.len());
+            let mut counts = Vec::with_capacity(counted.len());
+            for task in &counted {
                 let place = task.place.task as usize;
-                let found = counters.get(&device.tables, own[place])?;
+                let found = counters.get(&device.tables, own[place]);
+                places.push(found.map_or(NONE, |_| counts.len() as u32));
+                let Some(found) = found else { continue };
                 let other = counters.get(&device.tables, other[place]);
                 let blocks = view.host_task(task.place).map_or((0, 0), |host| view.blocks(&host));
-                Some((found, layout.work(device, &found, other.as_ref(), blocks, core).time))
-            };
-            counted.iter().map(row).collect()
+                let time = layout.work(device, &found, other.as_ref(), blocks, core).time;
+                counts.push(Counts { cycles: found.cycles, counters: found.counters, time });
+            }
+            CoreRows { core, events, hertz, places, counts }
         };
         let (cube, vector) =
-            parallel::join(|| rows_of(Core::Cube), || if split { rows_of(Core::Vector) } else { Vec::new() });
-        let sample = &device.metadata.sample;
-        let hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
+            parallel::join(|| core_rows(Core::Cube), || split.then(|| core_rows(Core::Vector)));
+        let cores = std::iter::once(cube).chain(vector).collect();
         let (names, columns) = columns(view, number, split);
-        let cores = [
-            CoreRows { events: &sample.core_events, hertz, rows: cube },
-            CoreRows { events: &sample.vector_events, hertz, rows: vector },
-        ];
         Some(Self { names, columns, cores, ids: counted.iter().map(|task| task.id).collect() })
     }
 
@@ -111,14 +145,19 @@ impl<'a> Values<'a> {
     fn value(&self, column: &Column, row: usize) -> f64 {
         const NANOSECONDS: f64 = 1_000.0;
         let core = &self.cores[column.core];
-        let Some((counters, time)) = &core.rows[row] else { return 0.0 };
+        let Some(counts) = core.counts.get(core.places[row] as usize) else { return 0.0 };
         match &column.value {
-            Value::Time => time * NANOSECONDS,
-            Value::Cycles => counters.cycles as f64,
-            Value::Event(index) => counters.counters.get(*index).map_or(0.0, |count| *count as f64),
+            Value::Time => counts.time * NANOSECONDS,
+            Value::Cycles => counts.cycles as f64,
+            Value::Event(index) => counts.counters.get(*index).map_or(0.0, |count| *count as f64),
             Value::Metric(metric) => {
-                let load =
-                    Load { counters, events: core.events, total_time: *time, hertz: core.hertz, rounds: 1.0 };
+                let load = Load {
+                    counters: &counts.counters(core.core),
+                    events: core.events,
+                    total_time: counts.time,
+                    hertz: core.hertz,
+                    rounds: 1.0,
+                };
                 let value = metric.value(&load);
                 if metric.formula == Formula::Time { value * NANOSECONDS } else { value }
             }

@@ -68,6 +68,9 @@ fn write<W: Write + Seek>(view: &View<'_>, out: W) -> io::Result<()> {
     let tasks = tasks::executed(view, &mut ids, &mut strings);
     let ops = tasks::ops(view, &mut ids, &mut strings);
     let marks = marks::on_devices(view, &mut ids);
+    let copies = tasks::copies(view, &mut ids);
+    // The numbers are given; what they were given by takes room.
+    drop(ids);
     let values = Values::of_all(view, &tasks);
 
     let mut out = Output { writer: SqliteWriter::new(out)?, strings };
@@ -76,7 +79,7 @@ fn write<W: Write + Seek>(view: &View<'_>, out: W) -> io::Result<()> {
     tasks::write(view, &tasks, &marks, &mut out)?;
     tasks::write_ops(view, &ops, &mut out)?;
     counters::write(&values, &mut out)?;
-    tasks::write_copies(view, &mut ids, &mut out)?;
+    tasks::write_copies(&copies, &mut out)?;
     marks::write(view, &mut out)?;
     overlap::write(view, &tasks, &ops, &mut out)?;
     samples::write(view, &mut out)?;

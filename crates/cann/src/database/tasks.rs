@@ -174,7 +174,7 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
         list.push((id, row as u32, texts));
     }
     let sorted = |mut list: Vec<(u32, u32, OpIds)>| {
-        list.sort_by_key(|(id, row, _)| (*id, *row));
+        list.sort_unstable_by_key(|(id, row, _)| (*id, *row));
         list.dedup_by_key(|(id, _, _)| *id);
         list.into_iter().map(|(id, row, texts)| ((id, row), texts)).unzip()
     };
@@ -240,17 +240,16 @@ pub(super) fn write_ops<'a, W: Write + Seek>(
     })
 }
 
-/// Writes the asynchronous copies, by batch and number of their tasks. A copy whose size nobody
-/// noted has none and no direction; where there are only notes and no tasks, the reference has one
-/// row that stands for nothing, as do we.
-pub(super) fn write_copies<W: Write + Seek>(
-    view: &View<'_>,
-    ids: &mut TaskIds,
-    out: &mut Output<'_, W>,
-) -> io::Result<()> {
+/// An asynchronous copy: its task's number, bytes and direction.
+pub(super) type Copied = (u32, i64, u16);
+
+/// The asynchronous copies, by batch and number of their tasks. A copy whose size nobody noted has
+/// none and no direction; where there are only notes and no tasks, the reference has one row that
+/// stands for nothing, as do we.
+pub(super) fn copies(view: &View<'_>, ids: &mut TaskIds) -> Vec<Copied> {
     let notes = &view.joined.data.host.memcpys;
     if notes.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
     let mut noted: NumberMap<(u32, u64), usize> =
         (0..notes.len()).rev().map(|row| ((notes.thread()[row], notes.time()[row]), row)).collect();
@@ -258,7 +257,7 @@ pub(super) fn write_copies<W: Write + Seek>(
     let is_copy = |row: &usize| view.kind_name(tasks.kind()[*row]) == "MEMCPY_ASYNC";
     let mut copies: Vec<usize> = (0..tasks.len()).filter(is_copy).collect();
     copies.sort_by_key(|&row| (tasks.batch()[row], tasks.task()[row]));
-    let mut rows: Vec<(u32, i64, u16)> = Vec::with_capacity(copies.len().max(1));
+    let mut rows: Vec<Copied> = Vec::with_capacity(copies.len().max(1));
     for row in copies {
         let task = tasks.row(row);
         let id = ids.id(TaskKey::of_host(&task).whole());
@@ -272,8 +271,16 @@ pub(super) fn write_copies<W: Write + Seek>(
     if rows.is_empty() {
         rows.push((ids.len() as u32, -1, OTHER));
     }
-    out.table(&schema::MEMCPY_INFO, rows.len(), |index, row| {
-        let (id, bytes, direction) = rows[index];
+    rows
+}
+
+/// Writes the asynchronous copies.
+pub(super) fn write_copies<W: Write + Seek>(copies: &[Copied], out: &mut Output<'_, W>) -> io::Result<()> {
+    if copies.is_empty() {
+        return Ok(());
+    }
+    out.table(&schema::MEMCPY_INFO, copies.len(), |index, row| {
+        let (id, bytes, direction) = copies[index];
         row.integer(i64::from(id));
         row.integer(bytes);
         row.integer(i64::from(direction));

@@ -90,6 +90,8 @@ impl<'a> View<'a> {
             })
         });
         let devices: Vec<DeviceView<'a>> = devices.collect();
+        // Chips of which one inference is shown show the whole run if there is none.
+        let one_iteration = range.is_some() || devices.iter().any(|device| device.window.is_some());
         let call_window = devices.iter().find_map(DeviceView::call_window);
         Self {
             call_window,
@@ -104,7 +106,7 @@ impl<'a> View<'a> {
                 .metadata()
                 .map_or(0.0, |metadata| offset_us(&metadata.session)),
             level0: joined.data.profile.metadata().is_some_and(|metadata| metadata.sample.level0),
-            one_iteration: range.is_some() || !joined.data.chip().exports_whole_run(),
+            one_iteration,
             joined,
         }
     }

@@ -34,3 +34,16 @@ pub fn load(golden: &Path, case: &str) -> Data {
     assert_eq!(profiles.len(), 1, "{case}");
     Data::load(profiles.remove(0)).expect("a readable profile")
 }
+
+/// Gives a profile another device that reported the same as one that it has.
+pub fn copy_device(profile: &Path, from: u32, to: u32) {
+    let (old, new) = (profile.join(format!("device_{from}")), profile.join(format!("device_{to}")));
+    for (old, new) in [(old.clone(), new.clone()), (old.join("data"), new.join("data"))] {
+        std::fs::create_dir_all(&new).expect("a new directory");
+        for entry in std::fs::read_dir(old).expect("a listing").flatten().filter(|e| e.path().is_file()) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = name.replace(&format!(".{from}"), &format!(".{to}"));
+            std::fs::copy(entry.path(), new.join(name)).expect("a new file");
+        }
+    }
+}
