@@ -17,6 +17,9 @@ use crate::losses::{Losses, Reason};
 use crate::metadata::file_names;
 use crate::slices::Stream;
 
+/// What the slices of one stream have in common: name, ageing, device.
+type StreamKey = (String, bool, Option<u32>);
+
 /// The streams of one data directory.
 #[derive(Debug, Default)]
 pub struct Catalogue {
@@ -33,7 +36,7 @@ impl Catalogue {
         if !directory.is_dir() {
             return Ok(catalogue);
         }
-        let mut groups: BTreeMap<(String, bool, Option<u32>), Vec<(u64, PathBuf)>> = BTreeMap::new();
+        let mut groups: BTreeMap<StreamKey, Vec<(u64, PathBuf)>> = BTreeMap::new();
         for name in file_names(directory)? {
             // What opscope keeps beside the slices is no stream.
             if [".done", ".complete", ".zip"].iter().any(|suffix| name.ends_with(suffix))

@@ -237,8 +237,8 @@ impl<'a> Looker<'a> {
         Some(Run {
             name: host.name,
             fixed: fixed
-                | u32::from(few) * condition::FEWER_BLOCKS_THAN_CORES
-                | u32::from(int64) * condition::INT64_INPUT,
+                | bit_if(few, condition::FEWER_BLOCKS_THAN_CORES)
+                | bit_if(int64, condition::INT64_INPUT),
             launch: self.device.joined.matches.host_of.get(number).copied().unwrap_or(NONE),
             span: (start, end),
             times: Times { duration: self.device.duration(number), wait: wait.max(0) as f64 },
@@ -249,7 +249,7 @@ impl<'a> Looker<'a> {
     fn fixed(&self, host: &HostTask) -> u32 {
         let Some(op) = self.view.op(host) else { return 0 };
         let mut holding = 0;
-        let mut hold = |holds: bool, condition: u32| holding |= u32::from(holds) * condition;
+        let mut hold = |holds: bool, condition: u32| holding |= bit_if(holds, condition);
         hold(op.op_type == "TransData", condition::TRANS_DATA);
         hold(op.task_type == "AI_CPU", condition::AI_CPU);
         hold(op.name.contains("StridedSliceGrad"), condition::STRIDED_SLICE_GRAD);
@@ -258,15 +258,19 @@ impl<'a> Looker<'a> {
     }
 }
 
+/// The condition if it holds, else none.
+fn bit_if(holds: bool, condition: u32) -> u32 {
+    if holds { condition } else { 0 }
+}
+
 fn of_times(times: Times) -> u32 {
-    u32::from(times.duration > LONG) * condition::LONG
-        | u32::from(times.wait > LONG_WAIT) * condition::LONG_WAIT
+    bit_if(times.duration > LONG, condition::LONG) | bit_if(times.wait > LONG_WAIT, condition::LONG_WAIT)
 }
 
 fn of_ratios(ratios: &Ratios) -> u32 {
     let mut holding = 0;
     let mut hold = |value: Option<f64>, holds: fn(f64) -> bool, condition: u32| {
-        holding |= u32::from(value.is_some_and(holds)) * condition;
+        holding |= bit_if(value.is_some_and(holds), condition);
     };
     hold(ratios.cube, |cube| cube > 0.0, condition::CUBE_WORKS);
     hold(ratios.cube, |cube| cube < WELL_USED, condition::CUBE_LOW);

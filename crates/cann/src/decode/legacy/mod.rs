@@ -141,10 +141,9 @@ fn hash_of_name(names: &mut Names, name: Option<MixedName<'_>>) -> u64 {
 /// The name of a call, which is text or, in the first eight bytes, the hash of it.
 fn call_name(names: &Names, buffer: &[u8; 64]) -> Option<String> {
     let (hash, rest) = buffer.split_first_chunk::<8>()?;
-    if rest.iter().all(|byte| *byte == 0) {
-        if let Some(text) = names.get(u64::from_le_bytes(*hash)) {
-            return Some(text.to_owned());
-        }
+    let is_short = rest.iter().all(|byte| *byte == 0);
+    if let Some(text) = names.get(u64::from_le_bytes(*hash)).filter(|_| is_short) {
+        return Some(text.to_owned());
     }
     let text = until_zero(buffer);
     is_name(text).then(|| String::from_utf8_lossy(text).into_owned())
