@@ -107,9 +107,10 @@ fn begin(
     control.record(plan.marks && !plan.dynamic && plan.delay.is_zero());
     if let Some(program) = &plan.program {
         let injection = Injection::prepare()?;
-        let (mut variables, remarks) = injection.variables(plan, &directory.data(), &name);
+        let (ours, remarks) = injection.variables(plan, &directory.data(), &name);
         remarks.into_iter().for_each(|remark| tell(Event::Remark(remark)));
-        variables.extend(plan.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        let given = plan.environment.iter().map(|(name, value)| (name.into(), value.into()));
+        let variables: Vec<_> = given.chain(ours).collect();
         let program = Running::start(program, &variables)?;
         subject.process = program.id();
         running = Some(program);

@@ -72,7 +72,7 @@ impl Injection {
             set(DIRECTORY_VARIABLE, data.as_os_str());
             set(CONTROL_VARIABLE, control.as_ref());
             for name in ["MSTX_INJECTION_PATH", "NVTX_INJECTION64_PATH"] {
-                match std::env::var_os(name).filter(|value| !value.is_empty()) {
+                match present(plan, name) {
                     None => set(name, mark.as_os_str()),
                     Some(value) => remarks.push(format!(
                         "{name} is set to {} and stays so; marks of that interface go there",
@@ -83,22 +83,29 @@ impl Injection {
         }
         if plan.onnxruntime {
             set("OPSCOPE_ORT_DIR", data.as_os_str());
-            set("LD_PRELOAD", &before("LD_PRELOAD", &self.folder.join("libopscope_preload.so")));
+            set("LD_PRELOAD", &before(plan, "LD_PRELOAD", &self.folder.join("libopscope_preload.so")));
         }
         if plan.acl_shim {
             set("OPSCOPE_ACL_SHIM", self.folder.join("shim").as_os_str());
         }
         if plan.onnxruntime || plan.acl_shim {
-            set("PYTHONPATH", &before("PYTHONPATH", &self.folder.join("site")));
+            set("PYTHONPATH", &before(plan, "PYTHONPATH", &self.folder.join("site")));
         }
         (variables, remarks)
     }
 }
 
+/// What the program would find in a variable without us.
+fn present(plan: &Plan, name: &str) -> Option<OsString> {
+    let given = plan.environment.iter().rev().find(|(given, _)| given == name);
+    let value = given.map(|(_, value)| OsString::from(value)).or_else(|| std::env::var_os(name));
+    value.filter(|value| !value.is_empty())
+}
+
 /// A list of paths that begins with ours.
-fn before(name: &str, first: &Path) -> OsString {
+fn before(plan: &Plan, name: &str, first: &Path) -> OsString {
     let mut list = first.as_os_str().to_owned();
-    if let Some(rest) = std::env::var_os(name).filter(|rest| !rest.is_empty()) {
+    if let Some(rest) = present(plan, name) {
         list.push(":");
         list.push(rest);
     }

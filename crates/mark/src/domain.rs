@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_cann_raw::hash_of;
+
+use crate::sink::MODE;
 
 /// A domain, by the hash of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,7 +76,7 @@ fn create(directory: &Path) -> io::Result<PathBuf> {
     let mut number = 0;
     loop {
         let path = directory.join(format!("{STREAM}.slice_{number}"));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        match OpenOptions::new().write(true).create_new(true).mode(MODE).open(&path) {
             Ok(_) => return Ok(path),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
             Err(error) => return Err(error),

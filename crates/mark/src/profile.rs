@@ -28,9 +28,8 @@ pub use machine::Machine;
 /// is replaced by that of the whole run.
 const CALIBRATION: Duration = Duration::from_millis(20);
 
-/// Files are private to the user and the group.
+/// Directories are private to the user and the group.
 const DIRECTORY_MODE: u32 = 0o750;
-const FILE_MODE: u32 = 0o640;
 
 /// A `PROF_*` directory that is being written.
 #[derive(Debug)]
@@ -166,7 +165,7 @@ impl ProfileDirectory {
         let unfinished = self.host().join(format!(".{name}.unfinished"));
         let write = || {
             let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true).mode(FILE_MODE);
+            options.write(true).create(true).truncate(true).mode(crate::sink::MODE);
             let mut file = options.open(&unfinished)?;
             file.write_all(text.as_bytes())?;
             file.write_all(b"\n")?;

@@ -5,12 +5,16 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use opscope_cann_raw::SLICE_BYTES;
 
 /// The stream of marks: old slices may be dropped when space runs short.
 pub const STREAM: &str = "aging.additional.msproftx";
+
+/// Files are private to the user and the group.
+pub(crate) const MODE: u32 = 0o640;
 
 /// The slice that this process is writing, if it has begun one.
 #[derive(Debug)]
@@ -72,7 +76,7 @@ impl Sink {
         loop {
             let path = self.directory.join(format!("{}.slice_{}", self.stream, self.next));
             self.next += 1;
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            match OpenOptions::new().write(true).create_new(true).mode(MODE).open(&path) {
                 Ok(_) => return Ok(Slice { path, written: 0 }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
