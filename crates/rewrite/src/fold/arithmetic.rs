@@ -68,12 +68,12 @@ fn integer_unary(call: &Call<'_>, function: impl Fn(i64) -> i64) -> Option<Tenso
     integers(x.data_type, &x.dims, &x.to_i64s()?.into_iter().map(function).collect::<Vec<_>>())
 }
 
+/// The dimensions of a result, and the operands' elements that belong together.
+type Paired<T> = (Vec<u64>, Vec<(T, T)>);
+
 /// Both operands as elements that belong together, with the dimensions of the result. Before the
 /// seventh version of the operators, broadcasting had other rules.
-fn paired<T: Copy>(
-    call: &Call<'_>,
-    numbers: impl Fn(&TensorData) -> Option<Vec<T>>,
-) -> Option<(Vec<u64>, Vec<(T, T)>)> {
+fn paired<T: Copy>(call: &Call<'_>, numbers: impl Fn(&TensorData) -> Option<Vec<T>>) -> Option<Paired<T>> {
     let (x, y) = (call.input(0)?, call.input(1)?);
     if call.opset < 7 && x.dims != y.dims {
         return None;
