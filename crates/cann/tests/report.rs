@@ -125,11 +125,11 @@ fn compare(case: &str, joined: &Joined) {
         table.rows.iter().filter(|row| rows(row)).filter_map(|row| table.number(row, name)).sum::<f64>()
     };
     let share = of_long("Task Wait Time(us)", &long) / (durations + waits);
-    let expected = if share > 0.03 { table.names(&long) } else { BTreeSet::new() };
+    let expected = if share > 0.03 { table.names(long) } else { BTreeSet::new() };
     assert_eq!(named(report, "rule_wait_time_1"), expected, "{case}: {share}");
     let bound = above("memory_bound", 1.0);
     let share = of_long("Task Duration(us)", &bound) / durations;
-    let expected = if share > 0.5 { table.names(&bound) } else { BTreeSet::new() };
+    let expected = if share > 0.5 { table.names(bound) } else { BTreeSet::new() };
     assert_eq!(named(report, "rule_memory_bound_1"), expected, "{case}: {share}");
 }
 
