@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use opscope_cann::{
-    ExportLayout, ExportOptions, IterationRange, Joined, Profile, SheetFormat, export_database,
+    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Profile, SheetFormat, export_database,
     export_summary, export_timeline, performance_reports,
 };
 use opscope_trace::Trace;
@@ -19,6 +20,7 @@ Examples:
   opscope export summary output/                     every raw directory below a folder
   opscope export summary PROF_… --format json
   opscope export timeline PROF_… --model-id 1 --iteration-id 2
+  opscope export timeline PROF_… --slice-mb 200      files that a viewer can open
   opscope export all /mnt/archive/PROF_… --output results
 
 The tables and timelines go to mindstudio_profiler_output/ below the raw directory, the database
@@ -103,6 +105,10 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub reports: Option<PathBuf>,
 
+    /// Divide a timeline larger than this by time into several files
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub slice_mb: Option<u64>,
+
     /// Where files go, and how they are called
     #[arg(long, value_enum, default_value_t, value_name = "LAYOUT")]
     pub layout: Layout,
@@ -155,6 +161,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     })
 }
 
+/// The lanes that a file in the vendor's form chooses; all without one.
+fn lanes(options: &Options) -> anyhow::Result<LaneChoice> {
+    let Some(path) = &options.reports else { return Ok(LaneChoice::ALL) };
+    let text = std::fs::read_to_string(path);
+    let text = text.with_context(|| format!("can't read --reports {}", path.display()))?;
+    LaneChoice::from_json(&text).with_context(|| format!("can't use --reports {}", path.display()))
+}
+
 /// Imports a profile if need be, exports these kinds of files, and returns those that were written.
 ///
 /// # Errors
@@ -181,7 +195,8 @@ pub fn export(
             Layout::Modern => ExportLayout::Current,
             Layout::Classic => ExportLayout::Classic,
         },
-        ..ExportOptions::default()
+        lanes: lanes(options)?,
+        timeline_bytes: options.slice_mb.map(|megabytes| megabytes << 20),
     };
     let mut files = Vec::new();
     let mut reports = Vec::new();
