@@ -223,7 +223,7 @@ const DAMAGED: [(&str, &[u8], Option<u64>, &[&str]); 12] = [
     ("twice.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"name\":\"b\",\"ts\":1,\"ts\":2,\"dur\":2,\"pid\":1,\"tid\":1}]", Some(1), &[]),
     ("order.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":9,\"dur\":2,\"pid\":1,\"tid\":1},{\"ph\":\"X\",\"name\":\"b\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]", Some(2), &[]),
     ("untimed.csv", b"Name,Type,Start Time(us),Duration(us)\nx\n,,,\na,b,c,d\na,b,1,-5\na,b,1,5\n", Some(1), &["too few cells", "without a time"]),
-    ("megengine.json", b"{\"profiler\": {\"device\": {\"1\": {", None, &["byte 32", "expected a name in quotes"]),
+    ("megengine.json", b"{\"profiler\": {\"device\": {\"1\": {", None, &["byte 31", "expected a name in quotes"]),
     ("lacks.json", b"{\"profiler\": {\"device\": {}}}", None, &["graph_exec"]),
     ("half.db", b"SQLite format 3\0and no more", None, &["database"]),
     ("empty.json", b"", None, &["an empty file"]),
@@ -245,7 +245,7 @@ fn damage_costs_what_it_spoils_and_is_told() {
     }
     let deep = format!("{{\"traceEvents\":[{{\"ph\":\"X\",\"args\":{}", "{\"a\":".repeat(100_000));
     place.write("deep.json", deep);
-    place.fails(1, &["deep.json", "128 levels"], &["analyze", "deep.json"]);
+    place.fails(1, &["deep.json", "128 levels of nesting"], &["analyze", "deep.json"]);
 }
 
 #[test]

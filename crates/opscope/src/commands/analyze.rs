@@ -31,8 +31,9 @@ What the times are:
   kernel  the same without the waiting that it includes
   wait    from being ready or queued to the first kernel:
             MegEngine        from being ready to the first kernel; part of the total
-            Ascend tables    \"Wait Time\": from the end of the task before on its stream
-            Ascend raw data, databases and timelines, PyTorch, other timelines
+            Ascend tables and raw directories
+                             \"Wait Time\": from the end of the task before on its stream
+            Ascend databases and timelines, PyTorch, other timelines
                              from the end of the call that launched it, where that is recorded
             ONNX Runtime     not recorded
 

@@ -11,6 +11,7 @@ use crate::terminal::{Column, Table};
 /// The form in which rows are printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[group(multiple = false)]
+#[command(next_help_heading = "Form")]
 pub struct FormArguments {
     /// Print JSON
     #[arg(long)]
