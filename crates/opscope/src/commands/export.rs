@@ -10,6 +10,7 @@ use opscope_cann::{
 };
 use opscope_trace::Trace;
 
+use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Results, cache, remarks};
 use crate::terminal::{StepBar, Terminal};
@@ -101,7 +102,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 
-    /// What the timeline shows: a JSON file in the vendor's form
+    /// What the timeline shows, in the vendor's form; accepted, but it shows everything so far
     #[arg(long, value_name = "FILE")]
     pub reports: Option<PathBuf>,
 
@@ -198,12 +199,21 @@ pub fn export(
         lanes: lanes(options)?,
         timeline_bytes: options.slice_mb.map(|megabytes| megabytes << 20),
     };
+    if let Some(reports) = &options.reports {
+        let text =
+            format!("--reports {} has no effect yet: the timeline shows everything", reports.display());
+        terminal.warn(&text);
+    }
     let mut files = Vec::new();
     let mut reports = Vec::new();
     let outputs = match options.layout {
         Layout::Modern => results.outputs(),
         Layout::Classic => results.folder().to_owned(),
     };
+    if kinds != [What::Db] {
+        // Here and not where files are written, for the permissions of all folders of results.
+        create_folder(&outputs)?;
+    }
     if kinds.contains(&What::Summary) {
         bar.step("writing the tables");
         files.extend(export_summary(&joined, &outputs, stamp, export_options)?);
