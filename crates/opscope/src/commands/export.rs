@@ -102,7 +102,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 
-    /// What the timeline shows, in the vendor's form; accepted, but it shows everything so far
+    /// What the timeline shows: a JSON file in the vendor's form
     #[arg(long, value_name = "FILE")]
     pub reports: Option<PathBuf>,
 
@@ -199,11 +199,6 @@ pub fn export(
         lanes: lanes(options)?,
         timeline_bytes: options.slice_mb.map(|megabytes| megabytes << 20),
     };
-    if let Some(reports) = &options.reports {
-        let text =
-            format!("--reports {} has no effect yet: the timeline shows everything", reports.display());
-        terminal.warn(&text);
-    }
     let mut files = Vec::new();
     let mut reports = Vec::new();
     let outputs = match options.layout {
