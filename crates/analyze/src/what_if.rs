@@ -151,7 +151,9 @@ fn names<'t>(trace: &'t Trace, task: TaskId) -> (&'t str, &'t str) {
 
 fn is_called(trace: &Trace, task: TaskId, what: &str) -> bool {
     let (name, op_type) = names(trace, task);
-    name == what || op_type.eq_ignore_ascii_case(what)
+    // Of a fused operator the first type is the one that the others were taken into.
+    let first = op_type.split('+').next().unwrap_or(op_type).trim();
+    name == what || op_type.eq_ignore_ascii_case(what) || first.eq_ignore_ascii_case(what)
 }
 
 /// As [`is_called`], in any engine's spelling of the type.

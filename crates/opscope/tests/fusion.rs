@@ -39,7 +39,7 @@ fn switch_files_have_the_form_of_each_converter_and_come_with_its_command() {
         "--framework=5",
         "--soc_version=Ascend310",
         "--fusion_switch_file=fusion_switch.cfg",
-        "--input_shape=data:1,3,260,260",
+        "--input_shape=image:1,3,260,260",
     ] {
         assert!(answer.stdout.contains(word), "no {word} in\n{}", answer.stdout);
     }

@@ -35,7 +35,7 @@ fn the_time_of_what_goes_is_taken_off_the_serial_sum() {
     let fuse =
         ["whatif", "op_summary_1.csv", "--fuse", "Conv+BatchNormalization+Relu", "--scale", "conv1=0.5"];
     let answer = place.done(&fuse);
-    for text in ["predicted", "1.200 ms", "500.0 us", "a prediction, not a measurement", "serial sum"] {
+    for text in ["predicted", "1.20 ms", "500 us", "a prediction, not a measurement", "serial sum"] {
         let plain = answer.stdout.replace('µ', "u");
         assert!(plain.contains(text), "no {text} in\n{plain}");
     }
