@@ -225,11 +225,10 @@ impl OperatorCondition {
         comparisons
             .iter()
             .map(|comparison| {
-                let found = comparison.metrics.iter().find_map(|name| {
+                comparison.metrics.iter().find_map(|name| {
                     let value = subject.metric(kernel, name)?;
                     comparison.holds(value).then(|| ((*name).to_owned(), value))
-                });
-                found
+                })
             })
             .collect()
     }

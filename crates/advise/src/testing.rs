@@ -17,7 +17,7 @@ pub(crate) fn node(text: &str) -> NodeProto {
     NodeProto {
         op_type: Some(op_type.into()),
         name: Some(format!("{op_type}_{}", outputs.trim())),
-        input: inputs.split(',').map(|input| name(input).into()).collect(),
+        input: inputs.split(',').map(name).collect(),
         output: outputs.split(',').map(|output| output.trim().into()).collect(),
         attribute: words.map(attribute).collect(),
         ..Default::default()

@@ -141,7 +141,7 @@ pub fn predict(trace: &Trace, edits: &[Edit]) -> Result<Prediction, EditError> {
 }
 
 /// The names by which a task's operator can be called.
-fn names<'t>(trace: &'t Trace, task: TaskId) -> (&'t str, &'t str) {
+fn names(trace: &Trace, task: TaskId) -> (&str, &str) {
     let text = |id: StringId| trace.strings.get(id);
     match trace.tasks.operator()[task.index()] {
         Some(id) => (text(trace.operators.name()[id.index()]), text(trace.operators.op_type()[id.index()])),

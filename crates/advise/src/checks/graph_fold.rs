@@ -136,12 +136,15 @@ fn query_key_value(subject: &Subject<'_>, _: &Rule) -> Outcome {
     })
 }
 
+/// What tells whether two nodes compute the same: domain, type, inputs, and attributes as text.
+type Computation<'m> = (&'m str, &'m str, &'m [Option<opscope_model::ValueId>], String);
+
 /// Nodes of constants only, and nodes that repeat another.
 fn foldable(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
     let view = View::new(model);
     let mut evidence = Vec::new();
-    let mut seen: HashMap<(&str, &str, &[Option<opscope_model::ValueId>], String), &str> = HashMap::new();
+    let mut seen: HashMap<Computation<'_>, &str> = HashMap::new();
     for node in view.nodes() {
         let random = node.op_type.contains("Random")
             || matches!(node.op_type, "Bernoulli" | "Multinomial" | "Dropout");

@@ -47,7 +47,7 @@ fn utilisation(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let operations: f64 = model.graph().nodes().map(|node| of_node(node.id, shapes)).sum();
     let per_second = operations / (subject.total.0 as f64 / 1e9);
     let share = per_second / (rule.limit("peak_tera_operations") * 1e12);
-    if !(share > rule.limit("share_above")) {
+    if share <= rule.limit("share_above") {
         return Outcome::Silent;
     }
     Found::note(format!(
