@@ -1,0 +1,260 @@
+//! A connection to a board: the host's key checked, the user let in, commands and files.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use russh::client::{self, Handle};
+use russh::keys::{HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate, known_hosts, load_secret_key};
+use russh::{ChannelMsg, Disconnect};
+use russh_sftp::client::SftpSession;
+use russh_sftp::client::error::Error as SftpError;
+use russh_sftp::protocol::StatusCode;
+
+use crate::Output;
+use crate::config::BoardConfig;
+use crate::error::Error;
+
+/// How long is waited for what.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// For the board to answer.
+    pub connect: Duration,
+    /// For the program to end; `None` waits for ever.
+    pub program: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), program: None }
+    }
+}
+
+/// Which hosts are known.
+#[derive(Clone, Debug)]
+pub struct HostKeys {
+    /// The file with their keys, in OpenSSH's form.
+    pub known_hosts: PathBuf,
+    /// Whether a host that is not in it is added. A key that changed is refused all the same.
+    pub accept_new: bool,
+}
+
+/// What was found out about the host's key.
+#[derive(Clone, Debug)]
+enum Verdict {
+    Known,
+    Unknown { fingerprint: String },
+    Changed { fingerprint: String, line: usize },
+    Unusable { what: String },
+}
+
+/// Looks the host's key up while the connection is made.
+struct KeyCheck {
+    host: String,
+    port: u16,
+    keys: HostKeys,
+    verdict: Arc<Mutex<Option<Verdict>>>,
+}
+
+impl KeyCheck {
+    fn check(&self, offered: &PublicKeyOrCertificate) -> Verdict {
+        let PublicKeyOrCertificate::PublicKey { key, .. } = offered else {
+            return Verdict::Unusable { what: "the board shows a certificate instead of a key".to_owned() };
+        };
+        let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
+        let path = &self.keys.known_hosts;
+        match known_hosts::check_known_hosts_path(&self.host, self.port, key, path) {
+            Ok(true) => Verdict::Known,
+            Ok(false) if self.keys.accept_new => {
+                match known_hosts::learn_known_hosts_path(&self.host, self.port, key, path) {
+                    Ok(()) => Verdict::Known,
+                    Err(error) => Verdict::Unusable { what: error.to_string() },
+                }
+            }
+            Ok(false) => Verdict::Unknown { fingerprint },
+            Err(russh::keys::Error::KeyChanged { line }) => Verdict::Changed { fingerprint, line },
+            Err(error) => Verdict::Unusable { what: error.to_string() },
+        }
+    }
+}
+
+impl client::Handler for KeyCheck {
+    type Error = russh::Error;
+
+    async fn check_server_key(&mut self, offered: &PublicKeyOrCertificate) -> Result<bool, Self::Error> {
+        let verdict = self.check(offered);
+        let is_known = matches!(verdict, Verdict::Known);
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
+        Ok(is_known)
+    }
+}
+
+/// A connection whose user is let in.
+pub(crate) struct Connection {
+    handle: Handle<KeyCheck>,
+    pub sftp: SftpSession,
+}
+
+/// How a command on the board ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommandEnd {
+    Status(u32),
+    Killed,
+}
+
+impl Connection {
+    /// Connects and lets the user in, by key if there is one.
+    pub async fn open(config: &BoardConfig, keys: &HostKeys, timeouts: &Timeouts) -> Result<Self, Error> {
+        let no_answer =
+            || Error::NoAnswer { host: config.host.clone(), port: config.port, timeout: timeouts.connect };
+        let connecting = async {
+            let mut handle = connect(config, keys).await?;
+            authenticate(&mut handle, config).await?;
+            let channel = handle.channel_open_session().await?;
+            channel.request_subsystem(true, "sftp").await?;
+            let sftp =
+                SftpSession::new(channel.into_stream()).await.map_err(|error| lost("connecting", error))?;
+            Ok(Self { handle, sftp })
+        };
+        tokio::time::timeout(timeouts.connect, connecting).await.map_err(|_| no_answer())?
+    }
+
+    /// Runs a command and hands over what it prints.
+    pub async fn run(
+        &self,
+        command: &str,
+        mut output: impl FnMut(Output, &[u8]),
+    ) -> Result<CommandEnd, Error> {
+        const RUNNING: &str = "a command ran on the board";
+        let mut channel = self.handle.channel_open_session().await.map_err(|error| lost(RUNNING, error))?;
+        channel.exec(true, command).await.map_err(|error| lost(RUNNING, error))?;
+        let mut end = None;
+        while let Some(message) = channel.wait().await {
+            match message {
+                ChannelMsg::Data { data } => output(Output::Stdout, &data),
+                ChannelMsg::ExtendedData { data, .. } => output(Output::Stderr, &data),
+                ChannelMsg::ExitStatus { exit_status } => end = Some(CommandEnd::Status(exit_status)),
+                ChannelMsg::ExitSignal { .. } => end = Some(CommandEnd::Killed),
+                _ => {}
+            }
+        }
+        end.ok_or_else(|| Error::Lost {
+            during: RUNNING,
+            what: "the command's end was never reported".to_owned(),
+        })
+    }
+
+    /// Runs a command for its output; `None` if it failed.
+    pub async fn ask(&self, command: &str) -> Result<Option<String>, Error> {
+        let mut text = Vec::new();
+        let end = self.run(command, |stream, bytes| {
+            if stream == Output::Stdout {
+                text.extend_from_slice(bytes);
+            }
+        });
+        let end = end.await?;
+        let text = String::from_utf8_lossy(&text).trim().to_owned();
+        Ok((end == CommandEnd::Status(0)).then_some(text))
+    }
+
+    /// Says goodbye; a board that is gone already doesn't matter.
+    pub async fn close(self) {
+        let _ = self.sftp.close().await;
+        let _ = self.handle.disconnect(Disconnect::ByApplication, "", "en").await;
+    }
+}
+
+async fn connect(config: &BoardConfig, keys: &HostKeys) -> Result<Handle<KeyCheck>, Error> {
+    let verdict = Arc::new(Mutex::new(None));
+    let (host, port) = (config.host.clone(), config.port);
+    let check = KeyCheck { host: host.clone(), port, keys: keys.clone(), verdict: Arc::clone(&verdict) };
+    let settings = client::Config {
+        keepalive_interval: Some(Duration::from_secs(5)),
+        keepalive_max: 3,
+        nodelay: true,
+        ..client::Config::default()
+    };
+    client::connect(Arc::new(settings), (host.as_str(), port), check).await.map_err(|error| {
+        let verdict = verdict.lock().unwrap_or_else(PoisonError::into_inner).take();
+        refusal(verdict, error, config, &keys.known_hosts)
+    })
+}
+
+fn refusal(verdict: Option<Verdict>, error: russh::Error, config: &BoardConfig, known_hosts: &Path) -> Error {
+    let (host, port, known_hosts) = (config.host.clone(), config.port, known_hosts.to_owned());
+    match (verdict, error) {
+        (Some(Verdict::Unknown { fingerprint }), _) => {
+            Error::UnknownHost { host, port, fingerprint, known_hosts }
+        }
+        (Some(Verdict::Changed { fingerprint, line }), _) => {
+            Error::ChangedHost { host, port, fingerprint, known_hosts, line }
+        }
+        (Some(Verdict::Unusable { what }), _) => Error::KnownHosts { path: known_hosts, what },
+        (_, russh::Error::IO(source)) => Error::Unreachable { host, port, source },
+        (_, error) => Error::Ssh(error),
+    }
+}
+
+async fn authenticate(handle: &mut Handle<KeyCheck>, config: &BoardConfig) -> Result<(), Error> {
+    let (user, host) = (config.user.clone(), config.host.clone());
+    if let Some(path) = &config.private_key {
+        let unusable =
+            |error: russh::keys::Error| Error::PrivateKey { path: path.clone(), what: error.to_string() };
+        let password = config.password.as_ref().map(|password| password.reveal());
+        // The password may be the key's, or the account's beside a key without one.
+        let key =
+            load_secret_key(path, None).or_else(|_| load_secret_key(path, password)).map_err(unusable)?;
+        let hash = handle.best_supported_rsa_hash().await?.flatten();
+        let key = PrivateKeyWithHashAlg::new(Arc::new(key), hash);
+        if handle.authenticate_publickey(&user, key).await?.success() {
+            return Ok(());
+        }
+        if config.password.is_none() {
+            return Err(Error::Refused { user, host, method: "private key", hint: "key" });
+        }
+    }
+    let Some(password) = &config.password else {
+        return Err(Error::NoCredentials { user, host });
+    };
+    if handle.authenticate_password(&user, password.reveal()).await?.success() {
+        return Ok(());
+    }
+    Err(Error::Refused { user, host, method: "password", hint: "pwd" })
+}
+
+/// An error of the connection itself.
+pub(crate) fn lost(during: &'static str, error: impl std::fmt::Display) -> Error {
+    Error::Lost { during, what: error.to_string() }
+}
+
+/// An error of a file operation on the board: of the file, or of the connection.
+pub(crate) fn at(path: &str, during: &'static str) -> impl FnOnce(SftpError) -> Error {
+    move |error| match error {
+        SftpError::Status(status)
+            if !matches!(status.status_code, StatusCode::ConnectionLost | StatusCode::NoConnection) =>
+        {
+            let what = match status.status_code {
+                StatusCode::NoSuchFile => "no such file or folder".to_owned(),
+                StatusCode::PermissionDenied => "permission denied".to_owned(),
+                // The protocol has no word for it, and this is the usual reason while writing.
+                StatusCode::Failure => format!("{} (is the disk full?)", status.error_message),
+                _ => status.error_message,
+            };
+            Error::Remote { path: path.to_owned(), what }
+        }
+        error => lost(during, error),
+    }
+}
+
+/// As [`at`], for reading and writing an open file.
+pub(crate) fn io_at(path: &str, during: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+    move |error| {
+        let text = error.to_string();
+        // The library has turned its own errors into text by here.
+        if text.contains("Failure") || text.contains("denied") || text.contains("space") {
+            Error::Remote { path: path.to_owned(), what: format!("{text} (is the disk full?)") }
+        } else {
+            lost(during, text)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Bringing `JOB*` directories back. The board is not trusted: its names can't lead out of the
+//! target folder, and links are not followed.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use russh_sftp::client::SftpSession;
+use russh_sftp::protocol::FileType;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+
+use crate::Progress;
+use crate::connection::{at, io_at};
+use crate::error::Error;
+use crate::remote::{join, local_target};
+
+const DOWNLOADING: &str = "results were brought back";
+const BLOCK: usize = 256 << 10;
+/// How deep below a `JOB*` directory is looked; it has two levels.
+const DEEPEST: usize = 8;
+
+/// A file on the board and where it goes.
+struct Wanted {
+    remote: String,
+    local: PathBuf,
+    size: u64,
+    modified: u32,
+}
+
+/// The names of the `JOB*` directories in a folder on the board.
+pub(crate) async fn jobs(sftp: &SftpSession, folder: &str) -> Result<Vec<String>, Error> {
+    let entries = sftp.read_dir(folder).await.map_err(at(folder, DOWNLOADING))?;
+    let jobs =
+        entries.filter(|entry| entry.file_type() == FileType::Dir && entry.file_name().starts_with("JOB"));
+    let mut names: Vec<String> = jobs.map(|entry| entry.file_name()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Copies a folder into `target`, going on where an earlier attempt ended.
+pub(crate) async fn fetch(
+    sftp: &SftpSession,
+    folder: &str,
+    target: &Path,
+    progress: &mut dyn Progress,
+) -> Result<(), Error> {
+    let wanted = list(sftp, folder, target, progress).await?;
+    let total = wanted.iter().map(|file| file.size).sum();
+    let mut done = 0;
+    for file in &wanted {
+        if !is_here(file) {
+            copy(sftp, file, &mut |bytes| progress.bytes(done + bytes, total)).await?;
+        }
+        done += file.size;
+        progress.bytes(done, total);
+    }
+    Ok(())
+}
+
+/// Lists the files below a folder and makes the folders for them.
+async fn list(
+    sftp: &SftpSession,
+    folder: &str,
+    target: &Path,
+    progress: &mut dyn Progress,
+) -> Result<Vec<Wanted>, Error> {
+    let mut pending = vec![(folder.to_owned(), target.to_owned(), 0)];
+    let mut wanted = Vec::new();
+    while let Some((remote, local, depth)) = pending.pop() {
+        make_folder(&local)?;
+        for entry in sftp.read_dir(&remote).await.map_err(at(&remote, DOWNLOADING))? {
+            let (name, found) = (entry.file_name(), entry.metadata());
+            let Some(path) = local_target(&local, &name) else {
+                progress.warn(&format!(
+                    "left on the board: '{}' in {remote} is no name of a file",
+                    name.escape_debug()
+                ));
+                continue;
+            };
+            match entry.file_type() {
+                FileType::Dir if depth < DEEPEST => pending.push((join(&remote, &name), path, depth + 1)),
+                FileType::File => wanted.push(Wanted {
+                    remote: join(&remote, &name),
+                    local: path,
+                    size: found.size.unwrap_or(0),
+                    modified: found.mtime.unwrap_or(0),
+                }),
+                _ => progress
+                    .warn(&format!("left on the board: {} is neither file nor folder", join(&remote, &name))),
+            }
+        }
+    }
+    wanted.sort_by(|a, b| a.remote.cmp(&b.remote));
+    Ok(wanted)
+}
+
+fn make_folder(path: &Path) -> Result<(), Error> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
+    builder.create(path).map_err(|source| Error::Local { path: path.to_owned(), source })
+}
+
+/// Whether a file was brought here before: a whole one has its own name.
+fn is_here(file: &Wanted) -> bool {
+    file.local.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == file.size)
+}
+
+async fn copy(sftp: &SftpSession, file: &Wanted, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
+    let name = file.local.file_name().unwrap_or_default().to_string_lossy();
+    // The size and time tell a beginning of this file from one of an older file of that name.
+    let part = file.local.with_file_name(format!(".{name}.{}.{}.part", file.size, file.modified));
+    let in_local = |source| Error::Local { path: part.clone(), source };
+    let mut options = fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
+    let mut output = options.open(&part).map_err(in_local)?;
+    let mut done = output.metadata().map_err(in_local)?.len();
+    let mut input = sftp.open(&file.remote).await.map_err(at(&file.remote, DOWNLOADING))?;
+    input.seek(std::io::SeekFrom::Start(done)).await.map_err(io_at(&file.remote, DOWNLOADING))?;
+    let mut block = vec![0; BLOCK];
+    // A file that grows meanwhile is taken as far as it went when it was listed.
+    while done < file.size {
+        let room = usize::try_from(file.size - done).unwrap_or(BLOCK).min(BLOCK);
+        let count = input.read(&mut block[..room]).await.map_err(io_at(&file.remote, DOWNLOADING))?;
+        if count == 0 {
+            let what = format!("it is {} bytes shorter than it was when it was listed", file.size - done);
+            return Err(Error::Remote { path: file.remote.clone(), what });
+        }
+        output.write_all(&block[..count]).map_err(in_local)?;
+        done += count as u64;
+        progress(done);
+    }
+    output.sync_all().map_err(in_local)?;
+    fs::rename(&part, &file.local).map_err(in_local)
+}

@@ -1,0 +1,56 @@
+//! Collecting profiles on a board over SSH: upload a project, run its program there with profiling
+//! switched on, and bring what it leaves back.
+//!
+//! | step | module |
+//! |---|---|
+//! | read how to reach the board | [`BoardConfig`] |
+//! | switch profiling on in `acl.json` | [`Settings`] |
+//! | connect, checking the host's key | `connection` |
+//! | look for what would spoil the run | `checks` |
+//! | bring the project there, only what changed | `upload` |
+//! | run the program, watching time and space | `run` |
+//! | bring the `JOB*` directories back | `download` |
+//!
+//! [`collect`] does all of it. The facts about the boards come from the vendor's Profiling guide for
+//! SS928 V100 and SS927 V100 (00B01, 2025-09-15).
+
+mod checks;
+mod collect;
+mod config;
+mod connection;
+mod download;
+mod error;
+mod nfs;
+mod remote;
+mod run;
+mod settings;
+mod upload;
+
+pub use collect::{Collected, Request, collect};
+pub use config::{BoardConfig, ConfigError, Secret};
+pub use connection::{HostKeys, Timeouts};
+pub use error::Error;
+pub use nfs::{NfsError, NfsExport};
+pub use run::ProgramEnd;
+pub use settings::{KeyStyle, Settings, SettingsError};
+
+/// What the user is told while a collection goes on.
+pub trait Progress {
+    /// A step begins.
+    fn step(&mut self, text: &str);
+    /// Something that the user should know, and that doesn't end the collection.
+    fn warn(&mut self, text: &str);
+    /// How much of the present step is done, in bytes.
+    fn bytes(&mut self, done: u64, total: u64);
+    /// What the program printed.
+    fn output(&mut self, stream: Output, bytes: &[u8]);
+}
+
+/// Where a program printed something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}

@@ -1,0 +1,75 @@
+//! The folder of the host that a board may mount, so that it doesn't run out of space.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// A folder that an NFS server exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NfsExport {
+    /// The server, as the board reaches it.
+    pub server: String,
+    /// The folder there.
+    pub path: String,
+}
+
+/// An export that can't be mounted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NfsError {
+    /// Not `SERVER:PATH`.
+    #[error("'{0}' is no export: expected SERVER:PATH, such as 192.168.1.2:/srv/profiling")]
+    Form(String),
+    /// An address at which the board would find itself.
+    #[error(
+        "'{0}' is a loopback address: on the board it means the board itself. Give the address of this machine in \
+         the board's network. Where a host name led here, /etc/hosts maps that name to 127.0.1.1: comment that \
+         line out"
+    )]
+    Loopback(String),
+}
+
+impl FromStr for NfsExport {
+    type Err = NfsError;
+
+    fn from_str(text: &str) -> Result<Self, NfsError> {
+        let (server, path) = text.rsplit_once(":/").ok_or_else(|| NfsError::Form(text.to_owned()))?;
+        let bare = server.trim_start_matches('[').trim_end_matches(']');
+        if bare.is_empty() {
+            return Err(NfsError::Form(text.to_owned()));
+        }
+        let is_loopback = bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        if is_loopback || bare.eq_ignore_ascii_case("localhost") {
+            return Err(NfsError::Loopback(server.to_owned()));
+        }
+        Ok(Self { server: server.to_owned(), path: format!("/{path}") })
+    }
+}
+
+impl NfsExport {
+    /// What the shell of the board is to run.
+    pub(crate) fn mount_command(&self, folder: &str) -> String {
+        let source = crate::remote::quoted(&format!("{}:{}", self.server, self.path));
+        format!("mount -t nfs -o nolock,tcp {source} {}", crate::remote::quoted(folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_becomes_the_guides_command() {
+        let export: NfsExport = "192.168.1.2:/srv/my data".parse().unwrap();
+        let command = export.mount_command("/root/profiling");
+        assert_eq!(command, "mount -t nfs -o nolock,tcp '192.168.1.2:/srv/my data' /root/profiling");
+    }
+
+    #[test]
+    fn a_loopback_address_is_refused_with_the_reason() {
+        for text in ["127.0.0.1:/x", "127.0.1.1:/x", "localhost:/x", "[::1]:/x"] {
+            let error = NfsExport::from_str(text).unwrap_err();
+            assert!(error.to_string().contains("/etc/hosts"), "{text}: {error}");
+        }
+        assert!(matches!(NfsExport::from_str("server"), Err(NfsError::Form(_))));
+        assert!(matches!(NfsExport::from_str(":/x"), Err(NfsError::Form(_))));
+    }
+}

@@ -1,0 +1,170 @@
+//! The profiling switches of a program, in its `acl.json`.
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `switch` | profiling is on only if this is `on` |
+//! | `output` | where the `JOB*` directories go |
+//! | `interval` | every how many inferences one is sampled |
+//! | `acl_api`, `aacpu` | calls; layers on the processor beside the engine |
+//! | `aac_metrics` | `ArithmeticUtilization`, or the engine's counters are not collected |
+//!
+//! All values are strings. Documents of neighbouring chips write `aicpu` and `aic_metrics`; a file
+//! that has those keeps them.
+
+use serde_json::{Map, Value, json};
+
+/// How the two keys that documents spell differently are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyStyle {
+    /// `aacpu` and `aac_metrics`.
+    #[default]
+    Aa,
+    /// `aicpu` and `aic_metrics`.
+    Ai,
+}
+
+/// The switches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether to collect at all.
+    pub switch: bool,
+    /// Every how many inferences one is sampled; 0 samples all.
+    pub interval: u64,
+    /// Whether calls are collected.
+    pub acl_api: bool,
+    /// Whether layers on the processor beside the engine are collected.
+    pub aacpu: bool,
+    /// Which counters of the engine are collected.
+    pub metrics: String,
+    /// How the keys are spelled in a file that has neither spelling.
+    pub style: KeyStyle,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            switch: true,
+            interval: 0,
+            acl_api: true,
+            aacpu: true,
+            metrics: "ArithmeticUtilization".to_owned(),
+            style: KeyStyle::Aa,
+        }
+    }
+}
+
+/// An `acl.json` that can't be edited.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// Not JSON.
+    #[error("not valid JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// JSON, but no object.
+    #[error("expected an object such as {{\"profiler\": {{…}}}}")]
+    NoObject,
+    /// Values are being dumped, which takes so long that times mean nothing.
+    #[error("it has a 'dump' section: dumping and profiling exclude each other; take that section out")]
+    Dumps,
+}
+
+impl Settings {
+    /// The content of an `acl.json` with these switches and `output`. Everything else in `existing`
+    /// is kept; without it, a file of its own is made.
+    ///
+    /// # Errors
+    /// When `existing` is no JSON object, or dumps values.
+    pub fn apply(&self, existing: Option<&[u8]>, output: &str) -> Result<String, SettingsError> {
+        let mut json: Value = match existing {
+            Some(text) if !text.trim_ascii().is_empty() => serde_json::from_slice(text)?,
+            _ => json!({}),
+        };
+        let root = json.as_object_mut().ok_or(SettingsError::NoObject)?;
+        if dumps(root.get("dump")) {
+            return Err(SettingsError::Dumps);
+        }
+        let profiler = root.entry("profiler").or_insert_with(|| json!({}));
+        let profiler = profiler.as_object_mut().ok_or(SettingsError::NoObject)?;
+        let (cpu, metrics) = self.spelling(profiler);
+        let on_off = |on| if on { "on" } else { "off" };
+        let mut set = |key: &str, value: &str| {
+            profiler.insert(key.to_owned(), Value::from(value));
+        };
+        set("switch", on_off(self.switch));
+        set("output", output);
+        set("interval", &self.interval.to_string());
+        set("acl_api", on_off(self.acl_api));
+        set(cpu, on_off(self.aacpu));
+        set(metrics, &self.metrics);
+        let mut text = serde_json::to_string_pretty(&json)?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    fn spelling(&self, profiler: &Map<String, Value>) -> (&'static str, &'static str) {
+        let has = |keys: [&str; 2]| keys.iter().any(|key| profiler.contains_key(*key));
+        let (aa, ai) = (["aacpu", "aac_metrics"], ["aicpu", "aic_metrics"]);
+        let [cpu, metrics] = match self.style {
+            _ if has(ai) && !has(aa) => ai,
+            _ if has(aa) => aa,
+            KeyStyle::Ai => ai,
+            KeyStyle::Aa => aa,
+        };
+        (cpu, metrics)
+    }
+}
+
+/// A section that lists nothing, or that is switched off, dumps nothing.
+fn dumps(section: Option<&Value>) -> bool {
+    let Some(section) = section.and_then(Value::as_object) else { return false };
+    let list = section.get("dump_list").and_then(Value::as_array);
+    let is_off = section.get("dump_switch").or(section.get("switch")).and_then(Value::as_str) == Some("off");
+    !is_off && (list.is_some_and(|list| !list.is_empty()) || section.contains_key("dump_path"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(settings: &Settings, existing: Option<&str>) -> Value {
+        let text = settings.apply(existing.map(str::as_bytes), "/root/out").unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn without_a_file_there_is_a_default_one_in_the_guides_words() {
+        let expected = json!({"profiler": {
+            "output": "/root/out", "aacpu": "on", "aac_metrics": "ArithmeticUtilization", "interval": "0",
+            "acl_api": "on", "switch": "on"
+        }});
+        assert_eq!(apply(&Settings::default(), None), expected);
+        assert_eq!(apply(&Settings::default(), Some(" \n")), expected);
+    }
+
+    #[test]
+    fn a_file_keeps_what_is_not_ours_and_its_own_spelling() {
+        let existing = r#"{"device": 1, "profiler": {"switch": "off", "aicpu": "off", "mine": [1]}}"#;
+        let settings = Settings { interval: 2, acl_api: false, ..Settings::default() };
+        let json = apply(&settings, Some(existing));
+        assert_eq!((&json["device"], &json["profiler"]["mine"]), (&json!(1), &json!([1])));
+        assert_eq!(json["profiler"]["aicpu"], "on");
+        assert_eq!(json["profiler"]["aic_metrics"], "ArithmeticUtilization");
+        assert_eq!(json["profiler"].get("aacpu"), None);
+        assert_eq!(
+            (&json["profiler"]["interval"], &json["profiler"]["acl_api"]),
+            (&json!("2"), &json!("off"))
+        );
+        let settings = Settings { style: KeyStyle::Ai, ..Settings::default() };
+        assert_eq!(apply(&settings, None)["profiler"]["aicpu"], "on");
+    }
+
+    #[test]
+    fn a_file_that_dumps_or_is_broken_is_refused() {
+        let refuse =
+            |text: &str| Settings::default().apply(Some(text.as_bytes()), "x").unwrap_err().to_string();
+        assert!(refuse(r#"{"dump": {"dump_list": [{"model_name": "m"}]}}"#).contains("dump"));
+        assert!(refuse("[1]").contains("expected an object"));
+        assert!(refuse(r#"{"profiler": 3}"#).contains("expected an object"));
+        assert!(refuse("{").contains("not valid JSON"));
+        assert!(Settings::default().apply(Some(br#"{"dump": {"dump_list": []}}"#), "x").is_ok());
+    }
+}

@@ -1,0 +1,230 @@
+//! Collections on a board that is a real SSH server.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::{Log, board, unreliable_relay, user_with_password};
+use opscope_board::{Collected, ProgramEnd, Request, collect};
+
+fn run(request: &Request) -> (Collected, Log) {
+    let mut log = Log::default();
+    let collected = collect(request, &mut log).unwrap_or_else(|error| panic!("{error}; {:?}", log.warnings));
+    (collected, log)
+}
+
+fn fail(request: &Request) -> String {
+    let mut log = Log::default();
+    match collect(request, &mut log) {
+        Ok(collected) => panic!("collected {collected:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_project_goes_there_runs_and_its_results_come_back() {
+    let Some(board) = board() else { return };
+    let (collected, log) = run(&board.request());
+    assert_eq!(collected.end, ProgramEnd::Status(0));
+    assert_eq!(log.stdout, "hello from out with it's $HOME\n");
+    assert_eq!(log.stderr, "a warning\n");
+    let [job] = &collected.jobs[..] else { panic!("{collected:?}") };
+    assert!(job.starts_with(board.path("results")));
+    assert_eq!(files(job), ["data", "info.json.0"]);
+    assert_eq!(fs::metadata(job.join("data/aicore.0.net.1.1.1.0.done")).unwrap().len(), 3000);
+    assert_eq!(fs::read_to_string(job.join("data/umask")).unwrap().trim(), "0027");
+    // The project here is as it was: the switches went to the board only.
+    assert_eq!(files(&board.path("my-app/src")), ["main.cpp"]);
+    let on_board = fs::read_to_string(board.path("on_board/src/acl.json")).unwrap();
+    assert!(on_board.contains(r#""switch": "on""#) && on_board.contains("on_board/profiling"), "{on_board}");
+    assert!(!Path::new("/tmp/opscope-collection/pid").exists());
+}
+
+#[test]
+fn a_second_collection_uploads_only_what_changed() {
+    let Some(board) = board() else { return };
+    let (first, _) = run(&board.request());
+    assert_eq!(first.uploaded, (3, 0));
+    fs::write(board.path("my-app/src/more.cpp"), "x").unwrap();
+    let (second, _) = run(&board.request());
+    assert_eq!(second.uploaded, (1, 3));
+    assert_ne!(first.jobs, second.jobs);
+    assert_eq!(files(&board.path("results")).len(), 2);
+}
+
+#[test]
+fn an_rsa_key_and_a_password_let_the_user_in() {
+    let Some(board) = board() else { return };
+    let mut request = board.request();
+    request.config.private_key = Some(board.path("rsa_key"));
+    run(&request);
+    let Some((user, password)) = user_with_password() else { return };
+    request.config.private_key = None;
+    request.config.user = user;
+    request.config.password = Some(password);
+    request.remote = None;
+    fs::set_permissions(board.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let (collected, _) = run(&Request { clean_up: true, ..request.clone() });
+    assert_eq!(collected.jobs.len(), 1);
+    request.config.password = Some(opscope_board::Secret::new("not the password"));
+    let error = fail(&request);
+    assert!(error.contains("the password was refused") && !error.contains("not the password"), "{error}");
+}
+
+#[test]
+fn a_host_that_is_not_known_or_changed_its_key_is_refused() {
+    let Some(board) = board() else { return };
+    let mut request = board.request();
+    request.host_keys.accept_new = false;
+    let error = fail(&request);
+    assert!(error.contains("SHA256:") && error.contains("--accept-new-host-key"), "{error}");
+    request.host_keys.accept_new = true;
+    run(&request);
+    request.host_keys.accept_new = false;
+    run(&request);
+    let known = fs::read_to_string(board.path("known_hosts")).unwrap();
+    let other = fs::read_to_string(board.path("user_key.pub")).unwrap();
+    let place = known.trim().split(' ').next().unwrap();
+    fs::write(board.path("known_hosts"), format!("{place} {other}")).unwrap();
+    request.host_keys.accept_new = true;
+    let error = fail(&request);
+    assert!(error.contains("CHANGED") && error.contains("line 1"), "{error}");
+}
+
+#[test]
+fn a_line_that_is_cut_is_mended_and_nothing_is_half_written() {
+    let Some(board) = board() else { return };
+    fs::write(board.path("my-app/model.om"), vec![7; 6 << 20]).unwrap();
+    board.set_main("SIZE=6000000");
+    let mut request = board.request();
+    // The line is cut in the middle of the upload.
+    request.config.port = unreliable_relay(board.port, 3 << 20, 1);
+    request.remote = Some(board.path("cut_up").display().to_string());
+    fs::write(board.path("known_hosts"), "").unwrap();
+    let (collected, log) = run(&request);
+    assert!(log.warnings.iter().any(|text| text.contains("connecting again")), "{:?}", log.warnings);
+    assert_eq!(fs::read(board.path("cut_up/model.om")).unwrap(), vec![7; 6 << 20]);
+    // What came back is whole, too.
+    let data = collected.jobs[0].join("data");
+    assert_eq!(fs::read(data.join("aicore.0.net.1.1.1.0.done")).unwrap(), vec![b'x'; 6_000_000]);
+    assert!(files(&data).iter().all(|name| !name.ends_with(".part")));
+    // The line is cut in the middle of the results: the upload has nothing to do this time.
+    request.config.port = unreliable_relay(board.port, 3 << 20, 1);
+    let (collected, log) = run(&request);
+    assert!(log.warnings.iter().any(|text| text.contains("results were brought back")), "{:?}", log.warnings);
+    let data = collected.jobs[0].join("data");
+    assert_eq!(fs::metadata(data.join("aicore.0.net.1.1.1.0.done")).unwrap().len(), 6_000_000);
+}
+
+#[test]
+fn a_program_that_fails_still_brings_its_results() {
+    let Some(board) = board() else { return };
+    board.set_main("FAIL=1");
+    let (collected, _) = run(&board.request());
+    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Status(3), 1));
+    board.write_main("#!/bin/sh\nkill -SEGV $$\n");
+    let (collected, _) = run(&board.request());
+    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Killed, 0));
+}
+
+#[test]
+fn a_program_that_never_ends_is_stopped() {
+    let Some(board) = board() else { return };
+    board.write_main("#!/bin/sh\necho $$ > ../started\nexec sleep 1000\n");
+    let mut request = board.request();
+    request.timeouts.program = Some(Duration::from_secs(3));
+    let begin = Instant::now();
+    let error = fail(&request);
+    assert!(error.contains("did not end within 3 s") && begin.elapsed() < Duration::from_secs(30), "{error}");
+    let pid = fs::read_to_string(board.path("on_board/started")).unwrap();
+    assert!(!Path::new(&format!("/proc/{}", pid.trim())).join("exe").exists());
+}
+
+#[test]
+fn what_would_spoil_a_run_is_found_before_it() {
+    let Some(board) = board() else { return };
+    let main = board.path("my-app/out/main");
+    fs::set_permissions(&main, fs::Permissions::from_mode(0o644)).unwrap();
+    let error = fail(&board.request());
+    assert!(error.contains("not executable") && error.contains("chmod +x"), "{error}");
+    fs::set_permissions(&main, fs::Permissions::from_mode(0o755)).unwrap();
+
+    fs::write(board.path("my-app/src/acl.json"), r#"{"dump": {"dump_list": [{"model_name": "m"}]}}"#).unwrap();
+    assert!(fail(&board.request()).contains("dumping and profiling exclude each other"));
+    fs::remove_file(board.path("my-app/src/acl.json")).unwrap();
+
+    fs::create_dir("/tmp/opscope-collection").unwrap();
+    let error = fail(&board.request());
+    fs::remove_dir("/tmp/opscope-collection").unwrap();
+    assert!(error.contains("another collection is running"), "{error}");
+
+    symlink("nowhere", board.path("my-app/out/link")).unwrap();
+    let error = fail(&Request { main: board.path("my-app/out/link"), ..board.request() });
+    assert!(error.contains("out/link"), "{error}");
+
+    let (_, log) = run(&Request { remote: Some(board.path("odd-place").display().to_string()), ..board.request() });
+    assert!(log.warnings.iter().any(|text| text.contains("not '-'")), "{:?}", log.warnings);
+}
+
+#[test]
+fn names_from_the_board_stay_within_the_results() {
+    let Some(board) = board() else { return };
+    board.write_main(
+        "#!/bin/sh\njob=../profiling/JOBX\nmkdir -p $job/data\necho '{}' > $job/info.json.0\n\
+         ln -s /etc/passwd $job/data/link\nprintf x > \"$job/data/a\\\\b\"\nprintf x > \"$job/data/$(printf 'c\\001d')\"\n\
+         printf x > \"$job/data/odd name (1)\"\n",
+    );
+    let (collected, log) = run(&board.request());
+    assert_eq!(files(&collected.jobs[0].join("data")), ["odd name (1)"]);
+    assert_eq!(log.warnings.iter().filter(|text| text.contains("left on the board")).count(), 3);
+}
+
+#[test]
+fn results_beside_the_program_are_found_and_cleaning_up_leaves_nothing() {
+    let Some(board) = board() else { return };
+    board.write_main("#!/bin/sh\nmkdir -p JOBY/data\necho '{}' > JOBY/info.json.0\n");
+    let (collected, log) = run(&Request { clean_up: true, ..board.request() });
+    assert_eq!(collected.jobs.len(), 1);
+    assert!(log.warnings.iter().any(|text| text.contains("beside the program")), "{:?}", log.warnings);
+    assert!(!board.path("on_board").exists());
+    // A folder that was there before is not opscope's to remove.
+    fs::create_dir(board.path("on_board")).unwrap();
+    run(&Request { clean_up: true, ..board.request() });
+    assert!(board.path("on_board/out/main").exists());
+}
+
+#[test]
+fn a_board_that_cannot_be_reached_or_does_not_answer_is_named() {
+    let Some(board) = board() else { return };
+    let mut request = board.request();
+    request.config.port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let error = fail(&request);
+    assert!(error.contains("cannot be reached"), "{error}");
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    request.config.port = silent.local_addr().unwrap().port();
+    request.timeouts.connect = Duration::from_secs(1);
+    let error = fail(&request);
+    assert!(error.contains("no answer within 1 s") && error.contains("--connect-timeout"), "{error}");
+}
+
+#[test]
+fn a_full_disk_on_the_board_is_named() {
+    let Some(board) = board() else { return };
+    if Path::new("/dev/full").exists() {
+        // A device that is always full stands in for the file that can't be written.
+        let mut request = board.request();
+        request.remote = Some("/dev/full/x".to_owned());
+        let error = fail(&request);
+        assert!(error.contains("/dev/full"), "{error}");
+    }
+}
