@@ -4,7 +4,8 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{Log, board, unreliable_relay, user_with_password};
@@ -25,8 +26,10 @@ fn fail(request: &Request) -> String {
 }
 
 fn files(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -159,7 +162,8 @@ fn what_would_spoil_a_run_is_found_before_it() {
     assert!(error.contains("not executable") && error.contains("chmod +x"), "{error}");
     fs::set_permissions(&main, fs::Permissions::from_mode(0o755)).unwrap();
 
-    fs::write(board.path("my-app/src/acl.json"), r#"{"dump": {"dump_list": [{"model_name": "m"}]}}"#).unwrap();
+    fs::write(board.path("my-app/src/acl.json"), r#"{"dump": {"dump_list": [{"model_name": "m"}]}}"#)
+        .unwrap();
     assert!(fail(&board.request()).contains("dumping and profiling exclude each other"));
     fs::remove_file(board.path("my-app/src/acl.json")).unwrap();
 
@@ -172,7 +176,8 @@ fn what_would_spoil_a_run_is_found_before_it() {
     let error = fail(&Request { main: board.path("my-app/out/link"), ..board.request() });
     assert!(error.contains("out/link"), "{error}");
 
-    let (_, log) = run(&Request { remote: Some(board.path("odd-place").display().to_string()), ..board.request() });
+    let (_, log) =
+        run(&Request { remote: Some(board.path("odd-place").display().to_string()), ..board.request() });
     assert!(log.warnings.iter().any(|text| text.contains("not '-'")), "{:?}", log.warnings);
 }
 
@@ -217,14 +222,51 @@ fn a_board_that_cannot_be_reached_or_does_not_answer_is_named() {
     assert!(error.contains("no answer within 1 s") && error.contains("--connect-timeout"), "{error}");
 }
 
-#[test]
-fn a_full_disk_on_the_board_is_named() {
-    let Some(board) = board() else { return };
-    if Path::new("/dev/full").exists() {
-        // A device that is always full stands in for the file that can't be written.
-        let mut request = board.request();
-        request.remote = Some("/dev/full/x".to_owned());
-        let error = fail(&request);
-        assert!(error.contains("/dev/full"), "{error}");
+/// A disk of one megabyte, if the machine lets the tests make one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn new(path: PathBuf) -> Option<Self> {
+        fs::create_dir_all(&path).unwrap();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "none"]).arg(&path).output();
+        if mounted.is_ok_and(|output| output.status.success()) {
+            return Some(Self(path));
+        }
+        eprintln!("skipped: a small disk can't be mounted here");
+        None
     }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_on_the_board_is_named_and_nothing_is_half_written() {
+    let Some(board) = board() else { return };
+    let Some(disk) = SmallDisk::new(board.path("on_board")) else { return };
+    // The project fits, but leaves too little for results.
+    let error = fail(&board.request());
+    assert!(error.contains("MB left at") && error.contains("--nfs"), "{error}");
+    // The project doesn't even fit.
+    fs::write(board.path("my-app/model.om"), vec![7; 2 << 20]).unwrap();
+    let error = fail(&board.request());
+    assert!(error.contains("model.om") && error.contains("disk full"), "{error}");
+    assert!(!disk.0.join("model.om").exists());
+}
+
+#[test]
+fn a_full_disk_here_is_named_and_a_later_collection_goes_on() {
+    let Some(board) = board() else { return };
+    board.set_main("SIZE=3000000");
+    let Some(disk) = SmallDisk::new(board.path("results")) else { return };
+    let error = fail(&board.request());
+    assert!(error.contains("results") && error.contains("No space left"), "{error}");
+    let job = fs::read_dir(&disk.0).unwrap().next().unwrap().unwrap().path();
+    assert!(
+        files(&job.join("data")).iter().all(|name| name.ends_with(".part") || !name.starts_with("aicore"))
+    );
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ApiCall, ApiLevel, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model, ModelId,
-    Nanoseconds, Operator, OperatorId, Process, ProcessId, Stream, StreamId, Task, TaskId, Thread, ThreadId,
-    Trace,
+    ApiCall, ApiLevel, Counter, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model,
+    ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Sample, Stream, StreamId, Task, TaskId,
+    Thread, ThreadId, Trace,
 };
 
 use crate::exports::Exports;
@@ -30,6 +30,11 @@ impl Exports {
         }
         for sheet in &self.calls {
             builder.add_calls(&sheet.content);
+        }
+        for sheet in &self.op_summaries {
+            if let Some(frequency) = sheet.name.frequency {
+                builder.add_frequency(sheet.name.device, frequency);
+            }
         }
         for (reason, count, detail) in &self.losses {
             builder.trace.count_loss(reason, *count, detail);
@@ -237,6 +242,19 @@ impl Builder {
             let level = level_of(&call.mode);
             self.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
         }
+    }
+
+    /// Notes the engine's clock during a sample. The guide names no unit; the values are those of
+    /// megahertz. When a sample was taken isn't known either, so all stand at the beginning.
+    fn add_frequency(&mut self, device: u32, frequency: u64) {
+        self.stream(device, 0);
+        let trace = &mut self.trace;
+        let name = trace.strings.intern("AA core frequency");
+        let unit = trace.strings.intern("MHz");
+        let counter = Counter { name, unit, device: self.devices.get(&device).copied() };
+        let known = trace.counters.iter().find(|(_, known)| *known == counter);
+        let counter = known.map_or_else(|| trace.counters.push(counter), |(id, _)| id);
+        trace.samples.push(Sample { counter, time: Nanoseconds::ZERO, value: frequency as f64 });
     }
 
     fn thread(&mut self, call: &Call) -> ThreadId {

@@ -56,6 +56,7 @@ fn timelines_and_tables_join_in_a_trace() {
     assert_eq!(trace.iterations.len(), 2);
     assert_eq!(trace.iterations.duration()[0].as_micros(), 200.0);
     assert_eq!(trace.api_calls.len(), 2);
+    assert_eq!(trace.samples.value(), [600.0]);
     assert_eq!(trace.extent().unwrap().0.0, 0);
     let bound =
         trace.metrics.iter().find(|(_, row)| trace.strings.get(row.name) == "Memory Bound").unwrap().0;

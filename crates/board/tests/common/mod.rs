@@ -8,8 +8,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_board::{BoardConfig, HostKeys, Output, Progress, Request, Secret, Settings, Timeouts};
@@ -19,7 +19,11 @@ pub struct Board {
     pub folder: tempfile::TempDir,
     pub port: u16,
     child: Child,
+    _turn: MutexGuard<'static, ()>,
 }
+
+/// A board takes one collection at a time, and all tests have the same one.
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Drop for Board {
     fn drop(&mut self) {
@@ -35,15 +39,18 @@ pub fn board() -> Option<Board> {
         eprintln!("skipped: no SSH server ({server}); install openssh-server or set OPSCOPE_SSHD");
         return None;
     }
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::Builder::new().prefix("opscope_board_").tempdir().unwrap();
     // The server's own separation of rights needs this folder when it runs as root.
     let _ = fs::create_dir_all("/run/sshd");
     let path = |name: &str| folder.path().join(name);
     for (name, kind) in [("host_key", "ed25519"), ("user_key", "ed25519"), ("rsa_key", "rsa")] {
-        let made = Command::new("ssh-keygen").args(["-q", "-N", "", "-t", kind, "-f"]).arg(path(name)).status();
+        let made =
+            Command::new("ssh-keygen").args(["-q", "-N", "", "-t", kind, "-f"]).arg(path(name)).status();
         assert!(made.unwrap().success());
     }
-    let authorized = ["user_key.pub", "rsa_key.pub"].map(|name| fs::read_to_string(path(name)).unwrap()).concat();
+    let authorized =
+        ["user_key.pub", "rsa_key.pub"].map(|name| fs::read_to_string(path(name)).unwrap()).concat();
     fs::write(path("authorized_keys"), authorized).unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let config = format!(
@@ -54,8 +61,9 @@ pub fn board() -> Option<Board> {
         path("authorized_keys").display()
     );
     fs::write(path("sshd_config"), config).unwrap();
-    let child = Command::new(server).args(["-D", "-e", "-f"]).arg(path("sshd_config")).stdin(Stdio::null()).spawn();
-    let board = Board { folder, port, child: child.unwrap() };
+    let child =
+        Command::new(server).args(["-D", "-e", "-f"]).arg(path("sshd_config")).stdin(Stdio::null()).spawn();
+    let board = Board { folder, port, child: child.unwrap(), _turn: turn };
     let deadline = Instant::now() + Duration::from_secs(20);
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(Instant::now() < deadline, "the SSH server did not start");

@@ -1,18 +1,19 @@
 //! `opscope export`: the files that the vendor's own tool makes of a raw directory of Ascend.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use opscope_cann::{
     ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Profile, SheetFormat, export_database,
     export_summary, export_timeline, performance_reports,
 };
+use opscope_svp::TableFormat;
 use opscope_trace::Trace;
 
 use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
-use crate::profile::{self, Results, cache, remarks};
+use crate::profile::{self, Results, Source, board, cache, remarks};
 use crate::terminal::{StepBar, Terminal};
 
 const EXAMPLES: &str = "\
@@ -40,7 +41,7 @@ pub struct Arguments {
     #[arg(value_enum)]
     what: What,
 
-    /// A raw directory (PROF_*, JOB*), or one above several
+    /// A raw directory (PROF_*, JOB*), or one above several; or a board's exported files
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
@@ -149,6 +150,9 @@ pub enum Format {
 /// # Errors
 /// When there is none, or the only one can't be exported.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if let Source::Board(path) = Source::find(&arguments.directory, terminal)? {
+        return export_board(&path, arguments, terminal);
+    }
     let profiles = profile::raw(&arguments.directory, terminal)?;
     let stamp = profile::stamp();
     profile::each(profiles, terminal, |profile| {
@@ -160,6 +164,34 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
         Ok(())
     })
+}
+
+/// Exports a board's profile in the layout of its own guide, which knows no unified database.
+fn export_board(path: &Path, arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let (summary, timeline) = match arguments.what {
+        What::Summary => (true, false),
+        What::Timeline => (false, true),
+        What::All => (true, true),
+        What::Db => bail!(
+            "{}: a board's profile has no unified database; 'opscope import' makes opscope's own",
+            path.display()
+        ),
+    };
+    let options = &arguments.options;
+    let format = match options.format {
+        Format::Csv => TableFormat::Csv,
+        Format::Json => TableFormat::Json,
+    };
+    let beside = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+    let folder = options.output.as_deref().unwrap_or(beside);
+    let written = board::export(path, (summary, timeline), format, folder)?;
+    for file in &written {
+        terminal.print(&format!("{}\n", file.display()))?;
+    }
+    if written.is_empty() {
+        terminal.note("nothing was written: the profile has no data for these files");
+    }
+    Ok(Exit::Done)
 }
 
 /// The lanes that a file in the vendor's form chooses; all without one.

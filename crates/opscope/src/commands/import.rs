@@ -80,6 +80,13 @@ fn beside(profile: &Path, terminal: &Terminal) -> Option<PathBuf> {
         return None;
     }
     let database = match profile.is_dir() {
+        // A raw directory has a place for databases.
+        true if opscope_svp::Job::is_one(profile) => {
+            let folder = profile.join("sqlite");
+            // If it can't be made, what follows says so.
+            let _ = super::run::create_folder(&folder);
+            folder.join("opscope.db")
+        }
         true => profile.join("opscope.db"),
         false => {
             // Appended, so that profile.json never takes the place of the profile.db of another run.

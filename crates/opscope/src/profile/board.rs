@@ -1,9 +1,9 @@
 //! A board's exported files and `JOB*` directories, read as a trace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use opscope_svp::{Exports, Job, RawCalls, RawKind};
+use opscope_svp::{Exports, Job, RawCalls, RawKind, TableFormat};
 use opscope_trace::Trace;
 
 /// Reads exported files, or, where there are none, what can be read of a `JOB*` directory itself.
@@ -15,6 +15,29 @@ pub(super) fn open(path: &Path) -> anyhow::Result<Trace> {
         return Ok(Exports::read(path)?.to_trace());
     }
     open_job(&Job::open(path)?)
+}
+
+/// Writes the tables of a board's profile below `folder/summary`, and its timelines below
+/// `folder/timeline`, in the names and columns of the vendor's guide. Returns the files.
+///
+/// # Errors
+/// When the profile can't be read, or a file can't be written.
+pub fn export(
+    path: &Path,
+    (summary, timeline): (bool, bool),
+    format: TableFormat,
+    folder: &Path,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let is_exported = !Job::is_one(path) || Exports::is_folder(path);
+    let exports = if is_exported { Exports::read(path)? } else { Exports::from_trace(&open(path)?) };
+    let mut written = Vec::new();
+    if summary {
+        written.extend(exports.write_summary(folder, format)?.0);
+    }
+    if timeline {
+        written.extend(exports.write_timeline(folder)?.0);
+    }
+    Ok(written)
 }
 
 /// The calls of a `JOB*` directory, if their file has the layout of 2022. The other files are counted,

@@ -1,7 +1,7 @@
 //! Whatever is a profile, read as a trace: files and folders that tools wrote, and the raw
 //! directories of Ascend.
 
-mod board;
+pub mod board;
 pub mod cache;
 mod onnxruntime;
 mod remarks;

@@ -1,0 +1,121 @@
+//! What boards with SVP processors leave: exported files, and `JOB*` directories.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::Place;
+
+const LAYERS: &str = "\
+Layer Id,Ori Layer Name,Layer Name,Layer Type,Time(us),Time Ratio,Mac Busy Ratio,Mac Ppen Ratio,Vec Busy Ratio,Vec Ppen Ratio,Dstr Ratio,Dtrans Ratio,DLD Ratio,WLD Ratio,Memory Bound,DDR Read(byte),DDR Write(byte),DDR Total(byte)
+0,conv1,conv1_relu1,Convolution,120.5,60.25,80,70,10,5,20,3,40,30,0.5,1001590000000,4096,1001590004096
+1,mish1,softplus1,Softplus,79.5,39.75,0,0,40,25,50,N/A,10,0,2,N/A,N/A,N/A
+-,-,-,-,200,100,50,40,20,10,30,2,30,20,0.6,1001590000000,4096,1001590004096
+";
+const CALLS: &str = r#"[{"name": "svp_acl_mdl_execute", "ph": "X", "pid": 5, "tid": 6, "ts": 1000000, "dur": 210, "args": {"Mode": "ACL_MODEL"}}]"#;
+
+/// A directory as the vendor's tool leaves it.
+fn exported() -> Place {
+    let place = Place::new();
+    write(&place, "JOBAAA/summary/op_summary_0.yolo.v3.1.1.2.1.0.600.csv", LAYERS);
+    write(&place, "JOBAAA/timeline/acl_0.yolo.v3.1.1.json", CALLS);
+    place
+}
+
+fn write(place: &Place, name: &str, text: impl AsRef<[u8]>) {
+    let path = place.path(name);
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).expect("a writable temporary folder");
+    fs::write(path, text).expect("a writable temporary folder");
+}
+
+/// A call in the layout of 2022.
+fn call(name: &str, begin: u64, end: u64) -> Vec<u8> {
+    let mut bytes = vec![0; 128];
+    bytes[..2].copy_from_slice(&0x5A5Au16.to_le_bytes());
+    bytes[4..8].copy_from_slice(&2u32.to_le_bytes());
+    bytes[8..16].copy_from_slice(&begin.to_le_bytes());
+    bytes[16..24].copy_from_slice(&end.to_le_bytes());
+    bytes[32..32 + name.len()].copy_from_slice(name.as_bytes());
+    bytes
+}
+
+#[test]
+fn the_four_tables_of_the_guide_are_shown() {
+    let place = exported();
+    let answer = place.done(&["show", "JOBAAA"]);
+    for heading in ["Core metrics", "Operator statistic", "API statistic", "Frequency"] {
+        assert!(answer.stdout.contains(heading), "{heading}: {}", answer.stdout);
+    }
+    let answer = place.done(&["show", "JOBAAA", "--json"]).json();
+    let metrics = answer["core_metrics"][1]["metrics"].as_array().expect("metrics");
+    assert!(metrics.iter().any(|row| row["name"] == "Memory Bound" && row["mean"] == 2.0), "{metrics:?}");
+    assert_eq!(answer["frequency"][0]["max_mhz"], 600.0);
+    assert_eq!(answer["api_statistic"][0]["call"], "svp_acl_mdl_execute");
+}
+
+#[test]
+fn exporting_writes_the_guides_names_columns_and_digits() {
+    let place = exported();
+    let answer = place.done(&["export", "all", "JOBAAA", "--output", "again"]);
+    assert_eq!(answer.stdout.lines().count(), 2, "{}", answer.stdout);
+    let table = fs::read_to_string(place.path("again/summary/op_summary_0.yolo.v3.1.1.2.1.0.600.csv"));
+    assert_eq!(table.expect("the table"), LAYERS);
+    let json = place.done(&["export", "summary", "JOBAAA", "--output", "json", "--format", "json"]);
+    assert!(json.stdout.trim().ends_with("op_summary_0.yolo.v3.1.1.2.1.0.600.json"), "{}", json.stdout);
+    let refused = place.run(&["export", "db", "JOBAAA"]);
+    assert_eq!(refused.status, Some(1));
+    assert!(refused.stderr.contains("opscope import"), "{}", refused.stderr);
+}
+
+#[test]
+fn importing_a_job_leaves_its_database_in_sqlite() {
+    let place = exported();
+    place.done(&["import", "JOBAAA"]);
+    let database = place.path("JOBAAA/sqlite/opscope.db");
+    assert!(database.exists());
+    let from_database = place.done(&["show", "JOBAAA/sqlite/opscope.db", "--json"]).json();
+    assert_eq!(from_database, place.done(&["show", "JOBAAA", "--json"]).json());
+}
+
+#[test]
+fn a_raw_job_says_what_it_holds_and_what_is_missing() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("JOBBBB")).expect("a folder");
+    let answer = place.run(&["import", "JOBBBB"]);
+    assert_eq!(answer.status, Some(1));
+    assert!(answer.stderr.contains("data is missing") && answer.stderr.contains("--online_model_type=2"));
+    write(&place, "JOBBBB/info.json.0", "{}");
+    write(&place, "JOBBBB/data/aicore.0.kws.31.1.1.0.done", "secret layout");
+    let answer = place.run(&["import", "JOBBBB"]);
+    assert_eq!(answer.status, Some(1));
+    assert!(answer.stderr.contains("layout that is not public"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("aicore.0.kws.31.1.1.0.done"), "{}", answer.stderr);
+}
+
+#[test]
+fn calls_in_the_layout_of_2022_are_decoded_and_labelled() {
+    let place = Place::new();
+    write(&place, "JOBCCC/info.json.0", "{}");
+    write(&place, "JOBCCC/data/kws.31.net.info", "net");
+    let calls = [
+        call("svp_acl_mdl_load_from_mem", 1_000_000, 51_000_000),
+        call("svp_acl_mdl_execute", 60_000_000, 83_299_000),
+    ];
+    write(&place, "JOBCCC/data/acl_api.0.kws.31", calls.concat());
+    write(&place, "JOBCCC/data/acl_api.0.kws.31.done", "");
+    let answer = place.done(&["show", "JOBCCC", "--json"]).json();
+    let execute = &answer["api_statistic"][1];
+    assert_eq!(
+        (&execute["call"], &execute["time"]["total_ns"]),
+        (&"svp_acl_mdl_execute".into(), &23_299_000.into())
+    );
+    let exported = place.done(&["export", "all", "JOBCCC"]);
+    assert!(exported.stdout.contains("acl_statistic_0_0_1.csv"), "{}", exported.stdout);
+    place.done(&["import", "JOBCCC"]);
+    let database = rusqlite::Connection::open(place.path("JOBCCC/sqlite/opscope.db")).expect("a database");
+    let label = "SELECT count(*) FROM properties WHERE value LIKE '%AclModule layout of 2022%'";
+    assert_eq!(database.query_row(label, [], |row| row.get::<_, i64>(0)).expect("a count"), 1);
+    let lost = "SELECT count(*) FROM losses WHERE detail LIKE '%kws.31.net.info%'";
+    assert_eq!(database.query_row(lost, [], |row| row.get::<_, i64>(0)).expect("a count"), 1);
+}
