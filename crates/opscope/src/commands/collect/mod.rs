@@ -1,5 +1,6 @@
 //! `opscope collect`: runs a program and records what it does.
 
+mod board;
 mod finish;
 mod switches;
 
@@ -22,6 +23,7 @@ Examples:
   opscope collect --delay=5s --duration=10s -- ./server
   opscope collect --acl-shim -- python3 detect.py     its marks are those of acl.prof, without CANN
   opscope collect --host-sys=cpu --host-sys-pid=4711 --duration=10s
+  opscope collect -m out/main --config board.ini --all      on a board with an SVP processor, over SSH
 
 The program keeps its own input, output and signals, and its exit status becomes that of opscope,
 which uses 125 for failures of its own, 126 for a program that can't be executed, and 127 for one
@@ -68,6 +70,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     when: WhenArguments,
+
+    #[command(flatten)]
+    board: board::BoardArguments,
 
     #[command(flatten)]
     hardware: HardwareSwitches,
@@ -133,6 +138,9 @@ const NOT_FOUND: u8 = 127;
 /// # Errors
 /// Never: what keeps the program from being run is reported here, with a status of its own.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if arguments.board.main.is_some() {
+        return board::execute(&arguments.board, &arguments.program, arguments.output.as_deref(), terminal);
+    }
     let outcome = plan(arguments, terminal).and_then(|plan| {
         let mut told = Vec::new();
         let outcome = collect(&plan, &mut |event| tell(&event, &mut told, terminal))?;
@@ -157,6 +165,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 /// Whether a command line in msprof's spelling asks to run a program or to sample a process.
 pub fn is_meant(arguments: &[String]) -> bool {
+    if arguments.first().is_some_and(|word| word == "collect") {
+        return true;
+    }
     const OTHERS: [&str; 4] = ["--parse", "--query", "--export", "--analyze"];
     let is_other = |word: &String| OTHERS.contains(&word.split('=').next().unwrap_or_default());
     let is_word = |word: &String| !word.starts_with('-');
@@ -186,12 +197,18 @@ struct Vendor {
 /// # Errors
 /// Those of [`execute`].
 pub fn run_vendor(arguments: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
-    use clap::Parser;
+    if let Some((_, rest)) = arguments.split_first().filter(|(first, _)| *first == "collect") {
+        return run_words(rest.iter().cloned(), terminal);
+    }
     let names_marks = |word: &String| word.starts_with("--msproftx");
     let before_program = arguments.iter().take_while(|word| word.starts_with('-'));
     let default = (!before_program.clone().any(names_marks)).then(|| "--msproftx=off".to_owned());
-    let words = std::iter::once("msprof".to_owned()).chain(default).chain(arguments.iter().cloned());
-    match Vendor::try_parse_from(words) {
+    run_words(default.into_iter().chain(arguments.iter().cloned()), terminal)
+}
+
+fn run_words(words: impl Iterator<Item = String>, terminal: &Terminal) -> anyhow::Result<Exit> {
+    use clap::Parser;
+    match Vendor::try_parse_from(std::iter::once("msprof".to_owned()).chain(words)) {
         Ok(vendor) => execute(&vendor.arguments, terminal),
         Err(error) => {
             let _ = error.print();

@@ -27,6 +27,7 @@ Usage:
   msprof export db       -dir DIR [--clear]
   msprof query -dir DIR
   msprof [--output=DIR] [--msproftx=on] [--host-sys=cpu,mem] [...] PROGRAM ARGS
+  msprof collect -m MAIN --config BOARD.ini [--all] [...]      on a board, over SSH
   msprof --application=\"PROGRAM ARGS\" [--output=DIR] [...]     see opscope collect --help
   msprof --parse=on|--export=on|--query=on --output=DIR [--type=text|db] [--summary-format=csv|json]
          [--model-id=N] [--iteration-id=N] [--reports=FILE] [--clear=on]

@@ -1,0 +1,306 @@
+//! `opscope collect --main`: collects on a board over SSH.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use opscope_board::{
+    BoardConfig, Collected, HostKeys, KeyStyle, NfsExport, Output, ProgramEnd, Progress, Request, Settings,
+    Timeouts, collect,
+};
+use opscope_svp::{Job, TableFormat};
+use opscope_trace::units::parse_duration;
+
+use super::OWN_FAILURE;
+use super::switches::OnOff;
+use crate::exit::Exit;
+use crate::profile::board;
+use crate::terminal::Terminal;
+
+/// The options for collecting on a board.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "On a board, over SSH")]
+pub struct BoardArguments {
+    /// The program of the project to upload and run on the board; what follows -- are its arguments
+    #[arg(short, long, value_name = "FILE", requires = "config")]
+    pub main: Option<PathBuf>,
+
+    /// How to reach the board: a file with [ssh_config] and ip, username, pwd or key, port; or with
+    /// HOST=, USER=, PASSWORD= or KEY_FILE=, PORT= lines
+    #[arg(long, value_name = "FILE.ini", requires = "main")]
+    config: Option<PathBuf>,
+
+    /// The folder to upload [default: that of the program; where that is called out, the one above]
+    #[arg(long, value_name = "DIR", requires = "main")]
+    project: Option<PathBuf>,
+
+    /// Where the project goes on the board [default: opscope/PROJECT below the user's home]
+    #[arg(long, value_name = "DIR", requires = "main")]
+    remote_dir: Option<String>,
+
+    /// Sample every N inferences; 0 samples all
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "main")]
+    interval: u64,
+
+    /// Calls of the board's interface
+    #[arg(long = "acl_api", value_enum, default_value_t = OnOff::On, requires = "main")]
+    acl_api: OnOff,
+
+    /// Layers on the processor beside the engine
+    #[arg(long = "aacpu", value_enum, default_value_t = OnOff::On, requires = "main")]
+    aacpu: OnOff,
+
+    /// Whether to profile at all
+    #[arg(long = "switch", value_enum, default_value_t = OnOff::On, requires = "main")]
+    switch: OnOff,
+
+    /// Counters of the engine; anything else than this collects none
+    #[arg(
+        long = "aac_metrics",
+        value_name = "GROUP",
+        default_value = "ArithmeticUtilization",
+        requires = "main"
+    )]
+    aac_metrics: String,
+
+    /// How acl.json spells aacpu and aac_metrics where it has neither: other boards of the family
+    /// know aicpu and aic_metrics
+    #[arg(long, value_enum, default_value_t = Style::Aa, value_name = "STYLE", requires = "main")]
+    key_style: Style,
+
+    /// Also write the tables and timelines of what was collected
+    #[arg(long, requires = "main")]
+    all: bool,
+
+    /// Let the board mount this folder for its results
+    #[arg(long, value_name = "SERVER:PATH", requires = "main")]
+    nfs: Option<NfsExport>,
+
+    /// Add the board to the known hosts if it isn't one of them yet
+    #[arg(long, requires = "main")]
+    accept_new_host_key: bool,
+
+    /// The known hosts [default: .ssh/known_hosts below the home folder]
+    #[arg(long, value_name = "FILE", requires = "main")]
+    known_hosts: Option<PathBuf>,
+
+    /// How long to wait for the board
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "main")]
+    connect_timeout: Duration,
+
+    /// Stop the program after this long [default: never]
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "main")]
+    timeout: Option<Duration>,
+
+    /// Remove the project and the results from the board at the end
+    #[arg(long, requires = "main")]
+    clean_up: bool,
+}
+
+/// The spelling of two keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Style {
+    /// aacpu, aac_metrics
+    Aa,
+    /// aicpu, aic_metrics
+    Ai,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let nanoseconds = parse_duration(text)?;
+    Ok(Duration::from_nanos(u64::try_from(nanoseconds.0).map_err(|_| "a time can't be negative".to_owned())?))
+}
+
+/// Collects on a board and says what came of it. The status is the program's own.
+pub fn execute(
+    arguments: &BoardArguments,
+    program_arguments: &[OsString],
+    output: Option<&Path>,
+    terminal: &Terminal,
+) -> anyhow::Result<Exit> {
+    let collected = request(arguments, program_arguments, output, terminal).and_then(|request| {
+        let mut progress = Reporter::new(terminal);
+        Ok(collect(&request, &mut progress)?)
+    });
+    match collected {
+        Ok(collected) => Ok(finish(&collected, arguments, terminal)),
+        Err(error) => {
+            terminal.error(&format!("{error:#}"));
+            Ok(Exit::Status(OWN_FAILURE))
+        }
+    }
+}
+
+fn request(
+    arguments: &BoardArguments,
+    program_arguments: &[OsString],
+    output: Option<&Path>,
+    terminal: &Terminal,
+) -> anyhow::Result<Request> {
+    let (Some(main), Some(config_path)) = (&arguments.main, &arguments.config) else {
+        bail!("--main and --config are needed to collect on a board");
+    };
+    let config = BoardConfig::read(config_path)?;
+    if config.password.is_some() && BoardConfig::is_open_to_others(config_path) {
+        terminal.warn(&format!(
+            "{}: others can read the password in it; run 'chmod 600' on it, or remove it when you are done",
+            config_path.display()
+        ));
+    }
+    let project = match &arguments.project {
+        Some(project) => project.clone(),
+        None => project_of(main)?,
+    };
+    let output = output.map_or_else(|| project.join("profiling"), Path::to_owned);
+    let Some(known_hosts) = arguments.known_hosts.clone().or_else(known_hosts) else {
+        bail!("there is no home folder with known hosts; name a file with --known-hosts");
+    };
+    let words = program_arguments.iter().map(|word| match word.to_str() {
+        Some(word) => Ok(word.to_owned()),
+        None => bail!("{}: an argument for the board must be UTF-8", word.display()),
+    });
+    Ok(Request {
+        config,
+        host_keys: HostKeys { known_hosts, accept_new: arguments.accept_new_host_key },
+        timeouts: Timeouts { connect: arguments.connect_timeout, program: arguments.timeout },
+        project,
+        main: main.clone(),
+        arguments: words.collect::<anyhow::Result<_>>()?,
+        remote: arguments.remote_dir.clone(),
+        settings: Settings {
+            switch: arguments.switch == OnOff::On,
+            interval: arguments.interval,
+            acl_api: arguments.acl_api == OnOff::On,
+            aacpu: arguments.aacpu == OnOff::On,
+            metrics: arguments.aac_metrics.clone(),
+            style: match arguments.key_style {
+                Style::Aa => KeyStyle::Aa,
+                Style::Ai => KeyStyle::Ai,
+            },
+        },
+        output,
+        nfs: arguments.nfs.clone(),
+        clean_up: arguments.clean_up,
+    })
+}
+
+/// The project of a program: its folder, or the one above where that is called `out`, as in the
+/// vendor's samples.
+fn project_of(main: &Path) -> anyhow::Result<PathBuf> {
+    let main = std::path::absolute(main)?;
+    let Some(folder) = main.parent() else { bail!("{}: this is no program", main.display()) };
+    let is_out = folder.file_name().is_some_and(|name| name == "out");
+    Ok(folder.parent().filter(|_| is_out).unwrap_or(folder).to_owned())
+}
+
+fn known_hosts() -> Option<PathBuf> {
+    std::env::home_dir().map(|home| home.join(".ssh").join("known_hosts"))
+}
+
+fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal) -> Exit {
+    let (files, unchanged) = collected.uploaded;
+    terminal.detail(&format!("uploaded {files} files; {unchanged} were on the board already"));
+    let mut failed = false;
+    for job in &collected.jobs {
+        if let Ok(found) = Job::open(job) {
+            for problem in found.problems() {
+                terminal.warn(&format!("{}: {problem}", job.display()));
+            }
+        }
+        if arguments.all {
+            match board::export(job, (true, true), TableFormat::Csv, job) {
+                Ok(written) => {
+                    terminal.note(&format!("wrote {} files below {}", written.len(), job.display()))
+                }
+                Err(error) => {
+                    failed = true;
+                    terminal.error(&format!("{error:#}"));
+                }
+            }
+        }
+    }
+    if collected.jobs.is_empty() {
+        let reason = match arguments.switch {
+            OnOff::Off => "profiling was switched off",
+            OnOff::On => {
+                "does the program call svp_acl_init() with the path of acl.json (not NULL), execute the model, and \
+                 call svp_acl_finalize()? Was the model converted with --online_model_type=2?"
+            }
+        };
+        terminal.warn(&format!("the board left no JOB directory: {reason}"));
+    }
+    for job in &collected.jobs {
+        // The path goes last, where scripts look for it.
+        terminal.note(&format!("collected in {}", job.display()));
+    }
+    match collected.end {
+        ProgramEnd::Status(0) if failed => Exit::Failed,
+        ProgramEnd::Status(status) => Exit::Status(u8::try_from(status).unwrap_or(u8::MAX)),
+        ProgramEnd::Killed => {
+            terminal.error("the program on the board was ended by a signal");
+            Exit::Status(OWN_FAILURE)
+        }
+    }
+}
+
+/// Tells the user what goes on.
+struct Reporter<'t> {
+    terminal: &'t Terminal,
+    bar: ProgressBar,
+}
+
+impl<'t> Reporter<'t> {
+    fn new(terminal: &'t Terminal) -> Self {
+        let target = match terminal.shows_progress() {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        if let Ok(style) =
+            ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}")
+        {
+            bar.set_style(style);
+        }
+        Self { terminal, bar }
+    }
+}
+
+impl Drop for Reporter<'_> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Progress for Reporter<'_> {
+    fn step(&mut self, text: &str) {
+        self.bar.set_message(text.to_owned());
+        self.bar.set_length(0);
+        self.bar.suspend(|| self.terminal.detail(text));
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.bar.suspend(|| self.terminal.warn(text));
+    }
+
+    fn bytes(&mut self, done: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+
+    fn output(&mut self, stream: Output, bytes: &[u8]) {
+        use std::io::Write;
+        // Whoever reads no further doesn't stop the board.
+        self.bar.suspend(|| match stream {
+            Output::Stdout => {
+                let mut out = std::io::stdout().lock();
+                let _ = out.write_all(bytes).and_then(|()| out.flush());
+            }
+            Output::Stderr => {
+                let _ = std::io::stderr().write_all(bytes);
+            }
+        });
+    }
+}
