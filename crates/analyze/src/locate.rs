@@ -38,15 +38,15 @@ pub struct Location {
 /// and on which units they ran: the one that cost most comes first. `None` where there is none.
 pub fn locate(trace: &Trace, text: &str) -> Option<(Matched, Vec<Location>)> {
     let lower = text.to_lowercase();
-    let tests: [(Matched, &dyn Fn(&str, &str) -> bool); 3] = [
-        (Matched::Name, &|name, _| name == text),
-        (Matched::Type, &|_, op_type| op_type.eq_ignore_ascii_case(text)),
-        (Matched::Part, &|name, _| name.to_lowercase().contains(&lower)),
-    ];
-    tests.into_iter().find_map(|(matched, test)| {
+    let matches = |matched: Matched, name: &str, op_type: &str| match matched {
+        Matched::Name => name == text,
+        Matched::Type => op_type.eq_ignore_ascii_case(text),
+        Matched::Part => name.to_lowercase().contains(&lower),
+    };
+    [Matched::Name, Matched::Type, Matched::Part].into_iter().find_map(|matched| {
         let operators = trace.operators.name().iter().zip(trace.operators.op_type());
         let wanted: Vec<bool> = operators
-            .map(|(name, op_type)| test(trace.strings.get(*name), trace.strings.get(*op_type)))
+            .map(|(name, op_type)| matches(matched, trace.strings.get(*name), trace.strings.get(*op_type)))
             .collect();
         let locations = locations(trace, &wanted);
         (!locations.is_empty()).then_some((matched, locations))

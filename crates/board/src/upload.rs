@@ -60,7 +60,7 @@ impl Project {
             let local = |source| Error::Local { path: folder.clone(), source };
             for entry in fs::read_dir(&folder).map_err(local)? {
                 let path = entry.map_err(|source| Error::Local { path: folder.clone(), source })?.path();
-                if skip.iter().any(|skipped| path == *skipped) {
+                if skip.contains(&path) {
                     continue;
                 }
                 let name = portable(path.strip_prefix(root).unwrap_or(&path));

@@ -3,6 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
+use opscope_run::RunError;
+use opscope_tune::TuneError;
+
 use crate::terminal::Terminal;
 
 /// The exit status, as documented in the help.
@@ -47,6 +50,15 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
+/// The error of a run, by itself or within a loop of several.
+fn run_error(error: &anyhow::Error) -> Option<&RunError> {
+    let in_tuning = || match error.downcast_ref() {
+        Some(TuneError::Run(error)) => Some(error),
+        _ => None,
+    };
+    error.downcast_ref().or_else(in_tuning)
+}
+
 /// Prints an error with its causes, and says how to end.
 pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
     // Who reads no further (`opscope … | head`) wants no complaint.
@@ -56,7 +68,7 @@ pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
     if error.chain().any(broken_pipe) {
         return Exit::Done;
     }
-    if let Some(opscope_run::RunError::Interrupted) = error.downcast_ref() {
+    if let Some(RunError::Interrupted) = run_error(error) {
         terminal.error("interrupted before one iteration was complete; nothing was written");
         return Exit::Interrupted;
     }
@@ -68,7 +80,7 @@ pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
         }
     }
     terminal.error(&text);
-    if error.is::<UsageError>() || matches!(error.downcast_ref(), Some(opscope_run::RunError::Input(_))) {
+    if error.is::<UsageError>() || matches!(run_error(error), Some(RunError::Input(_))) {
         Exit::Usage
     } else {
         Exit::Failed

@@ -212,9 +212,12 @@ fn profiles_of_a_real_chip_give_the_figures_of_independent_queries() {
     assert_eq!(number(&answer, "/0/n"), 4_811.0, "complete events");
 }
 
+/// A name, what the file holds, how many executions are found in it, and what must be said.
+type Damaged = (&'static str, &'static [u8], Option<u64>, &'static [&'static str]);
+
 /// Files that are damaged in every way, and what must be said of each; the number is of the
 /// executions that are still found, none where nothing can be read.
-const DAMAGED: [(&str, &[u8], Option<u64>, &[&str]); 12] = [
+const DAMAGED: [Damaged; 12] = [
     ("cut.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},{\"ph\":\"X\",\"na", Some(1), &["cut off", "byte"]),
     ("invalid.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1} oops", Some(1), &["damaged", "expected"]),
     ("negative.json", b"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":-2,\"pid\":1,\"tid\":1}]", Some(0), &["negative duration"]),

@@ -114,8 +114,10 @@ fn calls_in_the_layout_of_2022_are_decoded_and_labelled() {
     assert!(exported.stdout.contains("acl_statistic_0_0_1.csv"), "{}", exported.stdout);
     place.done(&["import", "JOBCCC"]);
     let database = rusqlite::Connection::open(place.path("JOBCCC/sqlite/opscope.db")).expect("a database");
-    let label = "SELECT count(*) FROM properties WHERE value LIKE '%AclModule layout of 2022%'";
+    let label = "SELECT count(*) FROM properties JOIN strings ON strings.id = value_id \
+                 WHERE text LIKE '%AclModule layout of 2022%'";
     assert_eq!(database.query_row(label, [], |row| row.get::<_, i64>(0)).expect("a count"), 1);
-    let lost = "SELECT count(*) FROM losses WHERE detail LIKE '%kws.31.net.info%'";
+    let lost = "SELECT count(*) FROM losses JOIN strings ON strings.id = detail_id \
+                WHERE text LIKE '%kws.31.net.info%'";
     assert_eq!(database.query_row(lost, [], |row| row.get::<_, i64>(0)).expect("a count"), 1);
 }

@@ -76,7 +76,7 @@ fn mistakes_are_named_with_their_place_and_the_tables_explained() {
     place.fails(1, &["missing.json"], &["sql", "missing.json", "SELECT 1"]);
     let help = place.done(&["sql", "--help"]).stdout;
     assert!(help.contains("operator_executions") && help.contains("duration_ns"), "{help}");
-    assert_eq!(place.done(&["sql", "trace.json"]).stdout.contains("task_details"), true);
+    assert!(place.done(&["sql", "trace.json"]).stdout.contains("task_details"));
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl Database {
         if statement.column_count() == 0 || !statement.readonly() {
             return Err(QueryError::NotRead.into());
         }
-        columns(statement.column_names().into_iter().map(str::to_owned).collect())?;
+        columns(statement.column_names().map(str::to_owned).collect())?;
         let count = statement.column_count();
         let mut rows = statement.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
@@ -145,7 +145,8 @@ fn statement_error(error: rusqlite::Error) -> QueryError {
         error if error.sqlite_error_code() == Some(AuthorizationForStatementDenied) => QueryError::NotRead,
         rusqlite::Error::SqlInputError { msg, offset, .. } => {
             let offset = usize::try_from(offset).ok();
-            if msg == "not authorized" {
+            // Of a function, SQLite says more than that.
+            if msg.starts_with("not authorized") {
                 QueryError::NotRead
             } else {
                 QueryError::Statement { message: msg, offset }

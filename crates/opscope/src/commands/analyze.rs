@@ -316,7 +316,7 @@ impl Arguments {
             if let Some(value) = trace.property(key) {
                 let version =
                     if key == "engine" { trace.property("engine_version").unwrap_or("") } else { "" };
-                text.push_str(&format!(", {before}{} {}", report::printable(value), version).trim_end());
+                text.push_str(format!(", {before}{} {}", report::printable(value), version).trim_end());
             }
         }
         text.push_str("\n\n");

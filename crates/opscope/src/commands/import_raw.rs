@@ -24,7 +24,7 @@ pub fn execute(
     terminal: &Terminal,
 ) -> anyhow::Result<Exit> {
     let named = [&files.trace, &files.db, &files.profile, &files.profile_host];
-    let is_file = output.is_some_and(|output| names_database(output));
+    let is_file = output.is_some_and(names_database);
     if profiles.len() > 1 && (is_file || named.iter().any(|file| file.is_some())) {
         let text = format!(
             "{}: there are {} profiles here, and a file can hold one; name one profile, or give --output DIR",

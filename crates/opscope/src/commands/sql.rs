@@ -77,7 +77,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 fn open(path: &Path, terminal: &Terminal) -> anyhow::Result<Database> {
     profile::check_presence(path)?;
-    let is_plain = path.is_file() && std::fs::File::open(path).is_ok_and(|file| begins_as_database(file));
+    let is_plain = path.is_file() && std::fs::File::open(path).is_ok_and(begins_as_database);
     if is_plain && detect(path)? == Kind::OpscopeDatabase {
         return Ok(Database::open(path)?);
     }

@@ -92,7 +92,7 @@ fn ranges_table(trace: &Trace, top: usize, terminal: &Terminal) -> String {
         }
         let (count, total, longest) = sums.entry(range.name).or_default();
         *count += 1;
-        *total = *total + range.duration;
+        *total += range.duration;
         *longest = range.duration.max(*longest);
     }
     if sums.is_empty() && marks == 0 {
