@@ -50,6 +50,18 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
+/// An error and its causes in one line.
+pub fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // A cause that an error already quotes needn't be said twice.
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 /// The error of a run, by itself or within a loop of several.
 fn run_error(error: &anyhow::Error) -> Option<&RunError> {
     let in_tuning = || match error.downcast_ref() {
@@ -72,14 +84,7 @@ pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
         terminal.error("interrupted before one iteration was complete; nothing was written");
         return Exit::Interrupted;
     }
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        // A cause that an error already quotes needn't be said twice.
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-    }
-    terminal.error(&text);
+    terminal.error(&with_causes(error));
     if error.is::<UsageError>() || matches!(run_error(error), Some(RunError::Input(_))) {
         Exit::Usage
     } else {

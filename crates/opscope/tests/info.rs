@@ -47,6 +47,7 @@ fn what_cannot_be_read_is_still_named_for_what_it_is() {
         "{}",
         answer.stdout
     );
+    assert_eq!(answer.stdout.matches("found the end of the file").count(), 1, "{}", answer.stdout);
     place.write("notes.txt", "just words");
     let answer = place.done(&["info", "notes.txt"]).stdout;
     assert!(answer.contains("text"), "{answer}");

@@ -7,7 +7,7 @@ use clap::Args;
 use opscope_formats::{Kind, detect};
 use serde_json::json;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, with_causes};
 use crate::profile::{self, Source};
 use crate::report::info::{Facts, of_model, of_trace};
 use crate::report::printable;
@@ -124,7 +124,7 @@ impl Info {
     fn add_profile(&mut self, path: &Path, terminal: &Terminal) {
         match profile::open(path, terminal) {
             Ok(trace) => of_trace(&trace, &mut self.facts),
-            Err(error) => self.problem = Some(format!("{error:#}")),
+            Err(error) => self.problem = Some(with_causes(&error)),
         }
     }
 }
