@@ -19,4 +19,4 @@ mod output;
 mod testing;
 
 pub use detect::{DetectError, Kind, OpenError, detect, open};
-pub use output::{check_target, discard_unfinished, write_atomically};
+pub use output::{Draft, Unfinished, check_target, discard_unfinished, write_atomically, write_seekable};

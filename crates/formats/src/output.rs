@@ -1,36 +1,134 @@
 //! Writing a file whole or not at all.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files under a temporary name that aren't whole yet.
+use tempfile::NamedTempFile;
+
+/// Files and folders that aren't to be there when the program ends early.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes whatever is only half written, for a program that must end at once.
-pub fn discard_unfinished() {
-    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // Nothing can be done about a file that can't be removed.
-        let _ = std::fs::remove_file(path);
-    }
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file under a temporary name, known as unfinished for as long as it has that name.
-struct Unfinished {
+/// Removes whatever is only half written, for a program that ends at once. From then on no file can
+/// be begun: whoever tries waits for the end.
+pub fn discard_unfinished() {
+    let mut files = unfinished();
+    // Nothing can be done about what can't be removed.
+    for path in files.drain(..) {
+        if path.is_dir() {
+            let _ = remove_folder(&path);
+        } else {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    std::mem::forget(files);
+}
+
+/// Removes a folder into which files may still be written.
+fn remove_folder(path: &Path) -> io::Result<()> {
+    const TRIES: usize = 50;
+    for _ in 1..TRIES {
+        if std::fs::remove_dir_all(path).is_ok() {
+            return Ok(());
+        }
+    }
+    std::fs::remove_dir_all(path)
+}
+
+/// A file, or a folder with all that is in it, which [`discard_unfinished`] removes for as long as
+/// this lives.
+#[derive(Debug)]
+pub struct Unfinished {
     path: PathBuf,
 }
 
 impl Unfinished {
-    fn new(file: &tempfile::NamedTempFile) -> Self {
-        let path = file.path().to_owned();
-        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+    /// Takes note of a file or folder that is there, or will be.
+    pub fn new(path: PathBuf) -> Self {
+        unfinished().push(path.clone());
         Self { path }
+    }
+
+    /// Notes what `make` leaves at `path` once it succeeds. No signal comes between the two, so that
+    /// there is no moment at which the file is there and not noted.
+    ///
+    /// # Errors
+    /// Those of `make`; then nothing is noted.
+    pub fn once_made<Made, Error>(
+        path: PathBuf,
+        make: impl FnOnce(&Path) -> Result<Made, Error>,
+    ) -> Result<(Made, Self), Error> {
+        let mut files = unfinished();
+        let made = make(&path)?;
+        files.push(path.clone());
+        Ok((made, Self { path }))
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.path);
+        let mut files = unfinished();
+        if let Some(place) = files.iter().position(|path| *path == self.path) {
+            files.swap_remove(place);
+        }
+    }
+}
+
+/// A file under a temporary name, which is gone unless [`Draft::keep_as`] gives it its own. It gets
+/// the mode 0640, less what the umask takes away.
+#[derive(Debug)]
+pub struct Draft {
+    // In this order: it is removed before it is forgotten.
+    file: NamedTempFile,
+    _unfinished: Unfinished,
+}
+
+impl Draft {
+    /// Begins a file in a folder.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        // Under the lock, so that there is no moment at which the file is there and not noted.
+        let mut files = unfinished();
+        let file = temporary(folder)?;
+        let path = file.path().to_owned();
+        files.push(path.clone());
+        Ok(Self { file, _unfinished: Unfinished { path } })
+    }
+
+    /// Its temporary name.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Gives it its name; what had that name before is replaced.
+    ///
+    /// # Errors
+    /// Those of the file system; then the draft is gone.
+    pub fn keep_as(self, path: &Path) -> io::Result<()> {
+        self.file.persist(path).map(drop).map_err(|failed| failed.error)
+    }
+}
+
+impl Write for Draft {
+    // To the file itself, because errors would name the temporary path otherwise.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_file_mut().flush()
+    }
+}
+
+impl Seek for Draft {
+    fn seek(&mut self, place: io::SeekFrom) -> io::Result<u64> {
+        self.file.as_file_mut().seek(place)
     }
 }
 
@@ -45,21 +143,35 @@ pub fn write_atomically(
     path: &Path,
     content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> io::Result<()> {
-    let folder = match target(path)? {
-        Target::File { folder } => folder,
+    match target(path)? {
+        Target::File { folder } => write_draft(folder, path, |writer| content(writer)),
         Target::Device => {
             let mut writer = BufWriter::new(std::fs::OpenOptions::new().write(true).open(path)?);
             content(&mut writer)?;
-            return writer.flush();
+            writer.flush()
         }
-    };
-    let file = temporary(folder)?;
-    let _unfinished = Unfinished::new(&file);
-    let mut writer = BufWriter::with_capacity(1 << 16, file);
+    }
+}
+
+/// As [`write_atomically`], for content that goes back in its file, which can't be a pipe then.
+///
+/// # Errors
+/// What `content` or the system reports.
+pub fn write_seekable(
+    path: &Path,
+    content: impl FnOnce(&mut BufWriter<Draft>) -> io::Result<()>,
+) -> io::Result<()> {
+    write_draft(target(path)?.folder()?, path, content)
+}
+
+fn write_draft(
+    folder: &Path,
+    path: &Path,
+    content: impl FnOnce(&mut BufWriter<Draft>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut writer = BufWriter::with_capacity(1 << 16, Draft::new(folder)?);
     content(&mut writer)?;
-    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.persist(path).map_err(|failed| failed.error)?;
-    Ok(())
+    writer.into_inner().map_err(io::IntoInnerError::into_error)?.keep_as(path)
 }
 
 /// As [`write_atomically`], for what insists on opening its file by itself: `make` fills the empty
@@ -71,16 +183,9 @@ pub(crate) fn replace_atomically<Error: From<io::Error>>(
     path: &Path,
     make: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let Target::File { folder } = target(path)? else {
-        let text = "this needs a file, not a pipe or a device";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text).into());
-    };
-    let temporary = temporary(folder)?;
-    let _unfinished = Unfinished::new(&temporary);
-    let temporary = temporary.into_temp_path();
-    make(&temporary)?;
-    temporary.persist(path).map_err(|failed| failed.error)?;
-    Ok(())
+    let draft = Draft::new(target(path)?.folder()?)?;
+    make(draft.path())?;
+    Ok(draft.keep_as(path)?)
 }
 
 /// Finds out whether [`write_atomically`] could write a file, without touching it.
@@ -89,7 +194,7 @@ pub(crate) fn replace_atomically<Error: From<io::Error>>(
 /// With the reason why it couldn't.
 pub fn check_target(path: &Path) -> io::Result<()> {
     match target(path)? {
-        Target::File { folder } => temporary(folder).map(drop),
+        Target::File { folder } => Draft::new(folder).map(drop),
         Target::Device => std::fs::OpenOptions::new().write(true).open(path).map(drop),
     }
 }
@@ -100,6 +205,18 @@ enum Target<'p> {
     File { folder: &'p Path },
     /// A pipe or a device, which can't be replaced: it takes what is written.
     Device,
+}
+
+impl<'p> Target<'p> {
+    fn folder(self) -> io::Result<&'p Path> {
+        match self {
+            Self::File { folder } => Ok(folder),
+            Self::Device => {
+                let text = "this needs a file, not a pipe or a device";
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+            }
+        }
+    }
 }
 
 fn target(path: &Path) -> io::Result<Target<'_>> {
@@ -158,19 +275,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_half_written_can_be_discarded_at_once() {
+    fn what_is_half_written_is_known() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace.json");
         let written = write_atomically(&path, |file| {
             file.write_all(b"half")?;
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-            let unfinished = UNFINISHED.lock().unwrap().clone();
-            assert!(unfinished.iter().any(|path| path.starts_with(folder.path())));
+            assert!(unfinished().iter().any(|path| path.starts_with(folder.path())));
             Ok(())
         });
         written.unwrap();
-        let unfinished = UNFINISHED.lock().unwrap().clone();
-        assert!(!unfinished.iter().any(|path| path.starts_with(folder.path())));
+        assert!(!unfinished().iter().any(|path| path.starts_with(folder.path())));
     }
 
     #[test]
