@@ -118,9 +118,20 @@ impl Chip {
         matches!(self, Self::V4_1_0 | Self::V6_1_0 | Self::V6_2_0)
     }
 
-    /// Whether the hardware's STARS scheduler hands out the tasks.
+    /// Whether the hardware's STARS scheduler hands out the tasks, which may have sub-tasks then.
     pub fn has_stars(self) -> bool {
-        matches!(self.device_log(), DeviceLog::Stars | DeviceLog::CompactStars | DeviceLog::NanoStars)
+        matches!(self.device_log(), DeviceLog::Stars | DeviceLog::CompactStars)
+    }
+
+    /// Whether the chip is one of the 310B's family, whose cores count under other event numbers.
+    pub fn is_310b_family(self) -> bool {
+        matches!(self, Self::V1_1_1 | Self::V1_1_2 | Self::V1_1_3)
+    }
+
+    /// Whether the device names a task by its model instead of its stream, and files of the compiler
+    /// say what it is.
+    pub fn names_tasks_by_model(self) -> bool {
+        self.device_log() == DeviceLog::NanoStars
     }
 
     /// Whether task ids have 32 bits instead of 16 bits and a batch number.

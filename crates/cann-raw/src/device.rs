@@ -397,20 +397,39 @@ record! {
 }
 
 record! {
-    /// Counters of one core over time on chips 1 to 8 (`aicore.data`, sample-based).
+    /// Counters of one core over time, sample-based: `aicore.data` and `aiVectorCore.data` of chips 0
+    /// to 4, `ffts_profile.data` of chips 5 to 11.
     CoreSample, 96 {
-        /// The mode.
+        /// The mode; 0 marks room that isn't used.
         0 mode: u8,
         /// The counters, in the order of the profile's list of events.
         8 counters: [u64; 8],
         /// Cycles in total.
         72 cycles: u64,
-        /// When; device clock.
+        /// When, in nanoseconds of the device's clock.
         80 time: u64,
         /// How many counters are used.
         88 count: u8,
         /// The core.
         89 core: u8,
+    }
+}
+
+record! {
+    /// Counters of one core over time on chips 15 and 16 (`ffts_profile.data`, sample-based).
+    WideCoreSample, 112 {
+        /// The mode; 0 marks room that isn't used.
+        0 mode: u8,
+        /// The counters, in the order of the profile's list of events.
+        8 counters: [u64; 10],
+        /// Cycles in total.
+        88 cycles: u64,
+        /// When; ticks of the device's counter.
+        96 time: u64,
+        /// How many counters are used.
+        104 count: u8,
+        /// The core.
+        105 core: u8,
     }
 }
 

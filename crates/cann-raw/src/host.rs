@@ -116,10 +116,12 @@ record! {
     MemcpyInfo, 64 {
         /// The common head.
         0 head: Head,
-        /// How many bytes.
+        /// How many bytes in all.
         24 bytes: u64,
+        /// How many bytes one task copies at most; several tasks of one launch share the note.
+        32 most: u64,
         /// 0 host to host, 1 host to device, 2 device to host, 3 device to device, 4 managed, ….
-        32 direction: u16,
+        40 direction: u16,
     }
 }
 

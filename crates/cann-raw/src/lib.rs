@@ -10,7 +10,9 @@
 //!
 //! - [`host`] and [`additional`]: what the host-side libraries report.
 //! - [`device`] and [`samples`]: what the device reports.
+//! - [`nano`]: what only chip 9 has.
 //! - [`legacy`]: what the tool chain of 2022 wrote instead.
+//! - [`board`]: what opscope itself writes on small-chip boards.
 //! - [`SliceWriter`]: writes such files the way the collector does.
 //!
 //! ```
@@ -25,12 +27,14 @@
 //! ```
 
 pub mod additional;
+pub mod board;
 mod chip;
 pub mod device;
 mod field;
 mod hash;
 pub mod host;
 pub mod legacy;
+pub mod nano;
 mod record;
 pub mod samples;
 mod slice_writer;

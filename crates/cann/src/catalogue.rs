@@ -6,11 +6,16 @@
 //! | device, current | `<stream>.<device>.slice_<n>` |
 //! | inference, 2022 | `<stream>.<x>.<device>.<n>` or `<stream>.<device>.<n>` |
 //! | training, 2022 | `<stream>.<x>.dev.profiler_default_tag.<device>.slice_<n>` |
+//! | the compiler's, chip 9 | `<model>.dbg`, which is a stream of its own by its whole name |
 //!
 //! Slices are ordered by their number, not by their name.
+//!
+//! A catalogue also knows which streams a decoder has asked for: what nobody asks for isn't read,
+//! and is told by name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
 use crate::losses::{Losses, Reason};
@@ -23,7 +28,15 @@ type StreamKey = (String, bool, Option<u32>);
 /// The streams of one data directory.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    streams: BTreeMap<String, Vec<Stream>>,
+    streams: BTreeMap<String, Entry>,
+}
+
+/// The streams with one name.
+#[derive(Debug, Default)]
+struct Entry {
+    streams: Vec<Stream>,
+    /// Whether a decoder asked for them. They are only set, so no order is needed.
+    is_read: AtomicBool,
 }
 
 impl Catalogue {
@@ -64,14 +77,26 @@ impl Catalogue {
             let holes = slices.windows(2).filter(|pair| pair[1].0 > pair[0].0 + 1).count();
             losses.count(Reason::MissingSlice, &name, holes as u64);
             let paths = slices.into_iter().map(|(_, path)| path).collect();
-            catalogue.streams.entry(name.clone()).or_default().push(Stream { name, aging, device, paths });
+            let entry = catalogue.streams.entry(name.clone()).or_default();
+            entry.streams.push(Stream { name, aging, device, paths });
         }
         Ok(catalogue)
     }
 
     /// The streams with a name: none, one, a kept and an ageing one, or one for each device.
+    /// Whoever asks is expected to decode them.
     pub fn streams(&self, name: &str) -> &[Stream] {
-        self.streams.get(name).map_or(&[], Vec::as_slice)
+        let Some(entry) = self.streams.get(name) else { return &[] };
+        entry.is_read.store(true, Ordering::Relaxed);
+        &entry.streams
+    }
+
+    /// The names of the streams that nobody asked for, and how many files each has.
+    pub fn unread(&self) -> impl Iterator<Item = (&str, u64)> {
+        let unread = self.streams.iter().filter(|(_, entry)| !entry.is_read.load(Ordering::Relaxed));
+        unread.map(|(name, entry)| {
+            (name.as_str(), entry.streams.iter().map(|stream| stream.paths.len() as u64).sum())
+        })
     }
 
     /// Whether there is a stream with a name.
@@ -85,6 +110,9 @@ impl Catalogue {
     }
 }
 
+/// How the names of the compiler's files end.
+pub(crate) const DEBUG_FILE: &str = ".dbg";
+
 /// What a file's name tells.
 #[derive(Debug, PartialEq, Eq)]
 struct FileName {
@@ -96,6 +124,9 @@ struct FileName {
 }
 
 fn parse(name: &str) -> Option<FileName> {
+    if name.len() > DEBUG_FILE.len() && name.ends_with(DEBUG_FILE) {
+        return Some(FileName { stream: name.to_owned(), aging: false, device: None, slice: 0 });
+    }
     let (base, slice) = match name.rsplit_once(".slice_") {
         Some((base, number)) => (base, number.parse().ok()?),
         None => {
@@ -168,6 +199,7 @@ mod tests {
         assert_eq!(stream("DATA_PREPROCESS.dev.AICPU.7.slice_0"), expect("DATA_PREPROCESS.AICPU", 0));
         assert_eq!(stream("Runtime.api.64.slice_0"), expect("runtime.api", 0));
         assert_eq!(stream("host_cpu.data.slice_0"), expect("host_cpu.data", 0));
+        assert_eq!(stream("net.slice_7.dbg"), expect("net.slice_7.dbg", 0));
         assert_eq!(
             stream("aging.compact.task_track.slice_10"),
             Some(("compact.task_track".to_owned(), true, 10))
@@ -195,5 +227,16 @@ mod tests {
         let bytes = stream.map(&mut losses).concatenated().into_owned();
         assert_eq!(bytes, [0, 2, 10]);
         assert_eq!(losses.total(Reason::MissingSlice), 2);
+    }
+
+    #[test]
+    fn streams_that_nobody_asks_for_are_unread() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for name in ["hbm.data.0.slice_0", "qos.data.0.slice_0", "qos.data.0.slice_1"] {
+            std::fs::write(directory.path().join(name), [0]).expect("a new file");
+        }
+        let catalogue = Catalogue::read(directory.path(), &mut Losses::default()).expect("a listing");
+        assert_eq!(catalogue.streams("hbm.data").len(), 1);
+        assert_eq!(catalogue.unread().collect::<Vec<_>>(), [("qos.data", 2)]);
     }
 }

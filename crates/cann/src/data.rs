@@ -1,7 +1,8 @@
 //! A whole profile, decoded.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::btree_map::Entry;
+use std::path::{Path, PathBuf};
 
 use opscope_cann_raw::Chip;
 
@@ -10,7 +11,7 @@ use crate::clock::Clock;
 use crate::decode::{LegacySource, device_tables, host_tables};
 use crate::discover::Profile;
 use crate::error::Result;
-use crate::losses::Losses;
+use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::parallel;
 use crate::tables::{DeviceTables, HostTables};
@@ -57,6 +58,32 @@ fn old_sources<'a>(
     of_host.into_iter().chain(of_devices).collect()
 }
 
+/// Counts the files that no decoder asked for. A directory may be the host's and a device's, or that
+/// of several devices, in one: then its files are unread only if nobody asked for them.
+fn count_unread(
+    profile: &Profile,
+    host: &Catalogue,
+    devices: &[(u32, &Metadata, Catalogue)],
+    losses: &mut Losses,
+) {
+    let mut unread: BTreeMap<PathBuf, BTreeMap<&str, u64>> = BTreeMap::new();
+    let of_host = profile.host.iter().map(|source| (source, host));
+    let of_devices =
+        profile.devices.iter().zip(devices).map(|(source, (_, _, catalogue))| (source, catalogue));
+    for (source, catalogue) in of_host.chain(of_devices) {
+        let own: BTreeMap<&str, u64> = catalogue.unread().collect();
+        match unread.entry(source.data()) {
+            Entry::Vacant(place) => {
+                place.insert(own);
+            }
+            Entry::Occupied(mut place) => place.get_mut().retain(|name, _| own.contains_key(name)),
+        }
+    }
+    for (name, files) in unread.into_values().flatten() {
+        losses.count(Reason::UnreadFile, name, files);
+    }
+}
+
 impl Data {
     /// Decodes a profile. Damaged parts are dropped and counted.
     ///
@@ -85,6 +112,7 @@ impl Data {
                 parallel::map(&catalogues, decode)
             },
         );
+        count_unread(&profile, &host_catalogue, &catalogues, &mut losses);
         host.losses.merge(losses);
         host.expanded_streams = expanded;
         let devices = catalogues.iter().zip(decoded).map(|((id, metadata, _), tables)| {

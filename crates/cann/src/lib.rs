@@ -14,6 +14,7 @@ mod kinds;
 mod losses;
 mod metadata;
 mod metrics;
+mod metrics_nano;
 mod metrics_wide;
 mod names;
 mod numbers;
@@ -34,7 +35,8 @@ pub use database::export_database;
 pub use discover::{Found, Profile, Source, discover, search};
 pub use error::{Error, Result};
 pub use export::{
-    ExportLayout, ExportOptions, IterationRange, LaneChoice, LaneChoiceError, SheetFormat, export_summary,
+    ExportLayout, ExportOptions, IterationRange, LaneChoice, LaneChoiceError, SheetFormat, describe_results,
+    export_summary,
 };
 pub use join::Joined;
 pub use kinds::{NodeTaskType, RuntimeKind, device_name, level_name, runtime_name};

@@ -43,6 +43,8 @@ pub enum Reason {
     TimeBeforeStart,
     /// A file of which the format isn't known.
     UnknownFile,
+    /// A file that nothing here reads, though its name is of a known form.
+    UnreadFile,
     /// Records that were decoded with the layout of the tool chain of 2022.
     OldLayout,
 }
@@ -75,6 +77,7 @@ impl Reason {
             Self::UnnamedHash => "hash without a name in the dictionaries",
             Self::TimeBeforeStart => "time before the begin of the profile",
             Self::UnknownFile => "file of an unknown format",
+            Self::UnreadFile => "file that opscope doesn't read",
             Self::OldLayout => "record decoded with the 2022 layout (CANN 5.x)",
         }
     }

@@ -109,6 +109,8 @@ pub struct Sample {
     pub vector_events: Vec<u32>,
     /// Whether cores were sampled over time instead of per task.
     pub sample_based: bool,
+    /// The same of the vector cores.
+    pub vector_sample_based: bool,
     /// Whether only the lowest level of detail was collected.
     pub level0: bool,
     /// Whether block counters replace context counters of mixed operators.
@@ -302,6 +304,7 @@ impl Sample {
             vector_metrics: text(&json, "aiv_metrics"),
             vector_events: events(&text(&json, "aiv_profiling_events")),
             sample_based: text(&json, "ai_core_profiling_mode") == "sample-based",
+            vector_sample_based: text(&json, "aiv_profiling_mode") == "sample-based",
             level0: matches!(level.as_str(), "l0" | "level0"),
             task_block: text(&json, "taskBlock") == "on",
             dynamic: text(&json, "dynamic") == "true",

@@ -6,8 +6,8 @@
 
 use opscope_cann_raw::Chip;
 
-use crate::metrics_wide;
 use crate::tables::Counters;
+use crate::{metrics_nano, metrics_wide};
 
 /// Which implementation of the reference the figures follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,9 @@ pub enum Formula {
     Time,
     /// The first event per second one.
     MissRate,
+    /// As [`Formula::Bandwidth`] of the first event, but over the cycles of the second one, unless
+    /// that or the third is zero.
+    BusyBandwidth(f64),
     /// Gigabytes a second: events times the bytes of each and a factor.
     Bandwidth(f64),
     /// As [`Formula::Bandwidth`], with the bytes of each event.
@@ -110,7 +113,16 @@ impl Metric {
                 }
                 _ => 0.0,
             },
-            Formula::Bandwidth(_) | Formula::Bandwidths(_) if load.hertz == 0.0 => 0.0,
+            Formula::Bandwidth(_) | Formula::Bandwidths(_) | Formula::BusyBandwidth(_)
+                if load.hertz == 0.0 =>
+            {
+                0.0
+            }
+            Formula::BusyBandwidth(bytes) => {
+                let [moved, busy, other] = [0, 1, 2].map(|place| self.events.get(place).map_or(0.0, count));
+                let whole = moved * bytes / (cycles / load.hertz * load.rounds) / GIGABITS;
+                if busy == 0.0 || other == 0.0 { whole } else { whole / (busy / cycles) }
+            }
             Formula::Bandwidth(bytes) => {
                 let seconds = cycles / load.hertz * load.rounds;
                 self.events.iter().fold(0.0, |sum, event| sum + count(event) * bytes / seconds / GIGABITS)
@@ -139,10 +151,56 @@ pub fn total_time(cycles: u64, hertz: f64, blocks: u32, cores: u32) -> f64 {
 /// The columns of a group of counters. A group that isn't known has none; its counters are shown
 /// as they are.
 pub fn group(name: &str, chip: Chip) -> Vec<Metric> {
-    if chip.has_wide_task_ids() {
-        return metrics_wide::group(name);
+    match chip {
+        Chip::V5_1_0 => metrics_nano::group(name),
+        _ if chip.has_wide_task_ids() => metrics_wide::group(name),
+        _ => group_of(name, chip, Dialect::of(chip)),
     }
-    let dialect = Dialect::of(chip);
+}
+
+/// The columns of a group of counters that were sampled over time. They are ratios, operations and
+/// bandwidths, with factors that no chip has where counters are by task.
+pub fn sampled_group(name: &str, chip: Chip, events: &[u32]) -> Vec<Metric> {
+    let mut metrics = match chip.has_wide_task_ids() {
+        true => metrics_wide::group(name),
+        false => group_of(name, chip, Dialect::Accelerated),
+    };
+    metrics.retain(|metric| metric.formula != Formula::Time);
+    let bandwidth = |name, bytes, events| Metric { name, formula: Formula::Bandwidth(bytes), events };
+    match name {
+        "PipeUtilization" if chip.has_wide_task_ids() => metrics[6..].reverse(),
+        // All that goes through the unified buffer is counted in the same unit here.
+        "Memory" if chip.has_wide_task_ids() => {
+            metrics[..2].iter_mut().for_each(|metric| metric.formula = Formula::Bandwidth(1_024.0));
+        }
+        // The columns of the second-level cache come first, and only some chips have them.
+        "Memory" => {
+            metrics[4..].rotate_left(2);
+            if !matches!(chip, Chip::V1_1_0 | Chip::V4_1_0) {
+                metrics.retain(|metric| !metric.name.starts_with("l2_"));
+            }
+        }
+        "MemoryUB" if !chip.has_wide_task_ids() => {
+            const MOVED: u32 = 0x1a5;
+            let has_moved = chip.is_310b_family() && events.contains(&MOVED);
+            metrics = vec![
+                bandwidth("ub_read_bw_vector", 256.0, if has_moved { &[0x17f, 0x180] } else { &[0x43] }),
+                bandwidth("ub_write_bw_vector", 128.0, if has_moved { &[0x191] } else { &[0x44] }),
+                bandwidth("ub_read_bw_scalar", 128.0, &[0x37]),
+                bandwidth("ub_write_bw_scalar", 128.0, &[0x38]),
+            ];
+            if chip == Chip::V1_1_0 {
+                metrics.push(bandwidth("ub_read_bw_mte", 128.0, &[0x3d]));
+                metrics.push(bandwidth("ub_write_bw_mte", 128.0, &[0x3e]));
+            }
+        }
+        _ => {}
+    }
+    metrics
+}
+
+/// The columns of a group, with the factors of one of the reference's implementations.
+fn group_of(name: &str, chip: Chip, dialect: Dialect) -> Vec<Metric> {
     let bandwidth = |name, accelerated, plain, oldest, events| {
         let bytes = match dialect {
             Dialect::Accelerated => accelerated,

@@ -96,6 +96,16 @@ impl Names {
         self.hashes.insert(hash, text.into());
     }
 
+    /// Makes a text known under its hash, which is the result.
+    pub(crate) fn add_text(&mut self, text: &[u8]) -> u64 {
+        let text = String::from_utf8_lossy(text);
+        let hash = opscope_cann_raw::hash_of(&text);
+        if self.get(hash).is_none() {
+            self.add(hash, &text);
+        }
+        hash
+    }
+
     /// Adds the name of a type, unless it has one.
     pub(crate) fn add_type(&mut self, level: u16, number: u32, text: &str) {
         self.types.entry((level, number)).or_insert_with(|| text.into());

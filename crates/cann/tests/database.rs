@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{Data, SampleLayout, SampleMode, SampleOptions, discover, export_database, write_sample};
-use opscope_cann_raw::Chip;
+use opscope_cann_raw::host::{Head, MAGIC, MemcpyInfo, TaskTrack};
+use opscope_cann_raw::{Chip, Record, SliceWriter};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
 
@@ -410,9 +411,52 @@ fn every_value_of_every_counted_task_is_there() {
 }
 
 #[test]
-fn chip_0_has_no_database() {
+fn chips_of_which_the_vendor_makes_no_database_have_none() {
+    for chip in [Chip::V1_1_0, Chip::V1_1_2, Chip::V1_1_3] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        assert!(sampled(directory.path(), chip, SampleMode::Static).1.is_none(), "{chip:?}");
+    }
+}
+
+/// The reference without its library takes the most bytes of a task for the direction.
+#[test]
+fn the_tasks_of_a_copy_share_its_bytes_and_have_its_direction() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    assert!(sampled(directory.path(), Chip::V1_1_0, SampleMode::Dynamic).1.is_none());
+    let options = SampleOptions {
+        chip: Chip::V4_1_0,
+        tasks: 20,
+        mode: SampleMode::Dynamic,
+        layout: SampleLayout::Current,
+        seed: 5,
+    };
+    let profile = write_sample(directory.path(), options).expect("space on disk");
+    let mut notes = SliceWriter::new(&profile.join("host/data"), "aging.compact.memcpy_info");
+    let mut tracks = SliceWriter::new(&profile.join("host/data"), "unaging.compact.task_track");
+    // Behind every call, so that no operator is launched by the same.
+    let head = |time: u64| Head { magic: MAGIC, level: 5_000, kind: 802, thread: 99, length: 40, time };
+    let append = |writer: &mut SliceWriter, record: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = Vec::new();
+        record(&mut bytes);
+        writer.write(&bytes).expect("space on disk");
+    };
+    let note = MemcpyInfo { head: head(1 << 40), bytes: 500, most: 200, direction: 2 };
+    append(&mut notes, &|bytes| note.append_to(bytes));
+    for (task, time) in [(7, 1 << 40), (8, 1 << 40), (9, 1 << 40), (10, 1 << 40), (11, (1 << 40) + 9)] {
+        let head = head(time);
+        let track = TaskTrack { head, device: 0, stream: 1_000, task, batch: 0, task_type: 5, kernel: 0 };
+        append(&mut tracks, &|bytes| track.append_to(bytes));
+    }
+    notes.finish().expect("space on disk");
+    tracks.finish().expect("space on disk");
+    let found = discover(&profile).expect("a profile").remove(0);
+    let joined = Joined::new(Data::load(found).expect("a readable profile"));
+    let path = export_database(&joined, directory.path(), "0").expect("space on disk").expect("a database");
+    let database = Connection::open(path).expect("a database");
+    let mut query = database.prepare("SELECT size, memcpyOperation FROM MEMCPY_INFO").expect("the table");
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("rows");
+    let rows: Vec<(i64, i64)> = rows.map(|row| row.expect("a row")).collect();
+    // The fourth task has no bytes left, and nothing was noted of the last.
+    assert_eq!(rows, [(200, 2), (200, 2), (100, 2), (0, 65_535), (0, 65_535)]);
 }
 
 #[test]

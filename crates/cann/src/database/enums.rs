@@ -3,9 +3,7 @@
 use opscope_cann_raw::host::level;
 
 use crate::database::schema::{self, Table};
-
-/// The number for "not applicable".
-const NOT_APPLICABLE: u16 = u16::MAX - 1;
+use crate::kinds::communication;
 
 /// The number for anything that has none of its own.
 pub(super) const OTHER: u16 = u16::MAX;
@@ -26,71 +24,10 @@ pub(super) const ALL: [Names; 9] = [
         ],
     ),
     (schema::ENUM_MODULE, MODULES),
-    (
-        schema::ENUM_HCCL_DATA_TYPE,
-        &[
-            (0, "INT8"),
-            (1, "INT16"),
-            (2, "INT32"),
-            (3, "FP16"),
-            (4, "FP32"),
-            (5, "INT64"),
-            (6, "UINT64"),
-            (7, "UINT8"),
-            (8, "UINT16"),
-            (9, "UINT32"),
-            (10, "FP64"),
-            (11, "BFP16"),
-            (12, "INT128"),
-            (14, "HIF8"),
-            (15, "FP8E4M3"),
-            (16, "FP8E5M2"),
-            (17, "FP8E8M0"),
-            (255, "RESERVED"),
-            (NOT_APPLICABLE, "N/A"),
-            (OTHER, "INVALID_TYPE"),
-        ],
-    ),
-    (
-        schema::ENUM_HCCL_LINK_TYPE,
-        &[
-            (0, "ON_CHIP"),
-            (1, "HCCS"),
-            (2, "PCIE"),
-            (3, "ROCE"),
-            (4, "SIO"),
-            (5, "HCCS_SW"),
-            (6, "STANDARD_ROCE"),
-            (7, "UB"),
-            (8, "UBoE"),
-            (255, "RESERVED"),
-            (NOT_APPLICABLE, "N/A"),
-            (OTHER, "INVALID_TYPE"),
-        ],
-    ),
-    (
-        schema::ENUM_HCCL_TRANSPORT_TYPE,
-        &[
-            (0, "SDMA"),
-            (1, "RDMA"),
-            (2, "LOCAL"),
-            (3, "UB"),
-            (4, "ROCE"),
-            (255, "RESERVED"),
-            (NOT_APPLICABLE, "N/A"),
-            (OTHER, "INVALID_TYPE"),
-        ],
-    ),
-    (
-        schema::ENUM_HCCL_RDMA_TYPE,
-        &[
-            (0, "RDMA_SEND_NOTIFY"),
-            (1, "RDMA_SEND_PAYLOAD"),
-            (255, "RESERVED"),
-            (NOT_APPLICABLE, "N/A"),
-            (OTHER, "INVALID_TYPE"),
-        ],
-    ),
+    (schema::ENUM_HCCL_DATA_TYPE, communication::DATA_TYPES),
+    (schema::ENUM_HCCL_LINK_TYPE, communication::LINKS),
+    (schema::ENUM_HCCL_TRANSPORT_TYPE, communication::TRANSPORTS),
+    (schema::ENUM_HCCL_RDMA_TYPE, communication::RDMA),
     (schema::ENUM_MSTX_EVENT_TYPE, &[(0, "marker"), (1, "push/pop"), (2, "start/end"), (3, "marker_ex")]),
     (
         schema::ENUM_MEMCPY_OPERATION,

@@ -6,6 +6,8 @@
 //! of tables says what is in them; [`schema`] declares them all.
 
 mod calls;
+mod communication;
+mod core_samples;
 mod counters;
 mod enums;
 mod host_usage;
@@ -25,11 +27,13 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann_raw::Chip;
 
+use crate::database::core_samples::CoreSamples;
 use crate::database::counters::Values;
 use crate::database::ids::TaskIds;
 use crate::database::output::Output;
 use crate::database::strings::Strings;
 use crate::error::{Error, Result};
+use crate::export::communication::Collectives;
 use crate::export::sheet::write_whole;
 use crate::export::view::View;
 use crate::join::Joined;
@@ -55,7 +59,7 @@ pub fn export_database(joined: &Joined, directory: &Path, suffix: &str) -> Resul
 
 /// Whether the vendor makes a unified database of a chip's profiles.
 fn has_database(chip: Chip) -> bool {
-    chip != Chip::V1_1_0
+    !matches!(chip, Chip::V1_1_0 | Chip::V1_1_2 | Chip::V1_1_3 | Chip::V5_1_0)
 }
 
 /// Writes the whole database.
@@ -69,19 +73,24 @@ fn write<W: Write + Seek>(view: &View<'_>, out: W) -> io::Result<()> {
     let ops = tasks::ops(view, &mut ids, &mut strings);
     let marks = marks::on_devices(view, &mut ids);
     let copies = tasks::copies(view, &mut ids);
+    let collectives = Collectives::new(view);
+    let step_ids = communication::step_ids(view, &collectives, &mut ids);
     // The numbers are given; what they were given by takes room.
     drop(ids);
     let values = Values::of_all(view, &tasks);
+    let core_samples = CoreSamples::of_all(view);
 
     let mut out = Output { writer: SqliteWriter::new(out)?, strings };
     session::write(view, &mut out)?;
     calls::write(view, &mut out)?;
     tasks::write(view, &tasks, &marks, &mut out)?;
     tasks::write_ops(view, &ops, &mut out)?;
+    communication::write(view, &collectives, &step_ids, &mut out)?;
     counters::write(&values, &mut out)?;
+    core_samples.write(&mut out)?;
     tasks::write_copies(&copies, &mut out)?;
     marks::write(view, &mut out)?;
-    overlap::write(view, &tasks, &ops, &mut out)?;
+    overlap::write(view, &tasks, &ops, &collectives, &mut out)?;
     samples::write(view, &mut out)?;
     traffic::write(view, &mut out)?;
     host_usage::write(view, &mut out)?;

@@ -1,4 +1,4 @@
-//! `OVERLAP_ANALYSIS`: when each device computed and when it was free.
+//! `OVERLAP_ANALYSIS`: when each device computed, communicated, and was free.
 
 use std::collections::BTreeMap;
 use std::io::{self, Seek, Write};
@@ -6,11 +6,15 @@ use std::io::{self, Seek, Write};
 use crate::database::output::Output;
 use crate::database::schema;
 use crate::database::tasks::{Ops, Task};
+use crate::export::communication::{Collectives, communicating};
+use crate::export::spans::{Spans, outside, union};
 use crate::export::view::View;
 use crate::tables::NONE;
 
 /// The numbers of what a stretch of time is.
 const COMPUTE: i64 = 0;
+const COMMUNICATION: i64 = 1;
+const COMMUNICATION_ALONE: i64 = 2;
 const FREE: i64 = 3;
 
 /// Kinds of tasks that don't count for when a device's work begins and ends, unless they compute.
@@ -32,9 +36,10 @@ pub(super) fn write<W: Write + Seek>(
     view: &View<'_>,
     tasks: &[Task],
     ops: &Ops,
+    found: &Collectives<'_>,
     out: &mut Output<'_, W>,
 ) -> io::Result<()> {
-    let stretches = stretches(view, tasks, ops);
+    let stretches = stretches(view, tasks, ops, found);
     if stretches.is_empty() {
         return Ok(());
     }
@@ -48,8 +53,9 @@ pub(super) fn write<W: Write + Seek>(
     })
 }
 
-/// For each device when it computed, then when it was free.
-fn stretches(view: &View<'_>, tasks: &[Task], ops: &Ops) -> Vec<Stretch> {
+/// For each device when it computed, when it communicated, when it did that only, and when it was
+/// free.
+fn stretches(view: &View<'_>, tasks: &[Task], ops: &Ops, found: &Collectives<'_>) -> Vec<Stretch> {
     let computing = computing(view, ops);
     let mut by_device: BTreeMap<u32, Vec<&Task>> = BTreeMap::new();
     tasks.iter().for_each(|task| by_device.entry(task.place.device).or_default().push(task));
@@ -57,7 +63,7 @@ fn stretches(view: &View<'_>, tasks: &[Task], ops: &Ops) -> Vec<Stretch> {
     for (number, tasks) in by_device {
         let device = view.devices[number as usize].device;
         let table = &device.tables.tasks;
-        let mut busy: Vec<(i64, i64)> = Vec::new();
+        let mut busy: Spans = Vec::new();
         let (mut first, mut last) = (i64::MAX, i64::MIN);
         for task in tasks {
             let row = task.place.task as usize;
@@ -74,11 +80,22 @@ fn stretches(view: &View<'_>, tasks: &[Task], ops: &Ops) -> Vec<Stretch> {
                 None => busy.push((start, end)),
             }
         }
-        let stretch = |start, end, kind| (start < end).then_some((device.id, start, end, kind));
-        stretches.extend(busy.iter().filter_map(|(start, end)| stretch(*start, *end, COMPUTE)));
-        let ends = std::iter::once(first).chain(busy.iter().map(|(_, end)| *end));
-        let starts = busy.iter().map(|(start, _)| *start).chain(std::iter::once(last));
-        stretches.extend(ends.zip(starts).filter_map(|(end, start)| stretch(end, start, FREE)));
+        let communicating = communicating(found, number);
+        for (start, end) in &communicating {
+            (first, last) = (first.min(*start), last.max(*end));
+        }
+        let alone = outside(&communicating, &busy);
+        let taken = match communicating.is_empty() {
+            true => busy.clone(),
+            false => union(busy.iter().chain(&communicating).copied().collect()),
+        };
+        let free = if first < last { outside(&[(first, last)], &taken) } else { Vec::new() };
+        for (spans, kind) in
+            [(busy, COMPUTE), (communicating, COMMUNICATION), (alone, COMMUNICATION_ALONE), (free, FREE)]
+        {
+            let real = spans.into_iter().filter(|(start, end)| start < end);
+            stretches.extend(real.map(|(start, end)| (device.id, start, end, kind)));
+        }
     }
     stretches
 }

@@ -83,8 +83,27 @@ tables! {
     }
     /// Kernels on AI CPUs that schedule collective operations.
     COMMUNICATION_SCHEDULE_TASK_INFO { name Integer, globalTaskId Key, taskType Integer, opType Integer }
+    /// Collective operations; −1 or 65534 where something wasn't reported.
+    COMMUNICATION_OP {
+        opName Integer, startNs Integer, endNs Integer, connectionId Integer, groupName Integer, opId Key,
+        relay Integer, retry Integer, dataType Integer, algType Integer, count Numeric, opType Integer,
+        deviceId Integer, rankSize Integer,
+    }
+    /// Steps of collective operations: bytes, bytes a second.
+    COMMUNICATION_TASK_INFO {
+        name Integer, globalTaskId Integer, taskType Integer, planeId Integer, groupName Integer,
+        notifyId Integer, rdmaType Integer, srcRank Integer, dstRank Integer, transportType Integer,
+        size Integer, dataType Integer, linkType Integer, opId Integer, isMaster Integer, bandwidth Numeric,
+    }
     /// Counters of tasks: a row for each value of each run.
     TASK_PMU_INFO { globalTaskId Integer, name Integer, value Numeric }
+    /// How much cores worked over time: cycles, percent, MHz.
+    SAMPLE_PMU_TIMELINE {
+        deviceId Integer, timestampNs Integer, totalCycle Integer, usage Numeric, freq Numeric,
+        coreId Integer, coreType Integer,
+    }
+    /// What cores that were sampled counted in total.
+    SAMPLE_PMU_SUMMARY { deviceId Integer, metric Integer, value Numeric, coreId Integer, coreType Integer }
     /// Asynchronous copies.
     MEMCPY_INFO { globalTaskId Numeric, size Numeric, memcpyOperation Numeric }
     /// Calls of the host's libraries.

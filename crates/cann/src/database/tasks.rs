@@ -10,6 +10,7 @@ use crate::database::output::Output;
 use crate::database::schema;
 use crate::database::strings::Strings;
 use crate::export::view::{TaskRef, View};
+use crate::join::OpSource;
 use crate::kinds::device_name;
 use crate::names::NumberMap;
 use crate::tables::{NO_MODEL, NONE};
@@ -157,6 +158,11 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
     for row in 0..table.len() {
         let task = table.row(row);
         let Some(op) = view.op(&task) else { continue };
+        let is_scheduling = op.name.ends_with("AicpuKernel");
+        // What only serves a collective operation stands among that one's steps.
+        if task.op == OpSource::Collective && !is_scheduling {
+            continue;
+        }
         let id = ids.of_host(row, || task);
         let attributes = match task.attributes {
             NONE => "",
@@ -170,7 +176,7 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
             state: strings.add(op.state),
             hf32: strings.add(op.hf32),
         };
-        let list = if op.name.ends_with("AicpuKernel") { &mut scheduling } else { &mut computing };
+        let list = if is_scheduling { &mut scheduling } else { &mut computing };
         list.push((id, row as u32, texts));
     }
     let sorted = |mut list: Vec<(u32, u32, OpIds)>| {
@@ -251,8 +257,11 @@ pub(super) fn copies(view: &View<'_>, ids: &mut TaskIds) -> Vec<Copied> {
     if notes.is_empty() {
         return Vec::new();
     }
-    let mut noted: NumberMap<(u32, u64), usize> =
-        (0..notes.len()).rev().map(|row| ((notes.thread()[row], notes.time()[row]), row)).collect();
+    // With each note, how much of it is still to be copied.
+    let mut noted: NumberMap<(u32, u64), (usize, u64)> = (0..notes.len())
+        .rev()
+        .map(|row| ((notes.thread()[row], notes.time()[row]), (row, notes.bytes()[row])))
+        .collect();
     let tasks = &view.joined.host_tasks;
     let is_copy = |row: &usize| view.kind_name(tasks.kind()[*row]) == "MEMCPY_ASYNC";
     let mut copies: Vec<usize> = (0..tasks.len()).filter(is_copy).collect();
@@ -261,10 +270,14 @@ pub(super) fn copies(view: &View<'_>, ids: &mut TaskIds) -> Vec<Copied> {
     for row in copies {
         let task = tasks.row(row);
         let id = ids.id(TaskKey::of_host(&task).whole());
-        // Several tasks of one copy: the note is about the first.
-        let (bytes, direction) = match noted.remove(&(task.thread, task.time)) {
-            Some(note) => (notes.bytes()[note] as i64, notes.direction()[note]),
-            None => (0, OTHER),
+        // Several tasks of one copy share its note, each with a part of the bytes.
+        let (bytes, direction) = match noted.get_mut(&(task.thread, task.time)) {
+            Some((note, rest)) if *rest > 0 => {
+                let part = (*rest).min(notes.most()[*note].max(1));
+                *rest -= part;
+                (part as i64, notes.direction()[*note])
+            }
+            _ => (0, OTHER),
         };
         rows.push((id, bytes, if direction <= 7 { direction } else { OTHER }));
     }

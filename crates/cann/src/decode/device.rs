@@ -1,19 +1,19 @@
 //! Decodes a device directory.
 
-use opscope_cann_raw::device::{AiCpuNode, AiCpuOld, CoreCounters, CoreSample as RawSample, HwtsLog};
+use opscope_cann_raw::device::{AiCpuNode, AiCpuOld, CoreCounters, HwtsLog};
 use opscope_cann_raw::host::level;
 use opscope_cann_raw::{Chip, DeviceLog};
 
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
-use crate::decode::{Append, decode, frequency, stars, track, traffic};
+use crate::decode::{Append, core_samples, decode, frequency, nano, stars, track, traffic};
 use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::names::NumberMap;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
 use crate::tables::{
-    AiCpu, AiCpuTable, Core, CoreSample, CoreSampleTable, CounterTable, Counters, DeviceTables, DeviceTask,
-    DeviceTaskTable, NO_CONTEXT, TaskLog, TaskStateTable, eight_counters,
+    AiCpu, AiCpuTable, Core, CounterTable, Counters, DeviceTables, DeviceTask, DeviceTaskTable, NO_CONTEXT,
+    TaskLog, TaskStateTable, eight_counters,
 };
 
 /// Streams have eleven bits in the records of chips 1 to 4.
@@ -37,8 +37,12 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     };
     if chip == Chip::V1_1_0 {
         track::variable(streams("ts_track.data"), &mut tables);
-        track::variable(streams("aicore.data"), &mut tables);
+        if !metadata.sample.sample_based {
+            track::variable(streams("aicore.data"), &mut tables);
+        }
         tables.tasks = timeline_tasks(&tables.states, &mut tables.losses);
+    } else if chip.names_tasks_by_model() {
+        nano::tasks(catalogue, metadata.sample.sample_based, &mut tables);
     } else {
         let mut track_edges = Vec::new();
         track::fixed(streams("ts_track.data"), chip, &mut tables, &mut track_edges);
@@ -51,6 +55,7 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     }
     tables.tasks.sort_by_key(|t, i| (t.start()[i], t.end()[i]));
     tables.flips.sort_by_key(|t, i| t.time()[i]);
+    core_samples::decode_core_samples(catalogue, metadata, &mut tables);
     tables.ai_cpu = ai_cpu(catalogue, &mut tables.losses);
     traffic::decode_samples(catalogue, metadata, &mut tables);
     frequency::decode_power(catalogue, &mut tables);
@@ -84,6 +89,7 @@ fn pair(mut edges: Vec<Edge>, losses: &mut Losses) -> DeviceTaskTable {
                 task: start.task,
                 context: start.context,
                 batch: 0,
+                model: 0,
                 log: start.log,
                 kind: start.kind,
                 start: start.time,
@@ -139,13 +145,16 @@ fn hwts(streams: &[Stream], losses: &mut Losses) -> Vec<Edge> {
 fn counters(catalogue: &Catalogue, metadata: &Metadata, expanded: bool, tables: &mut DeviceTables) {
     let streams = |name| catalogue.streams(name);
     let chip = metadata.chip();
-    if metadata.sample.sample_based {
-        tables.samples.cores = core_samples(streams("aicore.data"), &mut tables.losses);
-        tables.samples.vector_cores = core_samples(streams("aiVectorCore.data"), &mut tables.losses);
-    } else if chip.device_log() == DeviceLog::Hwts {
-        tables.counters = core_counters(streams("aicore.data"), Core::Cube, &mut tables.losses);
-        tables.counters.append(core_counters(streams("aiVectorCore.data"), Core::Vector, &mut tables.losses));
-    } else {
+    if chip.device_log() == DeviceLog::Hwts {
+        // Cores of each kind are sampled over time or counted by task.
+        if !metadata.sample.sample_based {
+            tables.counters = core_counters(streams("aicore.data"), Core::Cube, &mut tables.losses);
+        }
+        if !metadata.sample.vector_sample_based {
+            let vector = core_counters(streams("aiVectorCore.data"), Core::Vector, &mut tables.losses);
+            tables.counters.append(vector);
+        }
+    } else if !metadata.sample.sample_based {
         let streams = streams("ffts_profile.data");
         tables.counters = match chip.has_wide_task_ids() {
             true => stars::wide_counters(streams, &mut tables.losses),
@@ -170,15 +179,6 @@ fn core_counters(streams: &[Stream], core: Core, losses: &mut Losses) -> Counter
             end: 0,
             blocks: 0,
         });
-        Ok(())
-    })
-}
-
-/// Counters that were sampled over time.
-fn core_samples(streams: &[Stream], losses: &mut Losses) -> CoreSampleTable {
-    decode(streams, None, losses, |table: &mut CoreSampleTable, raw: RawSample, _| {
-        let RawSample { time, core, cycles, counters, .. } = raw;
-        table.push(CoreSample { time, core, cycles, counters });
         Ok(())
     })
 }

@@ -1,11 +1,11 @@
 //! Decodes a host directory.
 
 use opscope_cann_raw::additional::{GraphIdMap, LogicStreamInfo, StaticOpMem, TaskMemoryInfo};
-use opscope_cann_raw::host::{ExpandStreamSpec, Head};
+use opscope_cann_raw::host::{ExpandStreamSpec, Head, level};
 
 use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
-use crate::decode::{LegacySource, api, decode, legacy, nodes, tasks, tx};
+use crate::decode::{LegacySource, api, communication, decode, legacy, nano, nodes, tasks, tx};
 use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::names::Names;
@@ -52,8 +52,12 @@ pub(crate) fn host_tables(
     nodes::contexts(streams("additional.context_id_info"), &mut tables);
     nodes::fusions(streams("additional.fusion_op_info"), &mut tables);
     tx::ranges(streams("additional.msproftx"), &mut tables);
+    communication::decode_communication(catalogue, &mut tables);
     small_streams(catalogue, &mut tables);
     legacy::add(old, &mut tables);
+    if chip.names_tasks_by_model() {
+        nano::describe_tasks(catalogue, &mut tables);
+    }
     tables.samples = host_samples(catalogue, metadata, &mut tables.losses);
     name_everything(&mut tables);
     tables
@@ -146,6 +150,9 @@ fn name_everything(tables: &mut HostTables) {
         models,
         tx,
         static_memory,
+        communication_notes,
+        collective_notes,
+        api,
         ..
     } = tables;
     let of_nodes = nodes.name().iter().chain(nodes.op_type()).chain(node_attributes.value());
@@ -155,6 +162,13 @@ fn name_everything(tables: &mut HostTables) {
     names.name_unknown(of_fusions.copied(), losses, "additional.fusion_op_info");
     let of_memory = static_memory.name().iter().chain(static_memory.dynamic_name());
     names.name_unknown(of_memory.copied().filter(|name| *name != 0), losses, "additional.static_op_mem");
+    let of_steps = communication_notes.name().iter().chain(communication_notes.group());
+    names.name_unknown(of_steps.copied(), losses, "additional.hccl_info");
+    let of_collectives = collective_notes.algorithm().iter().chain(collective_notes.group());
+    names.name_unknown(of_collectives.copied(), losses, "compact.hccl_op_info");
+    let is_step = |row: &usize| api.level()[*row] == level::COMMUNICATION;
+    let of_calls = (0..api.len()).filter(is_step).map(|row| api.item()[row]);
+    names.name_unknown(of_calls, losses, "api_event.data");
     names.name_unknown(models.name().iter().copied(), losses, "additional.graph_id_map");
     names.name_unknown(tx.domain().iter().copied(), losses, "additional.msproftx");
 }

@@ -1,11 +1,15 @@
 //! Turns streams of records into native tables.
 
 mod api;
+mod communication;
+mod core_samples;
 mod device;
 mod frequency;
 mod host;
 mod host_usage;
 mod legacy;
+mod model_debug;
+mod nano;
 mod network;
 mod nodes;
 mod stars;
@@ -49,6 +53,7 @@ append_tables!(
     crate::tables::HostFlipTable,
     crate::tables::MemcpyTable,
     crate::tables::CounterTable,
+    crate::tables::DeviceTaskTable,
     crate::tables::AiCpuTable,
     crate::tables::ModelTable,
     crate::tables::TaskMemoryTable,
@@ -60,6 +65,8 @@ append_tables!(
     crate::tables::FrequencyTable,
     crate::tables::PcieTable,
     crate::tables::CoreSampleTable,
+    crate::tables::CommunicationNoteTable,
+    crate::tables::CollectiveNoteTable,
 );
 
 impl<T: Send> Append for Vec<T> {

@@ -58,8 +58,8 @@ pub(super) fn task_tracks(
 pub(super) fn memcpys(streams: &[Stream], losses: &mut Losses) -> MemcpyTable {
     let mut table: MemcpyTable =
         decode(streams, Some(HOST_MAGIC), losses, |table: &mut MemcpyTable, raw: MemcpyInfo, _| {
-            let MemcpyInfo { head, bytes, direction } = raw;
-            table.push(Memcpy { thread: head.thread, time: head.time, bytes, direction });
+            let MemcpyInfo { head, bytes, most, direction } = raw;
+            table.push(Memcpy { thread: head.thread, time: head.time, bytes, most, direction });
             Ok(())
         });
     table.sort_by_key(|t, i| (t.thread()[i], t.time()[i]));

@@ -45,7 +45,7 @@ pub(super) fn summary(joined: &Joined, root: &Path, options: ExportOptions) -> R
         if let Some(calls) = acl_statistic_sheet(&view) {
             save(&calls)?;
         }
-        each_sheet(&view, &mut save)?;
+        each_sheet(&view, options.format, &mut save)?;
     }
     Ok(files)
 }

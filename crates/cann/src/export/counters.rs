@@ -96,12 +96,11 @@ impl CounterColumns {
     fn has_memory_bound(&self) -> bool {
         !self.split
             && [
-                ["vec_ratio", "vec_exe_ratio"],
-                ["mac_ratio", "mac_exe_ratio"],
-                ["mte2_ratio", "mte2_exe_ratio"],
+                ["vec_ratio", "mac_ratio", "mte2_ratio"],
+                ["vec_exe_ratio", "mac_exe_ratio", "mte2_exe_ratio"],
             ]
             .iter()
-            .all(|names| self.find(names).is_some())
+            .any(|names| names.iter().all(|name| self.find(&[name]).is_some()))
     }
 
     fn has_cube_utilization(&self) -> bool {
@@ -120,10 +119,10 @@ impl CounterColumns {
             return;
         }
         let cube_values = self.values(device, cube.as_ref(), vector.as_ref(), op, &self.cube, Core::Cube);
-        self.write_core(row, &cube_values, cube.as_ref());
+        self.write_core(row, &self.cube, &cube_values, cube.as_ref());
         if self.split {
             let values = self.values(device, vector.as_ref(), cube.as_ref(), op, &self.vector, Core::Vector);
-            self.write_core(row, &values, vector.as_ref());
+            self.write_core(row, &self.vector, &values, vector.as_ref());
         }
         if self.has_memory_bound() {
             match self.memory_bound(&cube_values) {
@@ -211,11 +210,20 @@ impl CounterColumns {
         Some(numbers::python_round(cube.cycles as f64 / (capacity * duration) * 100.0, 3))
     }
 
-    fn write_core(&self, row: &mut Row<'_>, core: &CoreValues, counters: Option<&Counters>) {
+    fn write_core(
+        &self,
+        row: &mut Row<'_>,
+        metrics: &[Metric],
+        core: &CoreValues,
+        counters: Option<&Counters>,
+    ) {
         row.number(|out| numbers::push_sqlite_round(out, core.time));
         row.integer(core.cycles);
-        for value in &core.values {
-            row.number(|out| numbers::push_sqlite_round(out, *value));
+        for (metric, value) in metrics.iter().zip(&core.values) {
+            match metric.name.ends_with("_cycles") {
+                true => row.integer(*value as u64),
+                false => row.number(|out| numbers::push_sqlite_round(out, *value)),
+            }
         }
         for event in 0..self.raw.len() {
             row.float(counters.and_then(|c| c.counters.get(event).copied()).unwrap_or(0) as f64);

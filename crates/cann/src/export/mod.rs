@@ -3,6 +3,8 @@
 mod aicpu;
 pub(crate) mod api_statistic;
 pub(crate) mod classic;
+pub(crate) mod communication;
+pub(crate) mod core_samples;
 pub(crate) mod counters;
 mod fusion_op;
 mod host_usage;
@@ -12,7 +14,9 @@ pub(crate) mod network;
 pub(crate) mod op_memory;
 mod op_statistic;
 mod op_summary;
+mod readme;
 pub(crate) mod sheet;
+pub(crate) mod spans;
 pub(crate) mod step_trace;
 mod task_time;
 mod task_time_oldest;
@@ -20,6 +24,7 @@ pub(crate) mod traffic;
 pub(crate) mod view;
 
 pub use crate::timeline::{LaneChoice, LaneChoiceError};
+pub use readme::describe_results;
 pub use sheet::SheetFormat;
 
 use api_statistic::acl_sheet as acl_statistic_sheet;
@@ -31,6 +36,7 @@ use crate::export::sheet::Sheet;
 use crate::export::view::View;
 use crate::join::Joined;
 use crate::metrics::Dialect;
+use crate::tables::Core;
 
 /// What is exported, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +98,7 @@ pub fn export_summary(
     std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
     let view = View::new(joined, options.iterations);
     let mut files = Vec::new();
-    each_sheet(&view, &mut |sheet| {
+    each_sheet(&view, options.format, &mut |sheet| {
         files.extend(sheet.save(directory, suffix, options.format)?);
         Ok(())
     })?;
@@ -100,7 +106,11 @@ pub fn export_summary(
 }
 
 /// Calls `save` with every table that has rows.
-fn each_sheet(view: &View<'_>, save: &mut dyn FnMut(&Sheet<'_>) -> Result<()>) -> Result<()> {
+fn each_sheet(
+    view: &View<'_>,
+    format: SheetFormat,
+    save: &mut dyn FnMut(&Sheet<'_>) -> Result<()>,
+) -> Result<()> {
     let ops = view.op_tasks();
     let tasks = view.tasks();
     let task_time = match view.dialect {
@@ -110,10 +120,11 @@ fn each_sheet(view: &View<'_>, save: &mut dyn FnMut(&Sheet<'_>) -> Result<()>) -
     let sheets = [
         op_summary::sheet(view, &ops),
         op_statistic::sheet(view, &ops),
+        communication::statistic(view),
         task_time,
         api_statistic::sheet(view),
         step_trace::sheet(view),
-        msprof_tx::sheet(view),
+        msprof_tx::sheet(view, format),
         aicpu::sheet(view),
         fusion_op::sheet(view),
         memory::npu_mem(view),
@@ -128,6 +139,8 @@ fn each_sheet(view: &View<'_>, save: &mut dyn FnMut(&Sheet<'_>) -> Result<()>) -
         op_memory::memory_record(view),
         op_memory::npu_module_mem(view),
         op_memory::static_op_mem(view),
+        core_samples::sheet(view, Core::Cube),
+        core_samples::sheet(view, Core::Vector),
     ];
     sheets.iter().flatten().chain(&host_usage::sheets(view)).try_for_each(save)
 }

@@ -1,6 +1,7 @@
-//! `msprof_tx`: ranges and marks that the program set, with the device's side of marks.
+//! `msprof_tx`: ranges and marks that the program set, with the device's side of marks. JSON files
+//! have the marks' numbers instead, as those of the reference.
 
-use crate::export::sheet::Sheet;
+use crate::export::sheet::{Sheet, SheetFormat};
 use crate::export::view::View;
 use crate::names::NumberMap;
 use crate::tables::{NO_MODEL, Tx};
@@ -51,7 +52,7 @@ pub(crate) fn event_type(number: u32) -> &'static str {
 }
 
 /// The table, or `None` if the program set none.
-pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
+pub(crate) fn sheet<'a>(view: &'a View<'a>, format: SheetFormat) -> Option<Sheet<'a>> {
     let host = &view.joined.data.host;
     let marks = device_marks(view);
     let headers = [
@@ -67,12 +68,14 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         "message_type",
         "message",
         "domain",
-        "Device Start_time(us)",
-        "Device End_time(us)",
     ];
+    let further: &[&str] = match format {
+        SheetFormat::Csv => &["Device Start_time(us)", "Device End_time(us)"],
+        SheetFormat::Json => &["mark_id"],
+    };
     (!host.tx.is_empty()).then(|| Sheet {
         kind: "msprof_tx",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: headers.iter().chain(further).map(|&name| name.to_owned()).collect(),
         rows: host.tx.len(),
         write: Box::new(move |index, row| {
             let tx: Tx = host.tx.row(index);
@@ -106,18 +109,20 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
             } else {
                 row.integer(tx.message_type)
             }
-            row.text(host.messages.get(tx.message as usize).map_or("", String::as_str));
+            row.foreign_text(host.messages.get(tx.message as usize).map_or("", String::as_str));
             if tx.mstx {
-                row.text(view.text(tx.domain))
+                row.foreign_text(view.text(tx.domain))
             } else {
                 row.missing()
             }
-            match mark {
-                Some(mark) => {
+            match (format, mark) {
+                (SheetFormat::Json, _) if tx.mstx => row.integer(tx.mark),
+                (SheetFormat::Json, _) => row.missing(),
+                (SheetFormat::Csv, Some(mark)) => {
                     row.time(mark.start);
                     row.time(mark.end);
                 }
-                None => {
+                (SheetFormat::Csv, None) => {
                     row.missing();
                     row.missing();
                 }

@@ -1,8 +1,9 @@
 //! Tables of rows and cells, and how they become CSV or JSON files.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use opscope_formats::Draft;
 
 use crate::error::{Error, Result};
 use crate::numbers;
@@ -87,6 +88,17 @@ impl Row<'_> {
         match self.format {
             SheetFormat::Csv => push_csv(self.out, text),
             SheetFormat::Json => push_json(self.out, text),
+        }
+    }
+
+    /// A cell with text that a program chose. Spreadsheets would compute what begins like a formula,
+    /// so in their files an apostrophe comes before it, which they take for "this is text".
+    pub(crate) fn foreign_text(&mut self, text: &str) {
+        let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        if self.format == SheetFormat::Csv && is_formula {
+            self.text(&format!("'{text}"));
+        } else {
+            self.text(text);
         }
     }
 
@@ -246,31 +258,9 @@ impl Sheet<'_> {
 /// Writes a file under a temporary name beside its target and renames it when it is whole.
 pub(crate) fn write_whole(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
+    write: impl FnOnce(&mut BufWriter<Draft>) -> std::io::Result<()>,
 ) -> Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let temporary = tempfile::Builder::new()
-        .prefix(".opscope")
-        .tempfile_in(directory)
-        .map_err(Error::io("create a file in", directory))?;
-    let mut out = BufWriter::with_capacity(1 << 16, temporary.as_file());
-    write(&mut out).and_then(|()| out.flush()).map_err(Error::io("write the file", path))?;
-    drop(out);
-    set_permissions(temporary.as_file()).map_err(Error::io("set the permissions of", path))?;
-    temporary.persist(path).map_err(|problem| Error::io("write the file", path)(problem.error))?;
-    Ok(())
-}
-
-/// Results are readable by the user and the group.
-#[cfg(unix)]
-pub(crate) fn set_permissions(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o640))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn set_permissions(_file: &File) -> std::io::Result<()> {
-    Ok(())
+    opscope_formats::write_seekable(path, write).map_err(Error::io("write the file", path))
 }
 
 #[cfg(test)]
@@ -296,6 +286,27 @@ mod tests {
         let paths = sheet(2).save(directory.path(), "1", SheetFormat::Csv).expect("space on disk");
         let text = std::fs::read_to_string(&paths[0]).expect("the file");
         assert_eq!(text, "Device_id,Name,Count\n0,\"a,\"\"b\"\"\",0\n0,plain,1\n");
+    }
+
+    #[test]
+    fn what_spreadsheets_would_compute_is_marked_as_text_in_their_files_only() {
+        let texts = ["=1+1", "+1", "-1", "@x", "a=b", ""];
+        let sheet = Sheet {
+            kind: "x",
+            headers: ["Device_id", "Text"].map(str::to_owned).to_vec(),
+            rows: texts.len(),
+            write: Box::new(move |index, row| {
+                row.integer(0);
+                row.foreign_text(texts[index]);
+            }),
+        };
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let read = |format| {
+            let paths = sheet.save(directory.path(), "1", format).expect("space on disk");
+            std::fs::read_to_string(&paths[0]).expect("the file")
+        };
+        assert_eq!(read(SheetFormat::Csv), "Device_id,Text\n0,'=1+1\n0,'+1\n0,'-1\n0,'@x\n0,a=b\n0,\n");
+        assert!(read(SheetFormat::Json).contains("{\"Text\": \"=1+1\"}"));
     }
 
     #[test]

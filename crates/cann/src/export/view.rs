@@ -8,7 +8,7 @@ use crate::kinds::{NodeTaskType, device_name, runtime_name};
 use crate::metrics::Dialect;
 use crate::names::NumberMap;
 use crate::numbers;
-use crate::tables::{Api, NO_CONTEXT, NO_MODEL, NONE};
+use crate::tables::{Api, NO_CONTEXT, NO_MODEL, NONE, TaskLog};
 use crate::tensor_names::TensorTexts;
 
 /// A joined profile, prepared for exporting.
@@ -23,7 +23,7 @@ pub(crate) struct View<'a> {
     kinds: NumberMap<u32, &'a str>,
     /// What `python_local` adds to the host's times.
     pub(crate) host_offset_us: f64,
-    level0: bool,
+    pub(crate) level0: bool,
     /// Whether one iteration is shown instead of the whole run.
     pub(crate) one_iteration: bool,
     /// The wall-clock times between which calls are shown.
@@ -36,7 +36,7 @@ pub(crate) struct DeviceView<'a> {
     pub(crate) joined: &'a JoinedDevice,
     dialect: Dialect,
     /// The begin of the collection, in wall-clock nanoseconds.
-    begin: i64,
+    pub(crate) begin: i64,
     /// The device ticks between which shown tasks lie; `None` if all are shown.
     pub(crate) window: Option<(u64, u64)>,
     /// The iterations that are shown: number, begin and end.
@@ -96,7 +96,7 @@ impl<'a> View<'a> {
         Self {
             call_window,
             dialect,
-            tensors: TensorTexts::of_all(&host.tensor_sets),
+            tensors: tensor_texts(joined),
             no_tensors: TensorTexts::unknown(),
             devices,
             kinds,
@@ -197,6 +197,7 @@ impl<'a> View<'a> {
         match task.op {
             OpSource::None => None,
             OpSource::Kernel if task.kernel == 0 => None,
+            OpSource::Collective => Some(OpTexts { task_type: "COMMUNICATION", ..unknown }),
             _ if self.level0 => Some(unknown),
             OpSource::Kernel => Some(OpTexts {
                 op_type: unknown.name,
@@ -289,6 +290,8 @@ impl<'a> View<'a> {
     pub(crate) fn task_type(&self, task: TaskRef) -> &'a str {
         let row = self.device(task).device.tables.tasks.row(task.task as usize);
         match self.host_task(task).map(|host| self.kind_name(host.kind)) {
+            // The runtime has no kinds for tasks that the compiler describes.
+            _ if row.log == TaskLog::NanoStars => device_name(row.log, row.kind),
             Some("FFTS_PLUS") | None => device_name(row.log, row.kind),
             Some(name) => name,
         }
@@ -322,6 +325,18 @@ fn selected(joined: &JoinedDevice, device: &Device, range: Option<IterationRange
         _ => (u64::MAX, 0),
     };
     (Some(window), rows)
+}
+
+/// The texts of each combination of tensors. Shapes that the compiler of chip 9 tells have no
+/// quotes in the vendor's tables.
+fn tensor_texts(joined: &Joined) -> Vec<TensorTexts> {
+    let mut texts = TensorTexts::of_all(&joined.data.host.tensor_sets);
+    if joined.data.chip().names_tasks_by_model() {
+        for shapes in texts.iter_mut().flat_map(|of| [&mut of.input_shapes, &mut of.output_shapes]) {
+            shapes.retain(|letter| letter != '"');
+        }
+    }
+    texts
 }
 
 /// The unit on which a kernel without a node runs.

@@ -33,6 +33,11 @@ pub(super) struct Path {
 impl Path {
     /// Inside of no call.
     const OUTSIDE: Self = Self { innermost: NONE, model: NONE, node: NONE, communication: NONE };
+
+    /// Whether it is within a step of a collective operation.
+    pub(super) fn is_collective(&self) -> bool {
+        self.communication != NONE && self.node != NONE
+    }
 }
 
 /// The calls of each thread, as far as others can lie in them.

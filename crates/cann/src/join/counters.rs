@@ -7,7 +7,7 @@
 
 use crate::losses::{Losses, Reason};
 use crate::names::NumberMap;
-use crate::tables::{Core, CounterTable, Counters, DeviceTables, NONE};
+use crate::tables::{Core, CounterTable, Counters, DeviceTables, NONE, TaskLog};
 
 /// Which counters each device task has.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,13 @@ pub(super) fn task_counters(device: &DeviceTables, by_order: bool) -> (TaskCount
         return (result, losses);
     }
     let has_times = !by_order && counters.end().iter().any(|end| *end != 0);
-    let task_of = if has_times { by_time(device) } else { by_rank(device) };
+    // Chip 9 records a task and its counters as one.
+    let is_one = counters.len() == tasks.len() && tasks.log().first() == Some(&TaskLog::NanoStars);
+    let task_of = match (is_one, has_times) {
+        (true, _) => (0..tasks.len() as u32).collect(),
+        (_, true) => by_time(device),
+        (_, false) => by_rank(device),
+    };
     let mut unmatched = 0;
     for (row, &task) in task_of.iter().enumerate() {
         if task == NONE {
@@ -147,14 +153,14 @@ fn by_rank(device: &DeviceTables) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::{DeviceTask, NO_CONTEXT, TaskLog};
+    use crate::tables::{DeviceTask, NO_CONTEXT};
 
     fn device(runs: &[(u64, u64)], counters: &[(u64, u64, Core, bool, u64)]) -> DeviceTables {
         let mut tables = DeviceTables::default();
         let (stream, task, context) = (2, 1, NO_CONTEXT);
         for &(start, end) in runs {
-            let (batch, log, kind) = (0, TaskLog::Queue, 0);
-            tables.tasks.push(DeviceTask { stream, task, context, batch, log, kind, start, end });
+            let (batch, model, log, kind) = (0, 0, TaskLog::Queue, 0);
+            tables.tasks.push(DeviceTask { stream, task, context, batch, model, log, kind, start, end });
         }
         for &(start, end, core, block, cycles) in counters {
             let (mixed, blocks) = (block, 0);

@@ -21,6 +21,18 @@ pub(super) fn host_tasks(host: &HostTables) -> HostTaskTable {
     table
 }
 
+/// The tasks that the compiler of chip 9 describes, on each of the devices: it knows of none. They
+/// belong to no call, because a model's tasks are handed out as one.
+pub(super) fn tasks_of_models(host: &HostTables, devices: &[u32]) -> HostTaskTable {
+    let mut table = HostTaskTable::default();
+    for task in host.described_tasks.rows() {
+        for device in devices.iter().filter_map(|device| u16::try_from(*device).ok()) {
+            table.push(joined(host, &DescribedTask { device, ..task }, NONE, NONE));
+        }
+    }
+    table
+}
+
 /// A task with the model's call around it and the innermost one, as far as there are such.
 fn joined(host: &HostTables, task: &DescribedTask, model_call: u32, call: u32) -> HostTask {
     let around = (model_call != NONE).then(|| host.api.row(model_call as usize));

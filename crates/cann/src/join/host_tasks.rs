@@ -5,6 +5,8 @@ use opscope_cann_raw::host::level;
 
 use crate::columns::columns;
 use crate::join::call_tree::{Path, Walk, threads};
+use crate::join::communication::Steps;
+use crate::join::cursor::Cursor;
 use crate::kinds::{RuntimeKind, runtime_name};
 use crate::losses::{Losses, Reason};
 use crate::names::NumberMap;
@@ -20,6 +22,8 @@ pub enum OpSource {
     Node,
     /// A kernel without a node; its name stands for the operator.
     Kernel,
+    /// A kernel that is a step of a collective operation.
+    Collective,
 }
 
 columns! {
@@ -71,6 +75,7 @@ pub(super) fn host_tasks(host: &HostTables, chip: Chip, losses: &mut Losses) -> 
     let kinds = kinds(host);
     let tracks = &host.task_tracks;
     let ranges = thread_ranges(tracks.thread());
+    let has_steps = host.api.level().contains(&level::COMMUNICATION);
     let parts = parallel::map(&ranges, |&(start, end)| {
         let thread = tracks.thread()[start];
         let walk = Walk::new(&host.api, calls.get(&thread));
@@ -80,6 +85,7 @@ pub(super) fn host_tasks(host: &HostTables, chip: Chip, losses: &mut Losses) -> 
             kinds: &kinds,
             notes: Notes::of_thread(host, thread),
             walk,
+            steps: has_steps.then(|| Steps::of_thread(host, thread)),
             out: HostTaskTable::default(),
         }
         .run(start, end)
@@ -91,7 +97,7 @@ pub(super) fn host_tasks(host: &HostTables, chip: Chip, losses: &mut Losses) -> 
 }
 
 /// The runs of equal threads in a sorted column.
-fn thread_ranges(threads: &[u32]) -> Vec<(usize, usize)> {
+pub(super) fn thread_ranges(threads: &[u32]) -> Vec<(usize, usize)> {
     let mut end = 0;
     let run = |run: &[u32]| {
         end += run.len();
@@ -128,40 +134,6 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// Finds the rows of a table, sorted by thread and time, that lie in an interval.
-struct Cursor<'a> {
-    /// The times of the thread's rows.
-    times: &'a [u64],
-    /// The number of the thread's first row in the table.
-    first: usize,
-    position: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn new(threads: &[u32], times: &'a [u64], thread: u32) -> Self {
-        let first = threads.partition_point(|&t| t < thread);
-        let end = threads.partition_point(|&t| t <= thread);
-        Self { times: &times[first..end], first, position: 0 }
-    }
-
-    /// The rows with `begin < time <= end`.
-    fn rows(&mut self, begin: u64, end: u64) -> std::ops::Range<usize> {
-        // Intervals mostly follow one another, so the search starts where the last one ended.
-        if self.position > 0 && self.times[self.position - 1] > begin {
-            self.position = self.times[..self.position].partition_point(|&time| time <= begin);
-        }
-        let mut step = 1;
-        while self.times.get(self.position + step).is_some_and(|&time| time <= begin) {
-            self.position += step;
-            step *= 2;
-        }
-        let limit = (self.position + step + 1).min(self.times.len());
-        self.position += self.times[self.position..limit].partition_point(|&time| time <= begin);
-        let count = self.times[self.position..].iter().take_while(|&&time| time <= end).count();
-        self.first + self.position..self.first + self.position + count
-    }
-}
-
 /// An operator that a node's notes describe.
 #[derive(Clone, Copy)]
 struct Described {
@@ -179,6 +151,8 @@ struct ThreadJoin<'a> {
     kinds: &'a NumberMap<u32, RuntimeKind>,
     notes: Notes<'a>,
     walk: Walk<'a>,
+    /// The steps of collective operations, if the host reported any.
+    steps: Option<Steps<'a>>,
     out: HostTaskTable,
 }
 
@@ -193,7 +167,14 @@ impl ThreadJoin<'_> {
             let base = self.base(row, &path);
             if self.is_of_node(&path, kind) {
                 self.describe(path.node, kind, &mut described);
+                let first = self.out.len();
                 self.push_node_task(base, &path, kind, &described);
+                self.name_after_step(first, &path, kind);
+            } else if path.is_collective() {
+                let Some(steps) = &mut self.steps else { continue };
+                for step in steps.of_call(self.host, path.communication) {
+                    self.out.push(HostTask { context: step.context, ..base });
+                }
             } else {
                 let op = if kind.computes && path.communication == NONE {
                     OpSource::Kernel
@@ -205,6 +186,22 @@ impl ThreadJoin<'_> {
             }
         }
         self.out
+    }
+
+    /// Kernels within a collective operation carry the name of their step instead of their node's,
+    /// and those that only serve it aren't operators of the model.
+    fn name_after_step(&mut self, first: usize, path: &Path, kind: RuntimeKind) {
+        if !path.is_collective() {
+            return;
+        }
+        let name = self.host.api.item()[path.communication as usize];
+        for row in first..self.out.len() {
+            let task = self.out.row(row);
+            if task.op != OpSource::None {
+                let op = if kind.serves_collectives { OpSource::Collective } else { task.op };
+                self.out.replace(row, HostTask { name, op, ..task });
+            }
+        }
     }
 
     /// What is known of a task without its node.
@@ -276,7 +273,8 @@ impl ThreadJoin<'_> {
             entry(described, host.node_attributes.name()[row]).attributes = row as u32;
         }
         if kind.contexts && !self.chip.has_wide_task_ids() {
-            for row in self.notes.contexts.rows(begin, end) {
+            let is_of_node = |row: &usize| host.node_contexts.level()[*row] != level::COMMUNICATION;
+            for row in self.notes.contexts.rows(begin, end).filter(is_of_node) {
                 entry(described, host.node_contexts.name()[row]).contexts = row as u32;
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! 1. [`host_tasks`] walks the calls of each thread and gives every task that was handed to a
 //!    device its node, model and launching call.
+//!    [`communication`] finds the collective operations among them.
 //! 2. [`batches`] numbers the wraps of task numbers, on both sides.
 //! 3. [`tasks`] pairs host and device tasks.
 //! 4. [`counters`] gives device tasks their counters.
@@ -9,12 +10,15 @@
 
 mod batches;
 mod call_tree;
+mod communication;
 mod counters;
+mod cursor;
 mod described_tasks;
 mod host_tasks;
 mod iterations;
 mod tasks;
 
+pub use communication::{Collective, CollectiveTable, Communication, Step, StepTable};
 pub use counters::TaskCounters;
 pub use host_tasks::{HostTask, HostTaskTable, OpSource};
 pub use iterations::{Iteration, IterationTable};
@@ -25,7 +29,8 @@ use std::collections::BTreeMap;
 use opscope_cann_raw::Chip;
 
 use crate::data::{Data, Device};
-use crate::losses::Losses;
+use crate::join::tasks::Apart;
+use crate::losses::{Losses, Reason};
 use crate::parallel;
 use crate::tables::NO_MODEL;
 
@@ -36,6 +41,8 @@ pub struct Joined {
     pub data: Data,
     /// Tasks that the host handed to devices, by thread and time.
     pub host_tasks: HostTaskTable,
+    /// The collective operations that the host launched.
+    pub communication: Communication,
     /// For each note on a fused operator the model that it belongs to.
     pub fusion_models: Vec<u64>,
     /// What belongs together, by device number.
@@ -55,6 +62,12 @@ pub struct JoinedDevice {
     pub iterations: IterationTable,
 }
 
+/// How many tasks of a device ended before the collection began, which no result shows.
+fn tasks_before_begin(device: &Device) -> u64 {
+    let Some(begin) = device.metadata.session.begin else { return 0 };
+    device.tables.tasks.end().iter().filter(|&&end| device.clock.local(end) < begin).count() as u64
+}
+
 impl Joined {
     /// Joins a decoded profile.
     pub fn new(mut data: Data) -> Self {
@@ -68,11 +81,17 @@ impl Joined {
         if has_batches && !data.chip().has_wide_task_ids() {
             batches::of_host(&mut data.host);
         }
+        let by_model = data.chip().names_tasks_by_model() && !data.host.legacy;
+        let has_batches = has_batches && !by_model;
         let (host_tasks, fusion_models) = if data.host.legacy {
             (described_tasks::host_tasks(&data.host), data.host.described_fusion_models.clone())
+        } else if by_model {
+            let devices: Vec<u32> = data.devices.keys().copied().collect();
+            (described_tasks::tasks_of_models(&data.host, &devices), Vec::new())
         } else {
             host_tasks::host_tasks(&data.host, data.chip(), &mut losses)
         };
+        let communication = communication::communication(&data.host, &host_tasks);
         let wide = data.chip().has_wide_task_ids();
         let mut parts: Vec<(&mut Device, Losses, JoinedDevice)> = data
             .devices
@@ -86,12 +105,19 @@ impl Joined {
             if wide {
                 tasks::fill_streams(device, &host_tasks);
             }
+            if by_model {
+                tasks::fill_streams_of_models(device, &host_tasks);
+            }
             // The tool chain of 2022 told nothing of wraps to the device.
-            let by_batch = (has_batches || wide) && !data.host.legacy;
+            let apart = match data.host.legacy {
+                false if by_model => Apart::Model,
+                false if has_batches || wide => Apart::Batch,
+                _ => Apart::Order,
+            };
             let is_chip_0 = device.metadata.chip() == Chip::V1_1_0;
             let tables = &device.tables;
             let (matches, counters) = parallel::join(
-                || tasks::matches(tables, &host_tasks, device.id, by_batch),
+                || tasks::matches(tables, &host_tasks, device.id, apart),
                 || counters::task_counters(tables, is_chip_0),
             );
             joined.matches = matches.0;
@@ -99,13 +125,14 @@ impl Joined {
             losses.merge(matches.1);
             losses.merge(counters.1);
             joined.iterations = iterations::iterations(&tables.steps);
+            losses.count(Reason::TimeBeforeStart, "device tasks", tasks_before_begin(device));
         }
         let mut devices = BTreeMap::new();
         for (device, device_losses, joined) in parts {
             losses.merge(device_losses);
             devices.insert(device.id, joined);
         }
-        Self { data, host_tasks, fusion_models, devices, losses }
+        Self { data, host_tasks, communication, fusion_models, devices, losses }
     }
 
     /// How many inferences of each model were recorded, by the model's number.

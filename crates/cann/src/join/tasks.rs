@@ -1,16 +1,51 @@
 //! Pairs the tasks that the host handed out with those that a device executed.
 //!
-//! The two sides know a task by its stream, number, context and batch. A static model hands its
+//! The two sides know a task by its stream, number, context and batch, or on chip 9 by its model
+//! and number, which tell the stream. A static model hands its
 //! tasks out once and executes them once an inference, so one host task may have many device tasks.
 
 use crate::data::Device;
 use crate::join::host_tasks::HostTaskTable;
 use crate::losses::{Losses, Reason};
 use crate::names::NumberMap;
-use crate::tables::{DeviceTables, NO_CONTEXT, NONE};
+use crate::tables::{DeviceTables, DeviceTaskTable, NO_CONTEXT, NONE};
 
 /// The runtime's number of the kind of task that only marks a profiler's trace.
 const PROFILER_TRACE_EX: u32 = 26;
+
+/// What tells tasks with the same number on the same stream apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Apart {
+    /// Only their order.
+    Order,
+    /// How often numbers had wrapped.
+    Batch,
+    /// Their model.
+    Model,
+}
+
+impl Apart {
+    fn of_host(self, host: &HostTaskTable, row: usize) -> u16 {
+        match self {
+            Self::Order => 0,
+            Self::Batch => host.batch()[row],
+            Self::Model => model_number(host.model()[row]),
+        }
+    }
+
+    fn of_device(self, tasks: &DeviceTaskTable, row: usize) -> u16 {
+        match self {
+            Self::Order => 0,
+            Self::Batch => tasks.batch()[row],
+            Self::Model => tasks.model()[row],
+        }
+    }
+}
+
+/// The number by which a device names a model; one that no device can name, where it is too large.
+fn model_number(model: u64) -> u16 {
+    u16::try_from(model).unwrap_or(u16::MAX)
+}
 
 /// Which host task each device task belongs to.
 #[derive(Clone, Debug, Default)]
@@ -33,20 +68,20 @@ fn key(stream: u16, task: u32, context: u32, batch: u16) -> Option<u64> {
     Some(u64::from(stream) << 48 | (number & 0xFFFF_FFFF) << 16 | context)
 }
 
-/// Pairs the tasks of one device. Without `by_batch` the numbers alone must do, and equal ones are
-/// paired in their order.
+/// Pairs the tasks of one device. Where nothing tells tasks with one number `apart`, they are paired
+/// in their order.
 pub(super) fn matches(
     device: &DeviceTables,
     host: &HostTaskTable,
     device_id: u32,
-    by_batch: bool,
+    apart: Apart,
 ) -> (Matches, Losses) {
-    let batch = |batch: u16| if by_batch { batch } else { 0 };
     let mut losses = Losses::default();
     let mut host_keys: Vec<(u64, u32)> = Vec::new();
     let mut result = Matches { host_of: vec![NONE; device.tasks.len()], host_only: Vec::new() };
     for row in (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device_id) {
-        match key(host.stream()[row], host.task()[row], host.context()[row], batch(host.batch()[row])) {
+        let number = apart.of_host(host, row);
+        match key(host.stream()[row], host.task()[row], host.context()[row], number) {
             Some(key) => host_keys.push((key, row as u32)),
             None => result.host_only.push(row as u32),
         }
@@ -54,7 +89,8 @@ pub(super) fn matches(
     host_keys.sort_unstable_by_key(|&(key, row)| (key, host.time()[row as usize], row));
     let tasks = &device.tasks;
     let device_key = |row: usize| {
-        key(tasks.stream()[row], tasks.task()[row], tasks.context()[row], batch(tasks.batch()[row]))
+        let number = apart.of_device(tasks, row);
+        key(tasks.stream()[row], tasks.task()[row], tasks.context()[row], number)
     };
     let mut device_keys: Vec<(u64, u32)> =
         (0..tasks.len()).filter_map(|row| Some((device_key(row)?, row as u32))).collect();
@@ -99,6 +135,27 @@ fn pair(hosts: &[(u64, u32)], devices: &[(u64, u32)], table: &HostTaskTable, hos
     let in_order = work.iter().cycle().take(devices.len());
     devices.iter().zip(in_order).for_each(|((_, device), host)| host_of[*device as usize] = *host);
     true
+}
+
+/// Fills in the streams that the records of chip 9 lack: a task's model and number tell it.
+pub(super) fn fill_streams_of_models(device: &mut Device, host: &HostTaskTable) {
+    let rows = (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device.id);
+    let number = |row: usize| (u32::from(model_number(host.model()[row])), host.task()[row]);
+    let mut streams: NumberMap<(u32, u32), u16> = NumberMap::default();
+    for row in rows {
+        streams.entry(number(row)).or_insert(host.stream()[row]);
+    }
+    let DeviceTables { tasks, counters, .. } = &mut device.tables;
+    for row in 0..tasks.len() {
+        let task = tasks.row(row);
+        let Some(&stream) = streams.get(&(u32::from(task.model), task.task)) else { continue };
+        tasks.replace(row, crate::tables::DeviceTask { stream, ..task });
+        // Counters are of the same row, if there are any.
+        if row < counters.len() {
+            let counted = counters.row(row);
+            counters.replace(row, crate::tables::Counters { stream, ..counted });
+        }
+    }
 }
 
 /// Fills in the streams that the device's short records lack: a task's number tells it.
@@ -157,7 +214,8 @@ mod tests {
         for (time, &(task, batch)) in tasks.iter().enumerate() {
             let (start, end) = (time as u64 * 10, time as u64 * 10 + 5);
             let (log, context) = (TaskLog::Queue, NO_CONTEXT);
-            tables.tasks.push(DeviceTask { stream: 2, task, context, batch, log, kind: 0, start, end });
+            let (model, kind) = (0, 0);
+            tables.tasks.push(DeviceTask { stream: 2, task, context, batch, model, log, kind, start, end });
         }
         tables
     }
@@ -165,7 +223,7 @@ mod tests {
     #[test]
     fn every_replay_of_a_static_task_gets_its_one_host_task() {
         let (matches, losses) =
-            matches(&device(&[(1, 0), (2, 0), (1, 0)]), &host(&[(1, 0, 0), (3, 0, 0)]), 0, true);
+            matches(&device(&[(1, 0), (2, 0), (1, 0)]), &host(&[(1, 0, 0), (3, 0, 0)]), 0, Apart::Batch);
         assert_eq!(matches.host_of, [0, NONE, 0]);
         assert_eq!(matches.host_only, [1]);
         assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 1);
@@ -174,28 +232,29 @@ mod tests {
 
     #[test]
     fn batches_part_tasks_with_the_same_number() {
-        let (matches, _) = matches(&device(&[(1, 0), (1, 1)]), &host(&[(1, 0, 0), (1, 1, 0)]), 0, true);
+        let (matches, _) =
+            matches(&device(&[(1, 0), (1, 1)]), &host(&[(1, 0, 0), (1, 1, 0)]), 0, Apart::Batch);
         assert_eq!(matches.host_of, [0, 1]);
     }
 
     #[test]
     fn without_batches_equal_numbers_are_paired_in_their_order() {
         let hosts = host(&[(1, 7, 0), (1, 8, PROFILER_TRACE_EX), (1, 9, 0)]);
-        let (result, _) = matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, false);
+        let (result, _) = matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, Apart::Order);
         assert_eq!(result.host_of, [0, 2]);
     }
 
     #[test]
     fn what_cannot_be_told_apart_is_counted_and_left_alone() {
         let (result, losses) =
-            matches(&device(&[(1, 0), (1, 0), (1, 0)]), &host(&[(1, 0, 0), (1, 0, 0)]), 0, true);
+            matches(&device(&[(1, 0), (1, 0), (1, 0)]), &host(&[(1, 0, 0), (1, 0, 0)]), 0, Apart::Batch);
         assert_eq!(result.host_of, [NONE; 3]);
         assert_eq!(losses.total(Reason::AmbiguousTask), 3);
     }
 
     #[test]
     fn tasks_of_another_device_are_not_taken() {
-        let (result, _) = matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, true);
+        let (result, _) = matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, Apart::Batch);
         assert_eq!(result.host_of, [NONE]);
     }
 }

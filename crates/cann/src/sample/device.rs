@@ -78,7 +78,7 @@ impl DeviceFiles {
         let cycles = execution.duration * megahertz / 1_000 * blocks * 4 / 5;
         let mut counters = [0; 8];
         counters.iter_mut().for_each(|counter| *counter = cycles * (1 + random.below(50)) / 100);
-        let task = execution.task;
+        let task = execution.low();
         match self.chip.device_log() {
             DeviceLog::Stars => {
                 for (edge, time) in [(function::TASK_START, start), (function::TASK_END, end)] {
@@ -115,6 +115,7 @@ impl DeviceFiles {
                         word,
                         magic: MAGIC,
                         task_low: task,
+                        task_high: execution.high(),
                         time,
                         ..CompactStarsLog::default()
                     };
@@ -126,6 +127,7 @@ impl DeviceFiles {
                     word: function::WIDE_COUNTERS,
                     magic: MAGIC,
                     task_low: task,
+                    task_high: execution.high(),
                     cycles,
                     flags: counter_flag::LEADING,
                     core_type: u8::from(op.task_type == 2),

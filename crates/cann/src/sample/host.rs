@@ -125,8 +125,8 @@ impl HostSide for HostFiles {
             head: self.head(level::RUNTIME, 802, begin + 250),
             device: 0,
             stream: STREAM,
-            task: execution.task,
-            batch: 0,
+            task: execution.low(),
+            batch: execution.high(),
             task_type: u64::from(op.kind),
             kernel: hash_of(&op.kernel),
         };
@@ -157,7 +157,7 @@ impl HostSide for HostFiles {
         self.event(false, 2, 0, begin + 100)?;
         let mut now = begin + 1_000;
         for op in 0..network.ops.len() {
-            let execution = Execution { op, task: op as u16 + 1, start: now + AHEAD, duration: 0 };
+            let execution = Execution { op, task: op as u32 + 1, start: now + AHEAD, duration: 0 };
             self.launch(network, execution, false)?;
             now += 1_000;
         }

@@ -108,7 +108,7 @@ impl HostSide for HostFiles2022 {
     fn launch(&mut self, network: &Network, execution: Execution, dynamic: bool) -> io::Result<()> {
         let op = &network.ops[execution.op];
         let begin = execution.start.saturating_sub(AHEAD);
-        let (stream, task) = (u32::from(STREAM), u32::from(execution.task));
+        let (stream, task) = (u32::from(STREAM), execution.task);
         // Operators with dynamic shapes are launched one by one, outside of a model.
         let (model, iteration) = if dynamic { (NO_MODEL, self.iteration) } else { (MODEL, 0) };
         let description = TaskDescription {
@@ -150,11 +150,11 @@ impl HostSide for HostFiles2022 {
             task_type: padded(kind.map_or("KERNEL_AICORE", |(_, name)| name)),
             device: 0,
             stream: STREAM,
-            task: execution.task,
+            task: execution.low(),
             batch: 0,
         };
         put(&mut self.tracks, &mut self.buffer, &track)?;
-        self.runtime_call("KernelLaunch", (begin + 100, begin + 300), Some(execution.task))?;
+        self.runtime_call("KernelLaunch", (begin + 100, begin + 300), Some(execution.low()))?;
         if dynamic {
             self.call(OPERATORS, "aclopExecuteV2", (begin, begin + 500))?;
         }
@@ -170,7 +170,7 @@ impl HostSide for HostFiles2022 {
     fn load(&mut self, network: &Network, time: u64) -> io::Result<u64> {
         let mut now = time + 1_000;
         for op in 0..network.ops.len() {
-            let execution = Execution { op, task: op as u16 + 1, start: now + AHEAD, duration: 0 };
+            let execution = Execution { op, task: op as u32 + 1, start: now + AHEAD, duration: 0 };
             self.launch(network, execution, false)?;
             now += 1_000;
         }

@@ -16,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use opscope_cann_raw::Chip;
+use opscope_formats::Unfinished;
 
 use crate::error::{Error, Result};
 use crate::sample::clockwork::{Clockwork, Random};
@@ -65,12 +66,24 @@ pub struct SampleOptions {
 struct Execution {
     /// Its place in the network.
     op: usize,
-    /// The task's number on its stream.
-    task: u16,
+    /// The task's number on its stream; of 16 bits on most chips, where it starts again.
+    task: u32,
     /// When the device starts it, in nanoseconds since the begin of the collection.
     start: u64,
     /// How long it takes, in nanoseconds.
     duration: u64,
+}
+
+impl Execution {
+    /// The task's number where records have 16 bits for it.
+    fn low(self) -> u16 {
+        self.task as u16
+    }
+
+    /// What of the number is beyond these.
+    fn high(self) -> u16 {
+        (self.task >> 16) as u16
+    }
 }
 
 /// What the host writes about a run.
@@ -91,7 +104,8 @@ trait HostSide {
     fn finish(self: Box<Self>, network: &Network) -> io::Result<()>;
 }
 
-/// Writes a sample profile below `directory` and returns its path.
+/// Writes a sample profile below `directory` and returns its path. When that fails, or the program
+/// is stopped, nothing of it stays.
 ///
 /// # Errors
 /// If a directory or file can't be created or written; an existing profile of that name is one.
@@ -101,6 +115,11 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
         _ => ("PROF_000001_20251009085320000_SAMPLEAA", "host", "device_0"),
     };
     let profile = directory.join(name);
+    if profile.exists() {
+        let there = io::Error::new(io::ErrorKind::AlreadyExists, "it is there already");
+        return Err(Error::io("write a sample profile to", &profile)(there));
+    }
+    let _unfinished = Unfinished::new(profile.clone());
     let (host, device) = (profile.join(host), profile.join(device));
     let write = || -> io::Result<()> {
         let clockwork = Clockwork::new(options.chip);
@@ -121,7 +140,11 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
         }
         metadata::write(&host, &device, options, clockwork, end)
     };
-    write().map_err(Error::io("write a sample profile to", &profile))?;
+    if let Err(problem) = write() {
+        // What is there of it is of no use, and would be in the way of another try.
+        let _ = std::fs::remove_dir_all(&profile);
+        return Err(Error::io("write a sample profile to", &profile)(problem));
+    }
     Ok(profile)
 }
 
@@ -156,10 +179,12 @@ fn run(
             time += 600 + random.below(900);
             let base = network.ops[op].nanoseconds;
             let duration = base + random.below(base / 8 + 1);
-            let execution = Execution { op, task: number as u16, start: time, duration };
+            let task =
+                if options.chip.has_wide_task_ids() { number as u32 } else { u32::from(number as u16) };
+            let execution = Execution { op, task, start: time, duration };
             if options.mode == SampleMode::Dynamic {
                 // Task numbers have 16 bits; that they start again is told on both sides.
-                if execution.task == 0 && number > 0 {
+                if task == 0 && number > 0 {
                     let flip = (number >> 16) as u16;
                     host.flip(execution, flip)?;
                     device.flip(execution, flip)?;
@@ -218,6 +243,25 @@ mod tests {
         assert!(joined.all_losses().rows().is_empty(), "{:?}", joined.all_losses().rows());
         assert!(matches.host_of.iter().enumerate().all(|(task, host)| task == *host as usize));
         assert_eq!(joined.data.devices[&0].tables.tasks.batch().last(), Some(&2));
+    }
+
+    #[test]
+    fn task_numbers_beyond_sixteen_bits_are_whole_where_records_have_room_for_them() {
+        for chip in [Chip::V6_1_0, Chip::V6_2_0] {
+            let joined = sample(chip, SampleMode::Dynamic, 200_000);
+            assert!(joined.all_losses().rows().is_empty(), "{chip:?}: {:?}", joined.all_losses().rows());
+            let (tasks, matches) = (&joined.data.devices[&0].tables.tasks, &joined.devices[&0].matches);
+            let numbers: std::collections::HashSet<u32> = tasks.task().iter().copied().collect();
+            assert_eq!((tasks.len(), numbers.len()), (200_000, 200_000), "{chip:?}");
+            assert!(
+                matches.host_of.iter().enumerate().all(|(task, host)| task == *host as usize),
+                "{chip:?}"
+            );
+            let counters = &joined.devices[&0].counters;
+            let counted = counters.cube.iter().zip(&counters.vector);
+            let without = counted.filter(|(cube, vector)| **cube == u32::MAX && **vector == u32::MAX).count();
+            assert_eq!(without, 0, "{chip:?}");
+        }
     }
 
     #[test]

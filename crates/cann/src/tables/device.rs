@@ -34,6 +34,8 @@ columns! {
         context: u32,
         /// How often the task numbers of the stream had wrapped.
         batch: u16,
+        /// The model by which the device names it, on chip 9; 0 elsewhere.
+        model: u16,
         /// Where it was recorded.
         log: TaskLog,
         /// Its kind, to be read according to `log`.

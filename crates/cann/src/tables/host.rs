@@ -3,6 +3,7 @@
 use crate::columns::columns;
 use crate::losses::Losses;
 use crate::names::Names;
+use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
 use crate::tables::samples::HostSampleTables;
 use crate::tables::tensors::TensorSets;
 
@@ -169,8 +170,10 @@ columns! {
         thread: u32,
         /// When; host ticks.
         time: u64,
-        /// How many bytes.
+        /// How many bytes in all.
         bytes: u64,
+        /// How many bytes one of its tasks copies at most.
+        most: u64,
         /// 0 host to host, 1 host to device, 2 device to host, 3 device to device, 4 managed, ….
         direction: u16,
     }
@@ -311,10 +314,10 @@ columns! {
 }
 
 columns! {
-    /// Tasks as the tool chain of 2022 described them, by thread and time.
+    /// Tasks as the tool chain of 2022, or the compiler of chip 9, described them, by thread and time.
     DescribedTaskTable,
-    /// A task that the tool chain of 2022 described: it names the model, where later ones leave
-    /// that to the nesting of calls.
+    /// A task that was described: with its model, where the tool chains of later years leave that
+    /// to the nesting of calls.
     DescribedTask {
         /// The reporting thread.
         thread: u32,
@@ -378,6 +381,10 @@ pub struct HostTables {
     pub messages: Vec<String>,
     /// Allocations and releases of device memory.
     pub task_memory: TaskMemoryTable,
+    /// Collective operations.
+    pub collective_notes: CollectiveNoteTable,
+    /// Steps of collective operations.
+    pub communication_notes: CommunicationNoteTable,
     /// Memory that static graphs plan.
     pub static_memory: StaticMemoryTable,
     /// What was sampled of the host itself.
@@ -388,7 +395,7 @@ pub struct HostTables {
     pub expanded_streams: bool,
     /// Whether the files are those of the tool chain of 2022.
     pub legacy: bool,
-    /// Tasks that the tool chain of 2022 described.
+    /// Tasks that the tool chain of 2022, or the compiler of chip 9, described.
     pub described_tasks: DescribedTaskTable,
     /// With that tool chain, the model of each row of [`HostTables::fusions`].
     pub described_fusion_models: Vec<u64>,

@@ -3,11 +3,13 @@
 //! Times are the counters' own ticks; a [`Clock`](crate::Clock) turns them into nanoseconds. Names
 //! are hashes for which [`Names`](crate::Names) has the text.
 
+mod communication;
 mod device;
 mod host;
 mod samples;
 mod tensors;
 
+pub use communication::*;
 pub use device::*;
 pub use host::*;
 pub use samples::*;

@@ -1,6 +1,7 @@
 //! Quantities that were sampled over time.
 
 use crate::columns::columns;
+use crate::tables::COUNTERS;
 
 columns! {
     /// Device memory in use, in the order of the file.
@@ -128,14 +129,14 @@ columns! {
     CoreSampleTable,
     /// Counters of one core.
     CoreSample {
-        /// When; device ticks.
+        /// When: nanoseconds of the device's clock; on chips 15 and 16, device ticks.
         time: u64,
         /// The core.
         core: u8,
-        /// Cycles in total.
+        /// Cycles since the sample before.
         cycles: u64,
-        /// The counters, in the order of the list of events in `sample.json`.
-        counters: [u64; 8],
+        /// What was counted since then, in the order of the list of events in `sample.json`.
+        counters: [u64; COUNTERS],
     }
 }
 

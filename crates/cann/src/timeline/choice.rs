@@ -28,10 +28,11 @@ pub enum LaneChoiceError {
 }
 
 /// The groups of lanes, as the file names them.
-const GROUPS: [(&str, Layer); 18] = [
+const GROUPS: [(&str, Layer); 20] = [
     ("ascend", Layer::Hardware),
     ("cann", Layer::Cann),
     ("msproftx", Layer::Program),
+    ("communication", Layer::Communication),
     ("overlap_analyse", Layer::Overlap),
     ("freq", Layer::Frequency),
     ("freq", Layer::Voltage),
@@ -43,6 +44,7 @@ const GROUPS: [(&str, Layer); 18] = [
     ("nic", Layer::Nic),
     ("roce", Layer::Roce),
     ("llc", Layer::Llc),
+    ("ai_core_utilization", Layer::CoreUse),
     ("cpu_usage", Layer::HostCpu),
     ("memory_usage", Layer::HostMemory),
     ("network_usage", Layer::HostNetwork),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::export::communication::{Collectives, communicating};
 use crate::export::msprof_tx::DeviceMark;
+use crate::export::spans::{Spans, outside, union};
 use crate::export::step_trace::Step;
 use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
@@ -117,25 +119,27 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
     } else if !steps.is_empty() {
         name_devices(view, lanes, events);
     }
-    let mut models: Vec<(usize, u64)> = Vec::new();
+    let mut models: BTreeMap<(usize, u64), Tracks> = BTreeMap::new();
     for step in steps {
         let device = &view.devices[step.device];
         let model = step.iteration.model;
-        let tid = STEP_LANE.saturating_add(model);
+        let (start, end) = (device.time(step.iteration.start), device.time(step.iteration.end));
+        let tracks = models.entry((step.device, model)).or_default();
+        let (known, track) = (tracks.count(), tracks.place(start, end));
+        let place = STEP_LANE.saturating_add(model);
+        let tid = place.saturating_add(track as u64 * NEXT_TRACK);
         let lane = match own_process {
             true => Lane { pid: u64::from(view.joined.data.pid()), tid },
             false => lanes.lane(Layer::Hardware, Some(device.device.id), tid),
         };
-        if !models.contains(&(step.device, model)) {
-            models.push((step.device, model));
+        if track == known {
             let name = if own_process {
                 format!("Model ID:{model}")
             } else {
                 format!("Step Trace(Model ID:{model})")
             };
-            name_lane(events, lane, &name, tid);
+            name_lane(events, lane, &name, place);
         }
-        let (start, end) = (device.time(step.iteration.start), device.time(step.iteration.end));
         let duration = end.saturating_sub(start);
         let name = format!("Iteration {}", step.number);
         events.slice(&name, lane, start, duration, Some("Iteration Time"), |args| {
@@ -186,40 +190,53 @@ pub(super) fn marks(
     }
 }
 
-/// Begins and ends.
-type Spans = Vec<(i64, i64)>;
-
-/// When operators were executed, and when nothing was: begins and ends, by their begin.
-pub(crate) fn busy_and_free(view: &View<'_>, ops: &[TaskRef]) -> BTreeMap<u32, (Spans, Spans)> {
+/// When operators were executed, by device: begins and ends, by their begin.
+fn computing(view: &View<'_>, ops: &[TaskRef]) -> BTreeMap<u32, Spans> {
     let mut by_device = BTreeMap::new();
     for of_device in ops.chunk_by(|a, b| a.device == b.device) {
         let device = view.device(of_device[0]);
-        let mut busy: Vec<(i64, i64)> = Vec::new();
-        for task in of_device {
-            let (start, end) = (device.start(task.task as usize), device.end(task.task as usize));
-            match busy.last_mut().filter(|last| start <= last.1) {
-                Some(last) => last.1 = last.1.max(end),
-                None => busy.push((start, end)),
-            }
-        }
-        let free = busy.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect();
-        by_device.insert(of_device[0].device, (busy, free));
+        let spans = of_device.iter().map(|op| (device.start(op.task as usize), device.end(op.task as usize)));
+        by_device.insert(of_device[0].device, union(spans.collect()));
     }
     by_device
 }
 
-/// Writes when each device computed and when it was free.
-pub(super) fn overlap(view: &View<'_>, lanes: &Lanes, ops: &[TaskRef], events: &mut Events) {
-    for (number, (busy, free)) in busy_and_free(view, ops) {
+/// Writes when each device computed, communicated, did that only, and was free.
+pub(super) fn overlap(
+    view: &View<'_>,
+    lanes: &Lanes,
+    ops: &[TaskRef],
+    found: &Collectives<'_>,
+    events: &mut Events,
+) {
+    let mut by_device = computing(view, ops);
+    for operation in &found.operations {
+        by_device.entry(operation.device).or_default();
+    }
+    for (number, busy) in by_device {
         let device = view.devices[number as usize].device.id;
         lanes.name_layer(events, Layer::Overlap, Some(device), "Overlap Analysis");
-        let names = ["Computing", "Communication", "Communication(Not Overlapped)", "Free"];
-        for (tid, name) in (0..).zip(names) {
+        let communicating = communicating(found, number);
+        let alone = outside(&communicating, &busy);
+        let taken = union(busy.iter().chain(&communicating).copied().collect());
+        let free = taken.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect();
+        let lists = [
+            ("Computing", busy),
+            ("Communication", communicating),
+            ("Communication(Not Overlapped)", alone),
+            ("Free", free),
+        ];
+        for (tid, (name, _)) in (0..).zip(&lists) {
             name_lane(events, lanes.lane(Layer::Overlap, Some(device), tid), name, tid);
         }
-        for (name, tid, spans) in [("Computing", 0, busy), ("Free", 3, free)] {
-            let lane = lanes.lane(Layer::Overlap, Some(device), tid);
+        for (tid, (name, spans)) in (0u64..).zip(lists) {
+            let mut tracks = Tracks::default();
             for (start, end) in spans {
+                let (known, track) = (tracks.count().max(1), tracks.place(start, end));
+                let lane = lanes.lane(Layer::Overlap, Some(device), tid + track as u64 * NEXT_TRACK);
+                if track == known {
+                    name_lane(events, lane, name, tid);
+                }
                 events.slice(name, lane, start, end.saturating_sub(start), None, |_| {});
             }
         }

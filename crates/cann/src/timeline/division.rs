@@ -1,24 +1,23 @@
 //! Divides a large timeline by time into several files, each of which a viewer can open.
 //!
-//! The whole timeline is written first; its events are then handed out by their start, so that
+//! The whole timeline is written first, under a temporary name; its events are then handed out by their start, so that
 //! every file covers its own part of the time with about as many events as the others. Names of
 //! lanes go into all of them.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
-use tempfile::NamedTempFile;
+use opscope_formats::Draft;
 
 use crate::error::{Error, Result};
-use crate::export::sheet::set_permissions;
 
 /// More files than this at once are of no use.
 const MOST_FILES: u64 = 500;
 
-/// Divides the timeline at `whole` if it is larger than `limit` bytes. Returns the files that stand
-/// for it: itself, or those whose paths `path_of` gives, in the order of time.
+/// Divides the timeline at `whole` if it is larger than `limit` bytes, into files whose paths
+/// `path_of` gives. Returns them in the order of time; none if it is small enough.
 ///
 /// # Errors
 /// If a file can't be read or written.
@@ -26,13 +25,14 @@ pub(super) fn divide(whole: &Path, limit: u64, path_of: impl Fn(usize) -> PathBu
     let file = File::open(whole).map_err(Error::io("open the timeline", whole))?;
     let bytes = file.metadata().map_err(Error::io("read the timeline", whole))?.len();
     if bytes <= limit.max(1) {
-        return Ok(vec![whole.to_owned()]);
+        return Ok(Vec::new());
     }
     // SAFETY: the map is only read, and the file was just written by this program.
     let text = unsafe { Mmap::map(&file) }.map_err(Error::io("read the timeline", whole))?;
     let files = bytes.div_ceil(limit.max(1)).min(MOST_FILES) as usize;
     let bounds = bounds(&text, files);
     let directory = whole.parent().unwrap_or(Path::new("."));
+    let paths: Vec<PathBuf> = (0..files).map(path_of).collect();
     let mut parts = (0..files).map(|_| Part::new(directory)).collect::<Result<Vec<Part>>>()?;
     for event in Split(&text) {
         let wanted = match start_of(event) {
@@ -42,16 +42,13 @@ pub(super) fn divide(whole: &Path, limit: u64, path_of: impl Fn(usize) -> PathBu
                 place..place + 1
             }
         };
-        parts[wanted]
-            .iter_mut()
-            .try_for_each(|part| part.add(event))
-            .map_err(Error::io("write", directory))?;
+        for (part, path) in parts[wanted.clone()].iter_mut().zip(&paths[wanted]) {
+            part.add(event).map_err(Error::io("write the file", path))?;
+        }
     }
-    let paths: Vec<PathBuf> = (0..files).map(path_of).collect();
     for (part, path) in parts.into_iter().zip(&paths) {
-        part.save(path)?;
+        part.save(path).map_err(Error::io("write the file", path))?;
     }
-    std::fs::remove_file(whole).map_err(Error::io("remove the undivided timeline", whole))?;
     Ok(paths)
 }
 
@@ -64,32 +61,25 @@ fn bounds(text: &[u8], files: usize) -> Vec<i64> {
 
 /// One of the files.
 struct Part {
-    out: BufWriter<NamedTempFile>,
+    out: BufWriter<Draft>,
     is_empty: bool,
 }
 
 impl Part {
     fn new(directory: &Path) -> Result<Self> {
-        let file = tempfile::Builder::new().prefix(".opscope").tempfile_in(directory);
-        let file = file.map_err(Error::io("create a file in", directory))?;
+        let file = Draft::new(directory).map_err(Error::io("create a file in", directory))?;
         Ok(Self { out: BufWriter::with_capacity(1 << 16, file), is_empty: true })
     }
 
-    fn add(&mut self, event: &[u8]) -> std::io::Result<()> {
+    fn add(&mut self, event: &[u8]) -> io::Result<()> {
         self.out.write_all(if self.is_empty { b"[" } else { b"," })?;
         self.is_empty = false;
         self.out.write_all(event)
     }
 
-    fn save(mut self, path: &Path) -> Result<()> {
-        let problem = Error::io("write the file", path);
-        if let Err(failed) = self.out.write_all(if self.is_empty { b"[]" } else { b"]" }) {
-            return Err(problem(failed));
-        }
-        let file = self.out.into_inner().map_err(|failed| problem(failed.into_error()))?;
-        set_permissions(file.as_file()).map_err(Error::io("set the permissions of", path))?;
-        file.persist(path).map_err(|failed| Error::io("write the file", path)(failed.error))?;
-        Ok(())
+    fn save(mut self, path: &Path) -> io::Result<()> {
+        self.out.write_all(if self.is_empty { b"[]" } else { b"]" })?;
+        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.keep_as(path)
     }
 }
 
@@ -170,9 +160,8 @@ mod tests {
             names.extend(own);
         }
         assert_eq!(names, (0..100).collect::<Vec<u32>>());
-        assert!(!whole.exists());
         let small = directory.path().join("small.json");
         std::fs::write(&small, "[]").expect("space on disk");
-        assert_eq!(divide(&small, 10, path_of).expect("no work"), [small]);
+        assert!(divide(&small, 10, path_of).expect("no work").is_empty());
     }
 }

@@ -14,6 +14,8 @@ pub(super) enum Layer {
     Cann,
     /// Tasks of a device.
     Hardware,
+    /// Collective operations.
+    Communication,
     /// The AI cores' frequency.
     Frequency,
     /// Voltages.
@@ -34,6 +36,8 @@ pub(super) enum Layer {
     Roce,
     /// Use of the last-level cache.
     Llc,
+    /// How much the AI cores work.
+    CoreUse,
     /// Use of the host's processors.
     HostCpu,
     /// Use of the host's memory.
@@ -67,7 +71,12 @@ impl Lanes {
             (Layer::Cann, _) => 7,
             (Layer::Hardware, _) => 14,
             (Layer::Frequency, _) => 15,
+            (Layer::Communication, Dialect::Accelerated) => 16,
+            (Layer::Communication, _) => 17,
+            // The accelerated reference has no such lane, and communication in its place.
+            (Layer::Voltage, Dialect::Accelerated) => 13,
             (Layer::Voltage, _) => 16,
+            (Layer::CoreUse, Dialect::Accelerated) => 8,
             (Layer::HostCpu, _) => 9,
             (Layer::HostMemory, _) => 10,
             (Layer::HostNetwork, _) => 11,
@@ -145,6 +154,9 @@ impl Tracks {
     /// The track for a slice; slices come in the order of their starts, of those that start
     /// together the longer one first.
     pub(super) fn place(&mut self, start: i64, end: i64) -> usize {
+        let length = seen(end.saturating_sub(start));
+        let start = seen(start);
+        let end = start.saturating_add(length);
         for (number, open) in self.open.iter_mut().enumerate() {
             while open.last().is_some_and(|last| *last <= start) {
                 open.pop();
@@ -164,9 +176,40 @@ impl Tracks {
     }
 }
 
+/// A time in nanoseconds as Perfetto's trace processor takes it from a timeline: microseconds in
+/// double precision, which at present-day times go in steps of a quarter, and those times 1,000,
+/// which go in steps of 256. So slices that touch may overlap for it.
+fn seen(nanoseconds: i64) -> i64 {
+    let micros = (nanoseconds / 1_000) as f64 + (nanoseconds % 1_000) as f64 / 1_000.0;
+    match micros.fract() == 0.0 {
+        true => (micros as i64).saturating_mul(1_000),
+        false => (micros * 1_000.0) as i64,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_taken_as_a_viewer_takes_them() {
+        // As the trace processor showed them.
+        for (time, shown) in [
+            (1_760_000_000_001_950_750, 1_760_000_000_001_950_720),
+            (1_760_000_000_002_095_050, 1_760_000_000_002_095_000),
+            (1_760_000_000_002_099_660, 1_760_000_000_002_099_712),
+            (500, 500),
+            (289_740, 289_740),
+        ] {
+            assert_eq!(seen(time), shown, "{time}");
+        }
+        // A call within another, which a viewer takes to end later.
+        let mut tracks = Tracks::default();
+        let places = [(2_095_050, 500), (2_095_150, 200)].map(|(start, length)| {
+            tracks.place(1_760_000_000_000_000_000 + start, 1_760_000_000_000_000_000 + start + length)
+        });
+        assert_eq!(places, [0, 1]);
+    }
 
     #[test]
     fn slices_that_overlap_without_nesting_get_tracks_of_their_own() {

@@ -1,6 +1,7 @@
 //! The timeline: one Chrome trace with everything that was recorded, and smaller ones with a part.
 
 mod choice;
+mod communication;
 pub(crate) mod device;
 mod division;
 mod event;
@@ -13,7 +14,10 @@ pub use choice::{LaneChoice, LaneChoiceError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use opscope_formats::Draft;
+
 use crate::error::{Error, Result};
+use crate::export::communication::Collectives;
 use crate::export::msprof_tx::{DeviceMark, device_marks};
 use crate::export::sheet::write_whole;
 use crate::export::step_trace;
@@ -86,20 +90,41 @@ pub fn export_timeline(
     }
     std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
     let view = View::new(joined, options.iterations);
+    let whole = directory.join(format!("{}_{suffix}.json", Timeline::Whole.name()));
+    // A timeline that is to be divided is only seen in its parts.
+    let divided = match options.timeline_bytes {
+        None => None,
+        Some(limit) => {
+            let draft = Draft::new(directory).map_err(Error::io("write the file", &whole))?;
+            Some((draft, limit))
+        }
+    };
     let mut files = Vec::new();
     each_timeline(&view, &Timeline::CURRENT, options.lanes, |timeline| {
-        let path = directory.join(format!("{}_{suffix}.json", timeline.name()));
+        let path = match &divided {
+            Some((draft, _)) if timeline == Timeline::Whole => return draft.path().to_owned(),
+            _ => directory.join(format!("{}_{suffix}.json", timeline.name())),
+        };
         files.push(path.clone());
         path
+    })
+    .map_err(|problem| match problem {
+        // The temporary name means nothing to the user.
+        Error::Io { action, path, source } if divided.as_ref().is_some_and(|(it, _)| it.path() == path) => {
+            Error::Io { action, path: whole.clone(), source }
+        }
+        problem => problem,
     })?;
-    // The whole timeline comes last.
-    if let Some(limit) = options.timeline_bytes
-        && let Some(whole) = files.pop()
-    {
+    if let Some((draft, limit)) = divided {
         let part = |number: usize| {
             directory.join(format!("{}_slice_{number}_{suffix}.json", Timeline::Whole.name()))
         };
-        files.extend(division::divide(&whole, limit, part)?);
+        let parts = division::divide(draft.path(), limit, part)?;
+        if parts.is_empty() {
+            draft.keep_as(&whole).map_err(Error::io("write the file", &whole))?;
+            files.push(whole);
+        }
+        files.extend(parts);
     }
     Ok(files)
 }
@@ -117,6 +142,7 @@ pub(crate) fn each_timeline(
     let marks = device_marks(view);
     let tasks = Tasks::new(view);
     let calls = Calls::new(view, tasks.launches(view));
+    let collectives = Collectives::new(view);
     let has_ranges = !joined.data.host.tx.is_empty();
     for &timeline in wanted {
         let exists = match timeline {
@@ -142,8 +168,11 @@ pub(crate) fn each_timeline(
                 if choice.shows(Layer::Cann) {
                     calls.names(&lanes, &mut small);
                 }
+                if choice.shows(Layer::Communication) && !collectives.is_empty() {
+                    communication::communication(view, &collectives, &lanes, &mut small);
+                }
                 if choice.shows(Layer::Overlap) {
-                    device::overlap(view, &lanes, &view.op_tasks(), &mut small);
+                    device::overlap(view, &lanes, &view.op_tasks(), &collectives, &mut small);
                 }
                 samples::samples(view, &lanes, &mut small);
                 if !steps.is_empty() && choice.shows_steps() {
@@ -211,7 +240,7 @@ fn write_all(
 
 /// The layers that have something to show, in the order in which the reference numbers them.
 fn shown_layers(view: &View<'_>, choice: LaneChoice) -> Vec<Layer> {
-    let mut layers = vec![Layer::Program, Layer::Cann, Layer::Hardware];
+    let mut layers = vec![Layer::Program, Layer::Cann, Layer::Hardware, Layer::Communication];
     layers.extend(samples::layers(view).into_iter().filter(|layer| choice.shows(*layer)));
     layers.push(Layer::Overlap);
     layers

@@ -1,16 +1,17 @@
 //! What was sampled over time, as counters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_cann_raw::Chip;
 
+use crate::export::core_samples::{CoreUse, core_use};
 use crate::export::memory::{hbm_rates, scope_name};
 use crate::export::network::{by_port, efficiency, share};
 use crate::export::traffic::{
     PCIE_LATENCY, Rates, cache_use, ddr_rates, hccs_rates, pcie_samples, pcie_value,
 };
 use crate::export::view::{DeviceView, View};
-use crate::tables::{FrequencyTable, HostSampleTables, NONE, NetworkTable, PortCounts};
+use crate::tables::{Core, FrequencyTable, HostSampleTables, NONE, NetworkTable, PortCounts};
 use crate::timeline::event::Events;
 use crate::timeline::lanes::{Lanes, Layer, name_lane};
 
@@ -29,6 +30,7 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::Roce, has(|device| !device.device.tables.samples.roce.is_empty())),
         (Layer::Llc, has(|device| !cache_use(device).is_empty())),
         (Layer::NpuMemory, has(|device| !device.device.tables.samples.npu_memory.is_empty())),
+        (Layer::CoreUse, has(|device| !device.device.tables.samples.cores.is_empty())),
         (Layer::Frequency, has(has_frequency)),
         (Layer::Voltage, has(|device| !device.device.tables.samples.core_voltage.is_empty())),
     ];
@@ -125,6 +127,9 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
             counters.add_whole("Aicore Voltage", "mV", core);
             let bus = changes(device, &tables.bus_voltage, DEFAULT_MILLIVOLTS);
             counters.add_whole("Bus Voltage", "mV", bus);
+        }
+        Layer::CoreUse if !tables.cores.is_empty() => {
+            core_use_of(device, counters.named("AI Core Utilization"), is_shown);
         }
         Layer::NpuMemory if !tables.npu_memory.is_empty() => npu_memory(device, counters.named("NPU MEM")),
         Layer::Hbm => {
@@ -246,6 +251,29 @@ fn ports(
             };
             add("Tx", sample.sent);
             add("Rx", sample.received);
+        }
+    }
+}
+
+/// How much each AI core worked, and their mean wherever all were sampled.
+fn core_use_of(device: &DeviceView<'_>, counters: &mut Counters<'_>, is_shown: impl Fn(i64) -> bool) {
+    const KEY: &str = "Utilization(%)";
+    let mut of_cores: BTreeMap<u8, Vec<CoreUse>> = BTreeMap::new();
+    for used in core_use(device, Core::Cube) {
+        of_cores.entry(used.core).or_default().push(used);
+    }
+    let rounded = |usage: f64| crate::numbers::python_round(usage, 6);
+    for (core, uses) in &of_cores {
+        for used in uses.iter().filter(|used| is_shown(used.time)) {
+            counters.add(&format!("Core {core}"), used.time, &[(KEY, rounded(used.usage))]);
+        }
+    }
+    let rounds = of_cores.values().map(Vec::len).min().unwrap_or(0);
+    for round in 0..rounds {
+        let time = of_cores.values().map(|uses| uses[round].time).max().unwrap_or(0);
+        let mean = of_cores.values().map(|uses| uses[round].usage).sum::<f64>() / of_cores.len() as f64;
+        if is_shown(time) {
+            counters.add("Average", time, &[(KEY, rounded(mean))]);
         }
     }
 }

@@ -35,6 +35,30 @@ pub fn load(golden: &Path, case: &str) -> Data {
     Data::load(profiles.remove(0)).expect("a readable profile")
 }
 
+/// Copies a directory tree.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a new directory");
+    for entry in std::fs::read_dir(from).expect("a listing").flatten() {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::write(&target, std::fs::read(&path).expect("a readable file")).expect("a new file");
+        }
+    }
+}
+
+/// All files below a directory, sorted.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("a listing").flatten() {
+        let path = entry.path();
+        if path.is_dir() { all.extend(files(&path)) } else { all.push(path) }
+    }
+    all.sort();
+    all
+}
+
 /// Gives a profile another device that reported the same as one that it has.
 pub fn copy_device(profile: &Path, from: u32, to: u32) {
     let (old, new) = (profile.join(format!("device_{from}")), profile.join(format!("device_{to}")));

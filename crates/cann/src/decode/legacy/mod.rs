@@ -17,8 +17,8 @@ mod models;
 mod tasks;
 
 use opscope_cann_raw::Record;
+use opscope_cann_raw::host::level;
 use opscope_cann_raw::legacy::{MixedName, until_zero};
-use opscope_cann_raw::{hash_of, host::level};
 
 use crate::catalogue::Catalogue;
 use crate::decode::decode;
@@ -126,14 +126,7 @@ fn is_mixed_name(name: Option<MixedName<'_>>) -> bool {
 fn hash_of_name(names: &mut Names, name: Option<MixedName<'_>>) -> u64 {
     match name {
         Some(MixedName::Hash(hash)) => hash,
-        Some(MixedName::Text(text)) => {
-            let text = String::from_utf8_lossy(text);
-            let hash = hash_of(&text);
-            if names.get(hash).is_none() {
-                names.add(hash, &text);
-            }
-            hash
-        }
+        Some(MixedName::Text(text)) => names.add_text(text),
         None => 0,
     }
 }

@@ -9,7 +9,7 @@ use opscope_cann_raw::host::level;
 use opscope_cann_raw::legacy::{self, RuntimeTrack, TaskDescription, TensorData, tag, until_zero};
 
 use crate::decode::legacy::{CallKinds, Placed, Source, hash_of_name, is_mixed_name, is_name, records};
-use crate::kinds::{NodeTaskType, USUAL_RUNTIME_NAMES};
+use crate::kinds::{runtime_kind, usual_kind};
 use crate::names::NumberMap;
 use crate::tables::{DescribedTask, DescribedTaskTable, HostTables, NO_CONTEXT, NO_MODEL, NONE, Node};
 
@@ -89,24 +89,6 @@ fn descriptions(sources: &[Source<'_>], tables: &mut HostTables, tensors: &Tenso
         tables.nodes.push(node);
     }
     table
-}
-
-/// The runtime's kind of task behind the unit that a node names.
-fn runtime_kind(task_type: u32) -> u32 {
-    let name = match NodeTaskType::from_number(task_type) {
-        Some(NodeTaskType::AiCore) => "KERNEL_AICORE",
-        Some(NodeTaskType::AiCpu) => "KERNEL_AICPU",
-        Some(NodeTaskType::AiVectorCore) => "KERNEL_AIVEC",
-        Some(NodeTaskType::MixAic) => "KERNEL_MIX_AIC",
-        Some(NodeTaskType::MixAiv) => "KERNEL_MIX_AIV",
-        _ => return u32::MAX,
-    };
-    usual_kind(name).unwrap_or(u32::MAX)
-}
-
-/// The usual number of a kind of task.
-fn usual_kind(name: &str) -> Option<u32> {
-    USUAL_RUNTIME_NAMES.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
 }
 
 /// The tasks that the runtime handed to devices, in the order of time.

@@ -1,5 +1,7 @@
 //! The kinds of tasks, as host, device and exports name them.
 
+pub(crate) mod communication;
+
 use opscope_cann_raw::host::level;
 
 use crate::names::Names;
@@ -79,6 +81,8 @@ pub struct RuntimeKind {
     pub ai_cpu: bool,
     /// Whether an operator is reported for it even if no node is known.
     pub computes: bool,
+    /// Whether, as a step of a collective operation, it only serves that.
+    pub serves_collectives: bool,
 }
 
 impl RuntimeKind {
@@ -94,6 +98,7 @@ impl RuntimeKind {
             mixed,
             ai_cpu: name == "KERNEL_AICPU",
             computes: on_core || name == "KERNEL_AICPU",
+            serves_collectives: matches!(name, "KERNEL_AICPU" | "KERNEL_AICORE"),
         }
     }
 }
@@ -115,6 +120,24 @@ pub(crate) const USUAL_RUNTIME_NAMES: [(u32, &str); 13] = [
     (109, "KERNEL_MIX_AIV"),
 ];
 
+/// The runtime's kind of task behind the unit that a node names.
+pub(crate) fn runtime_kind(task_type: u32) -> u32 {
+    let name = match NodeTaskType::from_number(task_type) {
+        Some(NodeTaskType::AiCore) => "KERNEL_AICORE",
+        Some(NodeTaskType::AiCpu) => "KERNEL_AICPU",
+        Some(NodeTaskType::AiVectorCore) => "KERNEL_AIVEC",
+        Some(NodeTaskType::MixAic) => "KERNEL_MIX_AIC",
+        Some(NodeTaskType::MixAiv) => "KERNEL_MIX_AIV",
+        _ => return u32::MAX,
+    };
+    usual_kind(name).unwrap_or(u32::MAX)
+}
+
+/// The usual number of a kind of task.
+pub(crate) fn usual_kind(name: &str) -> Option<u32> {
+    USUAL_RUNTIME_NAMES.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
+}
+
 /// The registered name of a runtime's kind of task; where no dictionary has it, the usual one.
 pub fn runtime_name(names: &Names, kind: u32) -> &str {
     let usual = || USUAL_RUNTIME_NAMES.iter().find(|(number, _)| *number == kind);
@@ -124,7 +147,10 @@ pub fn runtime_name(names: &Names, kind: u32) -> &str {
 /// The name of a device's kind of task, `UNKNOWN` if there is none.
 pub fn device_name(log: TaskLog, kind: u16) -> &'static str {
     match log {
-        TaskLog::Queue | TaskLog::NanoStars => match kind {
+        TaskLog::NanoStars => {
+            NodeTaskType::from_number(u32::from(kind)).map_or("UNKNOWN", NodeTaskType::name)
+        }
+        TaskLog::Queue => match kind {
             0 => "AI_CORE",
             1 => "AI_CPU",
             2 => "AIV_SQE",

@@ -1,0 +1,64 @@
+//! Notes on collective operations and their steps.
+
+use opscope_cann_raw::additional::HcclInfo;
+use opscope_cann_raw::host::HcclOpInfo;
+
+use crate::catalogue::Catalogue;
+use crate::decode::decode;
+use crate::slices::HOST_MAGIC;
+use crate::tables::{
+    CollectiveNote, CollectiveNoteTable, CommunicationNote, CommunicationNoteTable, HostTables,
+};
+
+/// Decodes both kinds of notes, each by thread and time.
+pub(super) fn decode_communication(catalogue: &Catalogue, tables: &mut HostTables) {
+    let losses = &mut tables.losses;
+    tables.communication_notes = decode(
+        catalogue.streams("additional.hccl_info"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut CommunicationNoteTable, raw: HcclInfo, _| {
+            table.push(CommunicationNote {
+                thread: raw.head.thread,
+                time: raw.head.time,
+                name: raw.item,
+                group: raw.group,
+                local_rank: raw.local_rank,
+                remote_rank: raw.remote_rank,
+                rank_size: raw.rank_size,
+                plane: raw.plane,
+                context: raw.context,
+                notify: raw.notify,
+                estimate: raw.estimate,
+                size: raw.size,
+                data_type: raw.data_type,
+                link: raw.link,
+                transport: raw.transport,
+                rdma: raw.rdma,
+            });
+            Ok(())
+        },
+    );
+    tables.communication_notes.sort_by_key(|t, i| (t.thread()[i], t.time()[i]));
+    tables.collective_notes = decode(
+        catalogue.streams("compact.hccl_op_info"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut CollectiveNoteTable, raw: HcclOpInfo, _| {
+            const RELAYED: u8 = 1;
+            const RETRIED: u8 = 2;
+            table.push(CollectiveNote {
+                thread: raw.head.thread,
+                time: raw.head.time,
+                relayed: raw.flags & RELAYED != 0,
+                retried: raw.flags & RETRIED != 0,
+                data_type: raw.data_type,
+                algorithm: raw.algorithm,
+                count: raw.count,
+                group: raw.group,
+            });
+            Ok(())
+        },
+    );
+    tables.collective_notes.sort_by_key(|t, i| (t.thread()[i], t.time()[i]));
+}

@@ -1,0 +1,87 @@
+//! The kinds of things that collective operations move, and ways in which they move them.
+
+/// Names by their numbers; the last two stand for what isn't reported, and for anything else.
+pub(crate) type Names = &'static [(u16, &'static str)];
+
+/// What wasn't reported.
+pub(crate) const NOT_APPLICABLE: (u16, &str) = (u16::MAX - 1, "N/A");
+
+/// Anything that has no number of its own.
+pub(crate) const OTHER: (u16, &str) = (u16::MAX, "INVALID_TYPE");
+
+/// The element types.
+pub(crate) const DATA_TYPES: Names = &[
+    (0, "INT8"),
+    (1, "INT16"),
+    (2, "INT32"),
+    (3, "FP16"),
+    (4, "FP32"),
+    (5, "INT64"),
+    (6, "UINT64"),
+    (7, "UINT8"),
+    (8, "UINT16"),
+    (9, "UINT32"),
+    (10, "FP64"),
+    (11, "BFP16"),
+    (12, "INT128"),
+    (14, "HIF8"),
+    (15, "FP8E4M3"),
+    (16, "FP8E5M2"),
+    (17, "FP8E8M0"),
+    (255, "RESERVED"),
+    NOT_APPLICABLE,
+    OTHER,
+];
+
+/// The links between ranks.
+pub(crate) const LINKS: Names = &[
+    (0, "ON_CHIP"),
+    (1, "HCCS"),
+    (2, "PCIE"),
+    (3, "ROCE"),
+    (4, "SIO"),
+    (5, "HCCS_SW"),
+    (6, "STANDARD_ROCE"),
+    (7, "UB"),
+    (8, "UBoE"),
+    (255, "RESERVED"),
+    NOT_APPLICABLE,
+    OTHER,
+];
+
+/// The ways in which data move.
+pub(crate) const TRANSPORTS: Names = &[
+    (0, "SDMA"),
+    (1, "RDMA"),
+    (2, "LOCAL"),
+    (3, "UB"),
+    (4, "ROCE"),
+    (255, "RESERVED"),
+    NOT_APPLICABLE,
+    OTHER,
+];
+
+/// What remote accesses do.
+pub(crate) const RDMA: Names =
+    &[(0, "RDMA_SEND_NOTIFY"), (1, "RDMA_SEND_PAYLOAD"), (255, "RESERVED"), NOT_APPLICABLE, OTHER];
+
+/// A name of a number, `INVALID_TYPE` if it has none.
+fn name(names: Names, number: u32) -> &'static str {
+    let known = names.iter().find(|(known, _)| u32::from(*known) == number);
+    known.map_or(OTHER.1, |(_, name)| name)
+}
+
+/// The name of an element type.
+pub(crate) fn data_type_name(number: u32) -> &'static str {
+    name(DATA_TYPES, number)
+}
+
+/// The name of a link.
+pub(crate) fn link_name(number: u32) -> &'static str {
+    name(LINKS, number)
+}
+
+/// The name of a way in which data move.
+pub(crate) fn transport_name(number: u32) -> &'static str {
+    name(TRANSPORTS, number)
+}
