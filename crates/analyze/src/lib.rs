@@ -14,6 +14,7 @@
 //! - [`self_times`] takes the time of nested tasks off the tasks around them.
 
 mod compare;
+mod execution;
 mod glance;
 mod kind;
 mod locate;
@@ -32,7 +33,7 @@ mod whole_seconds;
 
 pub use compare::{Basis, Change, Comparison, Difference, Group, Member, SpanChange, Suspect, Verdict};
 pub use glance::{DeviceUse, Glance, UnitUse};
-pub use locate::{Location, Matched, locate};
+pub use locate::{Location, Matched, Sighting, locate};
 pub use measured::Measured;
 pub use nesting::{covered_time, own_call_times, self_times};
 pub use overview::{CallStatistic, CoreMetrics, Durations, Frequency, Overview, TypeStatistic};

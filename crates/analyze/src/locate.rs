@@ -34,23 +34,41 @@ pub struct Location {
     pub share: f64,
 }
 
-/// Finds the operators of a name, else those of a type, else those with such a part in their names,
-/// and on which units they ran: the one that cost most comes first. `None` where there is none.
-pub fn locate(trace: &Trace, text: &str) -> Option<(Matched, Vec<Location>)> {
+/// What a text was found to be, and where the operators ran: the one that cost most comes first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sighting {
+    /// What the text is.
+    pub matched: Matched,
+    /// The operators' tasks on each unit.
+    pub locations: Vec<Location>,
+}
+
+/// Finds the operators of a name and those of a type; where there are neither, those with such a
+/// part in their names. A name that is a type as well is found as both, if the type has operators
+/// of other names. Nothing is found where no such operator ran.
+pub fn locate(trace: &Trace, text: &str) -> Vec<Sighting> {
     let lower = text.to_lowercase();
-    let matches = |matched: Matched, name: &str, op_type: &str| match matched {
-        Matched::Name => name == text,
-        Matched::Type => op_type.eq_ignore_ascii_case(text),
-        Matched::Part => name.to_lowercase().contains(&lower),
-    };
-    [Matched::Name, Matched::Type, Matched::Part].into_iter().find_map(|matched| {
+    let sighting = |matched: Matched| {
+        let matches = |name: &str, op_type: &str| match matched {
+            Matched::Name => name == text,
+            Matched::Type => op_type.eq_ignore_ascii_case(text),
+            Matched::Part => name.to_lowercase().contains(&lower),
+        };
         let operators = trace.operators.name().iter().zip(trace.operators.op_type());
         let wanted: Vec<bool> = operators
-            .map(|(name, op_type)| matches(matched, trace.strings.get(*name), trace.strings.get(*op_type)))
+            .map(|(name, op_type)| matches(trace.strings.get(*name), trace.strings.get(*op_type)))
             .collect();
         let locations = locations(trace, &wanted);
-        (!locations.is_empty()).then_some((matched, locations))
-    })
+        (!locations.is_empty()).then_some(Sighting { matched, locations })
+    };
+    let by_name = sighting(Matched::Name);
+    let by_type = sighting(Matched::Type).filter(|of_type| {
+        by_name
+            .as_ref()
+            .is_none_or(|named| of_type.locations.iter().any(|location| !named.locations.contains(location)))
+    });
+    let found: Vec<Sighting> = by_name.into_iter().chain(by_type).collect();
+    if found.is_empty() { sighting(Matched::Part).into_iter().collect() } else { found }
 }
 
 /// The tasks of the wanted operators, by name, type and unit.
@@ -91,6 +109,15 @@ mod tests {
 
     use super::*;
 
+    type Found = (Matched, Vec<(ExecutionUnit, i64)>);
+
+    fn found(trace: &Trace, text: &str) -> Vec<Found> {
+        let short = |found: Sighting| {
+            (found.matched, found.locations.iter().map(|it| (it.unit, it.time.0)).collect())
+        };
+        locate(trace, text).into_iter().map(short).collect()
+    }
+
     #[test]
     fn an_operator_is_found_by_name_before_type_before_part_and_on_each_of_its_units() {
         let mut trace = Trace::new();
@@ -103,17 +130,32 @@ mod tests {
         let first = add("Conv", "Conv2D", ExecutionUnit::AiCore, 40);
         let second = add("Conv", "Conv2D", ExecutionUnit::AiCpu, 10);
         add("Conv_1", "Conv2D", ExecutionUnit::AiCore, 50);
-        let found = |text| {
-            let (matched, locations) = locate(&trace, text)?;
-            Some((matched, locations.iter().map(|it| (it.unit, it.time.0)).collect::<Vec<_>>()))
-        };
         use ExecutionUnit::{AiCore, AiCpu};
-        assert_eq!(found("Conv"), Some((Matched::Name, vec![(AiCore, 40), (AiCpu, 10)])));
-        assert_eq!(found("conv2d"), Some((Matched::Type, vec![(AiCore, 50), (AiCore, 40), (AiCpu, 10)])));
-        assert_eq!(found("V_1"), Some((Matched::Part, vec![(AiCore, 50)])));
-        assert_eq!(found("Relu"), None);
-        let (_, locations) = locate(&trace, "Conv").expect("two locations");
+        assert_eq!(found(&trace, "Conv"), [(Matched::Name, vec![(AiCore, 40), (AiCpu, 10)])]);
+        let of_type = (Matched::Type, vec![(AiCore, 50), (AiCore, 40), (AiCpu, 10)]);
+        assert_eq!(found(&trace, "conv2d"), [of_type]);
+        assert_eq!(found(&trace, "V_1"), [(Matched::Part, vec![(AiCore, 50)])]);
+        assert_eq!(found(&trace, "Relu"), []);
+        let locations = &locate(&trace, "Conv")[0].locations;
         assert_eq!((locations[0].tasks.clone(), locations[1].tasks.clone()), (vec![first], vec![second]));
         assert_eq!(locations[0].share, 0.4);
+    }
+
+    #[test]
+    fn a_name_that_is_a_type_too_is_found_as_both_if_the_type_has_more() {
+        let mut trace = Trace::new();
+        let mut add = |name: &str, op_type: &str| {
+            let (name, op_type) = (trace.strings.intern(name), trace.strings.intern(op_type));
+            let operator = Some(trace.operators.push(Operator::new(name, op_type)));
+            let task = Task::new(name, Nanoseconds(trace.tasks.len() as i64 * 1_000), Nanoseconds(25));
+            trace.tasks.push(Task { operator, unit: ExecutionUnit::AiCore, ..task })
+        };
+        add("Add", "Add");
+        add("Add_1", "Add");
+        add("Mul", "Mul");
+        let unit = ExecutionUnit::AiCore;
+        let both = [(Matched::Name, vec![(unit, 25)]), (Matched::Type, vec![(unit, 25), (unit, 25)])];
+        assert_eq!(found(&trace, "Add"), both);
+        assert_eq!(found(&trace, "Mul"), [(Matched::Name, vec![(unit, 25)])]);
     }
 }

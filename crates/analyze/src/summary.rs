@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use opscope_trace::{IterationId, ModelId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
+use crate::execution::Executions;
 use crate::nesting::{covered_time, self_times};
+use crate::signature::bytes_moved;
 use crate::statistics::Statistics;
 
 /// How long an iteration takes and which operators cost the time.
@@ -52,6 +54,16 @@ pub struct OperatorCost {
     pub per_iteration: Statistics,
     /// How many tasks it took in all measured iterations.
     pub tasks: usize,
+    /// How often it was executed in all measured iterations.
+    pub executions: usize,
+    /// Its operations in an average iteration, if known.
+    pub flops: Option<u64>,
+    /// The bytes that it reads and writes in an average iteration, if known.
+    pub bytes: Option<u64>,
+    /// Those that it reads.
+    pub bytes_read: Option<u64>,
+    /// Those that it writes.
+    pub bytes_written: Option<u64>,
 }
 
 /// What a type of operators costs in an average iteration.
@@ -67,9 +79,9 @@ pub struct TypeCost {
     pub share: f64,
     /// The share of this and all more costly types.
     pub cumulative_share: f64,
-    /// The operations of all of them in an iteration, as far as known.
+    /// The operations of all of them in an average iteration, if all are known.
     pub flops: Option<u64>,
-    /// The bytes that all of them read and write in an iteration, as far as known.
+    /// The bytes that all of them read and write in an average iteration, if all are known.
     pub bytes: Option<u64>,
 }
 
@@ -108,7 +120,7 @@ impl Summary {
         let inside = per_iteration(inside_time(trace, &tasks));
         let whole = latency.or(warm_up).map_or(inside, |statistics| statistics.mean);
         let operators = operator_costs(trace, &tasks, iterations);
-        let types = type_costs(trace, &operators);
+        let types = type_costs(trace, &operators, iterations);
         Self {
             latency,
             warm_up,
@@ -141,6 +153,8 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
         total: Nanoseconds,
         iterations: HashMap<Option<IterationId>, Nanoseconds>,
         tasks: usize,
+        begun: Executions,
+        executions: usize,
     }
     let own = self_times(trace);
     // Tasks that belong to no operator are told apart by their name.
@@ -153,10 +167,13 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
             total: Nanoseconds::ZERO,
             iterations: HashMap::new(),
             tasks: 0,
+            begun: Executions::default(),
+            executions: 0,
         });
         let time = own[task.index()];
         total.total += time;
         total.tasks += 1;
+        total.executions += usize::from(total.begun.is_first(&row));
         *total.iterations.entry(row.iteration).or_default() += time;
     }
     let all: Nanoseconds = totals.values().map(|total| total.total).sum();
@@ -164,6 +181,9 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
         .into_iter()
         .filter_map(|(key, total)| {
             let operator = key.ok();
+            let amounts = amounts(trace, operator, total.executions);
+            let [flops, bytes, bytes_read, bytes_written] =
+                amounts.map(|amount| Some(amount? / iterations as u64));
             Some(OperatorCost {
                 operator,
                 name: total.name,
@@ -173,6 +193,11 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
                 cumulative_share: 0.0,
                 per_iteration: Statistics::of(total.iterations.into_values())?,
                 tasks: total.tasks,
+                executions: total.executions,
+                flops,
+                bytes,
+                bytes_read,
+                bytes_written,
             })
         })
         .collect();
@@ -185,8 +210,16 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
     costs
 }
 
+/// The operations of so many executions of an operator, and the bytes that they move, read and write.
+fn amounts(trace: &Trace, operator: Option<OperatorId>, executions: usize) -> [Option<u64>; 4] {
+    let row = operator.map(|operator| trace.operators.get(operator));
+    let times = |amount: Option<u64>| amount?.checked_mul(executions as u64);
+    let Some(row) = row else { return [None; 4] };
+    [row.flops, bytes_moved(&row), row.bytes_read, row.bytes_written].map(times)
+}
+
 /// The operators' costs by type, the most costly type first.
-fn type_costs(trace: &Trace, operators: &[OperatorCost]) -> Vec<TypeCost> {
+fn type_costs(trace: &Trace, operators: &[OperatorCost], iterations: usize) -> Vec<TypeCost> {
     let mut types: Vec<TypeCost> = Vec::new();
     let mut position: HashMap<StringId, usize> = HashMap::new();
     for cost in operators {
@@ -208,16 +241,18 @@ fn type_costs(trace: &Trace, operators: &[OperatorCost]) -> Vec<TypeCost> {
         entry.operators += 1;
         entry.time += cost.time;
         entry.share += cost.share;
-        let row = cost.operator.map(|operator| trace.operators.get(operator));
-        let moved = row.and_then(|row| row.bytes_read?.checked_add(row.bytes_written?));
-        entry.flops = add(entry.flops, row.and_then(|row| row.flops));
-        entry.bytes = add(entry.bytes, moved);
+        let [flops, bytes, ..] = amounts(trace, cost.operator, cost.executions);
+        entry.flops = add(entry.flops, flops);
+        entry.bytes = add(entry.bytes, bytes);
     }
     types.sort_by_key(|cost| (-cost.time, cost.op_type));
     let mut cumulative = 0.0;
     for cost in &mut types {
         cumulative += cost.share;
         cost.cumulative_share = cumulative;
+        for amount in [&mut cost.flops, &mut cost.bytes] {
+            *amount = amount.map(|sum| sum / iterations as u64);
+        }
     }
     types
 }
@@ -290,8 +325,62 @@ mod tests {
         assert_eq!(trace.strings.get(relu.name), "relu1");
         assert!((conv.share - 0.75).abs() < 1e-9 && (relu.cumulative_share - 1.0).abs() < 1e-9);
         assert_eq!(conv.per_iteration.median, Nanoseconds(60));
-        assert_eq!((summary.types[0].flops, summary.types[0].bytes), (Some(100), Some(40)));
+        // It is executed twice in each iteration.
+        assert_eq!((conv.executions, conv.flops, conv.bytes), (4, Some(200), Some(80)));
+        assert_eq!((summary.types[0].flops, summary.types[0].bytes), (Some(200), Some(80)));
         assert_eq!(summary.types[1].flops, None);
+    }
+
+    #[test]
+    fn operations_and_bytes_are_those_that_a_query_gives() {
+        use crate::{GroupBy, Query};
+        let mut trace = trace();
+        // Beside what is executed once or twice, an operator that one call splits into two tasks, and
+        // one that an engine splits into tasks of other names.
+        let name = trace.strings.intern("matmul1");
+        let (op_type, pack) = (trace.strings.intern("MatMul"), trace.strings.intern("matmul1.pack"));
+        let row = Operator {
+            flops: Some(7),
+            bytes_read: Some(2),
+            bytes_written: Some(3),
+            ..Operator::new(name, op_type)
+        };
+        let operator = Some(trace.operators.push(row));
+        let (level, duration) = (opscope_trace::ApiLevel::Node, Nanoseconds(5));
+        for iteration in [1, 2].map(IterationId::from_index) {
+            let start = trace.iterations.start()[iteration.index()] + Nanoseconds(700);
+            let iteration = Some(iteration);
+            let call = opscope_trace::ApiCall { thread: None, level, name, start, duration, iteration };
+            let launched_by = Some(trace.api_calls.push(call));
+            for task in [name, name, pack] {
+                trace.tasks.push(Task {
+                    operator,
+                    launched_by,
+                    iteration,
+                    ..Task::new(task, start, duration)
+                });
+            }
+        }
+        let summary = Summary::of(&trace);
+        for group_by in [GroupBy::Operator, GroupBy::Type] {
+            let query = Query { group_by, ..Query::default() };
+            for row in query.run(&trace).unwrap().rows {
+                let found = match group_by {
+                    GroupBy::Operator => {
+                        let cost = summary.operators.iter().find(|cost| Some(cost.name) == row.name).unwrap();
+                        (cost.flops, cost.bytes)
+                    }
+                    _ => {
+                        let cost =
+                            summary.types.iter().find(|cost| Some(cost.op_type) == row.op_type).unwrap();
+                        (cost.flops, cost.bytes)
+                    }
+                };
+                assert_eq!(found, (row.flops, row.bytes), "{group_by:?} {row:?}");
+            }
+        }
+        let matmul = summary.operators.iter().find(|cost| cost.operator == operator).unwrap();
+        assert_eq!((matmul.tasks, matmul.executions, matmul.flops), (6, 2, Some(7)));
     }
 
     #[test]

@@ -6,223 +6,269 @@
 //!    more, was merged into it when such operators are fused into their predecessor.
 //! 4. What is then left is matched by type in the order in which it ran.
 
-use std::collections::HashMap;
-
 use opscope_trace::Nanoseconds;
 
 use super::side::{Row, Side};
+use super::texts::{KindId, TextId, Texts, Which};
 use super::{Group, Member};
-use crate::kind::kind;
 
-/// Groups of operators, by their places among the rows of A and B.
-#[derive(Default)]
+/// An operator of one profile, as it is aligned.
+struct Entry {
+    name: TextId,
+    kind: KindId,
+}
+
+/// The operators of both profiles.
+struct Entries {
+    before: Vec<Entry>,
+    after: Vec<Entry>,
+}
+
+/// The group of each operator of A and of B, by their places among the rows.
 struct Groups {
-    of_before: Vec<Option<usize>>,
-    of_after: Vec<Option<usize>>,
-    members: Vec<(Vec<usize>, Vec<usize>)>,
+    before: Vec<Option<usize>>,
+    after: Vec<Option<usize>>,
+    count: usize,
 }
 
 impl Groups {
     fn pair(&mut self, before: usize, after: usize) {
-        let group = self.members.len();
-        self.members.push((vec![before], vec![after]));
-        (self.of_before[before], self.of_after[after]) = (Some(group), Some(group));
+        (self.before[before], self.after[after]) = (Some(self.count), Some(self.count));
+        self.count += 1;
     }
 }
 
 /// The groups of two profiles, and the matched part of the time of each.
-pub(super) fn align(a: &Side<'_>, b: &Side<'_>) -> (Vec<Group>, (f64, f64)) {
-    let mut groups = Groups {
-        of_before: vec![None; a.rows.len()],
-        of_after: vec![None; b.rows.len()],
-        members: Vec::new(),
+pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>) -> (Vec<Group<'t>>, (f64, f64)) {
+    let mut texts = Texts::new(&a.trace.strings, &b.trace.strings);
+    let mut groups = Groups { before: vec![None; a.rows.len()], after: vec![None; b.rows.len()], count: 0 };
+    by_origin(a, b, &mut texts, &mut groups);
+    let entries = Entries {
+        before: entries(a, Which::Before, &mut texts),
+        after: entries(b, Which::After, &mut texts),
     };
-    by_origin(&a.rows, &b.rows, &mut groups);
-    by_name(&a.rows, &b.rows, &mut groups);
-    absorb(&a.rows, &b.rows, &mut groups);
-    by_order(&a.rows, &b.rows, &mut groups);
-    finish(&a.rows, &b.rows, groups)
+    let absorbed: Vec<bool> = texts.kinds().iter().map(|kind| ABSORBED.contains(&&**kind)).collect();
+    by_name(&entries, texts.count(), &mut groups);
+    absorb(&entries, &absorbed, &mut groups);
+    if by_order(&entries, absorbed.len(), &mut groups) {
+        // What follows an operator that only its order told may have been taken in by it.
+        absorb(&entries, &absorbed, &mut groups);
+    }
+    let matched = (share(&a.rows, &groups.before), share(&b.rows, &groups.after));
+    (finish(a, b, &groups), matched)
 }
 
-/// The names that an operator stands for: the graph's, or else those that its own name joins.
-fn origins<'r>(row: &'r Row<'_>) -> Vec<&'r str> {
-    if row.origins.is_empty() { row.name.split('+').map(str::trim).collect() } else { row.origins.clone() }
+fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>) -> Vec<Entry> {
+    let entry = |row: &Row<'_>| {
+        let op_type = texts.id(which, row.op_type);
+        Entry {
+            name: texts.id(which, row.name),
+            kind: texts.kind(op_type, side.trace.strings.get(row.op_type)),
+        }
+    };
+    side.rows.iter().map(entry).collect()
 }
 
 /// Joins whatever has a node of the graph in common, across both sides.
-fn by_origin(a: &[Row<'_>], b: &[Row<'_>], groups: &mut Groups) {
-    let known = |rows: &[Row<'_>]| rows.iter().any(|row| !row.origins.is_empty());
+fn by_origin<'t>(a: &Side<'t>, b: &Side<'t>, texts: &mut Texts<'t>, groups: &mut Groups) {
+    let known = |side: &Side<'_>| side.rows.iter().any(|row| !row.origins.is_empty());
     if !known(a) && !known(b) {
         return;
     }
     // The rows of both sides are numbered through, those of B behind those of A.
-    let mut sets = Sets::new(a.len() + b.len());
-    let mut owners: HashMap<&str, usize> = HashMap::new();
-    for (place, row) in a.iter().chain(b).enumerate() {
-        for origin in origins(row) {
-            let owner = *owners.entry(origin).or_insert(place);
-            sets.join(owner, place);
+    let count = a.rows.len() + b.rows.len();
+    let mut sets = Sets::new(count);
+    let mut owners: Vec<Option<u32>> = vec![None; texts.count()];
+    let mut join = |origin: TextId, place: usize| {
+        if origin.index() >= owners.len() {
+            owners.resize(origin.index() + 1, None);
+        }
+        let owner = *owners[origin.index()].get_or_insert(place as u32);
+        sets.join(owner as usize, place);
+    };
+    let of_a = a.rows.iter().map(|row| (a, Which::Before, row));
+    let of_b = b.rows.iter().map(|row| (b, Which::After, row));
+    for (place, (side, which, row)) in of_a.chain(of_b).enumerate() {
+        for origin in row.origins {
+            join(texts.id(which, *origin), place);
+        }
+        if row.origins.is_empty() {
+            // Its own name may join those of the graph's nodes.
+            for piece in side.trace.strings.get(row.name).split('+') {
+                join(texts.piece(piece.trim()), place);
+            }
         }
     }
-    let mut found: HashMap<usize, (Vec<usize>, Vec<usize>)> = HashMap::new();
-    for place in 0..a.len() + b.len() {
-        let (before, after) = found.entry(sets.root(place)).or_default();
-        if place < a.len() { before.push(place) } else { after.push(place - a.len()) }
-    }
-    let mut found: Vec<_> =
-        found.into_values().filter(|(before, after)| !before.is_empty() && !after.is_empty()).collect();
-    found.sort();
-    for (before, after) in found {
-        let group = groups.members.len();
-        before.iter().for_each(|place| groups.of_before[*place] = Some(group));
-        after.iter().for_each(|place| groups.of_after[*place] = Some(group));
-        groups.members.push((before, after));
+    let roots: Vec<usize> = (0..count).map(|place| sets.root(place)).collect();
+    let mut has_after = vec![false; count];
+    roots[a.rows.len()..].iter().for_each(|root| has_after[*root] = true);
+    // A set's root is its first row, so that one with a row of A has its root there.
+    let mut of_root: Vec<Option<usize>> = vec![None; count];
+    for (place, root) in roots.into_iter().enumerate() {
+        if root >= a.rows.len() || !has_after[root] {
+            continue;
+        }
+        let group = *of_root[root].get_or_insert_with(|| {
+            groups.count += 1;
+            groups.count - 1
+        });
+        match place.checked_sub(a.rows.len()) {
+            None => groups.before[place] = Some(group),
+            Some(place) => groups.after[place] = Some(group),
+        }
     }
 }
 
 /// Sets of numbers that are joined.
 struct Sets {
-    parents: Vec<usize>,
+    parents: Vec<u32>,
 }
 
 impl Sets {
     fn new(count: usize) -> Self {
-        Self { parents: (0..count).collect() }
+        Self { parents: (0..count as u32).collect() }
     }
 
+    /// The least number of the set.
     fn root(&mut self, mut place: usize) -> usize {
-        while self.parents[place] != place {
-            self.parents[place] = self.parents[self.parents[place]];
-            place = self.parents[place];
+        while self.parents[place] as usize != place {
+            self.parents[place] = self.parents[self.parents[place] as usize];
+            place = self.parents[place] as usize;
         }
         place
     }
 
     fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
-        self.parents[a.max(b)] = a.min(b);
+        self.parents[a.max(b)] = a.min(b) as u32;
     }
 }
 
 /// Pairs those of the same name, in order where a name occurs more than once.
-fn by_name(a: &[Row<'_>], b: &[Row<'_>], groups: &mut Groups) {
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (place, row) in b.iter().enumerate().rev().filter(|(place, _)| groups.of_after[*place].is_none()) {
-        places.entry(row.name).or_default().push(place);
+fn by_name(entries: &Entries, texts: usize, groups: &mut Groups) {
+    // For each name a chain through B's free operators of it, the first one first.
+    let mut first: Vec<Option<u32>> = vec![None; texts];
+    let mut next: Vec<Option<u32>> = vec![None; entries.after.len()];
+    for (place, entry) in entries.after.iter().enumerate().rev() {
+        if groups.after[place].is_none() {
+            next[place] = first[entry.name.index()].replace(place as u32);
+        }
     }
-    for (place, row) in a.iter().enumerate() {
-        if groups.of_before[place].is_some() {
+    for (place, entry) in entries.before.iter().enumerate() {
+        if groups.before[place].is_some() {
             continue;
         }
-        let Some(free) = places.get_mut(row.name) else { continue };
-        let same = free.iter().rposition(|other| kind(b[*other].op_type) == kind(row.op_type));
-        if let Some(same) = same {
-            let other = free.remove(same);
-            groups.pair(place, other);
+        let (mut link, mut before) = (first[entry.name.index()], None::<usize>);
+        while let Some(other) = link.map(|link| link as usize) {
+            if entries.after[other].kind == entry.kind {
+                match before {
+                    Some(before) => next[before] = next[other],
+                    None => first[entry.name.index()] = next[other],
+                }
+                groups.pair(place, other);
+                break;
+            }
+            (link, before) = (next[other], Some(other));
         }
     }
 }
 
-/// Types that are fused into the operator before them.
-fn is_absorbed(op_type: &str) -> bool {
-    const ABSORBED: [&str; 22] = [
-        "batchnorm",
-        "relu",
-        "leakyrelu",
-        "prelu",
-        "elu",
-        "sigmoid",
-        "tanh",
-        "clip",
-        "add",
-        "mul",
-        "biasadd",
-        "bias",
-        "scale",
-        "hardswish",
-        "mish",
-        "softplus",
-        "sub",
-        "div",
-        "addv2",
-        "cast",
-        "power",
-        "swish",
-    ];
-    ABSORBED.contains(&&*kind(op_type))
-}
+/// Kinds that are fused into the operator before them.
+const ABSORBED: [&str; 22] = [
+    "batchnorm",
+    "relu",
+    "leakyrelu",
+    "prelu",
+    "elu",
+    "sigmoid",
+    "tanh",
+    "clip",
+    "add",
+    "mul",
+    "biasadd",
+    "bias",
+    "scale",
+    "hardswish",
+    "mish",
+    "softplus",
+    "sub",
+    "div",
+    "addv2",
+    "cast",
+    "power",
+    "swish",
+];
 
 /// Adds operators of one side that the other has no more to the operator that took them in: the
 /// one before them.
-fn absorb(a: &[Row<'_>], b: &[Row<'_>], groups: &mut Groups) {
-    let left = |rows: &[Row<'_>], of: &[Option<usize>]| {
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        for (row, _) in rows.iter().zip(of).filter(|(_, group)| group.is_none()) {
-            *counts.entry(kind(row.op_type)).or_default() += 1;
-        }
-        counts
+fn absorb(entries: &Entries, absorbed: &[bool], groups: &mut Groups) {
+    let left = |entries: &[Entry], of: &[Option<usize>]| {
+        let mut there = vec![false; absorbed.len()];
+        let alone = entries.iter().zip(of).filter(|(_, group)| group.is_none());
+        alone.for_each(|(entry, _)| there[entry.kind.index()] = true);
+        there
     };
-    let (left_a, left_b) = (left(a, &groups.of_before), left(b, &groups.of_after));
+    let left_before = left(&entries.before, &groups.before);
+    let left_after = left(&entries.after, &groups.after);
     // Only kinds that one side lost: otherwise they were renamed, which the order tells.
-    let gone = |mine: &HashMap<String, usize>, others: &HashMap<String, usize>, op_type: &str| {
-        let kind = kind(op_type);
-        mine.contains_key(&kind) && !others.contains_key(&kind)
+    let join = |entries: &[Entry], of: &mut [Option<usize>], others: &[bool]| {
+        for (place, entry) in entries.iter().enumerate().skip(1) {
+            let kind = entry.kind.index();
+            if of[place].is_none() && absorbed[kind] && !others[kind] {
+                of[place] = of[place - 1];
+            }
+        }
     };
-    for (place, row) in a.iter().enumerate().skip(1) {
-        if groups.of_before[place].is_none()
-            && is_absorbed(row.op_type)
-            && gone(&left_a, &left_b, row.op_type)
-        {
-            let Some(group) = groups.of_before[place - 1] else { continue };
-            groups.of_before[place] = Some(group);
-            groups.members[group].0.push(place);
-        }
-    }
-    for (place, row) in b.iter().enumerate().skip(1) {
-        if groups.of_after[place].is_none() && is_absorbed(row.op_type) && gone(&left_b, &left_a, row.op_type)
-        {
-            let Some(group) = groups.of_after[place - 1] else { continue };
-            groups.of_after[place] = Some(group);
-            groups.members[group].1.push(place);
-        }
-    }
+    join(&entries.before, &mut groups.before, &left_after);
+    join(&entries.after, &mut groups.after, &left_before);
 }
 
-/// Pairs what is left by kind, in the order in which it ran.
-fn by_order(a: &[Row<'_>], b: &[Row<'_>], groups: &mut Groups) {
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-    for (place, row) in b.iter().enumerate().rev().filter(|(place, _)| groups.of_after[*place].is_none()) {
-        places.entry(kind(row.op_type)).or_default().push(place);
+/// Pairs what is left by kind, in the order in which it ran; whether anything was.
+fn by_order(entries: &Entries, kinds: usize, groups: &mut Groups) -> bool {
+    let mut places: Vec<Vec<usize>> = vec![Vec::new(); kinds];
+    for (place, entry) in entries.after.iter().enumerate().rev() {
+        if groups.after[place].is_none() {
+            places[entry.kind.index()].push(place);
+        }
     }
-    let mut paired = false;
-    for (place, row) in a.iter().enumerate() {
-        if groups.of_before[place].is_none()
-            && let Some(other) = places.get_mut(&kind(row.op_type)).and_then(Vec::pop)
+    let paired = groups.count;
+    for (place, entry) in entries.before.iter().enumerate() {
+        if groups.before[place].is_none()
+            && let Some(other) = places[entry.kind.index()].pop()
         {
             groups.pair(place, other);
-            paired = true;
         }
     }
-    if paired {
-        // What follows an operator that only its order told may have been taken in by it.
-        absorb(a, b, groups);
-    }
+    groups.count > paired
 }
 
-fn finish(a: &[Row<'_>], b: &[Row<'_>], groups: Groups) -> (Vec<Group>, (f64, f64)) {
-    let member =
-        |row: &Row<'_>| Member { name: row.name.to_owned(), op_type: row.op_type.to_owned(), time: row.time };
-    let of = |rows: &[Row<'_>], places: &[usize]| places.iter().map(|place| member(&rows[*place])).collect();
-    let matched = (share(a, &groups.of_before), share(b, &groups.of_after));
-    let pairs = groups.members.iter().map(|(before, after)| Group::new(of(a, before), of(b, after)));
-    let alone = |of: &[Option<usize>]| {
-        of.iter().enumerate().filter(|(_, group)| group.is_none()).map(|(place, _)| place).collect::<Vec<_>>()
-    };
-    let mut all: Vec<Group> = pairs.collect();
-    all.extend(alone(&groups.of_before).iter().map(|place| Group::new(vec![member(&a[*place])], Vec::new())));
-    all.extend(alone(&groups.of_after).iter().map(|place| Group::new(Vec::new(), vec![member(&b[*place])])));
+/// The groups with their operators, the greatest change first.
+fn finish<'t>(a: &Side<'t>, b: &Side<'t>, groups: &Groups) -> Vec<Group<'t>> {
+    let mut members: Vec<(Vec<Member<'t>>, Vec<Member<'t>>)> = Vec::new();
+    members.resize_with(groups.count, Default::default);
+    let mut alone: Vec<Group<'t>> = Vec::new();
+    for (row, group) in a.rows.iter().zip(&groups.before) {
+        match group {
+            Some(group) => members[*group].0.push(member(a, row)),
+            None => alone.push(Group::new(vec![member(a, row)], Vec::new())),
+        }
+    }
+    for (row, group) in b.rows.iter().zip(&groups.after) {
+        match group {
+            Some(group) => members[*group].1.push(member(b, row)),
+            None => alone.push(Group::new(Vec::new(), vec![member(b, row)])),
+        }
+    }
+    let mut all: Vec<Group<'t>> =
+        members.into_iter().map(|(before, after)| Group::new(before, after)).collect();
+    all.append(&mut alone);
     all.sort_by_key(|group| -group.delta.0.abs());
-    (all, matched)
+    all
+}
+
+fn member<'t>(side: &Side<'t>, row: &Row<'_>) -> Member<'t> {
+    let text = |id| side.trace.strings.get(id);
+    Member { name: text(row.name), op_type: text(row.op_type), time: row.time }
 }
 
 /// Which part of the time belongs to rows with a group.

@@ -9,6 +9,7 @@
 mod align;
 mod noise;
 mod side;
+mod texts;
 
 use opscope_trace::{Nanoseconds, Trace};
 
@@ -19,7 +20,7 @@ pub use noise::{Difference, Verdict};
 
 /// Two profiles, A before and B after a change.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub struct Comparison<'t> {
     /// How long an inference takes, and what that was taken from.
     pub basis: Basis,
     /// The figure of A.
@@ -31,7 +32,7 @@ pub struct Comparison {
     /// The sum of the operators' own time of A, and of B.
     pub operators: (Nanoseconds, Nanoseconds),
     /// The groups of operators that belong together, the greatest change first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<Group<'t>>,
     /// The part of A's and B's operators' time that has a counterpart in the other.
     pub matched: (f64, f64),
     /// Calls of the host and ranges of the program that both have, the greatest change first.
@@ -90,32 +91,32 @@ impl Change {
 }
 
 /// An operator of one side.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Member {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Member<'t> {
     /// Its name.
-    pub name: String,
+    pub name: &'t str,
     /// Its type.
-    pub op_type: String,
+    pub op_type: &'t str,
     /// Its own time in an average iteration.
     pub time: Nanoseconds,
 }
 
 /// Operators of A and B that do the same.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub struct Group<'t> {
     /// The operators of A.
-    pub before: Vec<Member>,
+    pub before: Vec<Member<'t>>,
     /// The operators of B.
-    pub after: Vec<Member>,
+    pub after: Vec<Member<'t>>,
     /// How it changed.
     pub change: Change,
     /// By how much: B less A.
     pub delta: Nanoseconds,
 }
 
-impl Group {
-    fn new(before: Vec<Member>, after: Vec<Member>) -> Self {
-        let sum = |members: &[Member]| members.iter().map(|member| member.time).sum::<Nanoseconds>();
+impl<'t> Group<'t> {
+    fn new(before: Vec<Member<'t>>, after: Vec<Member<'t>>) -> Self {
+        let sum = |members: &[Member<'_>]| members.iter().map(|member| member.time).sum::<Nanoseconds>();
         let (from, to) = (sum(&before), sum(&after));
         let delta = to - from;
         // Figures of a percent and less can't be told apart, nor those below the clock's step.
@@ -134,8 +135,8 @@ impl Group {
 
     /// What became of what: `Conv2D + BNInferenceD + Relu became Conv2D`.
     pub fn story(&self) -> String {
-        let types = |members: &[Member]| {
-            let types: Vec<&str> = members.iter().map(|member| &*member.op_type).collect();
+        let types = |members: &[Member<'_>]| {
+            let types: Vec<&str> = members.iter().map(|member| member.op_type).collect();
             types.join(" + ")
         };
         match self.change {
@@ -173,10 +174,10 @@ pub struct Suspect {
     pub seconds: u64,
 }
 
-impl Comparison {
+impl<'t> Comparison<'t> {
     /// Compares two profiles.
-    pub fn of(before: &Trace, after: &Trace) -> Self {
-        let sides = (Side::of(before), Side::of(after));
+    pub fn of(before: &'t Trace, after: &'t Trace) -> Self {
+        let sides = sides(before, after);
         let (groups, matched) = align(&sides.0, &sides.1);
         let operators = (sides.0.operator_time(), sides.1.operator_time());
         let spans = spans(&sides.0, &sides.1);
@@ -206,6 +207,17 @@ impl Comparison {
         let has_operators = self.operators.0.0 > 0 && self.operators.1.0 > 0;
         has_operators && self.matched.0.min(self.matched.1) < 0.5
     }
+}
+
+/// What is compared of both profiles, which two threads prepare at once.
+fn sides<'t>(before: &'t Trace, after: &'t Trace) -> (Side<'t>, Side<'t>) {
+    std::thread::scope(|scope| {
+        let other = std::thread::Builder::new().spawn_scoped(scope, || Side::of(after));
+        let first = Side::of(before);
+        // Where there is no thread to be had, one after the other does as well.
+        let second = other.ok().and_then(|thread| thread.join().ok());
+        (first, second.unwrap_or_else(|| Side::of(after)))
+    })
 }
 
 fn mean(values: &[Nanoseconds]) -> Nanoseconds {

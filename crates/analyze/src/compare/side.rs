@@ -2,21 +2,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opscope_trace::{IterationId, Nanoseconds, OperatorId, RangeKind, Trace};
+use opscope_trace::{IterationId, Nanoseconds, RangeKind, StringId, Trace};
 
 use crate::{Measured, self_times};
 
 /// An operator with its time in an average iteration.
 pub(super) struct Row<'t> {
-    pub name: &'t str,
-    pub op_type: &'t str,
+    pub name: StringId,
+    pub op_type: StringId,
     /// The graph's nodes that it stands for.
-    pub origins: Vec<&'t str>,
+    pub origins: &'t [StringId],
     pub time: Nanoseconds,
 }
 
 /// One of the two profiles.
 pub(super) struct Side<'t> {
+    pub trace: &'t Trace,
     /// The operators in the order in which they first ran.
     pub rows: Vec<Row<'t>>,
     /// The durations of the measured iterations.
@@ -30,42 +31,11 @@ pub(super) struct Side<'t> {
 impl<'t> Side<'t> {
     pub fn of(trace: &'t Trace) -> Self {
         let measured = Measured::of(trace);
-        let count = measured.count() as i64;
-        let own = self_times(trace);
-        let text = |id| trace.strings.get(id);
-        // Tasks without an operator are told apart by their name.
-        let mut places: HashMap<(Option<OperatorId>, Option<opscope_trace::StringId>), usize> =
-            HashMap::new();
-        let mut rows: Vec<Row<'t>> = Vec::new();
-        // Shapes that change from run to run are operators of their own, yet the same to users.
-        let mut by_name: HashMap<(&str, &str), usize> = HashMap::new();
-        for task in &measured.tasks {
-            let index = task.index();
-            let operator = trace.tasks.operator()[index];
-            let name = trace.tasks.name()[index];
-            let place = *places.entry((operator, operator.is_none().then_some(name))).or_insert_with(|| {
-                let (name, op_type, origins) = match operator {
-                    Some(id) => {
-                        let row = trace.operators.get(id);
-                        let origins =
-                            trace.names.get(row.origins).iter().map(|origin| text(*origin)).collect();
-                        (text(row.name), text(row.op_type), origins)
-                    }
-                    None => (text(name), text(name), Vec::new()),
-                };
-                *by_name.entry((name, op_type)).or_insert_with(|| {
-                    rows.push(Row { name, op_type, origins, time: Nanoseconds::ZERO });
-                    rows.len() - 1
-                })
-            });
-            rows[place].time += own[index];
-        }
-        for row in &mut rows {
-            row.time = Nanoseconds(row.time.0 / count);
-        }
+        let rows = rows(trace, &measured);
         let duration = |id: &IterationId| trace.iterations.duration()[id.index()];
         let iterations: Vec<Nanoseconds> =
             measured.iterations.iter().map(duration).filter(|duration| duration.0 > 0).collect();
+        let text = |id| trace.strings.get(id);
         let mut spans: BTreeMap<(bool, &str), Vec<Nanoseconds>> = BTreeMap::new();
         let mut executions = Vec::new();
         for (_, call) in trace.api_calls.iter() {
@@ -78,7 +48,7 @@ impl<'t> Side<'t> {
         for (_, range) in trace.ranges.iter().filter(|(_, range)| range.kind != RangeKind::Mark) {
             spans.entry((true, text(range.name))).or_default().push(range.duration);
         }
-        Self { rows, iterations, executions, spans }
+        Self { trace, rows, iterations, executions, spans }
     }
 
     pub fn operator_time(&self) -> Nanoseconds {
@@ -86,9 +56,50 @@ impl<'t> Side<'t> {
     }
 }
 
+fn rows<'t>(trace: &'t Trace, measured: &Measured) -> Vec<Row<'t>> {
+    let own = self_times(trace);
+    let mut rows: Vec<Row<'t>> = Vec::new();
+    // Shapes that change from run to run are operators of their own, yet the same to users.
+    let mut by_name: HashMap<(StringId, StringId), u32> = HashMap::with_capacity(trace.operators.len());
+    let mut of_operator: Vec<Option<u32>> = vec![None; trace.operators.len()];
+    let mut place_of = |name: StringId, op_type: StringId, origins: &'t [StringId]| {
+        *by_name.entry((name, op_type)).or_insert_with(|| {
+            rows.push(Row { name, op_type, origins, time: Nanoseconds::ZERO });
+            rows.len() as u32 - 1
+        })
+    };
+    let mut places: Vec<u32> = Vec::with_capacity(measured.tasks.len());
+    for task in &measured.tasks {
+        let place = match trace.tasks.operator()[task.index()] {
+            Some(operator) => *of_operator[operator.index()].get_or_insert_with(|| {
+                let row = trace.operators.get(operator);
+                place_of(row.name, row.op_type, trace.names.get(row.origins))
+            }),
+            // Tasks without an operator are told apart by their name.
+            None => {
+                let name = trace.tasks.name()[task.index()];
+                place_of(name, name, &[])
+            }
+        };
+        places.push(place);
+    }
+    for (task, place) in measured.tasks.iter().zip(places) {
+        rows[place as usize].time += own[task.index()];
+    }
+    let count = measured.count() as i64;
+    for row in &mut rows {
+        row.time = Nanoseconds(row.time.0 / count);
+    }
+    rows
+}
+
 /// Whether a call runs a model and waits for its result: `aclmdlExecute` (which some documents
 /// misspell) or `svp_acl_mdl_execute`.
 fn executes(name: &str) -> bool {
-    let name = name.replace('_', "").to_ascii_lowercase();
-    name.ends_with("mdlexecute") || name.ends_with("mdlexcute")
+    const ENDS: [&str; 2] = ["mdlexecute", "mdlexcute"];
+    let letters = || name.bytes().rev().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase());
+    ENDS.iter().any(|end| {
+        let mut found = letters();
+        end.bytes().rev().all(|byte| found.next() == Some(byte))
+    })
 }

@@ -21,7 +21,7 @@ fn profile(rows: &[(&str, &str, &str, i64)]) -> Trace {
     trace
 }
 
-fn stories(comparison: &Comparison) -> Vec<String> {
+fn stories(comparison: &Comparison<'_>) -> Vec<String> {
     comparison.groups.iter().map(|group| format!("{} {}", group.story(), group.delta.0 / 1_000)).collect()
 }
 
@@ -77,6 +77,25 @@ fn renamed_operators_are_matched_by_their_order() {
 }
 
 #[test]
+fn operators_that_share_a_name_pair_up_by_kind_each_once_and_in_order() {
+    let before = profile(&[("x", "Conv", "", 1), ("y", "Relu", "", 9), ("x", "MatMul", "", 2)]);
+    let after = profile(&[("x", "Gemm", "", 12), ("x", "FusedConv", "", 31), ("x", "Pool", "", 5)]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(
+        stories(&comparison),
+        ["Conv + Relu became FusedConv 21", "MatMul slower 10", "Pool appeared 5"]
+    );
+}
+
+#[test]
+fn a_name_that_joins_those_of_the_graph_counts_as_standing_for_them() {
+    let before = profile(&[("conv1", "Conv", "conv1", 50), ("relu1", "Relu", "relu1", 20)]);
+    let after = profile(&[("conv1 + relu1", "k", "", 55), ("unknown+piece", "q", "", 1)]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(stories(&comparison), ["Conv + Relu became k -15", "q appeared 1"]);
+}
+
+#[test]
 fn profiles_of_different_models_are_known_as_such() {
     let before = profile(&[("conv", "Conv", "", 100), ("relu", "Relu", "", 10)]);
     let after = profile(&[("lstm", "LSTM", "", 100), ("relu9", "Relu", "", 10)]);
@@ -95,10 +114,12 @@ fn several_iterations_give_a_verdict() {
         }
         trace
     };
-    let comparison = Comparison::of(&iterations(&[900, 100, 101, 99]), &iterations(&[50, 80, 81, 79]));
+    let (before, after) = (iterations(&[900, 100, 101, 99]), iterations(&[50, 80, 81, 79]));
+    let comparison = Comparison::of(&before, &after);
     assert_eq!((comparison.basis, comparison.before), (Basis::Iterations, Nanoseconds(100_000)));
     assert_eq!(comparison.difference.unwrap().verdict, Verdict::Faster);
-    let same = Comparison::of(&iterations(&[1, 100, 120, 80]), &iterations(&[1, 99, 118, 85]));
+    let (before, after) = (iterations(&[1, 100, 120, 80]), iterations(&[1, 99, 118, 85]));
+    let same = Comparison::of(&before, &after);
     assert_eq!(same.difference.unwrap().verdict, Verdict::WithinNoise);
 }
 
@@ -123,7 +144,8 @@ fn a_range_that_lost_five_seconds_is_suspected_of_a_sleep() {
 
 #[test]
 fn empty_profiles_compare_as_nothing() {
-    let comparison = Comparison::of(&Trace::new(), &Trace::new());
+    let nothing = Trace::new();
+    let comparison = Comparison::of(&nothing, &nothing);
     assert_eq!((comparison.basis, comparison.speed_up()), (Basis::Nothing, None));
     assert!(!comparison.is_of_different_models());
 }

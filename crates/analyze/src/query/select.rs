@@ -1,10 +1,9 @@
 //! Which executions a question is about, and the time of each.
 
-use opscope_trace::{
-    ApiCallId, DataType, ExecutionUnit, IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace,
-};
+use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
 use super::{Filter, Query, TimeKind};
+use crate::execution::Executions;
 use crate::nesting::{own_call_times, self_times};
 use crate::scope::Chosen;
 use crate::waiting::Waiting;
@@ -76,9 +75,7 @@ struct Known {
     passes: bool,
     has_passed: bool,
     total: Nanoseconds,
-    first_task: Option<StringId>,
-    last_call: Option<ApiCallId>,
-    last_iteration: Option<IterationId>,
+    executions: Executions,
 }
 
 /// Chooses among the tasks. Waiting and other handling of streams is no work: it passes only if its
@@ -102,7 +99,7 @@ pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
             TimeKind::Kernel => Some(own[index] - waiting.within(trace, task)),
             TimeKind::Wait => wait,
         };
-        let is_first = chooser.is_first(trace, subject, task);
+        let is_first = chooser.subjects.get(subject).executions.is_first(&tasks.get(task));
         let passes_unit = units.is_empty() || units.contains(&unit);
         chooser.take(subject, index, time, wait, is_first, passes_unit, || {
             passes_task(trace, &query.filter, task)
@@ -147,20 +144,6 @@ impl Chooser {
             unknown: 0,
             averaged: averaged as i64,
         }
-    }
-
-    /// Whether a task is the first of an execution of its subject. An engine may split an operator
-    /// into tasks of different names, and one call may launch several.
-    fn is_first(&mut self, trace: &Trace, subject: Subject, task: TaskId) -> bool {
-        let row = trace.tasks.get(task);
-        let known = self.subjects.get(subject);
-        if *known.first_task.get_or_insert(row.name) != row.name {
-            return false;
-        }
-        let (call, iteration) = (row.launched_by, row.iteration);
-        let is_same = call.is_some() && known.last_call == call && known.last_iteration == iteration;
-        (known.last_call, known.last_iteration) = (call, iteration);
-        !is_same
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are what an execution is")]
