@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use opscope_trace::Nanoseconds;
 use serde::Serialize;
 
+use crate::ability::{self, Does};
 use crate::checks;
 use crate::rule::{Confidence, Rule, rules};
 use crate::settings::Settings;
@@ -86,6 +87,8 @@ pub struct Finding {
     pub share: Option<f64>,
     /// What is to be said about this case.
     pub note: Option<String>,
+    /// Whether opscope's rewrites do it, where the rule names any and they were asked.
+    pub does: Option<Does>,
 }
 
 /// A rule that could not run.
@@ -126,13 +129,15 @@ pub fn advise(subject: &Subject<'_>, settings: &Settings) -> Report {
             (_, Some(condition)) => condition.check(subject),
             _ => checks::check(subject, &rule),
         };
+        let does = subject.rewrites.and_then(|abilities| Does::of(&rule, abilities));
+        let outcome = ability::or_what_rewrites_find(subject, &rule, outcome, does.as_ref());
         match outcome {
             Outcome::Missing(missing) => {
                 report.not_run.push(NotRun { id: rule.id, missing });
                 continue;
             }
             Outcome::Silent => {}
-            Outcome::Found(found) => report.findings.push(finding(subject, rule, found)),
+            Outcome::Found(found) => report.findings.push(finding(subject, rule, found, does)),
         }
         report.asked += 1;
     }
@@ -144,12 +149,12 @@ fn rank(finding: &Finding) -> (f64, Confidence) {
     (finding.share.unwrap_or(-1.0), finding.rule.confidence)
 }
 
-fn finding(subject: &Subject<'_>, rule: Rule, mut found: Found) -> Finding {
+fn finding(subject: &Subject<'_>, rule: Rule, mut found: Found, does: Option<Does>) -> Finding {
     found.evidence = merged(found.evidence);
     let saves =
         found.saves.map(|saves| saves.max(Nanoseconds::ZERO).min(subject.total.max(Nanoseconds::ZERO)));
     let share = saves.filter(|_| subject.total.0 > 0).map(|saves| saves.0 as f64 / subject.total.0 as f64);
-    Finding { rule, evidence: found.evidence, saves, share, note: found.note }
+    Finding { rule, evidence: found.evidence, saves, share, note: found.note, does }
 }
 
 /// Evidence of the same name and type in one row, the most costly first.

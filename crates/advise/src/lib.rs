@@ -9,6 +9,7 @@
 //! - [`Settings`] are what users add: thresholds, rules of their own, rules to be silent.
 //! - [`fusion`] checks which chains of a graph an accelerator can fuse.
 
+mod ability;
 mod checks;
 mod condition;
 mod explain;
@@ -23,6 +24,7 @@ mod subject;
 #[cfg(test)]
 mod testing;
 
+pub use ability::{Ability, Does};
 pub use explain::{Language, explain};
 pub use finding::{Evidence, Finding, NotRun, Report, advise};
 pub use rule::{Confidence, Rule, Text, rules};

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use opscope_analyze::{Measured, self_times};
+use opscope_analyze::{Measured, Roofline, self_times};
 use opscope_model::{Model, Shapes};
 use opscope_trace::{ExecutionUnit, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace};
 
+use crate::ability::Ability;
 use crate::finding::Evidence;
 
 /// What a model runs on, or is to run on.
@@ -96,7 +97,8 @@ impl Target {
             // These hold wherever a program loads models, marks ranges or repeats sequences.
             "A10" | "A28" | "A32" | "A33" => self != Self::MegEngine,
             "A34" => self.is_accelerator(),
-            "E02" | "E05" | "E06" | "E07" => self.is_ascend() || self == Self::Svp,
+            "E04" => self == Self::Svp,
+            "E02" | "E03" | "E05" | "E06" | "E07" => self.is_ascend() || self == Self::Svp,
             "G02" | "G06" | "G07" | "G17" | "G18" | "G19" | "G20" | "G24" => {
                 self.is_ascend() || self == Self::Svp
             }
@@ -119,6 +121,12 @@ pub struct Environment {
     pub real_path: Option<PathBuf>,
     /// The permission bits of the profile, where the system has such.
     pub mode: Option<u32>,
+    /// The bytes that are free where the profile lies.
+    pub free_bytes: Option<u64>,
+    /// The text of the hosts file of the machine that collects.
+    pub hosts: Option<String>,
+    /// That machine's name.
+    pub host_name: Option<String>,
     /// Whether the mark of the collection's end is there; `None` for formats without one.
     pub ended: Option<bool>,
     /// `ASCEND_GLOBAL_LOG_LEVEL`.
@@ -194,6 +202,12 @@ pub struct Subject<'a> {
     pub converter: Option<&'a ConverterOptions>,
     /// How many cores the device has, where that is known.
     pub cores: Option<u32>,
+    /// The peaks of the machine that the profile is from.
+    pub roof: Option<Roofline>,
+    /// Profiles of the same model with other numbers of threads or batch sizes.
+    pub sweep: Vec<&'a Trace>,
+    /// What opscope's rewrites do to the model, where somebody asked them.
+    pub rewrites: Option<&'a [Ability]>,
     /// The executed operators, by stream and start.
     pub(crate) kernels: Vec<Kernel<'a>>,
     /// How many iterations were measured.
@@ -217,6 +231,9 @@ impl<'a> Subject<'a> {
             environment: Environment::default(),
             converter: None,
             cores: None,
+            roof: None,
+            sweep: Vec::new(),
+            rewrites: None,
             kernels: Vec::new(),
             iterations: 1,
             total: Nanoseconds::ZERO,

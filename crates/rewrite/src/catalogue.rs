@@ -27,6 +27,7 @@ pub const ALL: &[&dyn Rewrite] = &[
     &rules::g05b_mish_to_leaky::MishToLeakyRelu,
     &rules::g28a_layer_norm::LayerNorm,
     &rules::g28b_gelu::Gelu,
+    &rules::g28c_attention::Attention,
     &rules::g01_conv_bn::ConvBatchNorm,
     &rules::g27_activation::ScaleBeforeActivation,
     &rules::g27_activation::ActivationBeforeMovement,

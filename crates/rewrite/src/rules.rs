@@ -36,3 +36,4 @@ pub mod g26_gemm;
 pub mod g27_activation;
 pub mod g28a_layer_norm;
 pub mod g28b_gelu;
+pub mod g28c_attention;

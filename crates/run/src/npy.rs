@@ -109,9 +109,45 @@ pub fn read(path: &Path) -> Result<HostTensor, NpyError> {
 
 /// The header of a file. The library's own arithmetic gives up on sizes beyond all bounds, in builds
 /// that check it with a panic.
-fn header(file: &mut BufReader<File>) -> io::Result<NpyHeader> {
-    let beyond = || io::Error::new(io::ErrorKind::InvalidData, "its header gives a size beyond all bounds");
-    catch_unwind(AssertUnwindSafe(|| NpyHeader::from_reader(file))).unwrap_or_else(|_| Err(beyond()))
+fn header(file: &mut impl Read) -> io::Result<NpyHeader> {
+    let text = header_text(file)?;
+    let beyond = || invalid("its header gives a size beyond all bounds");
+    catch_unwind(AssertUnwindSafe(|| NpyHeader::from_reader(&text[..]))).unwrap_or_else(|_| Err(beyond()))
+}
+
+/// The bytes of a header: six that are always the same, two of the version, the length in two bytes
+/// or from version 2 on in four, and the text. The library's parser takes twice as long for each
+/// further bracket within others, so only as many are let through as real headers have.
+fn header_text(file: &mut impl Read) -> io::Result<Vec<u8>> {
+    const LONGEST: u64 = 1 << 20;
+    const DEEPEST: usize = 8;
+    let mut bytes = vec![0; 8];
+    file.read_exact(&mut bytes)?;
+    let field = if bytes[6] < 2 { 2 } else { 4 };
+    let mut length = [0; 4];
+    file.read_exact(&mut length[..field])?;
+    bytes.extend(&length[..field]);
+    let length = u64::from(u32::from_le_bytes(length));
+    if length > LONGEST {
+        return Err(invalid("its header is longer than any real one"));
+    }
+    file.take(length).read_to_end(&mut bytes)?;
+    let mut depth = 0usize;
+    for byte in &bytes[8 + field..] {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Err(invalid("its header has more brackets within each other than any real one"));
+        }
+    }
+    Ok(bytes)
+}
+
+fn invalid(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
 /// The elements of a column-major array in row-major order.
@@ -235,6 +271,22 @@ mod tests {
         let (_folder, path) = file("{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }\n", &[0; 16]);
         let text = read(&path).unwrap_err().to_string();
         assert!(text.contains("<U4"), "{text}");
+    }
+
+    /// Found by fuzzing: the parser of the library would be at it for centuries.
+    #[test]
+    fn brackets_within_each_other_do_not_take_forever() {
+        for open in ["[", "(", "{", "[("] {
+            let header = format!("{}'or .  '\n", open.repeat(60));
+            let (_folder, path) = file(&header, &[1; 24]);
+            assert!(matches!(read(&path), Err(NpyError::Read { .. })), "{open}");
+        }
+        let begin = std::time::Instant::now();
+        for open in ["[", "(", "{"] {
+            let (_folder, path) = file(&format!("{}'or .  '\n", open.repeat(8)), &[1; 24]);
+            let _ = read(&path);
+        }
+        assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
     }
 
     proptest::proptest! {

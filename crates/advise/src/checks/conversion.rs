@@ -7,8 +7,13 @@ use crate::graph::node_evidence;
 use crate::rule::Rule;
 use crate::subject::Subject;
 
-pub(super) const CHECKS: &[(&str, Check)] =
-    &[("V06", batch_mode), ("V07", softmax), ("V08", one_by_one), ("V20", leaves_the_engine)];
+pub(super) const CHECKS: &[(&str, Check)] = &[
+    ("V06", batch_mode),
+    ("V07", softmax),
+    ("V08", one_by_one),
+    ("V13", precheck),
+    ("V20", leaves_the_engine),
+];
 
 fn batch_mode(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let Some(options) = subject.converter else {
@@ -21,6 +26,16 @@ fn batch_mode(subject: &Subject<'_>, _: &Rule) -> Outcome {
         let dense = ["Gemm", "LSTM", "RNN", "GRU"].iter().any(|name| node.is(name));
         dense.then(|| "faster in batch mode".to_owned())
     })
+}
+
+fn precheck(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let Some(options) = subject.converter else {
+        return Outcome::Missing("the converter's command (--converter)".to_owned());
+    };
+    if options.get("is_precheck") == Some("1") || options.get("mode") == Some("3") {
+        return Outcome::Silent;
+    }
+    Found::note("the command converts at once".to_owned())
 }
 
 fn softmax(subject: &Subject<'_>, rule: &Rule) -> Outcome {

@@ -5,8 +5,15 @@ use crate::finding::{Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::Subject;
 
-pub(super) const CHECKS: &[(&str, Check)] =
-    &[("E01", open_to_all), ("E02", link), ("E05", not_ended), ("E06", log_level), ("E07", dump)];
+pub(super) const CHECKS: &[(&str, Check)] = &[
+    ("E01", open_to_all),
+    ("E02", link),
+    ("E03", full_disk),
+    ("E04", loopback),
+    ("E05", not_ended),
+    ("E06", log_level),
+    ("E07", dump),
+];
 
 fn open_to_all(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let Some(mode) = subject.environment.mode else {
@@ -22,6 +29,33 @@ fn open_to_all(subject: &Subject<'_>, _: &Rule) -> Outcome {
 fn link(subject: &Subject<'_>, _: &Rule) -> Outcome {
     match &subject.environment.real_path {
         Some(path) => Found::note(format!("its real path is {}", path.display())),
+        None => Outcome::Silent,
+    }
+}
+
+fn full_disk(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let Some(bytes) = subject.environment.free_bytes else {
+        return Outcome::Missing("how much is free on the disk of the profile".to_owned());
+    };
+    if bytes as f64 >= rule.limit("free_mb") * 1e6 {
+        return Outcome::Silent;
+    }
+    Found::note(format!("{} are free", opscope_trace::units::bytes(bytes as f64)))
+}
+
+fn loopback(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let (Some(hosts), Some(name)) = (&subject.environment.hosts, &subject.environment.host_name) else {
+        return Outcome::Missing("the hosts file and the name of this machine".to_owned());
+    };
+    // An address, then names, up to a comment.
+    let line = hosts.lines().find(|line| {
+        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+        let is_loopback = words.next().is_some_and(|address| address.starts_with("127."));
+        // That a machine knows itself as localhost is as it should be.
+        is_loopback && name != "localhost" && words.any(|word| word == name)
+    });
+    match line {
+        Some(line) => Found::note(format!("the hosts file says `{}`", line.trim())),
         None => Outcome::Silent,
     }
 }

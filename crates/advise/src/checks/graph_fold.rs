@@ -34,6 +34,24 @@ pub(super) fn each_node(
     Found::all_of(found.collect::<Vec<Evidence>>())
 }
 
+/// The same where several nodes are the matter: the others are named with the detail, and their times
+/// count as well.
+pub(super) fn each_group<'m>(
+    subject: &Subject<'m>,
+    detail: impl Fn(View<'m>, &Node<'_>) -> Option<(String, Vec<Node<'m>>)>,
+) -> Outcome {
+    let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
+    let view = View::new(model);
+    let found = view.nodes().filter_map(|node| {
+        let (detail, others) = detail(view, &node)?;
+        let mut evidence = node_evidence(subject, &node, detail);
+        let others = others.iter().filter_map(|other| subject.node_time(other.name));
+        evidence.time = others.fold(evidence.time, |sum, time| Some(sum.map_or(time, |sum| sum + time)));
+        Some(evidence)
+    });
+    Found::all_of(found.collect::<Vec<Evidence>>())
+}
+
 fn has_weights(node: &Node<'_>) -> bool {
     ["Conv", "ConvTranspose", "Gemm"].iter().any(|name| node.is(name))
 }
@@ -87,12 +105,12 @@ fn pow(subject: &Subject<'_>, _: &Rule) -> Outcome {
 }
 
 fn mish(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    each_node(subject, |view, node| {
+    each_group(subject, |view, node| {
         if node.is("Mish") {
-            return Some("one operator already: exact as it is".to_owned());
+            return Some(("one operator already: exact as it is".to_owned(), Vec::new()));
         }
         let (part, of) = mish_parts(view, node)?;
-        Some(format!("with {} and {}", part.name, of.name))
+        Some((format!("with {} and {}", part.name, of.name), vec![part, of]))
     })
 }
 
@@ -193,18 +211,22 @@ fn far_activation(subject: &Subject<'_>, _: &Rule) -> Outcome {
     })
 }
 
-/// LayerNormalization, Gelu and HardSwish that are spelled out.
+/// An operator that is spelled out: its name, and the nodes of it besides the one it was found by.
+type Pieces<'m> = (&'static str, Vec<Node<'m>>);
+
+/// LayerNormalization, Gelu, HardSwish and Attention that are spelled out.
 fn in_pieces(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    each_node(subject, |view, node| {
-        layer_norm(view, node)
+    each_group(subject, |view, node| {
+        let (what, others) = layer_norm(view, node)
             .or_else(|| gelu(view, node))
             .or_else(|| hard_swish(view, node))
-            .map(|what| format!("the end of a {what} in pieces"))
+            .or_else(|| attention(view, node))?;
+        Some((format!("{what} in {} pieces", others.len() + 1), others))
     })
 }
 
 /// `(x - mean) / sqrt(mean((x - mean)^2) + e)`, by its division.
-fn layer_norm(view: View<'_>, node: &Node<'_>) -> Option<&'static str> {
+fn layer_norm<'m>(view: View<'m>, node: &Node<'_>) -> Option<Pieces<'m>> {
     let deviation = view.producer(node, 0).filter(|it| node.is("Div") && it.is("Sub"))?;
     let mean = view.producer(&deviation, 1).filter(|mean| mean.is("ReduceMean"))?;
     let root = view.producer(node, 1).filter(|root| root.is("Sqrt"))?;
@@ -212,26 +234,45 @@ fn layer_norm(view: View<'_>, node: &Node<'_>) -> Option<&'static str> {
     let variance = (0..2).find_map(|side| view.producer(&sum, side).filter(|it| it.is("ReduceMean")))?;
     let square = view.producer(&variance, 0).filter(|square| square.is("Pow") || square.is("Mul"))?;
     let squares_deviation = view.producer(&square, 0)?.is("Sub");
-    (mean.input(0) == deviation.input(0) && squares_deviation).then_some("LayerNormalization")
+    let fits = mean.input(0) == deviation.input(0) && squares_deviation;
+    fits.then(|| ("LayerNormalization", vec![mean, deviation, square, variance, sum, root]))
 }
 
 /// `x * (1 + erf(x / sqrt 2)) / 2`, by its Erf.
-fn gelu(view: View<'_>, node: &Node<'_>) -> Option<&'static str> {
+fn gelu<'m>(view: View<'m>, node: &Node<'_>) -> Option<Pieces<'m>> {
     let scaled = view.producer(node, 0).filter(|it| node.is("Erf") && (it.is("Div") || it.is("Mul")))?;
     let added = view.only_reader(node).filter(|it| it.is("Add"))?;
     let product = view.only_reader(&added).filter(|it| it.is("Mul"))?;
     let (_, scaled_value) = view.constant_side(&scaled)?;
     let halved = view.only_reader(&product);
-    let uses_input = product.reads().any(|value| value == scaled_value)
-        || halved.is_some_and(|it| it.reads().any(|value| value == scaled_value))
-        || product.inputs.iter().flatten().any(|value| {
-            view.producer_of(*value).is_some_and(|it| it.reads().any(|value| value == scaled_value))
-        });
-    uses_input.then_some("Gelu")
+    let reads_input = |node: &Node<'_>| node.reads().any(|value| value == scaled_value);
+    let before = || product.inputs.iter().flatten().filter_map(|value| view.producer_of(*value));
+    let half = before().find(|it| it.is("Mul") && reads_input(it));
+    let uses_input = reads_input(&product)
+        || halved.as_ref().is_some_and(reads_input)
+        || before().any(|it| reads_input(&it));
+    // The half is taken of x before, or of the product behind.
+    let last = half.or_else(|| halved.filter(|it| it.is("Mul") || it.is("Div")));
+    uses_input.then(|| ("Gelu", [scaled, added, product].into_iter().chain(last).collect()))
+}
+
+/// `softmax(q k') v`, by its Softmax, with a scale and a mask or without.
+fn attention<'m>(view: View<'m>, node: &Node<'_>) -> Option<Pieces<'m>> {
+    let mixed = view.only_reader(node).filter(|it| node.is("Softmax") && it.is("MatMul"))?;
+    let mut scores = view.producer(node, 0)?;
+    let mut others = vec![mixed];
+    while ["Add", "Div", "Mul"].iter().any(|op_type| scores.is(op_type)) && others.len() < 3 {
+        let before = (0..2).find_map(|side| view.producer(&scores, side))?;
+        others.push(scores);
+        scores = before;
+    }
+    let is_product = scores.is("MatMul");
+    others.push(scores);
+    is_product.then_some(("Attention", others))
 }
 
 /// `x * HardSigmoid(x)` with slope 1/6 and offset 1/2, by its multiplication.
-fn hard_swish(view: View<'_>, node: &Node<'_>) -> Option<&'static str> {
+fn hard_swish<'m>(view: View<'m>, node: &Node<'_>) -> Option<Pieces<'m>> {
     if !node.is("Mul") {
         return None;
     }
@@ -240,6 +281,6 @@ fn hard_swish(view: View<'_>, node: &Node<'_>) -> Option<&'static str> {
         let slope = gate.attributes.float("alpha").unwrap_or(0.2);
         let offset = gate.attributes.float("beta").unwrap_or(0.5);
         let fits = (slope - 1.0 / 6.0).abs() < 1e-6 && (offset - 0.5).abs() < 1e-6;
-        (fits && gate.input(0) == node.input(1 - side)).then_some("HardSwish")
+        (fits && gate.input(0) == node.input(1 - side)).then(|| ("HardSwish", vec![gate]))
     })
 }

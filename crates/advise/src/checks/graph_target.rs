@@ -3,7 +3,7 @@
 use opscope_model::Node;
 
 use super::Check;
-use super::graph_fold::{each_node, mish_parts};
+use super::graph_fold::{each_group, each_node, mish_parts};
 use crate::finding::{Found, Outcome};
 use crate::graph::{View, odd_channels};
 use crate::rule::Rule;
@@ -42,9 +42,9 @@ const ACTIVATIONS: [&str; 12] = [
 fn activations(subject: &Subject<'_>, _: &Rule) -> Outcome {
     // The engine of the boards has these, by the guide of its converter.
     let on_board: &[&str] = &["Gelu", "Erf"];
-    each_node(subject, |view, node| {
-        if mish_parts(view, node).is_some() {
-            return Some("Mish in three operators".to_owned());
+    each_group(subject, |view, node| {
+        if let Some((tanh, softplus)) = mish_parts(view, node) {
+            return Some(("Mish in three operators".to_owned(), vec![tanh, softplus]));
         }
         if node.is("Mul") {
             // A product with the sigmoid of one of its factors.
@@ -52,13 +52,14 @@ fn activations(subject: &Subject<'_>, _: &Rule) -> Outcome {
                 let gate = view.producer(node, side).filter(|gate| gate.is("Sigmoid"))?;
                 (gate.input(0) == node.input(1 - side)).then_some(gate)
             })?;
-            return (subject.target != Target::Svp).then(|| format!("Swish with {}", gate.name));
+            return (subject.target != Target::Svp)
+                .then(|| (format!("Swish with {}", gate.name), vec![gate]));
         }
         let is_known = subject.target == Target::Svp && on_board.contains(&node.op_type);
         // Softplus within Mish is told with it.
         let within_mish = node.is("Softplus") && view.only_reader(node).is_some_and(|it| it.is("Tanh"));
         let counts = ACTIVATIONS.contains(&node.op_type) && !is_known && !within_mish;
-        counts.then(|| format!("{} has no operator for it", subject.target.name()))
+        counts.then(|| (format!("{} has no operator for it", subject.target.name()), Vec::new()))
     })
 }
 

@@ -1,15 +1,23 @@
 //! Conditions that hold for any engine.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use opscope_analyze::{Measured, Statistics};
-use opscope_trace::{Nanoseconds, units};
+use opscope_trace::{IterationId, Nanoseconds, OperatorId, Trace, units};
 
 use super::Check;
 use crate::finding::{Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::Subject;
 
-pub(super) const CHECKS: &[(&str, Check)] =
-    &[("H01", warm_up), ("H02", noise), ("H05", gap), ("H06", small_operators), ("H09", level)];
+pub(super) const CHECKS: &[(&str, Check)] = &[
+    ("H01", warm_up),
+    ("H02", noise),
+    ("H05", gap),
+    ("H06", small_operators),
+    ("H09", level),
+    ("H14", changed_shapes),
+];
 
 fn needs_iterations() -> Outcome {
     Outcome::Missing("several iterations in the profile".to_owned())
@@ -93,4 +101,70 @@ fn level(subject: &Subject<'_>, _: &Rule) -> Outcome {
         return Outcome::Silent;
     }
     Found::note(format!("the level is {level}"))
+}
+
+/// First inferences of new shapes against those of the same shapes that followed.
+fn changed_shapes(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let Some(trace) = subject.trace.filter(|trace| trace.iterations.len() > 1) else {
+        return needs_iterations();
+    };
+    let executed = executed(trace);
+    if executed.is_empty() {
+        return Outcome::Missing("operators of single iterations in the profile".to_owned());
+    }
+    let duration = |id: &IterationId| trace.iterations.duration()[id.index()];
+    // What follows a change, and what follows that, by the shapes.
+    let mut settled: BTreeMap<&BTreeSet<OperatorId>, Vec<Nanoseconds>> = BTreeMap::new();
+    let mut first: Vec<(&BTreeSet<OperatorId>, Nanoseconds)> = Vec::new();
+    let mut before: Option<&BTreeSet<OperatorId>> = None;
+    for (id, operators) in &executed {
+        match before.replace(operators) {
+            Some(before) if before != operators && is_reshaped(trace, before, operators) => {
+                first.push((operators, duration(id)));
+            }
+            _ => settled.entry(operators).or_default().push(duration(id)),
+        }
+    }
+    let (mut slow, mut excess, mut worst) = (0u32, Nanoseconds::ZERO, 0.0f64);
+    for (operators, duration) in &first {
+        let usual = settled.get(operators).and_then(|all| Statistics::of(all.iter().copied()));
+        let Some(usual) = usual.filter(|usual| usual.median.0 > 0) else { continue };
+        let ratio = duration.0 as f64 / usual.median.0 as f64;
+        if ratio > rule.limit("ratio") {
+            slow += 1;
+            excess += *duration - usual.median;
+            worst = worst.max(ratio);
+        }
+    }
+    if slow == 0 {
+        return Outcome::Silent;
+    }
+    let note = Some(format!(
+        "after {slow} of {} changes the inference took up to {worst:.1} times as long as later ones of the same shapes",
+        first.len()
+    ));
+    Outcome::Found(Found {
+        saves: Some(Nanoseconds(excess.0 / executed.len() as i64)),
+        note,
+        ..Found::default()
+    })
+}
+
+/// The operators that each iteration executed. As each combination of shapes is an operator of its
+/// own, they tell the shapes.
+fn executed(trace: &Trace) -> BTreeMap<IterationId, BTreeSet<OperatorId>> {
+    let mut executed: BTreeMap<IterationId, BTreeSet<OperatorId>> = BTreeMap::new();
+    for (_, task) in trace.tasks.iter() {
+        if let (Some(iteration), Some(operator)) = (task.iteration, task.operator) {
+            executed.entry(iteration).or_default().insert(operator);
+        }
+    }
+    executed
+}
+
+/// Whether an operator of the same name is another one now, and not only another branch was taken.
+fn is_reshaped(trace: &Trace, before: &BTreeSet<OperatorId>, now: &BTreeSet<OperatorId>) -> bool {
+    let name = |id: &OperatorId| trace.operators.name()[id.index()];
+    let gone: BTreeSet<_> = before.difference(now).map(name).collect();
+    now.difference(before).any(|id| gone.contains(&name(id)))
 }

@@ -1,6 +1,7 @@
 //! Conditions that need more than a look at single operators, one file for each family.
 
 mod ascend;
+mod ascend_types;
 mod conversion;
 mod environment;
 mod fusible;
@@ -8,6 +9,8 @@ mod graph_cleanup;
 mod graph_fold;
 mod graph_target;
 mod host;
+mod host_limits;
+mod host_sweep;
 mod sequences;
 mod svp;
 
@@ -19,8 +22,9 @@ use crate::subject::Subject;
 type Check = fn(&Subject<'_>, &Rule) -> Outcome;
 
 /// All conditions by the ids of their rules.
-const FAMILIES: [&[(&str, Check)]; 9] = [
+const FAMILIES: [&[(&str, Check)]; 12] = [
     ascend::CHECKS,
+    ascend_types::CHECKS,
     sequences::CHECKS,
     svp::CHECKS,
     environment::CHECKS,
@@ -28,6 +32,8 @@ const FAMILIES: [&[(&str, Check)]; 9] = [
     graph_cleanup::CHECKS,
     graph_target::CHECKS,
     host::CHECKS,
+    host_sweep::CHECKS,
+    host_limits::CHECKS,
     conversion::CHECKS,
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::constant::scalar;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
-use crate::node::node;
+use crate::node::{NodeExt, node};
 use crate::rewrite::{Exactness, Info, Rewrite, Use};
 
 /// See the module.
@@ -13,7 +13,8 @@ static INFO: Info = Info {
     name: "gelu",
     exactness: Exactness::Exact,
     use_: Use::Always,
-    summary: "x * (Erf(x / Sqrt(2)) + 1) / 2, in any order -> Gelu(x)",
+    summary: "x * (Erf(x / Sqrt(2)) + 1) / 2, or x * (Tanh(Sqrt(2 / pi) * (x + 0.044715 * x^3)) + 1) / 2, \
+              in any order -> Gelu(x)",
     condition: "The model has version 20 of ONNX's operators or newer (raise it with --opset 20), the \
                 constants are those of Gelu, and nothing else reads what is between.",
 };
@@ -24,18 +25,23 @@ impl Rewrite for Gelu {
     }
 
     fn roots(&self) -> &'static [&'static str] {
-        &["Erf"]
+        &["Erf", "Tanh"]
     }
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
-        let erf = draft.node(at).filter(|_| draft.opset() >= 20)?;
-        let argument = erf.producer(0)?;
-        let x = by_factor(argument, 0.5f64.sqrt())?;
-        let sum = draft.only_consumer(erf.output(0)).filter(|node| node.is("Add"))?;
-        sum.either_way().into_iter().find(|(_, other)| is_number(sum, *other, 1.0))?;
-
+        let bend = draft.node(at).filter(|_| draft.opset() >= 20)?;
         let mut edit = Edit::new("gelu");
-        edit.remove(argument).remove(erf).remove(sum);
+        let (x, form) = match bend.is("Tanh") {
+            true => (cubic_argument(bend, &mut edit)?, "tanh"),
+            false => {
+                let argument = bend.producer(0)?;
+                edit.remove(argument);
+                (by_factor(argument, 0.5f64.sqrt())?, "none")
+            }
+        };
+        let sum = draft.only_consumer(bend.output(0)).filter(|node| node.is("Add"))?;
+        sum.either_way().into_iter().find(|(_, other)| is_number(sum, *other, 1.0))?;
+        edit.remove(bend).remove(sum);
         // Two products follow: with x and with a half, in either order, or with half of x at once.
         let (mut last, mut with_x, mut halved) = (sum, false, false);
         while !(with_x && halved) {
@@ -58,9 +64,43 @@ impl Rewrite for Gelu {
             }
             last = next;
         }
-        edit.add(node("Gelu", &[x], &[last.output(0)]));
+        let made = node("Gelu", &[x], &[last.output(0)]);
+        edit.add(if form == "none" { made } else { made.text("approximate", form) });
         Some(edit)
     }
+}
+
+/// The x of `Tanh(Sqrt(2 / pi) * (x + 0.044715 * x^3))`, whose nodes before the Tanh are to go.
+fn cubic_argument<'d>(tanh: NodeView<'d>, edit: &mut Edit) -> Option<&'d str> {
+    let scaled = tanh.producer(0)?;
+    by_factor(scaled, (2.0 / std::f64::consts::PI).sqrt())?;
+    let sum = either_producer(scaled, &["Add"])?;
+    let (x, cubic) = sum.either_way().into_iter().find_map(|(x, other)| {
+        let cubic = sum.producer(other)?;
+        by_factor(cubic, 0.044715)?;
+        Some((sum.input(x), cubic))
+    })?;
+    edit.remove(scaled).remove(sum).remove(cubic);
+    let power = either_producer(cubic, &["Pow", "Mul"])?;
+    edit.remove(power);
+    if power.is("Pow") {
+        return (power.input(0) == x && is_number(power, 1, 3.0)).then_some(x);
+    }
+    // Written as products, as G04a leaves it.
+    let (_, other) = power.either_way().into_iter().find(|(from, _)| power.input(*from) == x)?;
+    let square = power.producer(other)?;
+    edit.remove(square);
+    let is_square = match square.op_type() {
+        "Mul" => square.input(0) == x && square.input(1) == x,
+        "Pow" => square.input(0) == x && is_number(square, 1, 2.0),
+        _ => false,
+    };
+    is_square.then_some(x)
+}
+
+/// The node of one of these operators that computes the first or the second input.
+fn either_producer<'d>(node: NodeView<'d>, wanted: &[&str]) -> Option<NodeView<'d>> {
+    (0..2).filter_map(|place| node.producer(place)).find(|from| wanted.iter().any(|op_type| from.is(op_type)))
 }
 
 /// What a node multiplies by this factor, or divides by its reciprocal.
@@ -100,6 +140,32 @@ mod tests {
                 "Gelu",
                 "{body}"
             );
+        }
+    }
+
+    const TANH: &str = "opset 20; input x f32[2,5]; const k f32 0.044715; const w f32 0.7978846; const n f32 3; const q f32 2; const o f32 1; const h f32 0.5";
+
+    #[test]
+    fn the_form_with_tanh_becomes_the_operator_that_says_so() {
+        for body in [
+            "c = Pow(x, n); d = Mul(k, c); e = Add(x, d); f = Mul(e, w); t = Tanh(f); s = Add(t, o); g = Mul(x, h); y = Mul(g, s)",
+            "b = Mul(x, x); c = Mul(b, x); d = Mul(c, k); e = Add(d, x); f = Mul(w, e); t = Tanh(f); s = Add(o, t); p = Mul(x, s); y = Mul(p, h)",
+            "b = Pow(x, q); c = Mul(x, b); d = Mul(c, k); e = Add(d, x); f = Mul(w, e); t = Tanh(f); s = Add(o, t); p = Mul(x, s); y = Div(p, q)",
+        ] {
+            let model = applies("G28b", &format!("{TANH}; {body}; output y"));
+            assert_eq!(model.operators(), "Gelu", "{body}");
+        }
+    }
+
+    #[test]
+    fn other_powers_and_constants_of_the_form_with_tanh_stay() {
+        for body in [
+            "c = Pow(x, q); d = Mul(k, c); e = Add(x, d); f = Mul(e, w); t = Tanh(f); s = Add(t, o); g = Mul(x, h); y = Mul(g, s)",
+            "c = Pow(x, n); d = Mul(h, c); e = Add(x, d); f = Mul(e, w); t = Tanh(f); s = Add(t, o); g = Mul(x, h); y = Mul(g, s)",
+            "c = Pow(x, n); d = Mul(k, c); e = Add(x, d); f = Mul(e, k); t = Tanh(f); s = Add(t, o); g = Mul(x, h); y = Mul(g, s)",
+            "c = Pow(x, n); d = Mul(k, c); e = Add(x, d); f = Mul(e, w); t = Tanh(f); s = Add(t, o); g = Mul(d, h); y = Mul(g, s)",
+        ] {
+            refuses("G28b", &format!("{TANH}; {body}; output y"));
         }
     }
 

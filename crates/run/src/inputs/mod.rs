@@ -6,7 +6,7 @@ mod spec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use opscope_model::{Declared, Dim, Graph, Model, Value};
+use opscope_model::{Bindings, Declared, Dim, Graph, Model, Value};
 use opscope_trace::DataType;
 
 pub use spec::{Fill, InputSpec, Source, SpecError};
@@ -185,6 +185,34 @@ impl InputRequest {
             Ok(Input { name: value.name.to_owned(), tensor })
         });
         inputs.collect()
+    }
+
+    /// The shapes alone, as far as they are given: dimensions may stay open.
+    ///
+    /// # Errors
+    /// When a wish fits no input, or a file can't be read.
+    pub fn bindings(&self, model: &Model) -> Result<Bindings, InputError> {
+        let graph = model.graph();
+        self.check_dimensions(graph)?;
+        let mut bindings = Bindings::new();
+        for (name, size) in &self.dimensions {
+            bindings = bindings.symbol(name, *size);
+        }
+        for spec in &self.specs {
+            let (input, source) = self.assign(spec, graph)?;
+            let shape = match source {
+                Source::File(path) => Some(npy::read(path)?.shape),
+                Source::Fill { shape, .. } => shape.clone(),
+            };
+            let Some(shape) = shape else { continue };
+            let declared = graph.value_by_name(input).and_then(|value| value.declared());
+            if let Some(declared) = declared {
+                self.check_shape(input, &declared, &shape)?;
+            }
+            let shape: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
+            bindings = bindings.shape(input, &shape);
+        }
+        Ok(bindings)
     }
 
     /// Every size must belong to a symbolic dimension of some input.

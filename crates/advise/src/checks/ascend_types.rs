@@ -1,0 +1,134 @@
+//! Which element types operators have kernels for on the AI Core.
+
+use std::collections::BTreeMap;
+
+use opscope_trace::{DataType, ExecutionUnit};
+use serde::Deserialize;
+
+use super::Check;
+use crate::finding::{Found, Outcome};
+use crate::rule::Rule;
+use crate::subject::Subject;
+
+pub(super) const CHECKS: &[(&str, Check)] = &[("A07", types_of_the_cpu)];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tables {
+    release: Vec<Release>,
+}
+
+/// The types of some releases of CANN.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Release {
+    cann: Vec<String>,
+    /// Operators that nothing is said about.
+    #[serde(default)]
+    exempt: Vec<String>,
+    /// The types of operators without an entry.
+    any: Types,
+    /// By the type of the operator in small letters.
+    operators: BTreeMap<String, Types>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Types {
+    /// Those of inputs and outputs alike.
+    types: Vec<String>,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+}
+
+impl Types {
+    fn has(&self, data_type: DataType, is_input: bool) -> bool {
+        let further = if is_input { &self.inputs } else { &self.outputs };
+        self.types.iter().chain(further).any(|name| DataType::from_name(name) == Some(data_type))
+    }
+}
+
+/// The tables, the oldest first.
+fn tables() -> Vec<Release> {
+    // The file is part of the program; a test reads it.
+    toml::from_str::<Tables>(include_str!("../rules/aicpu_types.toml"))
+        .map_or_else(|_| Vec::new(), |tables| tables.release)
+}
+
+/// The table of a release: its own, or else the newest.
+fn table_for(cann: Option<&str>) -> Option<Release> {
+    let mut tables = tables();
+    let named = |table: &Release| {
+        cann.is_some_and(|cann| table.cann.iter().any(|name| name.eq_ignore_ascii_case(cann)))
+    };
+    let place = tables.iter().position(named).or_else(|| tables.len().checked_sub(1))?;
+    Some(tables.swap_remove(place))
+}
+
+fn types_of_the_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let Some(trace) = subject.trace.filter(|_| !subject.kernels.is_empty()) else {
+        return Outcome::Missing("operators in a profile".to_owned());
+    };
+    if subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other) {
+        return Outcome::Missing("the units that execute operators".to_owned());
+    }
+    if trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown) {
+        return Outcome::Missing("types of the operators' inputs".to_owned());
+    }
+    let Some(table) = table_for(trace.property("cann")) else { return Outcome::Silent };
+    let mut evidence = Vec::new();
+    for kernel in subject.kernels.iter().filter(|kernel| kernel.unit == ExecutionUnit::AiCpu) {
+        let Some(row) = subject.operator_row(kernel) else { continue };
+        if kernel.duration.0 as f64 <= rule.limit("min_us") * 1e3 {
+            continue;
+        }
+        let name = kernel.op_type.to_ascii_lowercase();
+        let types = table.operators.get(&name).unwrap_or(&table.any);
+        let is_exempt = table.exempt.contains(&name);
+        let tensors = row.inputs().map(|id| (id, true)).chain(row.outputs().map(|id| (id, false)));
+        let odd = tensors.map(|(id, is_input)| (trace.tensors.data_type()[id.index()], is_input)).find(
+            |&(data_type, is_input)| {
+                // Double precision is slow wherever it is computed, so it counts in any case.
+                let is_double = data_type == DataType::Float64 && is_input;
+                let is_odd = data_type != DataType::Unknown && !is_exempt && !types.has(data_type, is_input);
+                is_double || is_odd
+            },
+        );
+        if let Some((data_type, is_input)) = odd {
+            let side = if is_input { "input" } else { "output" };
+            let release = table.cann.join(" and ");
+            let detail = match data_type {
+                DataType::Float64 => format!("a float64 {side}: convert it to float32"),
+                _ => format!("a {data_type} {side}, which is not in the list of CANN {release}"),
+            };
+            evidence.push(subject.evidence(kernel, detail));
+        }
+    }
+    Found::all_of(evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_can_be_read_and_name_types_that_exist() {
+        let tables = tables();
+        assert_eq!(tables.len(), 2);
+        for table in &tables {
+            for types in table.operators.values().chain([&table.any]) {
+                let all = types.types.iter().chain(&types.inputs).chain(&types.outputs);
+                let unknown: Vec<_> = all.filter(|name| DataType::from_name(name).is_none()).collect();
+                assert!(unknown.is_empty(), "{unknown:?}");
+                assert!(!types.types.is_empty() || !types.inputs.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_release_has_its_own_table_and_an_unlisted_one_the_newest() {
+        assert!(!table_for(Some("7.0.RC1")).unwrap().any.has(DataType::Complex64, true));
+        assert!(table_for(Some("8.3.RC1")).unwrap().any.has(DataType::Complex64, true));
+        assert!(table_for(None).unwrap().cann.contains(&"8.0.RC1".to_owned()));
+    }
+}

@@ -1,0 +1,44 @@
+//! Cases for the rules about the converter's options.
+
+use super::*;
+
+pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
+    let softmax = |op_type| on(Target::Svp, sequence(&[op_type]));
+    let batch = |batch| on(Target::Svp, shaped(&[batch, 3, 8, 8], &["Relu x -> y"]));
+    vec![
+        ("V01", converted("atc --net_optimize_enable=0"), converted("atc --net_optimize_enable=1")),
+        (
+            "V02",
+            converted("atc --fusion_switch_file=ReluMerge:off"),
+            converted("atc --fusion_switch_file=ReluMerge:on"),
+        ),
+        ("V03", converted("atc --layer_fusion_enable 0"), converted("atc --layer_fusion_enable 1")),
+        ("V04", converted("atc --layer_m2m_enable=0"), converted("atc")),
+        ("V05", converted("atc"), converted("atc --internal_stride=32")),
+        (
+            "V06",
+            Case {
+                model: Some(crate::testing::graph(&["Gemm x,W:8x8 -> y"])),
+                ..converted("atc --batch_num=1")
+            },
+            Case {
+                model: Some(crate::testing::graph(&["Gemm x,W:8x8 -> y"])),
+                ..converted("atc --batch_num=256")
+            },
+        ),
+        ("V07", softmax("Softmax"), softmax("Conv")),
+        ("V08", batch(4), batch(1)),
+        ("V09", converted("atc --gelu_high_precision_mode=1"), converted("atc --gelu_high_precision_mode=0")),
+        ("V10", converted("compile_mode=6"), converted("compile_mode=0")),
+        ("V11", converted("atc"), converted("atc --online_model_type=0")),
+        ("V12", converted("atc --force_to_cpu=a,b"), converted("atc")),
+        ("V13", converted("atc --model=m.onnx"), converted("atc --model=m.onnx --mode=3")),
+        ("V14", converted("atc --model=m.onnx"), converted("atc --soc_version=SS928V100")),
+        (
+            "V15",
+            converted("atc --dynamic_image_size='640,640;320,320'"),
+            converted("atc --dynamic_image_size=640,640"),
+        ),
+        ("V20", on(Target::Svp, graph(&["Softplus x -> y"])), on(Target::Svp, graph(&["Relu x -> y"]))),
+    ]
+}

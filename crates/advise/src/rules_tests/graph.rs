@@ -1,0 +1,188 @@
+//! Cases for the rules about graphs.
+
+use super::*;
+
+pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
+    [fold_cases(), cleanup_cases(), target_cases()].into_iter().flatten().collect()
+}
+
+fn fold_cases() -> Vec<(&'static str, Case, Case)> {
+    let pow = |exponent: f32| Case {
+        model: Some(graph_with(&["Pow x,E: -> y"], &[("E", &[exponent])])),
+        ..Case::default()
+    };
+    vec![
+        (
+            "G01",
+            graph(&["Conv x,W:16x3x3x3 -> a", "BatchNormalization a,S:16,B:16,M:16,V:16 -> y"]),
+            graph(&[
+                "Conv x,W:16x3x3x3 -> a",
+                "BatchNormalization a,S:16,B:16,M:16,V:16 -> y",
+                "Relu a -> z",
+            ]),
+        ),
+        (
+            "G03",
+            graph(&["Conv x,W:16x3x3x3 -> a", "Mul a,K:1x16x1x1 -> y"]),
+            graph(&["Conv x,W:16x3x3x3 -> a", "Mul a,K:1x16x14x14 -> y"]),
+        ),
+        ("G04", pow(2.0), pow(2.5)),
+        (
+            "G05",
+            graph(&["Softplus x -> s", "Tanh s -> t", "Mul x,t -> y"]),
+            graph(&["Softplus x -> s", "Tanh s -> t", "Mul s,t -> y"]),
+        ),
+        (
+            "G16",
+            graph(&[
+                "Transpose x perm=0.2.1.3 -> a",
+                "BatchNormalization a,S:16,B:16,M:16,V:16 -> b",
+                "Transpose b perm=0.2.1.3 -> y",
+            ]),
+            graph(&[
+                "Relu x -> a",
+                "BatchNormalization a,S:16,B:16,M:16,V:16 -> b",
+                "Transpose b perm=0.2.1.3 -> y",
+            ]),
+        ),
+        (
+            "G21",
+            graph(&[
+                "MatMul x,W:16x48 -> a",
+                "Reshape a,S:5 -> b",
+                "Transpose b perm=2.0.3.1.4 -> c",
+                "Gather c,I: -> q",
+                "Gather c,J: -> k",
+            ]),
+            graph(&[
+                "MatMul x,W:16x48 -> a",
+                "Reshape a,S:5 -> b",
+                "Transpose b perm=2.0.3.1.4 -> c",
+                "Gather c,I: -> q",
+            ]),
+        ),
+        ("G25", graph(&["Exp C:4 -> a", "Add x,a -> y"]), graph(&["Exp x -> a", "Add x,a -> y"])),
+        (
+            "G26",
+            shaped(&[4, 16], &["MatMul x,W:16x8 -> a", "Add a,B:8 -> y"]),
+            shaped(&[2, 4, 16], &["MatMul x,W:16x8 -> a", "Add a,B:8 -> y"]),
+        ),
+        (
+            "G27",
+            graph(&["Conv x,W:16x3x3x3 -> a", "Transpose a perm=0.2.3.1 -> b", "Relu b -> y"]),
+            graph(&["Conv x,W:16x3x3x3 -> a", "Relu a -> b", "Transpose b perm=0.2.3.1 -> y"]),
+        ),
+        (
+            "G28",
+            graph(&["Div x,K: -> a", "Erf a -> b", "Add b,O: -> c", "Mul x,c -> d", "Mul d,H: -> y"]),
+            graph(&["Div x,K: -> a", "Erf a -> b", "Add b,O: -> c", "Softmax c -> y"]),
+        ),
+        (
+            "G28",
+            graph(&["MatMul x,K:16x16 -> p", "Div p,R: -> d", "Softmax d -> s", "MatMul s,V:16x16 -> y"]),
+            graph(&["MatMul x,K:16x16 -> p", "Div p,R: -> d", "Softmax d -> s", "Relu s -> y"]),
+        ),
+        (
+            "G28",
+            graph(&["HardSigmoid x alpha=0.16666667f beta=0.5f -> g", "Mul x,g -> y"]),
+            graph(&["HardSigmoid x -> g", "Mul x,g -> y"]),
+        ),
+        (
+            "G28",
+            graph(&[
+                "ReduceMean x -> m",
+                "Sub x,m -> d",
+                "Pow d,T: -> s",
+                "ReduceMean s -> v",
+                "Add v,E: -> w",
+                "Sqrt w -> r",
+                "Div d,r -> y",
+            ]),
+            graph(&["ReduceMean x -> m", "Sub x,m -> d", "Sqrt d -> r", "Div d,r -> y"]),
+        ),
+    ]
+}
+
+fn cleanup_cases() -> Vec<(&'static str, Case, Case)> {
+    let slice = |start: i64, end: i64| Case {
+        model: Some(graph_of(&["Slice x,S:1,E:1 -> y"], &[], &[("S", &[start]), ("E", &[end])])),
+        ..Case::default()
+    };
+    let gathers = |first: i64| Case {
+        model: Some(graph_of(
+            &["Gather x,I:1 -> a", "Gather x,J:1 -> b"],
+            &[],
+            &[("I", &[first]), ("J", &[1])],
+        )),
+        ..Case::default()
+    };
+    vec![
+        (
+            "G11",
+            shaped(&[1, 4096], &["Cast x to=7 -> a", "Abs a -> y"]),
+            shaped(&[1, 4096], &["Cast x to=6 -> a", "Abs a -> y"]),
+        ),
+        (
+            "G12",
+            graph(&["Cast x to=10 -> a", "Cast a to=1 -> y"]),
+            graph(&["Cast x to=10 -> a", "Relu a -> y"]),
+        ),
+        (
+            "G13",
+            graph(&["Concat x,x axis=1 -> a", "Concat a,x axis=1 -> y"]),
+            graph(&["Concat x,x axis=1 -> a", "Concat a,a axis=2 -> y"]),
+        ),
+        ("G14", gathers(0), gathers(3)),
+        (
+            "G15",
+            graph(&["Transpose x perm=0.2.3.1 -> a", "Transpose a perm=0.3.1.2 -> y"]),
+            graph(&["Transpose x perm=0.2.3.1 -> a", "Relu a -> y"]),
+        ),
+        ("G22", graph(&["Shape x -> s", "Reshape x,s -> y"]), graph(&["Reshape x,S:2 -> y"])),
+        ("G23", slice(3, 3), slice(0, 3)),
+    ]
+}
+
+fn target_cases() -> Vec<(&'static str, Case, Case)> {
+    let trt = |nodes: &[&str]| on(Target::TensorRt, graph(nodes));
+    // The size to resize to is the fourth input; without it, the file says nothing about the output.
+    let resize = |to: i64| Case {
+        model: Some(graph_of(
+            &["Resize x,,,Z:4 mode=linear coordinate_transformation_mode=align_corners -> y"],
+            &[],
+            &[("Z", &[1, 18, to, to])],
+        )),
+        shape: Some(vec![1, 18, 175, 175]),
+        ..Case::default()
+    };
+    vec![
+        ("G02", sequence(&["Conv2D", "BNInferenceD"]), sequence(&["Conv2D", "Softmax"])),
+        ("G06", graph(&["HardSwish x -> y"]), graph(&["LeakyRelu x -> y"])),
+        (
+            "G07",
+            graph(&["Conv x,W:18x3x3x3 -> a", "Relu a -> b", "Conv b,V:32x18x3x3 -> y"]),
+            graph(&["Conv x,W:18x3x3x3 -> a", "Softmax a -> b", "Conv b,V:32x18x3x3 -> y"]),
+        ),
+        (
+            "G08",
+            graph(&["Pad x,P:8 mode=reflect -> a", "Mul a,K: -> y"]),
+            graph(&["Pad x,P:8 mode=constant -> a", "Mul a,K: -> y"]),
+        ),
+        ("G09", resize(350), resize(349)),
+        ("G10", graph(&["Upsample x,S:4 mode=linear -> y"]), graph(&["Upsample x,S:4 mode=nearest -> y"])),
+        ("G17", graph(&["Conv x,W:16x3x5 -> y"]), graph(&["Conv x,W:16x3x5x5 -> y"])),
+        ("G18", graph(&["Conv x,W:4x3x1x200 -> y"]), graph(&["Conv x,W:4x3x1x100 -> y"])),
+        (
+            "G19",
+            shaped(&[1, 3, 1, 20000], &["Conv x,W:4x3x1x3 -> y"]),
+            shaped(&[1, 3, 1, 2000], &["Conv x,W:4x3x1x3 -> y"]),
+        ),
+        (
+            "G20",
+            graph(&["AveragePool x kernel_shape=16.16 strides=16.16 -> y"]),
+            graph(&["AveragePool x kernel_shape=8.8 strides=8.8 -> y"]),
+        ),
+        ("G24", graph(&["TopK x,K:1 -> v,i", "Abs i -> y"]), graph(&["TopK x,K:1 -> v,i"])),
+        ("H11", trt(&["Gather x,I:2 axis=1 -> y"]), trt(&["Gather x,I:2 axis=0 -> y"])),
+    ]
+}
