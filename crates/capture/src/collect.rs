@@ -1,22 +1,23 @@
 //! One collection, from making the directory to completing it.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use opscope_mark::Control;
-use opscope_mark::profile::{ProfileDirectory, Subject, share_control};
+use opscope_mark::profile::{ProfileDirectory, Subject, is_made_here, share_control};
 
 use crate::error::CaptureError;
 use crate::injection::Injection;
 use crate::launch::{Running, status_code};
 use crate::output::{LEAST_FREE, free_bytes};
-use crate::plan::Plan;
+use crate::plan::{DeviceData, Plan};
 use crate::sampler::Sampler;
 use crate::{storage, tidy};
 
 /// How often space and time are looked at while the program runs.
-const WATCH: Duration = Duration::from_millis(200);
+pub(crate) const WATCH: Duration = Duration::from_millis(200);
 
 /// What happens while a program is collected from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub struct Outcome {
     /// How many marks were lost, and why.
     pub lost_marks: u64,
     /// What the system said when marks were lost.
-    pub error: Option<std::io::Error>,
+    pub error: Option<io::Error>,
     /// Samples of the host that could not be written.
     pub lost_samples: u64,
     /// Bytes of old slices that went to keep the storage limit.
@@ -56,6 +57,33 @@ pub struct Outcome {
     pub unclosed: u64,
     /// How many processes recorded marks.
     pub processes: u32,
+    /// The end of what the program wrote to its standard error, where that could be read along.
+    pub complaints: String,
+    /// Profiles that AscendCL made beside ours.
+    pub device_profiles: Vec<PathBuf>,
+}
+
+/// The counts of a control, and nothing else.
+pub(crate) fn outcome_of(path: &Path, controls: &[&Control]) -> Outcome {
+    let sum = |count: fn(&Control) -> &AtomicU64| {
+        controls.iter().map(|control| count(control).load(Ordering::Relaxed)).sum()
+    };
+    let mut errors = controls.iter().map(|control| control.error.load(Ordering::Relaxed));
+    Outcome {
+        path: path.to_owned(),
+        status: 0,
+        elapsed: Duration::ZERO,
+        marks: sum(|it| &it.written),
+        lost_marks: sum(|it| &it.lost),
+        error: errors.find(|error| *error != 0).map(|error| io::Error::from_raw_os_error(error as i32)),
+        lost_samples: 0,
+        dropped_bytes: 0,
+        unmatched: sum(|it| &it.unmatched),
+        unclosed: sum(|it| &it.unclosed),
+        processes: controls.iter().map(|control| control.processes.load(Ordering::Relaxed)).sum(),
+        complaints: String::new(),
+        device_profiles: Vec::new(),
+    }
 }
 
 /// Runs the program and records it.
@@ -85,6 +113,8 @@ struct Begun {
     /// Programs find the control through this file's descriptor.
     _shared: std::fs::File,
     started: Instant,
+    /// Profiles that were there before.
+    others: Vec<PathBuf>,
 }
 
 fn begin(
@@ -104,23 +134,49 @@ fn begin(
     let mut running = None;
     let started = Instant::now();
     // Marks of the very first moment count, too.
-    control.record(plan.marks && !plan.dynamic && plan.delay.is_zero());
-    if let Some(program) = &plan.program {
-        let injection = Injection::prepare()?;
-        let (ours, remarks) = injection.variables(plan, &directory.data(), &name);
-        remarks.into_iter().for_each(|remark| tell(Event::Remark(remark)));
-        let given = plan.environment.iter().map(|(name, value)| (name.into(), value.into()));
-        let variables: Vec<_> = given.chain(ours).collect();
-        let program = Running::start(program, &variables)?;
+    control.record(plan.marks && plan.delay.is_zero());
+    control.record_calls(plan.records_calls() && plan.delay.is_zero());
+    if let Some(program) = launch(plan, Some(&directory.data()), &name, tell)? {
         subject.process = program.id();
         running = Some(program);
     }
     // The directory names the program from now on, should this process be killed.
     let _ = directory.write_begin(&subject);
-    Ok(Begun { running, subject, control, _shared: shared, started })
+    let others = profiles_in(plan.output.path());
+    Ok(Begun { running, subject, control, _shared: shared, started, others })
 }
 
-fn subject(plan: &Plan) -> Subject {
+/// Starts the plan's program with everything that it needs to be recorded.
+pub(crate) fn launch(
+    plan: &Plan,
+    data: Option<&Path>,
+    control: &str,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Option<Running>, CaptureError> {
+    let Some(program) = &plan.program else { return Ok(None) };
+    let (ours, remarks) = Injection::prepare()?.variables(plan, data, control);
+    remarks.into_iter().for_each(|remark| tell(Event::Remark(remark)));
+    let given = plan.environment.iter().map(|(name, value)| (name.into(), value.into()));
+    let variables: Vec<_> = given.chain(ours).collect();
+    Running::start(program, &variables, plan.dynamic).map(Some)
+}
+
+/// What libraries within the program had to say.
+fn notes(data: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
+    let is_notes = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "notes");
+    let texts = entries.map(|entry| entry.path()).filter(is_notes).map(std::fs::read_to_string);
+    texts.flatten().flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+fn profiles_in(parent: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let is_profile =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("PROF_"));
+    entries.map(|entry| entry.path()).filter(is_profile).collect()
+}
+
+pub(crate) fn subject(plan: &Plan) -> Subject {
     let pid = plan.host_pid.unwrap_or(0);
     let name = match &plan.program {
         Some(program) => program.short_name(),
@@ -166,21 +222,26 @@ impl Session<'_> {
         if let Err(error) = self.directory.write_end(&self.begun.subject) {
             tell(Event::Remark(format!("the end of the profile could not be written: {error}")));
         }
-        let control = self.begun.control;
-        let error = control.error.load(Ordering::Relaxed);
+        notes(&data).into_iter().for_each(|note| tell(Event::Remark(note)));
         Outcome {
-            path: self.directory.path().to_owned(),
             status,
             elapsed,
-            marks: control.written.load(Ordering::Relaxed),
-            lost_marks: control.lost.load(Ordering::Relaxed),
-            error: (error != 0).then(|| std::io::Error::from_raw_os_error(error as i32)),
             lost_samples,
             dropped_bytes,
-            unmatched: control.unmatched.load(Ordering::Relaxed),
-            unclosed: control.unclosed.load(Ordering::Relaxed),
-            processes: control.processes.load(Ordering::Relaxed),
+            complaints: self.begun.running.as_mut().map(Running::complaints).unwrap_or_default(),
+            device_profiles: self.device_profiles(),
+            ..outcome_of(self.directory.path(), &[self.begun.control])
         }
+    }
+
+    /// The profiles that AscendCL made in the output directory meanwhile.
+    fn device_profiles(&self) -> Vec<PathBuf> {
+        if !matches!(self.plan.device_data, DeviceData::Files { .. }) {
+            return Vec::new();
+        }
+        let mut profiles = profiles_in(self.plan.output.path());
+        profiles.retain(|path| !self.begun.others.contains(path) && !is_made_here(path));
+        profiles
     }
 
     /// Begins and ends recording when it is time; returns how long until something is due.
@@ -189,6 +250,7 @@ impl Session<'_> {
             Recording::Waiting if self.begun.started.elapsed() >= self.plan.delay => {
                 let process = self.plan.host_pid.unwrap_or(self.begun.subject.process);
                 self.begun.control.record(self.plan.marks);
+                self.begun.control.record_calls(self.plan.records_calls());
                 self.sampler = Sampler::start(self.plan, process, &self.directory.data());
                 self.recording = Recording::Since(Instant::now());
                 tell(Event::Recording);
@@ -210,6 +272,7 @@ impl Session<'_> {
 
     fn stop(&mut self, lost_samples: &mut u64) {
         self.begun.control.record(false);
+        self.begun.control.record_calls(false);
         if let Some(sampler) = self.sampler.take() {
             *lost_samples += sampler.finish();
         }

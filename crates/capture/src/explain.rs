@@ -29,6 +29,11 @@ pub fn explain(message: &str) -> Vec<&'static Page> {
     found.into_iter().map(|(_, page)| page).collect()
 }
 
+/// The page that fits the last line that any page fits, of all that a program wrote.
+pub fn last_explained(output: &str) -> Option<&'static Page> {
+    output.lines().rev().find_map(|line| explain(line).first().copied())
+}
+
 /// The page of a name.
 pub fn page(name: &str) -> Option<&'static Page> {
     PAGES.iter().find(|page| page.name.eq_ignore_ascii_case(name))

@@ -9,10 +9,10 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use opscope_mark::{CONTROL_VARIABLE, DIRECTORY_VARIABLE};
+use opscope_mark::{CONTROL_VARIABLE, DIRECTORY_VARIABLE, EXCLUDE_VARIABLE, INCLUDE_VARIABLE};
 
 use crate::error::CaptureError;
-use crate::plan::Plan;
+use crate::plan::{DeviceData, Domains, Plan};
 
 const MARK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libopscope_mark.so"));
 const PRELOAD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libopscope_preload.so"));
@@ -56,11 +56,12 @@ impl Injection {
         self.folder.join("libopscope_mark.so")
     }
 
-    /// The variables for the program, and remarks about those that are left as they are.
+    /// The variables for the program, and remarks about those that are left as they are. `data` is
+    /// where records go, unless the control tells that later.
     pub(crate) fn variables(
         &self,
         plan: &Plan,
-        data: &Path,
+        data: Option<&Path>,
         control: &str,
     ) -> (Vec<(OsString, OsString)>, Vec<String>) {
         let mut variables: Vec<(OsString, OsString)> = Vec::new();
@@ -68,9 +69,14 @@ impl Injection {
         let mut set = |name: &str, value: &OsStr| variables.push((name.into(), value.into()));
         let mark = self.mark_library();
         set("OPSCOPE_MARK_LIBRARY", mark.as_os_str());
+        set(CONTROL_VARIABLE, control.as_ref());
         if plan.marks {
-            set(DIRECTORY_VARIABLE, data.as_os_str());
-            set(CONTROL_VARIABLE, control.as_ref());
+            data.inspect(|data| set(DIRECTORY_VARIABLE, data.as_os_str()));
+            match &plan.domains {
+                Some(Domains::Include(names)) => set(INCLUDE_VARIABLE, names.as_ref()),
+                Some(Domains::Exclude(names)) => set(EXCLUDE_VARIABLE, names.as_ref()),
+                None => {}
+            }
             for name in ["MSTX_INJECTION_PATH", "NVTX_INJECTION64_PATH"] {
                 match present(plan, name) {
                     None => set(name, mark.as_os_str()),
@@ -81,8 +87,24 @@ impl Injection {
                 }
             }
         }
-        if plan.onnxruntime {
+        if let Some(data) = data.filter(|_| plan.onnxruntime) {
             set("OPSCOPE_ORT_DIR", data.as_os_str());
+        }
+        let ascendcl = plan.ascendcl || plan.device_data != DeviceData::None;
+        if let Some(data) = data.filter(|_| ascendcl) {
+            set("OPSCOPE_ACL_DIR", data.as_os_str());
+        }
+        match plan.device_data {
+            DeviceData::None => {}
+            DeviceData::Subscription => set("OPSCOPE_ACL_VIA", "subscribe".as_ref()),
+            DeviceData::Files { mask, metrics } => {
+                set("OPSCOPE_ACL_VIA", "files".as_ref());
+                set("OPSCOPE_ACL_FILES", plan.output.path().as_os_str());
+                set("OPSCOPE_ACL_MASK", mask.to_string().as_ref());
+                set("OPSCOPE_ACL_METRICS", metrics.to_string().as_ref());
+            }
+        }
+        if plan.onnxruntime || ascendcl {
             set("LD_PRELOAD", &before(plan, "LD_PRELOAD", &self.folder.join("libopscope_preload.so")));
         }
         if plan.acl_shim {

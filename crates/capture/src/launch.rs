@@ -4,9 +4,10 @@
 use std::ffi::{OsString, c_int};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use crate::complaints::Complaints;
 use crate::error::CaptureError;
 use crate::program::Program;
 
@@ -21,6 +22,7 @@ const SIGNALS: [c_int; 6] =
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
+    complaints: Complaints,
     before: Vec<(c_int, libc::sigaction)>,
 }
 
@@ -29,16 +31,30 @@ impl Running {
     ///
     /// # Errors
     /// When the system refuses.
-    pub(crate) fn start(program: &Program, variables: &[(OsString, OsString)]) -> Result<Self, CaptureError> {
+    pub(crate) fn start(
+        program: &Program,
+        variables: &[(OsString, OsString)],
+        without_input: bool,
+    ) -> Result<Self, CaptureError> {
         let mut command = Command::new(&program.path);
         command.arg0(&program.name).args(&program.arguments);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
+        if without_input {
+            command.stdin(Stdio::null());
+        }
+        let (complaints, stderr) = Complaints::listen();
+        if let Some(stderr) = stderr {
+            command.stderr(stderr);
+        }
         // Signals that arrive before there is a child wait for it in the handler's place.
         let before = listen();
-        match command.spawn() {
+        let spawned = command.spawn();
+        // The last end for writing must be the program's own.
+        drop(command);
+        match spawned {
             Ok(child) => {
                 CHILD.store(child.id() as i32, Ordering::Release);
-                Ok(Self { child, before })
+                Ok(Self { child, complaints, before })
             }
             Err(error) => {
                 restore(&before);
@@ -58,6 +74,12 @@ impl Running {
     /// The program's process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The end of what the program wrote to its standard error, once it has ended; empty where that
+    /// can't be read along.
+    pub(crate) fn complaints(&mut self) -> String {
+        self.complaints.text()
     }
 
     /// How the program ended, if it did.

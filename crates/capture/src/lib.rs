@@ -4,6 +4,7 @@
 //!
 //! - [`Plan`]: what to run and what to record.
 //! - [`collect`]: does it; the answer says how the program ended and what was lost.
+//! - [`OnDemand`]: makes profiles of running programs, begun and ended by commands.
 //! - [`explain`]: what a known error message means and what to do about it.
 //!
 //! Everything that runs beside a program needs Linux; elsewhere there is only [`explain`].
@@ -12,6 +13,10 @@ pub mod explain;
 
 #[cfg(target_os = "linux")]
 mod collect;
+#[cfg(target_os = "linux")]
+mod complaints;
+#[cfg(target_os = "linux")]
+mod dynamic;
 #[cfg(target_os = "linux")]
 mod error;
 #[cfg(target_os = "linux")]
@@ -34,10 +39,12 @@ mod tidy;
 #[cfg(target_os = "linux")]
 pub use collect::{Event, Outcome, collect};
 #[cfg(target_os = "linux")]
+pub use dynamic::{Command, OnDemand};
+#[cfg(target_os = "linux")]
 pub use error::CaptureError;
 #[cfg(target_os = "linux")]
-pub use output::OutputDirectory;
+pub use output::{OutputDirectory, free_bytes, umask};
 #[cfg(target_os = "linux")]
-pub use plan::{HostKind, Plan};
+pub use plan::{DeviceData, Domains, HostKind, Plan};
 #[cfg(target_os = "linux")]
 pub use program::Program;

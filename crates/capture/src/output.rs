@@ -75,12 +75,20 @@ impl OutputDirectory {
     }
 }
 
+/// The mask of the modes of new files.
+pub fn umask() -> u32 {
+    // It is only told by setting it; the file of the system tells it without.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o027)
+}
+
 fn is_info(path: &Path) -> bool {
     ["info.json", "info.json.0"].iter().any(|name| path.join(name).is_file())
 }
 
 /// The bytes that can still be written to the file system of a path.
-pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
+pub fn free_bytes(path: &Path) -> Option<u64> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
     // SAFETY: an all-zero answer is valid, and is filled in by the call.
     let mut status: libc::statvfs = unsafe { std::mem::zeroed() };

@@ -5,7 +5,11 @@ use std::path::Path;
 
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::Tx;
+use opscope_cann_raw::host::ApiEvent;
 use opscope_mark::STREAM;
+
+/// The stream of calls' times.
+const CALLS: &str = "aging.api_event.data";
 
 /// Cuts off records that a killed program left unfinished, and gives every slice its marker.
 /// Returns how many bytes were cut off.
@@ -19,8 +23,12 @@ pub(crate) fn complete_slices(data: &Path) -> u64 {
         }
         let Ok(status) = entry.metadata() else { continue };
         let mut size = status.len();
-        let rest = size % Tx::SIZE as u64;
-        if name.starts_with(STREAM) && rest > 0 {
+        let rest = match &*name {
+            name if name.starts_with(STREAM) => size % Tx::SIZE as u64,
+            name if name.starts_with(CALLS) => size % ApiEvent::SIZE as u64,
+            _ => 0,
+        };
+        if rest > 0 {
             let file = OpenOptions::new().write(true).open(entry.path());
             if file.is_ok_and(|file| file.set_len(size - rest).is_ok()) {
                 (size, cut) = (size - rest, cut + rest);

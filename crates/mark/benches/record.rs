@@ -50,7 +50,8 @@ fn main() {
         return;
     }
     let mut fine = true;
-    let off = median((0..21).map(|_| pair(1_000_000)).collect());
+    // What else runs on the machine makes it slower and nothing makes it faster.
+    let off = (0..41).map(|_| pair(1_000_000)).fold(f64::INFINITY, f64::min);
     fine &= report("push and pop, nobody collects", off, "ns", 2.0);
 
     let folder = tempfile::tempdir().expect("a temporary directory");
@@ -58,7 +59,7 @@ fn main() {
     recording.record(true);
     pair(10_000);
     // Five hundred ranges at a time, as of a program that does something in between.
-    let paced = (0..std::env::var("PACED").map_or(300, |t| t.parse().unwrap_or(300))).map(|_| {
+    let paced = (0..300).map(|_| {
         std::thread::sleep(Duration::from_millis(2));
         pair(500)
     });

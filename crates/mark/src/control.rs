@@ -1,11 +1,21 @@
 //! The page of memory by which a collector and the programs that it collects from talk.
 //!
-//! The collector owns it and switches recording on and off; each program maps it once and looks at
-//! one word of it for every mark. Programs count in it what they wrote and what they lost, so that
-//! the collector can tell, whatever became of them.
+//! The collector switches recording on and off; each program maps it once and looks at one word of it
+//! for every mark. Programs count in it what they wrote and what they lost, so that the collector can
+//! tell, whatever became of them.
+//!
+//! A collection that is started and stopped while the program runs makes a profile each time. The
+//! switch then counts the profiles: a program that finds another number there than that of its own
+//! session begins a new one, in the directory that stands beside it.
+//!
+//! Mostly the collector makes the page and names it in the environment. A program that is to be
+//! collected from later (`PROFILING_MODE=dynamic`) makes its own, in the file
+//! [`waiting_page`].
 
-use std::ffi::CString;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use crate::clock::ClockKind;
 
@@ -15,14 +25,17 @@ pub const DIRECTORY_VARIABLE: &str = "OPSCOPE_MARK_DIR";
 /// Names the file that is mapped as the [`Control`] in the environment of the programs.
 pub const CONTROL_VARIABLE: &str = "OPSCOPE_MARK_CONTROL";
 
-const MAGIC: u64 = u64::from_le_bytes(*b"opscope1");
+const MAGIC: u64 = u64::from_le_bytes(*b"opscope3");
 
+/// Nothing is recorded. Of all values this one is told from the others in the fewest instructions.
+pub(crate) const OFF: u32 = 0;
 /// Nobody has looked whether something is to be recorded.
-pub(crate) const UNKNOWN: u32 = 0;
-/// Nothing is recorded.
-pub(crate) const OFF: u32 = 1;
-/// Everything is recorded.
-pub(crate) const ON: u32 = 2;
+pub(crate) const UNKNOWN: u32 = 1;
+/// The number of the first profile.
+const FIRST: u32 = 2;
+
+/// How much a directory's path may have.
+const LONGEST_PATH: usize = 4_095;
 
 /// The page; all of it is zero when it is new.
 #[derive(Debug)]
@@ -43,6 +56,16 @@ pub struct Control {
     pub processes: AtomicU32,
     /// The system's number of the last error while writing.
     pub error: AtomicU32,
+    /// Whether calls of libraries are recorded, too: 1 or 0.
+    calls: AtomicU32,
+    /// The number of the profile that is, or was last, recorded.
+    profile: AtomicU32,
+    /// Whether collectors may come and go: the process that waits for them, 0 if none does.
+    waiting: AtomicU32,
+    /// The collector that starts and stops profiles now; 0 for none.
+    collector: AtomicU32,
+    /// Where the profile's slices go, closed by a zero; empty where the environment tells.
+    directory: [AtomicU8; LONGEST_PATH + 1],
 }
 
 impl Control {
@@ -57,6 +80,11 @@ impl Control {
             unclosed: AtomicU64::new(0),
             processes: AtomicU32::new(0),
             error: AtomicU32::new(0),
+            calls: AtomicU32::new(0),
+            profile: AtomicU32::new(FIRST),
+            waiting: AtomicU32::new(0),
+            collector: AtomicU32::new(0),
+            directory: [const { AtomicU8::new(0) }; LONGEST_PATH + 1],
         }
     }
 
@@ -67,18 +95,91 @@ impl Control {
     pub fn prepare(&self, clock: ClockKind) {
         self.clock.store(clock as u32, Ordering::Relaxed);
         self.switch.store(OFF, Ordering::Relaxed);
+        self.profile.store(FIRST, Ordering::Relaxed);
         self.magic.store(MAGIC, Ordering::Release);
     }
 
     /// Switches recording on or off, in all programs at once.
     pub fn record(&self, on: bool) {
-        self.switch.store(if on { ON } else { OFF }, Ordering::Release);
+        self.switch.store(if on { self.profile() } else { OFF }, Ordering::Release);
+    }
+
+    /// Begins a further profile, whose slices go into `directory`, and counts from zero again.
+    /// Recording must be off.
+    ///
+    /// # Errors
+    /// When the path is too long for the page.
+    pub fn begin_profile(&self, directory: &Path) -> std::io::Result<()> {
+        let bytes = directory.as_os_str().as_bytes();
+        if bytes.len() > LONGEST_PATH {
+            return Err(std::io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+        }
+        for (place, byte) in self.directory.iter().zip(bytes.iter().chain([&0])) {
+            place.store(*byte, Ordering::Relaxed);
+        }
+        for count in [&self.written, &self.lost, &self.unmatched, &self.unclosed] {
+            count.store(0, Ordering::Relaxed);
+        }
+        self.error.store(0, Ordering::Relaxed);
+        self.processes.store(0, Ordering::Relaxed);
+        let next = self.profile().wrapping_add(1).max(FIRST);
+        self.profile.store(next, Ordering::Release);
+        Ok(())
+    }
+
+    /// The number of the profile that is, or was last, recorded.
+    pub fn profile(&self) -> u32 {
+        self.profile.load(Ordering::Acquire)
+    }
+
+    /// Where the profile's slices go, if the page tells.
+    pub fn directory(&self) -> Option<PathBuf> {
+        let bytes = self.directory.iter().map(|byte| byte.load(Ordering::Relaxed));
+        let path: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        (!path.is_empty()).then(|| PathBuf::from(OsString::from_vec(path)))
+    }
+
+    /// Notes that a process waits with this page to be collected from.
+    pub fn wait_for_collector(&self, process: u32) {
+        self.waiting.store(process, Ordering::Release);
+    }
+
+    /// The process that waits with this page; 0 for none.
+    pub fn waiting(&self) -> u32 {
+        self.waiting.load(Ordering::Acquire)
+    }
+
+    /// Takes the page for a collector.
+    ///
+    /// # Errors
+    /// With the process of the one that has it.
+    pub fn take(&self, collector: u32) -> Result<(), u32> {
+        let is_there = |process: u32| Path::new(&format!("/proc/{process}")).exists();
+        let taken = self.collector.fetch_update(Ordering::AcqRel, Ordering::Acquire, |before| {
+            (before == 0 || before == collector || !is_there(before)).then_some(collector)
+        });
+        taken.map(|_| ())
+    }
+
+    /// Leaves the page to the next collector.
+    pub fn give_back(&self) {
+        self.collector.store(0, Ordering::Release);
     }
 
     /// Whether recording is on.
-    #[inline(always)]
     pub fn is_on(&self) -> bool {
-        self.switch.load(Ordering::Relaxed) == ON
+        self.switch.load(Ordering::Relaxed) >= FIRST
+    }
+
+    /// Switches the recording of calls of libraries on or off.
+    pub fn record_calls(&self, on: bool) {
+        self.calls.store(u32::from(on), Ordering::Release);
+    }
+
+    /// Whether calls of libraries are recorded.
+    #[inline]
+    pub fn records_calls(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) != 0
     }
 
     /// The clock of the records.
@@ -118,4 +219,10 @@ impl Control {
         // every bit pattern is valid for them.
         Some(unsafe { &*page.cast::<Self>() })
     }
+}
+
+/// The file of the page with which a process of a user waits to be collected from: in a folder that
+/// only that user can have made.
+pub fn waiting_page(user: u32, process: u32) -> PathBuf {
+    PathBuf::from(format!("/tmp/opscope-dynamic-{user}/{process}"))
 }

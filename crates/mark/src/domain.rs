@@ -6,8 +6,8 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use opscope_cann_raw::hash_of;
 
@@ -29,6 +29,24 @@ struct Dictionary {
     names: BTreeMap<u64, String>,
     /// Where they are written, once something is recorded.
     file: Option<PathBuf>,
+}
+
+/// Name the domains of mstx that alone are recorded, or that are not, between commas.
+pub const INCLUDE_VARIABLE: &str = "OPSCOPE_MARK_INCLUDE";
+/// See [`INCLUDE_VARIABLE`].
+pub const EXCLUDE_VARIABLE: &str = "OPSCOPE_MARK_EXCLUDE";
+
+/// Whether the collector wants the marks of a domain.
+pub(crate) fn is_wanted(domain: Domain) -> bool {
+    static FILTERS: OnceLock<[Option<Vec<u64>>; 2]> = OnceLock::new();
+    let [include, exclude] = FILTERS.get_or_init(|| {
+        [INCLUDE_VARIABLE, EXCLUDE_VARIABLE].map(|variable| {
+            let names = std::env::var(variable).ok().filter(|names| !names.is_empty())?;
+            Some(names.split(',').map(|name| hash_of(name.trim())).collect())
+        })
+    });
+    include.as_ref().is_none_or(|hashes| hashes.contains(&domain.0))
+        && exclude.as_ref().is_none_or(|hashes| !hashes.contains(&domain.0))
 }
 
 /// The domain of marks that name none.

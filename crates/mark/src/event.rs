@@ -14,27 +14,18 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use opscope_cann_raw::Record;
-use opscope_cann_raw::additional::{TX_MESSAGE_BYTES, Tx};
-use opscope_cann_raw::host::{Head, MAGIC, level};
-
 use crate::domain::{self, Domain};
+use crate::entry::{Essence, Extras, SEGMENT_BYTES};
 use crate::recorder::is_on;
 use crate::thread::{self, Local};
-
-/// How much text a record holds: the last byte must be zero.
-const SEGMENT_BYTES: usize = TX_MESSAGE_BYTES - 1;
 
 /// The longest text that is kept of a mark; the rest is cut off.
 pub const LONGEST_TEXT: usize = 16 << 10;
 
-/// The inner tag of the records.
-const TAG: u16 = 120;
-
-const MARK: u32 = 0;
-const PUSH_POP: u32 = 1;
-const START_END: u32 = 2;
-const MARK_EX: u32 = 3;
+const MARK: u8 = 0;
+const PUSH_POP: u8 = 1;
+const START_END: u8 = 2;
+const MARK_EX: u8 = 3;
 
 /// What a mark or range says besides its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,12 +42,19 @@ pub struct Details {
     pub message_type: i32,
 }
 
-/// A range that was begun on a thread, but for its text.
+impl Details {
+    /// Nothing besides the text.
+    pub const NONE: Self = Self { domain: None, category: 0, payload_type: 0, payload: 0, message_type: 0 };
+}
+
+/// A range that was begun on a thread.
+#[derive(Clone, Copy)]
 pub(crate) struct Pushed {
     start: u64,
-    details: Details,
     /// Where the text begins among the texts of the thread's open ranges.
     text: usize,
+    /// Whether the last of the thread's details are this range's.
+    has_details: bool,
 }
 
 /// A range that was begun and that any thread may end.
@@ -66,114 +64,148 @@ struct Open {
     text: Box<str>,
 }
 
-/// A record but for its text.
-struct Event {
-    event_type: u32,
-    start: u64,
-    end: u64,
-    details: Details,
-    /// The number of the mark; 0 when it needs none of its own.
-    number: u64,
-}
-
 /// Ranges that any thread may end.
 static RANGES: Mutex<Option<HashMap<u64, Open>>> = Mutex::new(None);
 /// The number of the last mark with a number.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// Records an instant.
+#[inline]
 pub fn mark(text: &[u8], details: Details) {
-    instant(text, details, MARK);
+    if is_on() {
+        instant(text, &details, MARK);
+    }
 }
 
 /// Records an instant that has a side on a device.
 pub fn mark_ex(text: &[u8], details: Details) {
-    let domain = details.domain.or(Some(domain::default()));
-    instant(text, Details { domain, ..details }, MARK_EX);
+    if is_on() {
+        let domain = details.domain.or(Some(domain::default()));
+        instant(text, &Details { domain, ..details }, MARK_EX);
+    }
 }
 
-fn instant(text: &[u8], details: Details, event_type: u32) {
-    if !is_on() {
-        return;
-    }
+fn instant(text: &[u8], details: &Details, event_type: u8) {
     thread::with(|local| {
         let now = local.recorder.clock.now();
-        put(local, &clean(text), &Event { event_type, start: now, end: now, details, number: 0 });
+        put(local, event_type, (now, now), clean(text).as_bytes(), some(details), 0);
     });
+}
+
+/// The details, if there are any.
+#[inline(always)]
+fn some(details: &Details) -> Option<&Details> {
+    (*details != Details::NONE).then_some(details)
 }
 
 /// Begins a range on the calling thread; returns how many are open on it now, 0 when nothing is
 /// recorded.
-#[inline]
+#[inline(always)]
 pub fn push(text: &[u8], details: Details) -> usize {
     if !is_on() {
         return 0;
     }
+    // Most have none, and most callers know while they are compiled.
+    match some(&details) {
+        None => push_plain(text),
+        Some(details) => push_detailed(text, details),
+    }
+}
+
+#[inline(never)]
+fn push_plain(text: &[u8]) -> usize {
+    thread::with(|local| push_on(local, text, false)).unwrap_or(0)
+}
+
+#[inline(never)]
+fn push_detailed(text: &[u8], details: &Details) -> usize {
     let depth = thread::with(|local| {
-        let text = clean(text);
-        let pushed = Pushed { start: 0, details, text: local.texts.len() };
-        local.texts.extend_from_slice(text.as_bytes());
-        local.pushed.push(pushed);
-        local.note_open();
-        // What was done until here belongs to nobody's range.
-        let now = local.recorder.clock.now();
-        if let Some(pushed) = local.pushed.last_mut() {
-            pushed.start = now;
-        }
-        local.pushed.len()
+        local.details.push(*details);
+        push_on(local, text, true)
     });
     depth.unwrap_or(0)
 }
 
+#[inline(always)]
+fn push_on(local: &mut Local, text: &[u8], has_details: bool) -> usize {
+    let place = local.texts.len();
+    local.texts.extend_from_slice(clean(text).as_bytes());
+    let depth = local.pushed.len() + 1;
+    local.note_open(depth);
+    // What was done until here belongs to nobody's range.
+    let start = local.recorder.clock.now();
+    local.pushed.push(Pushed { start, text: place, has_details });
+    depth
+}
+
 /// Ends the innermost range of the calling thread; returns how many were open, 0 when there was
 /// none.
-#[inline]
+#[inline(always)]
 pub fn pop() -> usize {
-    pop_where(|_| true)
+    if is_on() { pop_recorded() } else { 0 }
+}
+
+#[inline(never)]
+fn pop_recorded() -> usize {
+    let depth = thread::with(|local| {
+        let end = local.recorder.clock.now();
+        let depth = local.pushed.len();
+        let Some(Pushed { start, text, has_details }) = local.pushed.pop() else {
+            local.recorder.control().unmatched.fetch_add(1, Ordering::Relaxed);
+            return 0;
+        };
+        let details = if has_details { local.details.pop() } else { None };
+        put(local, PUSH_POP, (start, end), local.texts.get(text..).unwrap_or_default(), details.as_ref(), 0);
+        local.texts.truncate(text);
+        local.note_open(depth - 1);
+        depth
+    });
+    depth.unwrap_or(0)
 }
 
 /// Ends the innermost range of the calling thread in a domain.
 pub fn pop_in(domain: Option<Domain>) -> usize {
-    pop_where(|pushed| pushed.details.domain == domain)
-}
-
-#[inline(always)]
-fn pop_where(is: impl Fn(&Pushed) -> bool) -> usize {
     if !is_on() {
         return 0;
     }
     let depth = thread::with(|local| {
         let end = local.recorder.clock.now();
         let depth = local.pushed.len();
-        let Some(place) = local.pushed.iter().rposition(is) else {
+        let Some((place, details)) = innermost(local, domain) else {
             local.recorder.control().unmatched.fetch_add(1, Ordering::Relaxed);
             return 0;
         };
-        let Pushed { start, details, text } = local.pushed[place];
+        let Pushed { start, text, has_details } = local.pushed[place];
         let text_end = local.pushed.get(place + 1).map_or(local.texts.len(), |next| next.text);
-        let event = Event { event_type: PUSH_POP, start, end, details, number: 0 };
+        let its = has_details.then(|| local.details[details]);
         let bytes = local.texts.get(text..text_end).unwrap_or_default();
-        put(local, str::from_utf8(bytes).unwrap_or_default(), &event);
-        if place + 1 == depth {
-            local.texts.truncate(text);
-            local.pushed.pop();
-        } else {
-            forget(local, place, text..text_end);
+        put(local, PUSH_POP, (start, end), bytes, its.as_ref(), 0);
+        // Others may be open within it.
+        local.texts.drain(text..text_end);
+        local.pushed.remove(place);
+        for later in &mut local.pushed[place..] {
+            later.text -= text_end - text;
         }
-        local.note_open();
+        if has_details {
+            local.details.remove(details);
+        }
+        local.note_open(depth - 1);
         depth
     });
     depth.unwrap_or(0)
 }
 
-/// Takes a range out from among others that are still open.
-#[cold]
-fn forget(local: &mut Local, place: usize, text: std::ops::Range<usize>) {
-    local.texts.drain(text.clone());
-    local.pushed.remove(place);
-    for later in &mut local.pushed[place..] {
-        later.text -= text.len();
+/// The innermost range in a domain, and the place of its details if it has any.
+fn innermost(local: &Local, domain: Option<Domain>) -> Option<(usize, usize)> {
+    let mut details = local.details.len();
+    for (place, pushed) in local.pushed.iter().enumerate().rev() {
+        details -= usize::from(pushed.has_details);
+        let its = if pushed.has_details { local.details[details].domain } else { None };
+        if its == domain {
+            return Some((place, details));
+        }
     }
+    None
 }
 
 /// Begins a range that any thread may end; returns its number, 0 when nothing is recorded.
@@ -204,7 +236,7 @@ pub fn range_end(number: u64) -> bool {
             local.recorder.control().unmatched.fetch_add(1, Ordering::Relaxed);
             return false;
         };
-        put(local, &text, &Event { event_type: START_END, start, end, details, number });
+        put(local, START_END, (start, end), text.as_bytes(), Some(&details), number);
         true
     });
     ended.unwrap_or(false)
@@ -242,82 +274,72 @@ fn next_number(local: &Local) -> u64 {
     u64::from(local.recorder.process) << 32 | u64::from(number)
 }
 
-/// Hands over the record of an event, or as many as its text needs. The thread is the calling one:
-/// the reference names the thread that ended a range, too.
+/// Hands over what happened from `span.0` to `span.1`, in as many pieces as its text needs.
+/// `number` is that of the mark, 0 when it needs none of its own.
 #[inline(always)]
-fn put(local: &Local, text: &str, event: &Event) {
-    if text.len() > SEGMENT_BYTES {
-        return put_segments(local, text, event);
+fn put(local: &Local, event_type: u8, span: (u64, u64), text: &[u8], details: Option<&Details>, number: u64) {
+    let essence = Essence { start: span.0, end: span.1, thread: local.thread, event_type };
+    match details {
+        None if text.len() <= SEGMENT_BYTES => local.put(essence, text, None),
+        details => put_detailed(local, essence, text, details.copied().unwrap_or_default(), number),
     }
-    let number = match event.details.domain {
-        None => 0,
-        Some(_) if event.number == 0 => next_number(local),
-        Some(_) => event.number,
-    };
-    put_segment(local, text, 0, number, event);
 }
 
-#[cold]
-fn put_segments(local: &Local, text: &str, event: &Event) {
-    let domain = event.details.domain.or_else(|| Some(domain::default()));
-    let event = Event { details: Details { domain, ..event.details }, ..*event };
-    let number = if event.number == 0 { next_number(local) } else { event.number };
-    let (mut rest, mut segment) = (text, 0);
+#[inline(never)]
+fn put_detailed(local: &Local, essence: Essence, text: &[u8], details: Details, number: u64) {
+    let is_long = text.len() > SEGMENT_BYTES;
+    let domain = if is_long { details.domain.or_else(|| Some(domain::default())) } else { details.domain };
+    let details = Details { domain, ..details };
+    let mark = match domain {
+        None => 0,
+        Some(_) if number == 0 => next_number(local),
+        Some(_) => number,
+    };
+    if !is_long {
+        return local.put(essence, text, Some(Extras { details, mark, segment: 0 }));
+    }
+    let (mut rest, mut segment) = (str::from_utf8(text).unwrap_or_default(), 0);
     while !rest.is_empty() {
         let (now, later) = rest.split_at(rest.floor_char_boundary(SEGMENT_BYTES));
-        put_segment(local, now, segment, number, &event);
+        local.put(essence, now.as_bytes(), Some(Extras { details, mark, segment }));
         (rest, segment) = (later, segment + 1);
     }
-}
-
-#[inline(always)]
-fn put_segment(local: &Local, text: &str, segment: u16, mark: u64, event: &Event) {
-    let Details { domain, category, payload_type, payload, message_type } = event.details;
-    let mut message = [0; TX_MESSAGE_BYTES];
-    message[..text.len()].copy_from_slice(text.as_bytes());
-    local.put(&Tx {
-        head: Head {
-            magic: MAGIC,
-            level: level::MSPROFTX,
-            kind: 0,
-            thread: local.thread,
-            length: (<Tx as Record>::SIZE - <Head as Record>::SIZE) as u32,
-            time: event.end,
-        },
-        info_type: u16::from(domain.is_some()),
-        segment,
-        magic: MAGIC,
-        tag: TAG,
-        process: local.recorder.process,
-        thread: local.thread,
-        category,
-        event_type: event.event_type,
-        payload_type,
-        payload,
-        start: event.start,
-        end: event.end,
-        mark,
-        domain: domain.map_or(0, |domain| domain.0),
-        message_type,
-        message,
-    });
 }
 
 /// Text that every reader of the records can take: UTF-8 without zeros, of a length that fits.
 #[inline(always)]
 fn clean(text: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(text) {
-        Ok(valid) if text.len() <= LONGEST_TEXT && !text.contains(&0) => Cow::Borrowed(valid),
-        _ => clean_slowly(text),
+    if text.len() <= LONGEST_TEXT && is_plain(text) {
+        // SAFETY: ASCII is UTF-8.
+        return Cow::Borrowed(unsafe { str::from_utf8_unchecked(text) });
+    }
+    clean_slowly(text)
+}
+
+/// Whether a text is ASCII without zeros, eight letters at a time.
+#[inline(always)]
+fn is_plain(text: &[u8]) -> bool {
+    // A zero borrows from the top bit of its byte, and other letters than ASCII have that bit set.
+    let odd = |word: [u8; 8]| {
+        let word = u64::from_le_bytes(word);
+        (word.wrapping_sub(0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080
+    };
+    let (words, _) = text.as_chunks::<8>();
+    match text.last_chunk::<8>() {
+        // The last eight letters overlap those before them.
+        Some(last) => words.iter().fold(odd(*last), |sum, word| sum | odd(*word)) == 0,
+        None => text.iter().all(|letter| (1..0x80).contains(letter)),
     }
 }
 
 #[cold]
 fn clean_slowly(text: &[u8]) -> Cow<'_, str> {
-    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len()).min(LONGEST_TEXT);
-    let mut cleaned = String::from_utf8_lossy(&text[..end]).into_owned();
-    cleaned.truncate(cleaned.floor_char_boundary(LONGEST_TEXT));
-    Cow::Owned(cleaned)
+    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    let cleaned = String::from_utf8_lossy(&text[..end]);
+    match cleaned.floor_char_boundary(LONGEST_TEXT) {
+        length if length == cleaned.len() => cleaned,
+        length => Cow::Owned(cleaned[..length].to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -325,10 +347,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_odd_letter_anywhere_in_a_text_is_found() {
+        for length in 0..40 {
+            let text = vec![b'a'; length];
+            assert!(is_plain(&text));
+            for (place, odd) in (0..length).flat_map(|place| [0, 0x80, 0xff].map(|odd| (place, odd))) {
+                let mut text = text.clone();
+                text[place] = odd;
+                assert!(!is_plain(&text), "{odd} at {place} of {length}");
+            }
+        }
+    }
+
+    #[test]
     fn text_is_made_valid_and_cut_at_a_character() {
         assert_eq!(clean(b"plain"), "plain");
         assert_eq!(clean(b"caf\xe9"), "caf\u{fffd}");
         assert_eq!(clean(b"until\0here"), "until");
+        assert_eq!(clean("größer als vorher".as_bytes()), "größer als vorher");
         let long = "é".repeat(LONGEST_TEXT);
         assert_eq!(clean(long.as_bytes()).len(), LONGEST_TEXT);
         let odd = format!("x{long}");

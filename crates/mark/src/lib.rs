@@ -22,14 +22,15 @@
 //! infer();
 //! ```
 //!
-//! What a call does: the record goes into a ring of the calling thread ([`ring`]), from where one
-//! thread of the library writes it to a slice ([`sink`]) within a quarter of a second, or earlier
-//! when the ring is half full. A process that is killed loses less than a second and two
+//! What a call does: the mark goes into a ring of the calling thread ([`ring`]), from where one
+//! thread of the library writes its record to a slice ([`sink`]) within a quarter of a second, or
+//! earlier when the ring is half full. A process that is killed loses less than a second and two
 //! mebibytes. A forked child goes on with a recorder of its own.
 
 pub mod clock;
 mod control;
 mod domain;
+mod entry;
 mod event;
 mod faces;
 pub mod profile;
@@ -37,11 +38,12 @@ mod recorder;
 mod ring;
 mod sink;
 mod thread;
+mod waiting;
 
 use std::fmt::Arguments;
 
-pub use control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE};
-pub use domain::{Domain, named as domain};
+pub use control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE, waiting_page};
+pub use domain::{Domain, EXCLUDE_VARIABLE, INCLUDE_VARIABLE, named as domain};
 pub use event::{Details, LONGEST_TEXT, pop, push, range_end, range_start};
 pub use recorder::is_on;
 pub use sink::STREAM;

@@ -177,6 +177,16 @@ impl ProfileDirectory {
     }
 }
 
+/// What tells profiles that are made here from those of CANN's own runtime.
+const COLLECTOR: (&str, &str) = ("collector", "opscope");
+
+/// Whether a profile was made here, and not by CANN's own runtime.
+pub fn is_made_here(profile: &Path) -> bool {
+    let (key, value) = COLLECTOR;
+    let sample = std::fs::read_to_string(profile.join("host/sample.json"));
+    sample.is_ok_and(|text| text.contains(&format!("{}: {}", quoted(key), quoted(value))))
+}
+
 /// What a collection of the host alone says in `sample.json`.
 fn sample_json(subject: &Subject) -> String {
     let mut pairs: Vec<(&str, String)> = vec![
@@ -192,6 +202,7 @@ fn sample_json(subject: &Subject) -> String {
         ("msproftx", quoted("on")),
         ("taskBlock", quoted("off")),
         ("devices", quoted("64")),
+        (COLLECTOR.0, quoted(COLLECTOR.1)),
     ];
     for (name, value) in &subject.settings {
         match pairs.iter_mut().find(|(known, _)| known == name) {

@@ -12,10 +12,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
+use opscope_cann_raw::Record;
+use opscope_cann_raw::additional::Tx;
+
 use crate::clock::ClockKind;
 use crate::control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE, OFF, UNKNOWN};
-use crate::ring::{RECORD, Ring};
+use crate::entry::Entry;
+use crate::ring::Ring;
 use crate::sink::{STREAM, Sink};
+use crate::waiting;
 
 /// How often everything that waits is written. A killed process loses no more than this much.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
@@ -35,6 +40,9 @@ static UNDECIDED: Control = Control::new(UNKNOWN);
 static CONTROL: AtomicPtr<Control> = AtomicPtr::new(ptr::from_ref(&UNDECIDED).cast_mut());
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
+/// The number of the profile that the session belongs to.
+static PROFILE: AtomicU32 = AtomicU32::new(OFF);
+static LOOKING: AtomicBool = AtomicBool::new(false);
 static HANDLERS: AtomicBool = AtomicBool::new(false);
 
 /// Whether marks are recorded now. The first call looks at the environment.
@@ -43,23 +51,41 @@ pub fn is_on() -> bool {
     // SAFETY: it always points to a page that is never freed.
     let control = unsafe { &*CONTROL.load(Ordering::Acquire) };
     let switch = control.switch.load(Ordering::Relaxed);
-    switch > OFF || (switch == UNKNOWN && look_for_collector())
+    switch != OFF && (switch == PROFILE.load(Ordering::Relaxed) || look_for_collector())
 }
 
+/// Finds who collects, and begins a session of our own in a profile that is new.
 #[cold]
 fn look_for_collector() -> bool {
-    let undecided = ptr::from_ref(&UNDECIDED).cast_mut();
-    let nobody = ptr::from_ref(&NOBODY).cast_mut();
-    // One thread looks; until it has found a collector, the others record nothing.
-    if CONTROL.compare_exchange(undecided, nobody, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-        let directory = std::env::var_os(DIRECTORY_VARIABLE).filter(|path| !path.is_empty());
-        let control = std::env::var(CONTROL_VARIABLE).ok().and_then(|path| Control::open(&path));
-        if let (Some(directory), Some(control)) = (directory, control) {
-            begin(Session { control, directory: directory.into() });
-        }
+    // One thread looks; until it is done, the others record nothing.
+    if LOOKING.swap(true, Ordering::AcqRel) {
+        return false;
     }
-    // SAFETY: as in `is_on`.
-    unsafe { &*CONTROL.load(Ordering::Acquire) }.is_on()
+    let mut control = current_control();
+    if ptr::eq(control, &UNDECIDED) {
+        control = named_control().or_else(waiting::make_page).unwrap_or(&NOBODY);
+        set_control(control);
+    }
+    let named = || std::env::var_os(DIRECTORY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let is_new = control.is_on() && control.profile() != PROFILE.load(Ordering::Relaxed);
+    let directory = if is_new { control.directory().or_else(named) } else { None };
+    if let Some(directory) = directory {
+        finish();
+        RECORDER.store(ptr::null_mut(), Ordering::Release);
+        begin(Session { control, directory });
+    }
+    LOOKING.store(false, Ordering::Release);
+    control.is_on() && control.profile() == PROFILE.load(Ordering::Relaxed)
+}
+
+/// The page that a collector named in the environment.
+fn named_control() -> Option<&'static Control> {
+    Control::open(&std::env::var(CONTROL_VARIABLE).ok()?)
+}
+
+fn current_control() -> &'static Control {
+    // SAFETY: it always points to a page that is never freed.
+    unsafe { &*CONTROL.load(Ordering::Acquire) }
 }
 
 fn set_control(control: &'static Control) {
@@ -76,24 +102,30 @@ fn begin(session: Session) {
     let control = session.control;
     // Sessions are few and small; other threads may still look at the one before.
     SESSION.store(Box::into_raw(Box::new(session)), Ordering::Release);
+    PROFILE.store(control.profile(), Ordering::Release);
     set_control(control);
 }
 
 /// Ends the session: everything is written out, and nothing more is recorded.
 pub(crate) fn close() {
-    // SAFETY: null, or a session that is never freed.
-    if let Some(session) = unsafe { SESSION.load(Ordering::Acquire).as_ref() } {
+    if let Some(session) = session() {
         session.control.record(false);
     }
     finish();
     set_control(&NOBODY);
+    PROFILE.store(OFF, Ordering::Release);
     RECORDER.store(ptr::null_mut(), Ordering::Release);
     SESSION.store(ptr::null_mut(), Ordering::Release);
 }
 
-/// The session, if anybody collects.
-pub(crate) fn session() -> Option<&'static Session> {
+/// Whether there is a collector, or was one; it decides when something is recorded.
+pub(crate) fn has_collector() -> bool {
     is_on();
+    let control = current_control();
+    !ptr::eq(control, &NOBODY) && !ptr::eq(control, &UNDECIDED)
+}
+
+fn session() -> Option<&'static Session> {
     // SAFETY: null, or a session that is never freed.
     unsafe { SESSION.load(Ordering::Acquire).as_ref() }
 }
@@ -111,9 +143,23 @@ pub(crate) struct Recorder {
     pub(crate) clock: ClockKind,
     pub(crate) process: u32,
     lanes: Mutex<Lanes>,
-    sink: Mutex<Sink>,
+    output: Mutex<Output>,
     writer: Mutex<Option<Thread>>,
 }
+
+/// Where drained marks go.
+struct Output {
+    sink: Sink,
+    /// Records on their way to the sink. It never grows: a program may be out of memory.
+    records: Box<[u8]>,
+}
+
+/// The bytes of a record.
+const RECORD: usize = Tx::SIZE;
+
+/// How many records are made before they are written: they should still be in the processor's
+/// cache then.
+const BATCH: usize = 512;
 
 #[derive(Default)]
 struct Lanes {
@@ -126,13 +172,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many records the ring of the `number`th thread holds. All rings together stay below two
-/// mebibytes with as many threads as programs have, so that no more is lost with the process.
+/// How many marks the ring of the `number`th thread holds. All rings together stay below two
+/// mebibytes of records with as many threads as programs have, so that no more is lost with the
+/// process.
 fn ring_size(number: usize) -> usize {
     match number {
-        0..4 => 1_024,
+        0..2 => 2_048,
+        2..4 => 512,
         4..8 => 256,
-        8..16 => 128,
+        8..16 => 64,
         16..128 => 8,
         _ => 1,
     }
@@ -156,7 +204,10 @@ impl Recorder {
             clock: session.control.clock(),
             process: std::process::id(),
             lanes: Mutex::default(),
-            sink: Mutex::new(Sink::new(session.directory.clone(), STREAM)),
+            output: Mutex::new(Output {
+                sink: Sink::new(session.directory.clone(), STREAM),
+                records: vec![0; BATCH * RECORD].into_boxed_slice(),
+            }),
             writer: Mutex::new(None),
         }));
         let (none, order) = (ptr::null_mut(), Ordering::AcqRel);
@@ -240,8 +291,11 @@ impl Recorder {
     /// Writes what waits in one lane.
     #[cold]
     pub(crate) fn drain(&self, lane: &Lane) {
-        let mut sink = lock(&self.sink);
-        self.drain_into(lane, &mut sink);
+        let mut output = lock(&self.output);
+        // SAFETY: the output's lock makes this the only drainer.
+        unsafe {
+            lane.ring.drain(|marks| marks.chunks(BATCH).for_each(|batch| self.write(batch, &mut output)));
+        }
     }
 
     /// Writes everything that waits.
@@ -253,22 +307,21 @@ impl Recorder {
         }
     }
 
-    fn drain_into(&self, lane: &Lane, sink: &mut Sink) {
-        let control = self.session.control;
-        // SAFETY: the sink's lock makes this the only drainer.
-        unsafe {
-            lane.ring.drain(|records| {
-                let count = (records.len() / RECORD) as u64;
-                match sink.write(records, RECORD) {
-                    Ok(()) => control.written.fetch_add(count, Ordering::Relaxed),
-                    Err(error) => {
-                        let number = error.raw_os_error().unwrap_or(libc::EIO);
-                        control.error.store(number as u32, Ordering::Relaxed);
-                        control.lost.fetch_add(count, Ordering::Relaxed)
-                    }
-                };
-            });
+    fn write(&self, batch: &[Entry], output: &mut Output) {
+        let places = output.records.chunks_exact_mut(RECORD);
+        for (mark, place) in batch.iter().zip(places) {
+            mark.record(self.process).write(place);
         }
+        let control = self.session.control;
+        let count = batch.len() as u64;
+        match output.sink.write(&output.records[..batch.len() * RECORD], RECORD) {
+            Ok(()) => control.written.fetch_add(count, Ordering::Relaxed),
+            Err(error) => {
+                let number = error.raw_os_error().unwrap_or(libc::EIO);
+                control.error.store(number as u32, Ordering::Relaxed);
+                control.lost.fetch_add(count, Ordering::Relaxed)
+            }
+        };
     }
 
     /// What the collector sees of this process.
@@ -285,12 +338,13 @@ extern "C" fn finish() {
     let open = u64::from(open) + crate::event::forget_ranges();
     recorder.control().unclosed.fetch_add(open, Ordering::Relaxed);
     recorder.flush();
-    lock(&recorder.sink).finish();
+    lock(&recorder.output).sink.finish();
 }
 
 /// In a forked child: the parent's recorder stays as it is, and the next mark makes a new one.
 extern "C" fn forked() {
     RECORDER.store(ptr::null_mut(), Ordering::Release);
+    LOOKING.store(false, Ordering::Release);
     crate::event::forked();
 }
 

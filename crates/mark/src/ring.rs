@@ -1,23 +1,16 @@
-//! The buffer between a thread that marks and whoever writes: a ring of whole records.
+//! The buffer between a thread that marks and whoever writes: a ring of marks.
 //!
-//! One thread puts records in, and one drains it at a time (drainers hold the [`crate::sink`]'s
+//! One thread puts marks in, and one drains it at a time (drainers hold the [`crate::sink`]'s
 //! lock). Neither ever waits for the other inside the ring.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use opscope_cann_raw::Record;
-use opscope_cann_raw::additional::Tx;
+use crate::entry::Entry;
 
-/// The bytes of a record.
-pub(crate) const RECORD: usize = Tx::SIZE;
-
-#[repr(align(64))]
-struct Slot(UnsafeCell<[u8; RECORD]>);
-
-/// A ring of records; the counts only ever grow, and a place is its count modulo the size.
+/// A ring of marks; the counts only ever grow, and a place is its count modulo the size.
 pub(crate) struct Ring {
-    slots: Box<[Slot]>,
+    slots: Box<[UnsafeCell<Entry>]>,
     /// How many were put in.
     head: AtomicUsize,
     /// How many were taken out.
@@ -31,19 +24,19 @@ unsafe impl Sync for Ring {}
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// A ring for `size` records, which must be a power of two.
+    /// A ring for `size` marks, which must be a power of two.
     pub(crate) fn new(size: usize) -> Self {
-        let slots = (0..size.next_power_of_two()).map(|_| Slot(UnsafeCell::new([0; RECORD]))).collect();
+        let slots = (0..size.next_power_of_two()).map(|_| UnsafeCell::new(Entry::EMPTY)).collect();
         Self { slots, head: AtomicUsize::new(0), tail: AtomicUsize::new(0) }
     }
 
-    /// Writes a record through `fill` and hands it over; returns the number of records that are
-    /// waiting now, or `None` (without calling `fill`) when the ring is full.
+    /// Fills a place through `fill` and hands it over; returns the number of marks that are waiting
+    /// now, or `None` (without calling `fill`) when the ring is full.
     ///
     /// # Safety
     /// Only the ring's owner may call it.
     #[inline(always)]
-    pub(crate) unsafe fn put(&self, fill: impl FnOnce(&mut [u8; RECORD])) -> Option<usize> {
+    pub(crate) unsafe fn put(&self, fill: impl FnOnce(&mut Entry)) -> Option<usize> {
         let head = self.head.load(Ordering::Relaxed);
         let waiting = head.wrapping_sub(self.tail.load(Ordering::Acquire));
         if waiting >= self.slots.len() {
@@ -51,31 +44,29 @@ impl Ring {
         }
         let slot = &self.slots[head & (self.slots.len() - 1)];
         // SAFETY: the slot lies outside `tail..head`, so the owner alone touches it.
-        fill(unsafe { &mut *slot.0.get() });
+        fill(unsafe { &mut *slot.get() });
         self.head.store(head.wrapping_add(1), Ordering::Release);
         Some(waiting + 1)
     }
 
-    /// How many records fit.
+    /// How many marks fit.
     pub(crate) fn size(&self) -> usize {
         self.slots.len()
     }
 
-    /// Gives all waiting records to `take`, in one or two pieces of whole records.
+    /// Gives all waiting marks to `take`, in one or two pieces.
     ///
     /// # Safety
     /// Only one thread may drain at a time.
-    pub(crate) unsafe fn drain(&self, mut take: impl FnMut(&[u8])) {
+    pub(crate) unsafe fn drain(&self, mut take: impl FnMut(&[Entry])) {
         let head = self.head.load(Ordering::Acquire);
         let mut tail = self.tail.load(Ordering::Relaxed);
         while tail != head {
             let first = tail & (self.slots.len() - 1);
             let count = head.wrapping_sub(tail).min(self.slots.len() - first);
-            // SAFETY: the slots lie inside `tail..head`, so the owner leaves them alone; they are
-            // adjacent, and a slot has no padding because its size is a multiple of its alignment.
-            let bytes =
-                unsafe { std::slice::from_raw_parts(self.slots[first].0.get().cast::<u8>(), count * RECORD) };
-            take(bytes);
+            // SAFETY: the slots lie inside `tail..head`, so the owner leaves them alone, and they are
+            // adjacent.
+            take(unsafe { std::slice::from_raw_parts(self.slots[first].get(), count) });
             tail = tail.wrapping_add(count);
             self.tail.store(tail, Ordering::Release);
         }
@@ -85,21 +76,23 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::Essence;
 
     fn drained(ring: &Ring) -> Vec<u8> {
         let mut all = Vec::new();
         // SAFETY: this thread alone has the ring.
-        unsafe { ring.drain(|bytes| all.extend(bytes.chunks(RECORD).map(|record| record[0]))) };
+        unsafe { ring.drain(|marks| all.extend(marks.iter().map(|mark| mark.record(0).start as u8))) };
         all
     }
 
     fn put(ring: &Ring, number: u8) -> Option<usize> {
+        let essence = Essence { start: u64::from(number), ..Essence::default() };
         // SAFETY: this thread alone has the ring.
-        unsafe { ring.put(|record| record[0] = number) }
+        unsafe { ring.put(|entry| entry.set(essence, b"", None)) }
     }
 
     #[test]
-    fn records_come_out_in_order_across_the_end_of_the_ring() {
+    fn marks_come_out_in_order_across_the_end_of_the_ring() {
         let ring = Ring::new(4);
         assert_eq!([put(&ring, 1), put(&ring, 2), put(&ring, 3)], [Some(1), Some(2), Some(3)]);
         assert_eq!(drained(&ring), [1, 2, 3]);
@@ -112,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drainer_on_another_thread_sees_every_record_once() {
+    fn a_drainer_on_another_thread_sees_every_mark_once() {
         let ring = Ring::new(8);
         let all = std::thread::scope(|scope| {
             scope.spawn(|| {

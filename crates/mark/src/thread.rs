@@ -4,10 +4,8 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use opscope_cann_raw::Record;
-use opscope_cann_raw::additional::Tx;
-
-use crate::event::Pushed;
+use crate::entry::{Essence, Extras};
+use crate::event::{Details, Pushed};
 use crate::recorder::{Lane, Recorder};
 
 /// The state of one thread. It belongs to one recorder; after a fork it is made anew.
@@ -19,6 +17,8 @@ pub(crate) struct Local {
     pub(crate) pushed: Vec<Pushed>,
     /// Their texts, one after another.
     pub(crate) texts: Vec<u8>,
+    /// The details of those of them that have any.
+    pub(crate) details: Vec<Details>,
 }
 
 thread_local! {
@@ -45,10 +45,14 @@ impl Drop for Cleanup {
 
 /// Lends the calling thread its state; `None` where nothing can be recorded, and within another
 /// call of this function (a signal handler that marks while a mark is being recorded).
-#[inline]
+#[inline(always)]
 pub(crate) fn with<T>(work: impl FnOnce(&mut Local) -> T) -> Option<T> {
     let recorder = Recorder::current()?;
-    let mut local = LOCAL.replace(ptr::null_mut());
+    // A small closure, so that all of this becomes part of the caller.
+    let place: *const Cell<*mut Local> = LOCAL.with(ptr::from_ref);
+    // SAFETY: the place has no destructor, so it is there as long as the thread.
+    let place = unsafe { &*place };
+    let mut local = place.replace(ptr::null_mut());
     // SAFETY: not null means it is this thread's own, and taking it out made it ours alone.
     if local.is_null() || !ptr::eq(unsafe { &*local }.recorder, recorder) {
         local = begin(recorder, local);
@@ -56,7 +60,7 @@ pub(crate) fn with<T>(work: impl FnOnce(&mut Local) -> T) -> Option<T> {
     // SAFETY: as above.
     let result = work(unsafe { &mut *local });
     // A signal handler that marked meanwhile made a state of its own, which is given up here.
-    LOCAL.set(local);
+    place.set(local);
     Some(result)
 }
 
@@ -70,7 +74,8 @@ fn begin(recorder: &'static Recorder, stale: *mut Local) -> *mut Local {
     // While the thread is ending there is no cleanup any more; the lane is then not used again.
     let _ = CLEANUP.try_with(|_| ());
     let (lane, thread) = (recorder.take_lane(), thread_id());
-    let local = Local { recorder, lane, thread, pushed: Vec::new(), texts: Vec::new() };
+    let (pushed, texts, details) = (Vec::new(), Vec::new(), Vec::new());
+    let local = Local { recorder, lane, thread, pushed, texts, details };
     Box::into_raw(Box::new(local))
 }
 
@@ -84,12 +89,12 @@ fn thread_id() -> u32 {
 }
 
 impl Local {
-    /// Hands a record over to be written.
-    #[inline]
-    pub(crate) fn put(&self, record: &Tx) {
+    /// Hands a mark over to be written.
+    #[inline(always)]
+    pub(crate) fn put(&self, essence: Essence, text: &[u8], extras: Option<Extras>) {
         loop {
             // SAFETY: the lane is this thread's own as long as it has this state.
-            match unsafe { self.lane.ring.put(|slot| record.write(slot)) } {
+            match unsafe { self.lane.ring.put(|entry| entry.set(essence, text, extras)) } {
                 // Who marks faster than the disk takes helps writing, so that nothing is lost.
                 None => self.recorder.drain(self.lane),
                 Some(waiting) => {
@@ -103,8 +108,8 @@ impl Local {
     }
 
     /// Tells how many ranges are open, for the case that they stay so.
-    #[inline]
-    pub(crate) fn note_open(&self) {
-        self.lane.open.store(self.pushed.len() as u32, Ordering::Relaxed);
+    #[inline(always)]
+    pub(crate) fn note_open(&self, count: usize) {
+        self.lane.open.store(count as u32, Ordering::Relaxed);
     }
 }

@@ -364,3 +364,22 @@ fn a_program_annotated_with_mstx_is_recorded_unchanged() {
     assert!(place.names().contains(&format!("{}:early\n", records[2].domain)));
     assert!(place.names().contains(&format!("{}:default\n", records[0].domain)));
 }
+
+#[test]
+fn only_the_domains_of_mstx_that_are_wanted_are_recorded() {
+    for (variable, value, expected) in [
+        ("OPSCOPE_MARK_INCLUDE", "other, early", &["in early", "on a stream"][..]),
+        ("OPSCOPE_MARK_EXCLUDE", "early", &["a mark", "a range"]),
+        ("OPSCOPE_MARK_EXCLUDE", "default", &["in early", "on a stream"]),
+    ] {
+        let place = Place::new();
+        // The program insists on a number for its range in the default domain.
+        let source = MSTX_PROGRAM.replace("    assert(range);\n", "");
+        let Some(program) = place.compile(&source, false) else { return };
+        let mut command = Command::new(program);
+        command.env("MSTX_INJECTION_PATH", library()).env("PLACE", place.path()).env(variable, value);
+        let output = command.output().expect("the program starts");
+        assert!(output.status.success(), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
+        assert_eq!(place.texts(), expected, "{variable}={value}");
+    }
+}

@@ -4,5 +4,18 @@
 //! It exports functions of the names that programs look for, does what recording needs, and calls
 //! the real ones. Where there is no real one, or nothing is recorded, it does nothing else.
 
+mod ascendcl;
 mod onnxruntime;
 mod real;
+
+// A dependency on the instrumentation library would put its functions before the program's own,
+// those of `acl.prof` among them. These three of its files stand by themselves.
+#[path = "../../mark/src/clock.rs"]
+#[allow(dead_code, reason = "the instrumentation library uses the rest")]
+mod clock;
+#[path = "../../mark/src/control.rs"]
+#[allow(dead_code, reason = "the instrumentation library uses the rest")]
+mod control;
+#[path = "../../mark/src/sink.rs"]
+#[allow(dead_code, reason = "the instrumentation library uses the rest")]
+mod sink;

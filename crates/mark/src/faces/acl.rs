@@ -60,7 +60,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Whether a collector decides.
 fn is_collected() -> bool {
-    recorder::session().is_some() && lock(&RECORDING).is_none()
+    recorder::has_collector() && lock(&RECORDING).is_none()
 }
 
 /// # Safety

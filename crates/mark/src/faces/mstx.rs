@@ -80,8 +80,10 @@ unsafe fn fill(get_table: GetTable, module: c_int, functions: &[Function]) -> bo
     true
 }
 
-fn details(domain: Option<Domain>) -> Details {
-    Details { domain: domain.or_else(|| Some(domain::default())), ..Details::default() }
+/// The details of a mark in a domain; `None` where the collector doesn't want that domain.
+fn details(domain: Option<Domain>) -> Option<Details> {
+    let domain = domain.unwrap_or_else(domain::default);
+    domain::is_wanted(domain).then(|| Details { domain: Some(domain), ..Details::default() })
 }
 
 /// Records a mark; with a stream, the vendor's tool would set a point on the device as well.
@@ -89,11 +91,12 @@ unsafe fn mark_with(domain: Option<Domain>, text: *const c_char, stream: *const 
     if !crate::is_on() {
         return;
     }
+    let Some(details) = details(domain) else { return };
     // SAFETY: mstx asks for a C string.
     let text = unsafe { bytes(text) };
     match stream.is_null() {
-        true => event::mark(text, details(domain)),
-        false => event::mark_ex(text, details(domain)),
+        true => event::mark(text, details),
+        false => event::mark_ex(text, details),
     }
 }
 
@@ -106,8 +109,9 @@ unsafe extern "C" fn range_start_a(text: *const c_char, _stream: *const c_void) 
     if !crate::is_on() {
         return 0;
     }
+    // A range that isn't wanted gets no number, and its end does nothing.
     // SAFETY: mstx asks for a C string.
-    event::range_start(unsafe { bytes(text) }, details(None))
+    details(None).map_or(0, |details| event::range_start(unsafe { bytes(text) }, details))
 }
 
 extern "C" fn range_end(number: u64) {
@@ -148,7 +152,8 @@ unsafe extern "C" fn domain_range_start_a(
         return 0;
     }
     // SAFETY: as mstx asks.
-    unsafe { event::range_start(bytes(text), details(domain_of(domain))) }
+    let (domain, text) = unsafe { (domain_of(domain), bytes(text)) };
+    details(domain).map_or(0, |details| event::range_start(text, details))
 }
 
 extern "C" fn domain_range_end(_domain: Handle, number: u64) {
