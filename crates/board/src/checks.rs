@@ -5,7 +5,7 @@ use russh_sftp::protocol::OpenFlags;
 use crate::Progress;
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::remote::{join, odd_characters, quoted};
+use crate::remote::{join, odd_characters};
 use crate::run::{LITTLE_SPACE, free_space};
 
 /// What a collection is about to use.
@@ -104,49 +104,4 @@ async fn output(connection: &Connection, path: &str) -> Result<(), Error> {
         format!("the folder {path} on the board cannot be written"),
         "give the user the right to write there, or name another with --remote-dir",
     ))
-}
-
-/// A lock, so that two collections don't run on one board: it takes one at a time.
-pub(crate) struct Lock {
-    folder: String,
-}
-
-impl Lock {
-    const FOLDER: &str = "/tmp/opscope-collection";
-
-    /// Takes the lock. One that a collection left behind whose program is gone is taken over.
-    ///
-    /// # Errors
-    /// When another collection is running.
-    pub async fn take(connection: &Connection) -> Result<Self, Error> {
-        let folder = Self::FOLDER.to_owned();
-        if connection.sftp.create_dir(&folder).await.is_ok() {
-            return Ok(Self { folder });
-        }
-        // A collection that is still uploading has no program yet; its lock is young.
-        let pid_file = quoted(&join(&folder, "pid"));
-        let question = format!(
-            "if [ -e {pid_file} ]; then kill -0 \"$(cat {pid_file})\" 2>/dev/null && echo alive; \
-             elif [ -n \"$(find {} -maxdepth 0 -mmin -10 2>/dev/null)\" ]; then echo alive; fi; true",
-            quoted(&folder)
-        );
-        if connection.ask(&question).await?.as_deref() == Some("alive") {
-            return Err(check(
-                "another collection is running on this board".to_owned(),
-                &format!("wait for its end; if there is none, remove {folder} on the board"),
-            ));
-        }
-        Ok(Self { folder })
-    }
-
-    /// Where the program's process number belongs.
-    pub fn pid_file(&self) -> String {
-        join(&self.folder, "pid")
-    }
-
-    /// Gives the lock back.
-    pub async fn release(self, connection: &Connection) {
-        let _ = connection.sftp.remove_file(self.pid_file()).await;
-        let _ = connection.sftp.remove_dir(self.folder).await;
-    }
 }

@@ -3,19 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use crate::Progress;
-use crate::checks::{self, Lock, Plan};
+use crate::checks::{self, Plan};
 use crate::config::BoardConfig;
 use crate::connection::{Connection, HostKeys, Timeouts};
 use crate::download;
 use crate::error::Error;
+use crate::link::{ATTEMPTS, Link};
 use crate::nfs::NfsExport;
 use crate::remote::{join, portable, quoted};
 use crate::run::{Program, ProgramEnd};
 use crate::settings::Settings;
 use crate::upload::{Project, exists, make_folders, read_small};
 
-/// How often a transfer is tried again with a new connection.
-const ATTEMPTS: usize = 4;
+/// Where the board has opscope's own collector, below the project.
+const COLLECTOR: &str = ".opscope-collector.so";
+/// Where the board notes what the program prints and how it ends, below the project.
+const RUN_FOLDER: &str = ".opscope-run";
 /// A file that marks a folder on the board as one that opscope made and may remove.
 const OWN_FOLDER: &str = ".opscope-project";
 /// The folder below the project, on the board and here, that results go to.
@@ -44,6 +47,10 @@ pub struct Request {
     pub output: PathBuf,
     /// A folder that the board mounts for its results.
     pub nfs: Option<NfsExport>,
+    /// opscope's own collector, built for the board, to be put before its runtime.
+    pub collector: Option<PathBuf>,
+    /// Whether to go on with a collection whose connection was lost, instead of beginning one.
+    pub resume: bool,
     /// Whether the project and the results are removed from the board at the end.
     pub clean_up: bool,
 }
@@ -72,12 +79,17 @@ pub fn collect(request: &Request, progress: &mut dyn Progress) -> Result<Collect
 
 async fn collect_async(request: &Request, progress: &mut dyn Progress) -> Result<Collected, Error> {
     let main = main_in_project(&request.project, &request.main)?;
+    if let Some(export) = &request.nfs {
+        export.check_name()?;
+    }
     progress.step(&format!("connecting to {}", request.config.host));
     let mut link = Link::open(request).await?;
-    let lock = Lock::take(&link.connection).await?;
-    let result = collect_locked(request, &main, &mut link, &lock.pid_file(), progress).await;
-    lock.release(&link.connection).await;
-    link.connection.close().await;
+    let result = collect_locked(request, &main, &mut link, progress).await;
+    match &result {
+        // Its program may run on, and has the lock as long as it does.
+        Err(Error::LeftOff { .. }) => {}
+        _ => link.close().await,
+    }
     result
 }
 
@@ -101,60 +113,73 @@ fn main_in_project(project: &Path, main: &Path) -> Result<String, Error> {
     Ok(portable(path.strip_prefix(&root).map_err(|_| outside())?))
 }
 
-/// The connection, which is made anew where a transfer loses it.
-struct Link<'r> {
-    request: &'r Request,
-    connection: Connection,
-}
-
-impl<'r> Link<'r> {
-    async fn open(request: &'r Request) -> Result<Self, Error> {
-        let Request { config, host_keys, timeouts, .. } = request;
-        Ok(Self { request, connection: Connection::open(config, host_keys, timeouts).await? })
-    }
-
-    async fn reopen(
-        &mut self,
-        error: Error,
-        attempt: usize,
-        progress: &mut dyn Progress,
-    ) -> Result<(), Error> {
-        if attempt >= ATTEMPTS || !error.is_lost_connection() {
-            return Err(error);
-        }
-        progress.warn(&format!("{error}; connecting again"));
-        tokio::time::sleep(std::time::Duration::from_secs(attempt as u64)).await;
-        let Request { config, host_keys, timeouts, .. } = self.request;
-        self.connection = Connection::open(config, host_keys, timeouts).await?;
-        Ok(())
-    }
-}
-
 async fn collect_locked(
     request: &Request,
     main: &str,
     link: &mut Link<'_>,
-    pid_file: &str,
     progress: &mut dyn Progress,
 ) -> Result<Collected, Error> {
     let root = remote_root(request, &link.connection).await?;
     let output = join(&root, PROFILING);
-    let uploaded = upload(request, main, &root, &output, link, progress).await?;
-    make_folders(&link.connection.sftp, &output).await?;
-    if let Some(export) = &request.nfs {
-        mount(export, &output, &link.connection).await?;
+    let path = join(&root, main);
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", &path));
+    let mut environment = Vec::new();
+    if request.collector.is_some() {
+        environment.push(format!("LD_PRELOAD={}", join(&root, COLLECTOR)));
+        environment.push(format!("OPSCOPE_SVP_OUTPUT={output}"));
     }
-    let program = join(&root, main);
-    let (folder, name) = program.rsplit_once('/').unwrap_or((".", &program));
-    let result = run_and_fetch(request, (folder, name), &output, pid_file, link, progress).await;
-    if request.nfs.is_some() {
+    let (arguments, timeout) = (&request.arguments, request.timeouts.program);
+    let run = join(&root, RUN_FOLDER);
+    let program = Program { folder, name, arguments, environment, run, output: &output, timeout };
+    let (uploaded, before) = match request.resume {
+        true => ((0, 0), earlier_run(&program, link).await?),
+        false => begin(request, main, &root, &program, link, progress).await?,
+    };
+    let result = finish(request, &program, &before, link, progress).await;
+    let is_left = matches!(result, Err(Error::LeftOff { .. }));
+    if request.nfs.is_some() && !is_left {
         let _ = link.connection.ask(&format!("umount {}", quoted(&output))).await;
     }
     let (jobs, end) = result?;
+    program.forget(&link.connection).await;
     if request.clean_up {
         clean_up(&link.connection, &root, progress).await;
     }
     Ok(Collected { jobs, end, uploaded })
+}
+
+/// The `JOB*` directories that were there before the run that is gone on with.
+async fn earlier_run(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<String>, Error> {
+    let before = read_small(&link.connection.sftp, &join(&program.run, "before")).await;
+    let text = before.ok_or_else(|| Error::Check {
+        what: format!("there is no collection of {} on the board to go on with", program.name),
+        remedy: "collect without --resume".to_owned(),
+    })?;
+    Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+}
+
+/// Brings the project to the board, looks at everything, and starts the program.
+async fn begin(
+    request: &Request,
+    main: &str,
+    root: &str,
+    program: &Program<'_>,
+    link: &mut Link<'_>,
+    progress: &mut dyn Progress,
+) -> Result<((u64, u64), Vec<String>), Error> {
+    let output = program.output;
+    let uploaded = upload(request, main, root, output, link, progress).await?;
+    make_folders(&link.connection.sftp, output).await?;
+    if let Some(export) = &request.nfs {
+        mount(export, output, &link.connection).await?;
+    }
+    progress.step("checking the board");
+    let plan = Plan { program: &join(program.folder, program.name), output };
+    checks::all(&link.connection, &plan, progress).await?;
+    let before = jobs_in(program, link).await?;
+    progress.step(&format!("running {}", program.name));
+    program.start(link, &before.join("\n"), progress).await?;
+    Ok((uploaded, before))
 }
 
 async fn remote_root(request: &Request, connection: &Connection) -> Result<String, Error> {
@@ -189,14 +214,16 @@ async fn upload(
         |source| Error::Settings { path: request.project.join(&config).display().to_string(), source };
     let text = request.settings.apply(existing.as_deref(), output).map_err(in_config)?;
     project.replace(config, text);
+    if let Some(collector) = &request.collector {
+        project.add(COLLECTOR, collector)?;
+    }
     let is_new = !exists(&link.connection.sftp, root).await?;
     let mut attempt = 1;
     let done = loop {
         match project.upload(&link.connection, root, progress).await {
             Ok(done) => break done,
-            Err(error) => link.reopen(error, attempt, progress).await?,
+            Err(error) => again(error, &mut attempt, link, progress).await?,
         }
-        attempt += 1;
     };
     if is_new {
         let marker = join(root, OWN_FOLDER);
@@ -239,53 +266,82 @@ async fn mount(export: &NfsExport, output: &str, connection: &Connection) -> Res
     })
 }
 
-async fn run_and_fetch(
+/// Follows the program to its end and brings its results back.
+async fn finish(
     request: &Request,
-    (folder, name): (&str, &str),
-    output: &str,
-    pid_file: &str,
+    program: &Program<'_>,
+    before: &[String],
     link: &mut Link<'_>,
     progress: &mut dyn Progress,
 ) -> Result<(Vec<PathBuf>, ProgramEnd), Error> {
-    progress.step("checking the board");
-    let plan = Plan { program: &join(folder, name), output };
-    checks::all(&link.connection, &plan, progress).await?;
-    let places = [output, folder];
-    let before = jobs_in(&places, link).await?;
-    progress.step(&format!("running {name}"));
-    let (arguments, timeout) = (&request.arguments, request.timeouts.program);
-    let program = Program { folder, name, arguments, pid_file, output, timeout };
-    let end = program.run(&link.connection, progress).await?;
-    let new: Vec<_> = jobs_in(&places, link).await?.into_iter().filter(|job| !before.contains(job)).collect();
-    if new.iter().any(|(place, _)| place != output) {
+    progress.runs(true);
+    let end = program.follow(link, progress).await;
+    progress.runs(false);
+    let end = end?;
+    let left_off = |error: Error| match error.may_pass() {
+        true => Error::LeftOff { what: "the results are", source: Box::new(error) },
+        false => error,
+    };
+    let jobs = fetch(request, program, before, link, progress).await.map_err(left_off)?;
+    Ok((jobs, end))
+}
+
+/// Brings back the `JOB*` directories that were not there before.
+async fn fetch(
+    request: &Request,
+    program: &Program<'_>,
+    before: &[String],
+    link: &mut Link<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Vec<PathBuf>, Error> {
+    let mut attempt = 1;
+    let found = loop {
+        match jobs_in(program, link).await {
+            Ok(found) => break found,
+            Err(error) => again(error, &mut attempt, link, progress).await?,
+        }
+    };
+    let new: Vec<_> = found.into_iter().filter(|job| !before.contains(job)).collect();
+    if new.iter().any(|job| !job.starts_with(&join(program.output, ""))) {
         progress
             .warn("the board put results beside the program: it did not take the output folder of acl.json");
     }
     let mut jobs = Vec::new();
-    for (place, job) in new {
+    for path in new {
+        let job = path.rsplit('/').next().unwrap_or_default();
         progress.step(&format!("bringing {job} back"));
-        let target = crate::remote::local_target(&request.output, &job).ok_or_else(|| Error::Remote {
-            path: job.clone(),
+        let target = crate::remote::local_target(&request.output, job).ok_or_else(|| Error::Remote {
+            path: path.clone(),
             what: "a name that can't be a folder's here".to_owned(),
         })?;
-        let mut attempt = 1;
-        while let Err(error) =
-            download::fetch(&link.connection.sftp, &join(&place, &job), &target, progress).await
-        {
-            link.reopen(error, attempt, progress).await?;
-            attempt += 1;
+        while let Err(error) = download::fetch(&link.connection.sftp, &path, &target, progress).await {
+            again(error, &mut attempt, link, progress).await?;
         }
         jobs.push(target);
     }
-    Ok((jobs, end))
+    Ok(jobs)
 }
 
-/// The `JOB*` directories in some folders on the board, with the folder of each.
-async fn jobs_in(places: &[&str], link: &Link<'_>) -> Result<Vec<(String, String)>, Error> {
+/// Connects again for a further attempt, if there is one.
+async fn again(
+    error: Error,
+    attempt: &mut u32,
+    link: &mut Link<'_>,
+    progress: &mut dyn Progress,
+) -> Result<(), Error> {
+    if *attempt >= ATTEMPTS {
+        return Err(error);
+    }
+    *attempt += 1;
+    link.mend(error, progress).await
+}
+
+/// The paths of the `JOB*` directories on the board: in the output folder, and beside the program.
+async fn jobs_in(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
-    for place in places {
+    for place in [program.output, program.folder] {
         let jobs = download::jobs(&link.connection.sftp, place).await?;
-        found.extend(jobs.into_iter().map(|job| ((*place).to_owned(), job)));
+        found.extend(jobs.into_iter().map(|job| join(place, &job)));
     }
     Ok(found)
 }

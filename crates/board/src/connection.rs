@@ -20,13 +20,15 @@ use crate::error::Error;
 pub struct Timeouts {
     /// For the board to answer.
     pub connect: Duration,
+    /// For a connection to come back that was lost.
+    pub reconnect: Duration,
     /// For the program to end; `None` waits for ever.
     pub program: Option<Duration>,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), program: None }
+        Self { connect: Duration::from_secs(10), reconnect: Duration::from_secs(60), program: None }
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::nfs::NfsError;
 use crate::settings::SettingsError;
 
 /// Why a collection on a board failed.
@@ -43,8 +44,10 @@ pub enum Error {
     Settings { path: String, source: SettingsError },
     #[error("{what}; {remedy}")]
     Check { what: String, remedy: String },
-    #[error("the program on the board did not end within {} s and was stopped; see --timeout", timeout.as_secs())]
-    Timeout { timeout: Duration },
+    #[error("{source}; {what} on the board: the same command with --resume goes on from there")]
+    LeftOff { what: &'static str, source: Box<Error> },
+    #[error(transparent)]
+    Nfs(#[from] NfsError),
     #[error("the SSH library failed: {0}")]
     Ssh(#[from] russh::Error),
     #[error("the runtime for the connection could not be started: {0}")]
@@ -54,6 +57,11 @@ pub enum Error {
 impl Error {
     /// Whether trying again with a new connection may help.
     pub(crate) fn is_lost_connection(&self) -> bool {
-        matches!(self, Self::Lost { .. })
+        matches!(self, Self::Lost { .. } | Self::Ssh(_))
+    }
+
+    /// Whether a board that was there before may be there again in a moment.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.is_lost_connection() || matches!(self, Self::Unreachable { .. } | Self::NoAnswer { .. })
     }
 }

@@ -5,10 +5,11 @@
 //! |---|---|
 //! | read how to reach the board | [`BoardConfig`] |
 //! | switch profiling on in `acl.json` | [`Settings`] |
-//! | connect, checking the host's key | `connection` |
+//! | connect, checking the host's key | `connection`; again where the line breaks, `link` |
+//! | keep others from collecting there at the same time | `lock` |
 //! | look for what would spoil the run | `checks` |
 //! | bring the project there, only what changed | `upload` |
-//! | run the program, watching time and space | `run` |
+//! | run the program apart from the connection, watching time and space | `run` |
 //! | bring the `JOB*` directories back | `download` |
 //!
 //! [`collect`] does all of it. The facts about the boards come from the vendor's Profiling guide for
@@ -20,6 +21,8 @@ mod config;
 mod connection;
 mod download;
 mod error;
+mod link;
+mod lock;
 mod nfs;
 mod remote;
 mod run;
@@ -44,6 +47,12 @@ pub trait Progress {
     fn bytes(&mut self, done: u64, total: u64);
     /// What the program printed.
     fn output(&mut self, stream: Output, bytes: &[u8]);
+    /// The program runs from here on, or does so no more.
+    fn runs(&mut self, _runs: bool) {}
+    /// Whether the user wants the program on the board to end.
+    fn interrupted(&self) -> bool {
+        false
+    }
 }
 
 /// Where a program printed something.

@@ -1,6 +1,6 @@
 //! The folder of the host that a board may mount, so that it doesn't run out of space.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 /// A folder that an NFS server exports.
@@ -45,6 +45,18 @@ impl FromStr for NfsExport {
 }
 
 impl NfsExport {
+    /// Makes sure that the server's name isn't one that this machine takes for itself: the board may
+    /// know it by the same entry of its own.
+    pub(crate) fn check_name(&self) -> Result<(), NfsError> {
+        let bare = self.server.trim_start_matches('[').trim_end_matches(']');
+        let mut found = (bare, 2049).to_socket_addrs().into_iter().flatten().peekable();
+        // A name that only the board knows is the board's matter.
+        if found.peek().is_some() && found.all(|address| address.ip().is_loopback()) {
+            return Err(NfsError::Loopback(self.server.clone()));
+        }
+        Ok(())
+    }
+
     /// What the shell of the board is to run.
     pub(crate) fn mount_command(&self, folder: &str) -> String {
         let source = crate::remote::quoted(&format!("{}:{}", self.server, self.path));
@@ -69,6 +81,10 @@ mod tests {
             let error = NfsExport::from_str(text).unwrap_err();
             assert!(error.to_string().contains("/etc/hosts"), "{text}: {error}");
         }
+        // A name that leads to such an address is found out when it is looked up.
+        let export = NfsExport::from_str("127.1:/x").unwrap();
+        assert!(export.check_name().unwrap_err().to_string().contains("/etc/hosts"));
+        assert_eq!(NfsExport::from_str("192.168.1.2:/x").unwrap().check_name(), Ok(()));
         assert!(matches!(NfsExport::from_str("server"), Err(NfsError::Form(_))));
         assert!(matches!(NfsExport::from_str(":/x"), Err(NfsError::Form(_))));
     }

@@ -1,24 +1,73 @@
 //! Running the program on the board, with an eye on the time and on the space that is left.
+//!
+//! The program is started apart from the connection, so that it goes on where that is lost. What it
+//! prints and how it ends goes into files of a folder of the run:
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `before` | the `JOB*` directories that were there before, a line for each |
+//! | `group` | the number of the group of processes that the run consists of |
+//! | `stdout`, `stderr` | what the program printed |
+//! | `status` | its exit status, once it has ended; 128 and more is a signal, as in a shell |
+//!
+//! They are followed over SFTP by offset, so a new connection goes on where the last one stopped.
 
+use std::io::SeekFrom;
 use std::time::Duration;
 
 use russh_sftp::client::SftpSession;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::time::Instant;
 
-use crate::Progress;
-use crate::connection::{CommandEnd, Connection};
+use crate::connection::{Connection, at, io_at};
 use crate::error::Error;
-use crate::remote::quoted;
+use crate::link::{ATTEMPTS, Link};
+use crate::remote::{join, quoted};
+use crate::upload::{exists, read_small};
+use crate::{Output, Progress};
 
 /// Below this, the board's profiler may lose data: the vendor's own tools stop at 20 MB.
 pub(crate) const LITTLE_SPACE: u64 = 20 << 20;
+
+const RUNNING: &str = "the program ran on the board";
+/// How often the board's space is looked at, and whether the program is still there.
+const WATCH: Duration = Duration::from_secs(2);
+/// How long a program may take to appear.
+const START: Duration = Duration::from_secs(10);
+/// The pauses between two looks at what was printed: short while there is something new.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Runs the program and notes its end. Its arguments: the folder of the run, the file for the
+/// program's number, and the program with its own arguments.
+const WRAPPER: &str = r#"run=$1; pid=$2; shift 2
+"$@" >"$run/stdout" 2>"$run/stderr" &
+echo $! >"$pid"; echo $$ >"$run/group"
+wait $!; echo $? >"$run/status.part"; mv "$run/status.part" "$run/status""#;
 
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramEnd {
     /// By itself, with this status.
     Status(u32),
-    /// By a signal.
-    Killed,
+    /// By this signal.
+    Killed(u32),
+    /// It took too long and was stopped.
+    TimedOut(Duration),
+    /// The user had it stopped.
+    Interrupted,
+    /// It is gone, and nothing noted how it ended.
+    Vanished,
+}
+
+impl ProgramEnd {
+    /// What a shell's `$?` says; signals are added to 128 there.
+    fn of_shell(status: u32) -> Self {
+        match status {
+            129..=192 => Self::Killed(status - 128),
+            status => Self::Status(status),
+        }
+    }
 }
 
 /// What to run, and where.
@@ -29,8 +78,10 @@ pub(crate) struct Program<'p> {
     pub name: &'p str,
     /// What it is given.
     pub arguments: &'p [String],
-    /// Where its process number is noted.
-    pub pid_file: &'p str,
+    /// Further variables, as `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// The folder of the run.
+    pub run: String,
     /// The folder whose space is watched.
     pub output: &'p str,
     /// How long it may take.
@@ -38,76 +89,245 @@ pub(crate) struct Program<'p> {
 }
 
 impl Program<'_> {
+    fn file(&self, name: &str) -> String {
+        join(&self.run, name)
+    }
+
+    /// Starts it. `before` is kept for a later collection that goes on with this run.
+    pub async fn start(
+        &self,
+        link: &mut Link<'_>,
+        before: &str,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Error> {
+        let mut attempt = 1;
+        while let Err(error) = self.try_start(link, before).await {
+            if attempt == ATTEMPTS {
+                return Err(error);
+            }
+            attempt += 1;
+            link.mend(error, progress).await?;
+            // It may have been started before the line broke, and must not be a second time.
+            if exists(&link.connection.sftp, &self.file("group")).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn try_start(&self, link: &Link<'_>, before: &str) -> Result<(), Error> {
+        let connection = &link.connection;
+        let run = quoted(&self.run);
+        if connection.ask(&format!("umask 0027; rm -rf -- {run} && mkdir -p {run}")).await?.is_none() {
+            return Err(Error::Remote {
+                path: self.run.clone(),
+                what: "the folder could not be made".to_owned(),
+            });
+        }
+        put(&connection.sftp, &self.file("before"), before.as_bytes()).await?;
+        let started = connection.ask(&self.command(&link.lock.pid_file())).await?;
+        let failed =
+            || Error::Remote { path: self.name.to_owned(), what: "it could not be started".to_owned() };
+        started.map(|_| ()).ok_or_else(failed)
+    }
+
     /// The line for the board's shell. The umask is what the board's profiler asks for.
-    fn command(&self) -> String {
-        let arguments: Vec<String> = self.arguments.iter().map(|argument| quoted(argument)).collect();
+    fn command(&self, pid_file: &str) -> String {
+        let mut words = vec![self.run.clone(), pid_file.to_owned()];
+        if !self.environment.is_empty() {
+            words.push("env".to_owned());
+            words.extend(self.environment.iter().cloned());
+        }
+        words.push(format!("./{}", self.name));
+        words.extend(self.arguments.iter().cloned());
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         format!(
-            "cd {} && umask 0027 && echo $$ > {} && exec ./{} {}",
+            "cd {} && umask 0027 && {{ apart=nohup; command -v setsid >/dev/null 2>&1 && apart=setsid; \
+             $apart sh -c {} sh {} </dev/null >/dev/null 2>&1 & }}",
             quoted(self.folder),
-            quoted(self.pid_file),
-            quoted(self.name),
-            arguments.join(" ")
+            quoted(WRAPPER),
+            words.join(" ")
         )
     }
 
-    /// Runs it to its end and hands over what it prints.
-    pub async fn run(
+    /// Follows it to its end and hands over what it prints.
+    ///
+    /// # Errors
+    /// When the connection is lost and can't be made again; the program goes on then.
+    pub async fn follow(
         &self,
-        connection: &Connection,
+        link: &mut Link<'_>,
         progress: &mut dyn Progress,
     ) -> Result<ProgramEnd, Error> {
-        let (sender, mut printed) = tokio::sync::mpsc::unbounded_channel();
-        let command = self.command();
-        let running = connection.run(&command, move |stream, bytes| {
-            let _ = sender.send((stream, bytes.to_vec()));
-        });
-        let mut running = std::pin::pin!(running);
-        let mut watch = tokio::time::interval(Duration::from_secs(2));
-        let deadline = self.timeout.map(|timeout| tokio::time::Instant::now() + timeout);
-        let mut warned = false;
-        let end = loop {
-            tokio::select! {
-                biased;
-                Some((stream, bytes)) = printed.recv() => progress.output(stream, &bytes),
-                end = &mut running => break end?,
-                _ = watch.tick() => {
-                    let left = free_space(&connection.sftp, self.output).await;
-                    if !warned && left.is_some_and(|left| left < LITTLE_SPACE) {
-                        warned = true;
-                        progress.warn(&format!(
-                            "the board has only {} MB left where the results go; data will be missing",
-                            left.unwrap_or(0) >> 20
-                        ));
-                    }
+        let begin = Instant::now();
+        let mut following = Following {
+            printed: [0; 2],
+            deadline: self.timeout.map(|timeout| begin + timeout),
+            warned: false,
+            idle: 0,
+            begin,
+        };
+        loop {
+            match self.follow_on(&link.connection, &mut following, progress).await {
+                Err(error) if error.is_lost_connection() && following.idle < ATTEMPTS => {
+                    following.idle += 1;
+                    let left =
+                        |error| Error::LeftOff { what: "the program runs on", source: Box::new(error) };
+                    link.mend(error, progress).await.map_err(left)?;
                 }
-                () = until(deadline) => {
-                    self.stop(connection).await;
-                    return Err(Error::Timeout { timeout: self.timeout.unwrap_or_default() });
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn follow_on(
+        &self,
+        connection: &Connection,
+        following: &mut Following,
+        progress: &mut dyn Progress,
+    ) -> Result<ProgramEnd, Error> {
+        let mut pause = SHORTEST_PAUSE;
+        let mut watched = Instant::now();
+        loop {
+            // The status first: what is printed before it is there when it is.
+            let status = read_small(&connection.sftp, &self.file("status")).await;
+            let is_new = self.print(connection, following, progress).await?;
+            following.idle = 0;
+            if let Some(status) = status.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok()) {
+                return Ok(ProgramEnd::of_shell(status));
+            }
+            let stopped = if progress.interrupted() {
+                Some(ProgramEnd::Interrupted)
+            } else if following.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                Some(ProgramEnd::TimedOut(self.timeout.unwrap_or_default()))
+            } else {
+                None
+            };
+            if let Some(end) = stopped {
+                self.stop(connection).await?;
+                self.print(connection, following, progress).await?;
+                return Ok(end);
+            }
+            if watched.elapsed() >= WATCH {
+                watched = Instant::now();
+                if !self.watch(connection, following, progress).await? {
+                    self.print(connection, following, progress).await?;
+                    return Ok(ProgramEnd::Vanished);
                 }
             }
-        };
-        while let Ok((stream, bytes)) = printed.try_recv() {
-            progress.output(stream, &bytes);
+            pause = if is_new { SHORTEST_PAUSE } else { LONGEST_PAUSE.min(pause * 2) };
+            tokio::time::sleep(pause).await;
         }
-        Ok(match end {
-            CommandEnd::Status(status) => ProgramEnd::Status(status),
-            CommandEnd::Killed => ProgramEnd::Killed,
-        })
+    }
+
+    /// Hands over what was printed since the last time; whether there was anything.
+    async fn print(
+        &self,
+        connection: &Connection,
+        following: &mut Following,
+        progress: &mut dyn Progress,
+    ) -> Result<bool, Error> {
+        let mut is_new = false;
+        for (index, stream, name) in [(0, Output::Stdout, "stdout"), (1, Output::Stderr, "stderr")] {
+            let path = self.file(name);
+            let sftp = &connection.sftp;
+            let size = match sftp.metadata(&path).await.map_err(at(&path, RUNNING)) {
+                Ok(found) => found.size.unwrap_or(0),
+                // Not there yet.
+                Err(Error::Remote { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let done = &mut following.printed[index];
+            if size <= *done {
+                continue;
+            }
+            let mut file = sftp.open(&path).await.map_err(at(&path, RUNNING))?;
+            file.seek(SeekFrom::Start(*done)).await.map_err(io_at(&path, RUNNING))?;
+            let mut block = vec![0; 64 << 10];
+            while *done < size {
+                let room = usize::try_from(size - *done).unwrap_or(block.len()).min(block.len());
+                let count = file.read(&mut block[..room]).await.map_err(io_at(&path, RUNNING))?;
+                if count == 0 {
+                    break;
+                }
+                progress.output(stream, &block[..count]);
+                *done += count as u64;
+                is_new = true;
+            }
+            let _ = file.close().await;
+        }
+        Ok(is_new)
+    }
+
+    /// Looks at the space that is left, and says whether the program is still there.
+    async fn watch(
+        &self,
+        connection: &Connection,
+        following: &mut Following,
+        progress: &mut dyn Progress,
+    ) -> Result<bool, Error> {
+        let left = free_space(&connection.sftp, self.output).await;
+        if let Some(left) = left.filter(|left| !following.warned && *left < LITTLE_SPACE) {
+            following.warned = true;
+            progress.warn(&format!(
+                "the board has only {} MB left where the results go; data will be missing",
+                left >> 20
+            ));
+        }
+        let group = quoted(&self.file("group"));
+        let status = quoted(&self.file("status"));
+        let question = format!(
+            "[ -s {group} ] || {{ echo none; exit 0; }}; group=$(cat {group}); \
+             if [ -d /proc/$group ] || kill -0 $group 2>/dev/null || [ -f {status} ]; then echo there; else echo gone; fi"
+        );
+        match connection.ask(&question).await?.as_deref() {
+            Some("none") if following.begin.elapsed() > START => Err(Error::Check {
+                what: format!("{} did not start on the board", self.name),
+                remedy: format!("look at {} there", self.run),
+            }),
+            answer => Ok(answer != Some("gone")),
+        }
     }
 
     /// Asks it to end, and makes it end after two seconds.
-    async fn stop(&self, connection: &Connection) {
-        let pid = format!("$(cat {})", quoted(self.pid_file));
-        let command = format!("kill -TERM {pid}; sleep 2; kill -KILL {pid}");
-        let _ = connection.ask(&command).await;
+    async fn stop(&self, connection: &Connection) -> Result<(), Error> {
+        let group = quoted(&self.file("group"));
+        // Without a group of its own (where there is no setsid) the number is that of the wrapper.
+        let kill = |signal: &str| {
+            format!("kill -s {signal} -- -$group 2>/dev/null || kill -s {signal} $group 2>/dev/null")
+        };
+        let there = "kill -0 -- -$group 2>/dev/null || kill -0 $group 2>/dev/null";
+        let command = format!(
+            "group=$(cat {group}) || exit 0; {}; for pause in 1 1; do {there} || exit 0; sleep $pause; done; {}; exit 0",
+            kill("TERM"),
+            kill("KILL")
+        );
+        connection.ask(&command).await.map(|_| ())
+    }
+
+    /// Removes the folder of the run, once everything is here.
+    pub async fn forget(&self, connection: &Connection) {
+        let _ = connection.ask(&format!("rm -rf -- {}", quoted(&self.run))).await;
     }
 }
 
-async fn until(deadline: Option<tokio::time::Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
+/// How far following the program has come, over all connections.
+struct Following {
+    /// How many bytes of standard output and of standard error were handed over.
+    printed: [u64; 2],
+    deadline: Option<Instant>,
+    /// Whether it was said that there is little space.
+    warned: bool,
+    /// How many connections in a row were of no use.
+    idle: u32,
+    begin: Instant,
+}
+
+async fn put(sftp: &SftpSession, path: &str, content: &[u8]) -> Result<(), Error> {
+    use tokio::io::AsyncWriteExt;
+    let mut file = sftp.create(path).await.map_err(at(path, RUNNING))?;
+    file.write_all(content).await.map_err(io_at(path, RUNNING))?;
+    file.shutdown().await.map_err(io_at(path, RUNNING))
 }
 
 /// The bytes that are left where a folder is, if the board's server tells.

@@ -98,6 +98,13 @@ impl Project {
         self.files.insert(name, Source::Text(content));
     }
 
+    /// Adds a file from elsewhere.
+    pub fn add(&mut self, name: &str, path: &Path) -> Result<(), Error> {
+        let found = fs::metadata(path).map_err(|source| Error::Local { path: path.to_owned(), source })?;
+        self.files.insert(name.to_owned(), file(path.to_owned(), &found));
+        Ok(())
+    }
+
     /// The files' names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Log, board, unreliable_relay, user_with_password};
+use common::{Log, Switch, board, unreliable_relay, user_with_password};
 use opscope_board::{Collected, ProgramEnd, Request, collect};
 
 fn run(request: &Request) -> (Collected, Log) {
@@ -34,6 +34,11 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The locks that lie on the board.
+fn locks() -> Vec<String> {
+    files(Path::new("/tmp")).into_iter().filter(|name| name.starts_with("opscope-collection-")).collect()
+}
+
 #[test]
 fn a_project_goes_there_runs_and_its_results_come_back() {
     let Some(board) = board() else { return };
@@ -50,7 +55,17 @@ fn a_project_goes_there_runs_and_its_results_come_back() {
     assert_eq!(files(&board.path("my-app/src")), ["main.cpp"]);
     let on_board = fs::read_to_string(board.path("on_board/src/acl.json")).unwrap();
     assert!(on_board.contains(r#""switch": "on""#) && on_board.contains("on_board/profiling"), "{on_board}");
-    assert!(!Path::new("/tmp/opscope-collection/pid").exists());
+    assert!(locks().is_empty(), "{:?}", locks());
+    assert!(!board.path("on_board/.opscope-run").exists());
+}
+
+#[test]
+fn a_loose_umask_is_warned_of_and_the_program_runs_with_a_strict_one() {
+    let Some(board) = board() else { return };
+    let (collected, log) = run(&board.request());
+    let warned = log.warnings.iter().any(|text| text.contains("0022") && text.contains("'umask 0027'"));
+    assert!(warned, "{:?}", log.warnings);
+    assert_eq!(fs::read_to_string(collected.jobs[0].join("data/umask")).unwrap().trim(), "0027");
 }
 
 #[test]
@@ -137,18 +152,21 @@ fn a_program_that_fails_still_brings_its_results() {
     assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Status(3), 1));
     board.write_main("#!/bin/sh\nkill -SEGV $$\n");
     let (collected, _) = run(&board.request());
-    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Killed, 0));
+    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Killed(11), 0));
 }
 
 #[test]
 fn a_program_that_never_ends_is_stopped() {
     let Some(board) = board() else { return };
-    board.write_main("#!/bin/sh\necho $$ > ../started\nexec sleep 1000\n");
+    board.write_main("#!/bin/sh\necho $$ > ../started\nmkdir -p ../profiling/JOBZ/data\nexec sleep 1000\n");
     let mut request = board.request();
     request.timeouts.program = Some(Duration::from_secs(3));
     let begin = Instant::now();
-    let error = fail(&request);
-    assert!(error.contains("did not end within 3 s") && begin.elapsed() < Duration::from_secs(30), "{error}");
+    let (collected, _) = run(&request);
+    assert_eq!(collected.end, ProgramEnd::TimedOut(Duration::from_secs(3)));
+    assert!(begin.elapsed() < Duration::from_secs(30));
+    // What it left until then is brought back all the same.
+    assert_eq!(collected.jobs.len(), 1);
     let pid = fs::read_to_string(board.path("on_board/started")).unwrap();
     assert!(!Path::new(&format!("/proc/{}", pid.trim())).join("exe").exists());
 }
@@ -167,11 +185,6 @@ fn what_would_spoil_a_run_is_found_before_it() {
     assert!(fail(&board.request()).contains("dumping and profiling exclude each other"));
     fs::remove_file(board.path("my-app/src/acl.json")).unwrap();
 
-    fs::create_dir("/tmp/opscope-collection").unwrap();
-    let error = fail(&board.request());
-    fs::remove_dir("/tmp/opscope-collection").unwrap();
-    assert!(error.contains("another collection is running"), "{error}");
-
     symlink("nowhere", board.path("my-app/out/link")).unwrap();
     let error = fail(&Request { main: board.path("my-app/out/link"), ..board.request() });
     assert!(error.contains("out/link"), "{error}");
@@ -179,6 +192,123 @@ fn what_would_spoil_a_run_is_found_before_it() {
     let (_, log) =
         run(&Request { remote: Some(board.path("odd-place").display().to_string()), ..board.request() });
     assert!(log.warnings.iter().any(|text| text.contains("not '-'")), "{:?}", log.warnings);
+}
+
+/// A lock of a user that does not exist, for one test.
+struct OthersLock(PathBuf);
+
+impl OthersLock {
+    fn new(pid: &str) -> Self {
+        let folder = PathBuf::from("/tmp/opscope-collection-54321");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("pid"), pid).unwrap();
+        let _ = std::os::unix::fs::chown(&folder, Some(54321), Some(54321));
+        Self(folder)
+    }
+}
+
+impl Drop for OthersLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn another_users_collection_is_waited_for_and_one_that_died_is_in_nobodys_way() {
+    let Some(board) = board() else { return };
+    {
+        let lock = OthersLock::new(&std::process::id().to_string());
+        let error = fail(&board.request());
+        assert!(error.contains("another collection is running"), "{error}");
+        assert!(error.contains(&lock.0.display().to_string()) && error.contains("--resume"), "{error}");
+    }
+    let mut ended = Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let lock = OthersLock::new(&ended.id().to_string());
+    run(&board.request());
+    if let Some((user, password)) = user_with_password() {
+        // Without the rights to remove it, too.
+        let mut request = board.request();
+        request.config.user = user;
+        (request.config.private_key, request.config.password, request.remote) = (None, Some(password), None);
+        run(&Request { clean_up: true, ..request });
+    }
+    assert!(lock.0.exists(), "a lock of somebody else is left to its owner");
+}
+
+#[test]
+fn a_line_that_is_cut_while_the_program_runs_is_mended_and_all_that_it_prints_arrives_once() {
+    let Some(board) = board() else { return };
+    // Much is printed, so that the line is cut in the middle of it, several times.
+    board.write_main(
+        "#!/bin/sh\necho started >> ../starts\ni=0\nwhile [ $i -lt 300 ]; do i=$((i+1)); \
+         printf '%04d %01000d\\n' $i 0; [ $((i%30)) = 0 ] && sleep 0.2; done\necho the end >&2\n\
+         mkdir -p ../profiling/JOBZ/data\nexit 7\n",
+    );
+    let mut request = board.request();
+    request.config.port = unreliable_relay(board.port, 120_000, 3);
+    let (collected, log) = run(&request);
+    assert!(log.warnings.iter().any(|text| text.contains("connecting again")), "{:?}", log.warnings);
+    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Status(7), 1));
+    let expected: String = (1..=300).map(|line| format!("{line:04} {:01000}\n", 0)).collect();
+    assert!(log.stdout == expected, "{} bytes instead of {}", log.stdout.len(), expected.len());
+    assert_eq!(log.stderr, "the end\n");
+    assert_eq!(fs::read_to_string(board.path("on_board/starts")).unwrap(), "started\n");
+    assert!(locks().is_empty(), "{:?}", locks());
+}
+
+#[test]
+fn a_collection_whose_board_is_gone_is_gone_on_with_later() {
+    let Some(board) = board() else { return };
+    board.write_main(
+        "#!/bin/sh\necho started >> ../starts\necho first\nwhile [ ! -e ../go ]; do sleep 0.1; done\n\
+         mkdir -p ../profiling/JOBZ/data\necho '{}' > ../profiling/JOBZ/info.json.0\necho last\n",
+    );
+    fs::create_dir_all(board.path("on_board/profiling/JOBOLD/data")).unwrap();
+    let switch = Switch::new(board.port);
+    let mut request = board.request();
+    request.config.port = switch.port;
+    request.timeouts.reconnect = Duration::from_secs(2);
+    let starts = board.path("on_board/starts");
+    let error = std::thread::scope(|scope| {
+        let collection = scope.spawn(|| fail(&request));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !starts.exists() {
+            assert!(Instant::now() < deadline, "the program did not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        switch.set_down(true);
+        collection.join().unwrap()
+    });
+    assert!(error.contains("the program runs on") && error.contains("--resume"), "{error}");
+    switch.set_down(false);
+    let again = fail(&request);
+    assert!(again.contains("another collection is running") && again.contains("--resume"), "{again}");
+    fs::write(board.path("on_board/go"), "").unwrap();
+    let (collected, log) = run(&Request { resume: true, ..request.clone() });
+    assert_eq!((collected.end, &*log.stdout), (ProgramEnd::Status(0), "first\nlast\n"));
+    assert_eq!(collected.jobs, [board.path("results/JOBZ")]);
+    assert_eq!(fs::read_to_string(&starts).unwrap(), "started\n");
+    let error = fail(&Request { resume: true, ..board.request() });
+    assert!(error.contains("no collection") && error.contains("without --resume"), "{error}");
+}
+
+#[test]
+fn a_program_whose_end_nobody_noted_is_named_and_its_results_are_brought() {
+    let Some(board) = board() else { return };
+    // As when the board runs out of memory: whoever waits for the program is killed as well.
+    board.write_main("#!/bin/sh\nmkdir -p ../profiling/JOBZ/data\nkill -KILL $PPID $$\n");
+    let (collected, _) = run(&board.request());
+    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Vanished, 1));
+}
+
+#[test]
+fn a_program_that_is_interrupted_is_stopped_and_its_results_are_brought() {
+    let Some(board) = board() else { return };
+    board.write_main("#!/bin/sh\nmkdir -p ../profiling/JOBZ/data\necho here\nexec sleep 1000\n");
+    let mut log = Log { interrupt_at: Some("here".to_owned()), ..Log::default() };
+    let collected = collect(&board.request(), &mut log).unwrap();
+    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Interrupted, 1));
 }
 
 #[test]

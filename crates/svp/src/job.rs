@@ -5,6 +5,7 @@
 //! | `{model}.{model id}.net.info`, `{model}.{model id}.layer.info` | the network, written when it is loaded |
 //! | `aicore.*`, `AAcore.*` | counters of the engine, a file for each sampled inference |
 //! | `acl_api.*`, `AclModule.*` | calls |
+//! | `opscope.*` | what opscope's own collector recorded ([`opscope_cann_raw::board`]) |
 //!
 //! A file is complete when `.done` ends its name or that of an empty file beside it. Two public
 //! names and the vendor's guide are all that is known, and they differ in letter case and in `aa`
@@ -13,6 +14,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use opscope_cann_raw::board;
 use serde_json::Value;
 
 /// The file beside `data/` that describes the collection.
@@ -50,6 +52,12 @@ pub enum RawKind {
     Counters,
     /// Calls.
     Calls,
+    /// Calls that opscope's own collector recorded.
+    OwnCalls,
+    /// Layers that opscope's own collector recorded.
+    OwnLayers,
+    /// What opscope's own collector did not record, and why.
+    OwnNotes,
     /// Something else.
     Other,
 }
@@ -60,7 +68,13 @@ impl RawKind {
         let name = name.to_ascii_lowercase();
         let name = name.strip_suffix(".done").unwrap_or(&name);
         let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        if name.ends_with(".net.info") {
+        if name.starts_with(board::CALLS) {
+            Self::OwnCalls
+        } else if name.starts_with(board::LAYERS) {
+            Self::OwnLayers
+        } else if name.starts_with(board::NOTES) {
+            Self::OwnNotes
+        } else if name.ends_with(".net.info") {
             Self::Network
         } else if name.ends_with(".layer.info") {
             Self::Layers
@@ -73,6 +87,11 @@ impl RawKind {
         }
     }
 
+    /// Whether opscope's own collector wrote it.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::OwnCalls | Self::OwnLayers | Self::OwnNotes)
+    }
+
     /// In words for a list of files.
     pub fn describe(self) -> &'static str {
         match self {
@@ -80,6 +99,9 @@ impl RawKind {
             Self::Layers => "the network's layers",
             Self::Counters => "counters of the engine (their layout is not public)",
             Self::Calls => "calls",
+            Self::OwnCalls => "calls, by opscope's own collector",
+            Self::OwnLayers => "layers, by opscope's own collector",
+            Self::OwnNotes => "notes of opscope's own collector",
             Self::Other => "unknown",
         }
     }
@@ -120,8 +142,10 @@ impl Job {
         let of_a_board = |file: &RawFile| {
             let is_plain = file.kind == RawKind::Counters && !file.name.contains(".data.");
             matches!(file.kind, RawKind::Network | RawKind::Layers)
+                || file.kind.is_own()
                 || is_plain
-                || file.name.to_ascii_lowercase().starts_with("acl_api.")
+                // The raw directories of Ascend of 2022 have such files in slices.
+                || (file.kind == RawKind::Calls && !file.name.contains(".slice_"))
         };
         raw.iter().any(of_a_board) || (name.starts_with("JOB") && raw.is_empty())
     }
@@ -167,7 +191,7 @@ impl Job {
                 "data is empty: a model that is only loaded and unloaded, but never executed, leaves no data"
                     .to_owned(),
             );
-        } else if !self.files.iter().any(|file| file.kind == RawKind::Counters) {
+        } else if !self.files.iter().any(|file| file.kind == RawKind::Counters || file.kind.is_own()) {
             problems.push(
                 "there are no counters of the engine: aac_metrics must be ArithmeticUtilization, and the model \
                  converted with --online_model_type=2"
@@ -175,7 +199,7 @@ impl Job {
             );
         }
         for file in self.files.iter().filter(|file| !file.complete && file.kind >= RawKind::Counters) {
-            if file.kind != RawKind::Other {
+            if !matches!(file.kind, RawKind::Other | RawKind::OwnNotes) {
                 problems.push(format!(
                     "{} was not finished: without svp_acl_finalize() up to the last second is lost (2 MB at most)",
                     file.name

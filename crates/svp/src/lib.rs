@@ -8,11 +8,12 @@
 //! | [`Timeline`] | `task_time_*.json` and `acl_*.json` |
 //! | [`Exports`] | all of these that a directory holds; becomes a trace, or comes from one |
 //! | [`Job`] | what a `JOB*` directory holds and what it lacks |
+//! | [`VendorParser`] | the vendor's own parser of `JOB*` directories, run where it is installed |
 //! | [`SideFiles`] | what the model converter leaves beside a model |
 //!
 //! The raw records of these processors' counters are not public. They are listed, never guessed
 //! into figures; only calls in the layout that CANN published in 2022 are decoded, if they fit it
-//! to the last byte.
+//! to the last byte. What opscope's own collector recorded is read in full.
 //!
 //! Sources: the vendor's Profiling guide for SS928 V100 and SS927 V100 (00B01, 2025-09-15), and
 //! public logs of runs on such boards.
@@ -24,12 +25,14 @@ mod file_name;
 mod from_trace;
 mod job;
 mod op_summary;
+mod own_records;
 mod raw_calls;
 mod side_files;
 mod statistic;
 mod table_text;
 mod timeline;
 mod to_trace;
+mod vendor_parser;
 
 pub use cell::Figure;
 pub use export::{ExportError, TableFormat, Written};
@@ -42,3 +45,4 @@ pub use side_files::{Content, Placement, SideFiles};
 pub use statistic::{AclStatistic, ApiTotals, OpStatistic, OperatorTotals, Totals};
 pub use table_text::TableError;
 pub use timeline::{Call, LayerRun, Timeline, TimelineError, Unit};
+pub use vendor_parser::{VendorError, VendorParser};

@@ -82,20 +82,24 @@ fn call(bytes: &[u8]) -> Result<Call, &'static str> {
     let name = record.name.split(|byte| *byte == 0).next().unwrap_or_default();
     let is_printable = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
     let name = std::str::from_utf8(name).ok().filter(|_| is_printable).ok_or("a name that can't be read")?;
-    let mode = match record.kind {
-        1 => "ACL_OP",
-        2 => "ACL_MODEL",
-        3 => "ACL_RTS",
-        _ => "ACL_OTHERS",
-    };
     Ok(Call {
         name: name.to_owned(),
-        mode: mode.to_owned(),
+        mode: mode_of(record.kind).to_owned(),
         process: record.process.into(),
         thread: record.thread.into(),
         start: Nanoseconds(record.begin as i64),
         duration: Nanoseconds((record.end - record.begin) as i64),
     })
+}
+
+/// What a call belongs to, in the word of the boards' timelines.
+pub(crate) fn mode_of(kind: u32) -> &'static str {
+    match kind {
+        1 => "ACL_OP",
+        2 => "ACL_MODEL",
+        3 => "ACL_RTS",
+        _ => "ACL_OTHERS",
+    }
 }
 
 #[cfg(test)]

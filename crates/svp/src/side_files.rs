@@ -86,15 +86,24 @@ impl SideFiles {
             .collect();
         paths.sort();
         let mut found = Self::default();
-        for path in paths {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-            let Some(read) = reader_of(&name) else { continue };
-            match read_small(&path).and_then(|bytes| read(&bytes)) {
-                Ok(content) => found.files.push((path, content)),
-                Err(error) => found.unreadable.push((path, error.to_string())),
-            }
-        }
+        paths.iter().for_each(|path| found.add(path));
         Ok(found)
+    }
+
+    /// Reads one file, if its name is one of those that the converter gives.
+    pub fn of_file(path: &Path) -> Self {
+        let mut found = Self::default();
+        found.add(path);
+        found
+    }
+
+    fn add(&mut self, path: &Path) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let Some(read) = reader_of(&name) else { return };
+        match read_small(path).and_then(|bytes| read(&bytes)) {
+            Ok(content) => self.files.push((path.to_owned(), content)),
+            Err(error) => self.unreadable.push((path.to_owned(), error.to_string())),
+        }
     }
 
     /// Whether there is none.

@@ -8,7 +8,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,16 +61,23 @@ pub fn board() -> Option<Board> {
         path("authorized_keys").display()
     );
     fs::write(path("sshd_config"), config).unwrap();
-    let child =
-        Command::new(server).args(["-D", "-e", "-f"]).arg(path("sshd_config")).stdin(Stdio::null()).spawn();
-    let board = Board { folder, port, child: child.unwrap(), _turn: turn };
+    let child = serve(&server, &path("sshd_config"), port);
+    let board = Board { folder, port, child, _turn: turn };
+    board.write_project();
+    Some(board)
+}
+
+fn serve(server: &str, config: &Path, port: u16) -> Child {
+    // The umask that most boards have.
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 0022; exec \"$0\" \"$@\"", server, "-D", "-e", "-f"]).arg(config);
+    let child = command.stdin(Stdio::null()).spawn();
     let deadline = Instant::now() + Duration::from_secs(20);
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(Instant::now() < deadline, "the SSH server did not start");
         std::thread::sleep(Duration::from_millis(20));
     }
-    board.write_project();
-    Some(board)
+    child.unwrap()
 }
 
 /// A stand-in for a program with the board's runtime. It reads `acl.json` as the manual describes,
@@ -130,7 +137,11 @@ impl Board {
                 host_mount: None,
             },
             host_keys: HostKeys { known_hosts: self.path("known_hosts"), accept_new: true },
-            timeouts: Timeouts { connect: Duration::from_secs(30), program: Some(Duration::from_secs(60)) },
+            timeouts: Timeouts {
+                connect: Duration::from_secs(30),
+                reconnect: Duration::from_secs(20),
+                program: Some(Duration::from_secs(60)),
+            },
             project: self.path("my-app"),
             main: self.path("my-app/out/main"),
             arguments: vec!["it's".to_owned(), "$HOME".to_owned()],
@@ -138,6 +149,8 @@ impl Board {
             settings: Settings::default(),
             output: self.path("results"),
             nfs: None,
+            collector: None,
+            resume: false,
             clean_up: false,
         }
     }
@@ -168,6 +181,8 @@ pub struct Log {
     pub stdout: String,
     pub stderr: String,
     pub last_bytes: (u64, u64),
+    /// The user stops the program once this is printed.
+    pub interrupt_at: Option<String>,
 }
 
 impl Progress for Log {
@@ -182,6 +197,10 @@ impl Progress for Log {
     fn bytes(&mut self, done: u64, total: u64) {
         assert!(done <= total, "{done} of {total}");
         self.last_bytes = (done, total);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt_at.as_ref().is_some_and(|text| self.stdout.contains(text))
     }
 
     fn output(&mut self, stream: Output, bytes: &[u8]) {
@@ -223,4 +242,46 @@ pub fn unreliable_relay(port: u16, bytes_before_cut: u64, cuts: i64) -> u16 {
         }
     });
     own_port
+}
+
+/// A relay to a port that can be taken down, as when a board is unplugged from the network.
+pub struct Switch {
+    pub port: u16,
+    is_down: Arc<AtomicBool>,
+    lines: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Switch {
+    pub fn new(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let own_port = listener.local_addr().unwrap().port();
+        let is_down = Arc::new(AtomicBool::new(false));
+        let lines: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let switch = Self { port: own_port, is_down: Arc::clone(&is_down), lines: Arc::clone(&lines) };
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                if is_down.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                lines.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+                for (mut from, mut to) in
+                    [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)]
+                {
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+            }
+        });
+        switch
+    }
+
+    pub fn set_down(&self, is_down: bool) {
+        self.is_down.store(is_down, Ordering::SeqCst);
+        for line in self.lines.lock().unwrap().drain(..) {
+            let _ = line.shutdown(Shutdown::Both);
+        }
+    }
 }

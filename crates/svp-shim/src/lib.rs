@@ -1,0 +1,27 @@
+//! opscope's own collector for small-chip boards (SS928, SS927 and their relatives): a library that
+//! stands before the board's runtime, by `LD_PRELOAD` or linked ahead of it.
+//!
+//! It times the calls that a program makes, and subscribes to each model that is loaded, so that
+//! the runtime reports when each layer began and ended. What it records goes into a `JOB*`
+//! directory in the folder that `OPSCOPE_SVP_OUTPUT` names; without that variable it only hands
+//! calls on. [`opscope_cann_raw::board`] says what the files hold.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | `calls` | the functions that programs find instead of the runtime's |
+//! | `subscription` | the pipe through which the runtime reports the layers of a model |
+//! | `recorder` | the directory and its files |
+//! | `real` | finding the runtime's own functions |
+//!
+//! The interface is that of the public headers `svp_acl.h`, `svp_acl_mdl.h`, `svp_acl_rt.h` and
+//! `svp_acl_prof.h`, and of section 8.6 of the vendor's guide to application development. It has
+//! been run against a stand-in for the runtime only, never on hardware.
+#![cfg(target_os = "linux")]
+
+mod calls;
+mod real;
+mod recorder;
+mod subscription;
+
+/// What the runtime's functions return; 0 is success.
+type Status = std::ffi::c_int;
