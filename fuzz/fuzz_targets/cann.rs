@@ -6,11 +6,11 @@ use opscope_cann::{
     Data, ExportLayout, ExportOptions, IterationRange, Joined, SheetFormat, discover, export_database,
     export_summary, export_timeline, performance_reports, to_trace,
 };
-use opscope_fuzz::unpack;
+use opscope_fuzz::{PROFILE, folder, unpack};
 
 fuzz_target!(|input: &[u8]| {
-    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
-    let flags = unpack(input, directory.path());
+    let directory = folder();
+    let flags = unpack(input, PROFILE, directory.path());
     let Ok(profiles) = discover(directory.path()) else { return };
     for profile in profiles {
         let Ok(data) = Data::load(profile) else { continue };

@@ -16,7 +16,7 @@ const NAMES: [&str; 8] = [
 
 fuzz_target!(|input: &[u8]| {
     let Some((&number, content)) = input.split_first() else { return };
-    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
+    let directory = opscope_fuzz::folder();
     let path = directory.path().join(NAMES[usize::from(number) % NAMES.len()]);
     std::fs::write(&path, content).expect("space on disk");
     if let Ok(exports) = opscope_svp::Exports::read(&path) {

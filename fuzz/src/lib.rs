@@ -1,12 +1,13 @@
 //! Packs the files of a profile into one input, so that a fuzzer can change all of them.
 //!
-//! An input is a byte with flags, and then files: the number of the name in [`FILES`], two bytes of
-//! length (little-endian), and the content. Unknown numbers and bytes that are missing end it.
+//! An input is a byte with flags, and then files: the number of the name in a list such as
+//! [`PROFILE`], two bytes of length (little-endian), and the content. Unknown numbers and bytes that
+//! are missing end it.
 
 use std::path::{Path, PathBuf};
 
-/// The names that files of a profile can have.
-pub const FILES: [&str; 74] = [
+/// The names that files of an Ascend profile can have.
+pub const PROFILE: &[&str] = &[
     "host/info.json",
     "host/sample.json",
     "host/start_info",
@@ -81,18 +82,64 @@ pub const FILES: [&str; 74] = [
     "device_0/data/Framework.fusion_op_info_1.0.slice_0",
     "device_0/data/Framework.model_time_info_1_0.0.slice_0",
     "device_0/data/Framework.hash_dic.0.slice_0",
+    "device_0/data/l2_cache.data.0.slice_0",
+    "device_0/data/soc_pmu.data.0.slice_0",
+    "host/data/unaging.additional.model_exeom.slice_0",
+    // The file about the model whose hash, 0, has no name.
+    "host/data/0.dbg",
 ];
+
+/// The names that outputs of the Ascend tools can have.
+pub const OUTPUTS: &[&str] = &[
+    "mindstudio_profiler_output/op_summary_20251009085320.csv",
+    "mindstudio_profiler_output/op_summary_slice_0_20251009085320.csv",
+    "mindstudio_profiler_output/op_summary_slice_1_20251009085320.csv",
+    "mindstudio_profiler_output/task_time_20251009085320.csv",
+    "mindstudio_profiler_output/msprof_20251009085320.json",
+    "msprof_20251009085320.db",
+    "ASCEND_PROFILER_OUTPUT/kernel_details.csv",
+    "ASCEND_PROFILER_OUTPUT/trace_view.json",
+    "op_summary_0_1_1.csv",
+];
+
+/// The names that files of a board's directory can have.
+pub const BOARD: &[&str] = &[
+    "om.json",
+    "layer.json",
+    "shape.json",
+    "cnn_net_tree_1.dot",
+    "fusion_switch.cfg",
+    "fusion_switch.json",
+    "info.json.0",
+    "data/net.1.net.info.done",
+    "data/net.1.layer.info.done",
+    "data/aicore.data.0.net.slice_0.done",
+    "data/acl_api.0.net.1",
+    "summary/op_summary_0.net.1.1.1.1.0.1000.csv",
+    "summary/acl_statistic_0_1_1.csv",
+    "summary/op_statistic_0_1_1_1.csv",
+    "timeline/task_time_0.net.1.1.json",
+    "timeline/acl_0.net.1.1.json",
+];
+
+/// A folder for one input, in memory where there is such.
+///
+/// # Panics
+/// If no folder can be made.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
+}
 
 /// Writes the files of an input below a directory; returns the flags.
 ///
 /// # Panics
 /// If the disk is full.
-pub fn unpack(input: &[u8], directory: &Path) -> u8 {
+pub fn unpack(input: &[u8], names: &[&str], directory: &Path) -> u8 {
     let Some((&flags, mut rest)) = input.split_first() else { return 0 };
     while let [number, low, high, more @ ..] = rest {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(more.len());
         let (content, next) = more.split_at(length);
-        let Some(name) = FILES.get(usize::from(*number)) else { break };
+        let Some(name) = names.get(usize::from(*number)) else { break };
         let path = directory.join(name);
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a new directory");
         std::fs::write(path, content).expect("space on disk");
@@ -101,14 +148,14 @@ pub fn unpack(input: &[u8], directory: &Path) -> u8 {
     flags
 }
 
-/// The input that stands for a profile: the begin of each of its files.
+/// The input that stands for a directory: the begin of each of its files.
 ///
 /// # Panics
 /// If a file can't be read.
-pub fn pack(profile: &Path, flags: u8) -> Vec<u8> {
+pub fn pack(directory: &Path, names: &[&str], flags: u8) -> Vec<u8> {
     let mut input = vec![flags];
-    for (number, name) in FILES.iter().enumerate() {
-        let path: PathBuf = profile.join(name);
+    for (number, name) in names.iter().enumerate() {
+        let path: PathBuf = directory.join(name);
         if !path.is_file() {
             continue;
         }

@@ -1,0 +1,13 @@
+//! Whatever lies on the disk: what it is, told by its content, and then its reader. It may be
+//! compressed.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let directory = opscope_fuzz::folder();
+    let path = directory.path().join("input");
+    std::fs::write(&path, input).expect("space on disk");
+    let _ = opscope_formats::detect(&path);
+    let _ = opscope_formats::open(&path);
+});
