@@ -65,7 +65,7 @@ pub enum Command {
     Run(commands::run::Arguments),
     /// Run a program and record what it does: its marks, ONNX Runtime's operators, the host
     #[cfg(target_os = "linux")]
-    Collect(commands::collect::Arguments),
+    Collect(Box<commands::collect::Arguments>),
     /// Say what a known error message means, and what to do about it
     Explain(commands::explain::Arguments),
     /// Rewrite an ONNX model step by step, measure each step, and keep what wins

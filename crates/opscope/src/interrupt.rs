@@ -21,7 +21,26 @@ pub fn listen() {
     };
     // A system without such signals works as well.
     let _ = ctrlc::set_handler(handler);
+    refuse_too_large_files();
 }
+
+/// From here on Ctrl-C ends the program at once again.
+pub fn release() {
+    MEASURES.store(false, Ordering::Relaxed);
+}
+
+/// Makes writing beyond a limit for the size of files (`ulimit -f`) an error as any other, where the
+/// system would end the program at once. Programs that are launched don't inherit this.
+#[cfg(unix)]
+fn refuse_too_large_files() {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    let handler: extern "C" fn(libc::c_int) = nothing;
+    // SAFETY: the handler does nothing at all, so it may interrupt anything.
+    unsafe { libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t) };
+}
+
+#[cfg(not(unix))]
+fn refuse_too_large_files() {}
 
 /// The request that Ctrl-C makes of the measurement that follows.
 pub fn request() -> &'static Interrupt {

@@ -1,5 +1,6 @@
 //! The command line of opscope: parses arguments, calls one function for each command, prints.
 
+mod abilities;
 mod cli;
 mod commands;
 mod exit;

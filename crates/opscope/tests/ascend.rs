@@ -53,7 +53,7 @@ fn listed(answer: &Answer) -> Vec<&str> {
 fn kinds(answer: &Answer) -> Vec<String> {
     let mut kinds: Vec<String> = listed(answer)
         .into_iter()
-        .filter(|line| !line.contains("/prof_rule_"))
+        .filter(|line| !line.contains("/prof_rule_") && !line.ends_with("/README.txt"))
         .map(|line| {
             let name = line.rsplit('/').next().unwrap_or_default();
             let (name, extension) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -265,11 +265,12 @@ const GOLDEN: [&str; 10] = [
 /// The files of an export, by kind.
 fn by_kind(folder: &Path) -> BTreeMap<String, PathBuf> {
     let files = std::fs::read_dir(folder).expect("an export").map(|entry| entry.expect("an entry").path());
-    let kinds = files.filter_map(|path| {
-        let name = path.file_name()?.to_string_lossy().into_owned();
-        let (kind, rest) = name.rsplit_once('_')?;
-        Some((format!("{kind}.{}", rest.rsplit_once('.')?.1), path))
-    });
+    let kinds =
+        files.filter(|path| path.file_name().is_some_and(|name| name != "README.txt")).filter_map(|path| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            let (kind, rest) = name.rsplit_once('_')?;
+            Some((format!("{kind}.{}", rest.rsplit_once('.')?.1), path))
+        });
     kinds.collect()
 }
 
@@ -308,4 +309,63 @@ fn the_command_line_writes_the_files_that_the_vendors_tool_writes() {
         let table = console.find("Job Info").map(|at| &console[at..]).unwrap_or_default();
         assert_eq!(place.done(&["query", "runs", "--quiet"]).stdout, table, "{case}");
     }
+}
+
+/// The files in a folder, without folders.
+fn plain_files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let files = entries.filter(|entry| entry.path().is_file());
+    files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn the_vendors_spellings_leave_the_vendors_set_of_files() {
+    let test = "the_vendors_spellings_leave_the_vendors_set_of_files";
+    let mut with_database = 0;
+    for case in GOLDEN {
+        let Some(golden) = shared(test, &format!("golden/ascend/{case}")) else { return };
+        let oracle = golden.join("oracle_cpp");
+        if !oracle.exists() {
+            continue;
+        }
+        let console = std::fs::read_to_string(oracle.join("console.txt")).expect("what it printed");
+        let of_step = |step: &str| {
+            let begin = console.find(&format!("## msprof.py {step} ")).expect("the step") + 2;
+            console[begin..].split("\n## ").next().unwrap_or_default().to_owned()
+        };
+        let place = Place::new();
+        copy(&golden.join("input"), &place.path("runs"));
+        let prof =
+            std::fs::read_dir(place.path("runs")).expect("it").next().expect("one").expect("one").path();
+        let mut databases = Vec::new();
+        for step in ["export summary", "export timeline", "export db"] {
+            let mut arguments = vec!["msprof"];
+            arguments.extend(step.split(' '));
+            place.done(&[&arguments[..], &["-dir", "runs"]].concat());
+            let files = plain_files(&prof);
+            // A database that is there is left as it is, but for the command that asks for one.
+            if of_step(step).contains("exporting the db") && databases.is_empty() {
+                assert_eq!(files.len(), 1, "{case} {step}: {files:?}");
+                with_database += 1;
+            } else if step != "export db" {
+                assert_eq!(files, databases, "{case} {step}");
+            }
+            databases = files;
+            let ours = by_kind(&prof.join("mindstudio_profiler_output"));
+            let theirs = by_kind(&oracle.join("mindstudio_profiler_output"));
+            let of_kind = |files: &BTreeMap<String, PathBuf>, extension: &str| {
+                files.keys().filter(|kind| kind.ends_with(extension)).cloned().collect::<Vec<_>>()
+            };
+            // Timelines of the cases with counters were left out of the reference data, but for one kind.
+            match step {
+                "export summary" => assert_eq!(of_kind(&ours, ".csv"), of_kind(&theirs, ".csv"), "{case}"),
+                "export timeline" if !case.contains("_pmu_") => {
+                    assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "{case}");
+                }
+                _ => {}
+            }
+            assert!(prof.join("mindstudio_profiler_output/README.txt").is_file(), "{case} {step}");
+        }
+    }
+    assert!(with_database >= 3, "{with_database} cases with a database");
 }

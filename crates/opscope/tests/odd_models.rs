@@ -4,8 +4,9 @@ mod common;
 
 use common::{Place, has_onnxruntime};
 use opscope_model::proto::{
-    Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
-    TensorProto, TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto, encode,
+    AttributeProto, AttributeType, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto,
+    OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto, TensorType, TypeProto,
+    TypeValue, ValueInfoProto, encode,
 };
 
 const FLOAT: i32 = 1;
@@ -192,4 +193,135 @@ fn a_graph_that_waits_for_itself_is_refused() {
     place
         .write("dangling.onnx", model(&["1", "4"], vec![node("Neg", "lonely", &["ghost"], "y")], Vec::new()));
     place.fails(1, &["dangling.onnx", "`lonely`", "`ghost`"], &["run", "dangling.onnx"]);
+}
+
+/// The commands that look at graphs, each with what it takes besides the model.
+const ABOUT_GRAPHS: [(&str, &[&str]); 4] = [
+    ("advise", &["--target", "cann-310", "--json"]),
+    ("fusion", &["--json"]),
+    ("rewrite", &["--dry-run", "--json"]),
+    ("tune", &["--duration", "50ms", "--threads", "1", "--json"]),
+];
+
+#[test]
+fn commands_about_graphs_refuse_unsound_ones_by_the_node() {
+    let place = Place::new();
+    let circle = vec![
+        node("Add", "one", &["x", "b"], "a"),
+        node("Neg", "two", &["a"], "b"),
+        node("Neg", "three", &["b"], "y"),
+    ];
+    place.write("circle.onnx", model(&["1", "4"], circle, Vec::new()));
+    let lonely = vec![node("Neg", "lonely", &["ghost"], "y")];
+    place.write("dangling.onnx", model(&["1", "4"], lonely, Vec::new()));
+    for (command, further) in ABOUT_GRAPHS {
+        let with = |file| [&[command, file], further].concat();
+        place.fails(1, &["circle.onnx", "circle", "`one`"], &with("circle.onnx"));
+        place.fails(1, &["dangling.onnx", "`lonely`", "`ghost`"], &with("dangling.onnx"));
+    }
+}
+
+#[test]
+fn operators_of_other_domains_are_left_alone_and_engines_without_them_say_so() {
+    let place = Place::new();
+    let nodes = vec![
+        node("Identity", "copy", &["x"], "a"),
+        node("example.custom.Mystery", "odd", &["a"], "b"),
+        node("Identity", "again", &["b"], "y"),
+    ];
+    place.write("custom.onnx", model(&["1", "4"], nodes, Vec::new()));
+    for (command, further) in &ABOUT_GRAPHS[..3] {
+        place.done(&[&[*command, "custom.onnx"], *further].concat());
+    }
+    let done = place.done(&["rewrite", "custom.onnx", "-o", "out.onnx", "--json"]).json();
+    let nodes = ["/nodes_before", "/nodes_after"].map(|place| done.pointer(place).cloned());
+    assert_eq!(nodes, [Some(3.into()), Some(1.into())], "{done}");
+    let answer = place.done(&["rewrite", "out.onnx", "--dry-run", "--json"]).json();
+    assert_eq!(answer["nodes_after"], 1, "the odd node is still there");
+    let tune = place.run(&["tune", "custom.onnx", "--duration", "50ms"]);
+    assert_eq!(tune.status, Some(1));
+    assert!(tune.stderr.contains("Mystery"), "{}", tune.stderr);
+}
+
+#[test]
+fn open_dimensions_keep_no_graph_command_from_its_work_but_tuning_asks_for_them() {
+    let place = Place::new();
+    let nodes = || vec![node("Identity", "copy", &["x"], "a"), node("Relu", "relu", &["a"], "y")];
+    place.write("open.onnx", model(&["batch", "8"], nodes(), Vec::new()));
+    for (command, further) in &ABOUT_GRAPHS[..3] {
+        place.done(&[&[*command, "open.onnx"], *further].concat());
+    }
+    for command in ["advise", "fusion"] {
+        place.done(&[command, "open.onnx", "--dim", "batch=2"]);
+        place.fails(2, &["no symbolic dimension named 'bach'"], &[command, "open.onnx", "--dim", "bach=2"]);
+        place.fails(2, &["axis 1 is 9 instead of 8"], &[command, "open.onnx", "--input", "x=2x9"]);
+    }
+    place.fails(2, &["how large is 'batch'"], &["tune", "open.onnx", "--duration", "50ms"]);
+    place.done(&["tune", "open.onnx", "--dim", "batch=2", "--duration", "50ms", "--threads", "1"]);
+}
+
+#[test]
+fn weights_in_a_file_of_their_own_go_with_the_rewritten_model_or_are_named() {
+    let place = Place::new();
+    let nodes = || vec![node("Identity", "copy", &["x"], "a"), node("Add", "shift", &["a", "weights"], "y")];
+    place.write("external.onnx", model(&["1", "8"], nodes(), vec![external("weights.bin")]));
+    // What the graph says needs no weights.
+    place.done(&["advise", "external.onnx", "--target", "ort"]);
+    place.done(&["fusion", "external.onnx"]);
+    place.fails(1, &["weights.bin"], &["tune", "external.onnx", "--duration", "50ms"]);
+    place.write("weights.bin", [0u8; 32]);
+    place.done(&["rewrite", "external.onnx", "-o", "out.onnx"]);
+    place.done(&[&["run", "out.onnx"], &QUICK[..]].concat());
+    place.write("escape.onnx", model(&["1", "8"], nodes(), vec![external("../../etc/passwd")]));
+    place.fails(1, &["passwd", "weights"], &["tune", "escape.onnx", "--duration", "50ms"]);
+}
+
+/// `If` on a condition that is an input of its own, with a branch that reads `x` around it.
+fn branching() -> Vec<u8> {
+    let branch = |name: &str, op_type: &str| {
+        let result = format!("{name}_result");
+        GraphProto {
+            name: Some(name.to_owned()),
+            node: vec![
+                node("Identity", &format!("{name}_copy"), &["a"], &format!("{name}_inner")),
+                node(op_type, &format!("{name}_work"), &[&format!("{name}_inner")], &result),
+            ],
+            output: vec![value(&result, &["1", "4"])],
+            ..Default::default()
+        }
+    };
+    let attribute = |name: &str, graph: GraphProto| AttributeProto {
+        name: Some(name.to_owned()),
+        g: Some(Box::new(graph)),
+        r#type: Some(AttributeType::Graph as i32),
+        ..Default::default()
+    };
+    let mut choice = node("If", "choice", &["which"], "y");
+    choice.attribute = vec![
+        attribute("then_branch", branch("then", "Relu")),
+        attribute("else_branch", branch("else", "Neg")),
+    ];
+    let which = TensorProto {
+        name: Some("which".to_owned()),
+        data_type: Some(9),
+        raw_data: Some(vec![1u8].into()),
+        ..Default::default()
+    };
+    model(&["1", "4"], vec![node("Identity", "copy", &["x"], "a"), choice], vec![which])
+}
+
+#[test]
+fn what_is_inside_of_nodes_is_counted_and_what_it_reads_stays() {
+    let place = Place::new();
+    place.write("branch.onnx", branching());
+    for (command, further) in &ABOUT_GRAPHS[..3] {
+        place.done(&[&[*command, "branch.onnx"], *further].concat());
+    }
+    let text = place.done(&["rewrite", "branch.onnx", "-o", "out.onnx"]).stdout;
+    assert!(text.contains("4 nodes inside of others"), "{text}");
+    let before = place.done(&["run", "branch.onnx", "-n", "1", "--outputs", "a", "--quiet"]);
+    let after = place.done(&["run", "out.onnx", "-n", "1", "--outputs", "b", "--quiet"]);
+    assert_eq!((before.status, after.status), (Some(0), Some(0)));
+    let read = |folder: &str| std::fs::read(place.path(&format!("{folder}/y.npy"))).expect("an output");
+    assert_eq!(read("a"), read("b"));
 }

@@ -7,9 +7,12 @@ use clap::{Args, ValueEnum};
 use opscope_advise::{
     ConverterOptions, Environment, Language, Report, Settings, Subject, Target, advise, explain, rules,
 };
-use opscope_model::{Bindings, Model, Shapes};
+use opscope_model::Model;
 use opscope_trace::Trace;
 
+use super::peak::CeilingArguments;
+use super::run::ShapeArguments;
+use crate::abilities::abilities;
 use crate::exit::{Exit, UsageError};
 use crate::profile;
 use crate::report::advice;
@@ -20,6 +23,9 @@ Examples:
   opscope advise PROF_000001_20251009085320000_ABCDEFGH/
   opscope advise profile.db --model model.onnx -t 5
   opscope advise model.onnx --target cann-310       of a model alone
+  opscope advise bert.onnx --dim batch=1 --dim sequence=128
+  opscope advise one.db --sweep two.db --sweep four.db    runs with other threads, or batch sizes
+  opscope advise profile.db --peak peak.json        which operators are far from the machine's peaks
   opscope advise profile.db --silence A01 --silence 'V*' --json
   opscope advise --explain A29 --lang zh
   opscope advise --list
@@ -67,6 +73,11 @@ pub struct Arguments {
     #[arg(long, value_name = "COMMAND|FILE")]
     converter: Option<String>,
 
+    /// Another profile of the same model, with another number of threads or batch size, for the rules
+    /// about them; may be given several times
+    #[arg(long, value_name = "PROFILE")]
+    sweep: Vec<PathBuf>,
+
     /// Settings: thresholds, rules of your own, rules to be silent [default: opscope.toml, if it is there]
     #[arg(long, value_name = "FILE.toml")]
     rules: Option<PathBuf>,
@@ -94,6 +105,12 @@ pub struct Arguments {
     /// The language of the pages and the list
     #[arg(long, value_enum, default_value_t)]
     lang: Lang,
+
+    #[command(flatten)]
+    shapes: ShapeArguments,
+
+    #[command(flatten)]
+    ceiling: CeilingArguments,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -129,24 +146,33 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let trace = if is_model { None } else { Some(profile::open(path, terminal)?) };
     let model_path = if is_model { Some(path) } else { arguments.model.as_ref() };
     let model = model_path.map(Model::load).transpose()?;
-    let shapes = model.as_ref().and_then(|model| Shapes::infer(model, &Bindings::new()).ok());
+    let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
+    let sweep: Vec<Trace> =
+        arguments.sweep.iter().map(|path| profile::open(path, terminal)).collect::<anyhow::Result<_>>()?;
+    let abilities = model.as_ref().map(abilities);
     let converter = arguments.converter.as_deref().map(converter_options).transpose()?;
     let target = arguments.target.as_deref().and_then(Target::from_name);
     let mut subject = Subject::new(trace.as_ref(), model.as_ref(), target);
     subject.shapes = shapes.as_ref();
     subject.converter = converter.as_ref();
     subject.cores = arguments.cores.or(subject.cores);
+    subject.sweep = sweep.iter().collect();
+    subject.rewrites = abilities.as_deref();
+    if let Some(trace) = &trace {
+        subject.roof = arguments.ceiling.roofline(trace, terminal)?;
+    }
     if !is_model {
         subject.environment = environment(path);
     }
     let report = advise(&subject, &settings);
     warn(trace.as_ref(), model.as_ref(), &subject, terminal);
-    print(arguments, &subject, &report, terminal)?;
+    print(arguments, model_path.map(PathBuf::as_path), &subject, &report, terminal)?;
     Ok(Exit::Done)
 }
 
 fn print(
     arguments: &Arguments,
+    model: Option<&Path>,
     subject: &Subject<'_>,
     report: &Report,
     terminal: &Terminal,
@@ -154,7 +180,7 @@ fn print(
     let text = if arguments.json {
         advice::to_json(subject, report)?
     } else {
-        advice::to_text(subject, report, arguments.top, terminal.width())
+        advice::to_text(subject, report, model, arguments.top, terminal.width())
     };
     terminal.print(&text)?;
     Ok(())
@@ -232,12 +258,26 @@ fn environment(path: &Path) -> Environment {
     let is_raw = path.is_dir() && (name.starts_with("PROF_") || name.starts_with("JOB"));
     let acl = [path.join("acl.json"), path.with_file_name("acl.json")];
     Environment {
+        free_bytes: free_bytes(path),
+        hosts: std::fs::read_to_string("/etc/hosts").ok(),
+        host_name: std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|it| it.trim().to_owned()),
         real_path: if is_link { path.canonicalize().ok() } else { None },
         mode,
         ended: is_raw.then(|| has_end(path)),
         log_level: std::env::var("ASCEND_GLOBAL_LOG_LEVEL").ok(),
         acl_json: acl.iter().find_map(|path| std::fs::read_to_string(path).ok()),
     }
+}
+
+/// The bytes that are free on the file system of a path, where the system tells.
+#[cfg(target_os = "linux")]
+fn free_bytes(path: &Path) -> Option<u64> {
+    opscope_capture::free_bytes(path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn free_bytes(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Whether a raw directory, or the directories in it, have the mark of the end.

@@ -1,9 +1,9 @@
-//! `opscope demo`: the main job on a model of our own.
+//! `opscope demo`: the main job on models of our own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Parser};
 use opscope_model::samples::Sample;
 use opscope_run::{InputRequest, Repetition, RunOptions};
 
@@ -11,6 +11,7 @@ use super::outputs::{AnswerArguments, FileArguments};
 use super::rewrite::SelectionArguments;
 use super::run::{EngineArguments, InputArguments, conclude, create_folder, run_model};
 use super::{sample, tune};
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::terminal::{Terminal, bold};
 
@@ -19,16 +20,16 @@ Examples:
   opscope demo
   opscope demo -o /tmp/try --engine ort
 
-Writes a face-mask detector (an SSD of 260x260 pixels whose convolutions, normalisations and
-activations are not fused) into the folder, runs it, shows where the time goes, and leaves a
-timeline and a database beside it. Then it tunes it, and a YOLO with Mish as well: each rewrite is
-checked and measured here, and kept only if it wins.";
+Writes two models into the folder: a face-mask detector (an SSD of 260x260 pixels whose convolutions,
+normalisations and activations are not fused) and a YOLO with Mish. Each goes through the whole loop:
+run it and see where the time goes, ask for advice, tune (each rewrite is checked and measured here,
+and kept only if it wins), run the result, and compare. Profiles, models and logs stay in the folder.";
 
 /// The options of `opscope demo`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The folder for the model, the timeline and the database
+    /// The folder for the models, profiles and logs
     #[arg(short, long, default_value = "opscope-demo", value_name = "DIR")]
     output: PathBuf,
 
@@ -36,75 +37,137 @@ pub struct Arguments {
     engine: EngineArguments,
 }
 
-/// Writes the model, runs it, shows the answer, and names what to try next.
-///
-/// # Errors
-/// When the folder can't be written or the model can't be run.
-pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let folder = &arguments.output;
-    create_folder(folder)?;
-    let model = folder.join("mask-ssd.onnx");
-    sample::write(Sample::MaskSsd, 0, &model)?;
-    terminal.note(&format!("wrote the model {}", model.display()));
-
-    let budget = Some(Duration::from_secs(3));
-    let options = RunOptions {
-        inputs: InputRequest::default(),
-        engine: arguments.engine.options(),
-        repetition: Repetition { budget, ..Repetition::default() },
-    };
-    let outcome = run_model(&model, &options, terminal)?;
-    let answer = AnswerArguments { top: 5, json: false };
-    answer.print(&outcome.trace, terminal)?;
-    terminal.print("\n")?;
-    let files = FileArguments {
-        trace: Some(folder.join("timeline.json")),
-        db: Some(folder.join("run.db")),
-        ..FileArguments::default()
-    };
-    files.write(&outcome.trace, terminal)?;
-    let end = conclude(&outcome, terminal);
-    if end != Exit::Done {
-        return Ok(end);
-    }
-    for (sample, allow_lossy) in [(Sample::MaskSsd, false), (Sample::YoloMish, true)] {
-        let end = tune_sample(sample, allow_lossy, arguments, terminal)?;
-        if end != Exit::Done {
-            return Ok(end);
-        }
-    }
-    terminal.print(&next_steps(&model))?;
-    Ok(Exit::Done)
-}
-
-/// The loop on one model: rewrite, check, measure, keep what wins.
-fn tune_sample(
-    sample: Sample,
-    allow_lossy: bool,
-    arguments: &Arguments,
-    terminal: &Terminal,
-) -> anyhow::Result<Exit> {
-    let model = arguments.output.join(format!("{sample}.onnx"));
-    sample::write(sample, 0, &model)?;
-    let lossy = if allow_lossy { " --allow-lossy" } else { "" };
-    terminal.print(&format!("\n{}\n", bold(&format!("opscope tune {}{lossy}", model.display()))))?;
-    let tuning = tune::Arguments {
-        output: Some(arguments.output.join(format!("{sample}.tuned.onnx"))),
-        report: Some(arguments.output.join(format!("{sample}-tuning"))),
-        model,
-        selection: SelectionArguments { allow_lossy, ..SelectionArguments::default() },
-        judging: tune::JudgingArguments { duration: TUNING_BUDGET, ..tune::JudgingArguments::default() },
-        json: false,
-        inputs: InputArguments::default(),
-        engine: arguments.engine.clone(),
-    };
-    tune::execute(&tuning, terminal)
-}
+/// The models, and whether rewrites that change what they compute are tried as well.
+const MODELS: [(Sample, bool); 2] = [(Sample::MaskSsd, false), (Sample::YoloMish, true)];
 
 /// How long each step of tuning is measured: short, for nobody waits gladly for a demonstration.
 const TUNING_BUDGET: Duration = Duration::from_secs(1);
 
-fn next_steps(model: &std::path::Path) -> String {
+/// Takes each model through the loop, and names what to try next.
+///
+/// # Errors
+/// When the folder can't be written or a model can't be run.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    create_folder(&arguments.output)?;
+    for (sample, allow_lossy) in MODELS {
+        let round = Round { sample, allow_lossy, arguments, terminal };
+        let end = round.go()?;
+        if end != Exit::Done {
+            return Ok(end);
+        }
+    }
+    terminal.print(&next_steps(&arguments.output.join("mask-ssd.onnx")))?;
+    Ok(Exit::Done)
+}
+
+/// The loop on one model.
+struct Round<'a> {
+    sample: Sample,
+    allow_lossy: bool,
+    arguments: &'a Arguments,
+    terminal: &'a Terminal,
+}
+
+impl Round<'_> {
+    /// A file of this model in the folder.
+    fn file(&self, ending: &str) -> PathBuf {
+        self.arguments.output.join(format!("{}{ending}", self.sample))
+    }
+
+    fn go(&self) -> anyhow::Result<Exit> {
+        let (model, before, after) = (self.file(".onnx"), self.file(".before.db"), self.file(".after.db"));
+        sample::write(self.sample, 0, &model)?;
+        self.terminal.note(&format!("wrote the model {}", model.display()));
+        let (model_text, before_text) = (text(&model), text(&before));
+        let steps = [
+            self.run(&model, &before, Some(&self.file(".timeline.json")))?,
+            self.command(&["advise", &before_text, "--model", &model_text, "--top", "3"])?,
+            self.tune(&model)?,
+        ];
+        if let Some(end) = steps.into_iter().find(|end| *end != Exit::Done) {
+            return Ok(end);
+        }
+        let changed = self.changed(&model)?;
+        let end = self.run(&changed, &after, None)?;
+        if end != Exit::Done {
+            return Ok(end);
+        }
+        self.command(&["compare", &before_text, &text(&after), "--top", "5"])
+    }
+
+    /// What to compare with: the tuned model, or, where nothing won, one with all rewrites all the same.
+    fn changed(&self, model: &Path) -> anyhow::Result<PathBuf> {
+        let tuned = self.file(".tuned.onnx");
+        if tuned.exists() {
+            return Ok(tuned);
+        }
+        self.terminal.print(
+            "\nTuning refused every rewrite. What they do all together, without being asked to win:\n",
+        )?;
+        let rewritten = self.file(".rewritten.onnx");
+        self.command(&["rewrite", &text(model), "-o", &text(&rewritten)])?;
+        Ok(rewritten)
+    }
+
+    /// Runs a model and shows the answer.
+    fn run(&self, model: &Path, database: &Path, timeline: Option<&Path>) -> anyhow::Result<Exit> {
+        self.title(&format!("run {} --db {}", model.display(), database.display()))?;
+        let budget = Some(Duration::from_secs(3));
+        let options = RunOptions {
+            inputs: InputRequest::default(),
+            engine: self.arguments.engine.options(),
+            repetition: Repetition { budget, ..Repetition::default() },
+        };
+        let outcome = run_model(model, &options, self.terminal)?;
+        AnswerArguments { top: 3, json: false }.print(&outcome.trace, self.terminal)?;
+        let files = FileArguments {
+            trace: timeline.map(Path::to_owned),
+            db: Some(database.to_owned()),
+            ..FileArguments::default()
+        };
+        files.write(&outcome.trace, self.terminal)?;
+        Ok(conclude(&outcome, self.terminal))
+    }
+
+    fn tune(&self, model: &Path) -> anyhow::Result<Exit> {
+        let lossy = if self.allow_lossy { " --allow-lossy" } else { "" };
+        self.title(&format!("tune {}{lossy}", model.display()))?;
+        let output = self.file(".tuned.onnx");
+        // One of an earlier demonstration would be taken for what this one found.
+        if output.exists() {
+            std::fs::remove_file(&output)?;
+        }
+        let allow_lossy = self.allow_lossy;
+        let tuning = tune::Arguments {
+            output: Some(output),
+            report: Some(self.file("-tuning")),
+            model: model.to_owned(),
+            selection: SelectionArguments { allow_lossy, ..SelectionArguments::default() },
+            judging: tune::JudgingArguments { duration: TUNING_BUDGET, ..tune::JudgingArguments::default() },
+            json: false,
+            inputs: InputArguments::default(),
+            engine: self.arguments.engine.clone(),
+        };
+        tune::execute(&tuning, self.terminal)
+    }
+
+    /// Another command, as a user would type it.
+    fn command(&self, words: &[&str]) -> anyhow::Result<Exit> {
+        self.title(&words.join(" "))?;
+        let parsed = Cli::try_parse_from(["opscope"].iter().chain(words))?;
+        super::dispatch(parsed.command, self.terminal)
+    }
+
+    fn title(&self, command: &str) -> anyhow::Result<()> {
+        Ok(self.terminal.print(&format!("\n{}\n", bold(&format!("$ opscope {command}"))))?)
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn next_steps(model: &Path) -> String {
     let model = model.display();
     format!(
         "\n{}\n  \

@@ -1,18 +1,20 @@
 //! `opscope export`: the files that the vendor's own tool makes of a raw directory of Ascend.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use opscope_cann::{
-    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Profile, SheetFormat, export_database,
-    export_summary, export_timeline, performance_reports,
+    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Profile, SheetFormat, describe_results,
+    export_database, export_summary, export_timeline, performance_reports,
 };
-use opscope_svp::TableFormat;
+use opscope_svp::{Exports, TableFormat};
 use opscope_trace::Trace;
 
 use super::run::create_folder;
-use crate::exit::{Exit, UsageError};
+use super::vendor::VendorArguments;
+use crate::exit::{Exit, UsageError, with_causes};
 use crate::profile::{self, Results, Source, board, cache, remarks};
 use crate::terminal::{StepBar, Terminal};
 
@@ -28,7 +30,8 @@ Examples:
 The tables and timelines go to mindstudio_profiler_output/ below the raw directory, the database
 msprof_<time>.db beside that folder, with the names, columns and numbers of the vendor's tool. The
 raw directory is imported first if it wasn't yet: see 'opscope import --help'. What was written is
-listed on standard output; what was skipped is counted on standard error.
+listed on standard output, and described in README.txt beside it; what was skipped is counted on
+standard error.
 
 With the tables comes a report, as the vendor's tool had it until 2024: which rules about operators
 fire, and on which of them. It is printed, and kept in summary/prof_rule_<device>.json.";
@@ -47,6 +50,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     options: Options,
+
+    #[command(flatten)]
+    vendor: VendorArguments,
 }
 
 /// What is exported.
@@ -150,8 +156,17 @@ pub enum Format {
 /// # Errors
 /// When there is none, or the only one can't be exported.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if let Some(exports) = arguments.vendor.parse(&arguments.directory, terminal)? {
+        return export_board(
+            &arguments.directory,
+            Some(exports),
+            arguments.what,
+            &arguments.options,
+            terminal,
+        );
+    }
     if let Source::Board(path) = Source::find(&arguments.directory, terminal)? {
-        return export_board(&path, arguments, terminal);
+        return export_board(&path, None, arguments.what, &arguments.options, terminal);
     }
     let profiles = profile::raw(&arguments.directory, terminal)?;
     let stamp = profile::stamp();
@@ -167,8 +182,17 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 }
 
 /// Exports a board's profile in the layout of its own guide, which knows no unified database.
-fn export_board(path: &Path, arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let (summary, timeline) = match arguments.what {
+///
+/// # Errors
+/// When it can't be read or a file can't be written.
+pub fn export_board(
+    path: &Path,
+    exports: Option<Exports>,
+    what: What,
+    options: &Options,
+    terminal: &Terminal,
+) -> anyhow::Result<Exit> {
+    let (summary, timeline) = match what {
         What::Summary => (true, false),
         What::Timeline => (false, true),
         What::All => (true, true),
@@ -177,14 +201,17 @@ fn export_board(path: &Path, arguments: &Arguments, terminal: &Terminal) -> anyh
             path.display()
         ),
     };
-    let options = &arguments.options;
     let format = match options.format {
         Format::Csv => TableFormat::Csv,
         Format::Json => TableFormat::Json,
     };
     let beside = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     let folder = options.output.as_deref().unwrap_or(beside);
-    let written = board::export(path, (summary, timeline), format, folder)?;
+    let exports = match exports {
+        Some(exports) => exports,
+        None => board::exports(path)?,
+    };
+    let written = board::write(&exports, (summary, timeline), format, folder)?;
     for file in &written {
         terminal.print(&format!("{}\n", file.display()))?;
     }
@@ -205,7 +232,7 @@ fn lanes(options: &Options) -> anyhow::Result<LaneChoice> {
 /// Imports a profile if need be, exports these kinds of files, and returns those that were written.
 ///
 /// # Errors
-/// When it can't be read or a file can't be written.
+/// When it can't be read or a file can't be written; then what was written before is whole, and said.
 pub fn export(
     profile: Profile,
     kinds: &[What],
@@ -215,6 +242,75 @@ pub fn export(
     terminal: &Terminal,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let results = Results::place(&profile, folder, terminal)?;
+    let outputs = match options.layout {
+        Layout::Modern => results.outputs(),
+        Layout::Classic => results.folder().to_owned(),
+    };
+    let stamp = unused_stamp(stamp, &[results.folder(), &outputs]);
+    let written = write(profile, kinds, options, &results, &outputs, &stamp, terminal);
+    written.map_err(|problem| match is_about_room(&problem) {
+        true => {
+            let cause = with_causes(&problem);
+            let kept = names_with(&stamp, &[results.folder(), &outputs]).len();
+            let kept = match kept {
+                0 => "nothing was written before it".to_owned(),
+                1 => "the file that was written before it is whole and was kept".to_owned(),
+                kept => format!("the {kept} files that were written before it are whole and were kept"),
+            };
+            anyhow::anyhow!("{cause}; {kept}; make room, or name another folder with --output DIR")
+        }
+        false => problem,
+    })
+}
+
+/// Whether an error says that a disk, a quota or a limit is full.
+fn is_about_room(problem: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let kind =
+        |cause: &(dyn std::error::Error + 'static)| Some(cause.downcast_ref::<std::io::Error>()?.kind());
+    let by_kind = problem
+        .chain()
+        .filter_map(kind)
+        .any(|kind| matches!(kind, StorageFull | QuotaExceeded | FileTooLarge));
+    // SQLite has words of its own.
+    let by_words =
+        || ["disk is full", "disk I/O error"].iter().any(|words| with_causes(problem).contains(words));
+    by_kind || by_words()
+}
+
+/// The names of files in these folders that carry a time.
+fn names_with(stamp: &str, folders: &[&Path]) -> BTreeSet<PathBuf> {
+    let tail = format!("_{stamp}.");
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().contains(&tail))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// The first time from this one on that no file in these folders carries, so that an export never
+/// takes the place of another of the same second.
+fn unused_stamp(stamp: &str, folders: &[&Path]) -> String {
+    let mut stamp = stamp.to_owned();
+    while !names_with(&stamp, folders).is_empty() {
+        match profile::second_after(&stamp) {
+            Some(next) => stamp = next,
+            None => break,
+        }
+    }
+    stamp
+}
+
+/// Does the work of [`export`].
+fn write(
+    profile: Profile,
+    kinds: &[What],
+    options: &Options,
+    results: &Results,
+    outputs: &Path,
+    stamp: &str,
+    terminal: &Terminal,
+) -> anyhow::Result<Vec<PathBuf>> {
     let lock = results.lock()?;
     let bar = StepBar::new(terminal);
     let joined = profile::join(profile, &bar)?;
@@ -233,17 +329,13 @@ pub fn export(
     };
     let mut files = Vec::new();
     let mut reports = Vec::new();
-    let outputs = match options.layout {
-        Layout::Modern => results.outputs(),
-        Layout::Classic => results.folder().to_owned(),
-    };
     if kinds != [What::Db] {
         // Here and not where files are written, for the permissions of all folders of results.
-        create_folder(&outputs)?;
+        create_folder(outputs)?;
     }
     if kinds.contains(&What::Summary) {
         bar.step("writing the tables");
-        files.extend(export_summary(&joined, &outputs, stamp, export_options)?);
+        files.extend(export_summary(&joined, outputs, stamp, export_options)?);
         reports = performance_reports(&joined, export_options);
         for report in &reports {
             files.push(report.save(&results.folder().join("summary"))?);
@@ -251,7 +343,15 @@ pub fn export(
     }
     if kinds.contains(&What::Timeline) {
         bar.step("writing the timeline");
-        files.extend(export_timeline(&joined, &outputs, stamp, export_options)?);
+        // Tables and timelines have names in common, so that as JSON they need different times.
+        let stamp = match options.format {
+            Format::Csv => stamp.to_owned(),
+            Format::Json => unused_stamp(stamp, &[outputs]),
+        };
+        files.extend(export_timeline(&joined, outputs, &stamp, export_options)?);
+    }
+    if options.layout == Layout::Modern && kinds != [What::Db] {
+        files.extend(describe_results(outputs)?);
     }
     if kinds.contains(&What::Db) {
         bar.step("writing the database");

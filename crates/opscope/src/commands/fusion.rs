@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use opscope_advise::Target;
 use opscope_advise::fusion::{Chain, Fusion, ascend_switch_file, fusion, svp_switch_file};
-use opscope_model::{Bindings, Model, Shapes};
+use opscope_model::{Model, Shapes};
 
 use super::outputs::check_target;
+use super::run::ShapeArguments;
 use crate::exit::Exit;
 use crate::terminal::{Terminal, bold, dim};
 
@@ -16,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   opscope fusion model.onnx
   opscope fusion model.onnx --all --json
+  opscope fusion bert.onnx --dim batch=1 --dim sequence=128
   opscope fusion model.onnx --switch-file fusion_switch.cfg
   opscope fusion model.onnx --switch-file fusion_switch.cfg --target svp
 
@@ -51,6 +53,9 @@ pub struct Arguments {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    shapes: ShapeArguments,
 }
 
 /// Finds the chains and prints them.
@@ -59,7 +64,7 @@ pub struct Arguments {
 /// When the model can't be loaded, or the file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let model = Model::load(&arguments.model)?;
-    let shapes = Shapes::infer(&model, &Bindings::new()).ok();
+    let shapes = Some(arguments.shapes.infer(&model)?);
     let found = fusion(&model, shapes.as_ref());
     let command =
         arguments.switch_file.as_deref().map(|file| command(arguments, &model, shapes.as_ref(), file));

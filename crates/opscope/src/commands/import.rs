@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::import_raw;
 use super::outputs::{AnswerArguments, FileArguments, check_target};
+use super::vendor::VendorArguments;
 use crate::exit::Exit;
 use crate::profile::{self, Source};
 use crate::terminal::Terminal;
@@ -21,6 +22,8 @@ Examples:
   opscope import PROF_000001_20251009085320000_ABCDEFGH
                                              the raw directory of a run on an Ascend processor
   opscope import output/                     all raw directories below a folder
+  opscope import JOB… --vendor-parser msprof.pyc
+                                             raw files of a board, which the vendor's parser reads
 
 What a file is shows from its content, whatever it is called; gzip is read as it is. The database
 is opscope's own, with everything that was read: its path can be given wherever a profile can.
@@ -48,6 +51,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     files: FileArguments,
+
+    #[command(flatten)]
+    vendor: VendorArguments,
 }
 
 /// Reads the profile, prints the answer, writes the files.
@@ -55,14 +61,20 @@ pub struct Arguments {
 /// # Errors
 /// When the profile can't be read or a file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    if let Source::Raw(profiles) = Source::find(&arguments.profile, terminal)? {
-        let Arguments { profile, output, answer, files } = arguments;
+    let parsed = arguments.vendor.parse(&arguments.profile, terminal)?;
+    if parsed.is_none()
+        && let Source::Raw(profiles) = Source::find(&arguments.profile, terminal)?
+    {
+        let Arguments { profile, output, answer, files, .. } = arguments;
         return import_raw::execute(profile, profiles, output.as_deref(), answer, files, terminal);
     }
     let mut files = arguments.files.clone();
     files.db = files.db.or_else(|| arguments.output.clone());
     files.check(&[&arguments.profile])?;
-    let trace = profile::open(&arguments.profile, terminal)?;
+    let trace = match parsed {
+        Some(exports) => exports.to_trace(),
+        None => profile::open(&arguments.profile, terminal)?,
+    };
     if files.db.is_none() {
         files.db = beside(&arguments.profile, terminal);
     }
@@ -81,7 +93,7 @@ fn beside(profile: &Path, terminal: &Terminal) -> Option<PathBuf> {
     }
     let database = match profile.is_dir() {
         // A raw directory has a place for databases.
-        true if opscope_svp::Job::is_one(profile) => {
+        true if opscope_svp::Job::is_one(profile) || profile.join("info.json.0").is_file() => {
             let folder = profile.join("sqlite");
             // If it can't be made, what follows says so.
             let _ = super::run::create_folder(&folder);

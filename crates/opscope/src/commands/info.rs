@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_formats::{Kind, detect};
+use opscope_svp::{Exports, Job, SideFiles};
 use serde_json::json;
 
 use crate::exit::{Exit, with_causes};
 use crate::profile::{self, Source};
+use crate::report::board_info::{of_job, of_side_files};
 use crate::report::info::{Facts, of_model, of_trace};
 use crate::report::printable;
 use crate::terminal::{Terminal, bold};
@@ -19,6 +21,8 @@ Examples:
   opscope info profile.json
   opscope info PROF_000001_20261121/
   opscope info downloads/ --json
+  opscope info model.om           what its converter says: layers on the CPU, fused layers
+  opscope info JOB…               the raw files of a board, their sizes, and which are whole
 
 Anything can be named: a model, a profile of any format, a database, a folder. What a file is shows
 from its content. The exit status is 1 if nothing of it can be read.";
@@ -112,6 +116,14 @@ fn of_file(path: &Path, terminal: &Terminal) -> Info {
             Ok(model) => of_model(&model, &mut info.facts),
             Err(error) => info.problem = Some(error.to_string()),
         },
+        Kind::Unknown { .. } if is_om(path) => {
+            info.kind = "a model that was converted for a processor of Ascend or SVP (.om)".to_owned();
+            info.add_side_files(path);
+        }
+        _ if !SideFiles::of_file(path).is_empty() => {
+            info.kind = "a file that the model converter leaves beside a model".to_owned();
+            of_side_files(&SideFiles::of_file(path), &mut info.facts);
+        }
         Kind::OtherDatabase | Kind::Unknown { .. } => {
             info.facts.missing.push("anything that opscope can read".to_owned());
         }
@@ -120,7 +132,38 @@ fn of_file(path: &Path, terminal: &Terminal) -> Info {
     info
 }
 
+fn is_om(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om"))
+}
+
 impl Info {
+    /// What the converter left beside a model, or in a folder.
+    fn add_side_files(&mut self, path: &Path) {
+        match SideFiles::beside(path) {
+            Ok(found) if !found.is_empty() => of_side_files(&found, &mut self.facts),
+            Ok(_) if is_om(path) => self.facts.missing.push(
+                "what the converter says of its layers: om.json, layer.json and the like are not beside it \
+                 (atc --mode=1 --om=MODEL.om --json=om.json makes the first)"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+    }
+
+    /// A board's directory of raw files: what can't be decoded is listed all the same.
+    fn add_job(&mut self, path: &Path, terminal: &Terminal) {
+        match Job::open(path) {
+            Ok(job) => {
+                of_job(&job, &mut self.facts);
+                match profile::open(path, terminal) {
+                    Ok(trace) => of_trace(&trace, &mut self.facts),
+                    Err(error) => self.facts.missing.push(with_causes(&error)),
+                }
+            }
+            Err(error) => self.problem = Some(error.to_string()),
+        }
+    }
+
     fn add_profile(&mut self, path: &Path, terminal: &Terminal) {
         match profile::open(path, terminal) {
             Ok(trace) => of_trace(&trace, &mut self.facts),
@@ -152,7 +195,18 @@ fn look(path: &Path, terminal: &Terminal) -> Info {
         }
         Ok(Source::Board(_)) => {
             let mut info = Info::new(BOARD);
-            info.add_profile(path, terminal);
+            match Job::is_one(path) && !Exports::is_folder(path) {
+                true => info.add_job(path, terminal),
+                false => {
+                    if let Ok(job) = Job::open(path) {
+                        of_job(&job, &mut info.facts);
+                    }
+                    info.add_profile(path, terminal);
+                }
+            }
+            if path.is_dir() {
+                info.add_side_files(path);
+            }
             info
         }
         Ok(Source::File(_)) => of_file(path, terminal),
@@ -195,7 +249,8 @@ fn list(path: &Path, terminal: &Terminal) -> Info {
     if paths.len() > MOST_FILES {
         info.facts.item("…", &format!("and {} more", paths.len() - MOST_FILES));
     }
-    if known == 0 {
+    info.add_side_files(path);
+    if known == 0 && SideFiles::beside(path).is_ok_and(|found| found.is_empty()) {
         info.facts.missing.push("a profile or a model".to_owned());
     }
     info

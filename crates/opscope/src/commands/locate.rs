@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use opscope_analyze::{Location, Matched, locate};
+use opscope_analyze::{Location, Matched, Sighting, locate};
 use opscope_trace::{ExecutionUnit, TaskId, Trace, units};
 use serde_json::{Value, json};
 
@@ -18,8 +18,9 @@ Examples:
   opscope where conv PROF_…                       every operator with conv in its name or type
   opscope where Conv2D PROF_… --json              with the time of every task
 
-An operator is looked for by its name, else by its type, else by a part of its name. The task ids are
-those that the vendor's tables have; they are used again in every inference, and on every stream.";
+An operator is looked for by its name and by its type, else by a part of its name; a name that is also
+the type of other operators is shown as both (in JSON, the type is \"also\"). The task ids are those
+that the vendor's tables have; they are used again in every inference, and on every stream.";
 
 /// The options of `opscope where`.
 #[derive(Debug, Args)]
@@ -48,16 +49,25 @@ pub struct Arguments {
 /// When the profile can't be read, or no such operator ran.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let trace = profile::open(&arguments.profile, terminal)?;
-    let Some((matched, locations)) = locate(&trace, &arguments.operator) else {
+    let sightings = locate(&trace, &arguments.operator);
+    let [first, others @ ..] = sightings.as_slice() else {
         bail!("{}", unknown(&trace, &arguments.operator));
     };
     if arguments.json {
-        terminal.print(&format!("{:#}\n", to_json(&trace, matched, &locations)))?;
+        let mut answer = to_json(&trace, first);
+        if let Some(other) = others.first() {
+            answer["also"] = to_json(&trace, other);
+        }
+        terminal.print(&format!("{answer:#}\n"))?;
         return Ok(Exit::Done);
     }
     let top = if arguments.top == 0 { usize::MAX } else { arguments.top };
-    terminal.print(&sentence(&arguments.operator, matched, &locations))?;
-    terminal.print(&table(&trace, &locations, top, terminal.width()))?;
+    for (place, sighting) in sightings.iter().enumerate() {
+        let gap = if place > 0 { "\n" } else { "" };
+        let sentence = sentence(&arguments.operator, sighting.matched, &sighting.locations);
+        terminal.print(&format!("{gap}{sentence}"))?;
+        terminal.print(&table(&trace, &sighting.locations, top, terminal.width()))?;
+    }
     Ok(Exit::Done)
 }
 
@@ -185,8 +195,8 @@ fn unknown(trace: &Trace, text: &str) -> String {
     )
 }
 
-fn to_json(trace: &Trace, matched: Matched, locations: &[Location]) -> Value {
-    let rows = locations.iter().map(|location| {
+fn to_json(trace: &Trace, sighting: &Sighting) -> Value {
+    let rows = sighting.locations.iter().map(|location| {
         let tasks = location.tasks.iter().map(|task| {
             let row = trace.tasks.get(*task);
             let device = row.stream.map(|stream| trace.devices.get(trace.streams.get(stream).device).number);
@@ -207,7 +217,7 @@ fn to_json(trace: &Trace, matched: Matched, locations: &[Location]) -> Value {
             "tasks": tasks.collect::<Vec<_>>(),
         })
     });
-    let matched = match matched {
+    let matched = match sighting.matched {
         Matched::Name => "name",
         Matched::Type => "type",
         Matched::Part => "part",

@@ -26,13 +26,25 @@ pub mod run;
 pub mod sample;
 mod sample_prof;
 pub mod show;
+mod show_placement;
 pub mod sql;
 pub mod tune;
+mod vendor;
 pub mod whatif;
 
 use crate::cli::Command;
 use crate::exit::Exit;
 use crate::terminal::Terminal;
+
+/// A time with its unit, for a limit.
+///
+/// # Errors
+/// With what is wrong with it, for the command line.
+fn limit(text: &str) -> Result<std::time::Duration, String> {
+    let nanoseconds = opscope_trace::units::parse_duration(text)?;
+    let nanoseconds = u64::try_from(nanoseconds.0).map_err(|_| "a time can't be negative".to_owned())?;
+    Ok(std::time::Duration::from_nanos(nanoseconds))
+}
 
 /// Carries out a command.
 ///

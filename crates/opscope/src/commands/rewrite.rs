@@ -241,6 +241,10 @@ fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>) -> Stri
     if rewritten.applications.is_empty() {
         text.push_str("No rewrite applies.\n");
     }
+    if rewritten.inner_nodes > 0 {
+        let inner = rewritten.inner_nodes;
+        let _ = writeln!(text, "\n{inner} nodes inside of others (If, Loop, Scan) were left as they are.");
+    }
     if !rewritten.declined.is_empty() {
         let _ = writeln!(text, "\n{}", bold("Left alone"));
         for declined in &rewritten.declined {
@@ -271,6 +275,7 @@ fn to_json(
         "output": written.map(|path| path.display().to_string()),
         "nodes_before": rewritten.nodes_before,
         "nodes_after": rewritten.nodes_after,
+        "inner_nodes_left_alone": rewritten.inner_nodes,
         "opset": rewritten.opset.map(|(from, to)| json!({ "before": from, "after": to })),
         "applications": rewritten.applications.iter().map(|done| json!({
             "id": done.rewrite.id,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use opscope_model::Model;
+use opscope_model::{Model, Shapes};
 use opscope_run::{
     EngineKind, EngineOptions, HostTensor, InputRequest, InputSpec, Optimization, Outcome, Repetition,
     RunOptions,
@@ -15,7 +15,7 @@ use opscope_run::{
 use opscope_trace::units;
 
 use super::outputs::{AnswerArguments, FileArguments};
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::interrupt;
 use crate::terminal::{IterationBar, Terminal};
 
@@ -70,6 +70,18 @@ pub struct Arguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Inputs")]
 pub struct InputArguments {
+    #[command(flatten)]
+    shapes: ShapeArguments,
+
+    /// Seeds the random values
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+/// What the inputs are, for commands that need their shapes only.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Inputs")]
+pub struct ShapeArguments {
     /// What to feed an input with: NAME=SHAPE (such as data=1x3x224x224), NAME=FILE.npy, or
     /// NAME=random|zeros|ones with or without :SHAPE; may be given for each input
     #[arg(long = "input", value_name = "NAME=WHAT")]
@@ -78,20 +90,32 @@ pub struct InputArguments {
     /// The size of a symbolic dimension; may be given for each
     #[arg(long = "dim", value_name = "NAME=N", value_parser = parse_dimension)]
     dimensions: Vec<(String, u64)>,
+}
 
-    /// Seeds the random values
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+impl ShapeArguments {
+    /// The shapes of all of the model's values, as far as these tell.
+    ///
+    /// # Errors
+    /// When what is given doesn't fit the model's inputs.
+    pub fn infer(&self, model: &Model) -> anyhow::Result<Shapes> {
+        let request = self.request(0);
+        let bindings = request.bindings(model).map_err(opscope_run::RunError::from)?;
+        Shapes::infer(model, &bindings).map_err(|error| UsageError(error.to_string()).into())
+    }
+
+    fn request(&self, seed: u64) -> InputRequest {
+        InputRequest {
+            specs: self.inputs.clone(),
+            dimensions: self.dimensions.iter().cloned().collect(),
+            seed,
+        }
+    }
 }
 
 impl InputArguments {
     /// The same for the engines.
     pub fn request(&self) -> InputRequest {
-        InputRequest {
-            specs: self.inputs.clone(),
-            dimensions: self.dimensions.iter().cloned().collect(),
-            seed: self.seed,
-        }
+        self.shapes.request(self.seed)
     }
 }
 

@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Args;
 use opscope_analyze::{CallStatistic, CoreMetrics, Durations, Frequency, Overview, TypeStatistic};
+use opscope_svp::SideFiles;
 use opscope_trace::{MetricId, Trace, units};
 use serde_json::{Value, json};
 
+use super::show_placement::{Placed, covered};
+use super::vendor::VendorArguments;
 use crate::exit::Exit;
 use crate::profile;
 use crate::terminal::{Column, Table, Terminal, bold, dim};
@@ -16,6 +20,7 @@ Examples:
   opscope show PROF_000001_20251009085320000_ABCDEFGH
   opscope show PROF_… -t 0                       all rows
   opscope show PROF_… --json > show.json
+  opscope show JOB… --vendor-parser ~/Ascend/ascend-toolkit/svp_latest/x86_64-linux
 
 Core metrics are the averages of an operator's executions; a ratio is the part of the time in which a
 unit was busy. Which there are depends on the group of counters that was collected. Any profile can be
@@ -36,6 +41,21 @@ pub struct Arguments {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
+
+    /// The converted model, or its folder: what its converter left says which layers run on the CPU
+    /// and which were fused [default: the profile's folder and the one above]
+    #[arg(long, value_name = "FILE.om|DIR")]
+    model: Option<PathBuf>,
+
+    #[command(flatten)]
+    vendor: VendorArguments,
+}
+
+impl Arguments {
+    /// Those of a profile, with nothing else asked for.
+    pub fn of(profile: PathBuf) -> Self {
+        Self { profile, top: 10, json: false, model: None, vendor: VendorArguments::default() }
+    }
 }
 
 /// Prints the tables.
@@ -43,10 +63,17 @@ pub struct Arguments {
 /// # Errors
 /// When the profile can't be read.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let trace = profile::open(&arguments.profile, terminal)?;
+    let trace = match arguments.vendor.parse(&arguments.profile, terminal)? {
+        Some(exports) => exports.to_trace(),
+        None => profile::open(&arguments.profile, terminal)?,
+    };
     let overview = Overview::of(&trace);
+    let placed = Placed::of(&trace, &side_files(arguments)?);
     if arguments.json {
-        terminal.print(&format!("{:#}\n", to_json(&trace, &overview)))?;
+        let mut answer = to_json(&trace, &overview);
+        answer["placement"] = placed.to_json();
+        answer["covered"] = covered(&trace).map_or(Value::Null, Value::from);
+        terminal.print(&format!("{answer:#}\n"))?;
         return Ok(Exit::Done);
     }
     let top = if arguments.top == 0 { usize::MAX } else { arguments.top };
@@ -54,7 +81,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         core_metrics(&trace, &overview.core_metrics, top, terminal.width()),
         operators(&trace, &overview.operators, top, terminal.width()),
         calls(&trace, &overview.calls, top, terminal.width()),
+        coverage(&trace),
         frequencies(&trace, &overview.frequencies, terminal.width()),
+        placed.table(top, terminal.width()),
     ];
     let tables: Vec<String> = tables.into_iter().flatten().collect();
     if tables.is_empty() {
@@ -64,8 +93,37 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     Ok(Exit::Done)
 }
 
+/// What the converter left beside the model that was named, or else beside the profile or above it.
+fn side_files(arguments: &Arguments) -> anyhow::Result<SideFiles> {
+    if let Some(model) = &arguments.model {
+        profile::check_presence(model)?;
+        let found = SideFiles::beside(model)?;
+        if found.is_empty() {
+            bail!(
+                "{}: the model converter left nothing here: no om.json, layer.json or the like",
+                model.display()
+            );
+        }
+        return Ok(found);
+    }
+    let path = std::path::absolute(&arguments.profile)?;
+    let places = path.ancestors().take(3).filter(|place| place.is_dir());
+    let mut found = places.filter_map(|place| SideFiles::beside(place).ok());
+    Ok(found.find(|found| found.placements().next().is_some()).unwrap_or_default())
+}
+
+/// How much of the executions of models their layers account for.
+fn coverage(trace: &Trace) -> Option<String> {
+    let share = covered(trace)?;
+    Some(format!(
+        "{}\nThe layers account for {} of the calls that executed their model.\n",
+        bold("Coverage"),
+        units::percent(share)
+    ))
+}
+
 /// A table with its heading; `None` for one without rows.
-fn titled(title: &str, table: &Table<'_>, shown: usize, all: usize) -> Option<String> {
+pub(super) fn titled(title: &str, table: &Table<'_>, shown: usize, all: usize) -> Option<String> {
     let rest = match all - shown {
         0 => String::new(),
         rest => dim(&format!("… and {rest} more (-t 0 shows all)\n")),

@@ -1,6 +1,7 @@
 //! Whatever is a profile, read as a trace: files and folders that tools wrote, and the raw
 //! directories of Ascend.
 
+mod ascendcl;
 pub mod board;
 pub mod cache;
 mod onnxruntime;
@@ -9,7 +10,7 @@ mod results;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use opscope_cann::{Data, Found, Joined, Profile, to_trace};
 use opscope_formats::ascend_text;
 use opscope_trace::Trace;
@@ -41,8 +42,7 @@ impl Source {
     /// # Errors
     /// When there is nothing at `path`, or nothing that is a profile.
     pub fn find(path: &Path, terminal: &Terminal) -> anyhow::Result<Self> {
-        check_presence(path)?;
-        if opscope_svp::Exports::is_file(path) || is_board_folder(path) {
+        if is_board(path)? {
             return Ok(Self::Board(path.to_owned()));
         }
         if !path.is_dir() {
@@ -57,6 +57,15 @@ impl Source {
     }
 }
 
+/// Whether a path leads to what a board's tools or its profiler left.
+///
+/// # Errors
+/// When there is nothing at `path`.
+pub fn is_board(path: &Path) -> anyhow::Result<bool> {
+    check_presence(path)?;
+    Ok(opscope_svp::Exports::is_file(path) || is_board_folder(path))
+}
+
 fn is_board_folder(path: &Path) -> bool {
     path.is_dir() && (opscope_svp::Exports::is_folder(path) || opscope_svp::Job::is_one(path))
 }
@@ -67,8 +76,10 @@ fn is_board_folder(path: &Path) -> bool {
 /// # Errors
 /// When there is nothing.
 pub fn check_presence(path: &Path) -> anyhow::Result<()> {
-    if path.exists() {
-        return Ok(());
+    match std::fs::metadata(path) {
+        Ok(_) => return Ok(()),
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => {}
+        Err(problem) => return Err(problem).with_context(|| format!("{}: cannot be read", path.display())),
     }
     let rooted = Path::new("/").join(path);
     if path.is_relative() && rooted.exists() {
@@ -160,8 +171,17 @@ pub fn each(
 
 /// The local time for the names of exported files: year to second, without anything between.
 pub fn stamp() -> String {
-    jiff::Zoned::now().strftime("%Y%m%d%H%M%S").to_string()
+    jiff::Zoned::now().strftime(STAMP).to_string()
 }
+
+/// The second after such a time.
+pub fn second_after(stamp: &str) -> Option<String> {
+    let time = jiff::civil::DateTime::strptime(STAMP, stamp).ok()?;
+    Some(time.checked_add(jiff::SignedDuration::from_secs(1)).ok()?.strftime(STAMP).to_string())
+}
+
+/// How such times are written.
+const STAMP: &str = "%Y%m%d%H%M%S";
 
 /// Decodes a raw directory and brings its host and device sides together.
 ///
@@ -192,10 +212,11 @@ pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow:
     Ok(trace)
 }
 
-/// The trace of a raw directory, with what ONNX Runtime recorded beside the raw files.
+/// The trace of a raw directory, with what ONNX Runtime and AscendCL told beside the raw files.
 pub fn trace_of(joined: &Joined) -> Trace {
     let mut trace = to_trace(joined);
     onnxruntime::append(&mut trace, &joined.data.profile);
+    ascendcl::append(&mut trace, &joined.data.profile);
     trace
 }
 

@@ -1,6 +1,6 @@
 //! What is odd about a whole profile of Ascend, in sentences.
 
-use opscope_cann::Profile;
+use opscope_cann::{Profile, Reason};
 use opscope_trace::{ApiLevel, Trace};
 
 /// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
@@ -18,6 +18,11 @@ pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
             (0, _) => {
                 "there is no device directory in this profile: only the host's side is shown".to_owned()
             }
+            _ if tasks_before_begin(trace) > 0 => format!(
+                "all {} tasks of the devices end before the profile begins: their clocks (dev_start.log, \
+                 host_start.log, start_info) are not those of this run",
+                tasks_before_begin(trace)
+            ),
             (_, true) => {
                 "a model was loaded but never executed while profiling ran: no device ran a task".to_owned()
             }
@@ -31,6 +36,12 @@ pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
         );
     }
     remarks
+}
+
+/// How many tasks no result shows because of their times.
+fn tasks_before_begin(trace: &Trace) -> u64 {
+    let is_it = |reason| trace.strings.get(reason) == Reason::TimeBeforeStart.text();
+    trace.losses.iter().filter(|(_, loss)| is_it(loss.reason)).map(|(_, loss)| loss.count).sum()
 }
 
 /// Devices that were not collected together with the host, by the begins that their files tell.

@@ -3,7 +3,7 @@
 //! | place | holds |
 //! |---|---|
 //! | `sqlite/opscope.db` | the imported trace |
-//! | `sqlite/.opscope.lock` | the lock of whoever writes results; the system frees it when that ends |
+//! | `sqlite/.opscope.lock` | the lock of whoever writes results, while that lasts |
 //! | `mindstudio_profiler_output/` | exported tables and timelines |
 //! | `msprof_<time>.db` | the exported database |
 //!
@@ -15,8 +15,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use opscope_cann::Profile;
+use opscope_formats::Unfinished;
 
 use crate::commands::run::create_folder;
 use crate::terminal::Terminal;
@@ -97,7 +98,17 @@ impl Results {
     /// When another program has it.
     pub fn lock(&self) -> anyhow::Result<Lock> {
         let path = self.folder.join("sqlite").join(".opscope.lock");
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        loop {
+            match Unfinished::once_made(path.clone(), |path| self.take_lock(path)) {
+                Ok((file, unfinished)) => return Ok(Lock { path, _unfinished: unfinished, _file: file }),
+                Err(NotTaken::Removed) => {}
+                Err(NotTaken::Refused(problem)) => return Err(problem),
+            }
+        }
+    }
+
+    fn take_lock(&self, path: &Path) -> Result<File, NotTaken> {
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = opened.with_context(|| format!("{}: cannot make this lock file", path.display()))?;
         match file.try_lock() {
             Ok(()) => {}
@@ -109,16 +120,19 @@ impl Results {
                     "" => String::new(),
                     process => format!(" (process {process})"),
                 };
-                bail!(
+                return Err(NotTaken::Refused(anyhow!(
                     "{}: another opscope{process} is importing or exporting this profile; wait until it is done",
                     self.folder.display()
-                );
+                )));
             }
             // Some network file systems know no locks; files are still replaced as a whole.
             Err(TryLockError::Error(_)) => {}
         }
+        if !is_at(&file, path) {
+            return Err(NotTaken::Removed);
+        }
         let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-        Ok(Lock { _file: file })
+        Ok(file)
     }
 
     /// Removes the imported trace and what belongs to it, but nothing that others put there.
@@ -135,17 +149,55 @@ impl Results {
         }
         drop(lock);
         let folder = self.folder.join("sqlite");
-        let _ = std::fs::remove_file(folder.join(".opscope.lock"));
         // Databases of others may be in it; then it stays.
         let _ = std::fs::remove_dir(folder);
         Ok(())
     }
 }
 
-/// The right to write the results of a profile.
+/// Why a lock file was not taken.
+enum NotTaken {
+    /// Who had it before removed it since it was opened; the next one may be had.
+    Removed,
+    /// Another program has it, or the file can't be made.
+    Refused(anyhow::Error),
+}
+
+impl From<anyhow::Error> for NotTaken {
+    fn from(problem: anyhow::Error) -> Self {
+        Self::Refused(problem)
+    }
+}
+
+/// The right to write the results of a profile. The system frees it when the program ends, whatever
+/// ends it; its file is gone as well, unless the program was killed.
 #[derive(Debug)]
 pub struct Lock {
+    path: PathBuf,
+    _unfinished: Unfinished,
     _file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Before it is freed, so that it is still this lock's own file.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Whether a file still has its name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let same = |opened: &std::fs::Metadata, named: &std::fs::Metadata| {
+        (opened.dev(), opened.ino()) == (named.dev(), named.ino())
+    };
+    matches!((file.metadata(), std::fs::metadata(path)), (Ok(opened), Ok(named)) if same(&opened, &named))
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 /// The user's folder for what can be made again.

@@ -1,8 +1,9 @@
 //! What rules found, as text and as JSON.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use opscope_advise::{Evidence, Finding, Language, NotRun, Report, Rule, Subject};
+use opscope_advise::{Does, Evidence, Finding, Language, NotRun, Report, Rule, Subject};
 use opscope_trace::units;
 use serde::Serialize;
 
@@ -11,8 +12,15 @@ use crate::terminal::{Column, Table, bold, dim};
 /// How many rows of evidence are shown of each finding.
 const ROWS: usize = 3;
 
-/// The `top` findings that could save most (0 is all), for a terminal of the given width.
-pub fn to_text(subject: &Subject<'_>, report: &Report, top: usize, width: Option<u16>) -> String {
+/// The `top` findings that could save most (0 is all), for a terminal of the given width. `model` is
+/// what commands are to be applied to.
+pub fn to_text(
+    subject: &Subject<'_>,
+    report: &Report,
+    model: Option<&Path>,
+    top: usize,
+    width: Option<u16>,
+) -> String {
     let mut text = String::new();
     let mut facts = vec![format!("{} rules", report.asked), format!("target {}", subject.target.name())];
     if subject.total.0 > 0 {
@@ -24,7 +32,7 @@ pub fn to_text(subject: &Subject<'_>, report: &Report, top: usize, width: Option
     }
     let shown = if top == 0 { usize::MAX } else { top };
     for finding in report.findings.iter().take(shown) {
-        push_finding(&mut text, finding, width);
+        push_finding(&mut text, finding, model, width);
     }
     if report.findings.len() > shown {
         let _ = writeln!(text, "{}\n", dim(&format!("{} more with -t 0", report.findings.len() - shown)));
@@ -36,7 +44,7 @@ pub fn to_text(subject: &Subject<'_>, report: &Report, top: usize, width: Option
     text
 }
 
-fn push_finding(text: &mut String, finding: &Finding, width: Option<u16>) {
+fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, width: Option<u16>) {
     let rule = &finding.rule;
     let saves = match (finding.saves, finding.share) {
         (Some(saves), Some(share)) if saves.0 > 0 => {
@@ -59,9 +67,41 @@ fn push_finding(text: &mut String, finding: &Finding, width: Option<u16>) {
             push_wrapped(text, heading, content, width);
         }
     }
-    let by_opscope = if rule.auto == "no" { "not by opscope".to_owned() } else { rule.auto.clone() };
+    if let Some(line) = by_opscope(finding, model) {
+        push_wrapped(text, "with", &line, width);
+    }
+    let by_opscope = match (&finding.does, &*rule.auto) {
+        (Some(_), _) => "a rewrite".to_owned(),
+        (None, "no") => "not by opscope".to_owned(),
+        (None, auto) => auto.to_owned(),
+    };
     let source = if rule.source.is_empty() { String::new() } else { format!("; {}", rule.source) };
     let _ = writeln!(text, "     {}\n", dim(&format!("{by_opscope}; {}{source}", rule.confidence.name())));
+}
+
+/// The command that does it, as the rewrites themselves say.
+fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
+    let does = finding.does.as_ref()?;
+    let Does::Rewrites(abilities) = does else {
+        return Some("no rewrite of opscope's: their conditions hold nowhere in this model".to_owned());
+    };
+    let each: Vec<String> = abilities
+        .iter()
+        .map(|ability| {
+            let places = ability.places.len();
+            let lossy = if ability.lossy { ", changes results" } else { "" };
+            let opset = ability
+                .opset
+                .map_or(String::new(), |version| format!(", from version {version} of ONNX's operators on"));
+            format!(
+                "{} at {places} {}{lossy}{opset}",
+                ability.id,
+                if places == 1 { "place" } else { "places" }
+            )
+        })
+        .collect();
+    let model = model.map_or("MODEL.onnx".to_owned(), |path| path.display().to_string());
+    Some(format!("opscope rewrite {model} -o OUT.onnx {} ({})", does.options()?, each.join("; ")))
 }
 
 fn evidence(item: &Evidence) -> String {
@@ -130,6 +170,23 @@ pub fn list(rules: &[Rule], language: Language) -> String {
     table.render()
 }
 
+/// What rewrites do: each with its places, and the command's options.
+fn rewrites_json(does: &Does) -> serde_json::Value {
+    let abilities: &[_] = if let Does::Rewrites(abilities) = does { abilities } else { &[] };
+    let each: Vec<serde_json::Value> = abilities
+        .iter()
+        .map(|ability| {
+            serde_json::json!({
+                "id": ability.id,
+                "places": ability.places.len(),
+                "lossy": ability.lossy,
+                "opset": ability.opset,
+            })
+        })
+        .collect();
+    serde_json::json!({ "applicable": each, "options": does.options() })
+}
+
 /// The answer as JSON.
 ///
 /// # Errors
@@ -157,6 +214,9 @@ pub fn to_json(subject: &Subject<'_>, report: &Report) -> anyhow::Result<String>
         why: &'a str,
         advice: &'a str,
         auto: &'a str,
+        /// What opscope's rewrites do about it; missing where the rule names none or there is no model.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rewrites: Option<serde_json::Value>,
         confidence: &'static str,
         source: &'a str,
         limits: &'a std::collections::BTreeMap<String, f64>,
@@ -174,6 +234,7 @@ pub fn to_json(subject: &Subject<'_>, report: &Report) -> anyhow::Result<String>
             why: &rule.why,
             advice: &rule.advice,
             auto: &rule.auto,
+            rewrites: finding.does.as_ref().map(rewrites_json),
             confidence: rule.confidence.name(),
             source: &rule.source,
             limits: &rule.limits,

@@ -36,7 +36,7 @@ fn percent(change: f64) -> String {
 }
 
 /// The first lines: both figures, the change, the verdict, warnings.
-pub fn headline(comparison: &Comparison) -> Vec<String> {
+pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if comparison.basis == Basis::Nothing {
         lines.push("The profiles have nothing that can be compared.".to_owned());
@@ -88,7 +88,7 @@ struct Step {
 }
 
 /// From A's operator time to B's: the greatest changes one by one, the rest together.
-fn waterfall(comparison: &Comparison, top: usize) -> Vec<Step> {
+fn waterfall(comparison: &Comparison<'_>, top: usize) -> Vec<Step> {
     let shown = if top == 0 { usize::MAX } else { top };
     let changed = comparison.groups.iter().filter(|group| group.delta.0 != 0);
     let mut steps: Vec<Step> = Vec::new();
@@ -112,9 +112,9 @@ fn waterfall(comparison: &Comparison, top: usize) -> Vec<Step> {
     steps
 }
 
-fn names(members: &[Member]) -> String {
+fn names(members: &[Member<'_>]) -> String {
     const NAMED: usize = 3;
-    let mut text: Vec<&str> = members.iter().take(NAMED).map(|member| &*member.name).collect();
+    let mut text: Vec<&str> = members.iter().take(NAMED).map(|member| member.name).collect();
     if members.len() > NAMED {
         text.push("…");
     }
@@ -122,7 +122,7 @@ fn names(members: &[Member]) -> String {
 }
 
 /// What a group is called: its story, and the name of the operator.
-fn title(group: &Group) -> String {
+fn title(group: &Group<'_>) -> String {
     let members = if group.after.is_empty() { &group.before } else { &group.after };
     match group.change {
         Change::Merged | Change::Split => format!("{} ({})", group.story(), names(members)),
@@ -130,12 +130,12 @@ fn title(group: &Group) -> String {
     }
 }
 
-fn sum(members: &[Member]) -> Nanoseconds {
+fn sum(members: &[Member<'_>]) -> Nanoseconds {
     members.iter().map(|member| member.time).sum()
 }
 
 /// For a person at a terminal of the given width.
-pub fn to_text(comparison: &Comparison, top: usize, width: Option<u16>) -> String {
+pub fn to_text(comparison: &Comparison<'_>, top: usize, width: Option<u16>) -> String {
     let mut text = String::new();
     for (place, line) in headline(comparison).iter().enumerate() {
         let _ = writeln!(text, "{}", if place == 0 { bold(line) } else { line.clone() });
@@ -148,7 +148,7 @@ pub fn to_text(comparison: &Comparison, top: usize, width: Option<u16>) -> Strin
     text
 }
 
-fn push_waterfall(text: &mut String, comparison: &Comparison, top: usize, width: Option<u16>) {
+fn push_waterfall(text: &mut String, comparison: &Comparison<'_>, top: usize, width: Option<u16>) {
     const BAR: f64 = 24.0;
     let (from, to) = comparison.operators;
     let whole = from.0.max(to.0).max(1) as f64;
@@ -170,7 +170,7 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, top: usize, width:
     let _ = write!(text, "\n{}", table.render());
 }
 
-fn push_counts(text: &mut String, comparison: &Comparison) {
+fn push_counts(text: &mut String, comparison: &Comparison<'_>) {
     let kinds = [
         Change::Faster,
         Change::Slower,
@@ -197,7 +197,7 @@ fn push_counts(text: &mut String, comparison: &Comparison) {
     );
 }
 
-fn push_spans(text: &mut String, comparison: &Comparison, top: usize) {
+fn push_spans(text: &mut String, comparison: &Comparison<'_>, top: usize) {
     let shown = if top == 0 { usize::MAX } else { top.min(5) };
     let changed = comparison.spans.iter().filter(|span| span.before != span.after);
     let rows: Vec<_> = changed.take(shown).collect();
@@ -224,7 +224,7 @@ fn push_spans(text: &mut String, comparison: &Comparison, top: usize) {
 }
 
 /// For a comment on a change.
-pub fn to_markdown(comparison: &Comparison, top: usize) -> String {
+pub fn to_markdown(comparison: &Comparison<'_>, top: usize) -> String {
     let mut text = String::new();
     for (place, line) in headline(comparison).iter().enumerate() {
         let line = escaped(line);
@@ -259,17 +259,17 @@ fn escaped(text: &str) -> String {
 ///
 /// # Errors
 /// When a figure has no form in JSON, which would be a fault of this program.
-pub fn to_json(comparison: &Comparison) -> anyhow::Result<String> {
+pub fn to_json(comparison: &Comparison<'_>) -> anyhow::Result<String> {
     #[derive(Serialize)]
     struct MemberJson<'a> {
         name: &'a str,
         op_type: &'a str,
         time_ns: i64,
     }
-    let members = |members: &[Member]| -> serde_json::Value {
+    let members = |members: &[Member<'_>]| -> serde_json::Value {
         let list: Vec<MemberJson<'_>> = members
             .iter()
-            .map(|it| MemberJson { name: &it.name, op_type: &it.op_type, time_ns: it.time.0 })
+            .map(|it| MemberJson { name: it.name, op_type: it.op_type, time_ns: it.time.0 })
             .collect();
         json!(list)
     };

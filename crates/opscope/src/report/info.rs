@@ -29,7 +29,8 @@ struct Fact {
 }
 
 impl Facts {
-    fn add(&mut self, title: &str, key: &str, text: String, value: impl Into<Value>) {
+    /// A fact: its title and text for people, its key and value for JSON.
+    pub(super) fn add(&mut self, title: &str, key: &str, text: String, value: impl Into<Value>) {
         self.facts.push(Fact { title: title.to_owned(), text, key: key.to_owned(), value: value.into() });
     }
 

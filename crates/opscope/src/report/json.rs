@@ -5,7 +5,7 @@ use opscope_trace::{Attribution, Nanoseconds, Trace};
 use serde::Serialize;
 
 use super::Report;
-use super::operators::{bytes_moved, data_type, rate, row};
+use super::operators::{data_type, rate, row};
 
 /// Rises when a field changes its meaning or goes away; a new field doesn't raise it.
 const SCHEMA_VERSION: u32 = 1;
@@ -241,8 +241,7 @@ impl<'a> OperatorRow<'a> {
         };
         let origins = operator.map(|operator| trace.names.get(operator.origins)).unwrap_or_default();
         let attributes = operator.and_then(|operator| operator.attributes).map(|id| trace.strings.get(id));
-        let flops = operator.and_then(|operator| operator.flops);
-        let moved = operator.and_then(|operator| bytes_moved(&operator));
+        let (flops, moved) = (cost.flops, cost.bytes);
         Self {
             rank,
             name: trace.strings.get(cost.name),
@@ -262,8 +261,8 @@ impl<'a> OperatorRow<'a> {
             attributes: attributes.and_then(|text| serde_json::from_str(text).ok()),
             flops,
             flops_per_second: flops.and_then(|flops| rate(flops, cost.time)),
-            bytes_read: operator.and_then(|operator| operator.bytes_read),
-            bytes_written: operator.and_then(|operator| operator.bytes_written),
+            bytes_read: cost.bytes_read,
+            bytes_written: cost.bytes_written,
             bytes_per_second: moved.and_then(|bytes| rate(bytes, cost.time)),
             parameters: operator.and_then(|operator| operator.parameters),
         }

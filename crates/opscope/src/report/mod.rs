@@ -2,6 +2,7 @@
 
 pub mod advice;
 mod analysis;
+pub mod board_info;
 pub mod comparison;
 mod glance;
 pub mod info;

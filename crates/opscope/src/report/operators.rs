@@ -1,7 +1,7 @@
 //! What both forms of the answer say of an operator.
 
 use opscope_analyze::OperatorCost;
-pub use opscope_analyze::signature::{bytes_moved, data_type, shapes};
+pub use opscope_analyze::signature::{data_type, shapes};
 use opscope_trace::{Nanoseconds, Operator, Trace};
 
 /// The operator of a cost, as far as it is known.

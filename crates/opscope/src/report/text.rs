@@ -5,7 +5,7 @@ use std::fmt::Write;
 use opscope_analyze::Statistics;
 use opscope_trace::{Nanoseconds, Trace, units};
 
-use super::operators::{bytes_moved, rate, row, shapes};
+use super::operators::{rate, row, shapes};
 use super::{Matching, Report};
 use crate::terminal::{Column, Table, bold, dim};
 
@@ -188,8 +188,7 @@ fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u
     let mut table = Table::new(&columns, width);
     for (rank, cost) in operators.iter().take(top).enumerate() {
         let operator = row(trace, cost);
-        let flops = operator.and_then(|operator| operator.flops);
-        let moved = operator.and_then(|operator| bytes_moved(&operator));
+        let (flops, moved) = (cost.flops, cost.bytes);
         table.row([
             (rank + 1).to_string(),
             units::duration(cost.time),

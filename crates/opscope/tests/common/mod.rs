@@ -26,6 +26,11 @@ impl Place {
         Self { folder: tempfile::tempdir().expect("a temporary folder") }
     }
 
+    /// As [`Place::new`], below a folder that other users may enter.
+    pub fn below(folder: &str) -> Self {
+        Self { folder: tempfile::tempdir_in(folder).expect("a temporary folder") }
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

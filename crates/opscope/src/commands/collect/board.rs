@@ -11,12 +11,15 @@ use opscope_board::{
     BoardConfig, Collected, HostKeys, KeyStyle, NfsExport, Output, ProgramEnd, Progress, Request, Settings,
     Timeouts, collect,
 };
-use opscope_svp::{Job, TableFormat};
-use opscope_trace::units::parse_duration;
+use opscope_run::Interrupt;
+use opscope_svp::{Exports, Job, TableFormat};
 
+use super::super::limit as time;
 use super::OWN_FAILURE;
 use super::switches::OnOff;
+use crate::commands::vendor::VendorArguments;
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::profile::board;
 use crate::terminal::Terminal;
 
@@ -91,13 +94,29 @@ pub struct BoardArguments {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "main")]
     connect_timeout: Duration,
 
+    /// How long to try to connect again when the line breaks
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = time, requires = "main")]
+    reconnect_timeout: Duration,
+
     /// Stop the program after this long [default: never]
     #[arg(long, value_name = "TIME", value_parser = time, requires = "main")]
     timeout: Option<Duration>,
 
+    /// Put this library of opscope's own before the board's runtime, instead of its profiler: the
+    /// collector of calls and layers, built for the board (docs/boards.md says how)
+    #[arg(long, value_name = "FILE.so", requires = "main")]
+    collector: Option<PathBuf>,
+
+    /// Go on with a collection whose connection was lost: follow its program, fetch its results
+    #[arg(long, requires = "main")]
+    resume: bool,
+
     /// Remove the project and the results from the board at the end
     #[arg(long, requires = "main")]
     clean_up: bool,
+
+    #[command(flatten)]
+    vendor: VendorArguments,
 }
 
 /// The spelling of two keys.
@@ -107,11 +126,6 @@ enum Style {
     Aa,
     /// aicpu, aic_metrics
     Ai,
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    let nanoseconds = parse_duration(text)?;
-    Ok(Duration::from_nanos(u64::try_from(nanoseconds.0).map_err(|_| "a time can't be negative".to_owned())?))
 }
 
 /// Collects on a board and says what came of it. The status is the program's own.
@@ -165,13 +179,18 @@ fn request(
     Ok(Request {
         config,
         host_keys: HostKeys { known_hosts, accept_new: arguments.accept_new_host_key },
-        timeouts: Timeouts { connect: arguments.connect_timeout, program: arguments.timeout },
+        timeouts: Timeouts {
+            connect: arguments.connect_timeout,
+            reconnect: arguments.reconnect_timeout,
+            program: arguments.timeout,
+        },
         project,
         main: main.clone(),
         arguments: words.collect::<anyhow::Result<_>>()?,
         remote: arguments.remote_dir.clone(),
         settings: Settings {
-            switch: arguments.switch == OnOff::On,
+            // The board's own profiler and subscriptions exclude each other.
+            switch: arguments.switch == OnOff::On && arguments.collector.is_none(),
             interval: arguments.interval,
             acl_api: arguments.acl_api == OnOff::On,
             aacpu: arguments.aacpu == OnOff::On,
@@ -183,6 +202,8 @@ fn request(
         },
         output,
         nfs: arguments.nfs.clone(),
+        collector: arguments.collector.clone(),
+        resume: arguments.resume,
         clean_up: arguments.clean_up,
     })
 }
@@ -211,7 +232,9 @@ fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal
             }
         }
         if arguments.all {
-            match board::export(job, (true, true), TableFormat::Csv, job) {
+            let exported = exports(job, arguments, terminal)
+                .and_then(|exports| board::write(&exports, (true, true), TableFormat::Csv, job));
+            match exported {
                 Ok(written) => {
                     terminal.note(&format!("wrote {} files below {}", written.len(), job.display()))
                 }
@@ -239,10 +262,36 @@ fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal
     match collected.end {
         ProgramEnd::Status(0) if failed => Exit::Failed,
         ProgramEnd::Status(status) => Exit::Status(u8::try_from(status).unwrap_or(u8::MAX)),
-        ProgramEnd::Killed => {
-            terminal.error("the program on the board was ended by a signal");
+        ProgramEnd::Killed(signal) => {
+            terminal.error(&format!("the program on the board was ended by signal {signal}"));
             Exit::Status(OWN_FAILURE)
         }
+        ProgramEnd::TimedOut(timeout) => {
+            let seconds = timeout.as_secs_f64();
+            terminal.error(&format!(
+                "the program on the board did not end within {seconds} s and was stopped; see --timeout"
+            ));
+            Exit::Status(OWN_FAILURE)
+        }
+        ProgramEnd::Interrupted => {
+            terminal.note("the program on the board was stopped");
+            Exit::Interrupted
+        }
+        ProgramEnd::Vanished => {
+            terminal.error(
+                "the program is gone from the board, and how it ended was not noted: was the board restarted, or \
+                 short of memory?",
+            );
+            Exit::Status(OWN_FAILURE)
+        }
+    }
+}
+
+/// What there is to export of a directory: by the vendor's parser, where it was named.
+fn exports(job: &Path, arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<Exports> {
+    match arguments.vendor.parse(job, terminal)? {
+        Some(exports) => Ok(exports),
+        None => board::exports(job),
     }
 }
 
@@ -250,6 +299,7 @@ fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal
 struct Reporter<'t> {
     terminal: &'t Terminal,
     bar: ProgressBar,
+    stop: Option<&'static Interrupt>,
 }
 
 impl<'t> Reporter<'t> {
@@ -264,7 +314,7 @@ impl<'t> Reporter<'t> {
         {
             bar.set_style(style);
         }
-        Self { terminal, bar }
+        Self { terminal, bar, stop: None }
     }
 }
 
@@ -283,6 +333,17 @@ impl Progress for Reporter<'_> {
 
     fn warn(&mut self, text: &str) {
         self.bar.suspend(|| self.terminal.warn(text));
+    }
+
+    fn runs(&mut self, runs: bool) {
+        match runs {
+            true => self.stop = Some(interrupt::request()),
+            false => interrupt::release(),
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop.is_some_and(Interrupt::is_requested)
     }
 
     fn bytes(&mut self, done: u64, total: u64) {

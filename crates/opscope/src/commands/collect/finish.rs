@@ -15,7 +15,18 @@ use crate::terminal::{Column, Table, Terminal, bold, dim};
 /// Does everything that can be done; what fails is said, and the rest goes on.
 pub fn finish(plan: &Plan, outcome: &Outcome, no_parse: bool, top: usize, terminal: &Terminal) {
     tell_end(plan, outcome, terminal);
+    finish_profile(outcome, no_parse, top, terminal);
+}
+
+/// Says what was lost, reads the profile and prints its path.
+pub fn finish_profile(outcome: &Outcome, no_parse: bool, top: usize, terminal: &Terminal) {
     tell_losses(outcome, terminal);
+    for path in &outcome.device_profiles {
+        terminal.note(&format!("AscendCL wrote the device's data into {}", path.display()));
+        if !no_parse && let Err(error) = read(path, top, terminal) {
+            terminal.warn(&format!("{error:#}; the raw data are there all the same"));
+        }
+    }
     if !no_parse && let Err(error) = read(&outcome.path, top, terminal) {
         terminal.warn(&format!("{error:#}; the raw data are there all the same"));
     }
@@ -26,15 +37,21 @@ pub fn finish(plan: &Plan, outcome: &Outcome, no_parse: bool, top: usize, termin
 fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
     let elapsed = Nanoseconds(outcome.elapsed.as_nanos() as i64);
     terminal.detail(&format!("the program ran for {}", units::duration(elapsed)));
-    if outcome.status == 0 {
+    explain_end(plan, outcome.status, &outcome.complaints, terminal);
+}
+
+/// Explains a failure that is known, by what the program said or by its status.
+pub fn explain_end(plan: &Plan, status: u8, complaints: &str, terminal: &Terminal) {
+    if status == 0 {
         return;
     }
     let name = plan.program.as_ref().map_or_else(String::new, |program| program.short_name());
-    terminal.note(&format!("{name} ended with status {}", outcome.status));
-    let pages = explain::explain(&format!("status {}", outcome.status));
-    for page in pages.iter().take(1) {
-        terminal.note(&dim(&format!("{}: opscope explain {}", page.title, page.name)));
-    }
+    terminal.note(&format!("{name} ended with status {status}"));
+    // What a program says before it ends counts more than its status.
+    let said = explain::last_explained(complaints);
+    let by_status = || explain::explain(&format!("status {status}")).first().copied();
+    let Some(page) = said.or_else(by_status) else { return };
+    terminal.note(&format!("{} (opscope explain {})\n{}", bold(page.title), page.name, dim(page.text)));
 }
 
 fn tell_losses(outcome: &Outcome, terminal: &Terminal) {

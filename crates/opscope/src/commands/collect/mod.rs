@@ -1,6 +1,7 @@
 //! `opscope collect`: runs a program and records what it does.
 
 mod board;
+mod commands;
 mod finish;
 mod switches;
 
@@ -9,8 +10,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
-use opscope_capture::{CaptureError, Event, HostKind, OutputDirectory, Plan, Program, collect};
+use clap::{Args, ValueEnum};
+use opscope_capture::{
+    CaptureError, DeviceData, Domains, Event, HostKind, OutputDirectory, Plan, Program, collect,
+};
 
 use crate::exit::Exit;
 use crate::terminal::Terminal;
@@ -23,6 +26,8 @@ Examples:
   opscope collect --delay=5s --duration=10s -- ./server
   opscope collect --acl-shim -- python3 detect.py     its marks are those of acl.prof, without CANN
   opscope collect --host-sys=cpu --host-sys-pid=4711 --duration=10s
+  opscope collect --dynamic=on -- ./server            start, stop and quit on standard input
+  opscope collect --dynamic=on --pid=4711             the same for a program that waits for it
   opscope collect -m out/main --config board.ini --all      on a board with an SVP processor, over SSH
 
 The program keeps its own input, output and signals, and its exit status becomes that of opscope,
@@ -30,8 +35,9 @@ which uses 125 for failures of its own, 126 for a program that can't be executed
 that isn't there.
 
 Recorded are the program's marks (mstx, NVTX version 3, acl.prof, opscope's own library), every
-operator that ONNX Runtime executes (in Python, and in programs that are linked with it), and what is
-asked for of the host. The result is a directory PROF_..., as CANN's tools write and read it: its
+operator that ONNX Runtime executes (in Python, and in programs that are linked with it), the calls of
+AscendCL and the operators that its devices execute where a program uses it (tested against a stand-in
+of that library, and untested on hardware), and what is asked for of the host. The result is a directory PROF_..., as CANN's tools write and read it: its
 tables and timeline lie in mindstudio_profiler_output, and 'opscope import' reads it.
 
 All switches of msprof are understood; those for hardware that isn't here are accepted and named.";
@@ -86,9 +92,25 @@ struct RecordedArguments {
     #[arg(long, value_enum, default_value_t = OnOff::On)]
     msproftx: OnOff,
 
+    /// Of mstx, only marks in these domains; those that name none are in 'default'
+    #[arg(long, value_name = "NAMES", conflicts_with = "mstx_domain_exclude")]
+    mstx_domain_include: Option<String>,
+
+    /// Of mstx, all marks but those in these domains
+    #[arg(long, value_name = "NAMES")]
+    mstx_domain_exclude: Option<String>,
+
     /// The operators that ONNX Runtime executes
     #[arg(long, value_enum, default_value_t = OnOff::On)]
     onnxruntime: OnOff,
+
+    /// The times of AscendCL's calls, in programs that use it
+    #[arg(long, value_enum, default_value_t = OnOff::On)]
+    ascendcl: OnOff,
+
+    /// How to get the operators that AscendCL's devices execute (untested on hardware)
+    #[arg(long, value_enum, default_value_t = Via::Subscribe)]
+    via: Via,
 
     /// Offer opscope's stand-in to Python programs that import acl where there is none
     #[arg(long)]
@@ -111,6 +133,17 @@ struct RecordedArguments {
     host_sys_pid: Option<u32>,
 }
 
+/// How device data are got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Via {
+    /// AscendCL tells the operators of every model
+    Subscribe,
+    /// AscendCL writes a profile of its own, beside that of opscope
+    Files,
+    /// They are not
+    Off,
+}
+
 /// When and how much is recorded.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "When and how much")]
@@ -126,6 +159,17 @@ struct WhenArguments {
     /// How much the raw data may take before the oldest go, at least 200MB
     #[arg(long, value_name = "NMB", value_parser = parse_storage_limit)]
     storage_limit: Option<u64>,
+
+    /// Record when told so on standard input: start, stop, quit. Every start makes a profile
+    #[arg(
+        long, value_enum, value_name = "SWITCH", num_args = 0..=1, require_equals = true,
+        default_missing_value = "on", default_value_t = OnOff::Off, conflicts_with_all = ["delay", "duration"]
+    )]
+    dynamic: OnOff,
+
+    /// With --dynamic, the processes to record: those that wait for it
+    #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "program")]
+    pid: Vec<u32>,
 }
 
 /// The status for failures of our own, as `env` and `timeout` have it.
@@ -142,12 +186,16 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         return board::execute(&arguments.board, &arguments.program, arguments.output.as_deref(), terminal);
     }
     let outcome = plan(arguments, terminal).and_then(|plan| {
+        if plan.dynamic {
+            return commands::execute(&plan, arguments, terminal).map(|status| (plan, Err(status)));
+        }
         let mut told = Vec::new();
         let outcome = collect(&plan, &mut |event| tell(&event, &mut told, terminal))?;
-        Ok((plan, outcome))
+        Ok((plan, Ok(outcome)))
     });
     match outcome {
-        Ok((plan, outcome)) => {
+        Ok((_, Err(status))) => Ok(Exit::Status(status)),
+        Ok((plan, Ok(outcome))) => {
             let status = outcome.status;
             finish::finish(&plan, &outcome, arguments.no_parse, arguments.top, terminal);
             Ok(Exit::Status(status))
@@ -177,9 +225,9 @@ pub fn is_meant(arguments: &[String]) -> bool {
     if options.iter().any(|word| is_other(word) || is_help(word)) {
         return false;
     }
-    let asks = ["--application", "--host-sys-pid", "--msproftx", "--host-sys", "--"];
+    let asks = ["--application", "--host-sys-pid", "--msproftx", "--host-sys", "--dynamic", "--"];
     let asked = |word: &&String| asks.contains(&word.split('=').next().unwrap_or_default());
-    let is_action = |word: &String| matches!(word.as_str(), "import" | "export" | "query");
+    let is_action = |word: &String| matches!(word.as_str(), "import" | "export" | "query" | "show");
     options.iter().any(asked)
         || (program.is_some_and(|word| !is_action(word)) && options.iter().all(|it| it.contains('=')))
 }
@@ -234,12 +282,17 @@ fn tell(event: &Event, told: &mut Vec<String>, terminal: &Terminal) {
 fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError> {
     let program = program(arguments)?;
     let recorded = &arguments.recorded;
-    if program.is_none() && recorded.host_sys_pid.is_none() {
+    let is_dynamic = arguments.when.dynamic == OnOff::On;
+    if !is_dynamic && !arguments.when.pid.is_empty() {
+        return Err(CaptureError::Usage("--pid: this goes with --dynamic=on".to_owned()));
+    }
+    let has_subject = recorded.host_sys_pid.is_some() || !arguments.when.pid.is_empty();
+    if program.is_none() && !has_subject {
         let text = "name the program to run after --, such as: opscope collect -- python3 detect.py";
         return Err(CaptureError::Usage(text.to_owned()));
     }
     if let Some(target) = program.as_ref().and_then(Program::link_target) {
-        terminal.detail(&format!("the program is a link to {}", target.display()));
+        terminal.note(&format!("the program is a symbolic link, which is followed to {}", target.display()));
     }
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     // In msprof's older spelling, results lie beside the program.
@@ -253,19 +306,32 @@ fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError
     {
         return Err(CaptureError::Usage(format!("--host-sys-pid: there is no process {pid}")));
     }
-    if program.is_none() && host.is_empty() {
+    if program.is_none() && host.is_empty() && !is_dynamic {
         let text = "--host-sys-pid: say what to sample, such as --host-sys=cpu,mem";
         return Err(CaptureError::Usage(text.to_owned()));
     }
     arguments.hardware.check().map_err(CaptureError::Usage)?;
     arguments.hardware.tell(terminal);
+    warn_of_umask(terminal);
+    if is_dynamic && program.is_some() && recorded.onnxruntime == OnOff::On {
+        terminal.detail("ONNX Runtime can't be switched on while it runs; its operators are not recorded");
+    }
+    let (mask, metrics) = arguments.hardware.device_mask();
     let hertz = recorded.host_sys_usage_freq;
     Ok(Plan {
         program,
         output,
         environment,
         marks: recorded.msproftx == OnOff::On,
-        onnxruntime: recorded.onnxruntime == OnOff::On,
+        domains: domains(recorded)?,
+        onnxruntime: recorded.onnxruntime == OnOff::On && !is_dynamic,
+        ascendcl: recorded.ascendcl == OnOff::On,
+        device_data: match recorded.via {
+            _ if is_dynamic => DeviceData::None,
+            Via::Subscribe => DeviceData::Subscription,
+            Via::Files => DeviceData::Files { mask, metrics },
+            Via::Off => DeviceData::None,
+        },
         acl_shim: recorded.acl_shim,
         settings: settings(recorded, hertz),
         host,
@@ -274,8 +340,31 @@ fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError
         delay: arguments.when.delay.unwrap_or_default(),
         duration: arguments.when.duration,
         storage_limit: arguments.when.storage_limit,
-        dynamic: false,
+        dynamic: is_dynamic,
     })
+}
+
+/// The choice among mstx's domains, which needs marks.
+fn domains(recorded: &RecordedArguments) -> Result<Option<Domains>, CaptureError> {
+    let include = recorded.mstx_domain_include.clone().map(Domains::Include);
+    let chosen = include.or_else(|| recorded.mstx_domain_exclude.clone().map(Domains::Exclude));
+    if chosen.is_some() && recorded.msproftx == OnOff::Off {
+        let text = "--mstx-domain-include and --mstx-domain-exclude need --msproftx=on";
+        return Err(CaptureError::Usage(text.to_owned()));
+    }
+    Ok(chosen)
+}
+
+/// The reference's manual asks for 0027. The profile's directory has mode 0750, so others can't get at
+/// what is in it; but the files that the program itself puts there have the modes that it chose.
+fn warn_of_umask(terminal: &Terminal) {
+    let mask = opscope_capture::umask();
+    let text = "files that the program puts into the profile; umask 0027 keeps it private";
+    if mask & 0o020 == 0 {
+        terminal.warn(&format!("the umask {mask:04o} lets the group change {text}"));
+    } else if mask & 0o027 != 0o027 {
+        terminal.detail(&format!("the umask {mask:04o} gives others' rights to {text}"));
+    }
 }
 
 fn program(arguments: &Arguments) -> Result<Option<Program>, CaptureError> {

@@ -32,7 +32,6 @@ const fn hertz(most: u64) -> Values {
 /// All of them, with what they can be set to.
 const SWITCHES: &[(&str, Values)] = &[
     ("type", Values::OneOf(&["text", "db"])),
-    ("ascendcl", ON_OFF),
     ("runtime-api", ON_OFF),
     ("task-time", Values::OneOf(&["l0", "l1", "l2", "l3", "on", "off"])),
     ("aicore-shape", ON_OFF),
@@ -53,8 +52,6 @@ const SWITCHES: &[(&str, Values)] = &[
     ("task-block", Values::OneOf(&["on", "off", "all"])),
     ("optype", Values::Text),
     ("l2", ON_OFF),
-    ("mstx-domain-include", Values::Text),
-    ("mstx-domain-exclude", Values::Text),
     ("sys-devices", Values::Text),
     ("sys-period", Values::Number { least: 1, most: 2_592_000, unit: "seconds" }),
     ("sys-hardware-mem", ON_OFF),
@@ -81,9 +78,31 @@ const SWITCHES: &[(&str, Values)] = &[
     ("nts-metrics", Values::Text),
     ("python-path", Values::Text),
     ("reports", Values::Text),
-    ("dynamic", ON_OFF),
-    ("pid", Values::Text),
     ("summary-format", Values::OneOf(&["csv", "json"])),
+];
+
+const ACL_API: u64 = 0x1;
+const TASK_TIME: u64 = 0x2;
+const AICORE_METRICS: u64 = 0x4;
+const GE_API_L0: u64 = 0x200;
+const TASK_TIME_L0: u64 = 0x800;
+const TASK_TIME_L2: u64 = 0x2000;
+
+/// Switches that are one bit of what AscendCL is asked for.
+const MASKS: [(&str, u64); 5] =
+    [("aicpu", 0x8), ("l2", 0x10), ("hccl", 0x20), ("runtime-api", 0x100), ("task-memory", 0x1000)];
+
+/// Groups of counters, in the order of their numbers.
+const METRICS: [&str; 9] = [
+    "ArithmeticUtilization",
+    "PipeUtilization",
+    "Memory",
+    "MemoryL0",
+    "ResourceConflictRatio",
+    "MemoryUB",
+    "L2Cache",
+    "PipelineExecuteUtilization",
+    "MemoryAccess",
 ];
 
 impl Values {
@@ -111,23 +130,46 @@ impl HardwareSwitches {
     /// # Errors
     /// With the first that hasn't, and what it can be set to.
     pub fn check(&self) -> Result<(), String> {
-        self.0.iter().try_for_each(|(name, values, value)| values.check(name, value))?;
-        if self.0.iter().any(|(name, _, value)| *name == "dynamic" && value == "on") {
-            return Err(
-                "--dynamic: recording on demand is not there yet; use --delay and --duration".to_owned()
-            );
+        self.0.iter().try_for_each(|(name, values, value)| values.check(name, value))
+    }
+
+    /// What AscendCL is to record into files, as the bits and the number that `acl_prof.h` has.
+    pub fn device_mask(&self) -> (u64, u32) {
+        let value = |wanted: &str| {
+            let set = self.0.iter().find(|(name, ..)| *name == wanted);
+            set.map(|(_, _, value)| value.as_str())
+        };
+        // Calls, tasks and counters of the cores are what the reference records unless told otherwise.
+        let mut mask = ACL_API;
+        mask |= match value("task-time") {
+            Some("off") => 0,
+            Some("l0") => TASK_TIME_L0,
+            Some("l2" | "l3") => TASK_TIME | TASK_TIME_L2,
+            _ => TASK_TIME,
+        };
+        let has_cores = match value("ai-core") {
+            Some(value) => value == "on",
+            None => !matches!(value("task-time"), Some("off" | "l0")),
+        };
+        if has_cores {
+            mask |= AICORE_METRICS;
         }
-        let is_set = |wanted: &str| self.0.iter().any(|(name, ..)| *name == wanted);
-        if is_set("mstx-domain-include") && is_set("mstx-domain-exclude") {
-            return Err("--mstx-domain-include and --mstx-domain-exclude exclude each other".to_owned());
+        for (name, bit) in MASKS {
+            if value(name) == Some("on") {
+                mask |= bit;
+            }
         }
-        Ok(())
+        if value("ge-api").is_some_and(|value| value != "off") {
+            mask |= GE_API_L0;
+        }
+        let metrics = value("aic-metrics").and_then(|name| METRICS.iter().position(|known| *known == name));
+        (mask, metrics.unwrap_or(1) as u32)
     }
 
     /// Says which of them have nothing to record here.
     pub fn tell(&self, terminal: &Terminal) {
         let wants_nothing = |name: &str, value: &str| {
-            value == "off" || ["type", "summary-format", "python-path", "reports", "pid"].contains(&name)
+            value == "off" || ["type", "summary-format", "python-path", "reports"].contains(&name)
         };
         let names: Vec<String> = self
             .0
@@ -189,16 +231,24 @@ mod tests {
         assert_eq!(says("--aic-freq=101"), "--aic-freq: expected 1 to 100 Hz, found '101'");
         assert!(says("--instr-profiling-freq=299").contains("300 to 30000 cycles"));
         assert!(says("--sys-period=2592001").contains("2592000"));
-        let both = parse(&["--mstx-domain-include=a", "--mstx-domain-exclude=b"]);
-        assert!(both.check().is_err());
+    }
+
+    #[test]
+    fn switches_become_what_the_device_is_asked_for() {
+        for (arguments, mask, metrics) in [
+            (&[][..], 0x7, 1),
+            (&["--task-time=l0", "--aicpu=on", "--aic-metrics=MemoryUB"], 0x809, 5),
+            (&["--task-time=l2", "--l2=on", "--ge-api=l1"], 0x2217, 1),
+            (&["--task-time=off", "--ai-core=on", "--runtime-api=off"], 0x5, 1),
+        ] {
+            assert_eq!(parse(arguments).device_mask(), (mask, metrics), "{arguments:?}");
+        }
     }
 
     #[test]
     fn every_switch_is_understood() {
         for (name, values) in SWITCHES {
             let value = match values {
-                // The one that is refused so far, with a sentence of its own.
-                Values::OneOf(_) if *name == "dynamic" => "off".to_owned(),
                 Values::OneOf(values) => values[0].to_owned(),
                 Values::Number { most, .. } => most.to_string(),
                 Values::Text => "x".to_owned(),
@@ -207,6 +257,5 @@ mod tests {
             assert_eq!(parsed.check(), Ok(()), "--{name}={value}");
             assert_eq!(parsed.0.len(), 1);
         }
-        assert!(parse(&["--dynamic=on"]).check().is_err_and(|text| text.contains("--delay")));
     }
 }

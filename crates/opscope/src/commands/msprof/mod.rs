@@ -1,6 +1,7 @@
 //! `opscope msprof`, and the program under the name `msprof` or `msprof.py`: the vendor's own
 //! spellings for what other commands do.
 
+mod board;
 mod console;
 mod options;
 
@@ -8,11 +9,13 @@ use std::path::Path;
 
 use clap::Args;
 use opscope_cann::Profile;
+use opscope_cann_raw::Chip;
+use opscope_trace::Trace;
 
 use self::console::{Level, say};
 use self::options::{Action, Request};
 use super::export::{Options, What, export};
-use super::query;
+use super::{query, show};
 use crate::exit::Exit;
 use crate::profile::{self, Results, cache};
 use crate::terminal::{StepBar, Terminal};
@@ -26,15 +29,19 @@ Usage:
   msprof export summary  -dir DIR [--model-id N] [--iteration-id N] [--format csv|json] [--clear]
   msprof export db       -dir DIR [--clear]
   msprof query -dir DIR
+  msprof show -dir DIR                                          in tables
+  msprof query -dir DIR --data-type 0       whether DIR holds the profiles of a cluster: 1, else 0
   msprof [--output=DIR] [--msproftx=on] [--host-sys=cpu,mem] [...] PROGRAM ARGS
   msprof collect -m MAIN --config BOARD.ini [--all] [...]      on a board, over SSH
   msprof --application=\"PROGRAM ARGS\" [--output=DIR] [...]     see opscope collect --help
   msprof --parse=on|--export=on|--query=on --output=DIR [--type=text|db] [--summary-format=csv|json]
          [--model-id=N] [--iteration-id=N] [--reports=FILE] [--clear=on]
 
-DIR is a raw directory (PROF_*, JOB*) or one above several. Tables and timelines go to
-mindstudio_profiler_output/ below it, the database msprof_<time>.db beside that. Values follow an
-option after = or a space.
+DIR is a raw directory (PROF_*, JOB*) or one above several, or a board's JOB* directory. Tables and
+timelines go to
+mindstudio_profiler_output/ below it, the database msprof_<time>.db beside that; as with the vendor's
+tool, exporting either of a whole run of a 910B or 950 brings the database as well, unless one is
+there. Values follow an option after = or a space.
 
 Examples:
   alias msprof='opscope msprof'
@@ -57,7 +64,7 @@ pub struct Arguments {
 /// Whether the program was called by the vendor's name.
 pub fn is_called_for(program: &str) -> bool {
     let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
-    matches!(&*name, "msprof" | "msprof.py" | "msprof.exe")
+    matches!(&*name, "msprof" | "msprof.py" | "msprof.pyc" | "msprof.exe")
 }
 
 /// Carries out a vendor's command line.
@@ -103,12 +110,43 @@ pub fn run(arguments: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
     })
 }
 
+/// Whether profiles are those of a cluster, as the vendor's tool decides it: every device has a rank
+/// of its own, or none has one and there are several devices of different numbers.
+fn is_cluster(profiles: &[Profile]) -> bool {
+    const NO_RANK: i64 = -1;
+    let devices = || profiles.iter().flat_map(|profile| &profile.devices);
+    let differ = |mut numbers: Vec<i64>| {
+        let count = numbers.len();
+        numbers.sort_unstable();
+        numbers.dedup();
+        count > 0 && numbers.len() == count
+    };
+    let ranks: Vec<i64> = devices().map(|device| device.metadata.info.rank).collect();
+    if ranks.iter().all(|rank| *rank == NO_RANK) {
+        return ranks.len() > 1 && differ(devices().map(|device| i64::from(device.id())).collect());
+    }
+    !ranks.contains(&NO_RANK) && differ(ranks)
+}
+
 fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if profile::is_board(&request.directory)? {
+        return board::carry_out(request, action, terminal);
+    }
+    if action == Action::Show {
+        return show::execute(&show::Arguments::of(request.directory.clone()), terminal);
+    }
     let profiles = profile::raw(&request.directory, terminal)?;
+    if action == Action::QueryCluster {
+        let answer = if is_cluster(&profiles) { "1" } else { "0" };
+        terminal.print(&format!("{{\"status\": 0, \"info\": \"\", \"data\": \"{answer}\"}}\n"))?;
+        return Ok(Exit::Done);
+    }
     let stamp = profile::stamp();
     profile::each(profiles, terminal, |profile| match action {
         Action::Import => import(profile, terminal),
-        Action::Query => {
+        // Shown above.
+        Action::Show => Ok(()),
+        Action::Query | Action::QueryCluster => {
             let joined = profile::join(profile, &StepBar::new(terminal))?;
             Ok(terminal.print(&query::table(&query::lines(&joined)))?)
         }
@@ -130,11 +168,17 @@ fn import(profile: Profile, terminal: &Terminal) -> anyhow::Result<()> {
     for folder in &folders {
         say(Level::Info, &format!("Analysis of data in \"{folder}\" finished."));
     }
-    for (_, loss) in trace.losses.iter() {
-        let (reason, place) = (trace.strings.get(loss.reason), trace.strings.get(loss.detail));
-        say(Level::Warning, &format!("skipped: {} × {reason} ({place})", loss.count));
-    }
+    losses(&trace).iter().for_each(|loss| say(Level::Warning, loss));
     Ok(())
+}
+
+/// What was skipped, in sentences.
+fn losses(trace: &Trace) -> Vec<String> {
+    let sentence = |loss: opscope_trace::Loss| {
+        let (reason, place) = (trace.strings.get(loss.reason), trace.strings.get(loss.detail));
+        format!("skipped: {} × {reason} ({place})", loss.count)
+    };
+    trace.losses.iter().map(|(_, loss)| sentence(loss)).collect()
 }
 
 fn write(
@@ -160,7 +204,11 @@ fn write(
     let names: Vec<&str> = kinds.iter().map(|what| what.name()).collect();
     let name = names.join(" and ");
     say(Level::Info, &format!("Start exporting {name} output_file."));
-    let files = export(profile, kinds, options, None, stamp, terminal)?;
+    let mut with_database = kinds.to_vec();
+    if brings_database(&profile, options) && !has_database(&profile.path) {
+        with_database.push(What::Db);
+    }
+    let files = export(profile, &with_database, options, None, stamp, terminal)?;
     match files.first().and_then(|file| file.parent()) {
         Some(folder) => {
             let count = match files.len() {
@@ -176,6 +224,25 @@ fn write(
         }
     }
     Ok(())
+}
+
+/// Whether the vendor's tool writes the database together with tables and timelines of a profile. It
+/// does where its library writes these, which it does of whole runs only.
+fn brings_database(profile: &Profile, options: &Options) -> bool {
+    let chip = profile.metadata().map(opscope_cann::Metadata::chip);
+    let is_whole = options.model_id.is_none() && options.iteration_id.is_none();
+    is_whole && matches!(chip, Some(Chip::V4_1_0 | Chip::V6_1_0 | Chip::V6_2_0))
+}
+
+/// Whether a whole database of an earlier export is there, which the vendor's tool then keeps.
+fn has_database(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_named = name.starts_with("msprof_") && name.ends_with(".db");
+        is_named
+            && opscope_formats::detect(&path).is_ok_and(|kind| kind == opscope_formats::Kind::AscendDatabase)
+    })
 }
 
 /// The host's and devices' directories.

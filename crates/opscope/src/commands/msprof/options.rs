@@ -38,6 +38,10 @@ pub enum Action {
     ExportText,
     /// Show what there is.
     Query,
+    /// Show it in tables.
+    Show,
+    /// Say whether the directory holds the profiles of a cluster.
+    QueryCluster,
 }
 
 /// What is read of a command line before it is clear what it means.
@@ -47,6 +51,7 @@ struct Parsed {
     directory: Option<PathBuf>,
     actions: [bool; 3],
     kind: Option<String>,
+    data_type: Option<u64>,
 }
 
 const ANALYZE: &str = "the analysis of clusters is not part of opscope; it reads one machine's profiles";
@@ -61,7 +66,8 @@ pub fn parse(arguments: &[String]) -> Result<Request, String> {
     let Some(first) = arguments.first() else { return Ok(Request { help: true, ..Request::default() }) };
     match first.as_str() {
         "import" => with_word(&arguments[1..], |_| Ok(vec![Action::Import])),
-        "query" => with_word(&arguments[1..], |_| Ok(vec![Action::Query])),
+        "query" => with_word(&arguments[1..], action_of_query),
+        "show" => with_word(&arguments[1..], |_| Ok(vec![Action::Show])),
         "export" => {
             let what = match arguments.get(1).map(String::as_str) {
                 Some("timeline") => What::Timeline,
@@ -78,7 +84,7 @@ pub fn parse(arguments: &[String]) -> Result<Request, String> {
         "analyze" => Err(ANALYZE.to_owned()),
         "monitor" => Err("opscope does not watch directories; import them when they are complete".to_owned()),
         word if word.starts_with('-') => with_word(arguments, actions_of_options),
-        word => Err(format!("'{word}' is no command; there are import, export and query")),
+        word => Err(format!("'{word}' is no command; there are collect, import, export, query and show")),
     }
 }
 
@@ -106,6 +112,17 @@ fn with_word(
     let actions = actions(&parsed)?;
     let directory = parsed.directory.ok_or("the directory is missing: give -dir DIR (or --output=DIR)")?;
     Ok(Request { actions, directory, ..parsed.request })
+}
+
+/// What a query asks for. The numbers from 1 to 10 ask about a whole cluster, which the vendor's tool
+/// answers only after an import of all its machines.
+fn action_of_query(parsed: &Parsed) -> Result<Vec<Action>, String> {
+    match parsed.data_type {
+        None => Ok(vec![Action::Query]),
+        Some(0) => Ok(vec![Action::QueryCluster]),
+        Some(number @ 1..=10) => Err(format!("--data-type {number}: {ANALYZE}")),
+        Some(other) => Err(format!("--data-type: expected a number from 0 to 10, found '{other}'")),
+    }
 }
 
 /// The actions of `--parse=on`, `--query=on` and `--export=on`.
@@ -171,10 +188,11 @@ impl Parsed {
             "reports" => options.reports = Some(given()?.into()),
             "clear" => options.clear = switch()?,
             "cluster" | "python-path" => self.request.without_effect.push(format!("--{name}")),
-            "data-type" => {
-                return Err(
-                    "--data-type is not part of opscope; 'opscope query --json' has the table".to_owned()
-                );
+            "data-type" => self.data_type = Some(number()?),
+            // Which device a question about a cluster is about.
+            "id" => {
+                number()?;
+                self.request.without_effect.push("--id".to_owned());
             }
             "analyze" | "rule" => return Err(ANALYZE.to_owned()),
             "application" | "sys-hardware-mem" | "host-sys" | "dynamic" => return Err(COLLECT.to_owned()),
@@ -213,6 +231,8 @@ mod tests {
         let request = request.expect("a request");
         assert_eq!(request.actions, [Action::Import, Action::Query, Action::ExportText]);
         assert!(!request.options.clear);
+        let query = parse(&["query", "-dir", "x", "--data-type", "0"].map(str::to_owned));
+        assert_eq!(query.expect("a request").actions, [Action::QueryCluster]);
     }
 
     #[test]
@@ -228,9 +248,11 @@ mod tests {
             ("--export=maybe --output=x", "on or off"),
             ("--export=on --output=x --type=tape", "text or db"),
             ("--application=main --output=x", "CANN"),
+            ("query -dir x --data-type 11", "from 0 to 10"),
+            ("query -dir x --data-type 5", "clusters"),
             ("import -dir x y", "'y'"),
             ("import -dir x --speed", "--speed is not known"),
-            ("imprt -dir x", "import, export and query"),
+            ("imprt -dir x", "import, export, query and show"),
         ] {
             let problem = request(line).expect_err(line);
             assert!(problem.contains(says), "{line}: {problem}");

@@ -1,0 +1,64 @@
+//! `opscope collect --dynamic=on`: profiles that are begun and ended by words on standard input.
+
+use std::io::BufRead;
+use std::sync::mpsc::{Sender, channel};
+
+use opscope_capture::{CaptureError, Command, OnDemand, Plan};
+
+use super::{Arguments, finish, tell};
+use crate::terminal::Terminal;
+
+const HELP: &str = "commands: start (begin a profile), stop (end it), quit";
+
+/// Starts the program or finds those that wait, and obeys. Returns the status to end with.
+///
+/// # Errors
+/// When the program can't be started, or one doesn't wait.
+pub fn execute(plan: &Plan, arguments: &Arguments, terminal: &Terminal) -> Result<u8, CaptureError> {
+    let mut told = Vec::new();
+    let mut tell_event = |event| tell(&event, &mut told, terminal);
+    let mut programs = match &plan.program {
+        Some(_) => OnDemand::launch(plan, &mut tell_event)?,
+        None => OnDemand::attach(plan, &arguments.when.pid)?,
+    };
+    terminal.note(HELP);
+    let (sender, commands) = channel();
+    let reader = *terminal;
+    let spawned = std::thread::Builder::new().name("commands".into()).spawn(move || read(&sender, &reader));
+    // Without the reader there are no commands, as after quit.
+    drop(spawned);
+    let mut told = Vec::new();
+    let mut tell_event = |event| {
+        // The same remark may be worth a second time here.
+        told.clear();
+        tell(&event, &mut told, terminal);
+    };
+    let mut done = |outcome: &_| {
+        finish::finish_profile(outcome, arguments.no_parse, arguments.top, terminal);
+    };
+    let (status, complaints) = programs.obey(&commands, &mut tell_event, &mut done);
+    if plan.program.is_some() {
+        finish::explain_end(plan, status, &complaints, terminal);
+    }
+    Ok(status)
+}
+
+/// Reads commands until there are no more, or nobody obeys them.
+fn read(sender: &Sender<Command>, terminal: &Terminal) {
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let command = match line.trim() {
+            "" => continue,
+            "start" => Command::Start,
+            "stop" => Command::Stop,
+            "quit" | "q" | "exit" => Command::Quit,
+            other => {
+                terminal.warn(&format!("'{other}' is not understood; {HELP}"));
+                continue;
+            }
+        };
+        if sender.send(command).is_err() || command == Command::Quit {
+            break;
+        }
+    }
+}

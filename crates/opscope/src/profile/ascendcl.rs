@@ -1,0 +1,172 @@
+//! The operators of AscendCL's devices that a collected program was told by subscription
+//! (`opscope.ascendcl.<process>.operators`, beside the raw slices).
+//!
+//! | line, fields between tabs | |
+//! |---|---|
+//! | `call`, begin, end | an execution or a wait for one, in ns of `CLOCK_MONOTONIC_RAW` |
+//! | `op`, model, begin, end, duration, type, name | an operator, in AscendCL's own times |
+//!
+//! Neither the unit nor the clock of AscendCL's times is the same in all of its documentation. The
+//! unit is that in which the operators fit into the calls that executed them: microseconds, as the
+//! header says, if they do, and nanoseconds, as the later manuals say, if microseconds would make
+//! them longer than all calls together. The clock is taken as the monotonic one if the operators
+//! then lie among the calls; otherwise the first operator is laid at the begin of the first call.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use opscope_cann::Profile;
+use opscope_trace::{
+    Device, DeviceKind, ExecutionUnit, Model, ModelId, Nanoseconds, Operator, OperatorId, Stream, StringId,
+    Task, Trace,
+};
+
+const PREFIX: &str = "opscope.ascendcl.";
+
+/// One line of each kind.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    calls: Vec<(i64, i64)>,
+    operators: Vec<Executed>,
+    unreadable: u64,
+}
+
+#[derive(Debug, PartialEq)]
+struct Executed {
+    model: u64,
+    begin: i64,
+    end: i64,
+    kind: String,
+    name: String,
+}
+
+/// Adds the operators of all processes to the trace of the profile that they lie in.
+pub fn append(trace: &mut Trace, profile: &Profile) {
+    let Some(host) = &profile.host else { return };
+    let Some(zero) = host.metadata.session.begin_monotonic else { return };
+    for path in files(&host.data()) {
+        match std::fs::read(&path) {
+            Ok(bytes) => add(trace, &Told::read(&String::from_utf8_lossy(&bytes)), zero),
+            Err(error) => trace.count_loss("unreadable operators of AscendCL", 1, &error.to_string()),
+        }
+    }
+}
+
+fn files(data: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
+    let is_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(PREFIX) && name.ends_with(".operators")
+    };
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_it).collect();
+    found.sort();
+    found
+}
+
+impl Told {
+    fn read(text: &str) -> Self {
+        let mut told = Self::default();
+        for line in text.lines() {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let number = |place: usize| fields.get(place)?.parse::<i64>().ok().filter(|number| *number >= 0);
+            let read = match (fields.first(), fields.len()) {
+                (Some(&"call"), 3) => number(1).zip(number(2)).map(|call| told.calls.push(call)),
+                (Some(&"op"), 7) => number(1).zip(number(2).zip(number(3))).map(|(model, (begin, end))| {
+                    let (kind, name) = (fields[5].to_owned(), fields[6].to_owned());
+                    told.operators.push(Executed { model: model as u64, begin, end, kind, name });
+                }),
+                _ => None,
+            };
+            told.unreadable += u64::from(read.is_none());
+        }
+        told
+    }
+
+    /// How many nanoseconds the unit of AscendCL's times has.
+    fn unit(&self) -> i64 {
+        let length = |(begin, end): (i64, i64)| i128::from(end.saturating_sub(begin).max(0));
+        let calls: i128 = self.calls.iter().copied().map(length).sum();
+        let operators: i128 = self.operators.iter().map(|it| length((it.begin, it.end))).sum();
+        if operators * 1_000 <= calls { 1_000 } else { 1 }
+    }
+
+    /// What is to be added to AscendCL's times, in nanoseconds, for the monotonic clock.
+    fn shift(&self, unit: i64) -> i64 {
+        let (Some(first), Some(last)) =
+            (self.calls.iter().map(|it| it.0).min(), self.calls.iter().map(|it| it.1).max())
+        else {
+            return 0;
+        };
+        let begin = self.operators.iter().map(|it| it.begin).min().unwrap_or(0).saturating_mul(unit);
+        if (first..=last).contains(&begin) { 0 } else { first.saturating_sub(begin) }
+    }
+}
+
+fn add(trace: &mut Trace, told: &Told, zero: i64) {
+    if told.unreadable > 0 {
+        trace.count_loss("unreadable lines about operators of AscendCL", told.unreadable, PREFIX);
+    }
+    if told.operators.is_empty() {
+        return;
+    }
+    let unit = told.unit();
+    let shift = told.shift(unit).saturating_sub(zero);
+    let name = trace.strings.intern("NPU (subscribed)");
+    let device = trace.devices.push(Device { number: 0, kind: DeviceKind::Npu, name });
+    let mut streams = HashMap::new();
+    let mut models: HashMap<u64, ModelId> = HashMap::new();
+    let mut operators: HashMap<(u64, StringId, StringId), OperatorId> = HashMap::new();
+    for it in &told.operators {
+        let model = *models.entry(it.model).or_insert_with(|| {
+            let name = trace.strings.intern(&format!("model {}", it.model));
+            trace.models.push(Model { number: it.model, name })
+        });
+        let stream = *streams.entry(it.model).or_insert_with(|| {
+            let name = trace.strings.intern(&format!("model {}", it.model));
+            trace.streams.push(Stream { device, number: it.model, thread: None, name })
+        });
+        let (name, kind) = (trace.strings.intern(&it.name), trace.strings.intern(&it.kind));
+        let operator = *operators.entry((it.model, name, kind)).or_insert_with(|| {
+            trace.operators.push(Operator { model: Some(model), ..Operator::new(name, kind) })
+        });
+        let start = Nanoseconds(it.begin.saturating_mul(unit).saturating_add(shift));
+        let duration = Nanoseconds(it.end.saturating_sub(it.begin).max(0).saturating_mul(unit));
+        let task = Task::new(name, start, duration);
+        trace.tasks.push(Task {
+            operator: Some(operator),
+            stream: Some(stream),
+            unit: ExecutionUnit::Other,
+            ..task
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_and_the_clock_are_those_that_fit_the_calls() {
+        // Two calls of a millisecond; operators of 400 and 300 in microseconds of another clock.
+        let text = "call\t5000000\t6000000\ncall\t7000000\t8000000\n\
+                    op\t1\t100\t500\t400\tConv2D\tconv1\nop\t1\t2100\t2400\t300\tRelu\trelu1\n?\n";
+        let told = Told::read(text);
+        assert_eq!((told.calls.len(), told.operators.len(), told.unreadable), (2, 2, 1));
+        assert_eq!((told.unit(), told.shift(1_000)), (1_000, 5_000_000 - 100_000));
+        // The same in nanoseconds of the calls' own clock.
+        let text = "call\t5000000\t6000000\nop\t1\t5100000\t5500000\t400000\tConv2D\tconv1\n";
+        let told = Told::read(text);
+        assert_eq!((told.unit(), told.shift(1)), (1, 0));
+    }
+
+    #[test]
+    fn operators_become_tasks_on_a_device_of_their_own() {
+        let text =
+            "call\t5000\t9000\nop\t3\t5100\t5500\t400\tConv2D\tconv\nop\t3\t6100\t6500\t400\tConv2D\tconv\n";
+        let mut trace = Trace::new();
+        add(&mut trace, &Told::read(text), 5_000);
+        assert_eq!((trace.tasks.len(), trace.operators.len(), trace.devices.len()), (2, 1, 1));
+        assert_eq!(trace.tasks.start()[0], Nanoseconds(100));
+        assert_eq!(trace.tasks.duration()[1], Nanoseconds(400));
+    }
+}
