@@ -4,9 +4,9 @@ mod common;
 
 use common::{Place, has_onnxruntime};
 use opscope_model::proto::{
-    AttributeProto, AttributeType, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto,
-    OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto, TensorType, TypeProto,
-    TypeValue, ValueInfoProto, encode,
+    AttributeProto, AttributeType, Dimension, DimensionValue, FunctionProto, GraphProto, ModelProto,
+    NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto, TensorType,
+    TypeProto, TypeValue, ValueInfoProto, encode,
 };
 
 const FLOAT: i32 = 1;
@@ -41,10 +41,20 @@ fn node(op_type: &str, name: &str, inputs: &[&str], output: &str) -> NodeProto {
 
 /// A model from `x` of the given shape to `y`.
 fn model(shape: &[&str], nodes: Vec<NodeProto>, initializer: Vec<TensorProto>) -> Vec<u8> {
+    encode(&model_proto(17, shape, nodes, initializer))
+}
+
+/// The same with the given version of ONNX's operators, before it becomes a file.
+fn model_proto(
+    version: i64,
+    shape: &[&str],
+    nodes: Vec<NodeProto>,
+    initializer: Vec<TensorProto>,
+) -> ModelProto {
     let domains = [Some(String::new()), Some("example.custom".to_owned())];
     let opset_import =
-        domains.into_iter().map(|domain| OperatorSetIdProto { domain, version: Some(17) }).collect();
-    encode(&ModelProto {
+        domains.into_iter().map(|domain| OperatorSetIdProto { domain, version: Some(version) }).collect();
+    ModelProto {
         ir_version: Some(8),
         opset_import,
         graph: Some(GraphProto {
@@ -56,7 +66,7 @@ fn model(shape: &[&str], nodes: Vec<NodeProto>, initializer: Vec<TensorProto>) -
             ..Default::default()
         }),
         ..Default::default()
-    })
+    }
 }
 
 fn engines(test: &str) -> Vec<&'static str> {
@@ -241,6 +251,77 @@ fn operators_of_other_domains_are_left_alone_and_engines_without_them_say_so() {
     let tune = place.run(&["tune", "custom.onnx", "--duration", "50ms"]);
     assert_eq!(tune.status, Some(1));
     assert!(tune.stderr.contains("Mystery"), "{}", tune.stderr);
+}
+
+#[test]
+fn a_function_of_the_models_own_is_left_to_the_engine_that_knows_such() {
+    let place = Place::new();
+    let call = node("example.custom.Twice", "call", &["x"], "y");
+    let mut proto = model_proto(17, &["1", "4"], vec![call], Vec::new());
+    proto.functions = vec![FunctionProto {
+        name: Some("Twice".to_owned()),
+        domain: Some("example.custom".to_owned()),
+        input: vec!["a".to_owned()],
+        output: vec!["b".to_owned()],
+        node: vec![node("Add", "sum", &["a", "a"], "b")],
+        opset_import: vec![OperatorSetIdProto { domain: None, version: Some(17) }],
+        ..Default::default()
+    }];
+    place.write("function.onnx", encode(&proto));
+    let arguments = ["run", "function.onnx"];
+    place.fails(1, &["Twice", "'call'", "--engine ort"], &[&arguments[..], &QUICK[..]].concat());
+    if has_onnxruntime("a_function_of_the_models_own_is_left_to_the_engine_that_knows_such") {
+        let quick = ["--duration", "50ms", "--engine", "ort"];
+        let answer = place.done(&[&["tune", "function.onnx"], &quick[..]].concat());
+        // It runs there already.
+        assert!(answer.stdout.contains("tract cannot run the operator example.custom.Twice"), "{}", answer.stdout);
+        assert!(!answer.stdout.contains("try --engine"), "{}", answer.stdout);
+    }
+}
+
+#[test]
+fn rewrites_of_a_version_of_the_future_come_with_a_warning() {
+    let place = Place::new();
+    let nodes = || vec![node("Identity", "copy", &["x"], "a"), node("Relu", "relu", &["a"], "y")];
+    for (version, is_known) in [(28, true), (99, false)] {
+        place.write("model.onnx", encode(&model_proto(version, &["1", "4"], nodes(), Vec::new())));
+        let answer = place.done(&["rewrite", "model.onnx", "--dry-run"]);
+        let warned = answer.stderr.contains(&format!("version {version} of ONNX's operators"));
+        assert_eq!(warned, !is_known, "{}", answer.stderr);
+    }
+}
+
+#[test]
+fn engines_that_disagree_before_any_rewrite_keep_a_model_from_being_tuned() {
+    if !has_onnxruntime("engines_that_disagree_before_any_rewrite_keep_a_model_from_being_tuned") {
+        return;
+    }
+    let place = Place::new();
+    // ONNX doesn't say what becomes of a number that the type can't hold: one engine keeps the low bits,
+    // the other takes the largest number.
+    let to = |data_type: i64, mut node: NodeProto| {
+        let (name, r#type) = (Some("to".to_owned()), Some(AttributeType::Int as i32));
+        node.attribute = vec![AttributeProto { name, r#type, i: Some(data_type), ..Default::default() }];
+        node
+    };
+    let large = TensorProto {
+        name: Some("large".to_owned()),
+        data_type: Some(FLOAT),
+        raw_data: Some(1000_f32.to_le_bytes().to_vec().into()),
+        ..Default::default()
+    };
+    let nodes = vec![
+        node("Identity", "copy", &["x"], "a"),
+        node("Mul", "scale", &["a", "large"], "b"),
+        to(2, node("Cast", "narrow", &["b"], "c")),
+        to(1, node("Cast", "widen", &["c"], "y")),
+    ];
+    place.write("narrow.onnx", model(&["1", "400"], nodes, vec![large]));
+    for engine in ["ort", "tract"] {
+        let arguments = ["tune", "narrow.onnx", "--engine", engine, "--duration", "50ms"];
+        place.fails(1, &["disagree about the model", "they part at the node narrow (Cast)"], &arguments);
+    }
+    assert_eq!(place.files(), ["narrow.onnx"], "nothing was written");
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod testing;
 pub use catalogue::{ALL, Selection, SelectionError};
 pub use draft::{Draft, Edit, NodeIndex, NodeView, Refusal};
 pub use fixpoint::{Application, Declined, RewriteError, Rewritten, rewrite};
-pub use opset::{OpsetError, check_opset};
+pub use operator_history::NEWEST;
+pub use opset::{OpsetError, check_opset, unknown_version};
 pub use rewrite::{Exactness, Info, Rewrite, Use};
 pub use save::{SaveError, to_bytes};

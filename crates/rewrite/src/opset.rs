@@ -30,6 +30,12 @@ pub enum OpsetError {
     Functions,
 }
 
+/// The version of ONNX's operators of a model that is newer than all that are known here: whether its
+/// operators still mean what the rewrites take them to mean can't be told.
+pub fn unknown_version(model: &Model) -> Option<i64> {
+    model.opset_version("").filter(|version| *version > NEWEST)
+}
+
 /// Checks that every node of the model, those in subgraphs included, means the same in the newer version.
 ///
 /// # Errors

@@ -74,11 +74,26 @@ pub enum RunError {
     Interrupted,
 }
 
+/// What to do about an operator that the embedded engine lacks.
+pub(crate) const HAS_IT: &str = "; ONNX Runtime has it: try --engine ort";
+
+/// What to do about anything else that the embedded engine refuses.
+const MAY_RUN_IT: &str = "; ONNX Runtime may run it: try --engine ort";
+
+impl RunError {
+    /// What happened without what to do about it, for where the other engine is in use already.
+    pub fn cause(&self) -> String {
+        let text = self.to_string();
+        let cause = text.strip_suffix(HAS_IT).or_else(|| text.strip_suffix(MAY_RUN_IT));
+        cause.unwrap_or(&text).to_owned()
+    }
+}
+
 /// What the embedded engine refuses in words of its own, such as a recurrent layer over a batch,
 /// ONNX Runtime may well run.
 fn other_engine(engine: &EngineKind, message: &str) -> &'static str {
     let is_said = message.contains("--engine ort");
-    if *engine == EngineKind::Tract && !is_said { "; ONNX Runtime may run it: try --engine ort" } else { "" }
+    if *engine == EngineKind::Tract && !is_said { MAY_RUN_IT } else { "" }
 }
 
 fn more(others: &usize) -> String {

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use opscope_model::Model;
+use opscope_model::{Model, Node};
 use opscope_trace::{DataType, Nanoseconds};
 use prost::Message;
 use tract_linalg::multithread::Executor;
@@ -19,7 +19,7 @@ use crate::engine::{
     Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Optimization, Phase, Recording,
     RunClock, Window,
 };
-use crate::error::RunError;
+use crate::error::{HAS_IT, RunError};
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
 use crate::node_names::NodeNames;
@@ -282,9 +282,19 @@ fn check_operators(model: &Model, onnx: &tract_onnx::Onnx) -> Result<(), RunErro
         },
         others: unknown.count(),
         remedy: match first.domain {
-            "" | "com.microsoft" | "ai.onnx.ml" => "; ONNX Runtime has it: try --engine ort".to_owned(),
+            "" | "com.microsoft" | "ai.onnx.ml" => HAS_IT.to_owned(),
+            _ if is_own_function(model, first) => HAS_IT.to_owned(),
             domain => format!("; '{domain}' is a custom domain, which only a program of its own can run"),
         },
+    })
+}
+
+/// Whether a node calls a function that the model itself brings along.
+fn is_own_function(model: &Model, node: Node<'_>) -> bool {
+    let mut functions = model.proto().functions.iter();
+    functions.any(|function| {
+        function.domain.as_deref().unwrap_or_default() == node.domain
+            && function.name.as_deref() == Some(node.op_type)
     })
 }
 

@@ -59,7 +59,7 @@ pub fn ask_other_engine(
         Err(RunError::LibraryNotFound { .. }) => {
             return Ok(Parting::Alone { reason: "ONNX Runtime is not on this machine".to_owned() });
         }
-        Err(error) => return Ok(Parting::Alone { reason: error.to_string() }),
+        Err(error) => return Ok(Parting::Alone { reason: error.cause() }),
     };
     let agreement = compare(outputs, &theirs).ok();
     if let Some(agreement) = agreement.filter(|agreement| agreement.relative <= tolerance) {

@@ -134,6 +134,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         check_output(path, output)?;
     }
     let model = Arc::new(Model::load(path)?);
+    warn_of_unknown_version(&model, terminal);
     let rewritten = rewrite(&model, &rewrites, arguments.selection.opset)?;
     let found = if arguments.check { Some(check(arguments, &model, &rewritten)?) } else { None };
     let lossy = rewritten.applications.iter().any(|done| done.rewrite.exactness == Exactness::Lossy);
@@ -157,6 +158,17 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         None => terminal.note("nothing was written (--dry-run)"),
     }
     Ok(Exit::Done)
+}
+
+/// Rewrites rest on what operators mean, which a version of the future may change.
+pub fn warn_of_unknown_version(model: &Model, terminal: &Terminal) {
+    if let Some(version) = opscope_rewrite::unknown_version(model) {
+        terminal.warn(&format!(
+            "the model has version {version} of ONNX's operators, and those known here end with {}: an \
+             operator that has changed since may be rewritten wrongly; compare the outputs (--check)",
+            opscope_rewrite::NEWEST
+        ));
+    }
 }
 
 /// A model's output may be any file but the model itself.

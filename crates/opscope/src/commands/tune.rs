@@ -12,7 +12,7 @@ use opscope_tune::report::{self, Subject, agreement_text, fate, names, speedup_t
 use opscope_tune::{Budget, Fate, Progress, Step, TuneOptions, Tuned, tune};
 
 use super::outputs::check_target;
-use super::rewrite::{SelectionArguments, check_output, write_model};
+use super::rewrite::{SelectionArguments, check_output, warn_of_unknown_version, write_model};
 use super::run::{EngineArguments, InputArguments, create_folder, parse_duration};
 use crate::exit::Exit;
 use crate::interrupt;
@@ -124,6 +124,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
     let model = Arc::new(Model::load(path)?);
     model.check_external_data()?;
+    warn_of_unknown_version(&model, terminal);
     if arguments.selection.opset.is_some() {
         // Whether the version can be raised shows once everything was rewritten.
         opscope_rewrite::rewrite(&model, &rewrites, arguments.selection.opset)?;

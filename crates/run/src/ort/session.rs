@@ -338,7 +338,8 @@ fn from_value(value: &DynValue) -> Option<HostTensor> {
 }
 
 fn refused(message: String) -> RunError {
-    RunError::Prepare { engine: EngineKind::OnnxRuntime, message }
+    // Its own words may end with a line's end, behind which a sentence can't go on.
+    RunError::Prepare { engine: EngineKind::OnnxRuntime, message: message.trim_end().to_owned() }
 }
 
 /// The same for an error that hands back what it was about.
@@ -347,7 +348,7 @@ fn rejected<Recovered>(error: ort::Error<Recovered>) -> RunError {
 }
 
 fn failed(error: ort::Error) -> RunError {
-    RunError::Infer { engine: EngineKind::OnnxRuntime, message: error.to_string() }
+    RunError::Infer { engine: EngineKind::OnnxRuntime, message: error.to_string().trim_end().to_owned() }
 }
 
 pub(super) fn lost(message: String) -> RunError {
