@@ -36,7 +36,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// Prints a figure beside its limit; returns whether it holds.
 fn report(what: &str, value: f64, unit: &str, limit: f64) -> bool {
     let verdict = if value <= limit { "ok" } else { "TOO SLOW" };
-    println!("{what:<58} {value:>8.2} {unit:<3} (limit {limit} {unit}) {verdict}");
+    let share = value / limit;
+    println!("{what:<58} {value:>8.2} {unit:<3} {share:>5.2} of the limit, {limit} {unit}: {verdict}");
     value <= limit
 }
 

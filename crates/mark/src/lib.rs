@@ -25,7 +25,8 @@
 //! What a call does: the mark goes into a ring of the calling thread ([`ring`]), from where one
 //! thread of the library writes its record to a slice ([`sink`]) within a quarter of a second, or
 //! earlier when the ring is half full. A process that is killed loses less than a second and two
-//! mebibytes. A forked child goes on with a recorder of its own.
+//! mebibytes. A forked child goes on with a recorder of its own, and a process that becomes another
+//! program under a collector has everything written before.
 
 pub mod clock;
 mod control;
@@ -33,6 +34,8 @@ mod domain;
 mod entry;
 mod event;
 mod faces;
+mod flusher;
+mod leaving;
 pub mod profile;
 mod recorder;
 mod ring;

@@ -9,8 +9,6 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::Thread;
-use std::time::Duration;
 
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::Tx;
@@ -18,12 +16,13 @@ use opscope_cann_raw::additional::Tx;
 use crate::clock::ClockKind;
 use crate::control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE, OFF, UNKNOWN};
 use crate::entry::Entry;
+use crate::flusher::Flusher;
 use crate::ring::Ring;
 use crate::sink::{STREAM, Sink};
-use crate::waiting;
+use crate::{leaving, waiting};
 
-/// How often everything that waits is written. A killed process loses no more than this much.
-const FLUSH_EVERY: Duration = Duration::from_millis(250);
+/// How often a thread lets others run while one of them looks for the collector.
+const MOST_YIELDS: u32 = 100_000;
 
 /// Where records go and who may stop them.
 #[derive(Debug)]
@@ -57,9 +56,15 @@ pub fn is_on() -> bool {
 /// Finds who collects, and begins a session of our own in a profile that is new.
 #[cold]
 fn look_for_collector() -> bool {
-    // One thread looks; until it is done, the others record nothing.
-    if LOOKING.swap(true, Ordering::AcqRel) {
-        return false;
+    // One thread looks, and the others wait for it: their marks count, too. A signal handler that
+    // marks while its own thread looks would wait forever.
+    let mut patience = MOST_YIELDS;
+    while LOOKING.swap(true, Ordering::AcqRel) {
+        if patience == 0 {
+            return false;
+        }
+        patience -= 1;
+        std::thread::yield_now();
     }
     let mut control = current_control();
     if ptr::eq(control, &UNDECIDED) {
@@ -144,7 +149,7 @@ pub(crate) struct Recorder {
     pub(crate) process: u32,
     lanes: Mutex<Lanes>,
     output: Mutex<Output>,
-    writer: Mutex<Option<Thread>>,
+    writer: Flusher,
 }
 
 /// Where drained marks go.
@@ -208,7 +213,7 @@ impl Recorder {
                 sink: Sink::new(session.directory.clone(), STREAM),
                 records: vec![0; BATCH * RECORD].into_boxed_slice(),
             }),
-            writer: Mutex::new(None),
+            writer: Flusher::default(),
         }));
         let (none, order) = (ptr::null_mut(), Ordering::AcqRel);
         if let Err(other) = RECORDER.compare_exchange(none, recorder, order, Ordering::Acquire) {
@@ -225,6 +230,7 @@ impl Recorder {
                 libc::pthread_atfork(None, None, Some(forked));
                 libc::atexit(finish);
             }
+            leaving::tell(leave);
         }
         // SAFETY: it was just made and is never freed.
         let recorder = unsafe { &*recorder };
@@ -247,26 +253,19 @@ impl Recorder {
         }
         let thread = std::thread::Builder::new().name("opscope-mark".into()).stack_size(128 << 10);
         let spawned = thread.spawn(|| {
-            while ptr::eq(RECORDER.load(Ordering::Acquire), self) {
-                std::thread::park_timeout(FLUSH_EVERY);
-                self.flush();
-            }
+            self.writer.run(|| ptr::eq(RECORDER.load(Ordering::Acquire), self), || self.flush());
         });
         if let Some(old) = before {
             // SAFETY: the mask as it was.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut()) };
         }
-        *lock(&self.writer) = spawned.ok().map(|handle| handle.thread().clone());
+        self.writer.is(spawned.ok().as_ref().map(|handle| handle.thread()));
     }
 
     /// Wakes the writer before its time.
     #[cold]
     pub(crate) fn wake(&self) {
-        if let Ok(writer) = self.writer.try_lock()
-            && let Some(thread) = &*writer
-        {
-            thread.unpark();
-        }
+        self.writer.wake();
     }
 
     /// A lane for the calling thread.
@@ -339,6 +338,16 @@ extern "C" fn finish() {
     recorder.control().unclosed.fetch_add(open, Ordering::Relaxed);
     recorder.flush();
     lock(&recorder.output).sink.finish();
+}
+
+/// Has everything written before the process is gone without its handlers.
+extern "C" fn leave() {
+    // SAFETY: null, or a recorder that is never freed.
+    let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
+    // Between vfork and exec a child has its parent's memory, and the parent goes on.
+    if recorder.process == std::process::id() {
+        recorder.writer.settle();
+    }
 }
 
 /// In a forked child: the parent's recorder stays as it is, and the next mark makes a new one.

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::ClockKind;
-use crate::control::{Control, waiting_page};
+use crate::control::{CONTROL_VARIABLE, Control, waiting_page};
 
 /// The process that made a page; 0 for none.
 static MAKER: AtomicU32 = AtomicU32::new(0);
@@ -56,10 +56,10 @@ extern "C" fn remove_page() {
     }
 }
 
-/// Makes the page as soon as the library is loaded, so that a collector finds programs that have
-/// not marked anything yet.
+/// Looks for the collector as soon as the library is loaded, before there are several threads that
+/// mark. Where it is to come later it then finds programs that have not marked anything yet.
 extern "C" fn at_load() {
-    if is_asked_for() {
+    if is_asked_for() || std::env::var_os(CONTROL_VARIABLE).is_some() {
         crate::is_on();
     }
 }

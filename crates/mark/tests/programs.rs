@@ -146,6 +146,31 @@ fn done(place: &Place, program: &Path) {
 }
 
 #[test]
+fn the_header_compiles_in_every_c_and_in_cpp() {
+    let place = Place::new();
+    let source = "#define OPSCOPE_ACL_PROF\n#include <opscope_mark.h>\n
+int main(void) { opscope_push(\"x\"); return (int)opscope_pop(); }\n";
+    for (compiler, file, standards) in [
+        ("cc", "header.c", &["c89", "c99", "c11", "c17"][..]),
+        ("c++", "header.cpp", &["c++98", "c++11", "c++17"]),
+    ] {
+        let file = place.path().join(file);
+        std::fs::write(&file, source).expect("a file");
+        for standard in standards {
+            let mut command = Command::new(compiler);
+            command.arg(format!("-std={standard}"));
+            command.args(["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]).arg(&file);
+            command.arg("-I").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"));
+            let Ok(output) = command.output() else {
+                eprintln!("skipped: there is no {compiler}");
+                break;
+            };
+            assert!(output.status.success(), "{standard}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+#[test]
 fn stamps_answer_and_record_as_the_reference_has_it() {
     let place = Place::new();
     let source = profiling_itself(
@@ -382,4 +407,82 @@ fn only_the_domains_of_mstx_that_are_wanted_are_recorded() {
         assert!(output.status.success(), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
         assert_eq!(place.texts(), expected, "{variable}={value}");
     }
+}
+
+/// What the header of NVTX does, in its shortest form: a table of tables, asked for by the library that
+/// `NVTX_INJECTION64_PATH` names.
+const NVTX_PROGRAM: &str = r#"
+#include <assert.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+typedef void (*Function)(void);
+typedef Function **Table;
+static Function calls[2][16];
+static Function *tables[2][17];
+static int get_table(int module, Table *table, unsigned *size) {
+    if (module != 1 && module != 5) return 0;
+    *table = tables[module == 5]; *size = 16;
+    return 1;
+}
+static struct { size_t size; int (*get)(int, Table *, unsigned *); } callbacks = {sizeof callbacks, get_table};
+static const void *export_table(uint32_t id) { return id == 1 ? &callbacks : NULL; }
+typedef struct {
+    uint16_t version, size; uint32_t category; int32_t color_type; uint32_t color;
+    int32_t payload_type, reserved; uint64_t payload; int32_t message_type; const void *message;
+} Attributes;
+int main(void) {
+    for (int module = 0; module < 2; module++)
+        for (int slot = 1; slot < 16; slot++) tables[module][slot] = &calls[module][slot];
+    void *library = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_NOW | RTLD_LOCAL);
+    assert(library);
+    int (*init)(const void *(*)(uint32_t)) = dlsym(library, "InitializeInjectionNvtx2");
+    assert(init && init(NULL) == 0 && init(export_table) == 1);
+    int (*prof_init)(const char *, size_t) = dlsym(library, "aclprofInit");
+    void *(*config)(void *, unsigned, int, void *, uint64_t) = dlsym(library, "aclprofCreateConfig");
+    int (*prof_start)(void *) = dlsym(library, "aclprofStart");
+    int (*finalize)(void) = dlsym(library, "aclprofFinalize");
+    Function *core = calls[0], *domains = calls[1];
+    assert(((int (*)(const char *))core[9])("nobody records") == -1);
+    const char *path = getenv("PLACE");
+    assert(prof_init(path, strlen(path)) == 0 && prof_start(config(0, 0, 0, 0, 0x80)) == 0);
+    ((void (*)(const char *))core[2])("a mark");
+    ((void (*)(const wchar_t *))core[3])(L"wide");
+    assert(((int (*)(const char *))core[9])("outer") == 0);
+    assert(((int (*)(const char *))core[9])("inner") == 1);
+    assert(((int (*)(void))core[11])() == 1);
+    uint64_t range = ((uint64_t (*)(const char *))core[5])("free");
+    void *domain = ((void *(*)(const char *))domains[12])("mine");
+    void *text = ((void *(*)(void *, const char *))domains[10])(domain, "registered");
+    Attributes attributes = {3, sizeof attributes, 4, 0, 0, 1, 0, 99, 3, text};
+    ((int (*)(void *, const Attributes *))domains[4])(domain, &attributes);
+    assert(((int (*)(void))core[11])() >= 0);
+    ((int (*)(void *))domains[5])(domain);
+    ((void (*)(uint64_t))core[7])(range);
+    ((void (*)(const Attributes *))core[1])(&attributes);
+    ((void (*)(const Attributes *))core[1])(NULL);
+    return finalize();
+}
+"#;
+
+#[test]
+fn a_c_program_annotated_with_nvtx_is_recorded_unchanged() {
+    let place = Place::new();
+    let Some(program) = place.compile(NVTX_PROGRAM, false) else { return };
+    let mut command = Command::new(program);
+    command.env("NVTX_INJECTION64_PATH", library()).env("PLACE", place.path());
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
+    let mut texts = place.texts();
+    texts.sort();
+    assert_eq!(texts, ["", "a mark", "free", "inner", "outer", "registered", "registered", "wide"]);
+    let records = place.records();
+    let in_domain = records.iter().find(|it| it.domain != 0).expect("the range of the domain");
+    assert_eq!((in_domain.event_type, in_domain.category, in_domain.payload), (1, 4, 99));
+    assert!(place.names().contains(&format!("{}:mine\n", in_domain.domain)));
+    // A pop ends the innermost range of its own domain.
+    let outer = records.iter().find(|it| text(it) == "outer").expect("the range");
+    assert!(outer.end < in_domain.end && outer.start < in_domain.start);
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use opscope_cann_raw::Record;
 use opscope_cann_raw::host::{ApiEvent, MAGIC, level};
@@ -13,20 +12,25 @@ use opscope_cann_raw::host::{ApiEvent, MAGIC, level};
 use super::{EXECUTE, EXECUTE_ASYNC, NAMES, SYNCHRONIZE, operators};
 use crate::clock;
 use crate::control::{CONTROL_VARIABLE, Control};
+use crate::flusher::Flusher;
 use crate::sink::Sink;
 
 /// Names the directory for the records.
 const DIRECTORY_VARIABLE: &str = "OPSCOPE_ACL_DIR";
 
-/// How often what waits is written.
-const FLUSH_EVERY: Duration = Duration::from_millis(250);
-
 /// How many bytes wait at most.
 const MOST_WAITING: usize = 64 << 10;
 
 /// Where this process writes. Made when the first call is recorded, and anew after a fork.
-static RECORDER: AtomicPtr<Mutex<Recorder>> = AtomicPtr::new(ptr::null_mut());
+static RECORDER: AtomicPtr<Shared> = AtomicPtr::new(ptr::null_mut());
 static HANDLERS: AtomicBool = AtomicBool::new(false);
+
+/// The recorder of a process.
+struct Shared {
+    process: u32,
+    recorder: Mutex<Recorder>,
+    writer: Flusher,
+}
 
 struct Recorder {
     /// The profile that it writes for.
@@ -71,8 +75,8 @@ pub(super) fn timed<T>(number: u32, work: impl FnOnce() -> T) -> T {
     result
 }
 
-fn lock(recorder: &'static Mutex<Recorder>) -> MutexGuard<'static, Recorder> {
-    recorder.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(shared: &'static Shared) -> MutexGuard<'static, Recorder> {
+    shared.recorder.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn record(number: u32, begin: u64, end: u64) {
@@ -111,7 +115,7 @@ impl Recorder {
     }
 }
 
-fn current(profile: u32) -> Option<&'static Mutex<Recorder>> {
+fn current(profile: u32) -> Option<&'static Shared> {
     // SAFETY: null, or a recorder that is never freed.
     match unsafe { RECORDER.load(Ordering::Acquire).as_ref() } {
         Some(recorder) => Some(recorder),
@@ -132,9 +136,13 @@ fn open() -> Option<(Vec<u8>, Sink)> {
 }
 
 #[cold]
-fn start(profile: u32) -> Option<&'static Mutex<Recorder>> {
+fn start(profile: u32) -> Option<&'static Shared> {
     let (waiting, sink) = open()?;
-    let recorder = Box::into_raw(Box::new(Mutex::new(Recorder { profile, waiting, sink })));
+    let recorder = Box::into_raw(Box::new(Shared {
+        process: std::process::id(),
+        recorder: Mutex::new(Recorder { profile, waiting, sink }),
+        writer: Flusher::default(),
+    }));
     let (none, order) = (ptr::null_mut(), Ordering::AcqRel);
     if let Err(other) = RECORDER.compare_exchange(none, recorder, order, Ordering::Acquire) {
         // SAFETY: nobody else has seen it; the other one was there first and is never freed.
@@ -144,13 +152,12 @@ fn start(profile: u32) -> Option<&'static Mutex<Recorder>> {
     }
     watch_process();
     // SAFETY: it was just made and is never freed.
-    let recorder: &'static Mutex<Recorder> = unsafe { &*recorder };
-    spawn("opscope-calls", move || {
-        while ptr::eq(RECORDER.load(Ordering::Acquire), recorder) {
-            std::thread::sleep(FLUSH_EVERY);
-            lock(recorder).flush();
-        }
+    let recorder: &'static Shared = unsafe { &*recorder };
+    let thread = spawn("opscope-calls", move || {
+        let is_current = || ptr::eq(RECORDER.load(Ordering::Acquire), recorder);
+        recorder.writer.run(is_current, || lock(recorder).flush());
     });
+    recorder.writer.is(thread.as_ref().map(|handle| handle.thread()));
     Some(recorder)
 }
 
@@ -189,6 +196,16 @@ extern "C" fn finish() {
         let mut recorder = lock(recorder);
         recorder.flush();
         recorder.sink.finish();
+    }
+}
+
+/// Has what waits written before the process is gone without its handlers.
+pub(crate) fn leave() {
+    // SAFETY: null, or a recorder that is never freed.
+    let Some(shared) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
+    // Between vfork and exec a child has its parent's memory, and the parent goes on.
+    if shared.process == std::process::id() {
+        shared.writer.settle();
     }
 }
 

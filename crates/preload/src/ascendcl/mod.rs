@@ -12,6 +12,8 @@ mod device;
 mod library;
 mod operators;
 
+pub(crate) use calls::leave;
+
 use crate::real;
 
 type Error = c_int;

@@ -1,0 +1,146 @@
+//! The ways in which a process is gone without having ended: it becomes another program, or stops
+//! without calling the handlers for its end. What libraries have to write is written before.
+//!
+//! Some of the functions take any number of arguments, which Rust can't define. So all of them are
+//! a few instructions that keep the arguments where they are, ask for the real function, and go on
+//! there.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use crate::real;
+use crate::table::{Farewell, PLACES, Table};
+
+/// What is to be called before, entered by those who have something to write.
+#[unsafe(no_mangle)]
+pub static OPSCOPE_BEFORE_LEAVING: Table = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
+
+/// The functions, in the order of their numbers.
+const NAMES: [&CStr; 11] = [
+    c"execve",
+    c"execv",
+    c"execvp",
+    c"execvpe",
+    c"execl",
+    c"execlp",
+    c"execle",
+    c"fexecve",
+    c"execveat",
+    c"_exit",
+    c"_Exit",
+];
+
+/// From this number on, functions end the process.
+const FIRST_EXIT: usize = 9;
+
+static ADDRESSES: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES.len()];
+
+/// Looked up early: where a process is about to be gone, asking the loader may not be safe any more.
+extern "C" fn at_load() {
+    for number in 0..NAMES.len() {
+        address(number);
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = at_load;
+
+fn address(number: usize) -> usize {
+    let (Some(place), Some(name)) = (ADDRESSES.get(number), NAMES.get(number)) else { return 0 };
+    match place.load(Ordering::Acquire) {
+        0 => {
+            let found = real::next(name).map_or(0, |found| found as usize);
+            place.store(found, Ordering::Release);
+            found
+        }
+        found => found,
+    }
+}
+
+/// Says goodbye, and answers where the real function is.
+extern "C" fn leave(number: usize) -> usize {
+    crate::ascendcl::leave();
+    for place in &OPSCOPE_BEFORE_LEAVING {
+        let farewell = place.load(Ordering::Acquire);
+        if !farewell.is_null() {
+            // SAFETY: only functions of this type are entered, by libraries that are never unloaded.
+            unsafe { std::mem::transmute::<*mut c_void, Farewell>(farewell)() };
+        }
+    }
+    match address(number) {
+        0 if number >= FIRST_EXIT => exit_without_library as *const () as usize,
+        0 => refuse as *const () as usize,
+        real => real,
+    }
+}
+
+/// Stands in for a function that the system doesn't have.
+extern "C" fn refuse() -> c_int {
+    // SAFETY: the place of the calling thread's error.
+    unsafe { *libc::__errno_location() = libc::ENOSYS };
+    -1
+}
+
+extern "C" fn exit_without_library(status: c_int) {
+    // SAFETY: ends the process.
+    unsafe { libc::syscall(libc::SYS_exit_group, status) };
+}
+
+macro_rules! stand_before {
+    ($($number:literal $function:ident)+) => {$(
+        /// Stands before the system's function of this name.
+        ///
+        /// # Safety
+        /// As the real one's.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $function() {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!(
+                // An odd number of them, so that the stack is aligned as calls need it.
+                "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
+                "mov edi, {number}",
+                "call {leave}",
+                "mov r11, rax",
+                "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                "jmp r11",
+                number = const $number,
+                leave = sym leave,
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!(
+                "stp x29, x30, [sp, #-80]!",
+                "stp x0, x1, [sp, #16]",
+                "stp x2, x3, [sp, #32]",
+                "stp x4, x5, [sp, #48]",
+                "stp x6, x7, [sp, #64]",
+                "mov x0, #{number}",
+                "bl {leave}",
+                "mov x16, x0",
+                "ldp x0, x1, [sp, #16]",
+                "ldp x2, x3, [sp, #32]",
+                "ldp x4, x5, [sp, #48]",
+                "ldp x6, x7, [sp, #64]",
+                "ldp x29, x30, [sp], #80",
+                "br x16",
+                number = const $number,
+                leave = sym leave,
+            );
+        }
+    )+};
+}
+
+stand_before! {
+    0 execve
+    1 execv
+    2 execvp
+    3 execvpe
+    4 execl
+    5 execlp
+    6 execle
+    7 fexecve
+    8 execveat
+    9 _exit
+    10 _Exit
+}
