@@ -183,6 +183,10 @@ class prof:
         return "", _NOT_SUPPORTED
 
     @staticmethod
+    def get_model_id(data, length, index):
+        return 0
+
+    @staticmethod
     def get_op_start(data, length, index):
         return 0
 

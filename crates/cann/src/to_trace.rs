@@ -97,6 +97,9 @@ impl<'a> Projection<'a> {
         let Some(metadata) = self.view.joined.data.profile.metadata() else { return };
         let info = &metadata.info;
         let format = if self.view.joined.data.host.legacy { "CANN 2022" } else { "CANN" };
+        // A program that opscope collected from has a chip only where devices were recorded.
+        let is_host_alone = info.collector.starts_with("opscope") && self.view.devices.is_empty();
+        let chip = if is_host_alone { "" } else { metadata.chip().product() };
         let metrics = &self.view.devices.first().map_or(metadata, |d| &d.device.metadata).sample.core_metrics;
         let device = self.view.devices.first().map_or(metadata, |device| &device.device.metadata);
         let number = |count: u32| if count == 0 { String::new() } else { count.to_string() };
@@ -105,7 +108,7 @@ impl<'a> Projection<'a> {
             ("vector_cores", &*number(device.info.vector_cores)),
             ("format", format),
             ("profile", &self.view.joined.data.profile.name()),
-            ("chip", metadata.chip().product()),
+            ("chip", chip),
             ("host", &info.host_name),
             ("cann", &info.cann_version),
             ("counters", metrics),

@@ -67,7 +67,8 @@ def _profile_sessions(module):
 
     directory = os.environ["OPSCOPE_ORT_DIR"]
     numbers = itertools.count()
-    sessions = weakref.WeakSet()
+    # Sessions and the processes that made them.
+    sessions = weakref.WeakKeyDictionary()
     session_class = module.InferenceSession
     create = session_class.__init__
     raw_clock = getattr(time, "CLOCK_MONOTONIC_RAW", time.CLOCK_MONOTONIC)
@@ -107,7 +108,7 @@ def _profile_sessions(module):
                 sess_options.profile_file_prefix = before
         if prefix is not None:
             try:
-                sessions.add(self)
+                sessions[self] = os.getpid()
                 note_clocks(self, prefix)
             except Exception:
                 pass
@@ -115,13 +116,58 @@ def _profile_sessions(module):
     session_class.__init__ = __init__
 
     def end():
-        for session in list(sessions):
+        process = os.getpid()
+        for session, maker in list(sessions.items()):
+            # What a forked child has of its parent's sessions is the parent's to end.
+            if maker == process:
+                try:
+                    session.end_profiling()
+                except Exception:
+                    pass
+                del sessions[session]
+
+    def leave_files_to_parent():
+        # Both would write into the same place of the same file.
+        ours = os.path.join(os.path.realpath(directory), "opscope.onnxruntime.")
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        for name in os.listdir("/proc/self/fd"):
             try:
-                session.end_profiling()
-            except Exception:
+                if os.readlink("/proc/self/fd/" + name).startswith(ours):
+                    os.dup2(nothing, int(name), inheritable=False)
+            except OSError:
                 pass
+        os.close(nothing)
+
+    def before(function):
+        @functools.wraps(function)
+        def wrapped(*arguments, **keywords):
+            end()
+            return function(*arguments, **keywords)
+
+        return wrapped
 
     atexit.register(end)
+    os.register_at_fork(after_in_child=leave_files_to_parent)
+    # Forked workers end by _exit, and nothing that was registered is called then.
+    for name in ("_exit", "execv", "execve"):
+        setattr(os, name, before(getattr(os, name)))
+
+
+class _StandIn:
+    """Finds opscope's stand-in for acl, after everybody else was asked: a real module of that name is
+    never hidden, wherever on the path it is, and whenever it was put there."""
+
+    NAMES = ("acl", "opscope")
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.NAMES:
+            return None
+        import importlib.machinery
+
+        return importlib.machinery.PathFinder.find_spec(name, [self.folder])
 
 
 def _start():
@@ -129,8 +175,7 @@ def _start():
         name = "onnxruntime.capi.onnxruntime_inference_collection"
         sys.meta_path.insert(0, _AfterImport(name, _profile_sessions))
     if os.environ.get("OPSCOPE_ACL_SHIM"):
-        # Last on the path: a real module of the name is found before.
-        sys.path.append(os.environ["OPSCOPE_ACL_SHIM"])
+        sys.meta_path.append(_StandIn(os.environ["OPSCOPE_ACL_SHIM"]))
 
 
 try:

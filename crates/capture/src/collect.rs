@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use opscope_mark::Control;
 use opscope_mark::profile::{ProfileDirectory, Subject, is_made_here, share_control};
 
+use crate::busy::{Claim, claimed_in, profiles_in};
 use crate::error::CaptureError;
 use crate::injection::Injection;
 use crate::launch::{Running, status_code};
@@ -18,6 +19,9 @@ use crate::{storage, tidy};
 
 /// How often space and time are looked at while the program runs.
 pub(crate) const WATCH: Duration = Duration::from_millis(200);
+
+/// The status of what a key on the terminal, or a signal, has ended.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// What happens while a program is collected from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,23 +90,41 @@ pub(crate) fn outcome_of(path: &Path, controls: &[&Control]) -> Outcome {
     }
 }
 
-/// Runs the program and records it.
+/// Runs the program and records it. Without a program of ours, `stops` tells when to end; the status
+/// is then that of one which is interrupted.
 ///
 /// # Errors
 /// When the program was not started. What goes wrong later is told in the [`Outcome`]: the program
 /// is never stopped for it.
-pub fn collect(plan: &Plan, tell: &mut dyn FnMut(Event)) -> Result<Outcome, CaptureError> {
+pub fn collect(
+    plan: &Plan,
+    stops: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Outcome, CaptureError> {
     let parent = plan.output.path();
+    tell_of_others(parent, tell);
     let directory =
         ProfileDirectory::create(parent).map_err(CaptureError::io("make a profile in", parent))?;
+    let claim = Claim::on(directory.path());
     let made = begin(plan, &directory, tell);
     let begun = made.inspect_err(|_| {
         // Nothing was collected; an empty profile would only confuse.
         let _ = std::fs::remove_dir_all(directory.path());
     })?;
     tell(Event::Directory(directory.path().to_owned()));
-    let mut session = Session { plan, directory, begun, sampler: None, recording: Recording::Waiting };
-    Ok(session.run(tell))
+    let (sampler, recording) = (None, Recording::Waiting);
+    let mut session = Session { plan, directory, _claim: claim, begun, sampler, recording };
+    Ok(session.run(stops, tell))
+}
+
+/// Says which collections are writing into the same directory. Each has a profile of its own there.
+pub(crate) fn tell_of_others(parent: &Path, tell: &mut dyn FnMut(Event)) {
+    for other in claimed_in(parent) {
+        tell(Event::Remark(format!(
+            "another collection is writing {}; this one makes a directory of its own beside it",
+            other.display()
+        )));
+    }
 }
 
 /// What is there once the program runs.
@@ -136,13 +158,13 @@ fn begin(
     // Marks of the very first moment count, too.
     control.record(plan.marks && plan.delay.is_zero());
     control.record_calls(plan.records_calls() && plan.delay.is_zero());
+    let others = profiles_in(plan.output.path());
     if let Some(program) = launch(plan, Some(&directory.data()), &name, tell)? {
         subject.process = program.id();
         running = Some(program);
     }
     // The directory names the program from now on, should this process be killed.
     let _ = directory.write_begin(&subject);
-    let others = profiles_in(plan.output.path());
     Ok(Begun { running, subject, control, _shared: shared, started, others })
 }
 
@@ -169,13 +191,6 @@ fn notes(data: &Path) -> Vec<String> {
     texts.flatten().flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-fn profiles_in(parent: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
-    let is_profile =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("PROF_"));
-    entries.map(|entry| entry.path()).filter(is_profile).collect()
-}
-
 pub(crate) fn subject(plan: &Plan) -> Subject {
     let pid = plan.host_pid.unwrap_or(0);
     let name = match &plan.program {
@@ -199,26 +214,29 @@ enum Recording {
 struct Session<'a> {
     plan: &'a Plan,
     directory: ProfileDirectory,
+    _claim: Claim,
     begun: Begun,
     sampler: Option<Sampler>,
     recording: Recording,
 }
 
 impl Session<'_> {
-    fn run(&mut self, tell: &mut dyn FnMut(Event)) -> Outcome {
+    fn run(&mut self, stops: &dyn Fn() -> bool, tell: &mut dyn FnMut(Event)) -> Outcome {
         let mut dropped_bytes = 0;
         let mut lost_samples = 0;
         let data = self.directory.data();
         let status = loop {
             let due = self.advance(tell, &mut lost_samples);
             dropped_bytes += self.watch_space(&data, tell, &mut lost_samples);
-            if let Some(status) = self.wait(due) {
+            if let Some(status) = self.wait(due, stops) {
                 break status;
             }
         };
         let elapsed = self.begun.started.elapsed();
         self.stop(&mut lost_samples);
         tidy::complete_slices(&data);
+        // What was written since space was last looked at counts, too.
+        dropped_bytes += self.plan.storage_limit.map_or(0, |limit| storage::enforce(&data, Some(limit)));
         if let Err(error) = self.directory.write_end(&self.begun.subject) {
             tell(Event::Remark(format!("the end of the profile could not be written: {error}")));
         }
@@ -295,7 +313,7 @@ impl Session<'_> {
 
     /// Waits for the end of the program, or until something is due. Without a program of ours, the
     /// one that is sampled counts, or the end of the duration.
-    fn wait(&mut self, limit: Duration) -> Option<u8> {
+    fn wait(&mut self, limit: Duration, stops: &dyn Fn() -> bool) -> Option<u8> {
         match &mut self.begun.running {
             Some(running) => match running.wait(limit) {
                 Ok(status) => status.map(status_code),
@@ -306,6 +324,9 @@ impl Session<'_> {
                 let gone = |pid: u32| !Path::new(&format!("/proc/{pid}")).exists();
                 if self.recording == Recording::Over || self.plan.host_pid.is_none_or(gone) {
                     return Some(0);
+                }
+                if stops() {
+                    return Some(INTERRUPTED);
                 }
                 std::thread::sleep(limit);
                 None

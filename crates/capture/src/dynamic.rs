@@ -14,7 +14,8 @@ use opscope_mark::clock::ClockKind;
 use opscope_mark::profile::{ProfileDirectory, share_control};
 use opscope_mark::{CONTROL_VARIABLE, Control, waiting_page};
 
-use crate::collect::{Event, Outcome, WATCH, launch, outcome_of, subject};
+use crate::busy::Claim;
+use crate::collect::{Event, INTERRUPTED, Outcome, WATCH, launch, outcome_of, subject};
 use crate::error::CaptureError;
 use crate::launch::{Running, status_code};
 use crate::output::{LEAST_FREE, free_bytes};
@@ -55,6 +56,7 @@ pub struct OnDemand<'p> {
 #[derive(Debug)]
 struct Active {
     directory: ProfileDirectory,
+    _claim: Claim,
     sampler: Option<Sampler>,
     begin: Instant,
     dropped_bytes: u64,
@@ -99,10 +101,11 @@ impl<'p> OnDemand<'p> {
     }
 
     /// Obeys commands until there are no more and the programs have ended. `done` gets every
-    /// profile. Returns the program's status where we started it.
+    /// profile. Returns the program's status where we started it; elsewhere `stops` ends it, too.
     pub fn obey(
         &mut self,
         commands: &Receiver<Command>,
+        stops: &dyn Fn() -> bool,
         tell: &mut dyn FnMut(Event),
         done: &mut dyn FnMut(&Outcome),
     ) -> (u8, String) {
@@ -141,6 +144,9 @@ impl<'p> OnDemand<'p> {
             if let Some(status) = self.ended() {
                 break status;
             }
+            if self.running.is_none() && stops() {
+                break INTERRUPTED;
+            }
         };
         self.end(tell, done);
         self.controls.iter().for_each(|control| control.give_back());
@@ -167,7 +173,8 @@ impl<'p> OnDemand<'p> {
         }
         tell(Event::Directory(directory.path().to_owned()));
         tell(Event::Recording);
-        Ok(Active { directory, sampler, begin: Instant::now(), dropped_bytes: 0 })
+        let _claim = Claim::on(directory.path());
+        Ok(Active { directory, _claim, sampler, begin: Instant::now(), dropped_bytes: 0 })
     }
 
     fn end(&mut self, tell: &mut dyn FnMut(Event), done: &mut dyn FnMut(&Outcome)) {
@@ -179,14 +186,18 @@ impl<'p> OnDemand<'p> {
         let elapsed = active.begin.elapsed();
         let lost_samples = active.sampler.map_or(0, Sampler::finish);
         self.settle();
-        tidy::complete_slices(&active.directory.data());
+        let data = active.directory.data();
+        tidy::complete_slices(&data);
+        let limit = self.plan.storage_limit;
+        let dropped_bytes =
+            active.dropped_bytes + limit.map_or(0, |limit| storage::enforce(&data, Some(limit)));
         let mut subject = subject(self.plan);
         subject.process = self.processes.first().copied().unwrap_or(0);
         if let Err(error) = active.directory.write_end(&subject) {
             tell(Event::Remark(format!("the end of the profile could not be written: {error}")));
         }
         let counts = outcome_of(active.directory.path(), &self.controls);
-        done(&Outcome { elapsed, lost_samples, dropped_bytes: active.dropped_bytes, ..counts });
+        done(&Outcome { elapsed, lost_samples, dropped_bytes, ..counts });
     }
 
     /// Waits until the programs have written what they had.

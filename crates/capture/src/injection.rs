@@ -13,6 +13,7 @@ use opscope_mark::{CONTROL_VARIABLE, DIRECTORY_VARIABLE, EXCLUDE_VARIABLE, INCLU
 
 use crate::error::CaptureError;
 use crate::plan::{DeviceData, Domains, Plan};
+use crate::program::Program;
 
 const MARK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libopscope_mark.so"));
 const PRELOAD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libopscope_preload.so"));
@@ -25,6 +26,9 @@ const PACKAGE: [(&str, &[u8]); 4] = [
     ("shim/opscope/_library.py", include_bytes!("../../../python/opscope/_library.py")),
     ("shim/opscope/acl.py", include_bytes!("../../../python/opscope/acl.py")),
 ];
+
+/// What the vendor's own collector puts into the environment.
+const VENDOR_VARIABLE: &str = "PROFILER_SAMPLECONFIG";
 
 /// The unpacked files.
 #[derive(Clone, Debug)]
@@ -79,6 +83,9 @@ impl Injection {
             }
             for name in ["MSTX_INJECTION_PATH", "NVTX_INJECTION64_PATH"] {
                 match present(plan, name) {
+                    None if name.starts_with("MSTX") && present(plan, VENDOR_VARIABLE).is_some() => {
+                        remarks.push("the vendor's own collector takes the marks of mstx".to_owned());
+                    }
                     None => set(name, mark.as_os_str()),
                     Some(value) => remarks.push(format!(
                         "{name} is set to {} and stays so; marks of that interface go there",
@@ -104,14 +111,22 @@ impl Injection {
                 set("OPSCOPE_ACL_METRICS", metrics.to_string().as_ref());
             }
         }
-        if plan.onnxruntime || ascendcl {
+        if plan.marks || plan.onnxruntime || ascendcl {
             set("LD_PRELOAD", &before(plan, "LD_PRELOAD", &self.folder.join("libopscope_preload.so")));
+            // Programs built with this sanitizer refuse to start behind another library.
+            set("ASAN_OPTIONS", &before(plan, "ASAN_OPTIONS", Path::new("verify_asan_link_order=0")));
         }
         if plan.acl_shim {
             set("OPSCOPE_ACL_SHIM", self.folder.join("shim").as_os_str());
         }
         if plan.onnxruntime || plan.acl_shim {
             set("PYTHONPATH", &before(plan, "PYTHONPATH", &self.folder.join("site")));
+            if let Some(option) = plan.program.as_ref().and_then(Program::isolation) {
+                remarks.push(format!(
+                    "Python's option {option} keeps opscope out of it: ONNX Runtime is not recorded, and there is no \
+                     stand-in for acl"
+                ));
+            }
         }
         (variables, remarks)
     }
@@ -134,20 +149,35 @@ fn before(plan: &Plan, name: &str, first: &Path) -> OsString {
     list
 }
 
+/// Where the system's own caches lie, which everybody may read.
+const SYSTEM_CACHE: &str = "/var/cache";
+
 /// A directory for files that can be made again.
 fn cache() -> PathBuf {
     let named = |name: &str| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let chosen = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
     // SAFETY: the call has no preconditions.
     let user = unsafe { libc::geteuid() };
+    // Programs that root starts may become other users, who can't enter its home.
+    let of_root = || (user == 0).then(|| PathBuf::from(SYSTEM_CACHE)).filter(|path| path.is_dir());
+    let chosen = named("XDG_CACHE_HOME").or_else(of_root).or_else(|| Some(named("HOME")?.join(".cache")));
     let own = |path: &PathBuf| {
         let there = path.ancestors().find(|above| above.exists());
         there.and_then(|there| there.metadata().ok()).is_some_and(|status| status.uid() == user)
     };
-    chosen.filter(|path| path.is_absolute() && own(path)).unwrap_or_else(|| {
-        // Without a home, a directory that only this user can have made.
-        std::env::temp_dir().join(format!("opscope-{user}"))
-    })
+    let chosen = chosen.filter(|path| path.is_absolute() && own(path));
+    chosen.unwrap_or_else(|| temporary(&std::env::temp_dir(), user))
+}
+
+/// A directory of the user's own among those that everybody can make: libraries that others can write
+/// are not loaded into programs.
+fn temporary(parent: &Path, user: u32) -> PathBuf {
+    let candidate = |number: u32| parent.join(format!("opscope-{user}-{number}"));
+    let is_ours = |path: &Path| {
+        let _ = std::fs::DirBuilder::new().mode(0o755).create(path);
+        let status = path.symlink_metadata();
+        status.is_ok_and(|it| it.is_dir() && it.uid() == user && it.mode() & 0o022 == 0)
+    };
+    (0..1_000).map(candidate).find(|path| is_ours(path)).unwrap_or_else(|| candidate(std::process::id()))
 }
 
 /// Writes a file unless it is there with the same content; it appears whole.
@@ -163,4 +193,23 @@ fn unpack(path: &Path, content: &[u8]) -> std::io::Result<()> {
     file.write_all(content)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o755))?;
     std::fs::rename(&unfinished, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_others_can_write_holds_no_libraries() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        // SAFETY: the call has no preconditions.
+        let user = unsafe { libc::geteuid() };
+        let first = folder.path().join(format!("opscope-{user}-0"));
+        std::fs::create_dir(&first).expect("a directory");
+        std::fs::set_permissions(&first, PermissionsExt::from_mode(0o777)).expect("a mode");
+        std::os::unix::fs::symlink("/tmp", folder.path().join(format!("opscope-{user}-1"))).expect("a link");
+        let chosen = temporary(folder.path(), user);
+        assert_eq!(chosen, folder.path().join(format!("opscope-{user}-2")));
+        assert_eq!(temporary(folder.path(), user), chosen);
+    }
 }

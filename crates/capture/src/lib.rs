@@ -12,6 +12,8 @@
 pub mod explain;
 
 #[cfg(target_os = "linux")]
+mod busy;
+#[cfg(target_os = "linux")]
 mod collect;
 #[cfg(target_os = "linux")]
 mod complaints;

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use crate::busy::is_claimed;
 use crate::error::CaptureError;
 
 /// The variable that names a directory for everything that Ascend's tools write.
@@ -46,7 +47,8 @@ impl OutputDirectory {
             return Err(refuse("this is a file; name a directory".to_owned()));
         }
         if absolute.join("host/data").is_dir() || is_info(&absolute) {
-            return Err(refuse("this is a profile itself; name the directory above it".to_owned()));
+            let state = if is_claimed(&absolute) { " that another collection is writing" } else { " itself" };
+            return Err(refuse(format!("this is a profile{state}; name the directory above it")));
         }
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o750).create(&absolute);
         made.map_err(|error| refuse(format!("cannot make this directory: {error}")))?;
@@ -139,6 +141,8 @@ mod tests {
         assert!(says(&file).contains("this is a file"));
         std::fs::create_dir_all(folder.path().join("PROF_1/host/data")).expect("a directory");
         assert!(says(&folder.path().join("PROF_1")).contains("profile itself"));
+        let _claim = crate::busy::Claim::on(&folder.path().join("PROF_1"));
+        assert!(says(&folder.path().join("PROF_1")).contains("another collection is writing"));
     }
 
     #[test]

@@ -70,6 +70,35 @@ impl Program {
         is_link.then(|| self.path.canonicalize().ok()).flatten()
     }
 
+    /// The options by which a Python program keeps our site customisation out, if it does.
+    pub(crate) fn isolation(&self) -> Option<&str> {
+        if !Path::new(&self.name).file_name()?.to_string_lossy().starts_with("python") {
+            return None;
+        }
+        let words = self.arguments.iter().map_while(|word| word.to_str());
+        // The first word that is no option names the script; these options take a word of their own.
+        let mut is_value = false;
+        for word in words {
+            if std::mem::take(&mut is_value) {
+                continue;
+            }
+            let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
+            if letters.starts_with('-') {
+                is_value = letters == "-check-hash-based-pycs";
+                continue;
+            }
+            let own = letters.find(['c', 'm', 'W', 'X']).unwrap_or(letters.len());
+            if letters[..own].contains(['I', 'E', 'S']) {
+                return Some(word);
+            }
+            if letters[own..].starts_with(['c', 'm']) {
+                return None;
+            }
+            is_value = matches!(&letters[own..], "W" | "X");
+        }
+        None
+    }
+
     /// The program's name without its directory.
     pub fn short_name(&self) -> String {
         Path::new(&self.name).file_name().unwrap_or(&self.name).to_string_lossy().into_owned()
@@ -165,6 +194,22 @@ mod tests {
         assert_eq!(words("python3 a.py  --x 1 "), ["python3", "a.py", "--x", "1"]);
         assert_eq!(words(r#"./run "two words" 'it is' "" a\ b"#), ["./run", "two words", "it is", "", "a b"]);
         assert_eq!(split("./run 'open"), None);
+    }
+
+    #[test]
+    fn options_that_isolate_python_are_found_among_its_own() {
+        let isolation = |name: &str, text: &str| {
+            let arguments = text.split_whitespace().map(OsString::from).collect();
+            let program = Program { name: name.into(), path: PathBuf::from(name), arguments };
+            program.isolation().map(str::to_owned)
+        };
+        for (text, option) in [("-I a.py", "-I"), ("-u -sE a.py", "-sE"), ("-W error -S -m x", "-S")] {
+            assert_eq!(isolation("/usr/bin/python3.11", text).as_deref(), Some(option), "{text}");
+        }
+        for text in ["a.py -I", "-c -I", "-mx -E", "-cIES", "-X I a.py", "-WIgnore a.py", "- -I", ""] {
+            assert_eq!(isolation("python3", text), None, "{text}");
+        }
+        assert_eq!(isolation("perl", "-I lib"), None);
     }
 
     #[test]

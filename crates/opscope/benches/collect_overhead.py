@@ -91,10 +91,11 @@ def main():
     opscope = os.path.abspath(arguments.opscope)
     with tempfile.TemporaryDirectory() as folder:
         share = sampling(opscope, folder)
-        print("sampling at 50 Hz: %.2f %% of a core (limit %.0f %%)" % (share * 100, LIMIT_SAMPLING * 100), flush=True)
+        print("sampling at 50 Hz: %.2f %% of a core, %.2f of the limit, %.0f %%"
+              % (share * 100, share / LIMIT_SAMPLING, LIMIT_SAMPLING * 100), flush=True)
         more = overhead(opscope, folder, arguments.rounds)
-        print("collect adds %.2f %% to a program with the runtime's own profiling (limit %.0f %%)"
-              % (more * 100, LIMIT_PROGRAM * 100))
+        print("collect adds %.2f %% to a program with the runtime's own profiling, %.2f of the limit, %.0f %%"
+              % (more * 100, more / LIMIT_PROGRAM, LIMIT_PROGRAM * 100))
     sys.exit(0 if share < LIMIT_SAMPLING and more <= LIMIT_PROGRAM else 1)
 
 

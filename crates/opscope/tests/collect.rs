@@ -188,6 +188,8 @@ work(); work()
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     let expected = ["decorated", "decorated", "detect", "detect", "detect", "ex", "inner", "inner"];
     assert_eq!(texts(&profile), expected);
+    let imported = place.done(&["import", &profile.display().to_string()]).stdout;
+    assert!(imported.contains("decorated") && !imported.contains("910B"), "{imported}");
     // Each of the two pops and stops too many is counted.
     assert!(answer.stderr.contains("2 pops or stops"), "{}", answer.stderr);
 
@@ -396,4 +398,24 @@ opscope.range_end(opscope.range_start('free', category=3, payload=4))
     for kind in ["host_cpu_usage", "host_mem_usage", "host_disk_usage", "host_network_usage"] {
         assert_eq!(rows(&ours, kind), rows(&theirs, kind), "{kind}");
     }
+}
+
+#[test]
+fn sampling_a_running_process_ends_when_it_is_interrupted() {
+    let place = Place::new();
+    let mut sampled = Command::new("sleep").arg("60").spawn().expect("sleep");
+    let pid = format!("--host-sys-pid={}", sampled.id());
+    let mut command = place.command(&["collect", "--host-sys=cpu,mem", &pid]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("opscope starts");
+    std::thread::sleep(std::time::Duration::from_millis(900));
+    let stopped = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(stopped.success());
+    let answer = Answer::from(child.wait_with_output().expect("an end"));
+    assert!(sampled.try_wait().expect("a status").is_none(), "the process runs on");
+    sampled.kill().expect("an end");
+    let _ = sampled.wait();
+    assert_eq!(answer.status, Some(130), "{}", answer.stderr);
+    let profile = PathBuf::from(answer.stdout.lines().last().expect("the path"));
+    assert!(profile.join("host/data/host_mem.data.slice_0.done").is_file(), "{}", answer.stdout);
+    assert!(answer.stdout.contains("Job Info"), "{}", answer.stdout);
 }

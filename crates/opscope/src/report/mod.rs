@@ -9,6 +9,7 @@ pub mod info;
 mod json;
 pub mod junit;
 mod operators;
+mod ranges;
 mod sheet;
 mod text;
 
@@ -18,6 +19,7 @@ use opscope_trace::{Attribution, ModelId, Trace};
 pub use analysis::{fitting_columns, sheet_of, title};
 pub use glance::{glance_json, glance_text, host_text, losses_json, losses_text};
 pub use json::to_json;
+pub use ranges::ranges_text;
 pub use sheet::{FormArguments, Sheet, SheetCell, SheetColumn, printable};
 pub use text::{count, to_text};
 

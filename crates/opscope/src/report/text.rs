@@ -6,7 +6,7 @@ use opscope_analyze::Statistics;
 use opscope_trace::{Nanoseconds, Trace, units};
 
 use super::operators::{rate, row, shapes};
-use super::{Matching, Report};
+use super::{Matching, Report, ranges_text};
 use crate::terminal::{Column, Table, bold, dim};
 
 /// The answer with the `top` most costly operators and types (0 is all), for a terminal of the
@@ -17,6 +17,10 @@ pub fn to_text(report: &Report<'_>, top: usize, width: Option<u16>) -> String {
     figures(&mut text, report);
     if report.summary.operators.is_empty() {
         text.push_str("\nNo operator was recorded.\n");
+        let ranges = ranges_text(report.trace, top, width);
+        if !ranges.is_empty() {
+            let _ = write!(text, "\n{ranges}");
+        }
         return text;
     }
     let top = if top == 0 { usize::MAX } else { top };

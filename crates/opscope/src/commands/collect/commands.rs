@@ -6,6 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use opscope_capture::{CaptureError, Command, OnDemand, Plan};
 
 use super::{Arguments, finish, tell};
+use crate::interrupt;
 use crate::terminal::Terminal;
 
 const HELP: &str = "commands: start (begin a profile), stop (end it), quit";
@@ -33,10 +34,11 @@ pub fn execute(plan: &Plan, arguments: &Arguments, terminal: &Terminal) -> Resul
         told.clear();
         tell(&event, &mut told, terminal);
     };
-    let mut done = |outcome: &_| {
-        finish::finish_profile(outcome, arguments.no_parse, arguments.top, terminal);
-    };
-    let (status, complaints) = programs.obey(&commands, &mut tell_event, &mut done);
+    let wanted = arguments.wanted();
+    let mut done = |outcome: &_| finish::finish_profile(outcome, &wanted, terminal);
+    let stop = interrupt::request();
+    let (status, complaints) = programs.obey(&commands, &|| stop.is_requested(), &mut tell_event, &mut done);
+    interrupt::release();
     if plan.program.is_some() {
         finish::explain_end(plan, status, &complaints, terminal);
     }

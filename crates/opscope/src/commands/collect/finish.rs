@@ -1,33 +1,51 @@
 //! What follows the end of a collected program: what was lost is said, the profile is read and
 //! exported, and its path is printed last.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use opscope_capture::{Outcome, Plan, explain};
-use opscope_trace::{Nanoseconds, RangeKind, StringId, Trace, units};
+use opscope_trace::{Nanoseconds, units};
 
 use crate::commands::export::{self, What};
 use crate::commands::outputs::AnswerArguments;
+use crate::commands::query;
 use crate::profile;
-use crate::terminal::{Column, Table, Terminal, bold, dim};
+use crate::report::ranges_text;
+use crate::terminal::{Column, StepBar, Table, Terminal, bold, dim};
+
+/// What is made of a profile once it is there.
+#[derive(Debug)]
+pub struct Wanted {
+    /// Whether it is read at all.
+    pub parse: bool,
+    /// How many operators are shown.
+    pub top: usize,
+    /// The files that are made.
+    pub kinds: Vec<What>,
+    /// How they are made.
+    pub options: export::Options,
+}
 
 /// Does everything that can be done; what fails is said, and the rest goes on.
-pub fn finish(plan: &Plan, outcome: &Outcome, no_parse: bool, top: usize, terminal: &Terminal) {
+pub fn finish(plan: &Plan, outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) {
     tell_end(plan, outcome, terminal);
-    finish_profile(outcome, no_parse, top, terminal);
+    finish_profile(outcome, wanted, terminal);
 }
 
 /// Says what was lost, reads the profile and prints its path.
-pub fn finish_profile(outcome: &Outcome, no_parse: bool, top: usize, terminal: &Terminal) {
+pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) {
     tell_losses(outcome, terminal);
     for path in &outcome.device_profiles {
         terminal.note(&format!("AscendCL wrote the device's data into {}", path.display()));
-        if !no_parse && let Err(error) = read(path, top, terminal) {
+        if wanted.parse
+            && let Err(error) = read(path, wanted, terminal)
+        {
             terminal.warn(&format!("{error:#}; the raw data are there all the same"));
         }
     }
-    if !no_parse && let Err(error) = read(&outcome.path, top, terminal) {
+    if wanted.parse
+        && let Err(error) = read(&outcome.path, wanted, terminal)
+    {
         terminal.warn(&format!("{error:#}; the raw data are there all the same"));
     }
     // Whoever ran this wants the path in any case; standard output may be gone.
@@ -42,10 +60,8 @@ fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
 
 /// Explains a failure that is known, by what the program said or by its status.
 pub fn explain_end(plan: &Plan, status: u8, complaints: &str, terminal: &Terminal) {
-    if status == 0 {
-        return;
-    }
-    let name = plan.program.as_ref().map_or_else(String::new, |program| program.short_name());
+    let Some(program) = plan.program.as_ref().filter(|_| status != 0) else { return };
+    let name = program.short_name();
     terminal.note(&format!("{name} ended with status {status}"));
     // What a program says before it ends counts more than its status.
     let said = explain::last_explained(complaints);
@@ -79,12 +95,13 @@ fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
 }
 
 /// Imports the profile, exports it, and prints the answer and the query table.
-fn read(path: &Path, top: usize, terminal: &Terminal) -> anyhow::Result<()> {
+fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()> {
+    let top = wanted.top;
     let profile = profile::only(path, profile::raw(path, terminal)?)?;
+    let has_devices = !profile.devices.is_empty();
     let begin = profile.metadata().map(|metadata| metadata.session.begin_date.clone()).unwrap_or_default();
     let stamp = profile::stamp();
-    let kinds = [What::Summary, What::Timeline];
-    let files = export::export(profile, &kinds, &export::Options::default(), None, &stamp, terminal)?;
+    let files = export::export(profile, &wanted.kinds, &wanted.options, None, &stamp, terminal)?;
     for file in &files {
         terminal.detail(&format!("wrote {}", file.display()));
     }
@@ -93,49 +110,18 @@ fn read(path: &Path, top: usize, terminal: &Terminal) -> anyhow::Result<()> {
         AnswerArguments { top, json: false }.print(&trace, terminal)?;
         terminal.print("\n")?;
     }
-    terminal.print(&ranges_table(&trace, top, terminal))?;
+    terminal.print(&ranges_text(&trace, top, terminal.width()))?;
+    if has_devices {
+        let joined =
+            profile::join(profile::only(path, profile::raw(path, terminal)?)?, &StepBar::new(terminal))?;
+        terminal.print(&query::table(&query::lines(&joined)))?;
+        return Ok(());
+    }
     terminal.print(&query_table(path, &begin, terminal))?;
     Ok(())
 }
 
-/// The ranges that took most, by their text.
-fn ranges_table(trace: &Trace, top: usize, terminal: &Terminal) -> String {
-    let mut sums: BTreeMap<StringId, (u64, Nanoseconds, Nanoseconds)> = BTreeMap::new();
-    let mut marks = 0;
-    for (_, range) in trace.ranges.iter() {
-        if range.kind == RangeKind::Mark {
-            marks += 1;
-            continue;
-        }
-        let (count, total, longest) = sums.entry(range.name).or_default();
-        *count += 1;
-        *total += range.duration;
-        *longest = range.duration.max(*longest);
-    }
-    if sums.is_empty() && marks == 0 {
-        return String::new();
-    }
-    let mut rows: Vec<_> = sums.into_iter().collect();
-    rows.sort_by_key(|(_, (_, total, _))| std::cmp::Reverse(*total));
-    // The few longest say where the time goes; all of them are in the table msprof_tx.
-    let shown = if top == 0 { rows.len() } else { rows.len().min(top.max(10)) };
-    let columns =
-        [Column::number("total"), Column::number("count"), Column::number("longest"), Column::text("range")];
-    let mut table = Table::new(&columns, terminal.width());
-    for (name, (count, total, longest)) in &rows[..shown] {
-        table.row([
-            units::duration(*total),
-            count.to_string(),
-            units::duration(*longest),
-            trace.strings.get(*name).escape_debug().to_string(),
-        ]);
-    }
-    let heading = format!("Top {shown} of {} ranges that the program marked, and {marks} marks", rows.len());
-    let table = if shown > 0 { table.render() } else { String::new() };
-    format!("{}\n{table}\n", bold(&heading))
-}
-
-/// What the reference prints of a profile at the end.
+/// What the reference prints of a profile of the host alone at the end.
 fn query_table(path: &Path, begin: &str, terminal: &Terminal) -> String {
     let columns = [
         "Job Info",

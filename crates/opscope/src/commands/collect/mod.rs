@@ -15,7 +15,9 @@ use opscope_capture::{
     CaptureError, DeviceData, Domains, Event, HostKind, OutputDirectory, Plan, Program, collect,
 };
 
+use crate::commands::export::{self, What};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::terminal::Terminal;
 use switches::{HardwareSwitches, OnOff};
 
@@ -28,19 +30,21 @@ Examples:
   opscope collect --host-sys=cpu --host-sys-pid=4711 --duration=10s
   opscope collect --dynamic=on -- ./server            start, stop and quit on standard input
   opscope collect --dynamic=on --pid=4711             the same for a program that waits for it
-  opscope collect -m out/main --config board.ini --all      on a board with an SVP processor, over SSH
+  opscope collect -m out/main --config board.ini --all      on a board with an SVP processor
 
 The program keeps its own input, output and signals, and its exit status becomes that of opscope,
 which uses 125 for failures of its own, 126 for a program that can't be executed, and 127 for one
 that isn't there.
 
 Recorded are the program's marks (mstx, NVTX version 3, acl.prof, opscope's own library), every
-operator that ONNX Runtime executes (in Python, and in programs that are linked with it), the calls of
-AscendCL and the operators that its devices execute where a program uses it (tested against a stand-in
-of that library, and untested on hardware), and what is asked for of the host. The result is a directory PROF_..., as CANN's tools write and read it: its
-tables and timeline lie in mindstudio_profiler_output, and 'opscope import' reads it.
+operator that ONNX Runtime executes (in Python, and in programs that are linked with it), the
+calls of AscendCL and the operators that its devices execute where a program uses it (tested
+against a stand-in of that library, and untested on hardware), and what is asked for of the host.
+The result is a directory PROF_..., as CANN's tools write and read it: its tables and timeline lie
+in mindstudio_profiler_output, and 'opscope import' reads it.
 
-All switches of msprof are understood; those for hardware that isn't here are accepted and named.";
+All switches of msprof are understood and checked; those for hardware that isn't here are accepted
+and named. --help lists them, too.";
 
 /// The options of `opscope collect`.
 #[derive(Debug, Args)]
@@ -84,6 +88,23 @@ pub struct Arguments {
     hardware: HardwareSwitches,
 }
 
+impl Arguments {
+    /// What is made of the profile.
+    fn wanted(&self) -> finish::Wanted {
+        let value = |name: &str| self.hardware.value(name);
+        let mut options = export::Options::default();
+        if value("summary-format") == Some("json") {
+            options.format = export::Format::Json;
+        }
+        options.reports = value("reports").map(PathBuf::from);
+        let kinds = match value("type") {
+            Some("db") => vec![What::Db],
+            _ => vec![What::Summary, What::Timeline],
+        };
+        finish::Wanted { parse: !self.no_parse, top: self.top, kinds, options }
+    }
+}
+
 /// What is recorded.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Recorded")]
@@ -121,7 +142,7 @@ struct RecordedArguments {
     host_sys: Vec<Option<HostKind>>,
 
     /// Of the host: cpu, mem
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_host_kind)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_host_usage)]
     host_sys_usage: Vec<Option<HostKind>>,
 
     /// Samples of the host per second, 1 to 50
@@ -190,14 +211,17 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             return commands::execute(&plan, arguments, terminal).map(|status| (plan, Err(status)));
         }
         let mut told = Vec::new();
-        let outcome = collect(&plan, &mut |event| tell(&event, &mut told, terminal))?;
+        let stop = interrupt::request();
+        let outcome =
+            collect(&plan, &|| stop.is_requested(), &mut |event| tell(&event, &mut told, terminal))?;
+        interrupt::release();
         Ok((plan, Ok(outcome)))
     });
     match outcome {
         Ok((_, Err(status))) => Ok(Exit::Status(status)),
         Ok((plan, Ok(outcome))) => {
             let status = outcome.status;
-            finish::finish(&plan, &outcome, arguments.no_parse, arguments.top, terminal);
+            finish::finish(&plan, &outcome, &arguments.wanted(), terminal);
             Ok(Exit::Status(status))
         }
         Err(error) => {
@@ -288,6 +312,11 @@ fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError
     }
     let has_subject = recorded.host_sys_pid.is_some() || !arguments.when.pid.is_empty();
     if program.is_none() && !has_subject {
+        if arguments.hardware.value("sys-devices").is_some() {
+            let text = "--sys-devices: there is no Ascend processor here to be recorded by itself; name a program \
+                        after --, or a process of this machine: --host-sys=cpu,mem --host-sys-pid=PID";
+            return Err(CaptureError::Usage(text.to_owned()));
+        }
         let text = "name the program to run after --, such as: opscope collect -- python3 detect.py";
         return Err(CaptureError::Usage(text.to_owned()));
     }
@@ -311,7 +340,7 @@ fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError
         return Err(CaptureError::Usage(text.to_owned()));
     }
     arguments.hardware.check().map_err(CaptureError::Usage)?;
-    arguments.hardware.tell(terminal);
+    arguments.hardware.tell(recorded.via == Via::Files, terminal);
     warn_of_umask(terminal);
     if is_dynamic && program.is_some() && recorded.onnxruntime == OnOff::On {
         terminal.detail("ONNX Runtime can't be switched on while it runs; its operators are not recorded");
@@ -420,6 +449,13 @@ fn parse_host_kind(text: &str) -> Result<Option<HostKind>, String> {
         "osrt" | "numa" => None,
         _ => return Err("expected cpu, mem, disk or network".to_owned()),
     })
+}
+
+fn parse_host_usage(text: &str) -> Result<Option<HostKind>, String> {
+    match text {
+        "cpu" | "mem" => parse_host_kind(text),
+        _ => Err("expected cpu or mem".to_owned()),
+    }
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

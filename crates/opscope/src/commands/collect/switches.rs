@@ -18,7 +18,15 @@ pub enum OnOff {
 #[derive(Clone, Copy, Debug)]
 enum Values {
     OneOf(&'static [&'static str]),
-    Number { least: u64, most: u64, unit: &'static str },
+    Number {
+        least: u64,
+        most: u64,
+        unit: &'static str,
+    },
+    /// A group of counters, or registers.
+    Metrics,
+    /// Numbers of devices, or all of them.
+    Devices,
     Text,
 }
 
@@ -29,56 +37,71 @@ const fn hertz(most: u64) -> Values {
     Values::Number { least: 1, most, unit: "Hz" }
 }
 
-/// All of them, with what they can be set to.
-const SWITCHES: &[(&str, Values)] = &[
-    ("type", Values::OneOf(&["text", "db"])),
-    ("runtime-api", ON_OFF),
-    ("task-time", Values::OneOf(&["l0", "l1", "l2", "l3", "on", "off"])),
-    ("aicore-shape", ON_OFF),
-    ("model-execution", ON_OFF),
-    ("hccl", ON_OFF),
-    ("ge-api", Values::OneOf(&["off", "l0", "l1"])),
-    ("aicpu", ON_OFF),
-    ("ai-core", ON_OFF),
-    ("aic-mode", MODES),
-    ("aic-freq", hertz(100)),
-    ("aic-metrics", Values::Text),
-    ("ai-vector-core", ON_OFF),
-    ("aiv-mode", MODES),
-    ("aiv-freq", hertz(100)),
-    ("aiv-metrics", Values::Text),
-    ("task-tsfw", ON_OFF),
-    ("task-memory", ON_OFF),
-    ("task-block", Values::OneOf(&["on", "off", "all"])),
-    ("optype", Values::Text),
-    ("l2", ON_OFF),
-    ("sys-devices", Values::Text),
-    ("sys-period", Values::Number { least: 1, most: 2_592_000, unit: "seconds" }),
-    ("sys-hardware-mem", ON_OFF),
-    ("sys-hardware-mem-freq", hertz(100)),
-    ("llc-profiling", Values::OneOf(&["read", "write", "capacity"])),
-    ("sys-cpu-profiling", ON_OFF),
-    ("sys-cpu-freq", hertz(50)),
-    ("sys-profiling", ON_OFF),
-    ("sys-sampling-freq", hertz(10)),
-    ("sys-pid-profiling", ON_OFF),
-    ("sys-pid-sampling-freq", hertz(10)),
-    ("sys-io-profiling", ON_OFF),
-    ("sys-io-sampling-freq", hertz(100)),
-    ("sys-interconnection-profiling", ON_OFF),
-    ("sys-interconnection-freq", hertz(50)),
-    ("dvpp-profiling", ON_OFF),
-    ("dvpp-freq", hertz(100)),
-    ("instr-profiling", ON_OFF),
-    ("instr-profiling-freq", Values::Number { least: 300, most: 30_000, unit: "cycles" }),
-    ("sys-lp", ON_OFF),
-    ("sys-lp-freq", hertz(100)),
-    ("sys-mem-serviceflow", Values::Text),
-    ("npu-events", Values::Text),
-    ("nts-metrics", Values::Text),
-    ("python-path", Values::Text),
-    ("reports", Values::Text),
-    ("summary-format", Values::OneOf(&["csv", "json"])),
+/// Where the help lists them.
+const HEADING: &str = "Switches of msprof for its hardware, accepted and checked (see --via=files)";
+
+/// All of them, with what they can be set to and what they mean.
+const SWITCHES: &[(&str, Values, &str)] = &[
+    (
+        "type",
+        Values::OneOf(&["text", "db"]),
+        "What is made of the profile: tables and timelines, or the vendor's database",
+    ),
+    ("runtime-api", ON_OFF, "Calls of the runtime below AscendCL"),
+    (
+        "task-time",
+        Values::OneOf(&["l0", "l1", "l2", "l3", "on", "off"]),
+        "Times of tasks, from the least to the most that is told of each",
+    ),
+    ("aicore-shape", ON_OFF, "Shapes of operators although --task-time=l0"),
+    ("model-execution", ON_OFF, "Superseded by --task-time"),
+    ("hccl", ON_OFF, "Superseded by --task-time"),
+    ("ge-api", Values::OneOf(&["off", "l0", "l1"]), "How the host schedules operators of dynamic shape"),
+    ("aicpu", ON_OFF, "Operators on the AI processor"),
+    ("ai-core", ON_OFF, "Counters of the AI cores"),
+    ("aic-mode", MODES, "When they are read"),
+    ("aic-freq", hertz(100), "How often, when sampled"),
+    ("aic-metrics", Values::Metrics, "Which of them"),
+    ("ai-vector-core", ON_OFF, "Counters of the vector cores"),
+    ("aiv-mode", MODES, "When they are read"),
+    ("aiv-freq", hertz(100), "How often, when sampled"),
+    ("aiv-metrics", Values::Metrics, "Which of them"),
+    ("task-tsfw", ON_OFF, "Data of the scheduler's firmware"),
+    ("task-memory", ON_OFF, "Memory by operator"),
+    ("task-block", Values::OneOf(&["on", "off", "all"]), "Blocks of tasks"),
+    ("optype", Values::Text, "Of blocks, only these types of operators"),
+    ("l2", ON_OFF, "Hits of the L2 cache"),
+    ("sys-devices", Values::Devices, "Devices to record without a program"),
+    ("sys-period", Values::Number { least: 1, most: 2_592_000, unit: "seconds" }, "How long to record them"),
+    ("sys-hardware-mem", ON_OFF, "Traffic of memories and caches"),
+    ("sys-hardware-mem-freq", hertz(100), "How often"),
+    ("llc-profiling", Values::OneOf(&["read", "write", "capacity"]), "Which side of the last cache"),
+    ("sys-cpu-profiling", ON_OFF, "Counters of the device's processors"),
+    ("sys-cpu-freq", hertz(50), "How often"),
+    ("sys-profiling", ON_OFF, "Use of the device's processors and memory"),
+    ("sys-sampling-freq", hertz(10), "How often"),
+    ("sys-pid-profiling", ON_OFF, "The same by process"),
+    ("sys-pid-sampling-freq", hertz(10), "How often"),
+    ("sys-io-profiling", ON_OFF, "Network cards of devices"),
+    ("sys-io-sampling-freq", hertz(100), "How often"),
+    ("sys-interconnection-profiling", ON_OFF, "Links between devices"),
+    ("sys-interconnection-freq", hertz(50), "How often"),
+    ("dvpp-profiling", ON_OFF, "Image and video units"),
+    ("dvpp-freq", hertz(100), "How often"),
+    ("instr-profiling", ON_OFF, "Samples of instructions"),
+    (
+        "instr-profiling-freq",
+        Values::Number { least: 300, most: 30_000, unit: "cycles" },
+        "One every so many",
+    ),
+    ("sys-lp", ON_OFF, "Low power states"),
+    ("sys-lp-freq", hertz(100), "How often"),
+    ("sys-mem-serviceflow", Values::Text, "Memory traffic by flow of services"),
+    ("npu-events", Values::Text, "Events to count"),
+    ("nts-metrics", Values::Text, "Counters of the task scheduler"),
+    ("python-path", Values::Text, "Which Python parses; opscope needs none"),
+    ("reports", Values::Text, "What the timeline shows: a JSON file in the vendor's form"),
+    ("summary-format", Values::OneOf(&["csv", "json"]), "How tables are written"),
 ];
 
 const ACL_API: u64 = 0x1;
@@ -106,6 +129,17 @@ const METRICS: [&str; 9] = [
 ];
 
 impl Values {
+    /// What the help says of it.
+    fn description(self) -> String {
+        match self {
+            Self::OneOf(values) => values.join(", "),
+            Self::Number { least, most, unit } => format!("{least} to {most} {unit}"),
+            Self::Metrics => format!("{}, Custom:0x49,... (at most 8 registers)", METRICS.join(", ")),
+            Self::Devices => "all, or numbers between commas".to_owned(),
+            Self::Text => String::new(),
+        }
+    }
+
     fn check(&self, name: &str, value: &str) -> Result<(), String> {
         match self {
             Self::OneOf(values) if values.contains(&value) => Ok(()),
@@ -114,9 +148,38 @@ impl Values {
                 Ok(number) if (*least..=*most).contains(&number) => Ok(()),
                 _ => Err(format!("--{name}: expected {least} to {most} {unit}, found '{value}'")),
             },
+            Self::Metrics => check_metrics(name, value),
+            Self::Devices
+                if value == "all" || value.split(',').all(|it| it.trim().parse::<u32>().is_ok()) =>
+            {
+                Ok(())
+            }
+            Self::Devices => {
+                Err(format!("--{name}: expected all, or numbers between commas, found '{value}'"))
+            }
             Self::Text if value.trim().is_empty() => Err(format!("--{name}: expected a value")),
             Self::Text => Ok(()),
         }
+    }
+}
+
+/// Groups are named; registers follow `Custom:`, eight at most.
+fn check_metrics(name: &str, value: &str) -> Result<(), String> {
+    const MOST_REGISTERS: usize = 8;
+    let is_register = |text: &str| {
+        let number = text.trim().strip_prefix("0x").map(|digits| u32::from_str_radix(digits, 16));
+        matches!(number, Some(Ok(1..=0x7FFF_FFFF)))
+    };
+    match value.strip_prefix("Custom:") {
+        None if METRICS.contains(&value) => Ok(()),
+        None => Err(format!("--{name}: '{value}' is none of {}, Custom:0x49,...", METRICS.join(", "))),
+        Some(registers) => match registers.split(',').collect::<Vec<_>>() {
+            list if list.len() <= MOST_REGISTERS && list.iter().all(|it| is_register(it)) => Ok(()),
+            _ => Err(format!(
+                "--{name}: expected at most {MOST_REGISTERS} registers from 0x1 to 0x7FFFFFFF after Custom:, found \
+                 '{registers}'"
+            )),
+        },
     }
 }
 
@@ -133,12 +196,15 @@ impl HardwareSwitches {
         self.0.iter().try_for_each(|(name, values, value)| values.check(name, value))
     }
 
+    /// What a switch was set to.
+    pub fn value(&self, wanted: &str) -> Option<&str> {
+        let set = self.0.iter().find(|(name, ..)| *name == wanted);
+        set.map(|(_, _, value)| value.as_str())
+    }
+
     /// What AscendCL is to record into files, as the bits and the number that `acl_prof.h` has.
     pub fn device_mask(&self) -> (u64, u32) {
-        let value = |wanted: &str| {
-            let set = self.0.iter().find(|(name, ..)| *name == wanted);
-            set.map(|(_, _, value)| value.as_str())
-        };
+        let value = |wanted: &str| self.value(wanted);
         // Calls, tasks and counters of the cores are what the reference records unless told otherwise.
         let mut mask = ACL_API;
         mask |= match value("task-time") {
@@ -166,10 +232,17 @@ impl HardwareSwitches {
         (mask, metrics.unwrap_or(1) as u32)
     }
 
-    /// Says which of them have nothing to record here.
-    pub fn tell(&self, terminal: &Terminal) {
+    /// Says which of them have nothing to record here; `asks_ascendcl` where the program's AscendCL is
+    /// asked for what they say.
+    pub fn tell(&self, asks_ascendcl: bool, terminal: &Terminal) {
+        let is_asked = |name: &str| {
+            const OTHERS: [&str; 4] = ["task-time", "ai-core", "aic-metrics", "ge-api"];
+            OTHERS.contains(&name) || MASKS.iter().any(|(known, _)| *known == name)
+        };
         let wants_nothing = |name: &str, value: &str| {
-            value == "off" || ["type", "summary-format", "python-path", "reports"].contains(&name)
+            value == "off"
+                || ["type", "summary-format", "python-path", "reports"].contains(&name)
+                || (asks_ascendcl && is_asked(name))
         };
         let names: Vec<String> = self
             .0
@@ -188,7 +261,7 @@ impl HardwareSwitches {
 
 impl FromArgMatches for HardwareSwitches {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let set = SWITCHES.iter().filter_map(|(name, values)| {
+        let set = SWITCHES.iter().filter_map(|(name, values, _)| {
             let value = matches.get_one::<String>(name)?;
             Some((*name, *values, value.clone()))
         });
@@ -203,9 +276,14 @@ impl FromArgMatches for HardwareSwitches {
 
 impl Args for HardwareSwitches {
     fn augment_args(command: Command) -> Command {
-        SWITCHES.iter().fold(command, |command, (name, _)| {
-            // They would hide what matters in the help; that of msprof lists them.
-            command.arg(Arg::new(*name).long(*name).value_name("VALUE").hide(true))
+        SWITCHES.iter().fold(command, |command, (name, values, meaning)| {
+            let help = match values.description() {
+                values if values.is_empty() => (*meaning).to_owned(),
+                values => format!("{meaning}: {values}"),
+            };
+            // In the short help they would hide what matters.
+            let argument = Arg::new(*name).long(*name).value_name("VALUE").help(help);
+            command.arg(argument.help_heading(HEADING).hide_short_help(true))
         })
     }
 
