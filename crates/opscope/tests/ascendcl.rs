@@ -97,7 +97,8 @@ fn files_are_recorded_between_setting_and_resetting_the_device() {
         return;
     }
     let options = ["--via=files", "--no-parse", "--aic-metrics=MemoryUB", "--aicpu=on"];
-    let (_, _, log) = collect(&place, &options, &[]);
+    let (answer, _, log) = collect(&place, &options, &[]);
+    assert!(!answer.stderr.contains("nothing is recorded for"), "{}", answer.stderr);
     let expected = [
         "aclInit",
         "aclprofInit",
@@ -115,6 +116,123 @@ fn files_are_recorded_between_setting_and_resetting_the_device() {
     assert_eq!(log.last().map(String::as_str), Some("aclprofFinalize"), "{log:?}");
     let (_, _, log) = collect(&place, &["--via=subscribe", "--no-parse"], &["-", "leave"]);
     assert_eq!(log.last().map(String::as_str), Some("aclprofDestroySubscribeConfig"), "{log:?}");
+}
+
+#[test]
+fn the_profile_that_ascendcl_writes_itself_is_read_at_the_end() {
+    let place = Place::new();
+    if compile(&place, "the_profile_that_ascendcl_writes_itself_is_read_at_the_end").is_none() {
+        return;
+    }
+    place.done(&["sample", "prof", "-o", "vendor", "--tasks", "60"]);
+    let sample = place.path("vendor/PROF_000777_20260102030405006_00004711ABCDEFGH");
+    std::fs::rename(profiles_in(&place.path("vendor")).remove(0), &sample).expect("another name");
+    // Somebody else's profile, which was there before, is not this program's.
+    place.done(&["sample", "prof", "-o", "out", "--tasks", "60", "--seed", "5", "--chip", "310p"]);
+    let before = profiles_in(&place.path("out"));
+    let run = |options: &[&str], words: &[&str]| {
+        let arguments: Vec<&str> = ["collect", "--output=out"].iter().chain(options).copied().collect();
+        let mut command = place.command(&arguments);
+        command.args(["--", "./infer"]).args(words).env("FAKE_PROFILE", &sample);
+        let answer = Answer::from(command.output().expect("the program starts"));
+        assert_eq!(answer.status, Some(0), "{}\n{}", answer.stdout, answer.stderr);
+        answer
+    };
+    for words in [&[][..], &["-", "leave"]] {
+        let answer = run(&["--via=files"], words);
+        let theirs = place.path("out").join(sample.file_name().expect("a name"));
+        let says = format!("AscendCL wrote the device's data into {}", theirs.display());
+        assert!(answer.stderr.contains(&says), "{}", answer.stderr);
+        assert_eq!(answer.stderr.matches("wrote the device's data").count(), 1, "{}", answer.stderr);
+        // Its operators are shown and exported; ours, with the calls, comes last.
+        let (shown, ours) = (&answer.stdout, answer.stdout.lines().last().expect("the path"));
+        assert!(shown.contains("Conv2D") && shown.contains("Softplus"), "{shown}");
+        // The query table names the device.
+        assert!(shown.contains("device_0"), "{shown}");
+        let tables = files_in(&theirs.join("mindstudio_profiler_output"));
+        assert!(tables.iter().any(|name| name.starts_with("op_summary")), "{tables:?}");
+        let tables = files_in(&Path::new(ours).join("mindstudio_profiler_output"));
+        assert!(tables.iter().any(|name| name.starts_with("api_statistic")), "{tables:?}");
+        assert!(!before.iter().any(|path| path.join("mindstudio_profiler_output").exists()));
+        std::fs::remove_dir_all(theirs).expect("its directory");
+    }
+    // A subscription makes no such directory, and brings the operators into ours.
+    let answer = run(&["--via=subscribe"], &[]);
+    assert!(!answer.stderr.contains("wrote the device's data"), "{}", answer.stderr);
+    assert_eq!(profiles_in(&place.path("out")).len(), before.len() + 3);
+    assert!(answer.stdout.contains("Conv2D"), "{}", answer.stdout);
+}
+
+fn files_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn profiles_in(folder: &Path) -> Vec<PathBuf> {
+    let names = files_in(folder).into_iter().filter(|name| name.starts_with("PROF_"));
+    names.map(|name| folder.join(name)).collect()
+}
+
+/// What the stand-in must refuse, as statements of C.
+const WRONG: [&str; 14] = [
+    "aclprofInit(\"/tmp\", 4);",
+    "aclInit(0); aclprofInit(\"/tmp\", 3);",
+    "aclInit(0); aclrtSetDevice(0); aclmdlLoadFromFile(\"x\", &model); aclprofInit(\"/tmp\", 4);",
+    "aclInit(0); aclprofInit(\"/tmp\", 4); aclprofCreateConfig(&device, 1, 1, 0, 7);",
+    "aclInit(0); aclrtSetDevice(0); aclprofCreateConfig(&device, 1, 1, 0, 7);",
+    "aclInit(0); aclprofInit(\"/tmp\", 4); aclrtSetDevice(0); aclprofCreateConfig(&device, 1, 1, 0, 0);",
+    "aclInit(0); aclprofInit(\"/tmp\", 4); aclrtSetDevice(0); c = aclprofCreateConfig(&device, 1, 1, 0, 7); \
+     aclprofStop(c);",
+    "aclInit(0); aclprofInit(\"/tmp\", 4); aclrtSetDevice(0); c = aclprofCreateConfig(&device, 1, 1, 0, 7); \
+     aclprofStart(c); aclprofDestroyConfig(c);",
+    "aclInit(0); aclprofInit(\"/tmp\", 4); aclrtSetDevice(0); c = aclprofCreateConfig(&device, 1, 1, 0, 7); \
+     aclprofStart(c); aclrtResetDevice(0);",
+    "aclInit(0); aclprofInit(\"/tmp\", 4); aclrtSetDevice(0); c = aclprofCreateConfig(&device, 1, 1, 0, 7); \
+     aclprofFinalize();",
+    "aclInit(0); aclprofInit(\"/tmp\", 4); aclFinalize();",
+    "aclInit(0); aclprofInit(\"/tmp\", 4); aclprofCreateSubscribeConfig(1, 255, &ends[1]);",
+    "aclInit(0); aclprofCreateSubscribeConfig(1, 255, &ends[0]);",
+    "aclInit(0); aclrtSetDevice(0); c = aclprofCreateSubscribeConfig(1, 255, &ends[1]); \
+     aclmdlLoadFromFile(\"x\", &model); aclmdlExecute(model, &model, &model); aclprofModelSubscribe(model, c);",
+];
+
+#[test]
+fn the_stand_in_ends_programs_that_call_it_wrongly() {
+    let place = Place::new();
+    let test = "the_stand_in_ends_programs_that_call_it_wrongly";
+    let Some(folder) = compile(&place, test) else { return };
+    let declarations = "#include <stdint.h>\n#include <stdlib.h>\n#include <unistd.h>\n
+int aclInit(const char *); int aclFinalize(void); int aclrtSetDevice(int); int aclrtResetDevice(int);
+int aclmdlLoadFromFile(const char *, uint32_t *); int aclmdlExecute(uint32_t, const void *, void *);
+int aclprofInit(const char *, size_t); int aclprofFinalize(void);
+void *aclprofCreateConfig(const uint32_t *, uint32_t, int, const void *, uint64_t);
+int aclprofDestroyConfig(const void *); int aclprofStart(const void *); int aclprofStop(const void *);
+void *aclprofCreateSubscribeConfig(int8_t, int, void *); int aclprofModelSubscribe(uint32_t, const void *);
+int main(int count, char **words) {
+    (void)count; uint32_t model = 0, device = 0; void *c = 0; int ends[2]; (void)c; (void)device;
+    if (pipe(ends)) return 1;
+    switch (atoi(words[1])) {\n";
+    let cases: String =
+        WRONG.iter().enumerate().map(|(number, code)| format!("case {number}: {code} break;\n")).collect();
+    // Right is: in the order of the documentation.
+    let right = "default: return aclInit(0) || aclprofInit(\"/tmp\", 4) || aclrtSetDevice(0)
+        || !(c = aclprofCreateConfig(&device, 1, 1, 0, 7)) || aclprofStart(c) || aclprofStop(c)
+        || aclprofDestroyConfig(c) || aclrtResetDevice(0) || aclprofFinalize() || aclFinalize();";
+    let source = place.write("wrong.c", format!("{declarations}{cases}{right}\n}} return 0; }}\n"));
+    let mut compiler = Command::new("cc");
+    compiler.arg(source).args(["-o", "wrong", "-L.", "-lascendcl", "-Wl,-rpath,$ORIGIN"]);
+    let output = compiler.current_dir(&folder).output().expect("cc");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for number in 0..=WRONG.len() {
+        let mut program = Command::new(folder.join("wrong"));
+        let output = program.arg(number.to_string()).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr).contains("fake AscendCL: wrong");
+        assert_eq!(
+            (said, output.status.success()),
+            (number < WRONG.len(), number == WRONG.len()),
+            "{number}"
+        );
+    }
 }
 
 #[test]

@@ -274,7 +274,11 @@ fn a_function_of_the_models_own_is_left_to_the_engine_that_knows_such() {
         let quick = ["--duration", "50ms", "--engine", "ort"];
         let answer = place.done(&[&["tune", "function.onnx"], &quick[..]].concat());
         // It runs there already.
-        assert!(answer.stdout.contains("tract cannot run the operator example.custom.Twice"), "{}", answer.stdout);
+        assert!(
+            answer.stdout.contains("tract cannot run the operator example.custom.Twice"),
+            "{}",
+            answer.stdout
+        );
         assert!(!answer.stdout.contains("try --engine"), "{}", answer.stdout);
     }
 }
