@@ -29,6 +29,15 @@ impl Dialect {
             _ => Self::Plain,
         }
     }
+
+    /// The implementation that exports chosen iterations of a chip's profiles. The accelerated
+    /// library exports whole runs only.
+    pub fn of_iterations(chip: Chip) -> Self {
+        match Self::of(chip) {
+            Self::Accelerated => Self::Plain,
+            other => other,
+        }
+    }
 }
 
 /// How a column is computed.
@@ -150,11 +159,11 @@ pub fn total_time(cycles: u64, hertz: f64, blocks: u32, cores: u32) -> f64 {
 
 /// The columns of a group of counters. A group that isn't known has none; its counters are shown
 /// as they are.
-pub fn group(name: &str, chip: Chip) -> Vec<Metric> {
+pub fn group(name: &str, chip: Chip, dialect: Dialect) -> Vec<Metric> {
     match chip {
         Chip::V5_1_0 => metrics_nano::group(name),
         _ if chip.has_wide_task_ids() => metrics_wide::group(name),
-        _ => group_of(name, chip, Dialect::of(chip)),
+        _ => group_of(name, chip, dialect),
     }
 }
 
@@ -381,6 +390,10 @@ mod tests {
         }
     }
 
+    fn on_910b(name: &str) -> Vec<Metric> {
+        group(name, Chip::V4_1_0, Dialect::Accelerated)
+    }
+
     #[test]
     fn times_are_shares_of_the_total_time() {
         assert_eq!(total_time(1_800, 1.8e9, 20, 20), 0.05);
@@ -389,9 +402,8 @@ mod tests {
         let counters = counters(1_000, [250, 0, 0, 0, 0, 0, 8, 2]);
         let events = [0x8, 0, 0, 0, 0, 0, 0x54, 0x55];
         let load = Load { counters: &counters, events: &events, total_time: 8.0, hertz: 1e9, rounds: 1.0 };
-        let value = |name: &str| {
-            group("PipeUtilization", Chip::V4_1_0).iter().find(|m| m.name == name).map(|m| m.value(&load))
-        };
+        let value =
+            |name: &str| on_910b("PipeUtilization").iter().find(|m| m.name == name).map(|m| m.value(&load));
         assert_eq!((value("vec_ratio"), value("vec_time")), (Some(0.25), Some(2.0)));
         assert_eq!(value("icache_miss_rate"), Some(0.25));
         assert_eq!(value("mac_ratio"), Some(0.0));
@@ -401,13 +413,13 @@ mod tests {
     fn no_cycles_mean_no_value() {
         let counters = counters(0, [1; 8]);
         let load = Load { counters: &counters, events: &[0x31; 8], total_time: 1.0, hertz: 1e9, rounds: 1.0 };
-        assert!(group("Memory", Chip::V4_1_0).iter().all(|metric| metric.value(&load) == 0.0));
+        assert!(on_910b("Memory").iter().all(|metric| metric.value(&load) == 0.0));
     }
 
     #[test]
     fn cores_that_are_counted_apart_have_their_own_columns() {
         let columns = |name: &str, of: fn(&str) -> bool| -> Vec<&'static str> {
-            group(name, Chip::V4_1_0).iter().map(|m| m.name).filter(|n| of(n)).collect()
+            on_910b(name).iter().map(|m| m.name).filter(|n| of(n)).collect()
         };
         assert_eq!(columns("ResourceConflictRatio", is_for_cube), [""; 0]);
         assert_eq!(
@@ -423,6 +435,6 @@ mod tests {
 
     #[test]
     fn an_unknown_group_has_no_columns() {
-        assert!(group("Custom", Chip::V4_1_0).is_empty());
+        assert!(on_910b("Custom").is_empty());
     }
 }

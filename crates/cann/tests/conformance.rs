@@ -257,3 +257,32 @@ fn a_chosen_iteration_shows_only_what_belongs_to_it() {
     check(case, &golden, &accelerated, &plain, options, &mut problems);
     assert_none(&problems);
 }
+
+/// Chosen iterations are exported without the accelerated library. All iterations of a model are the
+/// whole run, so the columns that both have are those of the whole run by the plain reference.
+#[test]
+fn chosen_iterations_of_a_910b_have_the_digits_of_the_plain_reference() {
+    let Some(golden) = common::golden() else { return };
+    let cases = common::cases(&golden);
+    for case in cases.iter().filter(|case| case.starts_with("910b_") && !case.contains("dynamic")) {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let joined = Joined::new(common::load(&golden, case));
+        let iterations = Some(IterationRange { model: 1, first: 1, count: u64::MAX });
+        let options = ExportOptions { iterations, ..ExportOptions::default() };
+        export_summary(&joined, directory.path(), "0", options).expect("space on disk");
+        let ours = tables(directory.path());
+        let plain = tables(&golden.join(case).join("oracle_py/mindstudio_profiler_output"));
+        for kind in ["op_summary", "task_time", "step_trace"] {
+            let (ours, plain) = (parse(&ours[kind]), parse(&plain[kind]));
+            assert_eq!(ours.1.len(), plain.1.len(), "{case} {kind}");
+            let place = |name: &String| ours.0.iter().position(|known| known == name);
+            for (column, name) in plain.0.iter().enumerate() {
+                let place = place(name).unwrap_or_else(|| panic!("{case} {kind}: no column {name}"));
+                let cells = |rows: &[Vec<String>], place: usize| -> Vec<String> {
+                    rows.iter().map(|row| row[place].clone()).collect()
+                };
+                assert_eq!(cells(&ours.1, place), cells(&plain.1, column), "{case} {kind} {name}");
+            }
+        }
+    }
+}

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
-use opscope_cann::{ExportOptions, export_timeline};
+use opscope_cann::{ExportOptions, IterationRange, export_timeline};
 use serde_json::{Map, Value, json};
 
 fn read(path: &Path) -> Vec<Map<String, Value>> {
@@ -129,4 +129,33 @@ fn timelines_have_the_events_of_the_reference() {
     }
     let shown: Vec<&String> = problems.iter().take(40).collect();
     assert!(problems.is_empty(), "{} differences, the first:\n{shown:#?}", problems.len());
+}
+
+/// Slices and samples without their durations, and how many there are of each.
+fn counted(events: Vec<Map<String, Value>>) -> BTreeMap<String, usize> {
+    let shown = events.into_iter().filter(|event| event["ph"] == json!("X") || event["ph"] == json!("C"));
+    let mut all = BTreeMap::new();
+    for (text, _) in shown.filter_map(|event| normal(event, true)) {
+        *all.entry(text).or_default() += 1;
+    }
+    all
+}
+
+#[test]
+fn a_chosen_iteration_has_the_slices_and_samples_of_the_reference() {
+    let Some(golden) = common::golden() else { return };
+    let case = "310_static";
+    let joined = Joined::new(common::load(&golden, case));
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let iterations = Some(IterationRange { model: 1, first: 2, count: 1 });
+    let options = ExportOptions { iterations, ..ExportOptions::default() };
+    export_timeline(&joined, directory.path(), "0", options).expect("space on disk");
+    let reference = timelines(&golden.join(case).join("oracle_cpp_model1_iter2"));
+    let ours = counted(read(&timelines(directory.path())["msprof"]));
+    let reference = counted(read(&reference["msprof"]));
+    assert!(reference.len() > 100, "{reference:#?}");
+    for (event, count) in &ours {
+        assert_eq!(reference.get(event), Some(count), "{event}");
+    }
+    assert_eq!(ours.len(), reference.len());
 }

@@ -10,7 +10,7 @@ use crate::database::schema;
 use crate::database::tasks::Task;
 use crate::export::counters::CounterColumns;
 use crate::export::view::View;
-use crate::metrics::{Formula, Load, Metric, group};
+use crate::metrics::{Dialect, Formula, Load, Metric, group};
 use crate::parallel;
 use crate::tables::{COUNTERS, Core, Counters, NO_CONTEXT, NONE};
 
@@ -182,7 +182,7 @@ fn columns(view: &View<'_>, number: usize, split: bool) -> (Vec<String>, Vec<Col
         };
         push("total_time", Value::Time);
         push("total_cycles", Value::Cycles);
-        let metrics = group(metrics, metadata.chip());
+        let metrics = group(metrics, metadata.chip(), Dialect::of(metadata.chip()));
         if metrics.is_empty() {
             events.iter().enumerate().for_each(|(i, event)| push(&format!("r{event:x}"), Value::Event(i)));
         }

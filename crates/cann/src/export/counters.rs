@@ -48,8 +48,8 @@ impl CounterColumns {
         let chip = device.metadata.chip();
         let sample = &device.metadata.sample;
         let split = chip.splits_cores();
-        let cube = group(&sample.core_metrics, chip);
-        let mut vector = if split { group(&sample.vector_metrics, chip) } else { Vec::new() };
+        let cube = group(&sample.core_metrics, chip, dialect);
+        let mut vector = if split { group(&sample.vector_metrics, chip, dialect) } else { Vec::new() };
         let raw = if cube.is_empty() { sample.core_events.clone() } else { Vec::new() };
         let mut cube = cube;
         if split {

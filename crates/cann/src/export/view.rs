@@ -28,6 +28,8 @@ pub(crate) struct View<'a> {
     pub(crate) one_iteration: bool,
     /// The wall-clock times between which calls are shown.
     call_window: Option<(i64, i64)>,
+    /// The wall-clock times between which the program's ranges and samples are shown.
+    sample_window: Option<(i64, i64)>,
 }
 
 /// One device of a profile, prepared for exporting.
@@ -71,7 +73,8 @@ pub(crate) struct TaskRef {
 impl<'a> View<'a> {
     pub(crate) fn new(joined: &'a Joined, range: Option<IterationRange>) -> Self {
         let host = &joined.data.host;
-        let dialect = Dialect::of(joined.data.chip());
+        let chip = joined.data.chip();
+        let dialect = if range.is_some() { Dialect::of_iterations(chip) } else { Dialect::of(chip) };
         let kinds = joined.host_tasks.kind().iter();
         let kinds = kinds.map(|&kind| (kind, runtime_name(&host.names, kind))).collect();
         let devices = joined.data.devices.values().filter_map(|device| {
@@ -93,8 +96,10 @@ impl<'a> View<'a> {
         // Chips of which one inference is shown show the whole run if there is none.
         let one_iteration = range.is_some() || devices.iter().any(|device| device.window.is_some());
         let call_window = devices.iter().find_map(DeviceView::call_window);
+        let sample_window = devices.iter().find_map(DeviceView::sample_window);
         Self {
             call_window,
+            sample_window,
             dialect,
             tensors: tensor_texts(joined),
             no_tensors: TensorTexts::unknown(),
@@ -116,6 +121,7 @@ impl<'a> View<'a> {
         let mut view = Self::new(joined, range);
         view.devices.retain(|of| of.device.id == device);
         view.call_window = view.devices.iter().find_map(DeviceView::call_window);
+        view.sample_window = view.devices.iter().find_map(DeviceView::sample_window);
         view
     }
 
@@ -145,12 +151,14 @@ impl<'a> View<'a> {
     /// Whether a call is shown: with chosen iterations, only what overlaps them or the time since
     /// the iteration before.
     pub(crate) fn shows_call(&self, call: &Api) -> bool {
-        self.call_window.is_none() || self.shows_span(self.host_time(call.begin), self.host_time(call.end))
+        self.call_window
+            .is_none_or(|(first, last)| self.host_time(call.begin) < last && self.host_time(call.end) > first)
     }
 
-    /// As [`View::shows_call`], for wall-clock times.
+    /// Whether the timeline shows a range of the program, or a sample: with chosen iterations, only
+    /// what begins in them or lasts into them.
     pub(crate) fn shows_span(&self, begin: i64, end: i64) -> bool {
-        self.call_window.is_none_or(|(first, last)| begin < last && end > first)
+        self.sample_window.is_none_or(|(first, last)| begin < last && (begin >= first || end > first))
     }
 
     /// The inferences among the chosen iterations.
@@ -368,6 +376,11 @@ impl DeviceView<'_> {
         }
     }
 
+    /// The wall-clock time of a time in nanoseconds of the monotonic clock.
+    pub(crate) fn monotonic_time(&self, nanoseconds: u64) -> i64 {
+        numbers::python_local(nanoseconds as f64, self.offset_us)
+    }
+
     /// The wall-clock times between which calls belong to the shown iterations: from the end of the
     /// iteration before.
     fn call_window(&self) -> Option<(i64, i64)> {
@@ -375,6 +388,14 @@ impl DeviceView<'_> {
         let ends = self.joined.iterations.end().iter().copied();
         let before = ends.filter(|&previous| previous <= start).max();
         Some((before.map_or(i64::MIN, |ticks| self.time(ticks)), self.time(end)))
+    }
+
+    /// The wall-clock times of the shown iterations; what came before a model's first one belongs
+    /// to that.
+    fn sample_window(&self) -> Option<(i64, i64)> {
+        let (start, end) = self.window?;
+        let has_first = self.iterations.first().is_some_and(|(number, ..)| *number == 1);
+        Some((if has_first { i64::MIN } else { self.time(start) }, self.time(end)))
     }
 
     /// The number of the iteration that a task belongs to; 0 if it isn't known.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::export::view::{DeviceView, TaskRef, View};
 use crate::join::HostTask;
-use crate::metrics::{Load, Metric, group};
+use crate::metrics::{Dialect, Load, Metric, group};
 use crate::names::NumberMap;
 use crate::parallel;
 use crate::tables::{Counters, NONE};
@@ -348,10 +348,14 @@ impl Wanted {
 impl Columns {
     fn new(device: &DeviceView<'_>) -> Self {
         let (chip, sample) = (device.device.metadata.chip(), &device.device.metadata.sample);
-        let cube = Wanted::new(&group(&sample.core_metrics, chip));
+        let dialect = Dialect::of(chip);
+        let cube = Wanted::new(&group(&sample.core_metrics, chip, dialect));
         let split = chip.splits_cores();
-        let vector =
-            if split { Wanted::new(&group(&sample.vector_metrics, chip)) } else { Wanted::default() };
+        let vector = if split {
+            Wanted::new(&group(&sample.vector_metrics, chip, dialect))
+        } else {
+            Wanted::default()
+        };
         Self { cube, vector, split }
     }
 

@@ -131,7 +131,9 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
         Layer::CoreUse if !tables.cores.is_empty() => {
             core_use_of(device, counters.named("AI Core Utilization"), is_shown);
         }
-        Layer::NpuMemory if !tables.npu_memory.is_empty() => npu_memory(device, counters.named("NPU MEM")),
+        Layer::NpuMemory if !tables.npu_memory.is_empty() => {
+            npu_memory(device, counters.named("NPU MEM"), is_shown)
+        }
         Layer::Hbm => {
             let rates = hbm_rates(device);
             if rates.is_empty() {
@@ -174,9 +176,10 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
     }
 }
 
-fn npu_memory(device: &DeviceView<'_>, counters: &mut Counters<'_>) {
+fn npu_memory(device: &DeviceView<'_>, counters: &mut Counters<'_>, is_shown: impl Fn(i64) -> bool) {
     let clock = device.device.metadata.sample_clock();
-    for row in device.device.tables.samples.npu_memory.rows() {
+    let rows = device.device.tables.samples.npu_memory.rows();
+    for row in rows.filter(|row| is_shown(clock.local(row.time))) {
         let sum = row.ddr.saturating_add(row.hbm);
         for (kind, bytes) in [("DDR", row.ddr), ("HBM", row.hbm), ("Memory", sum)] {
             let name = format!("{}/{kind}", scope_name(row.scope));
