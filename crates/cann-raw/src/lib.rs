@@ -10,6 +10,7 @@
 //!
 //! - [`host`] and [`additional`]: what the host-side libraries report.
 //! - [`device`] and [`samples`]: what the device reports.
+//! - [`cache`] and [`preparation`]: what caches counted for tasks, and how data was prepared.
 //! - [`nano`]: what only chip 9 has.
 //! - [`legacy`]: what the tool chain of 2022 wrote instead.
 //! - [`board`]: what opscope itself writes on small-chip boards.
@@ -28,6 +29,7 @@
 
 pub mod additional;
 pub mod board;
+pub mod cache;
 mod chip;
 pub mod device;
 mod field;
@@ -35,6 +37,7 @@ mod hash;
 pub mod host;
 pub mod legacy;
 pub mod nano;
+pub mod preparation;
 mod record;
 pub mod samples;
 mod slice_writer;

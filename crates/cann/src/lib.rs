@@ -1,5 +1,6 @@
 //! Ascend profiles: raw directories decoded into native tables, and the vendor's own exports.
 
+mod cache_rates;
 mod catalogue;
 mod clock;
 mod columns;

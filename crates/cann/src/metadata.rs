@@ -107,6 +107,10 @@ pub struct Sample {
     pub vector_metrics: String,
     /// The event numbers of the vector cores' counters.
     pub vector_events: Vec<u32>,
+    /// The event numbers of the level-2 cache's counters.
+    pub cache_events: Vec<u32>,
+    /// The event numbers of the counters of the address translation.
+    pub translation_events: Vec<u32>,
     /// Whether cores were sampled over time instead of per task.
     pub sample_based: bool,
     /// The same of the vector cores.
@@ -303,6 +307,8 @@ impl Sample {
             core_events: events(&text(&json, "ai_core_profiling_events")),
             vector_metrics: text(&json, "aiv_metrics"),
             vector_events: events(&text(&json, "aiv_profiling_events")),
+            cache_events: events(&text(&json, "l2CacheTaskProfilingEvents")),
+            translation_events: events(of_unit(&text(&json, "npuEvents"), "SMMU")),
             sample_based: text(&json, "ai_core_profiling_mode") == "sample-based",
             vector_sample_based: text(&json, "aiv_profiling_mode") == "sample-based",
             level0: matches!(level.as_str(), "l0" | "level0"),
@@ -434,6 +440,12 @@ fn network_cards(json: &Value) -> Vec<(String, f64)> {
     cards.map(|list| list.iter().map(card).collect()).unwrap_or_default()
 }
 
+/// The events of one unit in a list such as `SMMU:0x2,0x8a;HBM:0x1`.
+fn of_unit<'a>(list: &'a str, unit: &str) -> &'a str {
+    let mut units = list.split(';').filter_map(|part| part.split_once(':'));
+    units.find(|(name, _)| name.trim().eq_ignore_ascii_case(unit)).map_or("", |(_, events)| events)
+}
+
 /// A comma-separated list of hexadecimal event numbers.
 fn events(list: &str) -> Vec<u32> {
     let event = |text: &str| {
@@ -461,6 +473,8 @@ mod tests {
     fn event_lists_are_hexadecimal_with_or_without_prefix() {
         assert_eq!(events("0x8,0xa, 54,,zz"), [8, 10, 0x54]);
         assert_eq!(events(""), [0u32; 0]);
+        assert_eq!(events(of_unit("HBM:0x1;smmu: 0x2,0x8a", "SMMU")), [2, 0x8a]);
+        assert_eq!(of_unit("HBM", "SMMU"), "");
     }
 
     #[test]

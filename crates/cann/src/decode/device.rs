@@ -6,7 +6,9 @@ use opscope_cann_raw::{Chip, DeviceLog};
 
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
-use crate::decode::{Append, core_samples, decode, frequency, nano, stars, track, traffic};
+use crate::decode::{
+    Append, cache, core_samples, decode, frequency, nano, preparation, stars, track, traffic,
+};
 use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::names::NumberMap;
@@ -56,7 +58,9 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     tables.tasks.sort_by_key(|t, i| (t.start()[i], t.end()[i]));
     tables.flips.sort_by_key(|t, i| t.time()[i]);
     core_samples::decode_core_samples(catalogue, metadata, &mut tables);
-    tables.ai_cpu = ai_cpu(catalogue, &mut tables.losses);
+    tables.ai_cpu = ai_cpu(catalogue, chip, expanded, &mut tables.losses);
+    tables.preparations = preparation::preparations(catalogue, &mut tables.losses);
+    cache::decode_caches(catalogue, metadata, &mut tables);
     traffic::decode_samples(catalogue, metadata, &mut tables);
     frequency::decode_power(catalogue, &mut tables);
     tables
@@ -184,19 +188,26 @@ fn core_counters(streams: &[Stream], core: Core, losses: &mut Losses) -> Counter
 }
 
 /// Operators on the device's general processors, in both forms.
-fn ai_cpu(catalogue: &Catalogue, losses: &mut Losses) -> AiCpuTable {
+fn ai_cpu(catalogue: &Catalogue, chip: Chip, expanded: bool, losses: &mut Losses) -> AiCpuTable {
     const NODE: u32 = 0;
     let mut table: AiCpuTable = decode(
         catalogue.streams("aicpu.data"),
         Some(HOST_MAGIC),
         losses,
         |table: &mut AiCpuTable, raw: AiCpuNode, _| {
-            if raw.head.level != level::AICPU || raw.head.kind != NODE {
-                return Err(Reason::UnknownRecord);
+            match (raw.head.level, raw.head.kind) {
+                (level::AICPU, NODE) => {}
+                // Shown in a table of its own.
+                (level::AICPU, preparation::KIND) => return Ok(()),
+                _ => return Err(Reason::UnknownRecord),
             }
+            let (stream, task) = match chip.has_wide_task_ids() {
+                true => (raw.stream, raw.task),
+                false => stars::numbers(raw.stream, raw.task, expanded, None),
+            };
             table.push(AiCpu {
-                stream: raw.stream,
-                task: raw.task,
+                stream,
+                task,
                 start: raw.run_start_tick,
                 end: raw.run_end_tick,
                 compute: raw.copy_start.saturating_sub(raw.compute_start),

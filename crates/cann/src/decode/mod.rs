@@ -1,6 +1,7 @@
 //! Turns streams of records into native tables.
 
 mod api;
+mod cache;
 mod communication;
 mod core_samples;
 mod device;
@@ -12,6 +13,7 @@ mod model_debug;
 mod nano;
 mod network;
 mod nodes;
+mod preparation;
 mod stars;
 mod tasks;
 mod track;
@@ -55,6 +57,7 @@ append_tables!(
     crate::tables::CounterTable,
     crate::tables::DeviceTaskTable,
     crate::tables::AiCpuTable,
+    crate::tables::TaskEventsTable,
     crate::tables::ModelTable,
     crate::tables::TaskMemoryTable,
     crate::tables::StaticMemoryTable,

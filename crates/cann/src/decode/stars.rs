@@ -71,7 +71,7 @@ fn edge_kind(word: u16) -> Result<(TaskLog, bool), Reason> {
 /// Flag bits of the stream say that bits of the two are exchanged: bit 12 keeps the upper three
 /// bits of the task in the stream; bit 13 swaps the lower twelve bits of both. With expanded
 /// streams, bit 15 swaps the lower fifteen, except for some kinds of queue entries.
-fn numbers(stream: u16, task: u16, expanded: bool, queue_kind: Option<u16>) -> (u16, u16) {
+pub(super) fn numbers(stream: u16, task: u16, expanded: bool, queue_kind: Option<u16>) -> (u16, u16) {
     const EXPANDED: u16 = 0x7FFF;
     const STREAM: u16 = 0x07FF;
     if expanded {
@@ -189,7 +189,47 @@ pub(super) fn wide_counters(streams: &[Stream], losses: &mut Losses) -> CounterT
 
 #[cfg(test)]
 mod tests {
+    use opscope_cann_raw::device::MAGIC;
+
     use super::*;
+
+    /// The low byte names the kind of a sub-task; other bits of the word mean something else.
+    #[test]
+    fn further_bits_in_the_word_of_a_sub_tasks_kind_change_neither_kind_nor_core() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut losses = Losses::default();
+        let mut write = |name: &str, bytes: Vec<u8>| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, bytes).expect("a new file");
+            [Stream { name: name.to_owned(), aging: false, device: Some(0), paths: vec![path] }]
+        };
+        let words = [6, 0x3800 | 6, 0x7 | 0x0100, 0x9000];
+        let mut log = Vec::new();
+        let mut counted = Vec::new();
+        for word in words {
+            let start = StarsLog {
+                word: function::SUBTASK_START,
+                magic: MAGIC,
+                subtask_type: word,
+                ..StarsLog::default()
+            };
+            start.append_to(&mut log);
+            let counters = ContextCounters {
+                word: function::CONTEXT_COUNTERS,
+                magic: MAGIC,
+                subtask_type: word,
+                ffts: FFTS_PLUS << 13,
+                ..ContextCounters::default()
+            };
+            counters.append_to(&mut counted);
+        }
+        let edges = edges(&write("log", log), false, &mut losses);
+        assert_eq!(edges.iter().map(|edge| edge.kind).collect::<Vec<_>>(), [6, 6, 7, 0]);
+        let table = counters(&write("counters", counted), false, true, &mut losses);
+        assert_eq!(table.core(), [Core::Cube, Core::Cube, Core::Vector, Core::Cube]);
+        assert_eq!(table.mixed(), [true, true, true, false]);
+        assert!(losses.rows().is_empty());
+    }
 
     #[test]
     fn stream_and_task_are_told_apart_by_the_flag_bits() {

@@ -2,10 +2,12 @@
 
 mod aicpu;
 pub(crate) mod api_statistic;
+mod cache;
 pub(crate) mod classic;
 pub(crate) mod communication;
 pub(crate) mod core_samples;
 pub(crate) mod counters;
+mod dp;
 mod fusion_op;
 mod host_usage;
 pub(crate) mod memory;
@@ -126,11 +128,14 @@ fn each_sheet(
         step_trace::sheet(view),
         msprof_tx::sheet(view, format),
         aicpu::sheet(view),
+        dp::sheet(view),
         fusion_op::sheet(view),
         memory::npu_mem(view),
         memory::hbm(view),
         traffic::ddr(view),
         traffic::llc(view),
+        cache::l2_cache(view),
+        cache::soc_pmu(view),
         traffic::pcie(view),
         traffic::hccs(view),
         network::nic(view),

@@ -208,6 +208,33 @@ columns! {
     }
 }
 
+columns! {
+    /// Counters of a unit outside of the cores, by task, in the order of the files.
+    TaskEventsTable,
+    /// What was counted in a task.
+    TaskEvents {
+        /// The stream.
+        stream: u16,
+        /// The task.
+        task: u32,
+        /// A counter for each event.
+        counters: [u64; 8],
+    }
+}
+
+/// A step of the preparation of data for the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preparation {
+    /// When; nanoseconds of the monotonic clock.
+    pub time: u64,
+    /// What was done.
+    pub action: String,
+    /// From where.
+    pub source: String,
+    /// What was left in the buffer.
+    pub size: u64,
+}
+
 /// Everything that one device reported.
 #[derive(Debug, Default)]
 pub struct DeviceTables {
@@ -227,6 +254,12 @@ pub struct DeviceTables {
     pub memcpys: TrackMemcpyTable,
     /// Operators on the general processors.
     pub ai_cpu: AiCpuTable,
+    /// Preparation of data, in the order of the files.
+    pub preparations: Vec<Preparation>,
+    /// Counters of the level-2 cache.
+    pub cache: TaskEventsTable,
+    /// Counters of the translation of addresses.
+    pub translation: TaskEventsTable,
     /// Sampled quantities.
     pub samples: SampleTables,
     /// What was dropped.
