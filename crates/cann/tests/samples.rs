@@ -277,6 +277,24 @@ fn the_counters_of_a_chosen_iteration_are_those_of_the_whole_run() {
     }
 }
 
+/// With drivers that count no batches, the reference exports the first iteration only.
+#[test]
+fn a_run_with_an_old_driver_is_shown_as_a_whole() {
+    let (directory, joined) = sample(Chip::V2_1_0);
+    let rows = |joined: &Joined| tables(joined, ExportOptions::default())["op_summary"].clone();
+    let (today, profile) = (rows(&joined), &joined.data.profile.path);
+    for file in [profile.join("host/info.json"), profile.join("device_0/info.json.0")] {
+        let text = std::fs::read_to_string(&file).expect("the description");
+        let mut info: Value = serde_json::from_str(&text).expect("JSON");
+        assert!(info["drvVersion"].as_u64().is_some_and(|version| version >= 0x07_2211));
+        info["drvVersion"] = Value::from(0x07_2210);
+        std::fs::write(&file, info.to_string()).expect("space on disk");
+    }
+    let profile = discover(directory.path()).expect("a profile").remove(0);
+    let old = rows(&Joined::new(Data::load(profile).expect("a readable profile")));
+    assert_eq!(old, today);
+}
+
 #[test]
 fn lanes_can_be_chosen() {
     let (directory, joined) = sample(Chip::V4_1_0);

@@ -93,6 +93,12 @@ impl Joined {
         };
         let communication = communication::communication(&data.host, &host_tasks);
         let wide = data.chip().has_wide_task_ids();
+        // The files that tell of the host's tasks.
+        let told_in = match data.host.legacy {
+            true => "Framework.task_desc_info",
+            false if by_model => "*.dbg",
+            false => "compact.task_track",
+        };
         let mut parts: Vec<(&mut Device, Losses, JoinedDevice)> = data
             .devices
             .values_mut()
@@ -123,6 +129,7 @@ impl Joined {
             joined.matches = matches.0;
             joined.counters = counters.0;
             losses.merge(matches.1);
+            losses.count(Reason::HostTaskWithoutDevice, told_in, joined.matches.host_only.len() as u64);
             losses.merge(counters.1);
             joined.iterations = iterations::iterations(&tables.steps);
             losses.count(Reason::TimeBeforeStart, "device tasks", tasks_before_begin(device));

@@ -110,7 +110,6 @@ pub(super) fn matches(
     result.host_only.extend(host_groups.flatten().map(|(_, row)| *row));
     result.host_only.sort_unstable();
     losses.count(Reason::AmbiguousTask, "device log", ambiguous);
-    losses.count(Reason::HostTaskWithoutDevice, "compact.task_track", result.host_only.len() as u64);
     let without = result.host_of.iter().filter(|host| **host == NONE).count() as u64;
     losses.count(Reason::DeviceTaskWithoutHost, "device log", without - ambiguous.min(without));
     (result, losses)
@@ -227,7 +226,6 @@ mod tests {
         assert_eq!(matches.host_of, [0, NONE, 0]);
         assert_eq!(matches.host_only, [1]);
         assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 1);
-        assert_eq!(losses.total(Reason::HostTaskWithoutDevice), 1);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use opscope_cann_raw::{Chip, DeviceLog, Record, SliceWriter};
 
 use crate::sample::clockwork::{Clockwork, Random};
 use crate::sample::host::STREAM;
+use crate::sample::metadata::cores;
 use crate::sample::network::Network;
 use crate::sample::{Execution, SampleLayout, clockwork};
 
@@ -75,7 +76,9 @@ impl DeviceFiles {
         let end = self.clockwork.device(execution.start + execution.duration).max(start + 1);
         let megahertz = core_megahertz(self.chip);
         let blocks = u64::from(op.blocks);
-        let cycles = execution.duration * megahertz / 1_000 * blocks * 4 / 5;
+        // Blocks beyond the number of cores are executed in further rounds.
+        let rounds = blocks.div_ceil(u64::from(cores(self.chip))).max(1);
+        let cycles = execution.duration * megahertz / 1_000 * blocks * 4 / 5 / rounds;
         let mut counters = [0; 8];
         counters.iter_mut().for_each(|counter| *counter = cycles * (1 + random.below(50)) / 100);
         let task = execution.low();

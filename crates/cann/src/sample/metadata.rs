@@ -106,7 +106,7 @@ pub(super) fn write(
 }
 
 /// How many AI cores a chip has.
-fn cores(chip: Chip) -> u32 {
+pub(super) fn cores(chip: Chip) -> u32 {
     match chip {
         Chip::V1_1_0 => 2,
         Chip::V2_1_0 => 32,
