@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use common::{copy, files};
@@ -67,6 +68,8 @@ fn damage() -> impl Strategy<Value = Damage> {
 
 /// A profile that is damaged and mended again and again.
 struct Patient {
+    name: String,
+    times: u32,
     _directory: tempfile::TempDir,
     input: PathBuf,
     output: PathBuf,
@@ -74,7 +77,7 @@ struct Patient {
 }
 
 impl Patient {
-    fn new(make: impl FnOnce(&Path)) -> Self {
+    fn new(name: String, times: u32, make: impl FnOnce(&Path)) -> Self {
         // Memory where there is such, because nothing here is to last.
         let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let directory = directory.expect("a temporary directory");
@@ -82,7 +85,7 @@ impl Patient {
         std::fs::create_dir(&input).expect("a new directory");
         make(&input);
         let files = files(&input);
-        Self { _directory: directory, input, output, files }
+        Self { name, times, _directory: directory, input, output, files }
     }
 }
 
@@ -91,7 +94,8 @@ fn patients() -> Vec<Patient> {
     let mut patients = Vec::new();
     if let Some(golden) = common::golden() {
         for case in common::cases(&golden) {
-            patients.push(Patient::new(|input| copy(&golden.join(case).join("input"), input)));
+            let input = golden.join(&case).join("input");
+            patients.push(Patient::new(case, times(GOLDEN_TIMES), |copied| copy(&input, copied)));
         }
     }
     for layout in [SampleLayout::Current, SampleLayout::Prof2022, SampleLayout::Job2022] {
@@ -101,7 +105,8 @@ fn patients() -> Vec<Patient> {
             (Chip::V1_1_0, SampleMode::Static),
         ] {
             let options = SampleOptions { chip, tasks: 80, mode, layout, seed: 2 };
-            patients.push(Patient::new(|input| {
+            let name = format!("{chip:?}, {mode:?}, {layout:?}");
+            patients.push(Patient::new(name, times(GENERATED_TIMES), |input| {
                 write_sample(input, options).expect("space on disk");
             }));
         }
@@ -185,24 +190,44 @@ fn options() -> impl Strategy<Value = ExportOptions> {
 /// machine is.
 const HANGS: Duration = Duration::from_secs(30);
 
-/// How often each profile is damaged; `PROPTEST_CASES` changes it.
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(120)
+/// How often golden profiles are damaged, and generated ones; `PROPTEST_CASES` changes both.
+const GOLDEN_TIMES: u32 = 2_000;
+const GENERATED_TIMES: u32 = 120;
+
+fn times(usually: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usually)
+}
+
+/// Damages one profile again and again.
+fn treat(patient: &Patient) {
+    // What fails is shown in full; there is no place to keep it.
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(patient.times) };
+    let mut runner = TestRunner::new(config);
+    let damages = (prop::collection::vec(damage(), 1..8), options(), prop::bool::weighted(0.1));
+    let result = runner.run(&damages, |(damages, options, database)| {
+        let mut mend = Mend(BTreeMap::new());
+        damages.iter().for_each(|damage| apply(&patient.files, damage, &mut mend));
+        let begin = Instant::now();
+        survive(&patient.input, &patient.output, options, database);
+        prop_assert!(begin.elapsed() < HANGS, "took {:?}", begin.elapsed());
+        Ok(())
+    });
+    result.unwrap_or_else(|problem| panic!("{}: {problem}", patient.name));
 }
 
 #[test]
 fn no_damage_makes_reading_or_exporting_panic_or_hang() {
-    for patient in patients() {
-        let mut runner = TestRunner::new(ProptestConfig::with_cases(cases()));
-        let damages = (prop::collection::vec(damage(), 1..8), options(), prop::bool::weighted(0.1));
-        let result = runner.run(&damages, |(damages, options, database)| {
-            let mut mend = Mend(BTreeMap::new());
-            damages.iter().for_each(|damage| apply(&patient.files, damage, &mut mend));
-            let begin = Instant::now();
-            survive(&patient.input, &patient.output, options, database);
-            prop_assert!(begin.elapsed() < HANGS, "took {:?}", begin.elapsed());
-            Ok(())
-        });
-        result.unwrap_or_else(|problem| panic!("{}: {problem}", patient.input.display()));
-    }
+    let patients = Mutex::new(patients());
+    let next = || patients.lock().expect("no panic while it was held").pop();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(patient) = next() {
+                    let begin = Instant::now();
+                    treat(&patient);
+                    eprintln!("{}: {} times in {:?}", patient.name, patient.times, begin.elapsed());
+                }
+            });
+        }
+    });
 }
