@@ -16,6 +16,7 @@ pub(crate) mod network;
 pub(crate) mod op_memory;
 mod op_statistic;
 mod op_summary;
+mod questions;
 mod readme;
 pub(crate) mod sheet;
 pub(crate) mod spans;
@@ -26,6 +27,7 @@ pub(crate) mod traffic;
 pub(crate) mod view;
 
 pub use crate::timeline::{LaneChoice, LaneChoiceError};
+pub use questions::{OperationsOfType, StepTimes, operations, step_times};
 pub use readme::describe_results;
 pub use sheet::SheetFormat;
 

@@ -45,7 +45,7 @@ pub fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyh
             }
             Ok(exit)
         }
-        Action::Query | Action::QueryCluster => {
+        Action::Query | Action::QueryCluster | Action::Answer(_) => {
             bail!("{}: a board's profile is one run; 'msprof show -dir' shows it in tables", path.display())
         }
     }

@@ -4,6 +4,7 @@
 mod board;
 mod console;
 mod options;
+mod questions;
 
 use std::path::Path;
 
@@ -31,6 +32,9 @@ Usage:
   msprof query -dir DIR
   msprof show -dir DIR                                          in tables
   msprof query -dir DIR --data-type 0       whether DIR holds the profiles of a cluster: 1, else 0
+  msprof query -dir DIR --data-type 1 --id N --model-id N       a device's iterations, as JSON in query/
+  msprof query -dir DIR --data-type 1 --id -1 --model-id N --iteration-id N       all devices' ones
+  msprof query -dir DIR --data-type 2 --id N --model-id N --iteration-id N       what was computed
   msprof [--output=DIR] [--msproftx=on] [--host-sys=cpu,mem] [...] PROGRAM ARGS
   msprof collect -m MAIN --config BOARD.ini [--all] [...]      on a board, over SSH
   msprof --application=\"PROGRAM ARGS\" [--output=DIR] [...]     see opscope collect --help
@@ -141,12 +145,15 @@ fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::
         terminal.print(&format!("{{\"status\": 0, \"info\": \"\", \"data\": \"{answer}\"}}\n"))?;
         return Ok(Exit::Done);
     }
+    if let Action::Answer(question) = action {
+        return questions::answer(question, &request.directory, profiles, terminal);
+    }
     let stamp = profile::stamp();
     profile::each(profiles, terminal, |profile| match action {
         Action::Import => import(profile, terminal),
-        // Shown above.
-        Action::Show => Ok(()),
-        Action::Query | Action::QueryCluster => {
+        // Done above.
+        Action::Show | Action::QueryCluster | Action::Answer(_) => Ok(()),
+        Action::Query => {
             let joined = profile::join(profile, &StepBar::new(terminal))?;
             Ok(terminal.print(&query::table(&query::lines(&joined)))?)
         }

@@ -10,6 +10,7 @@
 
 use std::path::PathBuf;
 
+use super::questions::{About, Question, check};
 use crate::commands::export::{Format, Options, What};
 
 /// What the command line asks for.
@@ -42,6 +43,8 @@ pub enum Action {
     Show,
     /// Say whether the directory holds the profiles of a cluster.
     QueryCluster,
+    /// Answer a question about devices.
+    Answer(Question),
 }
 
 /// What is read of a command line before it is clear what it means.
@@ -52,9 +55,12 @@ struct Parsed {
     actions: [bool; 3],
     kind: Option<String>,
     data_type: Option<u64>,
+    device: Option<i64>,
 }
 
 const ANALYZE: &str = "the analysis of clusters is not part of opscope; it reads one machine's profiles";
+const UNREAD: &str = "opscope doesn't read what this is told from (the queues of prepared data, and the \
+                      samples of all processes); 0, 1 and 2 are answered";
 const COLLECT: &str = "this collects on the processor itself, which the msprof of CANN does there; give its \
                        PROF_* directory to opscope (--application and --host-sys stand at the front)";
 
@@ -104,8 +110,8 @@ fn with_word(
         };
         let (name, value) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value)),
-            // What follows is the value, unless it is the next option; ids may be negative nowhere.
-            None => (option, rest.next_if(|next| !next.starts_with('-'))),
+            // What follows is the value, unless it is the next option; -1 means all devices.
+            None => (option, rest.next_if(|next| !next.starts_with('-') || *next == "-1")),
         };
         parsed.take(name, value)?;
     }
@@ -114,15 +120,30 @@ fn with_word(
     Ok(Request { actions, directory, ..parsed.request })
 }
 
-/// What a query asks for. The numbers from 1 to 10 ask about a whole cluster, which the vendor's tool
-/// answers only after an import of all its machines.
+/// What a query asks for.
 fn action_of_query(parsed: &Parsed) -> Result<Vec<Action>, String> {
     match parsed.data_type {
         None => Ok(vec![Action::Query]),
         Some(0) => Ok(vec![Action::QueryCluster]),
-        Some(number @ 1..=10) => Err(format!("--data-type {number}: {ANALYZE}")),
+        Some(1) => question(parsed, About::Steps),
+        Some(2) => question(parsed, About::Operations),
+        Some(number @ (3 | 8)) => Err(format!("--data-type {number}: {UNREAD}")),
+        Some(number @ 4..=10) => Err(format!("--data-type {number}: {ANALYZE}")),
         Some(other) => Err(format!("--data-type: expected a number from 0 to 10, found '{other}'")),
     }
+}
+
+/// The question that the given numbers make.
+fn question(parsed: &Parsed, about: About) -> Result<Vec<Action>, String> {
+    let device = match parsed.device {
+        Some(-1) => None,
+        Some(number) => Some(u32::try_from(number).map_err(|_| format!("--id: no device is {number}"))?),
+        None => return Err("--id is missing: the number of a device, or -1 for all".to_owned()),
+    };
+    let model = parsed.request.options.model_id.ok_or("--model-id is missing: whose iterations?")?;
+    let question = Question { about, device, model, iteration: parsed.request.options.iteration_id };
+    check(question)?;
+    Ok(vec![Action::Answer(question)])
 }
 
 /// The actions of `--parse=on`, `--query=on` and `--export=on`.
@@ -189,10 +210,10 @@ impl Parsed {
             "clear" => options.clear = switch()?,
             "cluster" | "python-path" => self.request.without_effect.push(format!("--{name}")),
             "data-type" => self.data_type = Some(number()?),
-            // Which device a question about a cluster is about.
             "id" => {
-                number()?;
-                self.request.without_effect.push("--id".to_owned());
+                let value = given()?;
+                let wrong = || format!("--id: expected the number of a device or -1, found '{value}'");
+                self.device = Some(value.parse().map_err(|_| wrong())?);
             }
             "analyze" | "rule" => return Err(ANALYZE.to_owned()),
             "application" | "sys-hardware-mem" | "host-sys" | "dynamic" => return Err(COLLECT.to_owned()),
@@ -233,6 +254,14 @@ mod tests {
         assert!(!request.options.clear);
         let query = parse(&["query", "-dir", "x", "--data-type", "0"].map(str::to_owned));
         assert_eq!(query.expect("a request").actions, [Action::QueryCluster]);
+        let asked = |line: &str| request(line).expect(line).actions;
+        let steps = Question { about: About::Steps, device: None, model: 1, iteration: Some(2) };
+        assert_eq!(
+            asked("query -dir x --data-type 1 --id -1 --model-id 1 --iteration-id 2"),
+            [Action::Answer(steps)]
+        );
+        let one = Question { device: Some(3), iteration: None, ..steps };
+        assert_eq!(asked("query -dir x --data-type=1 --id=3 --model-id=1"), [Action::Answer(one)]);
     }
 
     #[test]
@@ -250,6 +279,13 @@ mod tests {
             ("--application=main --output=x", "CANN"),
             ("query -dir x --data-type 11", "from 0 to 10"),
             ("query -dir x --data-type 5", "clusters"),
+            ("query -dir x --data-type 8", "0, 1 and 2"),
+            ("query -dir x --data-type 1", "--id is missing"),
+            ("query -dir x --data-type 1 --id 0", "--model-id is missing"),
+            ("query -dir x --data-type 1 --id -1 --model-id 1", "--iteration-id"),
+            ("query -dir x --data-type 1 --id 0 --model-id 1 --iteration-id 1", "--id -1"),
+            ("query -dir x --data-type 2 --id 0 --model-id 1", "--iteration-id"),
+            ("query -dir x --data-type 2 --id -2 --model-id 1", "a value is missing"),
             ("import -dir x y", "'y'"),
             ("import -dir x --speed", "--speed is not known"),
             ("imprt -dir x", "import, export, query and show"),
