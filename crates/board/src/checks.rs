@@ -3,10 +3,12 @@
 use russh_sftp::protocol::OpenFlags;
 
 use crate::Progress;
-use crate::connection::Connection;
+use crate::connection::{Connection, at};
 use crate::error::Error;
-use crate::remote::{join, odd_characters};
+use crate::remote::{join, odd_characters, quoted};
 use crate::run::{LITTLE_SPACE, free_space};
+
+const CHECKING: &str = "the board was checked";
 
 /// What a collection is about to use.
 pub(crate) struct Plan<'p> {
@@ -40,7 +42,7 @@ pub(crate) async fn all(
     }
     program(connection, plan.program).await?;
     output(connection, plan.output).await?;
-    if let Some(left) = free_space(&connection.sftp, plan.output).await.filter(|left| *left < LITTLE_SPACE) {
+    if let Some(left) = free_space(connection, plan.output).await.filter(|left| *left < LITTLE_SPACE) {
         return Err(check(
             format!("the board has only {} MB left at {}", left >> 20, plan.output),
             "remove old results there, or mount a folder of this machine with --nfs SERVER:PATH",
@@ -64,10 +66,18 @@ async fn umask(connection: &Connection, progress: &mut dyn Progress) -> Result<(
 
 async fn program(connection: &Connection, path: &str) -> Result<(), Error> {
     let sftp = &connection.sftp;
-    let link = sftp.symlink_metadata(path).await.map_err(|_| {
-        check(format!("{path} is not on the board"), "is --main within the project folder (--project)?")
+    let link = sftp.symlink_metadata(path).await.map_err(|error| match at(path, CHECKING)(error) {
+        Error::Remote { what, .. } => check(
+            format!("{path} is not on the board ({what})"),
+            "is --main within the project folder (--project)?",
+        ),
+        error => error,
     })?;
-    let Ok(found) = sftp.metadata(path).await else {
+    let found = sftp.metadata(path).await.map_err(at(path, CHECKING));
+    if let Err(error @ (Error::Lost { .. } | Error::Ssh(_))) = found {
+        return Err(error);
+    }
+    let Ok(found) = found else {
         let target = sftp.read_link(path).await.unwrap_or_default();
         return Err(check(
             format!("{path} is a link to {target}, which is not on the board"),
@@ -77,11 +87,18 @@ async fn program(connection: &Connection, path: &str) -> Result<(), Error> {
     if found.is_dir() {
         return Err(check(format!("{path} is a folder"), "name the program in it with --main"));
     }
-    let may_run = found.permissions.is_none_or(|mode| mode & 0o111 != 0);
-    if !may_run && !link.is_symlink() {
+    let place = if link.is_symlink() { "the file that it links to" } else { "it" };
+    if found.permissions.is_some_and(|mode| mode & 0o111 == 0) {
         return Err(check(
             format!("{path} is not executable"),
-            "run 'chmod +x' on it here and collect again",
+            &format!("run 'chmod +x' on {place} here and collect again"),
+        ));
+    }
+    if connection.ask(&format!("[ -x {} ]", quoted(path))).await?.is_none() {
+        return Err(check(
+            format!("the board refuses to execute {path} although its mode allows it"),
+            "its file system may be mounted with noexec, or a folder above it closed to the user: name another \
+             place with --remote-dir",
         ));
     }
     Ok(())
@@ -92,9 +109,10 @@ async fn output(connection: &Connection, path: &str) -> Result<(), Error> {
     let probe = join(path, ".opscope-probe");
     let flags = OpenFlags::CREATE | OpenFlags::WRITE | OpenFlags::TRUNCATE;
     let opened = connection.sftp.open_with_flags(&probe, flags).await;
-    let may_write = match opened {
+    let may_write = match opened.map_err(at(path, CHECKING)) {
         Ok(file) => file.close().await.is_ok(),
-        Err(_) => false,
+        Err(Error::Remote { .. }) => false,
+        Err(error) => return Err(error),
     };
     let _ = connection.sftp.remove_file(&probe).await;
     if may_write {

@@ -35,6 +35,8 @@ pub struct Request {
     pub timeouts: Timeouts,
     /// The folder to upload.
     pub project: PathBuf,
+    /// What of it stays here: the files with the password and the private key.
+    pub secrets: Vec<PathBuf>,
     /// The program within it.
     pub main: PathBuf,
     /// What the program is given.
@@ -104,13 +106,33 @@ fn main_in_project(project: &Path, main: &Path) -> Result<String, Error> {
         move |source| Error::Local { path, source }
     };
     let root = project.canonicalize().map_err(local(project))?;
-    // The program's own folder is resolved, but not the program: a link is looked at on the board.
+    let missing = |_| Error::Check {
+        what: format!("{} is not there", main.display()),
+        remedy: "build the program for the board, or name another with --main".to_owned(),
+    };
+    // The program's own folder is resolved, but not the program: a link goes to the board as one.
     let folder = main.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = folder.canonicalize().map_err(local(main))?;
+    let folder = folder.canonicalize().map_err(missing)?;
     let name = main.file_name().ok_or_else(outside)?;
-    main.symlink_metadata().map_err(local(main))?;
+    let found = main.symlink_metadata().map_err(missing)?;
     let path = folder.join(name);
-    Ok(portable(path.strip_prefix(&root).map_err(|_| outside())?))
+    let path = portable(path.strip_prefix(&root).map_err(|_| outside())?);
+    if found.is_symlink() {
+        check_link(&root, main)?;
+    }
+    Ok(path)
+}
+
+/// A link that leads nowhere, or out of the project, would dangle on the board.
+fn check_link(root: &Path, main: &Path) -> Result<(), Error> {
+    let target = std::fs::read_link(main).unwrap_or_default();
+    let (what, remedy) = match main.canonicalize() {
+        Ok(real) if real.starts_with(root) => return Ok(()),
+        Ok(_) => ("which is not in the project", "put its target into the project, or name that with --main"),
+        Err(_) => ("which is not there", "name the program itself with --main, or mend the link"),
+    };
+    let what = format!("{} is a link to {}, {what}", main.display(), target.display());
+    Err(Error::Check { what, remedy: remedy.to_owned() })
 }
 
 async fn collect_locked(
@@ -131,14 +153,18 @@ async fn collect_locked(
     let (arguments, timeout) = (&request.arguments, request.timeouts.program);
     let run = join(&root, RUN_FOLDER);
     let program = Program { folder, name, arguments, environment, run, output: &output, timeout };
-    let (uploaded, before) = match request.resume {
-        true => ((0, 0), earlier_run(&program, link).await?),
-        false => begin(request, main, &root, &program, link, progress).await?,
+    let begun = match request.resume {
+        true => earlier_run(&program, link).await.map(|before| ((0, 0), before)),
+        false => begin(request, main, &root, &program, link, progress).await,
     };
+    if begun.is_err() && !request.resume {
+        unmount(request, &output, link).await;
+    }
+    let (uploaded, before) = begun?;
     let result = finish(request, &program, &before, link, progress).await;
     let is_left = matches!(result, Err(Error::LeftOff { .. }));
-    if request.nfs.is_some() && !is_left {
-        let _ = link.connection.ask(&format!("umount {}", quoted(&output))).await;
+    if !is_left {
+        unmount(request, &output, link).await;
     }
     let (jobs, end) = result?;
     program.forget(&link.connection).await;
@@ -149,13 +175,25 @@ async fn collect_locked(
 }
 
 /// The `JOB*` directories that were there before the run that is gone on with.
-async fn earlier_run(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<String>, Error> {
+async fn earlier_run(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<RemoteJob>, Error> {
     let before = read_small(&link.connection.sftp, &join(&program.run, "before")).await;
     let text = before.ok_or_else(|| Error::Check {
         what: format!("there is no collection of {} on the board to go on with", program.name),
         remedy: "collect without --resume".to_owned(),
     })?;
-    Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+    let lines = String::from_utf8_lossy(&text);
+    let jobs = lines.lines().filter_map(|line| {
+        let (state, path) = line.split_once(' ')?;
+        Some(RemoteJob { path: path.to_owned(), state: state.to_owned() })
+    });
+    Ok(jobs.collect())
+}
+
+/// A `JOB*` directory on the board, and what tells whether it was written again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RemoteJob {
+    path: String,
+    state: String,
 }
 
 /// Brings the project to the board, looks at everything, and starts the program.
@@ -166,27 +204,55 @@ async fn begin(
     program: &Program<'_>,
     link: &mut Link<'_>,
     progress: &mut dyn Progress,
-) -> Result<((u64, u64), Vec<String>), Error> {
+) -> Result<((u64, u64), Vec<RemoteJob>), Error> {
+    let uploaded = upload(request, main, root, program.output, link, progress).await?;
+    let (mut attempt, mut is_mounted) = (1, false);
+    let before = loop {
+        match prepare(request, program, &mut is_mounted, link, progress).await {
+            Ok(before) => break before,
+            Err(error) => again(error, &mut attempt, link, progress).await?,
+        }
+    };
+    progress.step(&format!("running {}", program.name));
+    let lines: Vec<String> = before.iter().map(|job| format!("{} {}", job.state, job.path)).collect();
+    program.start(link, &lines.join("\n"), progress).await?;
+    Ok((uploaded, before))
+}
+
+/// Makes the output folder, looks at everything, and lists the `JOB*` directories that are there.
+async fn prepare(
+    request: &Request,
+    program: &Program<'_>,
+    is_mounted: &mut bool,
+    link: &Link<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Vec<RemoteJob>, Error> {
     let output = program.output;
-    let uploaded = upload(request, main, root, output, link, progress).await?;
     make_folders(&link.connection.sftp, output).await?;
-    if let Some(export) = &request.nfs {
+    if let Some(export) = request.nfs.as_ref().filter(|_| !*is_mounted) {
         mount(export, output, &link.connection).await?;
+        *is_mounted = true;
     }
     progress.step("checking the board");
     let plan = Plan { program: &join(program.folder, program.name), output };
     checks::all(&link.connection, &plan, progress).await?;
-    let before = jobs_in(program, link).await?;
-    progress.step(&format!("running {}", program.name));
-    program.start(link, &before.join("\n"), progress).await?;
-    Ok((uploaded, before))
+    jobs_in(program, link).await
 }
 
 async fn remote_root(request: &Request, connection: &Connection) -> Result<String, Error> {
-    if let Some(remote) = &request.remote {
-        return Ok(remote.trim_end_matches('/').to_owned());
+    let remote = request.remote.as_deref().map(|remote| match remote.trim_end_matches('/') {
+        "" if remote.starts_with('/') => "/",
+        remote => remote,
+    });
+    if let Some(remote) = remote.filter(|remote| remote.starts_with('/')) {
+        return Ok(remote.to_owned());
     }
     let home = connection.sftp.canonicalize(".").await.map_err(crate::connection::at(".", "connecting"))?;
+    if let Some(remote) = remote {
+        // The program runs elsewhere, and its acl.json must name the same place.
+        let below = remote.strip_prefix("~/").unwrap_or(remote);
+        return Ok(if matches!(below, "" | "~") { home } else { join(&home, below) });
+    }
     let project = request.project.canonicalize().unwrap_or_else(|_| request.project.clone());
     let name = project.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -202,13 +268,15 @@ async fn upload(
     progress: &mut dyn Progress,
 ) -> Result<(u64, u64), Error> {
     progress.step("uploading the project");
-    let skip = [request.project.join(PROFILING), request.output.clone()];
+    let results = [request.project.join(PROFILING), request.output.clone()];
+    let skip: Vec<PathBuf> = results.into_iter().chain(request.secrets.iter().cloned()).collect();
     let mut project = Project::list(&request.project, &skip)?;
     for name in &project.left_out {
         progress
             .warn(&format!("{name}: a link that leads out of the project, or nowhere; it is not uploaded"));
     }
     let config = config_file(&project, main);
+    progress.step(&format!("switching profiling on in {config}"));
     let existing = std::fs::read(request.project.join(&config)).ok();
     let in_config =
         |source| Error::Settings { path: request.project.join(&config).display().to_string(), source };
@@ -247,10 +315,18 @@ fn config_file(project: &Project, main: &str) -> String {
     let likely = [join(folder, "acl.json"), join(&source, "acl.json"), join(above, "acl.json")];
     let names: Vec<&str> = project.names().collect();
     let found = likely.iter().find(|path| names.contains(&path.as_str()));
-    let anywhere = || names.iter().find(|name| name.ends_with("/acl.json")).map(|name| (*name).to_owned());
+    let is_one = |name: &&&str| name.rsplit('/').next() == Some("acl.json");
+    let anywhere = || names.iter().find(is_one).map(|name| (*name).to_owned());
     let has_source = names.iter().any(|name| name.starts_with(&format!("{source}/")));
     let default = if has_source && !folder.is_empty() { &likely[1] } else { &likely[0] };
     found.cloned().or_else(anywhere).unwrap_or_else(|| default.clone())
+}
+
+/// Lets the folder go that was mounted, if one was.
+async fn unmount(request: &Request, output: &str, link: &Link<'_>) {
+    if request.nfs.is_some() {
+        let _ = link.connection.ask(&format!("umount {}", quoted(output))).await;
+    }
 }
 
 async fn mount(export: &NfsExport, output: &str, connection: &Connection) -> Result<(), Error> {
@@ -270,7 +346,7 @@ async fn mount(export: &NfsExport, output: &str, connection: &Connection) -> Res
 async fn finish(
     request: &Request,
     program: &Program<'_>,
-    before: &[String],
+    before: &[RemoteJob],
     link: &mut Link<'_>,
     progress: &mut dyn Progress,
 ) -> Result<(Vec<PathBuf>, ProgramEnd), Error> {
@@ -290,7 +366,7 @@ async fn finish(
 async fn fetch(
     request: &Request,
     program: &Program<'_>,
-    before: &[String],
+    before: &[RemoteJob],
     link: &mut Link<'_>,
     progress: &mut dyn Progress,
 ) -> Result<Vec<PathBuf>, Error> {
@@ -301,7 +377,8 @@ async fn fetch(
             Err(error) => again(error, &mut attempt, link, progress).await?,
         }
     };
-    let new: Vec<_> = found.into_iter().filter(|job| !before.contains(job)).collect();
+    let new = found.into_iter().filter(|job| !before.contains(job)).map(|job| job.path);
+    let new: Vec<String> = new.collect();
     if new.iter().any(|job| !job.starts_with(&join(program.output, ""))) {
         progress
             .warn("the board put results beside the program: it did not take the output folder of acl.json");
@@ -314,6 +391,11 @@ async fn fetch(
             path: path.clone(),
             what: "a name that can't be a folder's here".to_owned(),
         })?;
+        // A collection that is gone on with goes on with what it brought, too.
+        let aside = if request.resume { None } else { download::move_aside(&target)? };
+        if let Some(aside) = aside {
+            progress.warn(&format!("an earlier {job} was here; it is {} now", aside.display()));
+        }
         while let Err(error) = download::fetch(&link.connection.sftp, &path, &target, progress).await {
             again(error, &mut attempt, link, progress).await?;
         }
@@ -337,11 +419,14 @@ async fn again(
 }
 
 /// The paths of the `JOB*` directories on the board: in the output folder, and beside the program.
-async fn jobs_in(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<String>, Error> {
-    let mut found = Vec::new();
+async fn jobs_in(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<RemoteJob>, Error> {
+    let (sftp, mut found) = (&link.connection.sftp, Vec::new());
     for place in [program.output, program.folder] {
-        let jobs = download::jobs(&link.connection.sftp, place).await?;
-        found.extend(jobs.into_iter().map(|job| join(place, &job)));
+        for job in download::jobs(sftp, place).await? {
+            let path = join(place, &job);
+            let state = download::state(sftp, &path).await?;
+            found.push(RemoteJob { path, state });
+        }
     }
     Ok(found)
 }
@@ -381,6 +466,7 @@ mod tests {
         assert_eq!(place(&["out/main", "src/acl.json"], "out/main"), "src/acl.json");
         assert_eq!(place(&["out/main", "acl.json"], "out/main"), "acl.json");
         assert_eq!(place(&["out/main", "data/acl.json"], "out/main"), "data/acl.json");
+        assert_eq!(place(&["build/bin/main", "acl.json"], "build/bin/main"), "acl.json");
         assert_eq!(place(&["out/main", "src/main.cpp"], "out/main"), "src/acl.json");
         assert_eq!(place(&["main"], "main"), "acl.json");
     }
@@ -392,6 +478,7 @@ mod tests {
         assert_eq!(main_in_project(&root, &root.join("out/main")).unwrap(), "out/main");
         let error = main_in_project(&root, &folder.path().join("other")).unwrap_err();
         assert!(error.to_string().contains("--project"), "{error}");
-        assert!(matches!(main_in_project(&root, &root.join("none")), Err(Error::Local { .. })));
+        let error = main_in_project(&root, &root.join("none")).unwrap_err().to_string();
+        assert!(error.contains("none is not there; build"), "{error}");
     }
 }

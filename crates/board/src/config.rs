@@ -47,6 +47,11 @@ impl Secret {
         Self(text.into())
     }
 
+    /// Whether there is nothing to keep.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -91,7 +96,7 @@ pub enum ConfigError {
     /// A key that means nothing.
     #[error(
         "{}, line {line}: unknown key '{key}'; known are ip, username, pwd, port and key below [ssh_config], or \
-         HOST, USER, PASSWORD, PORT, KEY_FILE, BOARD_MOUNT_PATH and HOST_MOUNT_PATH as KEY=value lines",
+         HOST (or IP, BOARD_IP), USER, PASSWORD, PORT, KEY_FILE, BOARD_MOUNT_PATH and HOST_MOUNT_PATH as KEY=value lines",
         path.display()
     )]
     UnknownKey {
@@ -173,8 +178,9 @@ impl BoardConfig {
         Ok(Self {
             host: filled(Key::Host).ok_or_else(missing("address", "ip"))?,
             user: filled(Key::User).ok_or_else(missing("user", "username"))?,
-            password: filled(Key::Password).map(Secret),
-            private_key: filled(Key::Identity).map(PathBuf::from),
+            // An empty one is one, too: many boards come without.
+            password: take(Key::Password).map(Secret),
+            private_key: filled(Key::Identity).map(|key| below_home(&key)),
             port: take(Key::Port).and_then(|port| port.parse().ok()).unwrap_or(22),
             board_mount: filled(Key::BoardMount),
             host_mount: filled(Key::HostMount).map(PathBuf::from),
@@ -193,6 +199,15 @@ impl BoardConfig {
             let _ = path;
             false
         }
+    }
+}
+
+/// A path that may begin with `~/`, as in the configuration of OpenSSH.
+fn below_home(path: &str) -> PathBuf {
+    let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
     }
 }
 
@@ -218,6 +233,15 @@ mod tests {
         let config = ini.unwrap();
         assert_eq!((config.port, config.password), (2222, Some(Secret::new("p=w d"))));
         assert_eq!(parse("ip=a\nusername=b\n").unwrap().port, 22);
+    }
+
+    #[test]
+    fn an_empty_password_is_one_and_a_key_may_lie_below_the_home_folder() {
+        let config = parse("ip=a\nusername=b\npwd =\nkey = ~/.ssh/id\n").unwrap();
+        assert_eq!(config.password, Some(Secret::new("")));
+        let home = std::env::home_dir().expect("a home folder");
+        assert_eq!(config.private_key, Some(home.join(".ssh/id")));
+        assert_eq!(parse("ip=a\nusername=b\n").unwrap().password, None);
     }
 
     #[test]

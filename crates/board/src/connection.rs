@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use russh::client::{self, Handle};
+use russh::client::{self, AuthResult, Handle, KeyboardInteractiveAuthResponse as Asks};
 use russh::keys::{HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate, known_hosts, load_secret_key};
-use russh::{ChannelMsg, Disconnect};
+use russh::{ChannelMsg, Disconnect, MethodKind};
 use russh_sftp::client::SftpSession;
 use russh_sftp::client::error::Error as SftpError;
 use russh_sftp::protocol::StatusCode;
@@ -112,10 +112,7 @@ impl Connection {
         let connecting = async {
             let mut handle = connect(config, keys).await?;
             authenticate(&mut handle, config).await?;
-            let channel = handle.channel_open_session().await?;
-            channel.request_subsystem(true, "sftp").await?;
-            let sftp =
-                SftpSession::new(channel.into_stream()).await.map_err(|error| lost("connecting", error))?;
+            let sftp = open_sftp(&handle, config).await?;
             Ok(Self { handle, sftp })
         };
         tokio::time::timeout(timeouts.connect, connecting).await.map_err(|_| no_answer())?
@@ -164,6 +161,26 @@ impl Connection {
         let _ = self.sftp.close().await;
         let _ = self.handle.disconnect(Disconnect::ByApplication, "", "en").await;
     }
+}
+
+/// Asks for the transfer of files, which a small server may not have.
+async fn open_sftp(handle: &Handle<KeyCheck>, config: &BoardConfig) -> Result<SftpSession, Error> {
+    let none = || Error::NoSftp { host: config.host.clone() };
+    let mut channel = handle.channel_open_session().await?;
+    channel.request_subsystem(true, "sftp").await?;
+    loop {
+        match channel.wait().await {
+            Some(ChannelMsg::Success) => break,
+            Some(ChannelMsg::Failure) => return Err(none()),
+            Some(_) => {}
+            None => return Err(lost("connecting", "the channel was closed")),
+        }
+    }
+    SftpSession::new(channel.into_stream()).await.map_err(|error| match handle.is_closed() {
+        true => lost("connecting", error),
+        // A server that accepts at first and then has no program for it.
+        false => none(),
+    })
 }
 
 async fn connect(config: &BoardConfig, keys: &HostKeys) -> Result<Handle<KeyCheck>, Error> {
@@ -218,10 +235,38 @@ async fn authenticate(handle: &mut Handle<KeyCheck>, config: &BoardConfig) -> Re
     let Some(password) = &config.password else {
         return Err(Error::NoCredentials { user, host });
     };
-    if handle.authenticate_password(&user, password.reveal()).await?.success() {
+    // A user without a password may be let in without being asked for one.
+    if password.reveal().is_empty() && handle.authenticate_none(&user).await?.success() {
         return Ok(());
     }
-    Err(Error::Refused { user, host, method: "password", hint: "pwd" })
+    let is_in = match handle.authenticate_password(&user, password.reveal()).await? {
+        AuthResult::Success => true,
+        AuthResult::Failure { remaining_methods, .. } => {
+            let offers = |method| remaining_methods.contains(&method);
+            // Some servers take a password only as the answer to a question.
+            offers(MethodKind::KeyboardInteractive)
+                && !offers(MethodKind::Password)
+                && answer_questions(handle, &user, password.reveal()).await?
+        }
+    };
+    if is_in { Ok(()) } else { Err(Error::Refused { user, host, method: "password", hint: "pwd" }) }
+}
+
+/// Answers what the server asks with the password.
+async fn answer_questions(
+    handle: &mut Handle<KeyCheck>,
+    user: &str,
+    password: &str,
+) -> Result<bool, russh::Error> {
+    /// A password, and a word or two around it.
+    const MOST_ROUNDS: usize = 4;
+    let mut answer = handle.authenticate_keyboard_interactive_start(user, None).await?;
+    for _ in 0..MOST_ROUNDS {
+        let Asks::InfoRequest { prompts, .. } = answer else { break };
+        let answers = prompts.iter().map(|_| password.to_owned()).collect();
+        answer = handle.authenticate_keyboard_interactive_respond(answers).await?;
+    }
+    Ok(matches!(answer, Asks::Success))
 }
 
 /// An error of the connection itself.

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use russh_sftp::client::SftpSession;
 use russh_sftp::protocol::FileType;
@@ -27,6 +28,13 @@ struct Wanted {
     modified: u32,
 }
 
+impl Wanted {
+    /// When the board wrote it.
+    fn time(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(self.modified.into())
+    }
+}
+
 /// The names of the `JOB*` directories in a folder on the board.
 pub(crate) async fn jobs(sftp: &SftpSession, folder: &str) -> Result<Vec<String>, Error> {
     let entries = sftp.read_dir(folder).await.map_err(at(folder, DOWNLOADING))?;
@@ -35,6 +43,44 @@ pub(crate) async fn jobs(sftp: &SftpSession, folder: &str) -> Result<Vec<String>
     let mut names: Vec<String> = jobs.map(|entry| entry.file_name()).collect();
     names.sort();
     Ok(names)
+}
+
+/// What a folder holds, as far as its change can be told by it: how many files, how large they are,
+/// and when the newest was written.
+pub(crate) async fn state(sftp: &SftpSession, folder: &str) -> Result<String, Error> {
+    let mut pending = vec![(folder.to_owned(), 0)];
+    let (mut files, mut bytes, mut newest) = (0u64, 0u64, 0);
+    while let Some((folder, depth)) = pending.pop() {
+        for entry in sftp.read_dir(&folder).await.map_err(at(&folder, DOWNLOADING))? {
+            let (name, found) = (entry.file_name(), entry.metadata());
+            match entry.file_type() {
+                FileType::Dir if depth < DEEPEST && local_target(Path::new(""), &name).is_some() => {
+                    pending.push((join(&folder, &name), depth + 1));
+                }
+                FileType::File => {
+                    files += 1;
+                    bytes = bytes.saturating_add(found.size.unwrap_or(0));
+                    newest = newest.max(found.mtime.unwrap_or(0));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(format!("{files}:{bytes}:{newest}"))
+}
+
+/// Moves what lies in the place of a new directory aside: an earlier one of the same name, which must
+/// not be mixed with it. Returns where it is now.
+pub(crate) fn move_aside(target: &Path) -> Result<Option<PathBuf>, Error> {
+    if target.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let mut places = (1..).map(|number: u32| target.with_file_name(format!("{name}.{number}")));
+    let aside = places.find(|place| place.symlink_metadata().is_err()).unwrap_or_default();
+    let moved = fs::rename(target, &aside);
+    moved.map_err(|source| Error::Local { path: target.to_owned(), source })?;
+    Ok(Some(aside))
 }
 
 /// Copies a folder into `target`, going on where an earlier attempt ended.
@@ -102,9 +148,11 @@ fn make_folder(path: &Path) -> Result<(), Error> {
     builder.create(path).map_err(|source| Error::Local { path: path.to_owned(), source })
 }
 
-/// Whether a file was brought here before: a whole one has its own name.
+/// Whether a file was brought here before: a whole one has its own name, and the time it has there.
 fn is_here(file: &Wanted) -> bool {
-    file.local.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == file.size)
+    let found = file.local.symlink_metadata();
+    let found = found.ok().filter(|found| found.is_file() && found.len() == file.size);
+    found.is_some_and(|found| found.modified().is_ok_and(|time| time == file.time()))
 }
 
 async fn copy(sftp: &SftpSession, file: &Wanted, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
@@ -133,6 +181,8 @@ async fn copy(sftp: &SftpSession, file: &Wanted, progress: &mut dyn FnMut(u64)) 
         done += count as u64;
         progress(done);
     }
+    // Where a file system has no times, the file is only brought once more.
+    let _ = output.set_modified(file.time());
     output.sync_all().map_err(in_local)?;
     fs::rename(&part, &file.local).map_err(in_local)
 }

@@ -34,6 +34,11 @@ pub enum Error {
     PrivateKey { path: PathBuf, what: String },
     #[error("the configuration of {user}@{host} has neither a password (pwd) nor a private key (key)")]
     NoCredentials { user: String, host: String },
+    #[error(
+        "{host}: its SSH server does not transfer files (SFTP); install OpenSSH's sftp-server on the board, which \
+         dropbear uses as well"
+    )]
+    NoSftp { host: String },
     #[error("the connection to the board was lost while {during}: {what}")]
     Lost { during: &'static str, what: String },
     #[error("on the board: {path}: {what}")]

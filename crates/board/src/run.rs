@@ -194,6 +194,8 @@ impl Program<'_> {
             let is_new = self.print(connection, following, progress).await?;
             following.idle = 0;
             if let Some(status) = status.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok()) {
+                // It may have ended between two looks at the space.
+                self.watch_space(connection, following, progress).await;
                 return Ok(ProgramEnd::of_shell(status));
             }
             let stopped = if progress.interrupted() {
@@ -266,14 +268,7 @@ impl Program<'_> {
         following: &mut Following,
         progress: &mut dyn Progress,
     ) -> Result<bool, Error> {
-        let left = free_space(&connection.sftp, self.output).await;
-        if let Some(left) = left.filter(|left| !following.warned && *left < LITTLE_SPACE) {
-            following.warned = true;
-            progress.warn(&format!(
-                "the board has only {} MB left where the results go; data will be missing",
-                left >> 20
-            ));
-        }
+        self.watch_space(connection, following, progress).await;
         let group = quoted(&self.file("group"));
         let status = quoted(&self.file("status"));
         let question = format!(
@@ -286,6 +281,27 @@ impl Program<'_> {
                 remedy: format!("look at {} there", self.run),
             }),
             answer => Ok(answer != Some("gone")),
+        }
+    }
+
+    /// Warns once when there is little space where the results go.
+    async fn watch_space(
+        &self,
+        connection: &Connection,
+        following: &mut Following,
+        progress: &mut dyn Progress,
+    ) {
+        if following.warned {
+            return;
+        }
+        let left = free_space(connection, self.output).await.filter(|left| *left < LITTLE_SPACE);
+        if let Some(left) = left {
+            following.warned = true;
+            progress.warn(&format!(
+                "the board has only {} MB left where the results go, so data will be missing; remove old results \
+                 there, or mount a folder of this machine with --nfs SERVER:PATH",
+                left >> 20
+            ));
         }
     }
 
@@ -330,8 +346,33 @@ async fn put(sftp: &SftpSession, path: &str, content: &[u8]) -> Result<(), Error
     file.shutdown().await.map_err(io_at(path, RUNNING))
 }
 
-/// The bytes that are left where a folder is, if the board's server tells.
-pub(crate) async fn free_space(sftp: &SftpSession, folder: &str) -> Option<u64> {
-    let found = sftp.fs_info(folder).await.ok()??;
-    Some(found.blocks_avail.saturating_mul(found.fragment_size.max(1)))
+/// The bytes that are left where a folder is, as the board's server tells; or its `df`, because only
+/// OpenSSH's server does.
+pub(crate) async fn free_space(connection: &Connection, folder: &str) -> Option<u64> {
+    if let Ok(Some(found)) = connection.sftp.fs_info(folder).await {
+        return Some(found.blocks_avail.saturating_mul(found.fragment_size.max(1)));
+    }
+    let answer = connection.ask(&format!("df -Pk {}", quoted(folder))).await.ok()??;
+    kilobytes_left(&answer).map(|kilobytes| kilobytes.saturating_mul(1024))
+}
+
+/// The fourth figure of the last line; the first word may hold spaces.
+fn kilobytes_left(df: &str) -> Option<u64> {
+    let words: Vec<&str> = df.lines().last()?.split_whitespace().collect();
+    let percent = words.iter().position(|word| word.ends_with('%') && word.len() > 1)?;
+    words.get(percent.checked_sub(1)?)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_space_that_df_names_is_read() {
+        let answer = "Filesystem 1024-blocks Used Available Capacity Mounted on\n\
+                      192.168.1.2:/srv/my data 1000 200 800 20% /root/my files 100%";
+        assert_eq!(kilobytes_left(answer), Some(800));
+        assert_eq!(kilobytes_left("df: /x: can't find mount point"), None);
+        assert_eq!(kilobytes_left(""), None);
+    }
 }

@@ -84,7 +84,10 @@ impl Settings {
         }
         let profiler = root.entry("profiler").or_insert_with(|| json!({}));
         let profiler = profiler.as_object_mut().ok_or(SettingsError::NoObject)?;
-        let (cpu, metrics) = self.spelling(profiler);
+        let (cpu, metrics) = (
+            self.spelling(profiler, ["aacpu", "aicpu"]),
+            self.spelling(profiler, ["aac_metrics", "aic_metrics"]),
+        );
         let on_off = |on| if on { "on" } else { "off" };
         let mut set = |key: &str, value: &str| {
             profiler.insert(key.to_owned(), Value::from(value));
@@ -93,23 +96,29 @@ impl Settings {
         set("output", output);
         set("interval", &self.interval.to_string());
         set("acl_api", on_off(self.acl_api));
-        set(cpu, on_off(self.aacpu));
-        set(metrics, &self.metrics);
+        cpu.iter().for_each(|key| set(key, on_off(self.aacpu)));
+        metrics.iter().for_each(|key| set(key, &self.metrics));
         let mut text = serde_json::to_string_pretty(&json)?;
         text.push('\n');
         Ok(text)
     }
 
-    fn spelling(&self, profiler: &Map<String, Value>) -> (&'static str, &'static str) {
-        let has = |keys: [&str; 2]| keys.iter().any(|key| profiler.contains_key(*key));
-        let (aa, ai) = (["aacpu", "aac_metrics"], ["aicpu", "aic_metrics"]);
-        let [cpu, metrics] = match self.style {
-            _ if has(ai) && !has(aa) => ai,
-            _ if has(aa) => aa,
-            KeyStyle::Ai => ai,
-            KeyStyle::Aa => aa,
-        };
-        (cpu, metrics)
+    /// The keys for a switch: those that the file has; without one, that of the style that its other
+    /// keys have, or of our own.
+    fn spelling<'k>(&self, profiler: &Map<String, Value>, [aa, ai]: [&'k str; 2]) -> Vec<&'k str> {
+        let has = |key: &str| profiler.contains_key(key);
+        let there: Vec<&str> = [aa, ai].into_iter().filter(|key| has(key)).collect();
+        if !there.is_empty() {
+            return there;
+        }
+        let is_aa = has("aacpu") || has("aac_metrics");
+        let is_ai = has("aicpu") || has("aic_metrics");
+        match self.style {
+            _ if is_aa => vec![aa],
+            _ if is_ai => vec![ai],
+            KeyStyle::Aa => vec![aa],
+            KeyStyle::Ai => vec![ai],
+        }
     }
 }
 
@@ -153,6 +162,12 @@ mod tests {
             (&json["profiler"]["interval"], &json["profiler"]["acl_api"]),
             (&json!("2"), &json!("off"))
         );
+        // Where a file has both spellings, both say the same afterwards.
+        let both = r#"{"profiler": {"aicpu": "off", "aacpu": "off", "aic_metrics": "x"}}"#;
+        let profiler = &apply(&Settings::default(), Some(both))["profiler"];
+        assert_eq!((&profiler["aacpu"], &profiler["aicpu"]), (&json!("on"), &json!("on")));
+        assert_eq!(profiler["aic_metrics"], "ArithmeticUtilization");
+        assert_eq!(profiler.get("aac_metrics"), None);
         let settings = Settings { style: KeyStyle::Ai, ..Settings::default() };
         assert_eq!(apply(&settings, None)["profiler"]["aicpu"], "on");
     }

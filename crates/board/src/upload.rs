@@ -52,20 +52,24 @@ pub(crate) struct Uploaded {
 }
 
 impl Project {
-    /// Lists a folder. What earlier collections brought back (`skip`) stays here.
+    /// Lists a folder. What stays here (`skip`) is left out, however its path is written: what earlier
+    /// collections brought back, and secrets.
     pub fn list(root: &Path, skip: &[PathBuf]) -> Result<Self, Error> {
         let mut project = Self::default();
-        let mut pending = vec![root.to_owned()];
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let root = &real(root);
+        let skip: Vec<PathBuf> = skip.iter().map(|path| real(path)).collect();
+        let mut pending = vec![root.clone()];
         while let Some(folder) = pending.pop() {
             let local = |source| Error::Local { path: folder.clone(), source };
             for entry in fs::read_dir(&folder).map_err(local)? {
                 let path = entry.map_err(|source| Error::Local { path: folder.clone(), source })?.path();
-                if skip.contains(&path) {
-                    continue;
-                }
                 let name = portable(path.strip_prefix(root).unwrap_or(&path));
                 let found =
                     path.symlink_metadata().map_err(|source| Error::Local { path: path.clone(), source })?;
+                if skip.contains(&path) || (found.is_symlink() && skip.contains(&real(&path))) {
+                    continue;
+                }
                 if found.is_symlink() {
                     project.add_link(root, &path, name);
                 } else if found.is_dir() {
@@ -80,15 +84,18 @@ impl Project {
         Ok(project)
     }
 
-    /// A link is made again on the board if it stays within the project.
+    /// A link is made again on the board if it stays within the project. One that names its target
+    /// from the root, or by way of the project's own folder, is made from where it stands.
     fn add_link(&mut self, root: &Path, path: &Path, name: String) {
         let within = || {
-            let target = fs::read_link(path).ok()?;
-            let (real, root) = (fs::canonicalize(path).ok()?, fs::canonicalize(root).ok()?);
-            (target.is_relative() && real.starts_with(root)).then_some(target)
+            let target = portable(&fs::read_link(path).ok()?);
+            let real = fs::canonicalize(path).ok()?;
+            let real = portable(real.strip_prefix(root).ok()?);
+            let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+            Some(if stays_within(folder, &target) { target } else { way(folder, &real) })
         };
         match within() {
-            Some(target) => self.links.push((name, portable(&target))),
+            Some(target) => self.links.push((name, target)),
             None => self.left_out.push(name),
         }
     }
@@ -150,6 +157,26 @@ impl Project {
     }
 }
 
+/// Whether following `target` from a folder of the project never leaves the project.
+fn stays_within(folder: &str, target: &str) -> bool {
+    let mut depth = folder.split('/').filter(|part| !part.is_empty()).count();
+    !target.starts_with('/')
+        && target.split('/').all(|part| match part {
+            ".." => depth.checked_sub(1).inspect(|left| depth = *left).is_some(),
+            "" | "." => true,
+            _ => {
+                depth += 1;
+                true
+            }
+        })
+}
+
+/// The way from a folder of the project to a path in it.
+fn way(folder: &str, path: &str) -> String {
+    let up = folder.split('/').filter(|part| !part.is_empty()).map(|_| "..");
+    up.chain([path]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+}
+
 fn file(path: PathBuf, found: &fs::Metadata) -> Source {
     let modified = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified = modified.map_or(0, |since| u32::try_from(since.as_secs()).unwrap_or(u32::MAX));
@@ -175,7 +202,13 @@ pub(crate) async fn make_folders(sftp: &SftpSession, path: &str) -> Result<(), E
     for part in path.split('/') {
         made = if made.is_empty() && part.is_empty() { "/".to_owned() } else { join(&made, part) };
         if !part.is_empty() && !exists(sftp, &made).await? {
-            sftp.create_dir(&made).await.map_err(at(&made, UPLOADING))?;
+            sftp.create_dir(&made).await.map_err(|error| match at(&made, UPLOADING)(error) {
+                Error::Remote { path, what } => Error::Check {
+                    what: format!("the folder {path} cannot be made on the board: {what}"),
+                    remedy: "name another place with --remote-dir".to_owned(),
+                },
+                error => error,
+            })?;
         }
     }
     Ok(())
@@ -189,9 +222,20 @@ pub(crate) async fn exists(sftp: &SftpSession, path: &str) -> Result<bool, Error
 async fn is_there(sftp: &SftpSession, path: &str, source: &Source) -> bool {
     let Ok(found) = sftp.metadata(path).await else { return false };
     match source {
-        Source::File { size, modified, .. } => found.size == Some(*size) && found.mtime == Some(*modified),
+        Source::File { size, modified, mode, .. } => {
+            found.size == Some(*size)
+                && found.mtime == Some(*modified)
+                && (found.permissions.is_none_or(|there| there & 0o777 == *mode)
+                    || set_mode(sftp, path, *mode).await)
+        }
         Source::Text(text) => sftp.read(path).await.is_ok_and(|bytes| bytes == text.as_bytes()),
     }
+}
+
+/// Gives a file that is there other rights: they can change without its time.
+async fn set_mode(sftp: &SftpSession, path: &str, mode: u32) -> bool {
+    let attributes = FileAttributes { permissions: Some(mode), ..FileAttributes::empty() };
+    sftp.set_metadata(path, attributes).await.is_ok()
 }
 
 /// Writes a file under another name and renames it when it is whole. What an attempt before this one
@@ -283,11 +327,15 @@ mod tests {
         std::os::unix::fs::symlink("out/main", root.join("main")).unwrap();
         std::os::unix::fs::symlink("../secret", root.join("leak")).unwrap();
         std::os::unix::fs::symlink("nowhere", root.join("dangling")).unwrap();
-        let mut project = Project::list(&root, &[root.join("profiling")]).unwrap();
+        std::os::unix::fs::symlink(root.join("src"), root.join("out/sources")).unwrap();
+        std::os::unix::fs::symlink("../project/src", root.join("by_way_of_its_name")).unwrap();
+        let mut project = Project::list(&root, &[root.join("out/../profiling")]).unwrap();
         project.replace("src/acl.json".to_owned(), "{}".to_owned());
         assert_eq!(project.folders, ["out", "src"]);
         assert_eq!(project.names().collect::<Vec<_>>(), ["out/main", "src/acl.json"]);
-        assert_eq!(project.links, [("main".to_owned(), "out/main".to_owned())]);
+        project.links.sort();
+        let links = [("by_way_of_its_name", "src"), ("main", "out/main"), ("out/sources", "../src")];
+        assert_eq!(project.links, links.map(|(name, target)| (name.to_owned(), target.to_owned())));
         project.left_out.sort();
         assert_eq!(project.left_out, ["dangling", "leak"]);
     }

@@ -3,36 +3,13 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Log, Switch, board, unreliable_relay, user_with_password};
-use opscope_board::{Collected, ProgramEnd, Request, collect};
-
-fn run(request: &Request) -> (Collected, Log) {
-    let mut log = Log::default();
-    let collected = collect(request, &mut log).unwrap_or_else(|error| panic!("{error}; {:?}", log.warnings));
-    (collected, log)
-}
-
-fn fail(request: &Request) -> String {
-    let mut log = Log::default();
-    match collect(request, &mut log) {
-        Ok(collected) => panic!("collected {collected:?}"),
-        Err(error) => error.to_string(),
-    }
-}
-
-fn files(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
+use common::{Log, SmallDisk, Switch, board, fail, files, run, unreliable_relay, user_with_password};
+use opscope_board::{ProgramEnd, Request, collect};
 
 /// The locks that lie on the board.
 fn locks() -> Vec<String> {
@@ -78,6 +55,29 @@ fn a_second_collection_uploads_only_what_changed() {
     assert_eq!(second.uploaded, (1, 3));
     assert_ne!(first.jobs, second.jobs);
     assert_eq!(files(&board.path("results")).len(), 2);
+}
+
+#[test]
+fn a_program_that_writes_the_same_directory_again_has_the_new_one_brought_and_the_old_one_kept() {
+    let Some(board) = board() else { return };
+    let main = |content: &str| {
+        format!(
+            "#!/bin/sh\nmkdir -p ../profiling/JOBSAME/data\nprintf {content} > ../profiling/JOBSAME/data/aicore\n"
+        )
+    };
+    let read = |name: &str| fs::read_to_string(board.path("results").join(name).join("data/aicore")).unwrap();
+    board.write_main(&main("first"));
+    run(&board.request());
+    // Of the same size; a second apart, because that is how fine the protocol's times are.
+    std::thread::sleep(Duration::from_millis(1100));
+    board.write_main(&main("again"));
+    let (collected, log) = run(&board.request());
+    assert_eq!(collected.jobs, [board.path("results/JOBSAME")]);
+    assert_eq!((read("JOBSAME"), read("JOBSAME.1")), ("again".to_owned(), "first".to_owned()));
+    assert!(log.warnings.iter().any(|text| text.contains("JOBSAME.1 now")), "{:?}", log.warnings);
+    // What is as it was isn't brought again.
+    board.write_main("#!/bin/sh\nexit 0\n");
+    assert_eq!(run(&board.request()).0.jobs, [] as [PathBuf; 0]);
 }
 
 #[test]
@@ -169,29 +169,6 @@ fn a_program_that_never_ends_is_stopped() {
     assert_eq!(collected.jobs.len(), 1);
     let pid = fs::read_to_string(board.path("on_board/started")).unwrap();
     assert!(!Path::new(&format!("/proc/{}", pid.trim())).join("exe").exists());
-}
-
-#[test]
-fn what_would_spoil_a_run_is_found_before_it() {
-    let Some(board) = board() else { return };
-    let main = board.path("my-app/out/main");
-    fs::set_permissions(&main, fs::Permissions::from_mode(0o644)).unwrap();
-    let error = fail(&board.request());
-    assert!(error.contains("not executable") && error.contains("chmod +x"), "{error}");
-    fs::set_permissions(&main, fs::Permissions::from_mode(0o755)).unwrap();
-
-    fs::write(board.path("my-app/src/acl.json"), r#"{"dump": {"dump_list": [{"model_name": "m"}]}}"#)
-        .unwrap();
-    assert!(fail(&board.request()).contains("dumping and profiling exclude each other"));
-    fs::remove_file(board.path("my-app/src/acl.json")).unwrap();
-
-    symlink("nowhere", board.path("my-app/out/link")).unwrap();
-    let error = fail(&Request { main: board.path("my-app/out/link"), ..board.request() });
-    assert!(error.contains("out/link"), "{error}");
-
-    let (_, log) =
-        run(&Request { remote: Some(board.path("odd-place").display().to_string()), ..board.request() });
-    assert!(log.warnings.iter().any(|text| text.contains("not '-'")), "{:?}", log.warnings);
 }
 
 /// A lock of a user that does not exist, for one test.
@@ -352,32 +329,10 @@ fn a_board_that_cannot_be_reached_or_does_not_answer_is_named() {
     assert!(error.contains("no answer within 1 s") && error.contains("--connect-timeout"), "{error}");
 }
 
-/// A disk of one megabyte, if the machine lets the tests make one.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn new(path: PathBuf) -> Option<Self> {
-        fs::create_dir_all(&path).unwrap();
-        let mounted =
-            Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "none"]).arg(&path).output();
-        if mounted.is_ok_and(|output| output.status.success()) {
-            return Some(Self(path));
-        }
-        eprintln!("skipped: a small disk can't be mounted here");
-        None
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_on_the_board_is_named_and_nothing_is_half_written() {
     let Some(board) = board() else { return };
-    let Some(disk) = SmallDisk::new(board.path("on_board")) else { return };
+    let Some(disk) = SmallDisk::new(board.path("on_board"), 1) else { return };
     // The project fits, but leaves too little for results.
     let error = fail(&board.request());
     assert!(error.contains("MB left at") && error.contains("--nfs"), "{error}");
@@ -392,7 +347,7 @@ fn a_full_disk_on_the_board_is_named_and_nothing_is_half_written() {
 fn a_full_disk_here_is_named_and_a_later_collection_goes_on() {
     let Some(board) = board() else { return };
     board.set_main("SIZE=3000000");
-    let Some(disk) = SmallDisk::new(board.path("results")) else { return };
+    let Some(disk) = SmallDisk::new(board.path("results"), 1) else { return };
     let error = fail(&board.request());
     assert!(error.contains("results") && error.contains("No space left"), "{error}");
     let job = fs::read_dir(&disk.0).unwrap().next().unwrap().unwrap().path();

@@ -2,12 +2,15 @@
 //! half written. Where a measurement runs, the first one only ends that early, so that what was
 //! measured is still reported.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use opscope_run::Interrupt;
 
 static REQUEST: Interrupt = Interrupt::new();
 static MEASURES: AtomicBool = AtomicBool::new(false);
+static LAST_WORDS: Mutex<&str> = Mutex::new("");
 
 /// Begins to listen.
 pub fn listen() {
@@ -17,11 +20,21 @@ pub fn listen() {
             return;
         }
         opscope_formats::discard_unfinished();
+        let words = *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
+        if !words.is_empty() {
+            // Nobody is left to complain to where this can't be written.
+            let _ = writeln!(std::io::stderr(), "{words}");
+        }
         std::process::exit(130);
     };
     // A system without such signals works as well.
     let _ = ctrlc::set_handler(handler);
     refuse_too_large_files();
+}
+
+/// What is said where the program ends at once: how to go on. Nothing without words.
+pub fn set_last_words(words: &'static str) {
+    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
 }
 
 /// From here on Ctrl-C ends the program at once again.

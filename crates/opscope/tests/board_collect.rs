@@ -5,10 +5,12 @@
 mod common;
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::Place;
@@ -16,7 +18,11 @@ use common::Place;
 /// A server for one test.
 struct Server {
     child: Child,
+    _turn: MutexGuard<'static, ()>,
 }
+
+/// A board takes one collection at a time, and all tests have the same one.
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -45,6 +51,7 @@ fn board() -> Option<(Place, Server)> {
         eprintln!("skipped: no SSH server ({program}); install openssh-server or set OPSCOPE_SSHD");
         return None;
     }
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Place::new();
     // As root, the server needs this folder.
     let _ = fs::create_dir_all("/run/sshd");
@@ -64,7 +71,7 @@ fn board() -> Option<(Place, Server)> {
     place.write("sshd_config", config);
     let mut command = Command::new(program);
     command.args(["-D", "-e", "-f"]).arg(place.path("sshd_config")).stdin(Stdio::null());
-    let server = Server { child: command.spawn().expect("the server starts") };
+    let server = Server { child: command.spawn().expect("the server starts"), _turn: turn };
     let deadline = Instant::now() + Duration::from_secs(20);
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(Instant::now() < deadline, "the SSH server did not start");
@@ -129,6 +136,121 @@ fn a_collection_prints_what_the_program_prints_and_ends_with_its_status() {
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     let on_board = fs::read_to_string(place.path("on_board/acl.json")).expect("acl.json");
     assert!(on_board.contains(r#""switch": "off""#), "{on_board}");
+}
+
+/// A program that runs until it is told to end, and leaves something all the same.
+const ENDLESS: &str = r#"#!/bin/sh
+output=$(sed -n 's/.*"output": *"\([^"]*\)".*/\1/p' acl.json)
+mkdir -p "$output/JOBABC/data"
+echo '{}' > "$output/JOBABC/info.json.0"
+echo x > "$output/JOBABC/data/aicore.0.net.1.1.1.0.done"
+trap 'echo told > "$output/JOBABC/told"; exit 0' TERM
+echo "running as $$"
+while :; do sleep 0.1; done
+"#;
+
+#[test]
+fn the_key_that_interrupts_stops_the_program_and_brings_what_there_is() {
+    let Some((place, _server)) = board() else { return };
+    if !Path::new("/usr/bin/script").exists() {
+        eprintln!("skipped: there is no program 'script', which makes a terminal");
+        return;
+    }
+    let main = place.write("app/main", ENDLESS);
+    fs::set_permissions(&main, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let line = format!(
+        "exec '{}' collect -m app/main --config board.ini --remote-dir '{}' --known-hosts known_hosts \
+         --accept-new-host-key --connect-timeout 30s",
+        env!("CARGO_BIN_EXE_opscope"),
+        place.path("on_board").display()
+    );
+    let mut command = Command::new("/usr/bin/script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(place.path("."));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a terminal");
+    let mut screen = child.stdout.take().expect("its screen");
+    let mut keys = child.stdin.take().expect("its keys");
+    let mut shown = String::new();
+    let mut block = [0; 4096];
+    while !shown.contains("running as") {
+        let count = screen.read(&mut block).expect("the screen");
+        assert!(count > 0, "{shown}");
+        shown.push_str(&String::from_utf8_lossy(&block[..count]));
+    }
+    keys.write_all(b"\x03").expect("the key");
+    screen.read_to_string(&mut shown).expect("the screen");
+    assert_eq!(child.wait().expect("its end").code(), Some(130), "{shown}");
+    assert!(shown.contains("the program on the board was stopped"), "{shown}");
+    assert!(place.path("app/profiling/JOBABC/data/aicore.0.net.1.1.1.0.done").exists(), "{shown}");
+    // It was asked to end before it was made to, and nothing of it is left.
+    assert!(place.path("app/profiling/JOBABC/told").exists(), "{shown}");
+    let pid =
+        shown.split("running as ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a number");
+    assert!(!Path::new("/proc").join(pid).exists());
+    let id = String::from_utf8(Command::new("id").arg("-u").output().expect("id").stdout).expect("a number");
+    assert!(!Path::new(&format!("/tmp/opscope-collection-{}", id.trim())).exists());
+    assert!(!place.path("on_board/.opscope-run").exists());
+}
+
+/// All that is in the files below a folder.
+fn everything(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() {
+            bytes.extend(everything(&entry));
+        } else {
+            bytes.extend(entry.display().to_string().into_bytes());
+            bytes.extend(fs::read(&entry).unwrap_or_default());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn the_password_is_neither_shown_nor_stored() {
+    let user = std::env::var("OPSCOPE_BOARD_USER").ok().zip(std::env::var("OPSCOPE_BOARD_PASSWORD").ok());
+    let Some((user, password)) = user else {
+        eprintln!("skipped: set OPSCOPE_BOARD_USER and OPSCOPE_BOARD_PASSWORD to a user of this machine");
+        return;
+    };
+    let Some((place, _server)) = board() else { return };
+    let ini = fs::read_to_string(place.path("board.ini")).expect("the configuration");
+    let port = ini.lines().find(|line| line.starts_with("port")).expect("a port");
+    // Beside the program, as in a user's first attempt: what is there is uploaded.
+    let ini = |password: &str| {
+        format!("[ssh_config]\nip = 127.0.0.1\nusername = {user}\n{port}\npwd = {password}\n")
+    };
+    place.write("app/board.ini", ini(&password));
+    fs::set_permissions(place.path("app/board.ini"), fs::Permissions::from_mode(0o600)).expect("a mode");
+    fs::create_dir(place.path("remote")).expect("a folder");
+    for folder in [".", "remote"] {
+        fs::set_permissions(place.path(folder), fs::Permissions::from_mode(0o777)).expect("a mode");
+    }
+    let remote = place.path("remote/app").display().to_string();
+    let run = |config: &str, more: &[&str]| {
+        let mut words = vec!["-v", "collect", "-m", "app/main", "--config", config, "--known-hosts", "known"];
+        words.extend(["--remote-dir", &remote, "--accept-new-host-key", "--connect-timeout", "30s"]);
+        words.extend(more);
+        let answer = place.run(&words);
+        let said = format!("{}{}", answer.stdout, answer.stderr);
+        assert!(!said.contains(&password), "{said}");
+        (answer.status, said)
+    };
+    let (status, said) = run("app/board.ini", &["--all", "--", "x"]);
+    assert_eq!(status, Some(4), "{said}");
+    let contains =
+        |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    for folder in ["remote", "app/profiling"] {
+        assert!(!contains(&everything(&place.path(folder)), &password), "{folder}");
+    }
+    assert!(contains(&everything(&place.path("app")), &password), "else this would prove nothing");
+    // A wrong one isn't shown either, nor one that stands where something else belongs.
+    place.write("app/wrong.ini", ini(&format!("{password}!")));
+    fs::set_permissions(place.path("app/wrong.ini"), fs::Permissions::from_mode(0o600)).expect("a mode");
+    let (status, said) = run("app/wrong.ini", &[]);
+    assert!(status == Some(125) && said.contains("the password was refused"), "{said}");
+    place.write("app/wrong.ini", format!("[ssh_config]\nip = a\nusername = b\n{password}\n"));
+    let (status, said) = run("app/wrong.ini", &[]);
+    assert!(status == Some(125) && said.contains("line 4"), "{said}");
 }
 
 #[test]

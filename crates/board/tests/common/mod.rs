@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use opscope_board::{BoardConfig, HostKeys, Output, Progress, Request, Secret, Settings, Timeouts};
+use opscope_board::{
+    BoardConfig, Collected, HostKeys, Output, Progress, Request, Secret, Settings, Timeouts, collect,
+};
 
 /// A running server, and a folder with keys and a project.
 pub struct Board {
@@ -32,9 +34,13 @@ impl Drop for Board {
     }
 }
 
+fn server() -> String {
+    std::env::var("OPSCOPE_SSHD").unwrap_or_else(|_| "/usr/sbin/sshd".to_owned())
+}
+
 /// Starts a board, or says that the test is skipped.
 pub fn board() -> Option<Board> {
-    let server = std::env::var("OPSCOPE_SSHD").unwrap_or_else(|_| "/usr/sbin/sshd".to_owned());
+    let server = server();
     if !Path::new(&server).exists() {
         eprintln!("skipped: no SSH server ({server}); install openssh-server or set OPSCOPE_SSHD");
         return None;
@@ -56,9 +62,10 @@ pub fn board() -> Option<Board> {
     let config = format!(
         "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
          PasswordAuthentication yes\nPermitRootLogin yes\nPidFile none\nSubsystem sftp internal-sftp\n\
-         MaxStartups 100\nLogLevel ERROR\n",
+         MaxStartups 100\nLogLevel ERROR\nSetEnv PATH={}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin\n",
         path("host_key").display(),
-        path("authorized_keys").display()
+        path("authorized_keys").display(),
+        path("bin").display()
     );
     fs::write(path("sshd_config"), config).unwrap();
     let child = serve(&server, &path("sshd_config"), port);
@@ -120,6 +127,22 @@ impl Board {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
+    /// Puts a script in the place of one of the board's own programs.
+    pub fn replace_program(&self, name: &str, script: &str) {
+        fs::create_dir_all(self.path("bin")).unwrap();
+        fs::write(self.path("bin").join(name), script).unwrap();
+        fs::set_permissions(self.path("bin").join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Starts the server anew with another configuration.
+    pub fn restart(&mut self, change: impl FnOnce(&str) -> String) {
+        let config = change(&fs::read_to_string(self.path("sshd_config")).unwrap());
+        fs::write(self.path("sshd_config"), config).unwrap();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.child = serve(&server(), &self.path("sshd_config"), self.port);
+    }
+
     /// The stand-in with another environment.
     pub fn set_main(&self, environment: &str) {
         self.write_main(&MAIN.replacen('\n', &format!("\n{environment}\n"), 1));
@@ -143,6 +166,7 @@ impl Board {
                 program: Some(Duration::from_secs(60)),
             },
             project: self.path("my-app"),
+            secrets: Vec::new(),
             main: self.path("my-app/out/main"),
             arguments: vec!["it's".to_owned(), "$HOME".to_owned()],
             remote: Some(self.path("on_board").display().to_string()),
@@ -154,6 +178,32 @@ impl Board {
             clean_up: false,
         }
     }
+}
+
+/// Collects, which must succeed.
+pub fn run(request: &Request) -> (Collected, Log) {
+    let mut log = Log::default();
+    let collected = collect(request, &mut log).unwrap_or_else(|error| panic!("{error}; {:?}", log.warnings));
+    (collected, log)
+}
+
+/// Collects, which must fail, and says with what.
+pub fn fail(request: &Request) -> String {
+    let mut log = Log::default();
+    match collect(request, &mut log) {
+        Ok(collected) => panic!("collected {collected:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The names in a folder.
+pub fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
 }
 
 /// The user that the tests run as.
@@ -283,5 +333,27 @@ impl Switch {
         for line in self.lines.lock().unwrap().drain(..) {
             let _ = line.shutdown(Shutdown::Both);
         }
+    }
+}
+
+/// A disk of a few megabytes, if the machine lets the tests make one.
+pub struct SmallDisk(pub PathBuf);
+
+impl SmallDisk {
+    pub fn new(path: PathBuf, megabytes: u32) -> Option<Self> {
+        fs::create_dir_all(&path).unwrap();
+        let size = format!("size={megabytes}m");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(&path).output();
+        if mounted.is_ok_and(|output| output.status.success()) {
+            return Some(Self(path));
+        }
+        eprintln!("skipped: a small disk can't be mounted here");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
     }
 }

@@ -36,11 +36,15 @@ use crate::cli::Command;
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
-/// A time with its unit, for a limit.
+/// A time with its unit, for a limit; a bare number is seconds.
 ///
 /// # Errors
 /// With what is wrong with it, for the command line.
 fn limit(text: &str) -> Result<std::time::Duration, String> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        let wrong = |_| format!("expected a time such as 5, 1.5 or 10min, found '{text}'");
+        return std::time::Duration::try_from_secs_f64(seconds).map_err(wrong);
+    }
     let nanoseconds = opscope_trace::units::parse_duration(text)?;
     let nanoseconds = u64::try_from(nanoseconds.0).map_err(|_| "a time can't be negative".to_owned())?;
     Ok(std::time::Duration::from_nanos(nanoseconds))
@@ -78,5 +82,22 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Sample(arguments) => sample::execute(&arguments, terminal),
         Command::Completions(arguments) => completions::execute(&arguments, terminal),
         Command::Man(arguments) => man::execute(&arguments, terminal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::limit;
+
+    #[test]
+    fn a_limit_without_a_unit_is_in_seconds() {
+        assert_eq!(limit("2"), Ok(Duration::from_secs(2)));
+        assert_eq!(limit("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(limit("10min"), Ok(Duration::from_secs(600)));
+        for wrong in ["-1", "soon", "nan", "inf", ""] {
+            assert!(limit(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -18,10 +18,13 @@ use super::super::limit as time;
 use super::OWN_FAILURE;
 use super::switches::OnOff;
 use crate::commands::vendor::VendorArguments;
-use crate::exit::Exit;
+use crate::exit::{Exit, report_error, with_causes};
 use crate::interrupt;
 use crate::profile::board;
 use crate::terminal::Terminal;
+
+/// The only group of counters that the board's profiler knows.
+const COUNTERS: &str = "ArithmeticUtilization";
 
 /// The options for collecting on a board.
 #[derive(Debug, Args)]
@@ -64,7 +67,7 @@ pub struct BoardArguments {
     #[arg(
         long = "aac_metrics",
         value_name = "GROUP",
-        default_value = "ArithmeticUtilization",
+        default_value = COUNTERS,
         requires = "main"
     )]
     aac_metrics: String,
@@ -90,7 +93,7 @@ pub struct BoardArguments {
     #[arg(long, value_name = "FILE", requires = "main")]
     known_hosts: Option<PathBuf>,
 
-    /// How long to wait for the board
+    /// How long to wait for the board; a bare number is seconds, here and below
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "main")]
     connect_timeout: Duration,
 
@@ -142,7 +145,7 @@ pub fn execute(
     match collected {
         Ok(collected) => Ok(finish(&collected, arguments, terminal)),
         Err(error) => {
-            terminal.error(&format!("{error:#}"));
+            terminal.error(&with_causes(&error));
             Ok(Exit::Status(OWN_FAILURE))
         }
     }
@@ -158,10 +161,23 @@ fn request(
         bail!("--main and --config are needed to collect on a board");
     };
     let config = BoardConfig::read(config_path)?;
-    if config.password.is_some() && BoardConfig::is_open_to_others(config_path) {
+    let has_password = config.password.as_ref().is_some_and(|password| !password.is_empty());
+    if has_password && BoardConfig::is_open_to_others(config_path) {
         terminal.warn(&format!(
             "{}: others can read the password in it; run 'chmod 600' on it, or remove it when you are done",
             config_path.display()
+        ));
+    }
+    if config.board_mount.is_some() || config.host_mount.is_some() {
+        terminal.note(
+            "BOARD_MOUNT_PATH and HOST_MOUNT_PATH are not used: results come back over SSH; to have the board mount \
+             a folder, give --nfs SERVER:PATH",
+        );
+    }
+    if arguments.aac_metrics != COUNTERS {
+        terminal.note(&format!(
+            "--aac_metrics {}: the board knows {COUNTERS} only, and collects no counters of its engine",
+            arguments.aac_metrics
         ));
     }
     let project = match &arguments.project {
@@ -177,7 +193,6 @@ fn request(
         None => bail!("{}: an argument for the board must be UTF-8", word.display()),
     });
     Ok(Request {
-        config,
         host_keys: HostKeys { known_hosts, accept_new: arguments.accept_new_host_key },
         timeouts: Timeouts {
             connect: arguments.connect_timeout,
@@ -185,6 +200,8 @@ fn request(
             program: arguments.timeout,
         },
         project,
+        secrets: config.private_key.iter().chain([config_path]).cloned().collect(),
+        config,
         main: main.clone(),
         arguments: words.collect::<anyhow::Result<_>>()?,
         remote: arguments.remote_dir.clone(),
@@ -224,14 +241,14 @@ fn known_hosts() -> Option<PathBuf> {
 fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal) -> Exit {
     let (files, unchanged) = collected.uploaded;
     terminal.detail(&format!("uploaded {files} files; {unchanged} were on the board already"));
-    let mut failed = false;
+    let (mut failed, mut interrupted) = (false, false);
     for job in &collected.jobs {
         if let Ok(found) = Job::open(job) {
             for problem in found.problems() {
                 terminal.warn(&format!("{}: {problem}", job.display()));
             }
         }
-        if arguments.all {
+        if arguments.all && !interrupted {
             let exported = exports(job, arguments, terminal)
                 .and_then(|exports| board::write(&exports, (true, true), TableFormat::Csv, job));
             match exported {
@@ -239,14 +256,19 @@ fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal
                     terminal.note(&format!("wrote {} files below {}", written.len(), job.display()))
                 }
                 Err(error) => {
+                    let exit = report_error(&error, terminal);
+                    interrupted |= exit == Exit::Interrupted;
                     failed = true;
-                    terminal.error(&format!("{error:#}"));
                 }
             }
         }
     }
     if collected.jobs.is_empty() {
         let reason = match arguments.switch {
+            _ if arguments.collector.is_some() => {
+                "is the library of --collector built for the board's processor and C library (what its loader says \
+                 stands above), and is the program linked with the runtime's shared library?"
+            }
             OnOff::Off => "profiling was switched off",
             OnOff::On => {
                 "does the program call svp_acl_init() with the path of acl.json (not NULL), execute the model, and \
@@ -260,6 +282,7 @@ fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal
         terminal.note(&format!("collected in {}", job.display()));
     }
     match collected.end {
+        ProgramEnd::Status(_) if interrupted => Exit::Interrupted,
         ProgramEnd::Status(0) if failed => Exit::Failed,
         ProgramEnd::Status(status) => Exit::Status(u8::try_from(status).unwrap_or(u8::MAX)),
         ProgramEnd::Killed(signal) => {
@@ -321,6 +344,7 @@ impl<'t> Reporter<'t> {
 impl Drop for Reporter<'_> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+        interrupt::set_last_words("");
     }
 }
 
@@ -338,7 +362,12 @@ impl Progress for Reporter<'_> {
     fn runs(&mut self, runs: bool) {
         match runs {
             true => self.stop = Some(interrupt::request()),
-            false => interrupt::release(),
+            false => {
+                interrupt::set_last_words(
+                    "interrupted; the results are on the board: the same command with --resume brings the rest",
+                );
+                interrupt::release();
+            }
         }
     }
 
