@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use opscope_run::RunError;
+use opscope_svp::VendorError;
 use opscope_tune::TuneError;
 
 use crate::terminal::Terminal;
@@ -85,6 +86,9 @@ pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
         return Exit::Interrupted;
     }
     terminal.error(&with_causes(error));
+    if let Some(VendorError::Interrupted { .. }) = error.downcast_ref() {
+        return Exit::Interrupted;
+    }
     if error.is::<UsageError>() || matches!(run_error(error), Some(RunError::Input(_))) {
         Exit::Usage
     } else {

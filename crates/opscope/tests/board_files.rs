@@ -55,6 +55,90 @@ fn the_four_tables_of_the_guide_are_shown() {
 }
 
 #[test]
+fn where_only_tables_were_exported_their_totals_are_shown() {
+    let place = Place::new();
+    write(&place, "JOBAAA/summary/op_summary_0.net.3.1.2.1.0.600.csv", LAYERS);
+    write(
+        &place,
+        "JOBAAA/summary/acl_statistic_0_3_1.csv",
+        "Process ID,Thread ID,Type,Name,Total Time Ratio(%),Total Time(us),Count,Avg(us),Max(us),Min(us)\n\
+         5,6,model,svp_acl_mdl_execute,80,900,3,300,500,100\n5,6,runtime,svp_acl_rt_malloc,20,225,1,225,225,225\n",
+    );
+    write(
+        &place,
+        "JOBAAA/summary/op_statistic_0_3_1_1.csv",
+        "Task ID,Stream ID,OP Name,Task Type,Total Time Ratio(%),Total Time(us),Count,Avg(us),Max(us),Min(us)\n\
+         0,0,conv1_relu1,AA_CORE,60,361.5,3,120.5,121.5,119.5\n1,0,softplus1,AA_CPU,40,240,3,80,81,79\n",
+    );
+    let shown = place.done(&["show", "JOBAAA", "--json"]).json();
+    let calls = &shown["api_statistic"];
+    let time = |ns: [u64; 5]| serde_json::json!({"count": ns[0], "total_ns": ns[1], "mean_ns": ns[2], "min_ns": ns[3], "max_ns": ns[4]});
+    assert_eq!(calls[0]["call"], "svp_acl_mdl_execute");
+    assert_eq!(calls[0]["time"], time([3, 900_000, 300_000, 100_000, 500_000]));
+    assert_eq!((&calls[1]["level"], &calls[1]["time"]["total_ns"]), (&"runtime".into(), &225_000.into()));
+    // The table of totals knows where a layer ran.
+    assert_eq!(shown["core_metrics"][1]["unit"], "ai-cpu");
+    let exported = place.done(&["export", "timeline", "JOBAAA"]);
+    assert_eq!(exported.stdout, "", "no timeline is made up: {}", exported.stdout);
+
+    // Totals alone, in the order of the file, as often as they were counted.
+    fs::remove_file(place.path("JOBAAA/summary/op_summary_0.net.3.1.2.1.0.600.csv")).expect("the table");
+    let shown = place.done(&["show", "JOBAAA", "--json"]).json();
+    assert_eq!(shown["operator_statistic"][0]["time"], time([3, 361_500, 120_500, 119_500, 121_500]));
+    place.done(&["import", "JOBAAA"]);
+    let database = rusqlite::Connection::open(place.path("JOBAAA/sqlite/opscope.db")).expect("a database");
+    let table = "JOBAAA/summary/acl_statistic_0_3_1.csv";
+    assert_eq!(place.done(&["show", table, "--json"]).json()["api_statistic"], shown["api_statistic"]);
+    let labels = "SELECT count(*) FROM properties JOIN strings ON strings.id = value_id WHERE text LIKE '%totals only%'";
+    assert_eq!(database.query_row(labels, [], |row| row.get::<_, i64>(0)).expect("a count"), 2);
+}
+
+#[test]
+fn a_memory_bound_that_does_not_follow_from_its_row_is_shown_as_it_follows_and_counted() {
+    let place = Place::new();
+    let wrong = LAYERS.replace("10,0,2,N/A,N/A,N/A", "10,0,9.9,N/A,N/A,N/A");
+    assert_ne!(wrong, LAYERS);
+    write(&place, "JOBAAA/summary/op_summary_0.net.3.1.2.1.0.600.csv", wrong);
+    let shown = place.done(&["show", "JOBAAA", "--json"]).json();
+    let metrics = shown["core_metrics"][1]["metrics"].as_array().expect("metrics");
+    assert!(metrics.iter().any(|row| row["name"] == "Memory Bound" && row["mean"] == 2.0), "{metrics:?}");
+    let said = place.done(&["import", "JOBAAA"]);
+    let said = format!("{}{}", said.stdout, said.stderr);
+    assert!(said.contains("a memory bound that does not follow from its row"), "{said}");
+}
+
+#[test]
+fn raw_calls_as_many_as_a_board_keeps_are_warned_of_and_so_are_unfinished_files_beside_tables() {
+    let place = Place::new();
+    write(&place, "JOBCCC/info.json.0", "{}");
+    let calls: Vec<u8> =
+        (0..512).flat_map(|index| call("svp_acl_mdl_execute", index * 10, index * 10 + 5)).collect();
+    write(&place, "JOBCCC/data/acl_api.0.kws.31", &calls[..511 * 128]);
+    write(&place, "JOBCCC/data/acl_api.0.kws.31.done", "");
+    let said = |place: &Place| {
+        let answer = place.done(&["import", "JOBCCC"]);
+        format!("{}{}", answer.stdout, answer.stderr)
+    };
+    assert!(!said(&place).contains("a board keeps 512"));
+    write(&place, "JOBCCC/data/acl_api.0.kws.31", calls);
+    assert!(said(&place).contains("a board keeps 512"), "{}", said(&place));
+    write(&place, "JOBCCC/data/aicore.0.1.1", "half");
+    write(&place, "JOBCCC/summary/op_summary_0.kws.31.1.2.1.0.600.csv", LAYERS);
+    assert!(said(&place).contains("aicore.0.1.1 was not finished"), "{}", said(&place));
+}
+
+#[test]
+fn a_folder_of_collections_stands_for_the_only_one_or_names_them() {
+    let place = exported();
+    let shown = place.done(&["show", "JOBAAA", "--json"]).stdout;
+    fs::create_dir(place.path("profiling")).expect("a folder");
+    fs::rename(place.path("JOBAAA"), place.path("profiling/JOBAAA")).expect("the profile");
+    assert_eq!(place.done(&["show", "profiling", "--json"]).stdout, shown);
+    write(&place, "profiling/JOBBBB/summary/op_summary_0.net.1.1.1.1.0.600.csv", LAYERS);
+    place.fails(1, &["2 profiles of boards", "profiling/JOBAAA", "profiling/JOBBBB"], &["show", "profiling"]);
+}
+
+#[test]
 fn exporting_writes_the_guides_names_columns_and_digits() {
     let place = exported();
     let answer = place.done(&["export", "all", "JOBAAA", "--output", "again"]);
@@ -110,6 +194,8 @@ fn calls_in_the_layout_of_2022_are_decoded_and_labelled() {
         (&execute["call"], &execute["time"]["total_ns"]),
         (&"svp_acl_mdl_execute".into(), &23_299_000.into())
     );
+    let label = place.done(&["show", "JOBCCC"]).stderr;
+    assert!(label.contains("AclModule layout of 2022"), "{label}");
     let exported = place.done(&["export", "all", "JOBCCC"]);
     assert!(exported.stdout.contains("acl_statistic_0_0_1.csv"), "{}", exported.stdout);
     place.done(&["import", "JOBCCC"]);

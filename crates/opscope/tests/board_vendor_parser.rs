@@ -168,6 +168,31 @@ fn a_parser_that_hangs_is_stopped_with_whatever_it_started() {
 }
 
 #[test]
+fn a_parser_that_is_interrupted_ends_with_the_status_for_that_and_leaves_nothing() {
+    let place = job(
+        "#!/bin/sh\necho $$ > \"$HOME/pid.part\"; mv \"$HOME/pid.part\" \"$HOME/pid\"\nexec sleep 1000\n",
+    );
+    for words in [["show", "JOBAAA"], ["import", "JOBAAA"]] {
+        let _ = fs::remove_file(place.path("pid"));
+        let mut command = place.command(&[words[0], words[1], "--vendor-parser", "./parser"]);
+        command.env("HOME", place.path(".")).stderr(std::process::Stdio::piped());
+        let child = command.spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !place.path("pid").exists() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let pid = fs::read_to_string(place.path("pid")).expect("it runs");
+        let kill = std::process::Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let answer = common::Answer::from(child.wait_with_output().unwrap());
+        assert_eq!(answer.status, Some(130), "{}", answer.stderr);
+        assert!(answer.stderr.contains("interrupted"), "{}", answer.stderr);
+        assert!(fs::read_link(format!("/proc/{}/exe", pid.trim())).is_err(), "{pid} is still running");
+        assert!(!place.path("JOBAAA/sqlite").join("opscope.db").exists());
+    }
+}
+
+#[test]
 fn hostile_results_of_the_parser_are_dropped_and_counted() {
     let place = job(&format!(
         "{PARSER}\nln -s /etc/passwd \"$job/op_summary_0.passwd.1.1.1.1.0.600.csv\"\n\

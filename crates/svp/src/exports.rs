@@ -1,11 +1,12 @@
 //! All exported files that a directory holds, or one alone.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::file_name::{FileName, SampleName, TimelineName};
 use crate::op_summary::OpSummary;
-use crate::raw_calls::BOARD_CAPACITY;
+use crate::raw_calls::{BOARD_CAPACITY, OVERWRITTEN, overwritten};
 use crate::statistic::{AclStatistic, OpStatistic};
 use crate::table_text::{TableError, TextTable, read_small};
 use crate::timeline::{Call, LayerRun, Timeline, TimelineError};
@@ -92,7 +93,12 @@ impl Exports {
         }
         let files = files_of(path)?;
         let mut first_error = None;
+        let mut seen = HashSet::new();
         for file in &files {
+            // The same table as CSV and as JSON, or in two folders, counts once.
+            if !seen.insert(identity(file)) {
+                continue;
+            }
             if let Err(error) = exports.read_file(file) {
                 exports.losses.push(("dropped: a file that could not be read", 1, error.to_string()));
                 first_error = first_error.or(Some(error));
@@ -118,6 +124,22 @@ impl Exports {
     /// Whether a file is named as only the tools of such boards name theirs.
     pub fn is_file(path: &Path) -> bool {
         path.is_file() && has_own_name(path)
+    }
+
+    /// Whether a file, or one in a folder, is a table of totals as the tools of such boards write it.
+    /// Others use these names, too, but for tables with other columns.
+    pub fn has_totals(path: &Path) -> bool {
+        let is_one = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let of_totals =
+                |name| matches!(name, FileName::OpStatistic { .. } | FileName::AclStatistic { .. });
+            FileName::parse(&name).is_some_and(of_totals) && Self::default().read_file(file).is_ok()
+        };
+        if path.is_file() {
+            is_one(&path.to_owned())
+        } else {
+            files_of(path).is_ok_and(|files| files.iter().any(is_one))
+        }
     }
 
     /// How many files there are.
@@ -200,11 +222,8 @@ impl Exports {
         let calls = timelines.max().unwrap_or(0);
         let counted = self.acl_statistics.iter().map(|sheet| sheet.content.calls()).max().unwrap_or(0);
         if calls.max(counted) >= BOARD_CAPACITY {
-            let detail = format!(
-                "{} calls; a board keeps 512 of one collection, so older ones were overwritten: run fewer inferences",
-                calls.max(counted)
-            );
-            self.lose("doubted: more calls than a board keeps", calls.max(counted), &detail);
+            let calls = calls.max(counted);
+            self.lose(OVERWRITTEN, calls, &overwritten(calls));
         }
         let missing = self.missing_samples();
         if !missing.is_empty() {
@@ -247,6 +266,14 @@ fn gaps(mut numbers: Vec<u64>) -> Vec<u64> {
     }
     let expected = (0..).map(|index| first + index * step).take_while(|number| *number <= last);
     expected.filter(|number| numbers.binary_search(number).is_err()).collect()
+}
+
+/// What a file is: by its name, and whether it is a timeline or a table under the name of one.
+fn identity(path: &Path) -> (Option<FileName>, bool) {
+    let name = FileName::parse(&path.file_name().unwrap_or_default().to_string_lossy());
+    let is_timeline = matches!(name, Some(FileName::TaskTime(_) | FileName::Acl(_)));
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    (name, is_timeline && is_json)
 }
 
 fn has_own_name(path: &Path) -> bool {
@@ -318,6 +345,23 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_was_exported_in_both_forms_counts_once() {
+        let json = r#"[{"Layer Id": 0, "Layer Name": "conv1", "Time(us)": 10}]"#;
+        let folder = folder(&[
+            ("summary/op_summary_0.net.3.1.10.1.NA.600.csv", LAYERS),
+            ("summary/op_summary_0.net.3.1.10.1.NA.600.json", json),
+            ("summary/acl_statistic_0_3_1.csv", "Name,Total Time(us)\na,5\n"),
+            ("acl_statistic_0_3_1.csv", "Name,Total Time(us)\na,5\n"),
+            ("timeline/acl_0_3_1.json", "[]"),
+            ("acl_0_3_1.csv", "Name,Total Time(us)\na,5\n"),
+        ]);
+        let exports = Exports::read(folder.path()).unwrap();
+        let counts = (exports.op_summaries.len(), exports.acl_statistics.len(), exports.calls.len());
+        // The guide's example has a table of that name beside the timeline.
+        assert_eq!(counts, (1, 2, 1));
+    }
+
+    #[test]
     fn a_damaged_file_among_several_is_counted() {
         let folder = folder(&[
             ("summary/op_summary_0.net.3.1.10.1.0.600.csv", LAYERS),
@@ -348,6 +392,18 @@ mod tests {
             ]
         );
         assert_eq!(gaps(vec![1, 2, u64::MAX]), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn totals_are_told_from_others_of_that_name_by_their_columns() {
+        let svp = "OP Name,Task Type,Total Time(us)\nconv1,AA_CORE,10\n";
+        let of_ascend = "Device_id,OP Type,Core Type,Count,Total Time(us)\n0,Conv2D,AI_CORE,1,10\n";
+        for (text, expected) in [(svp, true), (of_ascend, false), ("", false)] {
+            let folder = folder(&[("summary/op_statistic_0_3_200_1.csv", text)]);
+            assert_eq!(Exports::has_totals(folder.path()), expected, "{text}");
+            let file = folder.path().join("summary/op_statistic_0_3_200_1.csv");
+            assert_eq!(Exports::has_totals(&file), expected, "{text}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use std::fmt;
 
 /// What the name of an exported file says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FileName {
     /// A table of layers with their counters.
     OpSummary(SampleName),
@@ -45,7 +45,7 @@ pub enum FileName {
 }
 
 /// What the name of a table of layers says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SampleName {
     /// The device.
     pub device: u32,
@@ -66,7 +66,7 @@ pub struct SampleName {
 }
 
 /// What the name of a timeline says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimelineName {
     /// The device.
     pub device: u32,

@@ -220,7 +220,7 @@ fn acl_statistic(calls: &[Call]) -> AclStatistic {
     let rows = groups.into_iter().map(|((process, thread, mode, name), durations)| ApiTotals {
         process: process.to_string(),
         thread: thread.to_string(),
-        kind: mode.trim_start_matches("ACL_").to_ascii_lowercase(),
+        kind: kind_of(mode),
         name: name.to_owned(),
         totals: Totals::of(&durations, all),
     });
@@ -237,6 +237,14 @@ fn unit_of(unit: ExecutionUnit) -> Unit {
         | ExecutionUnit::MixVectorCore => Unit::AaCore,
         ExecutionUnit::AiCpu => Unit::AaCpu,
         _ => Unit::Unknown,
+    }
+}
+
+/// A mode in the word of the tables.
+fn kind_of(mode: &str) -> String {
+    match mode.trim_start_matches("ACL_") {
+        "RTS" => "runtime".to_owned(),
+        other => other.to_ascii_lowercase(),
     }
 }
 

@@ -180,6 +180,11 @@ impl Job {
         Ok(Self { path: path.to_owned(), info: parsed, files })
     }
 
+    /// Whether opscope's own collector wrote some of it.
+    pub fn has_own_records(&self) -> bool {
+        self.files.iter().any(|file| file.kind.is_own())
+    }
+
     /// What makes the data doubtful, in sentences for the user.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();

@@ -164,6 +164,14 @@ impl Layer {
         bound().map_or(Figure::MISSING, Figure::rounded)
     }
 
+    /// The memory bound that follows from the figures; the stated one where they don't tell.
+    pub fn best_bound(&self) -> Figure {
+        match self.memory_bound() {
+            Figure::MISSING => self.figure(LayerColumn::MemoryBound),
+            computed => computed,
+        }
+    }
+
     /// Whether its input is a scalar: shapes that consist of separators only.
     pub fn has_scalar_input(&self) -> bool {
         !self.input_shapes.is_empty() && self.input_shapes.chars().all(|c| matches!(c, ';' | ' ' | '"'))
@@ -235,20 +243,12 @@ impl OpSummary {
         for layer in self.layers.iter().chain(&self.total) {
             let texts = [&layer.id, &layer.original_name, &layer.name, &layer.layer_type].map(String::clone);
             let figures = LayerColumn::ALL.map(|column| match column {
-                LayerColumn::MemoryBound => best_bound(layer).to_string(),
+                LayerColumn::MemoryBound => layer.best_bound().to_string(),
                 column => layer.figure(column).to_string(),
             });
             table.push(texts.into_iter().chain(figures).collect());
         }
         table
-    }
-}
-
-/// The bound that follows from the figures; the stated one where they don't tell.
-fn best_bound(layer: &Layer) -> Figure {
-    match layer.memory_bound() {
-        Figure::MISSING => layer.figure(LayerColumn::MemoryBound),
-        computed => computed,
     }
 }
 

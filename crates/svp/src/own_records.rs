@@ -46,7 +46,7 @@ impl Exports {
     /// # Errors
     /// When a file can't be read.
     pub fn from_own_records(job: &Job) -> Result<Option<Self>, JobError> {
-        if !job.files.iter().any(|file| file.kind.is_own()) {
+        if !job.has_own_records() {
             return Ok(None);
         }
         let mut records = Records::default();

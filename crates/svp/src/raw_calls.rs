@@ -19,6 +19,16 @@ pub(crate) const LABEL: &str = "decoded with the AclModule layout of 2022";
 /// How many records a board keeps of one collection; older ones are overwritten.
 pub(crate) const BOARD_CAPACITY: u64 = 512;
 
+/// The reason under which that many are counted.
+pub(crate) const OVERWRITTEN: &str = "doubted: more calls than a board keeps";
+
+/// What is said of that many.
+pub(crate) fn overwritten(calls: u64) -> String {
+    format!(
+        "{calls} calls; a board keeps 512 of one collection, so older ones were overwritten: run fewer inferences"
+    )
+}
+
 /// Why a file isn't taken for calls in the layout of 2022.
 #[derive(Debug, thiserror::Error)]
 pub enum RawCallsError {

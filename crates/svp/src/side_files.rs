@@ -175,12 +175,46 @@ fn read_shapes(bytes: &[u8]) -> Result<Content, TableError> {
     Ok(Content::Shapes(count))
 }
 
-/// Graphviz: a statement of a link has an arrow, one of a layer a label.
+/// Graphviz: a statement of a link has an arrow, one of a layer attributes in brackets.
 fn read_tree(bytes: &[u8]) -> Content {
     let text = String::from_utf8_lossy(bytes);
-    let links = text.lines().filter(|line| line.contains("->")).count();
-    let layers = text.lines().filter(|line| line.contains("label") && !line.contains("->")).count();
+    let (mut layers, mut links) = (0, 0);
+    let of_all = |statement: &str| {
+        ["node", "edge", "graph"].contains(&statement.split('[').next().unwrap_or("").trim())
+    };
+    for statement in statements(&text) {
+        match statement.matches("->").count() {
+            0 => layers += usize::from(statement.contains('[') && !of_all(&statement)),
+            arrows => links += arrows,
+        }
+    }
     Content::Tree { layers, links }
+}
+
+/// The statements of a graph, without what stands in quotes. They end with their line, a semicolon
+/// or a brace, but not within brackets.
+fn statements(text: &str) -> Vec<String> {
+    let mut statements = vec![String::new()];
+    let (mut quoted, mut escaped, mut depth) = (false, false, 0usize);
+    for letter in text.chars() {
+        if quoted {
+            quoted = escaped || letter != '"';
+            escaped = letter == '\\' && !escaped;
+            continue;
+        }
+        match letter {
+            '"' => quoted = true,
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let ends = depth == 0 && matches!(letter, '\n' | ';' | '{' | '}');
+        match statements.last_mut() {
+            Some(last) if !ends => last.push(letter),
+            _ => statements.push(String::new()),
+        }
+    }
+    statements
 }
 
 fn read_switches(bytes: &[u8]) -> Result<Content, TableError> {
@@ -260,6 +294,18 @@ mod tests {
         assert!(contents.contains(&Content::Switches(switches)));
         let Content::Layers { sizes, .. } = &contents[contents.len() - 2] else { panic!("{contents:?}") };
         assert_eq!(*sizes, [("batch_num".to_owned(), 4), ("tmp_buf_size".to_owned(), 4096)]);
+    }
+
+    #[test]
+    fn trees_are_counted_however_they_are_laid_out() {
+        let forms = [
+            "digraph {\n a [label=\"conv1\"]\n b [label=\"x -> y; {\\\"z\\\"}\"]\n c [shape=box]\n a -> b -> c\n}\n",
+            "digraph net { label=\"my net\"; node [shape=box]; a [label=\"1\"]; b [label=\"2\"]; c[label=3]; a -> b; b -> c [label=\"4\"]; }",
+            "digraph \"net\" {\n a [\n  label=\"1\"\n ];\n \"b\" [label=\"\"];\n c [color=red];\n a->b;b->c\n}",
+        ];
+        for text in forms {
+            assert_eq!(read_tree(text.as_bytes()), Content::Tree { layers: 3, links: 2 }, "{text}");
+        }
     }
 
     #[test]

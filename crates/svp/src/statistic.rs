@@ -1,5 +1,7 @@
 //! The tables of totals: of layers (`op_statistic_*`) and of calls (`acl_statistic_*`).
 
+use opscope_trace::Nanoseconds;
+
 use crate::cell::Figure;
 use crate::table_text::{Column, TableError, TextTable};
 use crate::timeline::Unit;
@@ -84,6 +86,29 @@ impl Totals {
         }
     }
 
+    /// Durations that have these totals: the longest, the shortest, and what is left in equal parts.
+    pub(crate) fn durations(&self) -> Vec<Nanoseconds> {
+        /// No board counts further; what does is no count.
+        const MOST: f64 = 1e6;
+        let time = |figure: Figure| figure.0.map(|micros| Nanoseconds((micros * 1e3).round() as i64));
+        let count = self.count.0.filter(|count| (1.0..=MOST).contains(count)).unwrap_or(1.0);
+        let by_average = || Some(Figure(Some(self.average.0? * count)));
+        let total = time(self.total).or_else(|| by_average().and_then(time));
+        let Some(total) = total.filter(|total| total.0 >= 0) else { return Vec::new() };
+        let count = count as usize;
+        let ends = match (time(self.longest), time(self.shortest)) {
+            (Some(longest), Some(shortest)) if count > 1 => vec![longest, shortest],
+            _ => Vec::new(),
+        };
+        let left = total - ends.iter().copied().sum::<Nanoseconds>();
+        let others = (count - ends.len()) as i64;
+        // Figures that don't fit each other leave the total, which most is made of.
+        if left.0 < 0 || (others == 0 && left.0.abs() > 1_000 * count as i64) {
+            return equal_parts(total, count as i64).collect();
+        }
+        ends.into_iter().chain(equal_parts(left, others)).collect()
+    }
+
     fn read(table: &TextTable, row: usize, columns: &[Option<Column>; 6]) -> Self {
         let [ratio, total, count, average, longest, shortest] =
             columns.map(|column| Figure::read(table.cell(row, column)));
@@ -94,6 +119,11 @@ impl Totals {
         let Self { ratio, total, count, average, longest, shortest } = self;
         [ratio, total, count, average, longest, shortest].map(Figure::to_string)
     }
+}
+
+/// A time in parts that differ by a nanosecond at most.
+fn equal_parts(time: Nanoseconds, parts: i64) -> impl Iterator<Item = Nanoseconds> {
+    (0..parts).map(move |part| Nanoseconds(time.0 / parts + i64::from(part < time.0 % parts)))
 }
 
 impl OpStatistic {
@@ -198,6 +228,23 @@ mod tests {
         let totals = Totals::of(&[1.0, 4.0, 1.0], 12.0);
         assert_eq!(totals.cells(), ["50", "6", "3", "2", "4", "1"]);
         assert_eq!(Totals::of(&[], 0.0).cells(), ["N/A", "0", "0", "N/A", "N/A", "N/A"]);
+    }
+
+    #[test]
+    fn durations_made_of_totals_have_these_totals() {
+        for durations in [&[1.0, 4.0, 1.0][..], &[5.5], &[2.0, 3.25], &[1.0, 2.0, 3.0, 10.0, 0.5]] {
+            let totals = Totals::of(durations, 100.0);
+            let made: Vec<f64> = totals.durations().iter().map(|time| time.as_micros()).collect();
+            assert_eq!(Totals::of(&made, 100.0), totals, "{made:?}");
+        }
+        let only = |total, count| Totals { total: Figure(total), count: Figure(count), ..Totals::default() };
+        assert_eq!(only(Some(4.0), Some(2.0)).durations().len(), 2);
+        assert_eq!(only(Some(4.0), None).durations(), [Nanoseconds(4_000)]);
+        assert_eq!(only(Some(4.0), Some(1e18)).durations(), [Nanoseconds(4_000)]);
+        assert_eq!(only(None, Some(2.0)).durations(), []);
+        let odd =
+            Totals { longest: Figure(Some(9.0)), shortest: Figure(Some(9.0)), ..only(Some(4.0), Some(2.0)) };
+        assert_eq!(odd.durations(), [Nanoseconds(2_000); 2]);
     }
 
     #[test]

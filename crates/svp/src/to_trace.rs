@@ -8,16 +8,21 @@ use opscope_trace::{
     Thread, ThreadId, Trace,
 };
 
-use crate::exports::Exports;
+use crate::exports::{Exports, Sheet};
+use crate::file_name::FileName;
 use crate::op_summary::{Layer, LayerColumn};
-use crate::raw_calls::{LABEL, RawCalls};
+use crate::raw_calls::{BOARD_CAPACITY, LABEL, OVERWRITTEN, RawCalls, overwritten};
+use crate::statistic::OpStatistic;
 use crate::timeline::{Call, LayerRun, Unit};
+
+/// What is said of times that were made of totals.
+const ONLY_TOTALS: &str = "laid end to end: the tables have totals only, so single times mean nothing";
 
 impl Exports {
     /// What the files hold, as a trace.
     ///
-    /// Layers come from the timelines. Where there are none, the layers of the tables are laid end to
-    /// end, and the trace says so. Times are those of the board's monotonic clock, counted from the
+    /// Layers and calls come from the timelines. Where there are none, those of the tables are laid end
+    /// to end, and the trace says so; of totals only these are true then. Times are those of the board's monotonic clock, counted from the
     /// first of them.
     pub fn to_trace(&self) -> Trace {
         let mut builder = Builder::new(self.zero());
@@ -30,6 +35,9 @@ impl Exports {
         }
         for sheet in &self.calls {
             builder.add_calls(&sheet.content);
+        }
+        if self.calls.iter().all(|sheet| sheet.content.is_empty()) {
+            self.lay_calls_end_to_end(&mut builder);
         }
         for sheet in &self.op_summaries {
             if let Some(frequency) = sheet.name.frequency {
@@ -49,6 +57,10 @@ impl Exports {
     }
 
     fn lay_end_to_end(&self, builder: &mut Builder) {
+        if self.op_summaries.is_empty() {
+            self.lay_totals_end_to_end(builder);
+            return;
+        }
         let mut time = builder.zero;
         for sheet in &self.op_summaries {
             let model = builder.model(sheet.name.model_id, Some(&sheet.name.model));
@@ -56,7 +68,7 @@ impl Exports {
                 let duration = duration_of(layer);
                 let run = LayerRun {
                     name: layer.name.clone(),
-                    unit: Unit::Unknown,
+                    unit: self.unit(sheet.name.device, sheet.name.model_id, &layer.name),
                     stream: 0,
                     task: index as u64,
                     start: time,
@@ -68,10 +80,65 @@ impl Exports {
             let runs: Vec<LayerRun> = runs.collect();
             builder.add_layers(self, sheet.name.device, model, sheet.name.model_id, &runs);
         }
-        if !self.op_summaries.is_empty() {
-            let text = "laid end to end: the tables have durations only";
-            builder.trace.set_property("times of layers", text);
+        builder.trace.set_property("times of layers", "laid end to end: the tables have durations only");
+    }
+
+    /// Layers of which only totals are known, inference by inference.
+    fn lay_totals_end_to_end(&self, builder: &mut Builder) {
+        let mut time = builder.zero;
+        for Sheet { name, content } in &self.op_statistics {
+            let model = builder.model(name.model_id(), None);
+            let durations: Vec<_> = content.rows.iter().map(|row| row.totals.durations()).collect();
+            let inferences = durations.iter().map(Vec::len).max().unwrap_or(0);
+            let mut runs = Vec::new();
+            for inference in 0..inferences {
+                for (task, row) in content.rows.iter().enumerate() {
+                    let Some(&duration) = durations[task].get(inference) else { continue };
+                    runs.push(LayerRun {
+                        name: row.name.clone(),
+                        unit: row.unit,
+                        stream: row.stream.parse().unwrap_or(0),
+                        task: task as u64,
+                        start: time,
+                        duration,
+                    });
+                    time += duration;
+                }
+            }
+            builder.add_layers(self, name.device(), model, name.model_id(), &runs);
+            builder.trace.set_property("times of layers", ONLY_TOTALS);
         }
+    }
+
+    /// Calls of which only totals are known.
+    fn lay_calls_end_to_end(&self, builder: &mut Builder) {
+        let mut time = builder.zero;
+        for row in self.acl_statistics.iter().flat_map(|sheet| &sheet.content.rows) {
+            let calls = row.totals.durations().into_iter().map(|duration| {
+                let start = time;
+                time += duration;
+                Call {
+                    name: row.name.clone(),
+                    mode: row.kind.clone(),
+                    process: row.process.parse().unwrap_or(0),
+                    thread: row.thread.parse().unwrap_or(0),
+                    start,
+                    duration,
+                }
+            });
+            let calls: Vec<Call> = calls.collect();
+            builder.add_calls(&calls);
+            builder.trace.set_property("times of calls", ONLY_TOTALS);
+        }
+    }
+
+    /// Where a layer ran, as the table of totals says.
+    fn unit(&self, device: u32, model_id: u64, layer: &str) -> Unit {
+        let of_model = |sheet: &&Sheet<FileName, OpStatistic>| {
+            (sheet.name.device(), sheet.name.model_id()) == (device, model_id)
+        };
+        let mut rows = self.op_statistics.iter().filter(of_model).flat_map(|sheet| &sheet.content.rows);
+        rows.find(|row| row.name == layer).map_or(Unit::Unknown, |row| row.unit)
     }
 
     /// The table's row of a layer, by the name that the timelines give it.
@@ -89,6 +156,10 @@ impl RawCalls {
         let mut builder = Builder::new(zero);
         builder.add_calls(&self.calls);
         builder.trace.set_property("calls", LABEL);
+        let count = self.calls.len() as u64;
+        if count >= BOARD_CAPACITY {
+            builder.trace.count_loss(OVERWRITTEN, count, &overwritten(count));
+        }
         builder.trace
     }
 }
@@ -225,7 +296,11 @@ impl Builder {
     /// Notes what the engine's counters say of a layer.
     fn add_reading(&mut self, task: TaskId, layer: &Layer) {
         let known = LayerColumn::COUNTERS.into_iter();
-        let known = known.filter_map(|column| Some((column, layer.figure(column).0?)));
+        let figure = |column| match column {
+            LayerColumn::MemoryBound => layer.best_bound(),
+            column => layer.figure(column),
+        };
+        let known = known.filter_map(|column| Some((column, figure(column).0?)));
         let (columns, values): (Vec<LayerColumn>, Vec<f64>) = known.unzip();
         let metrics = columns.iter().map(|column| self.trace.enter_metric(column.metric(), column.unit()));
         let metrics: Vec<_> = metrics.collect();

@@ -81,6 +81,12 @@ pub enum VendorError {
         /// The end of what it printed.
         output: String,
     },
+    /// The user stopped it.
+    #[error("the vendor's parser was interrupted at '{step}'; nothing was written")]
+    Interrupted {
+        /// What it was told to do.
+        step: String,
+    },
     /// It ended well, and there is nothing that could be read.
     #[error("the vendor's parser ended without an error and left nothing to read: {source}{}", said(output))]
     NoResult {
@@ -195,7 +201,8 @@ impl VendorParser {
             } else if log.metadata().is_ok_and(|found| found.len() > MOST_OUTPUT) {
                 "would not stop to print".to_owned()
             } else if stop() {
-                "was interrupted".to_owned()
+                end(&mut child);
+                return Err(VendorError::Interrupted { step });
             } else {
                 std::thread::sleep(Duration::from_millis(20));
                 continue;

@@ -86,6 +86,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         placed.table(top, terminal.width()),
     ];
     let tables: Vec<String> = tables.into_iter().flatten().collect();
+    for what in ["calls", "times of calls", "times of layers"] {
+        if let Some(said) = trace.property(what) {
+            terminal.note(&format!("{what}: {said}"));
+        }
+    }
     if tables.is_empty() {
         terminal.note("there is nothing to show: no operator, call or frequency was recorded");
     }

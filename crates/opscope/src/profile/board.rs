@@ -3,18 +3,56 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use opscope_svp::{Exports, Job, RawCalls, RawKind, TableFormat};
+use opscope_svp::{Exports, Job, RawCalls, RawKind, ReadError, TableFormat};
 use opscope_trace::Trace;
+
+/// The `JOB*` directory in a folder, if there is one: collections are brought back to such a folder.
+///
+/// # Errors
+/// When there are several; they are named.
+pub fn only_below(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    /// How many are named before it becomes tiresome.
+    const NAMED: usize = 8;
+    let is_job = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("JOB") && path.is_dir() && (Job::is_one(path) || Exports::is_folder(path))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut jobs: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_job).collect();
+    jobs.sort();
+    if jobs.len() > 1 {
+        let named: String = jobs.iter().take(NAMED).map(|job| format!("\n  {}", job.display())).collect();
+        let rest = if jobs.len() > NAMED { "\n  …" } else { "" };
+        bail!(
+            "{}: there are {} profiles of boards here; name one of them:{named}{rest}",
+            folder.display(),
+            jobs.len()
+        );
+    }
+    Ok(jobs.pop())
+}
+
+/// What a board's profile was read as.
+enum Found {
+    /// Exported files, and what makes the raw files beside them doubtful.
+    Exports(Exports, Vec<String>),
+    /// Raw files.
+    Raw(Trace),
+}
 
 /// Reads exported files, or, where there are none, what can be read of a `JOB*` directory itself.
 ///
 /// # Errors
 /// When nothing can be read; for a `JOB*` directory the error says what it holds and what is missing.
 pub fn open(path: &Path) -> anyhow::Result<Trace> {
-    if !Job::is_one(path) || Exports::is_folder(path) {
-        return Ok(Exports::read(path)?.to_trace());
-    }
-    open_job(&Job::open(path)?)
+    Ok(match find(path)? {
+        Found::Raw(trace) => trace,
+        Found::Exports(exports, problems) => {
+            let mut trace = exports.to_trace();
+            problems.iter().for_each(|problem| trace.count_loss(DOUBTED, 1, problem));
+            trace
+        }
+    })
 }
 
 /// A board's exported files, or those that can be made of a `JOB*` directory itself.
@@ -22,8 +60,36 @@ pub fn open(path: &Path) -> anyhow::Result<Trace> {
 /// # Errors
 /// Those of [`open`].
 pub fn exports(path: &Path) -> anyhow::Result<Exports> {
-    let is_exported = !Job::is_one(path) || Exports::is_folder(path);
-    Ok(if is_exported { Exports::read(path)? } else { Exports::from_trace(&open(path)?) })
+    Ok(match find(path)? {
+        Found::Exports(exports, _) => exports,
+        Found::Raw(trace) => Exports::from_trace(&trace),
+    })
+}
+
+const DOUBTED: &str = "doubted: the collection";
+
+/// What our own collector recorded goes before what was exported of it; what the vendor's tools
+/// exported before raw files that can't be read.
+fn find(path: &Path) -> anyhow::Result<Found> {
+    if !Job::is_one(path) {
+        return Ok(Found::Exports(Exports::read(path)?, Vec::new()));
+    }
+    let job = Job::open(path);
+    let problems = job.as_ref().map(Job::problems).unwrap_or_default();
+    let is_own = job.as_ref().is_ok_and(Job::has_own_records);
+    if !is_own && Exports::is_folder(path) {
+        return Ok(Found::Exports(Exports::read(path)?, problems));
+    }
+    let raw = job.map_err(anyhow::Error::from).and_then(|job| open_job(&job));
+    if raw.as_ref().is_ok_and(|trace| !(trace.tasks.is_empty() && trace.api_calls.is_empty())) {
+        return raw.map(Found::Raw);
+    }
+    match Exports::read(path) {
+        Ok(exports) => Ok(Found::Exports(exports, problems)),
+        // What the raw files lack says more than that there is nothing beside them.
+        Err(ReadError::NoExports { .. } | ReadError::Io { .. }) => raw.map(Found::Raw),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Writes the tables of a board's profile below `folder/summary`, and its timelines below
@@ -74,7 +140,8 @@ fn open_job(job: &Job) -> anyhow::Result<Trace> {
         let files: Vec<&str> = job.files.iter().map(|file| &*file.name).collect();
         bail!(
             "{}: the raw files of this board are in a layout that is not public ({}); where the vendor's tool is \
-             installed, name it with --vendor-parser (msprof.pyc or mindcmd), or read what it exports",
+             installed, name it with --vendor-parser (msprof.pyc or mindcmd), or read what it exports; 'opscope info' lists \
+             them with their sizes",
             job.path.display(),
             files.join(", ")
         );
@@ -91,7 +158,7 @@ fn open_job(job: &Job) -> anyhow::Result<Trace> {
         trace.count_loss(reason, 1, &detail);
     }
     for problem in job.problems() {
-        trace.count_loss("doubted: the collection", 1, &problem);
+        trace.count_loss(DOUBTED, 1, &problem);
     }
     Ok(trace)
 }

@@ -53,6 +53,11 @@ impl Source {
         if !is_raw && ascend_text::is_folder(path) {
             return Ok(Self::Outputs(path.to_owned()));
         }
+        if !found.as_ref().is_ok_and(|found| !found.profiles.is_empty())
+            && let Some(job) = board::only_below(path)?
+        {
+            return Ok(Self::Board(job));
+        }
         Ok(Self::Raw(usable(found?, terminal)))
     }
 }
@@ -63,7 +68,8 @@ impl Source {
 /// When there is nothing at `path`.
 pub fn is_board(path: &Path) -> anyhow::Result<bool> {
     check_presence(path)?;
-    Ok(opscope_svp::Exports::is_file(path) || is_board_folder(path))
+    let is_named = opscope_svp::Exports::is_file(path) || is_board_folder(path);
+    Ok(is_named || opscope_svp::Exports::has_totals(path))
 }
 
 fn is_board_folder(path: &Path) -> bool {

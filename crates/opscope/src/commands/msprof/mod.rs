@@ -42,10 +42,10 @@ Usage:
          [--model-id=N] [--iteration-id=N] [--reports=FILE] [--clear=on]
 
 DIR is a raw directory (PROF_*, JOB*) or one above several, or a board's JOB* directory. Tables and
-timelines go to
-mindstudio_profiler_output/ below it, the database msprof_<time>.db beside that; as with the vendor's
-tool, exporting either of a whole run of a 910B or 950 brings the database as well, unless one is
-there. Values follow an option after = or a space.
+timelines go to mindstudio_profiler_output/ below it (a board's to summary/ and timeline/), the
+database msprof_<time>.db beside that; as with the vendor's tool, exporting either of a whole run of
+a 910B or 950 brings the database as well, unless one is there. Values follow an option after = or a
+space.
 
 Examples:
   alias msprof='opscope msprof'
