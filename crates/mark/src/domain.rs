@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock};
 
 use opscope_cann_raw::hash_of;
 
-use crate::sink::MODE;
+use crate::sink::{MODE, write_all};
 
 /// A domain, by the hash of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,5 +103,5 @@ fn create(directory: &Path) -> io::Result<PathBuf> {
 }
 
 fn append(file: &Path, lines: &str) -> io::Result<()> {
-    OpenOptions::new().append(true).open(file)?.write_all(lines.as_bytes())
+    write_all(&mut OpenOptions::new().append(true).open(file)?, lines.as_bytes())
 }

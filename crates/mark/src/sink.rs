@@ -3,7 +3,7 @@
 //! No descriptor is kept open between two writes. The program may close every descriptor that it
 //! doesn't know, and get the same number again for a file of its own, into which we'd write.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl Sink {
         }
         let Some(slice) = &mut self.current else { return Ok(()) };
         let mut file = OpenOptions::new().append(true).open(&slice.path)?;
-        if let Err(error) = file.write_all(bytes) {
+        if let Err(error) = write_all(&mut file, bytes) {
             // A record that was cut in the middle would shift all that follow.
             let _ = file.set_len(slice.written);
             return Err(error);
@@ -90,8 +90,39 @@ impl Sink {
         let mut marker = slice.path.into_os_string();
         marker.push(".done");
         // A slice without a marker is read all the same.
-        let _ = std::fs::write(marker, format!("filesize:{}", slice.written));
+        let text = format!("filesize:{}", slice.written);
+        let _ = File::create(marker).and_then(|mut file| write_all(&mut file, text.as_bytes()));
     }
+}
+
+/// Writes all of it. Where files may not become so large (`ulimit -f`) it fails as for any other reason;
+/// the system would end the program by a signal.
+#[cfg(target_os = "linux")]
+pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: the sets are valid places, and the mask is that from before at the end. The signal is for
+    // the calling thread alone, so one that was not blocked and is pending now is ours.
+    unsafe {
+        let mut limit: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut limit);
+        libc::sigaddset(&mut limit, libc::SIGXFSZ);
+        let blocked = libc::pthread_sigmask(libc::SIG_BLOCK, &limit, &mut before) == 0;
+        let written = file.write_all(bytes);
+        if blocked && libc::sigismember(&before, libc::SIGXFSZ) == 0 {
+            if written.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EFBIG)) {
+                let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+                libc::sigtimedwait(&limit, std::ptr::null_mut(), &at_once);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        }
+        written
+    }
+}
+
+/// Writes all of it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)
 }
 
 #[cfg(test)]

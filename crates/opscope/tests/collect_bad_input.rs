@@ -334,6 +334,27 @@ print('done')
 }
 
 #[test]
+fn a_limit_for_the_size_of_files_does_not_end_the_program() {
+    let place = Place::new();
+    let test = "a_limit_for_the_size_of_files_does_not_end_the_program";
+    // Python ignores the signal by which the system enforces it; this gives it back its meaning.
+    let source = "import signal, opscope
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+for i in range(20000):
+    opscope.mark('too much')
+print('done')
+";
+    let Some(python) = python(test) else { return };
+    let script = place.write("program.py", source).display().to_string();
+    let line = format!("ulimit -f 100; exec {} {script}", python.display());
+    let environment = format!("--environment=PYTHONPATH={}", package());
+    let answer = place.run(&["collect", "--no-parse", &environment, "--", "sh", "-c", &line]);
+    assert_eq!(answer.status, Some(0), "{}", answer.stderr);
+    assert!(answer.stdout.starts_with("done\n"), "{}", answer.stdout);
+    assert!(answer.stderr.contains("marks could not be written: File too large"), "{}", answer.stderr);
+}
+
+#[test]
 fn an_output_that_cannot_be_written_is_refused_before_the_program_starts() {
     let place = Place::new();
     let test = "an_output_that_cannot_be_written_is_refused_before_the_program_starts";

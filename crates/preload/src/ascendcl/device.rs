@@ -23,6 +23,7 @@ use super::SUCCESS;
 use super::calls::{self, is_on};
 use super::library::Files;
 use super::operators::{self, Subscribed};
+use crate::sink::write_all;
 
 /// `files`, `subscribe`, or nothing.
 const VIA_VARIABLE: &str = "OPSCOPE_ACL_VIA";
@@ -89,11 +90,10 @@ fn number<T: std::str::FromStr>(variable: &str) -> Option<T> {
 
 /// Leaves a note for the collector, which says it when the program has ended.
 pub(super) fn note(text: &str) {
-    use std::io::Write;
     let Some(directory) = calls::directory() else { return };
     let path = directory.join(format!("opscope.ascendcl.{}.notes", std::process::id()));
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    let _ = file.and_then(|mut file| writeln!(file, "{text}"));
+    let _ = file.and_then(|mut file| write_all(&mut file, format!("{text}\n").as_bytes()));
 }
 
 /// AscendCL was initialised with a configuration file.

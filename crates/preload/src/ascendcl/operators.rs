@@ -8,7 +8,6 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +17,7 @@ use super::calls::{self, is_on};
 use super::device::{missing, note, refused};
 use super::library::Subscription;
 use super::{Error, SUCCESS};
+use crate::sink::write_all;
 
 /// Only times, no counters of the cores.
 const NO_METRICS: c_int = 0xFF;
@@ -234,7 +234,7 @@ impl Reader {
             return;
         }
         let file = std::fs::OpenOptions::new().append(true).create(true).open(&self.path);
-        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        let written = file.and_then(|mut file| write_all(&mut file, text.as_bytes()));
         if let (Err(error), Some(control)) = (written, calls::control()) {
             let lines = text.lines().count() as u64;
             control.error.store(error.raw_os_error().unwrap_or(libc::EIO) as u32, Ordering::Relaxed);
