@@ -208,6 +208,43 @@ fn the_vendors_spellings_do_the_same_under_either_name() {
     }
 }
 
+/// The vendor's tool writes such answers below the folder that it is asked about.
+#[test]
+fn questions_about_devices_are_answered_with_a_file_below_the_folder() {
+    let place = Place::new();
+    sample(&place, &["--mode", "static"]);
+    let ask = |further: &[&str]| -> (Option<i32>, Value) {
+        let mut arguments = vec!["msprof", "query", "-dir", "runs"];
+        arguments.extend(further);
+        let answer = place.run(&arguments);
+        let line = answer.stdout.lines().next().unwrap_or_default().to_owned();
+        (answer.status, serde_json::from_str(&line).unwrap_or_default())
+    };
+    let rows = |reply: &Value| -> Vec<Value> {
+        let path = reply["data"].as_str().expect("a path");
+        serde_json::from_slice(&std::fs::read(path).expect("the answer")).expect("JSON")
+    };
+    let (status, reply) = ask(&["--data-type", "1", "--id", "0", "--model-id", "1"]);
+    assert_eq!((status, &reply["status"]), (Some(0), &Value::from(0)));
+    let all = rows(&reply);
+    assert!(all.len() > 2 && place.path("runs/query/step_trace_0_1_-1.json").is_file());
+    for (number, row) in (1..).zip(&all) {
+        assert_eq!(row["Iteration ID"], number);
+        let (start, end) = (row["Iteration Start"].as_f64(), row["Iteration End"].as_f64());
+        let time = row["Iteration Time"].as_f64().expect("a time");
+        assert!((end.expect("an end") - start.expect("a start") - time).abs() < 0.02, "{row}");
+    }
+    let (_, reply) = ask(&["--data-type=1", "--id", "-1", "--model-id=1", "--iteration-id=2"]);
+    assert_eq!(rows(&reply), all[1..2]);
+    let (status, reply) = ask(&["--data-type=1", "--id=7", "--model-id=1"]);
+    assert_eq!((status, &reply["status"]), (Some(1), &Value::from(1)));
+    assert!(reply["info"].as_str().is_some_and(|info| info.contains("there are: 0")), "{reply}");
+    let (status, reply) = ask(&["--data-type=2", "--id=0", "--model-id=1", "--iteration-id=1"]);
+    assert_eq!(status, Some(1));
+    assert!(reply["info"].as_str().is_some_and(|info| info.contains("ArithmeticUtilization")), "{reply}");
+    assert_eq!(ask(&["--data-type=8"]).0, Some(2));
+}
+
 #[test]
 fn an_operator_is_found_on_its_unit_with_the_ids_of_its_tasks() {
     let place = Place::new();
