@@ -37,7 +37,7 @@ enum Found {
     /// Exported files, and what makes the raw files beside them doubtful.
     Exports(Exports, Vec<String>),
     /// Raw files.
-    Raw(Trace),
+    Raw(Box<Trace>),
 }
 
 /// Reads exported files, or, where there are none, what can be read of a `JOB*` directory itself.
@@ -46,7 +46,7 @@ enum Found {
 /// When nothing can be read; for a `JOB*` directory the error says what it holds and what is missing.
 pub fn open(path: &Path) -> anyhow::Result<Trace> {
     Ok(match find(path)? {
-        Found::Raw(trace) => trace,
+        Found::Raw(trace) => *trace,
         Found::Exports(exports, problems) => {
             let mut trace = exports.to_trace();
             problems.iter().for_each(|problem| trace.count_loss(DOUBTED, 1, problem));
@@ -82,12 +82,14 @@ fn find(path: &Path) -> anyhow::Result<Found> {
     }
     let raw = job.map_err(anyhow::Error::from).and_then(|job| open_job(&job));
     if raw.as_ref().is_ok_and(|trace| !(trace.tasks.is_empty() && trace.api_calls.is_empty())) {
-        return raw.map(Found::Raw);
+        return raw.map(|trace| Found::Raw(Box::new(trace)));
     }
     match Exports::read(path) {
         Ok(exports) => Ok(Found::Exports(exports, problems)),
         // What the raw files lack says more than that there is nothing beside them.
-        Err(ReadError::NoExports { .. } | ReadError::Io { .. }) => raw.map(Found::Raw),
+        Err(ReadError::NoExports { .. } | ReadError::Io { .. }) => {
+            raw.map(|trace| Found::Raw(Box::new(trace)))
+        }
         Err(error) => Err(error.into()),
     }
 }
