@@ -31,7 +31,9 @@ mod waiting;
 mod what_if;
 mod whole_seconds;
 
-pub use compare::{Basis, Change, Comparison, Difference, Group, Member, SpanChange, Suspect, Verdict};
+pub use compare::{
+    Alike, Basis, Change, Comparison, Difference, Group, Member, SpanChange, Suspect, Verdict,
+};
 pub use glance::{DeviceUse, Glance, UnitUse};
 pub use locate::{Location, Matched, Sighting, locate};
 pub use measured::Measured;

@@ -85,13 +85,16 @@ fn fusing_gives_the_published_figures_and_tells_who_took_in_whom() {
     fused.push(("prior", "Softmax", 2.0));
     place.write("op_summary_b.csv", op_summary(&fused));
     let answer = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv"]);
-    for text in ["7.209 ms → 2.305 ms", "−68.0 %", "Conv2D + BNInferenceD + Relu became Conv2D", "7 merged"]
+    for text in
+        ["7.209 ms → 2.305 ms", "−68.0 %", "7 × Conv2D + BNInferenceD + Relu became Conv2D", "7 merged"]
     {
         assert!(answer.stdout.contains(text), "no {text} in\n{}", answer.stdout);
     }
-    let markdown = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv", "--markdown", "-t", "2"]);
+    let markdown = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv", "--markdown", "-t", "1"]);
     assert!(markdown.stdout.contains("| time | change | operators |"), "{}", markdown.stdout);
     assert!(markdown.stdout.contains("all others"), "{}", markdown.stdout);
+    let each = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv", "--each"]).stdout;
+    assert_eq!(each.matches("became Conv2D (conv").count(), 7, "{each}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //!
 //! 1. Operators that stand for common nodes of the graph are one group, however engines fused them.
 //! 2. Of what is left, those of the same name and a type of the same kind.
-//! 3. What is left of A in front of or behind a matched operator, of which the other has nothing
-//!    more, was merged into it when such operators are fused into their predecessor.
+//! 3. What is left of A behind a matched operator, of which the other has nothing more, was merged into
+//!    it when such operators are fused into their predecessor. Changes of layout between them don't
+//!    part them.
 //! 4. What is then left is matched by type in the order in which it ran.
 
 use opscope_trace::Nanoseconds;
@@ -47,12 +48,12 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>) -> (Vec<Group<'t>>, (f64, f6
         before: entries(a, Which::Before, &mut texts),
         after: entries(b, Which::After, &mut texts),
     };
-    let absorbed: Vec<bool> = texts.kinds().iter().map(|kind| ABSORBED.contains(&&**kind)).collect();
+    let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
     by_name(&entries, texts.count(), &mut groups);
-    absorb(&entries, &absorbed, &mut groups);
-    if by_order(&entries, absorbed.len(), &mut groups) {
+    absorb(&entries, &fates, &mut groups);
+    if by_order(&entries, fates.len(), &mut groups) {
         // What follows an operator that only its order told may have been taken in by it.
-        absorb(&entries, &absorbed, &mut groups);
+        absorb(&entries, &fates, &mut groups);
     }
     let matched = (share(&a.rows, &groups.before), share(&b.rows, &groups.after));
     (finish(a, b, &groups), matched)
@@ -199,11 +200,35 @@ const ABSORBED: [&str; 22] = [
     "swish",
 ];
 
+/// Kinds that change only the layout: an engine puts them between operators that belong together.
+const LAYOUT: [&str; 4] = ["reorderinput", "reorderoutput", "transdata", "transpose"];
+
+/// What may become of an operator of a kind, when the other side has no counterpart of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It was taken in by the operator before it.
+    TakenIn,
+    /// It stands between an operator and what that took in.
+    Between,
+    /// Neither.
+    Alone,
+}
+
+impl Fate {
+    fn of(kind: &str) -> Self {
+        match kind {
+            _ if ABSORBED.contains(&kind) => Self::TakenIn,
+            _ if LAYOUT.contains(&kind) => Self::Between,
+            _ => Self::Alone,
+        }
+    }
+}
+
 /// Adds operators of one side that the other has no more to the operator that took them in: the
 /// one before them.
-fn absorb(entries: &Entries, absorbed: &[bool], groups: &mut Groups) {
+fn absorb(entries: &Entries, fates: &[Fate], groups: &mut Groups) {
     let left = |entries: &[Entry], of: &[Option<usize>]| {
-        let mut there = vec![false; absorbed.len()];
+        let mut there = vec![false; fates.len()];
         let alone = entries.iter().zip(of).filter(|(_, group)| group.is_none());
         alone.for_each(|(entry, _)| there[entry.kind.index()] = true);
         there
@@ -212,11 +237,15 @@ fn absorb(entries: &Entries, absorbed: &[bool], groups: &mut Groups) {
     let left_after = left(&entries.after, &groups.after);
     // Only kinds that one side lost: otherwise they were renamed, which the order tells.
     let join = |entries: &[Entry], of: &mut [Option<usize>], others: &[bool]| {
-        for (place, entry) in entries.iter().enumerate().skip(1) {
+        let mut before = None;
+        for (entry, group) in entries.iter().zip(of) {
             let kind = entry.kind.index();
-            if of[place].is_none() && absorbed[kind] && !others[kind] {
-                of[place] = of[place - 1];
+            match fates[kind] {
+                Fate::TakenIn if group.is_none() && !others[kind] => *group = before,
+                Fate::Between => continue,
+                _ => {}
             }
+            before = *group;
         }
     };
     join(&entries.before, &mut groups.before, &left_after);

@@ -7,6 +7,7 @@
 //! as one.
 
 mod align;
+mod alike;
 mod noise;
 mod side;
 mod texts;
@@ -16,6 +17,7 @@ use opscope_trace::{Nanoseconds, Trace};
 use align::align;
 use side::Side;
 
+pub use alike::Alike;
 pub use noise::{Difference, Verdict};
 
 /// Two profiles, A before and B after a change.
@@ -201,11 +203,16 @@ impl<'t> Comparison<'t> {
         (self.before.0 > 0).then(|| (self.after.0 - self.before.0) as f64 / self.before.0 as f64)
     }
 
-    /// Whether the profiles seem to be of different models: less than half of the time has a
-    /// counterpart.
+    /// Whether the profiles seem to be of different models: on one side less than half of the time has
+    /// a counterpart, and the other side isn't found whole in it either, as it is where most of the time
+    /// was saved by leaving something out.
     pub fn is_of_different_models(&self) -> bool {
+        const FEW: f64 = 0.1;
+        const HALF: f64 = 0.5;
+        const WHOLE: f64 = 0.9;
         let has_operators = self.operators.0.0 > 0 && self.operators.1.0 > 0;
-        has_operators && self.matched.0.min(self.matched.1) < 0.5
+        let (less, more) = (self.matched.0.min(self.matched.1), self.matched.0.max(self.matched.1));
+        has_operators && (less < FEW || less < HALF && more < WHOLE)
     }
 }
 

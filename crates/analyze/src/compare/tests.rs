@@ -104,6 +104,54 @@ fn profiles_of_different_models_are_known_as_such() {
 }
 
 #[test]
+fn a_model_that_lost_most_of_its_time_is_still_the_same() {
+    let before = profile(&[("conv", "Conv", "", 100), ("nms", "NonMaxSuppression", "", 300)]);
+    let after = profile(&[("conv", "Conv", "", 100)]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(comparison.matched, (0.25, 1.0));
+    assert!(!comparison.is_of_different_models());
+    let tiny = profile(&[("conv", "Conv", "", 100), ("nms", "NonMaxSuppression", "", 3_000)]);
+    assert!(Comparison::of(&tiny, &after).is_of_different_models());
+}
+
+#[test]
+fn changes_of_layout_do_not_part_an_operator_from_what_it_took_in() {
+    let before = profile(&[
+        ("conv1", "Conv", "conv1", 50),
+        ("reorder", "ReorderOutput", "", 5),
+        ("soft1", "Softplus", "soft1", 20),
+        ("tanh1", "Tanh", "tanh1", 20),
+        ("mul1", "Mul", "mul1", 20),
+        ("reorder_1", "ReorderInput", "", 4),
+        ("conv2", "Conv", "conv2", 50),
+    ]);
+    let after = profile(&[("conv1", "Conv", "conv1 leaky1", 50), ("conv2", "Conv", "conv2", 50)]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(
+        stories(&comparison),
+        [
+            "Conv + Softplus + Tanh + Mul became Conv -60",
+            "ReorderOutput vanished -5",
+            "ReorderInput vanished -4",
+            "Conv same 0"
+        ]
+    );
+}
+
+#[test]
+fn changes_with_the_same_story_are_taken_together() {
+    let before = profile(&[("a", "Conv", "", 10), ("b", "Conv", "", 30), ("c", "Pool", "", 25)]);
+    let after = profile(&[("a", "Conv", "", 5), ("b", "Conv", "", 20), ("c", "Pool", "", 13)]);
+    let comparison = Comparison::of(&before, &after);
+    let alike = comparison.alike();
+    let lines: Vec<_> = alike
+        .iter()
+        .map(|it| (&*it.story, it.count, it.delta.0 / 1_000, it.greatest.before[0].name))
+        .collect();
+    assert_eq!(lines, [("Conv faster", 2, -15, "b"), ("Pool faster", 1, -12, "c")]);
+}
+
+#[test]
 fn several_iterations_give_a_verdict() {
     let iterations = |durations: &[i64]| {
         let mut trace = Trace::new();

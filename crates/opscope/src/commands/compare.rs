@@ -7,18 +7,19 @@ use opscope_analyze::Comparison;
 
 use crate::exit::Exit;
 use crate::profile;
-use crate::report::comparison;
+use crate::report::comparison::{self, Shown};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
   opscope compare before.db after.db
-  opscope compare PROF_000001/ PROF_000002/ -t 0
+  opscope compare PROF_000001/ PROF_000002/ -t 0 --each
   opscope compare tract.db ort.db --json         the same model on two engines
   opscope compare before.csv after.csv --markdown > change.md
 
 Operators are brought together by the nodes of the model that they stand for, then by name, then by
-type and order; what one of them took in is told as merged. Times are those of an average measured
+type and order; what one of them took in is told as merged. What became of many operators alike is
+one line, unless --each is given. Times are those of an average measured
 inference. With two inferences or more on both sides, Welch's test at 95 % says whether the
 difference is more than noise.";
 
@@ -38,6 +39,10 @@ pub struct Arguments {
     #[arg(short, long, default_value_t = 10, value_name = "N")]
     top: usize,
 
+    /// Show every operator by itself, not those with the same story as one
+    #[arg(long)]
+    each: bool,
+
     /// Print the whole answer as JSON
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -55,12 +60,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let before = profile::open(&arguments.before, terminal)?;
     let after = profile::open(&arguments.after, terminal)?;
     let comparison = Comparison::of(&before, &after);
+    let shown = Shown { top: arguments.top, each: arguments.each };
     let text = if arguments.json {
         comparison::to_json(&comparison)?
     } else if arguments.markdown {
-        comparison::to_markdown(&comparison, arguments.top)
+        comparison::to_markdown(&comparison, shown)
     } else {
-        comparison::to_text(&comparison, arguments.top, terminal.width())
+        comparison::to_text(&comparison, shown, terminal.width())
     };
     terminal.print(&text)?;
     Ok(Exit::Done)

@@ -146,7 +146,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
     let text = match arguments.json {
         true => format!("{:#}\n", to_json(path, written, &rewritten, found, failed)),
-        false => to_text(path, &rewritten, found),
+        false => to_text(path, &rewritten, found, arguments.dry_run),
     };
     terminal.print(&text)?;
     if failed {
@@ -234,7 +234,9 @@ fn by_rewrite(applications: &[Application]) -> Vec<Vec<&Application>> {
     groups
 }
 
-fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>) -> String {
+/// The answer for people; every place of a rewrite only where that is what they ask for.
+fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, names_all: bool) -> String {
+    const SHOWN: usize = 5;
     let mut text = String::new();
     let (before, after) = (rewritten.nodes_before, rewritten.nodes_after);
     let _ = writeln!(text, "{}: {before} nodes became {after}", bold(&path.display().to_string()));
@@ -245,9 +247,14 @@ fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>) -> Stri
         let info = group[0].rewrite;
         let title = bold(&format!("{} {}", info.id, info.name));
         let _ = writeln!(text, "\n{title} {}", dim(&format!("({}, {})", info.exactness, times(group.len()))));
-        for done in group {
+        let shown = if names_all { group.len() } else { SHOWN };
+        for done in group.iter().take(shown) {
             let after = if done.after.is_empty() { "nothing".to_owned() } else { done.after.join(" + ") };
             let _ = writeln!(text, "  {} -> {after}", done.before.join(" + "));
+        }
+        if group.len() > shown {
+            let more = format!("and {} more (--dry-run names all)", group.len() - shown);
+            let _ = writeln!(text, "  {}", dim(&more));
         }
     }
     if rewritten.applications.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::{Basis, Change, Comparison, Group, Member};
+use opscope_analyze::{Alike, Basis, Change, Comparison, Group, Member};
 use opscope_trace::{Nanoseconds, units};
 use serde::Serialize;
 use serde_json::json;
@@ -87,19 +87,42 @@ struct Step {
     delta: Nanoseconds,
 }
 
-/// From A's operator time to B's: the greatest changes one by one, the rest together.
-fn waterfall(comparison: &Comparison<'_>, top: usize) -> Vec<Step> {
-    let shown = if top == 0 { usize::MAX } else { top };
-    let changed = comparison.groups.iter().filter(|group| group.delta.0 != 0);
-    let mut steps: Vec<Step> = Vec::new();
-    let mut rest = Nanoseconds::ZERO;
-    for (place, group) in changed.enumerate() {
-        if place < shown {
-            steps.push(Step { name: title(group), delta: group.delta });
-        } else {
-            rest += group.delta;
-        }
+/// What the waterfall shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// How many of the greatest changes; 0 for all of them.
+    pub top: usize,
+    /// Every operator by itself; otherwise changes that are alike are one.
+    pub each: bool,
+}
+
+impl Shown {
+    fn count(self) -> usize {
+        if self.top == 0 { usize::MAX } else { self.top }
     }
+}
+
+fn changes(comparison: &Comparison<'_>, each: bool) -> Vec<Step> {
+    let single = |group: &Group<'_>| Step { name: title(group), delta: group.delta };
+    if each {
+        return comparison.groups.iter().map(single).collect();
+    }
+    let together = |alike: Alike<'_, '_>| match alike.count {
+        1 => single(alike.greatest),
+        count => Step {
+            name: format!("{count} × {} (most: {})", alike.story, names(members(alike.greatest))),
+            delta: alike.delta,
+        },
+    };
+    comparison.alike().into_iter().map(together).collect()
+}
+
+/// From A's operator time to B's: the greatest changes one by one, the rest together.
+fn waterfall(comparison: &Comparison<'_>, shown: Shown) -> Vec<Step> {
+    let mut steps = changes(comparison, shown.each);
+    steps.retain(|step| step.delta.0 != 0);
+    let others = steps.split_off(shown.count().min(steps.len()));
+    let rest: Nanoseconds = others.iter().map(|step| step.delta).sum();
     if rest.0 != 0 {
         steps.push(Step { name: "all others".to_owned(), delta: rest });
     }
@@ -123,11 +146,15 @@ fn names(members: &[Member<'_>]) -> String {
 
 /// What a group is called: its story, and the name of the operator.
 fn title(group: &Group<'_>) -> String {
-    let members = if group.after.is_empty() { &group.before } else { &group.after };
     match group.change {
-        Change::Merged | Change::Split => format!("{} ({})", group.story(), names(members)),
-        _ => format!("{}: {}", group.story(), names(members)),
+        Change::Merged | Change::Split => format!("{} ({})", group.story(), names(members(group))),
+        _ => format!("{}: {}", group.story(), names(members(group))),
     }
+}
+
+/// The operators that a group is named after.
+fn members<'g, 't>(group: &'g Group<'t>) -> &'g [Member<'t>] {
+    if group.after.is_empty() { &group.before } else { &group.after }
 }
 
 fn sum(members: &[Member<'_>]) -> Nanoseconds {
@@ -135,20 +162,20 @@ fn sum(members: &[Member<'_>]) -> Nanoseconds {
 }
 
 /// For a person at a terminal of the given width.
-pub fn to_text(comparison: &Comparison<'_>, top: usize, width: Option<u16>) -> String {
+pub fn to_text(comparison: &Comparison<'_>, shown: Shown, width: Option<u16>) -> String {
     let mut text = String::new();
     for (place, line) in headline(comparison).iter().enumerate() {
         let _ = writeln!(text, "{}", if place == 0 { bold(line) } else { line.clone() });
     }
     if !comparison.groups.is_empty() {
-        push_waterfall(&mut text, comparison, top, width);
+        push_waterfall(&mut text, comparison, shown, width);
         push_counts(&mut text, comparison);
     }
-    push_spans(&mut text, comparison, top);
+    push_spans(&mut text, comparison, shown);
     text
 }
 
-fn push_waterfall(text: &mut String, comparison: &Comparison<'_>, top: usize, width: Option<u16>) {
+fn push_waterfall(text: &mut String, comparison: &Comparison<'_>, shown: Shown, width: Option<u16>) {
     const BAR: f64 = 24.0;
     let (from, to) = comparison.operators;
     let whole = from.0.max(to.0).max(1) as f64;
@@ -162,7 +189,7 @@ fn push_waterfall(text: &mut String, comparison: &Comparison<'_>, top: usize, wi
     let mut table = Table::new(&columns, width);
     table.row([units::duration(from), String::new(), "A".to_owned(), bar(from)]);
     let mut reached = from;
-    for step in waterfall(comparison, top) {
+    for step in waterfall(comparison, shown) {
         reached += step.delta;
         table.row([units::duration(reached), signed(step.delta), step.name, bar(step.delta)]);
     }
@@ -197,8 +224,8 @@ fn push_counts(text: &mut String, comparison: &Comparison<'_>) {
     );
 }
 
-fn push_spans(text: &mut String, comparison: &Comparison<'_>, top: usize) {
-    let shown = if top == 0 { usize::MAX } else { top.min(5) };
+fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
+    let shown = if shown.top == 0 { usize::MAX } else { shown.top.min(5) };
     let changed = comparison.spans.iter().filter(|span| span.before != span.after);
     let rows: Vec<_> = changed.take(shown).collect();
     if rows.is_empty() {
@@ -224,7 +251,7 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, top: usize) {
 }
 
 /// For a comment on a change.
-pub fn to_markdown(comparison: &Comparison<'_>, top: usize) -> String {
+pub fn to_markdown(comparison: &Comparison<'_>, shown: Shown) -> String {
     let mut text = String::new();
     for (place, line) in headline(comparison).iter().enumerate() {
         let line = escaped(line);
@@ -237,7 +264,7 @@ pub fn to_markdown(comparison: &Comparison<'_>, top: usize) -> String {
     let (from, to) = comparison.operators;
     let _ = writeln!(text, "| {} | | A |", units::duration(from));
     let mut reached = from;
-    for step in waterfall(comparison, top) {
+    for step in waterfall(comparison, shown) {
         reached += step.delta;
         let _ = writeln!(
             text,
@@ -266,7 +293,7 @@ pub fn to_json(comparison: &Comparison<'_>) -> anyhow::Result<String> {
         op_type: &'a str,
         time_ns: i64,
     }
-    let members = |members: &[Member<'_>]| -> serde_json::Value {
+    let list_of = |members: &[Member<'_>]| -> serde_json::Value {
         let list: Vec<MemberJson<'_>> = members
             .iter()
             .map(|it| MemberJson { name: it.name, op_type: it.op_type, time_ns: it.time.0 })
@@ -280,8 +307,8 @@ pub fn to_json(comparison: &Comparison<'_>) -> anyhow::Result<String> {
             json!({
                 "change": group.change.name(),
                 "story": group.story(),
-                "before": members(&group.before),
-                "after": members(&group.after),
+                "before": list_of(&group.before),
+                "after": list_of(&group.after),
                 "before_ns": sum(&group.before).0,
                 "after_ns": sum(&group.after).0,
                 "delta_ns": group.delta.0,
