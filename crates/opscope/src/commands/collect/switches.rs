@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn every_switch_is_understood() {
-        for (name, values) in SWITCHES {
+        for (name, values, _) in SWITCHES {
             let value = match values {
                 Values::OneOf(values) => values[0].to_owned(),
                 Values::Number { most, .. } => most.to_string(),

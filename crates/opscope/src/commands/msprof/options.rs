@@ -248,10 +248,10 @@ mod tests {
             assert_eq!((options.model_id, options.iteration_id), (Some(1), Some(2)), "{line}");
             assert_eq!((options.format, options.clear), (Format::Json, true), "{line}");
         }
-        let request = request("--parse on --query=on --export=on --output=runs --type=text --clear off");
-        let request = request.expect("a request");
-        assert_eq!(request.actions, [Action::Import, Action::Query, Action::ExportText]);
-        assert!(!request.options.clear);
+        let all = request("--parse on --query=on --export=on --output=runs --type=text --clear off");
+        let all = all.expect("a request");
+        assert_eq!(all.actions, [Action::Import, Action::Query, Action::ExportText]);
+        assert!(!all.options.clear);
         let query = parse(&["query", "-dir", "x", "--data-type", "0"].map(str::to_owned));
         assert_eq!(query.expect("a request").actions, [Action::QueryCluster]);
         let asked = |line: &str| request(line).expect(line).actions;
