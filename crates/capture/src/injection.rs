@@ -1,6 +1,7 @@
 //! What is put into the program's environment, and the files behind it.
 //!
-//! The libraries are part of this program and are unpacked into the user's cache, under a name
+//! The libraries are part of this program and are unpacked into a cache of the user's (root's is the
+//! system's, because programs may leave root behind), under a name
 //! that changes with their content, so that several versions can be in use at a time.
 
 use std::ffi::{OsStr, OsString};
