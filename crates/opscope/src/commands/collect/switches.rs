@@ -329,6 +329,8 @@ mod tests {
             let value = match values {
                 Values::OneOf(values) => values[0].to_owned(),
                 Values::Number { most, .. } => most.to_string(),
+                Values::Metrics => "Custom:0x49,0x4a".to_owned(),
+                Values::Devices => "0,1".to_owned(),
                 Values::Text => "x".to_owned(),
             };
             let parsed = parse(&[&format!("--{name}={value}")]);
