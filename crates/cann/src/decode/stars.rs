@@ -198,7 +198,7 @@ mod tests {
     fn further_bits_in_the_word_of_a_sub_tasks_kind_change_neither_kind_nor_core() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mut losses = Losses::default();
-        let mut write = |name: &str, bytes: Vec<u8>| {
+        let write = |name: &str, bytes: Vec<u8>| {
             let path = directory.path().join(name);
             std::fs::write(&path, bytes).expect("a new file");
             [Stream { name: name.to_owned(), aging: false, device: Some(0), paths: vec![path] }]
