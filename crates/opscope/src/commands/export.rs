@@ -327,48 +327,38 @@ fn write(
         lanes: lanes(options)?,
         timeline_bytes: options.slice_mb.map(|megabytes| megabytes << 20),
     };
-    let mut files = Vec::new();
-    let mut reports = Vec::new();
     if kinds != [What::Db] {
         // Here and not where files are written, for the permissions of all folders of results.
         create_folder(outputs)?;
     }
-    if kinds.contains(&What::Summary) {
-        bar.step("writing the tables");
-        files.extend(export_summary(&joined, outputs, stamp, export_options)?);
-        reports = performance_reports(&joined, export_options);
-        for report in &reports {
-            files.push(report.save(&results.folder().join("summary"))?);
-        }
-    }
-    if kinds.contains(&What::Timeline) {
-        bar.step("writing the timeline");
-        // Tables and timelines have names in common, so that as JSON they need different times.
-        let stamp = match options.format {
-            Format::Csv => stamp.to_owned(),
-            Format::Json => unused_stamp(stamp, &[outputs]),
+    let with_reports = kinds.contains(&What::Summary);
+    // What is said about the whole profile is worked out beside the writing, which leaves processors idle.
+    let (files, trace, reports) = std::thread::scope(|scope| {
+        let about = || {
+            let reports =
+                if with_reports { performance_reports(&joined, export_options) } else { Vec::new() };
+            (profile::trace_of(&joined), reports)
         };
-        files.extend(export_timeline(&joined, outputs, &stamp, export_options)?);
+        let beside = std::thread::Builder::new().spawn_scoped(scope, about);
+        let files =
+            write_files(&joined, kinds, options, export_options, results, outputs, stamp, &bar, terminal)?;
+        bar.step("finishing");
+        // Where there is no thread to be had, one after the other does as well.
+        let (trace, reports) = beside.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(about);
+        anyhow::Ok((files, trace, reports))
+    })?;
+    let mut files = files;
+    for report in &reports {
+        files.push(report.save(&results.folder().join("summary"))?);
     }
-    if options.layout == Layout::Modern && kinds != [What::Db] {
-        files.extend(describe_results(outputs)?);
-    }
-    if kinds.contains(&What::Db) {
-        bar.step("writing the database");
-        match export_database(&joined, results.folder(), stamp)? {
-            Some(file) => files.push(file),
-            None if kinds == [What::Db] => {
-                let chip = joined.data.chip().product();
-                terminal.warn(&format!("the vendor's tool makes no database for {chip}, so there is none"));
-            }
-            None => {}
-        }
-    }
-    bar.step("finishing");
-    let trace = profile::trace_of(&joined);
     if !options.clear && !cache::is_current(&joined.data.profile) {
-        bar.step("leaving the import for later commands");
-        cache::write(&trace, &joined.data.profile, &results.database())?;
+        if cache::is_worth_writing(&trace) {
+            bar.step("leaving the import for later commands");
+            cache::write(&trace, &joined.data.profile, &results.database())?;
+        } else {
+            terminal
+                .note("later commands read the raw files again; 'opscope import' leaves a database for them");
+        }
     }
     drop(bar);
     say(&joined, &trace, terminal);
@@ -377,6 +367,50 @@ fn write(
     }
     if options.clear {
         results.clear(lock)?;
+    }
+    Ok(files)
+}
+
+/// Writes the tables, the timeline and the database.
+#[expect(clippy::too_many_arguments, reason = "it is a part of `write`, of which these are the variables")]
+fn write_files(
+    joined: &Joined,
+    kinds: &[What],
+    options: &Options,
+    export_options: ExportOptions,
+    results: &Results,
+    outputs: &Path,
+    stamp: &str,
+    bar: &StepBar,
+    terminal: &Terminal,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    if kinds.contains(&What::Summary) {
+        bar.step("writing the tables");
+        files.extend(export_summary(joined, outputs, stamp, export_options)?);
+    }
+    if kinds.contains(&What::Timeline) {
+        bar.step("writing the timeline");
+        // Tables and timelines have names in common, so that as JSON they need different times.
+        let stamp = match options.format {
+            Format::Csv => stamp.to_owned(),
+            Format::Json => unused_stamp(stamp, &[outputs]),
+        };
+        files.extend(export_timeline(joined, outputs, &stamp, export_options)?);
+    }
+    if options.layout == Layout::Modern && kinds != [What::Db] {
+        files.extend(describe_results(outputs)?);
+    }
+    if kinds.contains(&What::Db) {
+        bar.step("writing the database");
+        match export_database(joined, results.folder(), stamp)? {
+            Some(file) => files.push(file),
+            None if kinds == [What::Db] => {
+                let chip = joined.data.chip().product();
+                terminal.warn(&format!("the vendor's tool makes no database for {chip}, so there is none"));
+            }
+            None => {}
+        }
     }
     Ok(files)
 }

@@ -21,6 +21,13 @@ pub fn write(trace: &Trace, profile: &Profile, database: &Path) -> Result<(), sq
     sqlite::write_file_with(trace, database, &[(KEY, &fingerprint(profile))])
 }
 
+/// Whether an export leaves an import behind. That of a large profile takes longer to write than all
+/// exports together, while reading the raw files anew takes seconds.
+pub fn is_worth_writing(trace: &Trace) -> bool {
+    const ROWS: usize = 100_000;
+    trace.tasks.len() + trace.api_calls.len() <= ROWS
+}
+
 /// Whether a profile was imported as it is now.
 pub fn is_current(profile: &Profile) -> bool {
     current(profile).next().is_some()
