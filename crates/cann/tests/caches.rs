@@ -3,13 +3,10 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use opscope_cann::join::Joined;
-use opscope_cann::{
-    Data, ExportOptions, Reason, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
-    write_sample,
-};
+use opscope_cann::{Reason, SampleLayout, SampleMode, SampleOptions, discover, write_sample};
 use opscope_cann_raw::cache::{CacheCounters, SocCounters, unit};
 use opscope_cann_raw::host::Head;
 use opscope_cann_raw::preparation::{AiCpuPreparation, OldPreparation};
@@ -55,16 +52,12 @@ impl Profile {
     }
 
     fn joined(&self) -> Joined {
-        let profile = discover(self.directory.path()).expect("a profile").remove(0);
-        Joined::new(Data::load(profile).expect("a readable profile"))
+        common::joined(self.directory.path())
     }
 
     /// The lines of a table; none if there is no such table.
     fn table(&self, kind: &str) -> Vec<String> {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        export_summary(&self.joined(), directory.path(), "0", ExportOptions::default())
-            .expect("space on disk");
-        lines(&directory.path().join(format!("{kind}_0.csv")))
+        common::table(&self.joined(), kind)
     }
 
     /// Stream, number and operator of every task in the table of operators.
@@ -82,10 +75,6 @@ impl Profile {
     fn first_task(&self) -> (u16, u16, String) {
         self.tasks().remove(0)
     }
-}
-
-fn lines(path: &Path) -> Vec<String> {
-    std::fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
 fn counted(counters: &[u64]) -> [u64; 8] {

@@ -2,12 +2,14 @@
 //!
 //! The literal tables were typed in from the output of the vendor's own parser on the same records.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportOptions, Reason, SampleLayout, SampleMode, SampleOptions, discover, export_database,
-    export_summary, export_timeline, write_sample,
+    ExportOptions, Reason, SampleLayout, SampleMode, SampleOptions, export_database, export_timeline,
+    write_sample,
 };
 use opscope_cann_raw::device::{CoreSample, WideCoreSample};
 use opscope_cann_raw::{Chip, Record};
@@ -108,18 +110,12 @@ impl Sampled {
     }
 
     fn joined(&self) -> Joined {
-        let profile = discover(self.directory.path()).expect("a profile").remove(0);
-        Joined::new(Data::load(profile).expect("a readable profile"))
+        common::joined(self.directory.path())
     }
 
     /// The lines of a table; none if there is no such table.
     fn table(&self, kind: &str) -> Vec<String> {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        export_summary(&self.joined(), directory.path(), "0", ExportOptions::default())
-            .expect("space on disk");
-        let text =
-            std::fs::read_to_string(directory.path().join(format!("{kind}_0.csv"))).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+        common::table(&self.joined(), kind)
     }
 }
 

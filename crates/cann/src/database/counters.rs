@@ -12,7 +12,7 @@ use crate::export::counters::CounterColumns;
 use crate::export::view::View;
 use crate::metrics::{Dialect, Formula, Load, Metric, group};
 use crate::parallel;
-use crate::tables::{COUNTERS, Core, Counters, NO_CONTEXT, NONE};
+use crate::tables::{COUNTERS, Core, Counters, NONE};
 
 /// The values of one device's tasks.
 pub(super) struct Values<'a> {
@@ -65,19 +65,7 @@ struct Counts {
 impl Counts {
     /// The counters in the form that metrics are computed from.
     fn counters(&self, core: Core) -> Counters {
-        Counters {
-            stream: 0,
-            task: 0,
-            context: NO_CONTEXT,
-            core,
-            mixed: false,
-            block: false,
-            cycles: self.cycles,
-            counters: self.counters,
-            start: 0,
-            end: 0,
-            blocks: 0,
-        }
+        Counters::of_core(core, self.cycles, self.counters)
     }
 }
 

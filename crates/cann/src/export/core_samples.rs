@@ -7,7 +7,7 @@ use crate::export::sheet::Sheet;
 use crate::export::view::{DeviceView, View};
 use crate::metrics::{Load, Metric, header, sampled_group};
 use crate::numbers::python_round;
-use crate::tables::{COUNTERS, Core, CoreSampleTable, Counters, NO_CONTEXT};
+use crate::tables::{COUNTERS, Core, CoreSampleTable, Counters};
 
 /// The columns whose ratio says that a core waits for its memory.
 const BOUNDS: [[&str; 3]; 2] =
@@ -63,7 +63,7 @@ impl<'a> CoreTotals<'a> {
         columns.extend(known);
         let mut cores: BTreeMap<u8, Counters> = BTreeMap::new();
         for row in samples.rows() {
-            let total = cores.entry(row.core).or_insert_with(|| nothing(core));
+            let total = cores.entry(row.core).or_insert_with(|| Counters::of_core(core, 0, [0; COUNTERS]));
             total.cycles = total.cycles.saturating_add(row.cycles);
             for (sum, count) in total.counters.iter_mut().zip(row.counters) {
                 *sum = sum.saturating_add(count);
@@ -117,22 +117,6 @@ impl<'a> CoreTotals<'a> {
     fn bound_places(&self) -> Option<[usize; 3]> {
         let place = |wanted: &str| self.names().position(|name| name == wanted);
         BOUNDS.iter().find_map(|[mte2, vector, cube]| Some([place(mte2)?, place(vector)?, place(cube)?]))
-    }
-}
-
-fn nothing(core: Core) -> Counters {
-    Counters {
-        stream: 0,
-        task: 0,
-        context: NO_CONTEXT,
-        core,
-        mixed: false,
-        block: false,
-        cycles: 0,
-        counters: [0; COUNTERS],
-        start: 0,
-        end: 0,
-        blocks: 0,
     }
 }
 

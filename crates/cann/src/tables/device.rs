@@ -114,6 +114,25 @@ columns! {
     }
 }
 
+impl Counters {
+    /// Counters of a core that belong to no single task, such as sums of samples.
+    pub(crate) fn of_core(core: Core, cycles: u64, counters: [u64; COUNTERS]) -> Self {
+        Self {
+            stream: 0,
+            task: 0,
+            context: super::NO_CONTEXT,
+            core,
+            mixed: false,
+            block: false,
+            cycles,
+            counters,
+            start: 0,
+            end: 0,
+            blocks: 0,
+        }
+    }
+}
+
 columns! {
     /// Steps of models, in the order of the file.
     StepTable,

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use opscope_cann::{Data, discover};
+use opscope_cann::join::Joined;
+use opscope_cann::{Data, ExportOptions, discover, export_summary};
 
 /// The folder of golden cases, or `None` (with a note) where it is absent.
 pub fn golden() -> Option<PathBuf> {
@@ -70,4 +71,18 @@ pub fn copy_device(profile: &Path, from: u32, to: u32) {
             std::fs::copy(entry.path(), new.join(name)).expect("a new file");
         }
     }
+}
+
+/// The first profile below a directory.
+pub fn joined(directory: &Path) -> Joined {
+    let profile = discover(directory).expect("a profile").remove(0);
+    Joined::new(Data::load(profile).expect("a readable profile"))
+}
+
+/// The lines of an exported table; none if there is no such table.
+pub fn table(joined: &Joined, kind: &str) -> Vec<String> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    export_summary(joined, directory.path(), "0", ExportOptions::default()).expect("space on disk");
+    let text = std::fs::read_to_string(directory.path().join(format!("{kind}_0.csv")));
+    text.unwrap_or_default().lines().map(str::to_owned).collect()
 }
