@@ -1,6 +1,6 @@
 //! `opscope where`: on which unit an operator ran.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
@@ -8,7 +8,7 @@ use opscope_analyze::{Location, Matched, Sighting, locate};
 use opscope_trace::{ExecutionUnit, TaskId, Trace, units};
 use serde_json::{Value, json};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::profile;
 use crate::terminal::{Column, Table, Terminal, bold, dim};
 
@@ -18,9 +18,9 @@ Examples:
   opscope where conv PROF_…                       every operator with conv in its name or type
   opscope where Conv2D PROF_… --json              with the time of every task
 
-An operator is looked for by its name and by its type, else by a part of its name; a name that is also
-the type of other operators is shown as both (in JSON, the type is \"also\"). The task ids are those
-that the vendor's tables have; they are used again in every inference, and on every stream.";
+An operator is looked for by its name and by its type, else by a part of its name; a name that is
+also the type of other operators is shown as both (in JSON, the type is \"also\"). The task ids are
+those that the vendor's tables have; they are used again in every inference, and on every stream.";
 
 /// The options of `opscope where`.
 #[derive(Debug, Args)]
@@ -48,6 +48,13 @@ pub struct Arguments {
 /// # Errors
 /// When the profile can't be read, or no such operator ran.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if !arguments.profile.exists() && Path::new(&arguments.operator).exists() {
+        let (path, operator) = (&arguments.operator, arguments.profile.display());
+        let text = format!(
+            "{operator}: there is no such profile; the operator comes first: opscope where {operator} {path}"
+        );
+        return Err(UsageError(text).into());
+    }
     let trace = profile::open(&arguments.profile, terminal)?;
     let sightings = locate(&trace, &arguments.operator);
     let [first, others @ ..] = sightings.as_slice() else {
