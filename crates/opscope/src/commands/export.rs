@@ -29,9 +29,9 @@ Examples:
 
 The tables and timelines go to mindstudio_profiler_output/ below the raw directory, the database
 msprof_<time>.db beside that folder, with the names, columns and numbers of the vendor's tool. The
-raw directory is imported first if it wasn't yet: see 'opscope import --help'. What was written is
-listed on standard output, and described in README.txt beside it; what was skipped is counted on
-standard error.
+import of a profile of up to 100,000 tasks and calls is left beside them if there was none: see
+'opscope import --help'. What was written is listed on standard output, and described in README.txt
+beside it; what was skipped is counted on standard error.
 
 With the tables comes a report, as the vendor's tool had it until 2024: which rules about operators
 fire, and on which of them. It is printed, and kept in summary/prof_rule_<device>.json.";
@@ -327,29 +327,24 @@ fn write(
         lanes: lanes(options)?,
         timeline_bytes: options.slice_mb.map(|megabytes| megabytes << 20),
     };
-    if kinds != [What::Db] {
-        // Here and not where files are written, for the permissions of all folders of results.
-        create_folder(outputs)?;
-    }
+    let files = Files { joined: &joined, kinds, layout: options.layout, options: export_options, stamp };
     let with_reports = kinds.contains(&What::Summary);
     // What is said about the whole profile is worked out beside the writing, which leaves processors idle.
-    let (files, trace, reports) = std::thread::scope(|scope| {
+    let (mut written, trace, reports) = std::thread::scope(|scope| {
         let about = || {
             let reports =
                 if with_reports { performance_reports(&joined, export_options) } else { Vec::new() };
             (profile::trace_of(&joined), reports)
         };
         let beside = std::thread::Builder::new().spawn_scoped(scope, about);
-        let files =
-            write_files(&joined, kinds, options, export_options, results, outputs, stamp, &bar, terminal)?;
+        let written = files.write(results.folder(), outputs, &bar, terminal)?;
         bar.step("finishing");
         // Where there is no thread to be had, one after the other does as well.
         let (trace, reports) = beside.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(about);
-        anyhow::Ok((files, trace, reports))
+        anyhow::Ok((written, trace, reports))
     })?;
-    let mut files = files;
     for report in &reports {
-        files.push(report.save(&results.folder().join("summary"))?);
+        written.push(report.save(&results.folder().join("summary"))?);
     }
     if !options.clear && !cache::is_current(&joined.data.profile) {
         if cache::is_worth_writing(&trace) {
@@ -368,51 +363,64 @@ fn write(
     if options.clear {
         results.clear(lock)?;
     }
-    Ok(files)
+    Ok(written)
 }
 
-/// Writes the tables, the timeline and the database.
-#[expect(clippy::too_many_arguments, reason = "it is a part of `write`, of which these are the variables")]
-fn write_files(
-    joined: &Joined,
-    kinds: &[What],
-    options: &Options,
-    export_options: ExportOptions,
-    results: &Results,
-    outputs: &Path,
-    stamp: &str,
-    bar: &StepBar,
-    terminal: &Terminal,
-) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    if kinds.contains(&What::Summary) {
-        bar.step("writing the tables");
-        files.extend(export_summary(joined, outputs, stamp, export_options)?);
-    }
-    if kinds.contains(&What::Timeline) {
-        bar.step("writing the timeline");
-        // Tables and timelines have names in common, so that as JSON they need different times.
-        let stamp = match options.format {
-            Format::Csv => stamp.to_owned(),
-            Format::Json => unused_stamp(stamp, &[outputs]),
-        };
-        files.extend(export_timeline(joined, outputs, &stamp, export_options)?);
-    }
-    if options.layout == Layout::Modern && kinds != [What::Db] {
-        files.extend(describe_results(outputs)?);
-    }
-    if kinds.contains(&What::Db) {
-        bar.step("writing the database");
-        match export_database(joined, results.folder(), stamp)? {
-            Some(file) => files.push(file),
-            None if kinds == [What::Db] => {
-                let chip = joined.data.chip().product();
-                terminal.warn(&format!("the vendor's tool makes no database for {chip}, so there is none"));
-            }
-            None => {}
+/// What is written of a profile: tables, timeline and database.
+struct Files<'e> {
+    joined: &'e Joined,
+    kinds: &'e [What],
+    layout: Layout,
+    options: ExportOptions,
+    stamp: &'e str,
+}
+
+impl Files<'_> {
+    /// Writes the database to one folder and all else to the other.
+    fn write(
+        &self,
+        folder: &Path,
+        outputs: &Path,
+        bar: &StepBar,
+        terminal: &Terminal,
+    ) -> anyhow::Result<Vec<PathBuf>> {
+        let &Self { joined, kinds, layout, options, stamp } = self;
+        let only_database = kinds == [What::Db];
+        let mut written = Vec::new();
+        if !only_database {
+            // Here and not where files are written, for the permissions of all folders of results.
+            create_folder(outputs)?;
         }
+        if kinds.contains(&What::Summary) {
+            bar.step("writing the tables");
+            written.extend(export_summary(joined, outputs, stamp, options)?);
+        }
+        if kinds.contains(&What::Timeline) {
+            bar.step("writing the timeline");
+            // Tables and timelines have names in common, so that as JSON they need different times.
+            let stamp = match options.format {
+                SheetFormat::Csv => stamp.to_owned(),
+                SheetFormat::Json => unused_stamp(stamp, &[outputs]),
+            };
+            written.extend(export_timeline(joined, outputs, &stamp, options)?);
+        }
+        if layout == Layout::Modern && !only_database {
+            written.extend(describe_results(outputs)?);
+        }
+        if kinds.contains(&What::Db) {
+            bar.step("writing the database");
+            match export_database(joined, folder, stamp)? {
+                Some(file) => written.push(file),
+                None if only_database => {
+                    let chip = joined.data.chip().product();
+                    terminal
+                        .warn(&format!("the vendor's tool makes no database for {chip}, so there is none"));
+                }
+                None => {}
+            }
+        }
+        Ok(written)
     }
-    Ok(files)
 }
 
 /// Says what is odd, and what was skipped.
