@@ -5,6 +5,7 @@
 
 use std::hint::black_box;
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use opscope_mark::profile::Recording;
@@ -28,9 +29,10 @@ fn pair(pairs: u32) -> f64 {
     (spent() - begin) / f64::from(pairs)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The value below which a share of all lie.
+fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    values[(values.len() as f64 * share) as usize]
 }
 
 /// Prints a figure beside its limit; returns whether it holds.
@@ -46,9 +48,9 @@ fn written(folder: &Path) -> u64 {
     entries.filter_map(|entry| entry.metadata().ok()).map(|status| status.len() / 256).sum()
 }
 
-fn main() {
+fn main() -> ExitCode {
     if !std::env::args().any(|argument| argument == "--bench") {
-        return;
+        return ExitCode::SUCCESS;
     }
     let mut fine = true;
     // What else runs on the machine makes it slower and nothing makes it faster.
@@ -64,9 +66,12 @@ fn main() {
         std::thread::sleep(Duration::from_millis(2));
         pair(500)
     });
-    fine &= report("push and pop, recorded, 500 at a time", median(paced.collect()), "ns", 60.0);
-    let sustained = median((0..21).map(|_| pair(100_000)).collect());
-    println!("{:<58} {sustained:>8.2} ns", "push and pop, recorded, without pause");
+    let mut paced: Vec<f64> = paced.collect();
+    fine &= report("push and pop, recorded, 500 at a time", quantile(&mut paced, 0.5), "ns", 60.0);
+    let undisturbed = quantile(&mut paced, 0.1);
+    println!("{:<58} {undisturbed:>8.2} ns", "    in the fastest tenth, where the machine was free");
+    let mut sustained: Vec<f64> = (0..21).map(|_| pair(100_000)).collect();
+    println!("{:<58} {:>8.2} ns", "push and pop, recorded, without pause", quantile(&mut sustained, 0.5));
     recording.end().expect("space on disk");
 
     let recording = Recording::begin(folder.path()).expect("a writable temporary directory");
@@ -91,7 +96,5 @@ fn main() {
     let lost = total - written(&data);
     println!("{:<58} {lost:>8}", "lost");
     recording.end().expect("space on disk");
-    if !fine || lost > 0 {
-        std::process::exit(1);
-    }
+    if fine && lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
