@@ -32,7 +32,8 @@ macro_rules! columns {
             ///
             /// # Panics
             /// If the table is shorter.
-            #[inline]
+            // Callers need some of the columns only; the others aren't even read.
+            #[inline(always)]
             pub fn row(&self, index: usize) -> $row {
                 $row { $($column: self.$column[index],)+ }
             }

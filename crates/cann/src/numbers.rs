@@ -67,13 +67,25 @@ fn sqlite_thousandths(value: f64) -> Option<i64> {
     if !scaled.is_finite() || scaled.abs() > 1e15 {
         return None;
     }
-    let below = scaled.floor();
-    let rest = scaled - below;
     // Only near a tie do the decimal digits decide.
-    if (rest - 0.5).abs() > 1e-6 * scaled.abs().clamp(1.0, 1e5) {
-        return Some(if rest > 0.5 { below as i64 + 1 } else { below as i64 });
-    }
-    decimal_thousandths(value)
+    nearest(scaled, FIFTEEN_DIGITS).or_else(|| decimal_thousandths(value))
+}
+
+/// More than a number changes, in relation to itself, when it is rounded to 15 digits and scaled.
+const FIFTEEN_DIGITS: f64 = 2e-14;
+
+/// More than a number changes, in relation to itself, when it is scaled.
+const SCALED: f64 = 1e-15;
+
+/// The integer nearest to a number below 10¹⁵, unless the number is so near to the middle between two
+/// that what it may have changed by decides.
+#[inline]
+fn nearest(scaled: f64, change: f64) -> Option<i64> {
+    let towards_zero = scaled as i64;
+    let rest = (scaled - towards_zero as f64).abs();
+    let is_clear = (rest - 0.5).abs() > change * scaled.abs().max(1.0);
+    let away = i64::from(rest > 0.5) * if scaled < 0.0 { -1 } else { 1 };
+    is_clear.then_some(towards_zero + away)
 }
 
 /// Rounds half away from zero on the 15 significant digits of the value.
@@ -101,8 +113,34 @@ pub fn sqlite_round(value: f64) -> f64 {
 
 /// `value` rounded to `decimals` as Python rounds: the exact binary value, ties to even.
 pub fn python_round(value: f64, decimals: usize) -> f64 {
+    const POWERS: [f64; 7] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
+    if let Some(power) = POWERS.get(decimals)
+        && (value * power).abs() < 1e15
+        && let Some(nearest) = nearest(value * power, SCALED)
+        && nearest != 0
+    {
+        // Both are exact, so the quotient is the number nearest to the decimal one, which is what
+        // Python parses.
+        return nearest as f64 / power;
+    }
     // Rust prints the exact binary value rounded half to even, which is what Python parses back.
     format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
+/// Writes a number with three decimals, as Python and C print it: the exact binary value, ties to even.
+pub fn push_fixed(out: &mut Vec<u8>, value: f64) {
+    match (value * 1_000.0).abs() < 1e15 && value > 0.0 {
+        true => match nearest(value * 1_000.0, SCALED) {
+            Some(thousandths) => push_thousandths(out, thousandths.unsigned_abs(), true),
+            None => push_formatted(out, format_args!("{value:.3}")),
+        },
+        false => push_formatted(out, format_args!("{value:.3}")),
+    }
+}
+
+fn push_formatted(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    // Writing to a vector can't fail.
+    let _ = out.write_fmt(text);
 }
 
 /// Writes a number as Python prints it: the shortest digits that mean the same, with a decimal.
@@ -206,6 +244,34 @@ mod tests {
         assert_eq!(python_round(1.0005, 3), 1.0);
         assert_eq!(python_round(2.5, 0), 2.0);
         assert_eq!(python_round(0.125, 2), 0.12);
+    }
+
+    #[test]
+    fn rounding_quickly_gives_the_digits_of_rounding_exactly() {
+        let mut state = 1u64;
+        for _ in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Ties, near ties and others, of all sizes.
+            let value = match state % 3 {
+                0 => (state >> 40) as f64 / 8.0,
+                1 => (state >> 44) as f64 / 2_000.0,
+                _ => f64::from_bits((state >> 2) & !(0b111 << 59)) * 1e3,
+            };
+            for value in [value, -value] {
+                for decimals in [0, 2, 3, 6] {
+                    let exact: f64 = format!("{value:.decimals$}").parse().expect("a number");
+                    assert_eq!(
+                        python_round(value, decimals).to_bits(),
+                        exact.to_bits(),
+                        "{value:?}, {decimals}"
+                    );
+                }
+                assert_eq!(text(|out| push_fixed(out, value)), format!("{value:.3}"));
+                if (value * 1_000.0).abs() < 1e15 {
+                    assert_eq!(sqlite_thousandths(value), decimal_thousandths(value), "{value:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Spreads independent pieces of work over the processor's cores.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -33,6 +34,22 @@ pub(crate) fn map<I: Sync, R: Send>(items: &[I], work: impl Fn(&I) -> R + Sync) 
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Makes one column of the results of `work` for all numbers below `count`, on all cores. `work` gets a
+/// range of numbers at a time and appends their results.
+pub(crate) fn column<R: Send>(count: usize, work: impl Fn(Range<usize>, &mut Vec<R>) + Sync) -> Vec<R> {
+    const ROWS: usize = 1 << 16;
+    let starts: Vec<usize> = (0..count).step_by(ROWS).collect();
+    let parts = map(&starts, |&start| {
+        let rows = start..(start + ROWS).min(count);
+        let mut part = Vec::with_capacity(rows.len());
+        work(rows, &mut part);
+        part
+    });
+    let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    parts.into_iter().for_each(|part| all.extend(part));
+    all
+}
+
 /// Runs two pieces of work at the same time.
 pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     if threads() <= 1 {
@@ -45,6 +62,32 @@ pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: i
             Ok(first) => (first, second),
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    })
+}
+
+/// How many results a worker may be ahead of their use: enough for it to go on while the user of the
+/// results has no core.
+const AHEAD: usize = 8;
+
+/// Produces `count` texts on all cores and hands them to `consume` in order. `produce` appends to an empty
+/// text; texts that were consumed are used again, because fresh memory costs more than to fill it.
+pub(crate) fn texts<E>(
+    count: usize,
+    produce: impl Fn(usize, &mut Vec<u8>) + Sync,
+    mut consume: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let used: Mutex<Vec<Vec<u8>>> = Mutex::default();
+    let used = || used.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let fresh = |number| {
+        let mut text = used().pop().unwrap_or_default();
+        text.clear();
+        produce(number, &mut text);
+        text
+    };
+    ordered(count, fresh, |text| {
+        let result = consume(&text);
+        used().push(text);
+        result
     })
 }
 
@@ -63,8 +106,8 @@ pub(crate) fn ordered<R: Send, E>(
     std::thread::scope(|scope| {
         let mut receivers = Vec::with_capacity(workers);
         for first in 0..workers {
-            // Each worker makes every so-manieth result and waits when it is two ahead.
-            let (sender, receiver) = std::sync::mpsc::sync_channel::<R>(2);
+            // Each worker makes every so-manieth result and waits when it is too far ahead.
+            let (sender, receiver) = std::sync::mpsc::sync_channel::<R>(AHEAD);
             receivers.push(receiver);
             let (stop, produce) = (&stop, &produce);
             scope.spawn(move || {
@@ -112,6 +155,27 @@ mod tests {
             all.is_ok() && seen.iter().enumerate().all(|(n, double)| *double == n * 2) && seen.len() == 100
         );
         assert_eq!(super::ordered(1_000_000, |n| n, |n| if n == 5 { Err(n) } else { Ok(()) }), Err(5));
+    }
+
+    #[test]
+    fn texts_are_whole_though_their_memory_is_used_again() {
+        let mut all = String::new();
+        let result = super::texts(
+            500,
+            |number, text| text.extend_from_slice(format!("{number};").as_bytes()),
+            |text| {
+                all.push_str(&String::from_utf8_lossy(text));
+                Ok::<(), ()>(())
+            },
+        );
+        assert_eq!(result, Ok(()));
+        assert_eq!(all, (0..500).map(|number| format!("{number};")).collect::<String>());
+    }
+
+    #[test]
+    fn a_column_has_the_results_of_all_ranges_in_order() {
+        let even = super::column(200_000, |rows, out| out.extend(rows.filter(|row| row % 2 == 0)));
+        assert!(even.len() == 100_000 && even.iter().enumerate().all(|(n, row)| *row == n * 2));
     }
 
     #[test]

@@ -28,27 +28,25 @@ pub(crate) fn host_tables(
     tables.names = Names::read(catalogue, &mut tables.losses);
     let streams = |name| catalogue.streams(name);
     let names = &tables.names;
-    // Each stream is decoded on all cores; two at a time keep them busy while results are sorted.
-    let (first, second) = parallel::join(
+    // Each stream is decoded on all cores; several at a time keep them busy while results are sorted.
+    let ((api, api_losses), (rest, losses)) = parallel::join(
         || {
             let mut losses = Losses::default();
-            let api = api::calls(streams("api_event.data"), &mut losses);
-            let (tracks, flips) = tasks::task_tracks(streams("compact.task_track"), names, chip, &mut losses);
-            (api, tracks, flips, losses)
+            (api::calls(streams("api_event.data"), &mut losses), losses)
         },
         || {
             let mut losses = Losses::default();
             let tensors = nodes::tensors(streams("additional.tensor_info"), &mut losses);
             let nodes = nodes::nodes(streams("compact.node_basic_info"), &mut losses);
-            (tensors, nodes, losses)
+            let tracks = tasks::task_tracks(streams("compact.task_track"), names, chip, &mut losses);
+            ((tensors, nodes, tracks), losses)
         },
     );
-    let (api, tracks, flips, first_losses) = first;
-    let ((node_tensors, tensor_sets), nodes, second_losses) = second;
+    let ((node_tensors, tensor_sets), nodes, (tracks, flips)) = rest;
     (tables.api, tables.task_tracks, tables.flips) = (api, tracks, flips);
     (tables.node_tensors, tables.tensor_sets, tables.nodes) = (node_tensors, tensor_sets, nodes);
-    tables.losses.merge(first_losses);
-    tables.losses.merge(second_losses);
+    tables.losses.merge(api_losses);
+    tables.losses.merge(losses);
     nodes::contexts(streams("additional.context_id_info"), &mut tables);
     nodes::fusions(streams("additional.fusion_op_info"), &mut tables);
     tx::ranges(streams("additional.msproftx"), &mut tables);

@@ -82,7 +82,7 @@ fn sheet<'a>(
     kind: &'static str,
     headers: [&str; 4],
     lines: Vec<Line<'a>>,
-    write_rates: impl Fn(&mut Row<'_>, [f64; 2]) + Sync + 'a,
+    write_rates: impl Fn(&mut Row<'_>, [f64; 2]) + Send + Sync + 'a,
 ) -> Option<Sheet<'a>> {
     let has_operators = view.joined.host_tasks.rows().any(|task| view.op(&task).is_some());
     let mut all = vec!["Device_id"];

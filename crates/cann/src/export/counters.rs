@@ -1,7 +1,7 @@
 //! The columns of counters in the table of operators.
 
 use crate::data::Device;
-use crate::export::sheet::Row;
+use crate::export::sheet::{Row, SharedCells};
 use crate::export::view::{OpTexts, TaskRef, View};
 use crate::metrics::{Dialect, Load, Metric, group, header, is_for_cube, is_for_vector, total_time};
 use crate::numbers;
@@ -18,6 +18,10 @@ pub(crate) struct CounterColumns {
     /// Changes of the frequency, by device ticks.
     frequencies: Vec<(u64, f64)>,
     dialect: Dialect,
+    /// The cells of each kind of core on which a task didn't run, cube first.
+    idle: [SharedCells; 2],
+    /// The cells of a task of which nothing was counted.
+    uncounted: SharedCells,
 }
 
 /// A core's work on a task.
@@ -64,7 +68,21 @@ impl CounterColumns {
         if frequencies.iter().any(|(_, hertz)| *hertz == 0.0) || !split {
             frequencies.clear();
         }
-        Some(Self { cube, vector, split, raw, frequencies, dialect })
+        let idle =
+            [&cube, &vector].map(|metrics| SharedCells::new(|row| write_idle(row, metrics, raw.len())));
+        let mut columns = Self {
+            cube,
+            vector,
+            split,
+            raw,
+            frequencies,
+            dialect,
+            idle,
+            uncounted: SharedCells::new(|_| {}),
+        };
+        let count = columns.headers().len();
+        columns.uncounted = SharedCells::new(|row| (0..count).for_each(|_| row.missing()));
+        Some(columns)
     }
 
     /// The headings.
@@ -115,14 +133,22 @@ impl CounterColumns {
         let cube = joined.get(&device.tables, joined.cube[task.task as usize]);
         let vector = joined.get(&device.tables, joined.vector[task.task as usize]);
         if cube.is_none() && vector.is_none() {
-            self.headers().iter().for_each(|_| row.missing());
-            return;
+            return row.shared(&self.uncounted, |row| self.headers().iter().for_each(|_| row.missing()));
         }
+        let [idle_cube, idle_vector] = &self.idle;
         let cube_values = self.values(device, cube.as_ref(), vector.as_ref(), op, &self.cube, Core::Cube);
-        self.write_core(row, &self.cube, &cube_values, cube.as_ref());
-        if self.split {
-            let values = self.values(device, vector.as_ref(), cube.as_ref(), op, &self.vector, Core::Vector);
-            self.write_core(row, &self.vector, &values, vector.as_ref());
+        match &cube {
+            Some(counters) => self.write_core(row, &self.cube, &cube_values, counters),
+            None => row.shared(idle_cube, |row| write_idle(row, &self.cube, self.raw.len())),
+        }
+        match &vector {
+            _ if !self.split => {}
+            Some(counters) => {
+                let of_vector = Some(counters);
+                let values = self.values(device, of_vector, cube.as_ref(), op, &self.vector, Core::Vector);
+                self.write_core(row, &self.vector, &values, counters);
+            }
+            None => row.shared(idle_vector, |row| write_idle(row, &self.vector, self.raw.len())),
         }
         if self.has_memory_bound() {
             match self.memory_bound(&cube_values) {
@@ -134,7 +160,7 @@ impl CounterColumns {
             let duration = device_view.duration(task.task as usize) / 1_000.0;
             match self.utilization(device, &cube_values, duration) {
                 Some(share) if self.dialect == Dialect::Accelerated => {
-                    row.number(|out| out.extend_from_slice(format!("{share:.3}").as_bytes()));
+                    row.number(|out| numbers::push_fixed(out, share));
                 }
                 Some(share) => row.float(share),
                 None if self.dialect == Dialect::Accelerated => row.missing(),
@@ -210,13 +236,7 @@ impl CounterColumns {
         Some(numbers::python_round(cube.cycles as f64 / (capacity * duration) * 100.0, 3))
     }
 
-    fn write_core(
-        &self,
-        row: &mut Row<'_>,
-        metrics: &[Metric],
-        core: &CoreValues,
-        counters: Option<&Counters>,
-    ) {
+    fn write_core(&self, row: &mut Row<'_>, metrics: &[Metric], core: &CoreValues, counters: &Counters) {
         row.number(|out| numbers::push_sqlite_round(out, core.time));
         row.integer(core.cycles);
         for (metric, value) in metrics.iter().zip(&core.values) {
@@ -226,7 +246,7 @@ impl CounterColumns {
             }
         }
         for event in 0..self.raw.len() {
-            row.float(counters.and_then(|c| c.counters.get(event).copied()).unwrap_or(0) as f64);
+            row.float(counters.counters.get(event).copied().unwrap_or(0) as f64);
         }
     }
 
@@ -295,4 +315,17 @@ impl CounterColumns {
         let after = self.frequencies.partition_point(|(change, _)| *change <= time);
         after.checked_sub(1).map(|last| self.frequencies[last].1)
     }
+}
+
+/// The cells of a core on which a task didn't run.
+fn write_idle(row: &mut Row<'_>, metrics: &[Metric], raw: usize) {
+    row.number(|out| numbers::push_sqlite_round(out, 0.0));
+    row.integer(0);
+    for metric in metrics {
+        match metric.name.ends_with("_cycles") {
+            true => row.integer(0),
+            false => row.number(|out| numbers::push_sqlite_round(out, 0.0)),
+        }
+    }
+    (0..raw).for_each(|_| row.float(0.0));
 }

@@ -27,7 +27,11 @@ fn peak_and_recommendation(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// A table of a single row about the host.
-fn single<'a>(kind: &'static str, headers: &[&str], write: impl Fn(&mut Row<'_>) + Sync + 'a) -> Sheet<'a> {
+fn single<'a>(
+    kind: &'static str,
+    headers: &[&str],
+    write: impl Fn(&mut Row<'_>) + Send + Sync + 'a,
+) -> Sheet<'a> {
     let headers = std::iter::once("Device_id").chain(headers.iter().copied());
     Sheet {
         kind,

@@ -17,6 +17,7 @@ pub(crate) mod op_memory;
 mod op_statistic;
 mod op_summary;
 mod questions;
+pub(crate) mod quoting;
 mod readme;
 pub(crate) mod sheet;
 pub(crate) mod spans;
@@ -40,6 +41,7 @@ use crate::export::sheet::Sheet;
 use crate::export::view::View;
 use crate::join::Joined;
 use crate::metrics::Dialect;
+use crate::parallel;
 use crate::tables::Core;
 
 /// What is exported, and how.
@@ -115,39 +117,40 @@ fn each_sheet(
     format: SheetFormat,
     save: &mut dyn FnMut(&Sheet<'_>) -> Result<()>,
 ) -> Result<()> {
-    let ops = view.op_tasks();
-    let tasks = view.tasks();
-    let task_time = match view.dialect {
-        Dialect::Oldest => task_time_oldest::sheet(view, &tasks),
-        _ => task_time::sheet(view, &tasks),
-    };
-    let sheets = [
-        op_summary::sheet(view, &ops),
-        op_statistic::sheet(view, &ops),
-        communication::statistic(view),
-        task_time,
-        api_statistic::sheet(view),
-        step_trace::sheet(view),
-        msprof_tx::sheet(view, format),
-        aicpu::sheet(view),
-        dp::sheet(view),
-        fusion_op::sheet(view),
-        memory::npu_mem(view),
-        memory::hbm(view),
-        traffic::ddr(view),
-        traffic::llc(view),
-        cache::l2_cache(view),
-        cache::soc_pmu(view),
-        traffic::pcie(view),
-        traffic::hccs(view),
-        network::nic(view),
-        network::roce(view),
-        op_memory::operator_memory(view),
-        op_memory::memory_record(view),
-        op_memory::npu_module_mem(view),
-        op_memory::static_op_mem(view),
-        core_samples::sheet(view, Core::Cube),
-        core_samples::sheet(view, Core::Vector),
+    type Prepare<'a> = &'a (dyn Fn() -> Option<Sheet<'a>> + Sync);
+    let (ops, tasks) = parallel::join(|| view.op_tasks(), || view.tasks());
+    // What sums up takes long before the first row can be written.
+    let prepare: [Prepare<'_>; 26] = [
+        &|| op_summary::sheet(view, &ops),
+        &|| op_statistic::sheet(view, &ops),
+        &|| communication::statistic(view),
+        &|| match view.dialect {
+            Dialect::Oldest => task_time_oldest::sheet(view, &tasks),
+            _ => task_time::sheet(view, &tasks),
+        },
+        &|| api_statistic::sheet(view),
+        &|| step_trace::sheet(view),
+        &|| msprof_tx::sheet(view, format),
+        &|| aicpu::sheet(view),
+        &|| dp::sheet(view),
+        &|| fusion_op::sheet(view),
+        &|| memory::npu_mem(view),
+        &|| memory::hbm(view),
+        &|| traffic::ddr(view),
+        &|| traffic::llc(view),
+        &|| cache::l2_cache(view),
+        &|| cache::soc_pmu(view),
+        &|| traffic::pcie(view),
+        &|| traffic::hccs(view),
+        &|| network::nic(view),
+        &|| network::roce(view),
+        &|| op_memory::operator_memory(view),
+        &|| op_memory::memory_record(view),
+        &|| op_memory::npu_module_mem(view),
+        &|| op_memory::static_op_mem(view),
+        &|| core_samples::sheet(view, Core::Cube),
+        &|| core_samples::sheet(view, Core::Vector),
     ];
+    let sheets = parallel::map(&prepare, |prepare| prepare());
     sheets.iter().flatten().chain(&host_usage::sheets(view)).try_for_each(save)
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::export::counters::CounterColumns;
-use crate::export::sheet::{Row, Sheet};
+use crate::export::sheet::{Row, SharedCells, Sheet};
 use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
 use crate::numbers;
+use crate::parallel;
 use crate::tables::NO_CONTEXT;
+use crate::tensor_names::TensorTexts;
 
 /// The table, or `None` if no operator ran.
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
@@ -22,6 +24,9 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
     let mut headers = layout.headers();
     headers.extend(counter_headers.iter().cloned());
     let models = model_names(view);
+    let tensors = parallel::column(view.tensors.len(), |sets, out| {
+        out.extend(view.tensors[sets].iter().map(|set| SharedCells::new(|row| write_tensors(row, set))));
+    });
     Some(Sheet {
         kind: "op_summary",
         headers,
@@ -54,12 +59,10 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
                 row.integer(op.mix_blocks);
             }
             row.text(op.hf32);
-            row.text(&op.tensors.input_shapes);
-            row.text(&op.tensors.input_data_types);
-            row.text(&op.tensors.input_formats);
-            row.text(&op.tensors.output_shapes);
-            row.text(&op.tensors.output_data_types);
-            row.text(&op.tensors.output_formats);
+            match tensors.get(host.tensors as usize) {
+                Some(cells) => row.shared(cells, |row| write_tensors(row, op.tensors)),
+                None => write_tensors(row, op.tensors),
+            }
             if layout.stars {
                 if host.context == NO_CONTEXT { row.missing() } else { row.integer(host.context) }
             }
@@ -69,6 +72,15 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
             }
         }),
     })
+}
+
+fn write_tensors(row: &mut Row<'_>, tensors: &TensorTexts) {
+    row.text(&tensors.input_shapes);
+    row.text(&tensors.input_data_types);
+    row.text(&tensors.input_formats);
+    row.text(&tensors.output_shapes);
+    row.text(&tensors.output_data_types);
+    row.text(&tensors.output_formats);
 }
 
 /// Which columns there are besides the counters.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use opscope_formats::Draft;
 
 use crate::error::{Error, Result};
+use crate::export::quoting::{push_csv, push_json};
 use crate::numbers;
 use crate::parallel;
 
@@ -41,8 +42,26 @@ pub(crate) struct Sheet<'a> {
     pub(crate) write: WriteRow<'a>,
 }
 
+/// Cells next to each other, not the first ones, that many rows have alike.
+pub(crate) struct SharedCells {
+    /// As a CSV file has them, each behind a comma.
+    text: Vec<u8>,
+    count: usize,
+}
+
+impl SharedCells {
+    /// The cells that `write` writes.
+    pub(crate) fn new(write: impl FnOnce(&mut Row<'_>)) -> Self {
+        let mut text = Vec::new();
+        let mut row = Row { out: &mut text, format: SheetFormat::Csv, headers: &[], column: 1 };
+        write(&mut row);
+        let count = row.column - 1;
+        Self { text, count }
+    }
+}
+
 /// Writes the cells of the row with a number.
-pub(crate) type WriteRow<'a> = Box<dyn Fn(usize, &mut Row<'_>) + Sync + 'a>;
+pub(crate) type WriteRow<'a> = Box<dyn Fn(usize, &mut Row<'_>) + Send + Sync + 'a>;
 
 /// A CSV file has no more rows than this; further ones go to further files.
 const ROWS_PER_FILE: usize = 1_000_000;
@@ -59,7 +78,20 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// Cells that were put into text before; `write` writes the same, for formats in which they look
+    /// otherwise.
+    pub(crate) fn shared(&mut self, cells: &SharedCells, write: impl FnOnce(&mut Self)) {
+        match self.format {
+            SheetFormat::Csv => {
+                self.out.extend_from_slice(&cells.text);
+                self.column += cells.count;
+            }
+            SheetFormat::Json => write(self),
+        }
+    }
+
     /// Begins a cell; false if the format leaves it out.
+    #[inline]
     fn begin(&mut self) -> bool {
         let column = self.column;
         self.column += 1;
@@ -152,46 +184,6 @@ impl Row<'_> {
     }
 }
 
-fn push_csv(out: &mut Vec<u8>, text: &str) {
-    if !text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
-        out.extend_from_slice(text.as_bytes());
-        return;
-    }
-    out.push(b'"');
-    for byte in text.bytes() {
-        if byte == b'"' {
-            out.push(b'"');
-        }
-        out.push(byte);
-    }
-    out.push(b'"');
-}
-
-/// Writes a JSON string.
-pub(crate) fn push_json(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
-    if !text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-        return;
-    }
-    for byte in text.bytes() {
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            0..0x20 => {
-                // Writing to a vector can't fail.
-                let _ = write!(out, "\\u{byte:04x}");
-            }
-            _ => out.push(byte),
-        }
-    }
-    out.push(b'"');
-}
-
 impl Sheet<'_> {
     /// Writes the table below `directory` as `<kind>_<suffix>.csv` or `.json`, several files if it
     /// is long. Returns the files.
@@ -224,15 +216,13 @@ impl Sheet<'_> {
         } else {
             out.write_all(b"[")?;
         }
-        let chunk = |number: usize| {
+        let chunk = |number: usize, text: &mut Vec<u8>| {
             let start = rows.start + number * ROWS_PER_CHUNK;
-            let mut text = Vec::with_capacity(ROWS_PER_CHUNK * 400);
             for index in start..(start + ROWS_PER_CHUNK).min(rows.end) {
-                self.write_row(index, index == rows.start, format, &mut text);
+                self.write_row(index, index == rows.start, format, text);
             }
-            text
         };
-        parallel::ordered(rows.len().div_ceil(ROWS_PER_CHUNK), chunk, |text| out.write_all(&text))?;
+        parallel::texts(rows.len().div_ceil(ROWS_PER_CHUNK), chunk, |text| out.write_all(text))?;
         if format == SheetFormat::Json {
             out.write_all(b"]")?;
         }

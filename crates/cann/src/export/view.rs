@@ -8,6 +8,7 @@ use crate::kinds::{NodeTaskType, device_name, runtime_name};
 use crate::metrics::Dialect;
 use crate::names::NumberMap;
 use crate::numbers;
+use crate::parallel;
 use crate::tables::{Api, NO_CONTEXT, NO_MODEL, NONE, TaskLog};
 use crate::tensor_names::TensorTexts;
 
@@ -176,6 +177,8 @@ impl<'a> View<'a> {
     }
 
     /// The host task of a device task.
+    // Its columns lie far apart, and callers need some of them only.
+    #[inline(always)]
     pub(crate) fn host_task(&self, task: TaskRef) -> Option<HostTask> {
         match self.device(task).joined.matches.host_of.get(task.task as usize) {
             None | Some(&NONE) => None,
@@ -269,9 +272,11 @@ impl<'a> View<'a> {
     pub(crate) fn tasks(&self) -> Vec<TaskRef> {
         let mut tasks = Vec::new();
         for (number, view) in self.devices.iter().enumerate() {
-            let count = view.device.tables.tasks.len();
-            let shown = (0..count).filter(|&task| view.shows(task));
-            tasks.extend(shown.map(|task| TaskRef { device: number as u32, task: task as u32 }));
+            let shown = parallel::column(view.device.tables.tasks.len(), |rows, shown| {
+                let all = rows.filter(|&task| view.shows(task));
+                shown.extend(all.map(|task| TaskRef { device: number as u32, task: task as u32 }));
+            });
+            if tasks.is_empty() { tasks = shown } else { tasks.extend(shown) }
         }
         tasks
     }
@@ -280,7 +285,8 @@ impl<'a> View<'a> {
     pub(crate) fn shown_ops(&self) -> Vec<bool> {
         const HIDDEN: [&str; 4] = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU", "COMMUNICATION"];
         let shown = |task: HostTask| self.op(&task).is_some_and(|op| !HIDDEN.contains(&op.task_type));
-        self.joined.host_tasks.rows().map(shown).collect()
+        let tasks = &self.joined.host_tasks;
+        parallel::column(tasks.len(), |rows, out| out.extend(rows.map(|row| shown(tasks.row(row)))))
     }
 
     /// The tasks that execute operators, by device and start.

@@ -68,76 +68,109 @@ fn tasks_before_begin(device: &Device) -> u64 {
     device.tables.tasks.end().iter().filter(|&&end| device.clock.local(end) < begin).count() as u64
 }
 
+/// One device's side while it is being joined.
+struct Side<'a> {
+    device: &'a mut Device,
+    joined: JoinedDevice,
+    losses: Losses,
+}
+
+impl<'a> Side<'a> {
+    /// Does what the device's own tables suffice for.
+    fn new(device: &'a mut Device, has_batches: bool) -> Self {
+        if has_batches {
+            batches::of_device(&mut device.tables);
+        }
+        let iterations = iterations::iterations(&device.tables.steps);
+        let joined = JoinedDevice { iterations, ..JoinedDevice::default() };
+        let mut side = Self { device, joined, losses: Losses::default() };
+        side.losses.count(Reason::TimeBeforeStart, "device tasks", tasks_before_begin(side.device));
+        side
+    }
+
+    /// Gives the device's tasks their counters.
+    fn find_counters(&mut self) {
+        let is_chip_0 = self.device.metadata.chip() == Chip::V1_1_0;
+        let (counters, lost) = counters::task_counters(&self.device.tables, is_chip_0);
+        self.joined.counters = counters;
+        self.losses.merge(lost);
+    }
+}
+
 impl Joined {
     /// Joins a decoded profile.
     pub fn new(mut data: Data) -> Self {
         let mut losses = Losses::default();
-        let has_batches = data
-            .devices
-            .values()
-            .next()
-            .map_or(data.profile.metadata(), |d| Some(&d.metadata))
-            .is_some_and(|m| m.has_batches());
-        if has_batches && !data.chip().has_wide_task_ids() {
-            batches::of_host(&mut data.host);
-        }
-        let by_model = data.chip().names_tasks_by_model() && !data.host.legacy;
-        let has_batches = has_batches && !by_model;
-        let (host_tasks, fusion_models) = if data.host.legacy {
-            (described_tasks::host_tasks(&data.host), data.host.described_fusion_models.clone())
-        } else if by_model {
-            let devices: Vec<u32> = data.devices.keys().copied().collect();
-            (described_tasks::tasks_of_models(&data.host, &devices), Vec::new())
-        } else {
-            host_tasks::host_tasks(&data.host, data.chip(), &mut losses)
-        };
-        let communication = communication::communication(&data.host, &host_tasks);
-        let wide = data.chip().has_wide_task_ids();
+        let chip = data.chip();
+        let (wide, legacy) = (chip.has_wide_task_ids(), data.host.legacy);
+        let by_model = chip.names_tasks_by_model() && !legacy;
+        let first = data.devices.values().next();
+        let told = first.map_or(data.profile.metadata(), |device| Some(&device.metadata));
+        let host_has_batches = told.is_some_and(|metadata| metadata.has_batches());
+        let has_batches = host_has_batches && !by_model;
+        // Some devices don't tell which stream a task is of, and the host's tasks are needed for it.
+        let fills_streams = wide || by_model;
+        let (host, devices) = (&mut data.host, &mut data.devices);
+        let numbers: Vec<u32> = devices.keys().copied().collect();
+        // The host's tasks are walked through one after another; the devices' side needn't wait for it.
+        let ((host_tasks, fusion_models, communication), mut sides) = parallel::join(
+            || {
+                if host_has_batches && !wide {
+                    batches::of_host(host);
+                }
+                let (host_tasks, fusion_models) = if legacy {
+                    (described_tasks::host_tasks(host), host.described_fusion_models.clone())
+                } else if by_model {
+                    (described_tasks::tasks_of_models(host, &numbers), Vec::new())
+                } else {
+                    host_tasks::host_tasks(host, chip, &mut losses)
+                };
+                let communication = communication::communication(host, &host_tasks);
+                (host_tasks, fusion_models, communication)
+            },
+            || {
+                let prepare = |device| {
+                    let mut side = Side::new(device, has_batches && !wide);
+                    if !fills_streams {
+                        side.find_counters();
+                    }
+                    side
+                };
+                devices.values_mut().map(prepare).collect::<Vec<Side<'_>>>()
+            },
+        );
         // The files that tell of the host's tasks.
-        let told_in = match data.host.legacy {
+        let told_in = match legacy {
             true => "Framework.task_desc_info",
             false if by_model => "*.dbg",
             false => "compact.task_track",
         };
-        let mut parts: Vec<(&mut Device, Losses, JoinedDevice)> = data
-            .devices
-            .values_mut()
-            .map(|device| (device, Losses::default(), JoinedDevice::default()))
-            .collect();
-        for (device, losses, joined) in &mut parts {
-            if has_batches && !wide {
-                batches::of_device(&mut device.tables);
-            }
+        // The tool chain of 2022 told nothing of wraps to the device.
+        let apart = match legacy {
+            false if by_model => Apart::Model,
+            false if has_batches || wide => Apart::Batch,
+            _ => Apart::Order,
+        };
+        for side in &mut sides {
             if wide {
-                tasks::fill_streams(device, &host_tasks);
+                tasks::fill_streams(side.device, &host_tasks);
             }
             if by_model {
-                tasks::fill_streams_of_models(device, &host_tasks);
+                tasks::fill_streams_of_models(side.device, &host_tasks);
             }
-            // The tool chain of 2022 told nothing of wraps to the device.
-            let apart = match data.host.legacy {
-                false if by_model => Apart::Model,
-                false if has_batches || wide => Apart::Batch,
-                _ => Apart::Order,
-            };
-            let is_chip_0 = device.metadata.chip() == Chip::V1_1_0;
-            let tables = &device.tables;
-            let (matches, counters) = parallel::join(
-                || tasks::matches(tables, &host_tasks, device.id, apart),
-                || counters::task_counters(tables, is_chip_0),
-            );
-            joined.matches = matches.0;
-            joined.counters = counters.0;
-            losses.merge(matches.1);
-            losses.count(Reason::HostTaskWithoutDevice, told_in, joined.matches.host_only.len() as u64);
-            losses.merge(counters.1);
-            joined.iterations = iterations::iterations(&tables.steps);
-            losses.count(Reason::TimeBeforeStart, "device tasks", tasks_before_begin(device));
+            if fills_streams {
+                side.find_counters();
+            }
+            let (matches, lost) = tasks::matches(&side.device.tables, &host_tasks, side.device.id, apart);
+            side.joined.matches = matches;
+            side.losses.merge(lost);
+            let host_only = side.joined.matches.host_only.len() as u64;
+            side.losses.count(Reason::HostTaskWithoutDevice, told_in, host_only);
         }
         let mut devices = BTreeMap::new();
-        for (device, device_losses, joined) in parts {
-            losses.merge(device_losses);
-            devices.insert(device.id, joined);
+        for side in sides {
+            losses.merge(side.losses);
+            devices.insert(side.device.id, side.joined);
         }
         Self { data, host_tasks, communication, fusion_models, devices, losses }
     }

@@ -90,7 +90,7 @@ pub(super) fn communication(view: &View<'_>, found: &Collectives<'_>, lanes: &La
 fn operation(found: &Collectives<'_>, place: usize, lane: Lane, events: &mut Events) {
     let whole = &found.operations[place];
     let connection = u64::from(whole.call) + 1;
-    events.slice(&whole.name, lane, whole.start, whole.end.saturating_sub(whole.start), None, |args| {
+    events.slice([&whole.name], lane, whole.start, whole.end.saturating_sub(whole.start), None, |args| {
         args.integer("rank_size", whole.rank_size).integer("connection_id", connection);
         args.integer("model id", whole.model);
         let answer = |yes: bool| if yes { "yes" } else { "no" };
@@ -111,7 +111,7 @@ fn step(view: &View<'_>, found: &Collectives<'_>, place: usize, lane: Lane, even
     let run = &found.steps[place];
     let Some(note) = run.note else { return };
     let task = view.device(run.place).device.tables.tasks.row(run.place.task as usize);
-    events.slice(run.name, lane, run.start, run.end.saturating_sub(run.start), None, |args| {
+    events.slice([run.name], lane, run.start, run.end.saturating_sub(run.start), None, |args| {
         args.text("notify_id", &note.notify.to_string());
         args.float("duration estimated(us)", note.estimate);
         args.integer("stream id", task.stream).integer("task id", task.task);

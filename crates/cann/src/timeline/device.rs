@@ -1,10 +1,8 @@
-//! A device's lanes: its tasks, inferences and marks, how they overlap, and what was sampled.
+//! A device's lanes: its tasks, inferences and marks.
 
 use std::collections::BTreeMap;
 
-use crate::export::communication::{Collectives, communicating};
 use crate::export::msprof_tx::DeviceMark;
-use crate::export::spans::{Spans, outside, union};
 use crate::export::step_trace::Step;
 use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
@@ -15,7 +13,7 @@ use crate::timeline::host::mark_arrow;
 use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
 
 /// What is added to a stream's number for each further lane that it needs.
-const NEXT_TRACK: u64 = 1 << 20;
+pub(super) const NEXT_TRACK: u64 = 1 << 20;
 
 /// The number of the lane with the inferences of model 0.
 const STEP_LANE: u64 = 70_000;
@@ -93,7 +91,7 @@ impl Tasks {
         let call = host.as_ref().map_or(NONE, |host| host.call);
         let connection = if call == NONE { -1 } else { i64::from(call) + 1 };
         let name = op.as_ref().map_or(kind, |op| op.name);
-        events.slice(name, lane, start, end.saturating_sub(start), None, |args| {
+        events.slice([name], lane, start, end.saturating_sub(start), None, |args| {
             args.integer("Model Id", host.as_ref().map_or(crate::tables::NO_MODEL, |host| host.model));
             args.text("Task Type", kind)
                 .integer("Physic Stream Id", record.stream)
@@ -142,7 +140,7 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
         }
         let duration = end.saturating_sub(start);
         let name = format!("Iteration {}", step.number);
-        events.slice(&name, lane, start, duration, Some("Iteration Time"), |args| {
+        events.slice([&name], lane, start, duration, Some("Iteration Time"), |args| {
             args.integer("Iteration ID", step.number);
             for (key, ticks) in [("FP Start", step.iteration.forward), ("BP End", step.iteration.backward)] {
                 match ticks {
@@ -183,63 +181,10 @@ pub(super) fn marks(
             continue;
         }
         let message = host.messages.get(tx.message as usize).map_or("", String::as_str);
-        events.slice(message, lane, mark.start, mark.end.saturating_sub(mark.start), None, |args| {
+        events.slice([message], lane, mark.start, mark.end.saturating_sub(mark.start), None, |args| {
             args.integer("Physic Stream Id", mark.stream).integer("Task Id", mark.task);
         });
         events.arrow("MsTx_", "MsTx", mark_arrow(view, tx.mark), lane, mark.start, true);
-    }
-}
-
-/// When operators were executed, by device: begins and ends, by their begin.
-fn computing(view: &View<'_>, ops: &[TaskRef]) -> BTreeMap<u32, Spans> {
-    let mut by_device = BTreeMap::new();
-    for of_device in ops.chunk_by(|a, b| a.device == b.device) {
-        let device = view.device(of_device[0]);
-        let spans = of_device.iter().map(|op| (device.start(op.task as usize), device.end(op.task as usize)));
-        by_device.insert(of_device[0].device, union(spans.collect()));
-    }
-    by_device
-}
-
-/// Writes when each device computed, communicated, did that only, and was free.
-pub(super) fn overlap(
-    view: &View<'_>,
-    lanes: &Lanes,
-    ops: &[TaskRef],
-    found: &Collectives<'_>,
-    events: &mut Events,
-) {
-    let mut by_device = computing(view, ops);
-    for operation in &found.operations {
-        by_device.entry(operation.device).or_default();
-    }
-    for (number, busy) in by_device {
-        let device = view.devices[number as usize].device.id;
-        lanes.name_layer(events, Layer::Overlap, Some(device), "Overlap Analysis");
-        let communicating = communicating(found, number);
-        let alone = outside(&communicating, &busy);
-        let taken = union(busy.iter().chain(&communicating).copied().collect());
-        let free = taken.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect();
-        let lists = [
-            ("Computing", busy),
-            ("Communication", communicating),
-            ("Communication(Not Overlapped)", alone),
-            ("Free", free),
-        ];
-        for (tid, (name, _)) in (0..).zip(&lists) {
-            name_lane(events, lanes.lane(Layer::Overlap, Some(device), tid), name, tid);
-        }
-        for (tid, (name, spans)) in (0u64..).zip(lists) {
-            let mut tracks = Tracks::default();
-            for (start, end) in spans {
-                let (known, track) = (tracks.count().max(1), tracks.place(start, end));
-                let lane = lanes.lane(Layer::Overlap, Some(device), tid + track as u64 * NEXT_TRACK);
-                if track == known {
-                    name_lane(events, lane, name, tid);
-                }
-                events.slice(name, lane, start, end.saturating_sub(start), None, |_| {});
-            }
-        }
     }
 }
 

@@ -10,9 +10,10 @@ use crate::export::view::View;
 use crate::kinds::level_name;
 use crate::metrics::Dialect;
 use crate::names::NumberMap;
+use crate::parallel;
 use crate::tables::Api;
 use crate::timeline::event::Events;
-use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
+use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane, seen};
 
 /// What is added to a thread's number for each further lane that it needs.
 const NEXT_TRACK: u64 = 1 << 32;
@@ -32,27 +33,28 @@ pub(super) struct Calls {
     tracks: NumberMap<u32, u64>,
     /// How many lanes each thread has.
     threads: BTreeMap<u32, usize>,
-    /// Whether an arrow leads from a call to a device, by row.
-    pub(super) launches: Vec<bool>,
 }
 
 impl Calls {
-    pub(super) fn new(view: &View<'_>, launches: Vec<bool>) -> Self {
+    pub(super) fn new(view: &View<'_>) -> Self {
         let api = &view.joined.data.host.api;
-        let rows: Vec<u32> =
-            (0..api.len() as u32).filter(|&row| view.shows_call(&api.row(row as usize))).collect();
+        let rows: Vec<u32> = parallel::column(api.len(), |rows, shown| {
+            shown.extend(rows.filter(|&row| view.shows_call(&api.row(row))).map(|row| row as u32));
+        });
+        let spans = parallel::column(rows.len(), |places, spans| {
+            let calls = rows[places].iter().map(|&row| api.row(row as usize));
+            spans.extend(calls.map(|call| seen(view.host_time(call.begin), view.host_time(call.end))));
+        });
         let mut by_thread: BTreeMap<u32, Tracks> = BTreeMap::new();
         let mut tracks = NumberMap::default();
-        for &row in &rows {
-            let call = api.row(row as usize);
-            let place = by_thread.entry(call.thread).or_default();
-            let track = place.place(view.host_time(call.begin), view.host_time(call.end));
+        for (&row, span) in rows.iter().zip(spans) {
+            let track = by_thread.entry(api.thread()[row as usize]).or_default().place_seen(span);
             if track > 0 {
                 tracks.insert(row, track as u64);
             }
         }
         let threads = by_thread.into_iter().map(|(thread, tracks)| (thread, tracks.count())).collect();
-        Self { rows, tracks, threads, launches }
+        Self { rows, tracks, threads }
     }
 
     /// Names the lanes.
@@ -63,8 +65,16 @@ impl Calls {
         }
     }
 
-    /// Writes the call with a number among the shown ones.
-    pub(super) fn write(&self, view: &View<'_>, lanes: &Lanes, index: usize, events: &mut Events) {
+    /// Writes the call with a number among the shown ones; `launches` tells by row whether an arrow
+    /// leads from it to a device.
+    pub(super) fn write(
+        &self,
+        view: &View<'_>,
+        lanes: &Lanes,
+        launches: &[bool],
+        index: usize,
+        events: &mut Events,
+    ) {
         let row = self.rows[index];
         let call = view.joined.data.host.api.row(row as usize);
         let track = self.tracks.get(&row).copied().unwrap_or(0);
@@ -72,8 +82,8 @@ impl Calls {
         let (start, end) = (view.host_time(call.begin), view.host_time(call.end));
         let name = call_name(view, &call);
         let connection = u64::from(row) + 1;
-        let title = format!("{}@{name}", library(call.level));
-        events.slice(&title, lane, start, end.saturating_sub(start), None, |args| {
+        let title = [library(call.level), "@", name];
+        events.slice(title, lane, start, end.saturating_sub(start), None, |args| {
             args.integer("Thread Id", call.thread)
                 .text("Mode", mode(&call, name))
                 .text("level", level_name(call.level));
@@ -81,7 +91,7 @@ impl Calls {
             item(view, &call, args);
             args.integer("connection_id", connection);
         });
-        if self.launches.get(row as usize).copied().unwrap_or(false) {
+        if launches.get(row as usize).copied().unwrap_or(false) {
             events.arrow("HostToDevice", "HostToDevice", connection << 32, lane, start, false);
         }
     }
@@ -125,9 +135,9 @@ fn mode<'a>(call: &Api, name: &'a str) -> &'a str {
 
 /// What the call worked on: a model's number, or a name if the dictionaries have it.
 fn item(view: &View<'_>, call: &Api, args: &mut crate::timeline::event::Args<'_>) {
-    let named =
-        view.joined.data.host.names.get(call.item).filter(|_| call.level != level::MODEL && call.item != 0);
-    match named {
+    // Most calls name nothing, which needs no look into the dictionaries.
+    let is_name = call.item != 0 && call.level != level::MODEL;
+    match Some(call.item).filter(|_| is_name).and_then(|item| view.joined.data.host.names.get(item)) {
         Some(name) => args.text("item_id", name),
         None => args.text("item_id", itoa::Buffer::new().format(call.item)),
     };
@@ -171,7 +181,7 @@ pub(super) fn ranges(
             continue;
         }
         let message = host.messages.get(tx.message as usize).map_or("", String::as_str);
-        events.slice(message, lane, start, end.saturating_sub(start), None, |args| {
+        events.slice([message], lane, start, end.saturating_sub(start), None, |args| {
             if tx.mstx {
                 args.text("event_type", event_type(tx.event_type)).text("domain", view.text(tx.domain));
                 return;

@@ -154,9 +154,11 @@ impl Tracks {
     /// The track for a slice; slices come in the order of their starts, of those that start
     /// together the longer one first.
     pub(super) fn place(&mut self, start: i64, end: i64) -> usize {
-        let length = seen(end.saturating_sub(start));
-        let start = seen(start);
-        let end = start.saturating_add(length);
+        self.place_seen(seen(start, end))
+    }
+
+    /// As [`Tracks::place`], with times as [`seen`] gives them.
+    pub(super) fn place_seen(&mut self, (start, end): (i64, i64)) -> usize {
         for (number, open) in self.open.iter_mut().enumerate() {
             while open.last().is_some_and(|last| *last <= start) {
                 open.pop();
@@ -176,13 +178,22 @@ impl Tracks {
     }
 }
 
+/// Begin and end of a slice as Perfetto's trace processor takes them from a timeline, where the end isn't
+/// written.
+pub(super) fn seen(start: i64, end: i64) -> (i64, i64) {
+    let length = seen_time(end.saturating_sub(start));
+    let start = seen_time(start);
+    (start, start.saturating_add(length))
+}
+
 /// A time in nanoseconds as Perfetto's trace processor takes it from a timeline: microseconds in
 /// double precision, which at present-day times go in steps of a quarter, and those times 1,000,
 /// which go in steps of 256. So slices that touch may overlap for it.
-fn seen(nanoseconds: i64) -> i64 {
+fn seen_time(nanoseconds: i64) -> i64 {
     let micros = (nanoseconds / 1_000) as f64 + (nanoseconds % 1_000) as f64 / 1_000.0;
-    match micros.fract() == 0.0 {
-        true => (micros as i64).saturating_mul(1_000),
+    let whole = micros as i64;
+    match whole as f64 == micros {
+        true => whole.saturating_mul(1_000),
         false => (micros * 1_000.0) as i64,
     }
 }
@@ -201,7 +212,7 @@ mod tests {
             (500, 500),
             (289_740, 289_740),
         ] {
-            assert_eq!(seen(time), shown, "{time}");
+            assert_eq!(seen_time(time), shown, "{time}");
         }
         // A call within another, which a viewer takes to end later.
         let mut tracks = Tracks::default();

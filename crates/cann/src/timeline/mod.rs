@@ -7,6 +7,7 @@ mod division;
 mod event;
 mod host;
 mod lanes;
+mod overlap;
 pub(crate) mod samples;
 
 pub use choice::{LaneChoice, LaneChoiceError};
@@ -30,6 +31,7 @@ use crate::timeline::device::Tasks;
 use crate::timeline::event::Events;
 use crate::timeline::host::Calls;
 use crate::timeline::lanes::{Lanes, Layer};
+use crate::timeline::overlap::Overlap;
 
 /// How many tasks or calls are put into text in one go.
 const CHUNK: usize = 512;
@@ -140,9 +142,16 @@ pub(crate) fn each_timeline(
     let lanes = Lanes::new(view.dialect, joined.data.pid(), &shown_layers(view, choice));
     let steps = step_trace::steps(view);
     let marks = device_marks(view);
-    let tasks = Tasks::new(view);
-    let calls = Calls::new(view, tasks.launches(view));
     let collectives = Collectives::new(view);
+    let shows_overlap = choice.shows(Layer::Overlap) && wanted.contains(&Timeline::Whole);
+    let ((tasks, launches), (calls, overlap)) = parallel::join(
+        || {
+            let tasks = Tasks::new(view);
+            let launches = tasks.launches(view);
+            (tasks, launches)
+        },
+        || (Calls::new(view), shows_overlap.then(|| Overlap::new(view, &collectives))),
+    );
     let has_ranges = !joined.data.host.tx.is_empty();
     for &timeline in wanted {
         let exists = match timeline {
@@ -171,9 +180,7 @@ pub(crate) fn each_timeline(
                 if choice.shows(Layer::Communication) && !collectives.is_empty() {
                     communication::communication(view, &collectives, &lanes, &mut small);
                 }
-                if choice.shows(Layer::Overlap) {
-                    device::overlap(view, &lanes, &view.op_tasks(), &collectives, &mut small);
-                }
+                overlap.iter().for_each(|overlap| overlap.names(&lanes, &mut small));
                 samples::samples(view, &lanes, &mut small);
                 if !steps.is_empty() && choice.shows_steps() {
                     let shown = view.shown_steps(step_trace::steps(view));
@@ -193,7 +200,12 @@ pub(crate) fn each_timeline(
                 write_all(out, tasks.tasks.len(), |i, events| tasks.write(view, &lanes, i, events))?;
             }
             if timeline == Timeline::Calls || shows(Layer::Cann) {
-                write_all(out, calls.rows.len(), |i, events| calls.write(view, &lanes, i, events))?;
+                write_all(out, calls.rows.len(), |i, events| {
+                    calls.write(view, &lanes, &launches, i, events);
+                })?;
+            }
+            if let Some(overlap) = overlap.as_ref().filter(|_| timeline == Timeline::Whole) {
+                overlap.write(&lanes, out)?;
             }
             Ok(())
         })?;
@@ -228,14 +240,14 @@ fn write_all(
     count: usize,
     write: impl Fn(usize, &mut Events) + Sync,
 ) -> std::io::Result<()> {
-    let chunk = |number: usize| {
-        let mut events = Events { text: Vec::with_capacity(CHUNK * 400) };
+    let chunk = |number: usize, text: &mut Vec<u8>| {
+        let mut events = Events { text: std::mem::take(text) };
         for index in number * CHUNK..((number + 1) * CHUNK).min(count) {
             write(index, &mut events);
         }
-        events.text
+        *text = events.text;
     };
-    parallel::ordered(count.div_ceil(CHUNK), chunk, |text| out.write_all(&text))
+    parallel::texts(count.div_ceil(CHUNK), chunk, |text| out.write_all(text))
 }
 
 /// The layers that have something to show, in the order in which the reference numbers them.

@@ -1,0 +1,122 @@
+//! When each device computed, communicated, did that only, and was free.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use crate::export::communication::{Collectives, communicating};
+use crate::export::spans::{Spans, outside, union};
+use crate::export::view::{TaskRef, View};
+use crate::names::NumberMap;
+use crate::parallel;
+use crate::timeline::device::NEXT_TRACK;
+use crate::timeline::event::Events;
+use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
+use crate::timeline::write_all;
+
+/// The stretches of all devices.
+pub(super) struct Overlap(Vec<Stretches>);
+
+/// The stretches of one device in which it did one of these things.
+struct Stretches {
+    /// The device's own number.
+    device: u32,
+    /// The first lane.
+    tid: u64,
+    name: &'static str,
+    spans: Spans,
+    /// The lanes of those that don't fit into the first one, by place in `spans`.
+    tracks: NumberMap<u32, u64>,
+    /// How many lanes there are, at least one.
+    lanes: usize,
+}
+
+impl Overlap {
+    pub(super) fn new(view: &View<'_>, found: &Collectives<'_>) -> Self {
+        let mut by_device = computing(view, &view.op_tasks());
+        for operation in &found.operations {
+            by_device.entry(operation.device).or_default();
+        }
+        let mut all = Vec::new();
+        for (number, busy) in by_device {
+            let device = view.devices[number as usize].device.id;
+            let communicating = communicating(found, number);
+            let alone = outside(&communicating, &busy);
+            let free = match communicating.is_empty() {
+                true => gaps(&busy),
+                false => gaps(&union(busy.iter().chain(&communicating).copied().collect())),
+            };
+            let (computing, free) = parallel::join(
+                || Stretches::new(device, 0, "Computing", busy),
+                || Stretches::new(device, 3, "Free", free),
+            );
+            all.extend([
+                computing,
+                Stretches::new(device, 1, "Communication", communicating),
+                Stretches::new(device, 2, "Communication(Not Overlapped)", alone),
+                free,
+            ]);
+        }
+        Self(all)
+    }
+
+    /// Names the lanes.
+    pub(super) fn names(&self, lanes: &Lanes, events: &mut Events) {
+        for of_device in self.0.chunk_by(|a, b| a.device == b.device) {
+            lanes.name_layer(events, Layer::Overlap, Some(of_device[0].device), "Overlap Analysis");
+            for stretches in of_device {
+                for track in 0..stretches.lanes as u64 {
+                    let tid = stretches.tid + track * NEXT_TRACK;
+                    let lane = lanes.lane(Layer::Overlap, Some(stretches.device), tid);
+                    name_lane(events, lane, stretches.name, stretches.tid);
+                }
+            }
+        }
+    }
+
+    /// Writes the stretches.
+    pub(super) fn write(&self, lanes: &Lanes, out: &mut dyn Write) -> std::io::Result<()> {
+        self.0.iter().try_for_each(|stretches| {
+            write_all(out, stretches.spans.len(), |place, events| stretches.write(place, lanes, events))
+        })
+    }
+}
+
+impl Stretches {
+    fn new(device: u32, tid: u64, name: &'static str, spans: Spans) -> Self {
+        let mut tracks = Tracks::default();
+        let mut further = NumberMap::default();
+        for (place, &(start, end)) in (0u32..).zip(&spans) {
+            let track = tracks.place(start, end);
+            if track > 0 {
+                further.insert(place, track as u64);
+            }
+        }
+        Self { device, tid, name, spans, tracks: further, lanes: tracks.count().max(1) }
+    }
+
+    fn write(&self, place: usize, lanes: &Lanes, events: &mut Events) {
+        let (start, end) = self.spans[place];
+        let track = self.tracks.get(&(place as u32)).copied().unwrap_or(0);
+        let lane = lanes.lane(Layer::Overlap, Some(self.device), self.tid + track * NEXT_TRACK);
+        events.slice([self.name], lane, start, end.saturating_sub(start), None, |_| {});
+    }
+}
+
+/// What lies between stretches that don't overlap, by begin.
+fn gaps(taken: &[(i64, i64)]) -> Spans {
+    taken.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect()
+}
+
+/// When operators were executed, by device: begins and ends, by their begin.
+fn computing(view: &View<'_>, ops: &[TaskRef]) -> BTreeMap<u32, Spans> {
+    let mut by_device = BTreeMap::new();
+    for of_device in ops.chunk_by(|a, b| a.device == b.device) {
+        let device = view.device(of_device[0]);
+        let spans = parallel::column(of_device.len(), |places, spans| {
+            let tasks = of_device[places].iter().map(|op| op.task as usize);
+            spans.extend(tasks.map(|task| (device.start(task), device.end(task))));
+        });
+        by_device.insert(of_device[0].device, union(spans));
+    }
+    by_device
+}
