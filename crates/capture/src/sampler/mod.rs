@@ -11,6 +11,7 @@
 //! The program's children count as the program.
 
 mod processes;
+mod readings;
 mod streams;
 
 use std::path::Path;

@@ -1,11 +1,13 @@
 //! The processes that are sampled: one and all that descend from it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::time::{Duration, Instant};
 
-/// How often new children are looked for; this reads a file of every thread.
+use super::readings::{Readings, Source};
+
+/// How often new threads and children are looked for; this reads a folder of every process and a file
+/// of every thread.
 const REFRESH: Duration = Duration::from_millis(100);
 
 /// What a process has read and written.
@@ -20,15 +22,18 @@ pub(crate) struct Traffic {
 pub(crate) struct Processes {
     root: u32,
     ids: Vec<u32>,
+    /// The threads of each process, its first one before the others.
+    threads: BTreeMap<u32, Vec<u32>>,
     refreshed: Option<Instant>,
-    buffer: Vec<u8>,
+    readings: Readings,
     /// What the processes had read and written when they were last seen, those included that ended.
     traffic: BTreeMap<u32, Traffic>,
 }
 
 impl Processes {
     pub(crate) fn new(root: u32) -> Self {
-        Self { root, ids: vec![root], refreshed: None, buffer: Vec::new(), traffic: BTreeMap::new() }
+        let (readings, threads, traffic) = (Readings::default(), BTreeMap::new(), BTreeMap::new());
+        Self { root, ids: vec![root], threads, refreshed: None, readings, traffic }
     }
 
     /// The process that was started.
@@ -46,11 +51,12 @@ impl Processes {
         let mut next = 0;
         while let Some(&process) = found.get(next) {
             next += 1;
-            for thread in threads(process) {
-                let path = format!("/proc/{process}/task/{thread}/children");
-                let text = self.read(&path).unwrap_or_default();
+            let threads = threads(process);
+            for &thread in &threads {
+                let text = self.read(Source::Children { process, thread }).unwrap_or_default();
                 found.extend(text.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
             }
+            self.threads.insert(process, threads);
         }
         // A child whose parent ended before it belongs to the system then, but was seen before.
         let orphans = self.ids.iter().copied().filter(|id| !found.contains(id));
@@ -58,13 +64,28 @@ impl Processes {
             orphans.filter(|id| std::path::Path::new(&format!("/proc/{id}")).exists()).collect();
         found.extend(alive);
         self.ids = found;
+        self.threads.retain(|process, _| self.ids.contains(process));
+        self.readings.keep_only(&self.ids);
+    }
+
+    /// What a file of the system says now; `None` when its process is gone.
+    pub(crate) fn read(&mut self, source: Source) -> Option<Cow<'_, str>> {
+        self.readings.read(source)
     }
 
     /// Appends the `stat` line of every thread, as the system prints it but for blanks in names.
     pub(crate) fn append_threads(&mut self, text: &mut String) {
-        for process in self.ids.clone() {
-            for thread in threads(process) {
-                let Some(line) = self.read(&format!("/proc/{process}/task/{thread}/stat")) else { continue };
+        let Self { ids, threads: known, readings, .. } = self;
+        for &process in &*ids {
+            let of_process = known.entry(process).or_insert_with(|| vec![process]);
+            let Some(line) = readings.read(Source::Thread { process, thread: process }) else { continue };
+            append_without_blanks_in_name(text, line.trim_end());
+            if thread_count(&line).is_some_and(|count| count != of_process.len()) {
+                drop(line);
+                *of_process = threads(process);
+            }
+            for &thread in of_process.iter().filter(|thread| **thread != process) {
+                let Some(line) = readings.read(Source::Thread { process, thread }) else { continue };
                 append_without_blanks_in_name(text, line.trim_end());
             }
         }
@@ -74,7 +95,7 @@ impl Processes {
     pub(crate) fn memory(&mut self) -> Option<[u64; 3]> {
         let mut sum: Option<[u64; 3]> = None;
         for process in self.ids.clone() {
-            let Some(line) = self.read(&format!("/proc/{process}/statm")) else { continue };
+            let Some(line) = self.read(Source::Memory { process }) else { continue };
             let mut numbers = line.split_ascii_whitespace().map(|number| number.parse().unwrap_or(0));
             let sum = sum.get_or_insert_default();
             for total in sum {
@@ -87,7 +108,7 @@ impl Processes {
     /// What all processes have read and written on disks so far.
     pub(crate) fn traffic(&mut self) -> Traffic {
         for process in self.ids.clone() {
-            let Some(text) = self.read(&format!("/proc/{process}/io")) else { continue };
+            let Some(text) = self.read(Source::Traffic { process }) else { continue };
             let field = |name: &str| {
                 let line = text.lines().find_map(|line| line.strip_prefix(name));
                 line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
@@ -100,18 +121,17 @@ impl Processes {
             written: sum.written + one.written,
         })
     }
-
-    /// A small file of `/proc`; `None` when the process is gone.
-    fn read(&mut self, path: &str) -> Option<String> {
-        self.buffer.clear();
-        File::open(path).ok()?.read_to_end(&mut self.buffer).ok()?;
-        Some(String::from_utf8_lossy(&self.buffer).into_owned())
-    }
 }
 
 fn threads(process: u32) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The number of threads of a process, as the line of one of them tells.
+fn thread_count(line: &str) -> Option<usize> {
+    // The 20th field; the second is a name in parentheses that may hold anything.
+    line.get(line.rfind(')')?..)?.split(' ').nth(18)?.parse().ok()
 }
 
 /// Readers split the line at blanks, so the name in parentheses must not hold any.
@@ -136,6 +156,28 @@ mod tests {
         let mut text = String::new();
         append_without_blanks_in_name(&mut text, "12 (my (odd) name) S 1 12");
         assert_eq!(text, "12 (my_(odd)_name) S 1 12\n");
+    }
+
+    #[test]
+    fn threads_that_begin_between_two_looks_are_seen() {
+        let mut processes = Processes::new(std::process::id());
+        processes.refresh();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let named = std::thread::Builder::new().name("begun-later".into());
+        let thread = named.spawn(move || ended.recv()).expect("a thread");
+        let mut text = String::new();
+        // Its name is set a moment after it began.
+        for _ in 0..200 {
+            text.clear();
+            processes.append_threads(&mut text);
+            if text.contains("(begun-later)") {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(end);
+        let _ = thread.join();
+        assert!(text.contains("(begun-later)"), "{text}");
     }
 
     #[test]

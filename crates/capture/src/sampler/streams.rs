@@ -6,6 +6,7 @@ use std::path::Path;
 use opscope_cann_raw::SliceWriter;
 
 use super::processes::{Processes, Traffic};
+use super::readings::Source;
 use crate::plan::HostKind;
 
 /// The files that are written.
@@ -41,7 +42,7 @@ impl Streams {
                 HostKind::Cpu => sample_cpu(text, time, processes),
                 HostKind::Memory => sample_memory(text, time, processes),
                 HostKind::Disk => sample_disk(text, time, processes, disk),
-                HostKind::Network => sample_network(text, time),
+                HostKind::Network => sample_network(text, time, processes),
             }
             failures += u64::from(writer.write(text.as_bytes()).is_err());
         }
@@ -74,8 +75,9 @@ fn name(kind: HostKind) -> &'static str {
 }
 
 fn sample_cpu(text: &mut String, time: u64, processes: &mut Processes) {
-    let up_time = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let up_time = processes.read(Source::UpTime).unwrap_or_default();
     let _ = writeln!(text, "time {time}\n{}", up_time.trim());
+    drop(up_time);
     processes.append_threads(text);
 }
 
@@ -110,8 +112,8 @@ fn sample_disk(text: &mut String, time: u64, processes: &mut Processes, state: &
     *before = DiskState { time, traffic, line: text.clone() };
 }
 
-fn sample_network(text: &mut String, time: u64) {
-    let interfaces = std::fs::read_to_string("/proc/net/dev").unwrap_or_default();
+fn sample_network(text: &mut String, time: u64, processes: &mut Processes) {
+    let interfaces = processes.read(Source::Interfaces).unwrap_or_default();
     let _ = writeln!(text, "time {time}");
     for line in interfaces.lines().skip(2) {
         // A full name leaves no blank before its first number.
