@@ -22,7 +22,7 @@ pub(crate) struct Traffic {
 pub(crate) struct Processes {
     root: u32,
     ids: Vec<u32>,
-    /// The threads of each process, its first one before the others.
+    /// The threads of each process.
     threads: BTreeMap<u32, Vec<u32>>,
     refreshed: Option<Instant>,
     readings: Readings,
@@ -58,14 +58,17 @@ impl Processes {
             }
             self.threads.insert(process, threads);
         }
+        let reached = found.len();
         // A child whose parent ended before it belongs to the system then, but was seen before.
         let orphans = self.ids.iter().copied().filter(|id| !found.contains(id));
         let alive: Vec<u32> =
             orphans.filter(|id| std::path::Path::new(&format!("/proc/{id}")).exists()).collect();
         found.extend(alive);
         self.ids = found;
-        self.threads.retain(|process, _| self.ids.contains(process));
-        self.readings.keep_only(&self.ids);
+        // Of processes that lost their parent the threads are looked for when they are next read.
+        let is_found = |process: &u32| self.ids[..reached].contains(process);
+        self.threads.retain(|process, _| is_found(process));
+        self.readings.keep_only(&self.threads);
     }
 
     /// What a file of the system says now; `None` when its process is gone.
@@ -77,16 +80,26 @@ impl Processes {
     pub(crate) fn append_threads(&mut self, text: &mut String) {
         let Self { ids, threads: known, readings, .. } = self;
         for &process in &*ids {
-            let of_process = known.entry(process).or_insert_with(|| vec![process]);
             let Some(line) = readings.read(Source::Thread { process, thread: process }) else { continue };
             append_without_blanks_in_name(text, line.trim_end());
-            if thread_count(&line).is_some_and(|count| count != of_process.len()) {
-                drop(line);
-                *of_process = threads(process);
+            let count = thread_count(&line);
+            drop(line);
+            let listed = known.entry(process).or_insert_with(|| threads(process));
+            if count.is_some_and(|count| count != listed.len()) {
+                *listed = threads(process);
             }
-            for &thread in of_process.iter().filter(|thread| **thread != process) {
-                let Some(line) = readings.read(Source::Thread { process, thread }) else { continue };
-                append_without_blanks_in_name(text, line.trim_end());
+            let mut append = |thread: u32| {
+                let line = readings.read(Source::Thread { process, thread });
+                line.map(|line| append_without_blanks_in_name(text, line.trim_end())).is_some()
+            };
+            let others = listed.iter().filter(|thread| **thread != process);
+            let gone = others.filter(|thread| !append(**thread)).count();
+            if gone > 0 {
+                // As many may have begun.
+                let before = std::mem::replace(listed, threads(process));
+                listed.iter().filter(|thread| !before.contains(thread)).for_each(|thread| {
+                    append(*thread);
+                });
             }
         }
     }

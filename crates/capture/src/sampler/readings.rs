@@ -2,7 +2,7 @@
 //! of the system where it would be six.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Display};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -31,13 +31,20 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    fn process(self) -> Option<u32> {
+    /// Whether it is worth a place among the open files. The children's files are read seldom, and that
+    /// of a thread that ended says that there are none instead of failing.
+    fn stays_open(self) -> bool {
+        !matches!(self, Self::Children { .. })
+    }
+
+    /// Whether it belongs to one of these threads of processes, or to none.
+    fn is_of(self, threads: &BTreeMap<u32, Vec<u32>>) -> bool {
         match self {
-            Self::UpTime | Self::Interfaces => None,
-            Self::Memory { process }
-            | Self::Traffic { process }
-            | Self::Thread { process, .. }
-            | Self::Children { process, .. } => Some(process),
+            Self::UpTime | Self::Interfaces => true,
+            Self::Memory { process } | Self::Traffic { process } => threads.contains_key(&process),
+            Self::Thread { process, thread } | Self::Children { process, thread } => {
+                threads.get(&process).is_some_and(|of_process| of_process.contains(&thread))
+            }
         }
     }
 }
@@ -69,18 +76,30 @@ impl Readings {
         if !known {
             // Of a process that is gone, even if another one has its number now.
             self.open.remove(&source);
-            let file = File::open(source.to_string()).ok()?;
+            let file = self.open_file(source)?;
             read_whole(&file, &mut self.text)?;
-            if self.open.len() < MOST_OPEN {
+            if source.stays_open() && self.open.len() < MOST_OPEN {
                 self.open.insert(source, file);
             }
         }
         Some(String::from_utf8_lossy(&self.text))
     }
 
-    /// Closes the files of all other processes.
-    pub(crate) fn keep_only(&mut self, processes: &[u32]) {
-        self.open.retain(|source, _| source.process().is_none_or(|process| processes.contains(&process)));
+    fn open_file(&mut self, source: Source) -> Option<File> {
+        let path = source.to_string();
+        match File::open(&path) {
+            // We may have no further file, so those that only save time are given up.
+            Err(error) if error.raw_os_error() == Some(libc::EMFILE) && !self.open.is_empty() => {
+                self.open.clear();
+                File::open(path).ok()
+            }
+            file => file.ok(),
+        }
+    }
+
+    /// Closes the files of all other processes and threads.
+    pub(crate) fn keep_only(&mut self, threads: &BTreeMap<u32, Vec<u32>>) {
+        self.open.retain(|source, _| source.is_of(threads));
     }
 }
 
@@ -117,6 +136,19 @@ mod tests {
         let _ = child.wait();
         assert!(readings.read(Source::Memory { process }).is_none());
         assert_eq!(readings.open.len(), 1);
+    }
+
+    #[test]
+    fn files_of_threads_that_are_gone_are_closed() {
+        let process = std::process::id();
+        let mut readings = Readings::default();
+        assert!(readings.read(Source::Thread { process, thread: process }).is_some());
+        assert!(readings.read(Source::Children { process, thread: process }).is_some());
+        assert_eq!(readings.open.len(), 1, "children are looked for anew each time");
+        readings.keep_only(&BTreeMap::from([(process, vec![process])]));
+        assert_eq!(readings.open.len(), 1);
+        readings.keep_only(&BTreeMap::from([(process, vec![process + 1])]));
+        assert!(readings.open.is_empty());
     }
 
     #[test]
