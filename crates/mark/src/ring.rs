@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::entry::Entry;
 
-/// How many marks ahead of their use places are fetched. The drainer's processor had them last, and
-/// to fetch one from there takes longer than to put a mark in.
+/// How many marks ahead of their use places are fetched, in rings that are longer than that. The drainer's
+/// processor had them last, and to fetch one from there takes longer than to put a mark in.
 const AHEAD: usize = 16;
 
 /// A ring of marks; the counts only ever grow, and a place is its count modulo the size.
@@ -85,13 +85,13 @@ fn prefetch_for_writing(place: *const Entry) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: fetching ahead changes nothing, whatever the address.
     unsafe {
-        use core::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_ET0>(place.cast());
+        // The compiler's own function becomes a fetch for reading where the processor isn't named.
+        core::arch::asm!("prefetchw [{}]", in(reg) place, options(readonly, nostack, preserves_flags));
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: as above.
     unsafe {
-        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) place, options(nostack, preserves_flags));
+        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) place, options(readonly, nostack, preserves_flags));
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = place;
