@@ -255,7 +255,8 @@ mod tests {
             let value = match state % 3 {
                 0 => (state >> 40) as f64 / 8.0,
                 1 => (state >> 44) as f64 / 2_000.0,
-                _ => f64::from_bits((state >> 2) & !(0b111 << 59)) * 1e3,
+                // From a millionth to 10¹⁵.
+                _ => f64::from_bits((1_003 + (state >> 58) + (state >> 55 & 7)) << 52 | state >> 12),
             };
             for value in [value, -value] {
                 for decimals in [0, 2, 3, 6] {

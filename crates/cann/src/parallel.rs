@@ -65,9 +65,9 @@ pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: i
     })
 }
 
-/// How many results a worker may be ahead of their use: enough for it to go on while the user of the
-/// results has no core.
-const AHEAD: usize = 8;
+/// How many texts a worker may be ahead of their use: enough for it to go on while the user of the texts
+/// has no core.
+const TEXTS_AHEAD: usize = 8;
 
 /// Produces `count` texts on all cores and hands them to `consume` in order. `produce` appends to an empty
 /// text; texts that were consumed are used again, because fresh memory costs more than to fill it.
@@ -84,17 +84,18 @@ pub(crate) fn texts<E>(
         produce(number, &mut text);
         text
     };
-    ordered(count, fresh, |text| {
+    ordered(count, TEXTS_AHEAD, fresh, |text| {
         let result = consume(&text);
         used().push(text);
         result
     })
 }
 
-/// Produces `count` results on all cores and hands them to `consume` in order, keeping only a few
-/// of them in memory at a time. Stops early when `consume` fails.
+/// Produces `count` results on all cores and hands them to `consume` in order. Each core keeps no more
+/// than `ahead` of them in memory besides the one that it is at. Stops early when `consume` fails.
 pub(crate) fn ordered<R: Send, E>(
     count: usize,
+    ahead: usize,
     produce: impl Fn(usize) -> R + Sync,
     mut consume: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -107,7 +108,7 @@ pub(crate) fn ordered<R: Send, E>(
         let mut receivers = Vec::with_capacity(workers);
         for first in 0..workers {
             // Each worker makes every so-manieth result and waits when it is too far ahead.
-            let (sender, receiver) = std::sync::mpsc::sync_channel::<R>(AHEAD);
+            let (sender, receiver) = std::sync::mpsc::sync_channel::<R>(ahead);
             receivers.push(receiver);
             let (stop, produce) = (&stop, &produce);
             scope.spawn(move || {
@@ -145,6 +146,7 @@ mod tests {
         let mut seen = Vec::new();
         let all = super::ordered(
             100,
+            2,
             |n| n * 2,
             |n| {
                 seen.push(n);
@@ -154,7 +156,7 @@ mod tests {
         assert!(
             all.is_ok() && seen.iter().enumerate().all(|(n, double)| *double == n * 2) && seen.len() == 100
         );
-        assert_eq!(super::ordered(1_000_000, |n| n, |n| if n == 5 { Err(n) } else { Ok(()) }), Err(5));
+        assert_eq!(super::ordered(1_000_000, 2, |n| n, |n| if n == 5 { Err(n) } else { Ok(()) }), Err(5));
     }
 
     #[test]

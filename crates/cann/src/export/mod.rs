@@ -121,7 +121,7 @@ fn each_sheet(
     let (ops, tasks) = parallel::join(|| view.op_tasks(), || view.tasks());
     // What sums up takes long before the first row can be written.
     let prepare: [Prepare<'_>; 26] = [
-        &|| op_summary::sheet(view, &ops),
+        &|| op_summary::sheet(view, &ops, format),
         &|| op_statistic::sheet(view, &ops),
         &|| communication::statistic(view),
         &|| match view.dialect {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::export::counters::CounterColumns;
-use crate::export::sheet::{Row, SharedCells, Sheet};
+use crate::export::sheet::{Row, SharedCells, Sheet, SheetFormat};
 use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
 use crate::numbers;
@@ -12,7 +12,7 @@ use crate::tables::NO_CONTEXT;
 use crate::tensor_names::TensorTexts;
 
 /// The table, or `None` if no operator ran.
-pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
+pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetFormat) -> Option<Sheet<'a>> {
     if tasks.is_empty() {
         return None;
     }
@@ -24,7 +24,8 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
     let mut headers = layout.headers();
     headers.extend(counter_headers.iter().cloned());
     let models = model_names(view);
-    let tensors = parallel::column(view.tensors.len(), |sets, out| {
+    let shared = if format == SheetFormat::Csv { view.tensors.len() } else { 0 };
+    let tensors = parallel::column(shared, |sets, out| {
         out.extend(view.tensors[sets].iter().map(|set| SharedCells::new(|row| write_tensors(row, set))));
     });
     Some(Sheet {

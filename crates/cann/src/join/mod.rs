@@ -88,10 +88,12 @@ impl<'a> Side<'a> {
         side
     }
 
-    /// Gives the device's tasks their counters.
-    fn find_counters(&mut self) {
-        let is_chip_0 = self.device.metadata.chip() == Chip::V1_1_0;
-        let (counters, lost) = counters::task_counters(&self.device.tables, is_chip_0);
+    /// Finds the counters of the device's tasks.
+    fn find_counters(&self) -> (TaskCounters, Losses) {
+        counters::task_counters(&self.device.tables, self.device.metadata.chip() == Chip::V1_1_0)
+    }
+
+    fn take_counters(&mut self, (counters, lost): (TaskCounters, Losses)) {
         self.joined.counters = counters;
         self.losses.merge(lost);
     }
@@ -132,7 +134,7 @@ impl Joined {
                 let prepare = |device| {
                     let mut side = Side::new(device, has_batches && !wide);
                     if !fills_streams {
-                        side.find_counters();
+                        side.take_counters(side.find_counters());
                     }
                     side
                 };
@@ -158,10 +160,11 @@ impl Joined {
             if by_model {
                 tasks::fill_streams_of_models(side.device, &host_tasks);
             }
-            if fills_streams {
-                side.find_counters();
-            }
-            let (matches, lost) = tasks::matches(&side.device.tables, &host_tasks, side.device.id, apart);
+            let ((matches, lost), counters) = parallel::join(
+                || tasks::matches(&side.device.tables, &host_tasks, side.device.id, apart),
+                || fills_streams.then(|| side.find_counters()),
+            );
+            counters.into_iter().for_each(|counters| side.take_counters(counters));
             side.joined.matches = matches;
             side.losses.merge(lost);
             let host_only = side.joined.matches.host_only.len() as u64;

@@ -39,6 +39,9 @@ const FILE_HEADER: usize = 100;
 /// How many rows are put into pages in one go.
 const ROWS_PER_CHUNK: usize = 1 << 15;
 
+/// How many of these, some megabytes each, a core may be ahead of the disk.
+const CHUNKS_AHEAD: usize = 2;
+
 /// A SQLite file that is being written.
 pub(crate) struct SqliteWriter<W> {
     out: W,
@@ -83,7 +86,7 @@ impl<W: Write + Seek> SqliteWriter<W> {
             pages
         };
         let mut children = Vec::new();
-        parallel::ordered(rows.div_ceil(ROWS_PER_CHUNK), chunk, |pages: LeafPages| {
+        parallel::ordered(rows.div_ceil(ROWS_PER_CHUNK), CHUNKS_AHEAD, chunk, |pages: LeafPages| {
             self.append_leaves(pages, &mut children)
         })?;
         if children.is_empty() {

@@ -30,7 +30,7 @@ impl Events {
     fn begin<const PIECES: usize>(&mut self, name: [&str; PIECES], lane: Lane) -> &mut Self {
         self.raw(",{\"name\":\"");
         name.into_iter().for_each(|piece| push_json_inner(&mut self.text, piece));
-        self.raw("\",\"pid\":").integer(lane.pid).raw(",\"tid\":").integer(lane.tid)
+        self.raw("\"").lane(lane)
     }
 
     #[inline(always)]
