@@ -46,7 +46,7 @@ fn escaped(after: &str) -> (char, usize) {
     (character, 1)
 }
 
-/// The same for `uXXXX`, or two of them that make up one character.
+/// The same for `u` with four digits, or two of them that make up one character.
 fn unicode_escape(after: &str) -> (char, usize) {
     let unit = |at: usize| u32::from_str_radix(after.get(at..at + 4)?, 16).ok();
     let Some(first) = unit(1) else { return (char::REPLACEMENT_CHARACTER, 1) };

@@ -43,6 +43,13 @@ struct CoreValues {
     values: Vec<f64>,
 }
 
+impl CoreValues {
+    /// Those of a core on which the task didn't run.
+    fn idle(metrics: &[Metric]) -> Self {
+        Self { time: 0.0, cycles: 0, values: vec![0.0; metrics.len()] }
+    }
+}
+
 impl CounterColumns {
     /// The columns of a device; `None` if it has no counters.
     pub(crate) fn new(device: &Device, dialect: Dialect) -> Option<Self> {
@@ -136,19 +143,20 @@ impl CounterColumns {
             return row.shared(&self.uncounted, |row| self.headers().iter().for_each(|_| row.missing()));
         }
         let [idle_cube, idle_vector] = &self.idle;
+        let raw = self.raw.len();
         let cube_values = self.values(device, cube.as_ref(), vector.as_ref(), op, &self.cube, Core::Cube);
         match &cube {
-            Some(counters) => self.write_core(row, &self.cube, &cube_values, counters),
-            None => row.shared(idle_cube, |row| write_idle(row, &self.cube, self.raw.len())),
+            Some(_) => write_core(row, &self.cube, raw, &cube_values, cube.as_ref()),
+            None => row.shared(idle_cube, |row| write_idle(row, &self.cube, raw)),
         }
         match &vector {
             _ if !self.split => {}
-            Some(counters) => {
-                let of_vector = Some(counters);
-                let values = self.values(device, of_vector, cube.as_ref(), op, &self.vector, Core::Vector);
-                self.write_core(row, &self.vector, &values, counters);
+            Some(_) => {
+                let values =
+                    self.values(device, vector.as_ref(), cube.as_ref(), op, &self.vector, Core::Vector);
+                write_core(row, &self.vector, raw, &values, vector.as_ref());
             }
-            None => row.shared(idle_vector, |row| write_idle(row, &self.vector, self.raw.len())),
+            None => row.shared(idle_vector, |row| write_idle(row, &self.vector, raw)),
         }
         if self.has_memory_bound() {
             match self.memory_bound(&cube_values) {
@@ -236,20 +244,6 @@ impl CounterColumns {
         Some(numbers::python_round(cube.cycles as f64 / (capacity * duration) * 100.0, 3))
     }
 
-    fn write_core(&self, row: &mut Row<'_>, metrics: &[Metric], core: &CoreValues, counters: &Counters) {
-        row.number(|out| numbers::push_sqlite_round(out, core.time));
-        row.integer(core.cycles);
-        for (metric, value) in metrics.iter().zip(&core.values) {
-            match metric.name.ends_with("_cycles") {
-                true => row.integer(*value as u64),
-                false => row.number(|out| numbers::push_sqlite_round(out, *value)),
-            }
-        }
-        for event in 0..self.raw.len() {
-            row.float(counters.counters.get(event).copied().unwrap_or(0) as f64);
-        }
-    }
-
     /// The values of one core; zeros if it didn't work on the task. `other` are the counters of
     /// the other core, which tell the time where sums over blocks don't.
     fn values(
@@ -262,7 +256,7 @@ impl CounterColumns {
         core: Core,
     ) -> CoreValues {
         let Some(counters) = counters else {
-            return CoreValues { time: 0.0, cycles: 0, values: vec![0.0; metrics.len()] };
+            return CoreValues::idle(metrics);
         };
         let Work { time, blocks, cores } =
             self.work(device, counters, other, (op.blocks, op.mix_blocks), core);
@@ -317,15 +311,28 @@ impl CounterColumns {
     }
 }
 
-/// The cells of a core on which a task didn't run.
-fn write_idle(row: &mut Row<'_>, metrics: &[Metric], raw: usize) {
-    row.number(|out| numbers::push_sqlite_round(out, 0.0));
-    row.integer(0);
-    for metric in metrics {
+/// Writes the cells of one core: its values, and after them `raw` counts of events that have no formula.
+fn write_core(
+    row: &mut Row<'_>,
+    metrics: &[Metric],
+    raw: usize,
+    core: &CoreValues,
+    counters: Option<&Counters>,
+) {
+    row.number(|out| numbers::push_sqlite_round(out, core.time));
+    row.integer(core.cycles);
+    for (metric, value) in metrics.iter().zip(&core.values) {
         match metric.name.ends_with("_cycles") {
-            true => row.integer(0),
-            false => row.number(|out| numbers::push_sqlite_round(out, 0.0)),
+            true => row.integer(*value as u64),
+            false => row.number(|out| numbers::push_sqlite_round(out, *value)),
         }
     }
-    (0..raw).for_each(|_| row.float(0.0));
+    for event in 0..raw {
+        row.float(counters.and_then(|counters| counters.counters.get(event).copied()).unwrap_or(0) as f64);
+    }
+}
+
+/// Writes the cells of a core on which the task didn't run.
+fn write_idle(row: &mut Row<'_>, metrics: &[Metric], raw: usize) {
+    write_core(row, metrics, raw, &CoreValues::idle(metrics), None);
 }
