@@ -9,11 +9,17 @@
 //! accelerated one works in whole nanoseconds ([`Clock::local`]), the other in double precision
 //! ([`Clock::monotonic_f64`]).
 
+/// Nanoseconds of a second.
+const NANOSECONDS: u64 = 1_000_000_000;
+
 /// A counter of which the frequency and one reading are known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     /// Ticks per second; 0 means that the counter's values are nanoseconds already.
     hertz: u64,
+    /// The nanoseconds of a tick if they are a whole number, else 0. To multiply takes a fraction of the
+    /// time of a division, and nearly all clocks allow it.
+    tick: i64,
     /// A reading of the counter.
     ticks: u64,
     /// `CLOCK_MONOTONIC_RAW` at that reading, in nanoseconds.
@@ -35,17 +41,21 @@ impl Clock {
     pub fn new(megahertz: f64, ticks: u64, monotonic: u64, offset: i64) -> Self {
         let hertz =
             if megahertz.is_finite() && megahertz > 0.0 { (megahertz * 1e6).round() as u64 } else { 0 };
-        if hertz == 0 { Self::nanoseconds(offset) } else { Self { hertz, ticks, monotonic, offset } }
+        if hertz == 0 {
+            return Self::nanoseconds(offset);
+        }
+        let tick = if NANOSECONDS.is_multiple_of(hertz) { (NANOSECONDS / hertz) as i64 } else { 0 };
+        Self { hertz, tick, ticks, monotonic, offset }
     }
 
     /// A counter whose values are nanoseconds of `CLOCK_MONOTONIC_RAW`.
     pub fn nanoseconds(offset: i64) -> Self {
-        Self { hertz: 0, ticks: 0, monotonic: 0, offset }
+        Self { hertz: 0, tick: 0, ticks: 0, monotonic: 0, offset }
     }
 
     /// Ticks per second.
     pub fn hertz(&self) -> u64 {
-        if self.hertz == 0 { 1_000_000_000 } else { self.hertz }
+        if self.hertz == 0 { NANOSECONDS } else { self.hertz }
     }
 
     /// What is added to a monotonic time to get wall-clock time, in nanoseconds.
@@ -62,15 +72,29 @@ impl Clock {
     /// `CLOCK_MONOTONIC_RAW` of a counter value in whole nanoseconds, rounded down.
     #[inline]
     pub fn monotonic(&self, ticks: u64) -> i64 {
+        self.monotonic_of_whole_ticks(ticks).unwrap_or_else(|| self.monotonic_by_division(ticks))
+    }
+
+    /// [`Clock::monotonic`] where no division is needed and nothing overflows.
+    #[inline]
+    fn monotonic_of_whole_ticks(&self, ticks: u64) -> Option<i64> {
+        if self.tick == 0 {
+            return None;
+        }
+        let elapsed = i64::try_from(ticks).ok()?.checked_sub_unsigned(self.ticks)?;
+        elapsed.checked_mul(self.tick)?.checked_add_unsigned(self.monotonic)
+    }
+
+    fn monotonic_by_division(&self, ticks: u64) -> i64 {
         if self.hertz == 0 {
             return i64::try_from(ticks).unwrap_or(i64::MAX);
         }
         let elapsed = i128::from(ticks) - i128::from(self.ticks);
         let hertz = i128::from(self.hertz);
         // The usual case fits 64 bits, where division is many times faster.
-        let nanoseconds = match i64::try_from(elapsed).ok().and_then(|e| e.checked_mul(1_000_000_000)) {
+        let nanoseconds = match i64::try_from(elapsed).ok().and_then(|e| e.checked_mul(NANOSECONDS as i64)) {
             Some(product) => i128::from(product.div_euclid(self.hertz as i64)),
-            None => (elapsed * 1_000_000_000).div_euclid(hertz),
+            None => (elapsed * i128::from(NANOSECONDS)).div_euclid(hertz),
         };
         clamp(nanoseconds + i128::from(self.monotonic))
     }
@@ -105,7 +129,7 @@ impl Clock {
         if self.hertz == 0 {
             return i64::try_from(ticks).unwrap_or(i64::MAX);
         }
-        let nanoseconds = u128::from(ticks) * 1_000_000_000 / u128::from(self.hertz);
+        let nanoseconds = u128::from(ticks) * u128::from(NANOSECONDS) / u128::from(self.hertz);
         i64::try_from(nanoseconds).unwrap_or(i64::MAX)
     }
 }
@@ -161,6 +185,19 @@ mod tests {
         let clock = Clock::new(38.4, 0, 0, 0);
         assert_eq!(clock.local(1), 26);
         assert_eq!(clock.local(384), 10_000);
+    }
+
+    #[test]
+    fn to_multiply_gives_the_same_as_to_divide() {
+        for megahertz in [0.000_001, 1.0, 50.0, 100.0, 1_000.0] {
+            for reading in [0, 17, 1 << 40, u64::MAX] {
+                let clock = Clock::new(megahertz, reading, 3_000_000_000, 0);
+                assert_ne!(clock.tick, 0);
+                for ticks in [0, 1, 16, 18, 1 << 40, 1 << 62, i64::MAX as u64, u64::MAX] {
+                    assert_eq!(clock.monotonic(ticks), clock.monotonic_by_division(ticks));
+                }
+            }
+        }
     }
 
     #[test]
