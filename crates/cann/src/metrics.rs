@@ -77,6 +77,13 @@ pub struct Metric {
     pub events: &'static [u32],
 }
 
+/// How many events a metric needs at most.
+const MOST_EVENTS: usize = 8;
+
+/// Where the events of a metric are among those that were counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places([u8; MOST_EVENTS]);
+
 /// What a core executed in a task, and how fast it ran.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
@@ -99,27 +106,42 @@ const GIGABITS: f64 = (1u64 << 33) as f64;
 impl Metric {
     /// The value; 0 where an event isn't counted or no cycle passed.
     pub fn value(&self, load: &Load<'_>) -> f64 {
-        let count = |event: &u32| {
-            let place = load.events.iter().position(|known| known == event);
-            place.and_then(|i| load.counters.counters.get(i)).copied().unwrap_or(0) as f64
+        self.value_of_places(&self.places(load.events), load)
+    }
+
+    /// The places of the metric's events among those that were counted; for each that wasn't, one at which
+    /// no counter is.
+    pub(crate) fn places(&self, counted: &[u32]) -> Places {
+        let place = |event: &u32| counted.iter().position(|known| known == event);
+        let mut places = [u8::MAX; MOST_EVENTS];
+        for (slot, event) in places.iter_mut().zip(self.events) {
+            *slot = place(event).and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX);
+        }
+        Places(places)
+    }
+
+    /// As [`Metric::value`], where the places of the events are known.
+    pub(crate) fn value_of_places(&self, places: &Places, load: &Load<'_>) -> f64 {
+        let count = |number: usize| {
+            let place = places.0.get(number).copied().unwrap_or(u8::MAX);
+            load.counters.counters.get(usize::from(place)).copied().unwrap_or(0) as f64
         };
+        let counts = || (0..self.events.len()).map(count);
         let cycles = load.counters.cycles as f64;
-        let ratio = || self.events.iter().map(count).fold(0.0, |sum, value| sum + value / cycles);
+        let ratio = || counts().fold(0.0, |sum, value| sum + value / cycles);
         match self.formula {
-            Formula::Count => self.events.iter().map(count).sum(),
-            Formula::Sum(factor) => self.events.iter().fold(0.0, |sum, event| sum + factor * count(event)),
+            Formula::Count => counts().sum(),
+            Formula::Sum(factor) => counts().fold(0.0, |sum, value| sum + factor * value),
             Formula::Difference(factor) => {
-                let mut values = self.events.iter().map(|event| factor * count(event));
+                let mut values = counts().map(|value| factor * value);
                 let first = values.next().unwrap_or(0.0);
                 values.fold(first, |rest, value| rest - value)
             }
             _ if cycles == 0.0 => 0.0,
             Formula::Ratio => ratio(),
             Formula::Time => load.total_time * ratio(),
-            Formula::MissRate => match self.events {
-                [miss, request] if count(miss) != 0.0 && count(request) != 0.0 => {
-                    (count(miss) / cycles) / (count(request) / cycles)
-                }
+            Formula::MissRate => match (count(0), count(1)) {
+                (miss, request) if miss != 0.0 && request != 0.0 => (miss / cycles) / (request / cycles),
                 _ => 0.0,
             },
             Formula::Bandwidth(_) | Formula::Bandwidths(_) | Formula::BusyBandwidth(_)
@@ -128,21 +150,20 @@ impl Metric {
                 0.0
             }
             Formula::BusyBandwidth(bytes) => {
-                let [moved, busy, other] = [0, 1, 2].map(|place| self.events.get(place).map_or(0.0, count));
+                let [moved, busy, other] = [0, 1, 2].map(count);
                 let whole = moved * bytes / (cycles / load.hertz * load.rounds) / GIGABITS;
                 if busy == 0.0 || other == 0.0 { whole } else { whole / (busy / cycles) }
             }
             Formula::Bandwidth(bytes) => {
                 let seconds = cycles / load.hertz * load.rounds;
-                self.events.iter().fold(0.0, |sum, event| sum + count(event) * bytes / seconds / GIGABITS)
+                counts().fold(0.0, |sum, value| sum + value * bytes / seconds / GIGABITS)
             }
             Formula::Bandwidths(bytes) => {
                 let seconds = cycles / load.hertz * load.rounds;
-                let of_event = |(event, bytes)| count(event) * bytes / seconds / GIGABITS;
-                self.events.iter().zip(bytes).map(of_event).sum()
+                counts().zip(bytes).map(|(value, bytes)| value * bytes / seconds / GIGABITS).sum()
             }
             Formula::Operations(factors) => {
-                self.events.iter().zip(factors).fold(0.0, |sum, (event, factor)| sum + count(event) * factor)
+                counts().zip(factors).fold(0.0, |sum, (value, factor)| sum + value * factor)
             }
         }
     }

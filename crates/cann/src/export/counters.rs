@@ -3,14 +3,14 @@
 use crate::data::Device;
 use crate::export::sheet::{Row, SharedCells};
 use crate::export::view::{OpTexts, TaskRef, View};
-use crate::metrics::{Dialect, Load, Metric, group, header, is_for_cube, is_for_vector, total_time};
+use crate::metrics::{Dialect, Load, Metric, Places, group, header, is_for_cube, is_for_vector, total_time};
 use crate::numbers;
 use crate::tables::{Core, Counters};
 
 /// The columns of counters of one device, and how they are computed.
 pub(crate) struct CounterColumns {
-    cube: Vec<Metric>,
-    vector: Vec<Metric>,
+    cube: Vec<Column>,
+    vector: Vec<Column>,
     /// Whether cube and vector core have columns of their own.
     split: bool,
     /// Raw columns of a group that isn't known, by event number.
@@ -22,6 +22,30 @@ pub(crate) struct CounterColumns {
     idle: [SharedCells; 2],
     /// The cells of a task of which nothing was counted.
     uncounted: SharedCells,
+    /// The columns of the cube core from which it is told by what a task is bound, if there are such:
+    /// shares of the vector unit, the cube unit and the moves of data.
+    bounds: Option<[usize; 3]>,
+    /// The column that tells whether the cube unit worked, if there is one.
+    cube_ratio: Option<usize>,
+}
+
+/// A column with values of one core.
+struct Column {
+    metric: Metric,
+    /// Where its events are among those that the core counted.
+    places: Places,
+    /// Whether its values are whole numbers.
+    is_whole: bool,
+}
+
+impl Column {
+    fn all(metrics: Vec<Metric>, events: &[u32]) -> Vec<Self> {
+        let column = |metric: Metric| {
+            let (places, is_whole) = (metric.places(events), metric.name.ends_with("_cycles"));
+            Self { metric, places, is_whole }
+        };
+        metrics.into_iter().map(column).collect()
+    }
 }
 
 /// A core's work on a task.
@@ -33,20 +57,40 @@ pub(crate) struct Work {
     /// How many such cores there are.
     cores: u32,
 }
-/// The names of the column that tells whether the cube unit worked.
-const CUBE_RATIO: &[&str] = &["mac_ratio", "mac_ratio_extra"];
 
-/// The values of one core in one task.
-struct CoreValues {
-    time: f64,
-    cycles: u64,
-    values: Vec<f64>,
+/// The names of the column that tells whether the cube unit worked.
+const CUBE_RATIO: [&str; 2] = ["mac_ratio", "mac_ratio_extra"];
+
+/// The names of the columns from which it is told by what a task is bound.
+const BOUNDS: [[&str; 3]; 2] =
+    [["vec_ratio", "mac_ratio", "mte2_ratio"], ["vec_exe_ratio", "mac_exe_ratio", "mte2_exe_ratio"]];
+
+/// What one core did in one task.
+struct CoreWork<'a> {
+    /// What it counted; `None` if the task didn't run on it.
+    load: Option<Load<'a>>,
 }
 
-impl CoreValues {
-    /// Those of a core on which the task didn't run.
-    fn idle(metrics: &[Metric]) -> Self {
-        Self { time: 0.0, cycles: 0, values: vec![0.0; metrics.len()] }
+impl CoreWork<'_> {
+    /// Of a core on which the task didn't run.
+    const IDLE: Self = Self { load: None };
+
+    /// Microseconds that it worked.
+    fn time(&self) -> f64 {
+        self.load.as_ref().map_or(0.0, |load| load.total_time)
+    }
+
+    fn cycles(&self) -> u64 {
+        self.load.as_ref().map_or(0, |load| load.counters.cycles)
+    }
+
+    fn value(&self, column: &Column) -> f64 {
+        self.load.as_ref().map_or(0.0, |load| column.metric.value_of_places(&column.places, load))
+    }
+
+    /// How often an event was counted, by its place.
+    fn count(&self, event: usize) -> f64 {
+        self.load.as_ref().and_then(|load| load.counters.counters.get(event).copied()).unwrap_or(0) as f64
     }
 }
 
@@ -75,8 +119,17 @@ impl CounterColumns {
         if frequencies.iter().any(|(_, hertz)| *hertz == 0.0) || !split {
             frequencies.clear();
         }
-        let idle =
-            [&cube, &vector].map(|metrics| SharedCells::new(|row| write_idle(row, metrics, raw.len())));
+        let cube = Column::all(cube, &sample.core_events);
+        let vector = Column::all(vector, &sample.vector_events);
+        let find = |name: &str| cube.iter().position(|column| column.metric.name == name);
+        let bounds = |names: &[&str; 3]| match names.map(find) {
+            [Some(vector), Some(matrix), Some(moves)] if !split => Some([vector, matrix, moves]),
+            _ => None,
+        };
+        let (bounds, cube_ratio) =
+            (BOUNDS.iter().find_map(bounds), CUBE_RATIO.iter().find_map(|name| find(name)));
+        let idle = [&cube, &vector]
+            .map(|columns| SharedCells::new(|row| write_core(row, columns, raw.len(), &CoreWork::IDLE)));
         let mut columns = Self {
             cube,
             vector,
@@ -86,6 +139,8 @@ impl CounterColumns {
             dialect,
             idle,
             uncounted: SharedCells::new(|_| {}),
+            bounds,
+            cube_ratio,
         };
         let count = columns.headers().len();
         columns.uncounted = SharedCells::new(|row| (0..count).for_each(|_| row.missing()));
@@ -97,39 +152,21 @@ impl CounterColumns {
         let mut headers = vec!["aicore_time(us)".to_owned()];
         let prefix = if self.split { "aic_" } else { "" };
         headers.push(format!("{prefix}total_cycles"));
-        headers.extend(self.cube.iter().map(|metric| header(&format!("{prefix}{}", metric.name))));
+        headers.extend(self.cube.iter().map(|column| header(&format!("{prefix}{}", column.metric.name))));
         headers.extend(self.raw.iter().map(|event| format!("{prefix}r{event:x}")));
         if self.split {
             headers.push("aiv_time(us)".to_owned());
             headers.push("aiv_total_cycles".to_owned());
-            headers.extend(self.vector.iter().map(|metric| header(&format!("aiv_{}", metric.name))));
+            headers.extend(self.vector.iter().map(|column| header(&format!("aiv_{}", column.metric.name))));
             headers.extend(self.raw.iter().map(|event| format!("aiv_r{event:x}")));
         }
-        if self.has_memory_bound() {
+        if self.bounds.is_some() {
             headers.push("memory_bound".to_owned());
         }
-        if self.has_cube_utilization() {
+        if self.cube_ratio.is_some() {
             headers.push("cube_utilization(%)".to_owned());
         }
         headers
-    }
-
-    fn find(&self, names: &[&str]) -> Option<usize> {
-        self.cube.iter().position(|metric| names.contains(&metric.name))
-    }
-
-    fn has_memory_bound(&self) -> bool {
-        !self.split
-            && [
-                ["vec_ratio", "mac_ratio", "mte2_ratio"],
-                ["vec_exe_ratio", "mac_exe_ratio", "mte2_exe_ratio"],
-            ]
-            .iter()
-            .any(|names| names.iter().all(|name| self.find(&[name]).is_some()))
-    }
-
-    fn has_cube_utilization(&self) -> bool {
-        self.find(CUBE_RATIO).is_some()
     }
 
     /// Writes the cells of a task.
@@ -144,29 +181,27 @@ impl CounterColumns {
         }
         let [idle_cube, idle_vector] = &self.idle;
         let raw = self.raw.len();
-        let cube_values = self.values(device, cube.as_ref(), vector.as_ref(), op, &self.cube, Core::Cube);
+        let cube_work = self.core_work(device, cube.as_ref(), vector.as_ref(), op, Core::Cube);
         match &cube {
-            Some(_) => write_core(row, &self.cube, raw, &cube_values, cube.as_ref()),
-            None => row.shared(idle_cube, |row| write_idle(row, &self.cube, raw)),
+            Some(_) => write_core(row, &self.cube, raw, &cube_work),
+            None => row.shared(idle_cube, |row| write_core(row, &self.cube, raw, &cube_work)),
         }
-        match &vector {
-            _ if !self.split => {}
-            Some(_) => {
-                let values =
-                    self.values(device, vector.as_ref(), cube.as_ref(), op, &self.vector, Core::Vector);
-                write_core(row, &self.vector, raw, &values, vector.as_ref());
+        if self.split {
+            let work = self.core_work(device, vector.as_ref(), cube.as_ref(), op, Core::Vector);
+            match &vector {
+                Some(_) => write_core(row, &self.vector, raw, &work),
+                None => row.shared(idle_vector, |row| write_core(row, &self.vector, raw, &work)),
             }
-            None => row.shared(idle_vector, |row| write_idle(row, &self.vector, raw)),
         }
-        if self.has_memory_bound() {
-            match self.memory_bound(&cube_values) {
+        if let Some(bounds) = self.bounds {
+            match self.memory_bound(&cube_work, bounds) {
                 Some(bound) => row.float(bound),
                 None => row.integer(0),
             }
         }
-        if self.has_cube_utilization() {
+        if let Some(ratio) = self.cube_ratio {
             let duration = device_view.duration(task.task as usize) / 1_000.0;
-            match self.utilization(device, &cube_values, duration) {
+            match self.utilization(device, &cube_work, ratio, duration) {
                 Some(share) if self.dialect == Dialect::Accelerated => {
                     row.number(|out| numbers::push_fixed(out, share));
                 }
@@ -188,81 +223,78 @@ impl CounterColumns {
         if cube.is_none() && vector.is_none() {
             return false;
         }
-        let cube_values = self.values(device, cube.as_ref(), vector.as_ref(), op, &self.cube, Core::Cube);
-        self.read_core(&cube_values, cube.as_ref(), out);
+        let cube_work = self.core_work(device, cube.as_ref(), vector.as_ref(), op, Core::Cube);
+        self.read_core(&self.cube, &cube_work, out);
         if self.split {
-            let values = self.values(device, vector.as_ref(), cube.as_ref(), op, &self.vector, Core::Vector);
-            self.read_core(&values, vector.as_ref(), out);
+            let work = self.core_work(device, vector.as_ref(), cube.as_ref(), op, Core::Vector);
+            self.read_core(&self.vector, &work, out);
         }
-        if self.has_memory_bound() {
-            out.push(self.memory_bound(&cube_values).unwrap_or(0.0));
+        if let Some(bounds) = self.bounds {
+            out.push(self.memory_bound(&cube_work, bounds).unwrap_or(0.0));
         }
-        if self.has_cube_utilization() {
+        if let Some(ratio) = self.cube_ratio {
             let duration = device_view.duration(task.task as usize) / 1_000.0;
             let none = if self.dialect == Dialect::Accelerated { f64::NAN } else { 0.0 };
-            let share = self.utilization(device, &cube_values, duration).unwrap_or(none);
+            let share = self.utilization(device, &cube_work, ratio, duration).unwrap_or(none);
             out.push((share * 1_000.0).round() / 1_000.0);
         }
         true
     }
 
-    fn read_core(&self, core: &CoreValues, counters: Option<&Counters>, out: &mut Vec<f64>) {
-        out.push(numbers::sqlite_round(core.time));
-        out.push(core.cycles as f64);
-        out.extend(core.values.iter().map(|value| numbers::sqlite_round(*value)));
-        let count = |event: usize| counters.and_then(|counters| counters.counters.get(event).copied());
-        out.extend((0..self.raw.len()).map(|event| count(event).unwrap_or(0) as f64));
+    fn read_core(&self, columns: &[Column], work: &CoreWork<'_>, out: &mut Vec<f64>) {
+        out.push(numbers::sqlite_round(work.time()));
+        out.push(work.cycles() as f64);
+        out.extend(columns.iter().map(|column| numbers::sqlite_round(work.value(column))));
+        out.extend((0..self.raw.len()).map(|event| work.count(event)));
     }
 
-    /// A ratio as the table shows it; 0 if it isn't counted.
-    fn rounded(&self, cube: &CoreValues, names: &[&str]) -> f64 {
-        let value = self.find(names).and_then(|i| cube.values.get(i));
-        value.map_or(0.0, |value| numbers::sqlite_round(*value))
+    /// A value of the cube core as the table shows it.
+    fn rounded(&self, work: &CoreWork<'_>, column: usize) -> f64 {
+        numbers::sqlite_round(work.value(&self.cube[column]))
     }
 
     /// How much longer data was moved than computed with; `None` if nothing was computed.
-    fn memory_bound(&self, cube: &CoreValues) -> Option<f64> {
-        let vector = self.rounded(cube, &["vec_ratio", "vec_exe_ratio"]);
-        let compute = vector.max(self.rounded(cube, &["mac_ratio", "mac_exe_ratio"]));
-        let moves = self.rounded(cube, &["mte2_ratio", "mte2_exe_ratio"]);
+    fn memory_bound(&self, work: &CoreWork<'_>, bounds: [usize; 3]) -> Option<f64> {
+        let [vector, matrix, moves] = bounds.map(|column| self.rounded(work, column));
+        let compute = vector.max(matrix);
         (compute != 0.0).then(|| numbers::python_round(moves / compute, 3))
     }
 
-    /// Which part of what the cube cores could do in the task's time they did, in percent.
-    fn utilization(&self, device: &Device, cube: &CoreValues, duration: f64) -> Option<f64> {
+    /// Which part of what the cube cores could do in the task's time they did, in percent. `ratio` is the
+    /// column that tells whether they worked.
+    fn utilization(&self, device: &Device, work: &CoreWork<'_>, ratio: usize, duration: f64) -> Option<f64> {
         let megahertz = device.metadata.info.core_mhz.unwrap_or(0.0);
         let cores = f64::from(device.metadata.info.cores);
         let capacity = megahertz * cores;
+        let cycles = work.cycles() as f64;
         if self.dialect == Dialect::Accelerated {
-            let share = || numbers::python_round(cube.cycles as f64 / capacity * 100.0, 6) / duration;
+            let share = || numbers::python_round(cycles / capacity * 100.0, 6) / duration;
             return (capacity != 0.0).then(|| if duration == 0.0 { 0.0 } else { share() });
         }
-        let works = self.rounded(cube, CUBE_RATIO) != 0.0;
-        if !works || capacity == 0.0 || duration == 0.0 {
+        if capacity == 0.0 || duration == 0.0 || self.rounded(work, ratio) == 0.0 {
             return None;
         }
-        Some(numbers::python_round(cube.cycles as f64 / (capacity * duration) * 100.0, 3))
+        Some(numbers::python_round(cycles / (capacity * duration) * 100.0, 3))
     }
 
-    /// The values of one core; zeros if it didn't work on the task. `other` are the counters of
-    /// the other core, which tell the time where sums over blocks don't.
-    fn values(
-        &self,
-        device: &Device,
-        counters: Option<&Counters>,
+    /// The work of one core on a task. `other` are the counters of the other core, which tell the time
+    /// where sums over blocks don't.
+    fn core_work<'a>(
+        &'a self,
+        device: &'a Device,
+        counters: Option<&'a Counters>,
         other: Option<&Counters>,
         op: &OpTexts<'_>,
-        metrics: &[Metric],
         core: Core,
-    ) -> CoreValues {
+    ) -> CoreWork<'a> {
         let Some(counters) = counters else {
-            return CoreValues::idle(metrics);
+            return CoreWork::IDLE;
         };
         let Work { time, blocks, cores } =
             self.work(device, counters, other, (op.blocks, op.mix_blocks), core);
         // The Python code goes on with the time that it shows.
-        let time = if self.dialect == Dialect::Plain { numbers::python_round(time, 2) } else { time };
-        let core_hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
+        let total_time = if self.dialect == Dialect::Plain { numbers::python_round(time, 2) } else { time };
+        let hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
         let events = match core {
             Core::Vector if self.split => &device.metadata.sample.vector_events,
             _ => &device.metadata.sample.core_events,
@@ -273,9 +305,7 @@ impl CounterColumns {
             }
             _ => 1.0,
         };
-        let load = Load { counters, events, total_time: time, hertz: core_hertz, rounds };
-        let values = metrics.iter().map(|metric| metric.value(&load)).collect();
-        CoreValues { time, cycles: counters.cycles, values }
+        CoreWork { load: Some(Load { counters, events, total_time, hertz, rounds }) }
     }
 
     /// How long a core worked on a task, whose operator has `blocks` blocks and slave blocks.
@@ -312,27 +342,17 @@ impl CounterColumns {
 }
 
 /// Writes the cells of one core: its values, and after them `raw` counts of events that have no formula.
-fn write_core(
-    row: &mut Row<'_>,
-    metrics: &[Metric],
-    raw: usize,
-    core: &CoreValues,
-    counters: Option<&Counters>,
-) {
-    row.number(|out| numbers::push_sqlite_round(out, core.time));
-    row.integer(core.cycles);
-    for (metric, value) in metrics.iter().zip(&core.values) {
-        match metric.name.ends_with("_cycles") {
-            true => row.integer(*value as u64),
-            false => row.number(|out| numbers::push_sqlite_round(out, *value)),
+fn write_core(row: &mut Row<'_>, columns: &[Column], raw: usize, work: &CoreWork<'_>) {
+    row.number(|out| numbers::push_sqlite_round(out, work.time()));
+    row.integer(work.cycles());
+    for column in columns {
+        let value = work.value(column);
+        match column.is_whole {
+            true => row.integer(value as u64),
+            false => row.number(|out| numbers::push_sqlite_round(out, value)),
         }
     }
     for event in 0..raw {
-        row.float(counters.and_then(|counters| counters.counters.get(event).copied()).unwrap_or(0) as f64);
+        row.float(work.count(event));
     }
-}
-
-/// Writes the cells of a core on which the task didn't run.
-fn write_idle(row: &mut Row<'_>, metrics: &[Metric], raw: usize) {
-    write_core(row, metrics, raw, &CoreValues::idle(metrics), None);
 }
