@@ -7,6 +7,7 @@ mod columns;
 mod data;
 mod database;
 mod decode;
+mod digits;
 mod discover;
 mod error;
 mod export;

@@ -7,6 +7,9 @@
 
 use std::io::Write;
 
+pub use crate::digits::push_integer;
+use crate::digits::push_thousandths;
+
 /// Writes a time or duration of whole nanoseconds as microseconds with three decimals.
 #[inline]
 pub fn push_micros(out: &mut Vec<u8>, nanoseconds: i64) {
@@ -23,28 +26,6 @@ pub fn push_micros_trimmed(out: &mut Vec<u8>, nanoseconds: i64) {
         out.push(b'-');
     }
     push_thousandths(out, nanoseconds.unsigned_abs(), false);
-}
-
-/// Writes thousandths as a decimal number; without `all`, zeros at the end are left out but the
-/// first decimal.
-#[inline]
-fn push_thousandths(out: &mut Vec<u8>, thousandths: u64, all: bool) {
-    push_integer(out, thousandths / 1_000);
-    let rest = (thousandths % 1_000) as usize;
-    let digits = [b'.', b'0' + (rest / 100) as u8, b'0' + (rest / 10 % 10) as u8, b'0' + (rest % 10) as u8];
-    let used = match rest {
-        _ if all => 4,
-        _ if rest.is_multiple_of(100) => 2,
-        _ if rest.is_multiple_of(10) => 3,
-        _ => 4,
-    };
-    out.extend_from_slice(&digits[..used]);
-}
-
-/// Writes an integer.
-#[inline]
-pub fn push_integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Writes what SQLite prints for `ROUND(value, 3)`: at least one decimal.

@@ -51,15 +51,15 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
             }
             row.text(op.name);
             row.text(op.op_type);
-            row.text(op.state);
-            row.text(op.task_type);
+            row.word(op.state);
+            row.word(op.task_type);
             row.time(device.start(number));
             write_times(row, view, task, previous);
             row.integer(op.blocks);
             if layout.stars {
                 row.integer(op.mix_blocks);
             }
-            row.text(op.hf32);
+            row.word(op.hf32);
             match tensors.get(host.tensors as usize) {
                 Some(cells) => row.shared(cells, |row| write_tensors(row, op.tensors)),
                 None => write_tensors(row, op.tensors),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::Draft;
 
+use crate::digits::Whole;
 use crate::error::{Error, Result};
 use crate::export::quoting::{push_csv, push_json};
 use crate::numbers;
@@ -91,7 +92,7 @@ impl Row<'_> {
     }
 
     /// Begins a cell; false if the format leaves it out.
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self) -> bool {
         let column = self.column;
         self.column += 1;
@@ -102,14 +103,19 @@ impl Row<'_> {
                 }
                 true
             }
-            SheetFormat::Json if column == 0 => false,
-            SheetFormat::Json => {
-                self.out.extend_from_slice(if column > 1 { b", " } else { b"" });
-                push_json(self.out, self.headers.get(column).map_or("", String::as_str));
-                self.out.extend_from_slice(b": ");
-                true
-            }
+            SheetFormat::Json => self.begin_json(column),
         }
+    }
+
+    #[inline(never)]
+    fn begin_json(&mut self, column: usize) -> bool {
+        if column == 0 {
+            return false;
+        }
+        self.out.extend_from_slice(if column > 1 { b", " } else { b"" });
+        push_json(self.out, self.headers.get(column).map_or("", String::as_str));
+        self.out.extend_from_slice(b": ");
+        true
     }
 
     /// A cell with text.
@@ -120,6 +126,22 @@ impl Row<'_> {
         match self.format {
             SheetFormat::Csv => push_csv(self.out, text),
             SheetFormat::Json => push_json(self.out, text),
+        }
+    }
+
+    /// A cell with a word of the tables' own, of letters that no format quotes.
+    #[inline(always)]
+    pub(crate) fn word(&mut self, word: &'static str) {
+        debug_assert!(
+            word.bytes().all(|byte| byte.is_ascii_graphic() && !b",\"\\".contains(&byte)),
+            "{word}"
+        );
+        if !self.begin() {
+            return;
+        }
+        match self.format {
+            SheetFormat::Csv => self.out.extend_from_slice(word.as_bytes()),
+            SheetFormat::Json => push_json(self.out, word),
         }
     }
 
@@ -135,6 +157,7 @@ impl Row<'_> {
     }
 
     /// A cell with a number, which `push` writes.
+    #[inline(always)]
     pub(crate) fn number(&mut self, push: impl FnOnce(&mut Vec<u8>)) {
         if self.begin() {
             push(self.out);
@@ -142,7 +165,7 @@ impl Row<'_> {
     }
 
     /// A cell with an integer.
-    pub(crate) fn integer(&mut self, value: impl itoa::Integer) {
+    pub(crate) fn integer(&mut self, value: impl Whole) {
         self.number(|out| numbers::push_integer(out, value));
     }
 
@@ -150,7 +173,11 @@ impl Row<'_> {
     pub(crate) fn count(&mut self, value: u64) {
         match self.format {
             SheetFormat::Csv => self.integer(value),
-            SheetFormat::Json => self.text(itoa::Buffer::new().format(value)),
+            SheetFormat::Json => self.number(|out| {
+                out.push(b'"');
+                numbers::push_integer(out, value);
+                out.push(b'"');
+            }),
         }
     }
 
@@ -180,7 +207,7 @@ impl Row<'_> {
 
     /// A cell without a value.
     pub(crate) fn missing(&mut self) {
-        self.text("N/A");
+        self.word("N/A");
     }
 }
 

@@ -42,7 +42,7 @@ fn write_row(view: &View<'_>, task: TaskRef, row: &mut Row<'_>) {
     row.integer(device.device.id);
     row.text(kernel.or(op.as_ref().map(|op| op.name)).unwrap_or("N/A"));
     match op.as_ref().map(|op| op.task_type).filter(|unit| *unit != "N/A") {
-        Some(unit) => row.text(unit),
+        Some(unit) => row.word(unit),
         None => row.text(view.task_type(task)),
     }
     row.integer(record.stream);

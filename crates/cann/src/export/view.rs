@@ -56,13 +56,16 @@ pub(crate) struct OpTexts<'a> {
     /// `static` or `dynamic`, or `N/A`.
     pub(crate) state: &'static str,
     /// The unit, in the word of the tables.
-    pub(crate) task_type: &'a str,
+    pub(crate) task_type: &'static str,
     pub(crate) blocks: u32,
     pub(crate) mix_blocks: u32,
     /// `YES`, `NO` or `N/A`.
     pub(crate) hf32: &'static str,
     pub(crate) tensors: &'a TensorTexts,
 }
+
+/// What stands for a text that isn't known.
+const UNKNOWN: &str = "N/A";
 
 /// A task's place: the device's number in [`View::devices`] and the row in its table of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,42 +195,49 @@ impl<'a> View<'a> {
 
     /// The operator of a host task, if it has one.
     pub(crate) fn op(&'a self, task: &HostTask) -> Option<OpTexts<'a>> {
-        const UNKNOWN: &str = "N/A";
         let nodes = &self.joined.data.host.nodes;
-        let tensors = self.tensors.get(task.tensors as usize).unwrap_or(&self.no_tensors);
-        let unknown = OpTexts {
+        let op = OpTexts {
             name: self.text(task.name),
             op_type: UNKNOWN,
             state: UNKNOWN,
-            task_type: UNKNOWN,
+            task_type: self.unit(task)?,
             blocks: 0,
             mix_blocks: 0,
             hf32: UNKNOWN,
-            tensors,
+            tensors: self.tensors.get(task.tensors as usize).unwrap_or(&self.no_tensors),
         };
-        match task.op {
-            OpSource::None => None,
-            OpSource::Kernel if task.kernel == 0 => None,
-            OpSource::Collective => Some(OpTexts { task_type: "COMMUNICATION", ..unknown }),
-            _ if self.level0 => Some(unknown),
-            OpSource::Kernel => Some(OpTexts {
-                op_type: unknown.name,
-                task_type: unit_of_kernel(self.kind_name(task.kind)),
-                ..unknown
-            }),
-            OpSource::Node if task.node == NONE => Some(unknown),
-            OpSource::Node => {
+        Some(match task.op {
+            _ if self.level0 => op,
+            OpSource::Kernel => OpTexts { op_type: op.name, ..op },
+            OpSource::Node if task.node != NONE => {
                 let node = nodes.row(task.node as usize);
                 let blocks = node.blocks & 0xFFFF;
-                Some(OpTexts {
+                OpTexts {
                     op_type: self.text(node.op_type),
                     state: if node.dynamic { "dynamic" } else { "static" },
-                    task_type: self.unit_of_node(node.task_type, task),
                     blocks,
                     mix_blocks: blocks * (node.blocks >> 16),
                     hf32: if node.flags != 0 { "YES" } else { "NO" },
-                    ..unknown
-                })
+                    ..op
+                }
+            }
+            _ => op,
+        })
+    }
+
+    /// The unit on which the operator of a host task runs, in the word of the tables; `None` if the task
+    /// has no operator.
+    pub(crate) fn unit(&self, task: &HostTask) -> Option<&'static str> {
+        match task.op {
+            OpSource::None => None,
+            OpSource::Kernel if task.kernel == 0 => None,
+            OpSource::Collective => Some("COMMUNICATION"),
+            _ if self.level0 => Some(UNKNOWN),
+            OpSource::Kernel => Some(unit_of_kernel(self.kind_name(task.kind))),
+            OpSource::Node if task.node == NONE => Some(UNKNOWN),
+            OpSource::Node => {
+                let kind = self.joined.data.host.nodes.task_type()[task.node as usize];
+                Some(self.unit_of_node(kind, task))
             }
         }
     }
@@ -260,11 +270,11 @@ impl<'a> View<'a> {
     }
 
     /// The unit that a node names. Collective operations that run on the AI CPU name another one.
-    fn unit_of_node(&self, task_type: u32, task: &HostTask) -> &'a str {
+    fn unit_of_node(&self, task_type: u32, task: &HostTask) -> &'static str {
         match NodeTaskType::from_number(task_type) {
             Some(NodeTaskType::Communication) if self.kind_name(task.kind) == "KERNEL_AICPU" => "AI_CPU",
             Some(known) => known.name(),
-            None => "N/A",
+            None => UNKNOWN,
         }
     }
 
@@ -284,7 +294,7 @@ impl<'a> View<'a> {
     /// Which host tasks stand for an operator that tables show.
     pub(crate) fn shown_ops(&self) -> Vec<bool> {
         const HIDDEN: [&str; 4] = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU", "COMMUNICATION"];
-        let shown = |task: HostTask| self.op(&task).is_some_and(|op| !HIDDEN.contains(&op.task_type));
+        let shown = |task: HostTask| self.unit(&task).is_some_and(|unit| !HIDDEN.contains(&unit));
         let tasks = &self.joined.host_tasks;
         parallel::column(tasks.len(), |rows, out| out.extend(rows.map(|row| shown(tasks.row(row)))))
     }

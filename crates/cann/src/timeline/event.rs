@@ -1,5 +1,6 @@
 //! Writes the events of a Chrome trace, one after another, each behind a comma.
 
+use crate::digits::Whole;
 use crate::export::quoting::{push_json, push_json_inner};
 use crate::numbers;
 
@@ -27,10 +28,21 @@ impl Events {
     }
 
     #[inline(always)]
-    fn begin<const PIECES: usize>(&mut self, name: [&str; PIECES], lane: Lane) -> &mut Self {
+    fn bytes(&mut self, text: &[u8]) -> &mut Self {
+        self.text.extend_from_slice(text);
+        self
+    }
+
+    #[inline(always)]
+    fn name<const PIECES: usize>(&mut self, name: [&str; PIECES]) -> &mut Self {
         self.raw(",{\"name\":\"");
         name.into_iter().for_each(|piece| push_json_inner(&mut self.text, piece));
-        self.raw("\"").lane(lane)
+        self.raw("\"")
+    }
+
+    #[inline(always)]
+    fn begin<const PIECES: usize>(&mut self, name: [&str; PIECES], lane: Lane) -> &mut Self {
+        self.name(name).lane(lane)
     }
 
     #[inline(always)]
@@ -39,7 +51,7 @@ impl Events {
     }
 
     #[inline(always)]
-    fn integer(&mut self, value: impl itoa::Integer) -> &mut Self {
+    fn integer(&mut self, value: impl Whole) -> &mut Self {
         numbers::push_integer(&mut self.text, value);
         self
     }
@@ -49,6 +61,13 @@ impl Events {
         self.raw(",\"ts\":\"");
         numbers::push_micros(&mut self.text, nanoseconds);
         self.raw("\"")
+    }
+
+    #[inline(always)]
+    fn span(&mut self, start: i64, duration: i64) -> &mut Self {
+        self.time(start).raw(",\"dur\":");
+        numbers::push_micros_trimmed(&mut self.text, duration);
+        self
     }
 
     /// A slice, whose name is in pieces; `args` writes what is known about it.
@@ -62,15 +81,26 @@ impl Events {
         category: Option<&str>,
         args: impl FnOnce(&mut Args<'_>),
     ) {
-        self.begin(name, lane).raw(",\"ts\":\"");
-        numbers::push_micros(&mut self.text, start);
-        self.raw("\",\"dur\":");
-        numbers::push_micros_trimmed(&mut self.text, duration);
-        self.raw(",\"ph\":\"X\"");
+        self.begin(name, lane).span(start, duration).raw(",\"ph\":\"X\"");
         if let Some(category) = category {
             self.raw(",\"cat\":\"").raw(category).raw("\"");
         }
         self.args(args);
+    }
+
+    /// A slice of which most is written already; `args` writes the rest of what is known about it.
+    #[inline(always)]
+    pub(super) fn shared_slice(
+        &mut self,
+        shared: &SharedSlice,
+        tid: u64,
+        start: i64,
+        duration: i64,
+        args: impl FnOnce(&mut Args<'_>),
+    ) {
+        self.bytes(&shared.begin).integer(tid).span(start, duration).bytes(&shared.args);
+        args(&mut Args { events: self, is_first: false });
+        self.raw("}}");
     }
 
     /// The value of a counter.
@@ -110,6 +140,31 @@ impl Events {
     }
 }
 
+/// What many slices have alike, as text.
+#[derive(Debug)]
+pub(super) struct SharedSlice {
+    /// Up to the number of the lane.
+    begin: Vec<u8>,
+    /// What comes behind the times.
+    args: Vec<u8>,
+}
+
+impl SharedSlice {
+    /// Slices of a process whose name is in pieces; `args` writes at least one thing that is known about
+    /// all of them.
+    pub(super) fn new<const PIECES: usize>(
+        name: [&str; PIECES],
+        pid: u64,
+        args: impl FnOnce(&mut Args<'_>),
+    ) -> Self {
+        let (mut begin, mut known) = (Events::default(), Events::default());
+        begin.name(name).raw(",\"pid\":").integer(pid).raw(",\"tid\":");
+        known.raw(",\"ph\":\"X\",\"args\":{");
+        args(&mut Args { events: &mut known, is_first: true });
+        Self { begin: begin.text, args: known.text }
+    }
+}
+
 /// Writes what is known about an event.
 pub(super) struct Args<'a> {
     events: &'a mut Events,
@@ -131,8 +186,15 @@ impl Args<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn integer(&mut self, key: &str, value: impl itoa::Integer) -> &mut Self {
+    pub(super) fn integer(&mut self, key: &str, value: impl Whole) -> &mut Self {
         self.key(key).integer(value);
+        self
+    }
+
+    /// An integer as text.
+    #[inline(always)]
+    pub(super) fn integer_text(&mut self, key: &str, value: impl Whole) -> &mut Self {
+        self.key(key).raw("\"").integer(value).raw("\"");
         self
     }
 

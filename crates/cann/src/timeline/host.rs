@@ -12,7 +12,7 @@ use crate::metrics::Dialect;
 use crate::names::NumberMap;
 use crate::parallel;
 use crate::tables::Api;
-use crate::timeline::event::Events;
+use crate::timeline::event::{Events, SharedSlice};
 use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane, seen};
 
 /// What is added to a thread's number for each further lane that it needs.
@@ -33,10 +33,21 @@ pub(super) struct Calls {
     tracks: NumberMap<u32, u64>,
     /// How many lanes each thread has.
     threads: BTreeMap<u32, usize>,
+    /// What the calls of a kind have alike in the timeline.
+    kinds: NumberMap<CallKind, SharedSlice>,
+}
+
+/// What tells kinds of calls apart: the thread, the layer, and the type or the name's hash.
+type CallKind = (u32, u16, u64);
+
+fn call_kind(call: &Api) -> CallKind {
+    // Collective operations are named by what they work on.
+    let number = if call.level == level::COMMUNICATION { call.item } else { u64::from(call.kind) };
+    (call.thread, call.level, number)
 }
 
 impl Calls {
-    pub(super) fn new(view: &View<'_>) -> Self {
+    pub(super) fn new(view: &View<'_>, lanes: &Lanes) -> Self {
         let api = &view.joined.data.host.api;
         let rows: Vec<u32> = parallel::column(api.len(), |rows, shown| {
             shown.extend(rows.filter(|&row| view.shows_call(&api.row(row))).map(|row| row as u32));
@@ -45,7 +56,7 @@ impl Calls {
             let calls = rows[places].iter().map(|&row| api.row(row as usize));
             spans.extend(calls.map(|call| seen(view.host_time(call.begin), view.host_time(call.end))));
         });
-        let mut by_thread: BTreeMap<u32, Tracks> = BTreeMap::new();
+        let mut by_thread: NumberMap<u32, Tracks> = NumberMap::default();
         let mut tracks = NumberMap::default();
         for (&row, span) in rows.iter().zip(spans) {
             let track = by_thread.entry(api.thread()[row as usize]).or_default().place_seen(span);
@@ -54,7 +65,16 @@ impl Calls {
             }
         }
         let threads = by_thread.into_iter().map(|(thread, tracks)| (thread, tracks.count())).collect();
-        Self { rows, tracks, threads }
+        let examples = parallel::column(rows.len(), |places, examples| {
+            let calls = rows[places].iter().map(|&row| api.row(row as usize));
+            let kinds: NumberMap<CallKind, Api> = calls.map(|call| (call_kind(&call), call)).collect();
+            examples.extend(kinds);
+        });
+        let mut kinds = NumberMap::default();
+        for (kind, call) in examples {
+            kinds.entry(kind).or_insert_with(|| shared_slice(view, lanes, &call));
+        }
+        Self { rows, tracks, threads, kinds }
     }
 
     /// Names the lanes.
@@ -77,24 +97,32 @@ impl Calls {
     ) {
         let row = self.rows[index];
         let call = view.joined.data.host.api.row(row as usize);
+        let Some(shared) = self.kinds.get(&call_kind(&call)) else { return };
         let track = self.tracks.get(&row).copied().unwrap_or(0);
-        let lane = lanes.lane(Layer::Cann, None, u64::from(call.thread) + track * NEXT_TRACK);
+        let tid = u64::from(call.thread) + track * NEXT_TRACK;
         let (start, end) = (view.host_time(call.begin), view.host_time(call.end));
-        let name = call_name(view, &call);
         let connection = u64::from(row) + 1;
-        let title = [library(call.level), "@", name];
-        events.slice(title, lane, start, end.saturating_sub(start), None, |args| {
-            args.integer("Thread Id", call.thread)
-                .text("Mode", mode(&call, name))
-                .text("level", level_name(call.level));
-            args.text("id", if call.level == level::ACL { name } else { "0" });
+        events.shared_slice(shared, tid, start, end.saturating_sub(start), |args| {
             item(view, &call, args);
             args.integer("connection_id", connection);
         });
         if launches.get(row as usize).copied().unwrap_or(false) {
+            let lane = lanes.lane(Layer::Cann, None, tid);
             events.arrow("HostToDevice", "HostToDevice", connection << 32, lane, start, false);
         }
     }
+}
+
+/// What is written of all calls that are of the same kind as this one.
+fn shared_slice(view: &View<'_>, lanes: &Lanes, call: &Api) -> SharedSlice {
+    let name = call_name(view, call);
+    let title = [library(call.level), "@", name];
+    SharedSlice::new(title, lanes.pid(Layer::Cann, None), |args| {
+        args.integer("Thread Id", call.thread)
+            .text("Mode", mode(call, name))
+            .text("level", level_name(call.level))
+            .text("id", if call.level == level::ACL { name } else { "0" });
+    })
 }
 
 fn name_threads(lanes: &Lanes, events: &mut Events, layer: Layer, thread: u32, tracks: usize) {
@@ -139,7 +167,7 @@ fn item(view: &View<'_>, call: &Api, args: &mut crate::timeline::event::Args<'_>
     let is_name = call.item != 0 && call.level != level::MODEL;
     match Some(call.item).filter(|_| is_name).and_then(|item| view.joined.data.host.names.get(item)) {
         Some(name) => args.text("item_id", name),
-        None => args.text("item_id", itoa::Buffer::new().format(call.item)),
+        None => args.integer_text("item_id", call.item),
     };
 }
 
@@ -186,7 +214,7 @@ pub(super) fn ranges(
                 args.text("event_type", event_type(tx.event_type)).text("domain", view.text(tx.domain));
                 return;
             }
-            args.text("Category", itoa::Buffer::new().format(tx.category));
+            args.integer_text("Category", tx.category);
             args.integer("Payload_type", tx.payload_type).integer("Payload_value", tx.payload);
             args.integer("Message_type", tx.message_type).text("event_type", event_type(tx.event_type));
         });

@@ -1,7 +1,5 @@
 //! The lanes of the timeline: which process of the viewer shows what, and in which order.
 
-use std::collections::BTreeMap;
-
 use crate::metrics::Dialect;
 use crate::timeline::event::{Events, Lane};
 
@@ -50,6 +48,9 @@ pub(super) enum Layer {
     Overlap,
 }
 
+/// How many layers there are.
+const LAYERS: usize = Layer::Overlap as usize + 1;
+
 /// The number by which the viewer's process ids name the host.
 const HOST: u64 = 31;
 
@@ -57,7 +58,8 @@ const HOST: u64 = 31;
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
     pid: u64,
-    numbers: BTreeMap<Layer, u64>,
+    /// By layer; 0 for those that aren't shown.
+    numbers: [u64; LAYERS],
     shown: Vec<Layer>,
 }
 
@@ -95,7 +97,8 @@ impl Lanes {
                 next - 1
             }
         };
-        let numbers = shown.iter().map(|&layer| (layer, number(layer))).collect();
+        let mut numbers = [0; LAYERS];
+        shown.iter().for_each(|&layer| numbers[layer as usize] = number(layer));
         Self { pid: u64::from(pid), numbers, shown: shown.to_vec() }
     }
 
@@ -106,7 +109,7 @@ impl Lanes {
 
     /// The viewer's process for a layer of a device, or of the host.
     pub(super) fn pid(&self, layer: Layer, device: Option<u32>) -> u64 {
-        let number = self.numbers.get(&layer).copied().unwrap_or(0);
+        let number = self.numbers[layer as usize];
         self.pid << 10 | number << 5 | device.map_or(HOST, u64::from)
     }
 
@@ -119,7 +122,7 @@ impl Lanes {
     pub(super) fn name_layer(&self, events: &mut Events, layer: Layer, device: Option<u32>, name: &str) {
         let lane = self.lane(layer, device, 0);
         let label = device.map_or_else(|| "CPU".to_owned(), |device| format!("NPU {device}"));
-        let number = self.numbers.get(&layer).copied().unwrap_or(0);
+        let number = self.numbers[layer as usize];
         events.metadata("process_name", lane, |args| {
             args.text("name", name);
         });

@@ -150,7 +150,7 @@ pub(crate) fn each_timeline(
             let launches = tasks.launches(view);
             (tasks, launches)
         },
-        || (Calls::new(view), shows_overlap.then(|| Overlap::new(view, &collectives))),
+        || (Calls::new(view, &lanes), shows_overlap.then(|| Overlap::new(view, &collectives))),
     );
     let has_ranges = !joined.data.host.tx.is_empty();
     for &timeline in wanted {
