@@ -229,9 +229,11 @@ impl Metadata {
 
     /// The clock of host-side records.
     pub fn host_clock(&self) -> Clock {
+        // A processor whose counter advances by nanoseconds records times of the monotonic clock instead.
+        const NANOSECONDS_MHZ: f64 = 1_000.0;
         let offset = self.session.offset();
         match self.info.host_clock_mhz {
-            Some(megahertz) if self.host_start != Reading::default() => {
+            Some(megahertz) if megahertz != NANOSECONDS_MHZ && self.host_start != Reading::default() => {
                 Clock::new(megahertz, self.host_start.counter, self.host_monotonic(), offset)
             }
             _ => Clock::nanoseconds(offset),
@@ -482,6 +484,17 @@ mod tests {
         let json = serde_json::json!({"platform_version": "6"});
         let error = Info::from_json(&json, Path::new("info.json")).err().map(|e| e.to_string());
         assert!(error.is_some_and(|text| text.contains("platform_version 6")));
+    }
+
+    #[test]
+    fn times_of_a_host_counter_of_a_gigahertz_are_nanoseconds_already() {
+        let local = |megahertz| {
+            let info = Info { host_clock_mhz: Some(megahertz), ..Info::default() };
+            let host_start = Reading { monotonic: 5_000, counter: 70, counter_difference: 0 };
+            Metadata { info, host_start, ..Metadata::default() }.host_clock().local(100)
+        };
+        assert_eq!(local(1_000.0), 100);
+        assert_eq!(local(100.0), 5_300);
     }
 
     #[test]
