@@ -35,7 +35,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
         let mut total = 0.0;
         for &task in of_device {
             let Some(host) = view.host_task(task) else { continue };
-            let duration = view.device(task).duration(task.task as usize);
+            let duration = view.device(task).unrounded_duration(task.task as usize);
             let model = if one_iteration { host.model } else { 0 };
             let (node, unit) = view.op_number(&host);
             let (_, _, group) = numbered.entry((model, node, unit)).or_insert_with(|| {

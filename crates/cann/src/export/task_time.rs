@@ -48,7 +48,7 @@ fn write_row(view: &View<'_>, task: TaskRef, row: &mut Row<'_>) {
     row.integer(record.stream);
     row.integer(record.task);
     if view.dialect == Dialect::Accelerated {
-        row.number(|out| numbers::push_micros(out, device.duration(number) as i64));
+        row.number(|out| numbers::push_micros(out, device.unrounded_duration(number) as i64));
     } else {
         row.float(numbers::python_round(device.duration(number) / 1_000.0, 3));
     }

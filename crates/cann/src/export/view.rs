@@ -446,8 +446,16 @@ impl DeviceView<'_> {
         let clock = &self.device.clock;
         match self.dialect {
             Dialect::Accelerated => (clock.local(end) - clock.local(start)) as f64,
-            _ => clock.monotonic_f64(end) - clock.monotonic_f64(start),
+            _ => self.unrounded_duration(task),
         }
+    }
+
+    /// As [`DeviceView::duration`], with the fraction of a nanosecond that a clock may leave, which the
+    /// accelerated reference cuts off in some tables only.
+    pub(crate) fn unrounded_duration(&self, task: usize) -> f64 {
+        let tasks = &self.device.tables.tasks;
+        let clock = &self.device.clock;
+        clock.monotonic_f64(tasks.end()[task]) - clock.monotonic_f64(tasks.start()[task])
     }
 
     /// Whether a row is the whole of a task on both kinds of cores, for which its sub-task stands.

@@ -1,6 +1,8 @@
 //! Finds the golden profiles, where they are present.
 #![allow(dead_code, reason = "each test uses its own part")]
 
+pub mod edited;
+
 use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;

@@ -1,0 +1,31 @@
+//! Digits of durations where ticks of the device's clock are no whole nanoseconds.
+
+mod common;
+
+use common::edited::Edited;
+use opscope_cann_raw::Chip;
+use opscope_cann_raw::device::{MAGIC, StarsLog, function};
+
+/// The stream of the generated profile's tasks.
+fn stream(profile: &Edited) -> u16 {
+    profile.cells("op_summary", &["Stream ID"])[0][0].parse().expect("a number")
+}
+
+#[test]
+fn sums_of_a_910b_keep_the_fractions_of_nanoseconds_that_its_clock_leaves() {
+    let profile = Edited::new(Chip::V4_1_0, 4).with_device_info("hwts_frequency", "49.123456");
+    let (stream, begin) = (stream(&profile), profile.device_begin());
+    // From 1017.844 ns to 2015.331 ns: 997 ns, though a nanosecond more lies between the shown times.
+    let log = [(function::TASK_START, 50), (function::TASK_END, 99)];
+    let log = log.map(|(word, ticks)| StarsLog {
+        word,
+        magic: MAGIC,
+        stream,
+        task: 1,
+        time: begin + ticks,
+        ..StarsLog::default()
+    });
+    let profile = profile.with(0, "stars_soc.data", &log);
+    assert_eq!(profile.cells("task_time", &["task_time(us)"]), [["0.997"]]);
+    assert_eq!(profile.cells("op_statistic", &["Total Time(us)", "Max Time(us)"]), [["0.997", "0.997"]]);
+}
