@@ -4,7 +4,7 @@ mod common;
 
 use common::edited::Edited;
 use opscope_cann_raw::Chip;
-use opscope_cann_raw::device::{MAGIC, StarsLog, function};
+use opscope_cann_raw::device::{HwtsLog, MAGIC, StarsLog, function};
 
 /// The stream of the generated profile's tasks.
 fn stream(profile: &Edited) -> u16 {
@@ -28,4 +28,23 @@ fn sums_of_a_910b_keep_the_fractions_of_nanoseconds_that_its_clock_leaves() {
     let profile = profile.with(0, "stars_soc.data", &log);
     assert_eq!(profile.cells("task_time", &["task_time(us)"]), [["0.997"]]);
     assert_eq!(profile.cells("op_statistic", &["Total Time(us)", "Max Time(us)"]), [["0.997", "0.997"]]);
+}
+
+#[test]
+fn the_plain_statistic_rounds_ties_to_even() {
+    let profile = Edited::new(Chip::V3_3_0, 4).with_device_info("hwts_frequency", "38.4");
+    let (stream, begin) = (u32::from(stream(&profile)), profile.device_begin());
+    // 4062.5 ns.
+    let log = [(0, 0), (1, 156)];
+    let log = log.map(|(tag, ticks)| HwtsLog {
+        tag,
+        magic: MAGIC,
+        stream,
+        task: 1,
+        time: begin + ticks,
+        ..HwtsLog::default()
+    });
+    let profile = profile.with(0, "hwts.data", &log);
+    let columns = ["Total Time(us)", "Min Time(us)", "Avg Time(us)", "Max Time(us)"];
+    assert_eq!(profile.cells("op_statistic", &columns), [["4.062"; 4]]);
 }

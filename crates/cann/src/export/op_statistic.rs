@@ -103,12 +103,11 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
             let average = average(statistic);
             let micros = [statistic.total, statistic.min, average, statistic.max].map(|ns| ns / 1_000.0);
             for value in micros.into_iter().chain([*share]) {
-                let value = numbers::sqlite_round(value);
                 row.number(|out| {
                     if accelerated {
-                        numbers::push_trimmed(out, value)
+                        numbers::push_trimmed(out, numbers::sqlite_round(value))
                     } else {
-                        numbers::push_float(out, value)
+                        numbers::push_float(out, numbers::python_round(value, 3))
                     }
                 });
             }
