@@ -54,13 +54,14 @@ fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bo
     if !accelerated {
         lines.sort_by_key(|(name, level, _)| (*name, level_name(*level)));
     }
-    let device = view.devices.first().filter(|_| !accelerated).map(|device| device.device.id);
+    let devices = view.devices_of_host_tables();
     (!lines.is_empty()).then(|| Sheet {
         kind,
         headers: headers.map(str::to_owned).to_vec(),
-        rows: lines.len(),
+        rows: lines.len() * devices.len(),
         write: Box::new(move |index, row| {
-            let (name, level, durations) = &lines[index];
+            let (device, (name, level, durations)) =
+                (devices[index / lines.len()], &lines[index % lines.len()]);
             let count = durations.len() as f64;
             let sum: f64 = durations.iter().sum();
             let average = numbers::python_round(sum / count, 3);

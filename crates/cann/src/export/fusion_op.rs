@@ -3,7 +3,6 @@
 use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
 use crate::export::view::View;
-use crate::metrics::Dialect;
 use crate::tables::NO_MODEL;
 
 /// The table, or `None` if nothing was fused.
@@ -25,13 +24,13 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         "Memory Workspace(KB)",
         "Memory Total(KB)",
     ];
-    let device = view.devices.first().filter(|_| view.dialect != Dialect::Accelerated).map(|d| d.device.id);
+    let devices = view.devices_of_host_tables();
     (!shown.is_empty()).then(|| Sheet {
         kind: "fusion_op",
         headers: headers.map(str::to_owned).to_vec(),
-        rows: shown.len(),
+        rows: shown.len() * devices.len(),
         write: Box::new(move |index, row| {
-            let fusion = shown[index];
+            let (device, fusion) = (devices[index / shown.len()], shown[index % shown.len()]);
             let note = host.fusions.row(fusion);
             let model = view.joined.fusion_models[fusion];
             match device {

@@ -87,6 +87,9 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
     headers.extend(["OP Type", "Core Type", "Count", "Total Time(us)", "Min Time(us)", "Avg Time(us)"]);
     headers.extend(["Max Time(us)", "Ratio(%)"]);
     let accelerated = view.dialect == Dialect::Accelerated;
+    if accelerated {
+        lines.sort_by(|a, b| b.4.total.total_cmp(&a.4.total));
+    }
     (!lines.is_empty()).then(|| Sheet {
         kind: "op_statistic",
         headers: headers.into_iter().map(str::to_owned).collect(),

@@ -1,5 +1,7 @@
 //! `task_time`: every task that a device executed, operators and others.
 
+use std::borrow::Cow;
+
 use crate::export::sheet::{Row, Sheet};
 use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
@@ -7,6 +9,7 @@ use crate::numbers;
 
 /// The table, or `None` if no task ran.
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
+    let tasks = in_order(view, tasks);
     let headers = [
         "Device_id",
         "kernel_name",
@@ -30,6 +33,16 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
         rows: shown.len(),
         write: Box::new(move |index, row| write_row(view, shown[index], row)),
     })
+}
+
+/// The tasks in the order of the table: by device and start, or by start alone.
+fn in_order<'a>(view: &View<'_>, tasks: &'a [TaskRef]) -> Cow<'a, [TaskRef]> {
+    if view.dialect != Dialect::Accelerated || view.devices.len() < 2 {
+        return Cow::Borrowed(tasks);
+    }
+    let mut ordered = tasks.to_vec();
+    ordered.sort_by_key(|&task| view.device(task).start(task.task as usize));
+    Cow::Owned(ordered)
 }
 
 fn write_row(view: &View<'_>, task: TaskRef, row: &mut Row<'_>) {

@@ -189,6 +189,16 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The devices for each of which tables of what the host did have all their rows. The accelerated
+    /// reference has them once, for the host.
+    pub(crate) fn devices_of_host_tables(&self) -> Vec<Option<u32>> {
+        match self.dialect {
+            Dialect::Accelerated => vec![None],
+            _ if self.devices.is_empty() => vec![None],
+            _ => self.devices.iter().map(|device| Some(device.device.id)).collect(),
+        }
+    }
+
     pub(crate) fn device(&self, task: TaskRef) -> &DeviceView<'a> {
         &self.devices[task.device as usize]
     }
