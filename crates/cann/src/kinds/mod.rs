@@ -1,6 +1,9 @@
 //! The kinds of tasks, as host, device and exports name them.
 
 pub(crate) mod communication;
+mod oldest;
+
+pub(crate) use oldest::oldest_name;
 
 use opscope_cann_raw::host::level;
 
