@@ -111,6 +111,16 @@ impl Clock {
         elapsed / self.hertz as f64 * 1e9 + self.monotonic as f64
     }
 
+    /// `CLOCK_MONOTONIC_RAW` of a device's counter value in microseconds, by way of double precision.
+    pub fn monotonic_micros_f64(&self, ticks: u64) -> f64 {
+        if self.hertz == 0 {
+            return ticks as f64 / 1_000.0;
+        }
+        let elapsed =
+            if ticks >= self.ticks { (ticks - self.ticks) as f64 } else { -((self.ticks - ticks) as f64) };
+        elapsed / self.hertz as f64 * 1e6 + self.monotonic as f64 / 1e9 * 1e6
+    }
+
     /// As [`Clock::monotonic_f64`], but never before zero, as the reference has it for hosts.
     #[inline]
     pub fn host_f64(&self, ticks: u64) -> f64 {

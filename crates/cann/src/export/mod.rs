@@ -24,6 +24,7 @@ pub(crate) mod spans;
 pub(crate) mod step_trace;
 mod task_time;
 mod task_time_oldest;
+pub(crate) mod track_copies;
 pub(crate) mod traffic;
 pub(crate) mod view;
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::export::sheet::{Row, Sheet};
+use crate::export::sheet::{Row, Sheet, WriteRow};
+use crate::export::track_copies::{self, TrackCopy, track_copies};
 use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
 use crate::numbers;
@@ -10,6 +11,7 @@ use crate::numbers;
 /// The table, or `None` if no task ran.
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
     let tasks = in_order(view, tasks);
+    let copies = copies(view);
     let headers = [
         "Device_id",
         "kernel_name",
@@ -30,8 +32,8 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
     (!shown.is_empty()).then(|| Sheet {
         kind: "task_time",
         headers: headers.map(str::to_owned).to_vec(),
-        rows: shown.len(),
-        write: Box::new(move |index, row| write_row(view, shown[index], row)),
+        rows: shown.len() + copies.len(),
+        write: write_rows(view, shown, copies),
     })
 }
 
@@ -43,6 +45,38 @@ fn in_order<'a>(view: &View<'_>, tasks: &'a [TaskRef]) -> Cow<'a, [TaskRef]> {
     let mut ordered = tasks.to_vec();
     ordered.sort_by_key(|&task| view.device(task).start(task.task as usize));
     Cow::Owned(ordered)
+}
+
+/// Copies that the task scheduler tracked, with the device's number in [`View::devices`].
+fn copies(view: &View<'_>) -> Vec<(u32, TrackCopy)> {
+    let of_device = |(number, device)| track_copies(view, device).into_iter().map(move |copy| (number, copy));
+    (0..).zip(&view.devices).flat_map(of_device).collect()
+}
+
+/// Writes rows of tasks and, behind those of their device, of copies.
+fn write_rows<'a>(view: &'a View<'a>, tasks: Vec<TaskRef>, copies: Vec<(u32, TrackCopy)>) -> WriteRow<'a> {
+    let tasks_before = |device: u32| tasks.partition_point(|task| task.device <= device);
+    let rows_of_copies: Vec<usize> = copies
+        .iter()
+        .zip(0..)
+        .map(|((device, _), copies_before)| tasks_before(*device) + copies_before)
+        .collect();
+    Box::new(move |index, row| match rows_of_copies.binary_search(&index) {
+        Ok(copy) => write_copy(view, copies[copy], row),
+        Err(copies_before) => write_row(view, tasks[index - copies_before], row),
+    })
+}
+
+fn write_copy(view: &View<'_>, (device, copy): (u32, TrackCopy), row: &mut Row<'_>) {
+    let device = &view.devices[device as usize];
+    row.integer(device.device.id);
+    row.text(track_copies::NAME);
+    row.text(track_copies::KIND);
+    row.integer(copy.stream);
+    row.integer(copy.task);
+    row.float(numbers::python_round(copy.duration(&device.device.clock), 3));
+    row.time(device.time(copy.started));
+    row.time(device.time(copy.ended));
 }
 
 fn write_row(view: &View<'_>, task: TaskRef, row: &mut Row<'_>) {

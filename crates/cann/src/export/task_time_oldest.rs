@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::data::Device;
 use crate::export::sheet::{Row, Sheet};
-use crate::export::view::{TaskRef, View};
+use crate::export::track_copies::{self, TrackCopy, track_copies};
+use crate::export::view::{DeviceView, TaskRef, View};
 use crate::kinds::oldest_name;
 use crate::names::NumberMap;
 use crate::numbers;
@@ -31,8 +32,9 @@ struct Line<'a> {
     min: f64,
     max: f64,
     waiting: f64,
-    pending: f64,
+    pending: Option<f64>,
     kind: String,
+    call: &'static str,
     task: u32,
     name: &'a str,
     stream: u16,
@@ -40,8 +42,8 @@ struct Line<'a> {
 
 /// The table, or `None` if no task ran.
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'a>> {
-    let of_devices = tasks.chunk_by(|a, b| a.device == b.device);
-    let lines: Vec<Line<'a>> = of_devices.flat_map(|of_device| lines(view, of_device)).collect();
+    let lines: Vec<Line<'a>> =
+        (0..view.devices.len()).flat_map(|number| lines_of_device(view, number, tasks)).collect();
     let headers = [
         "Device_id",
         "Time(%)",
@@ -76,22 +78,74 @@ impl Line<'_> {
         [self.average, self.min, self.max, self.waiting, self.time]
             .into_iter()
             .for_each(|time| row.float(time));
-        row.float(self.pending);
+        match self.pending {
+            Some(pending) => row.float(pending),
+            None => row.missing(),
+        }
         row.text(&self.kind);
-        row.text("");
+        row.text(self.call);
         row.integer(self.task);
         row.text(self.name);
         row.integer(self.stream);
     }
 }
 
+/// The rows of a device: of its tasks, and of its copies.
+fn lines_of_device<'a>(view: &'a View<'a>, number: usize, tasks: &[TaskRef]) -> Vec<Line<'a>> {
+    let device = &view.devices[number];
+    let mut lines = lines_of_tasks(view, device, tasks.iter().filter(|task| task.device as usize == number));
+    let copies = lines_of_copies(view, device);
+    if copies.is_empty() {
+        return lines;
+    }
+    lines.extend(copies);
+    let total: f64 = lines.iter().map(|line| line.time).sum();
+    for line in &mut lines {
+        line.share = if total > 0.0 { line.time / total * 100.0 } else { 0.0 };
+    }
+    lines
+}
+
+/// The rows of a device's copies, by stream and task.
+fn lines_of_copies<'a>(view: &View<'a>, device: &DeviceView<'a>) -> Vec<Line<'a>> {
+    let mut by_task: BTreeMap<(u16, u16), Vec<TrackCopy>> = BTreeMap::new();
+    for copy in track_copies(view, device) {
+        by_task.entry((copy.stream, copy.task)).or_default().push(copy);
+    }
+    let clock = &device.device.clock;
+    let line = |((stream, task), copies): ((u16, u16), Vec<TrackCopy>)| {
+        let durations = || copies.iter().map(|copy| copy.duration(clock));
+        let time: f64 = durations().sum();
+        Line {
+            device: device.device.id,
+            share: 0.0,
+            time,
+            count: copies.len() as u64,
+            average: time / copies.len() as f64,
+            min: durations().fold(f64::INFINITY, f64::min),
+            max: durations().fold(0.0, f64::max),
+            waiting: copies.iter().map(|copy| copy.waiting(clock)).sum(),
+            pending: None,
+            kind: track_copies::KIND.to_owned(),
+            call: "MemcpyAsync",
+            task: u32::from(task),
+            name: "N/A",
+            stream,
+        }
+    };
+    by_task.into_iter().map(line).collect()
+}
+
 /// The rows of a device's tasks, those that took the most time first.
-fn lines<'a>(view: &'a View<'a>, of_device: &[TaskRef]) -> Vec<Line<'a>> {
-    let device = view.device(of_device[0]);
+fn lines_of_tasks<'a, 't>(
+    view: &'a View<'a>,
+    device: &DeviceView<'a>,
+    tasks: impl Iterator<Item = &'t TaskRef>,
+) -> Vec<Line<'a>> {
     let waits = waits(device.device);
     let mut groups: BTreeMap<(u16, u32, u16), (Option<&str>, Sums)> = BTreeMap::new();
     let mut total = 0.0;
-    for &task in of_device {
+    for &task in tasks {
         let record = device.device.tables.tasks.row(task.task as usize);
         let duration = device.duration(task.task as usize);
         total += duration;
@@ -125,8 +179,9 @@ fn lines<'a>(view: &'a View<'a>, of_device: &[TaskRef]) -> Vec<Line<'a>> {
         min: micros(sums.min),
         max: micros(sums.max),
         waiting: micros(sums.waiting),
-        pending: micros(sums.pending),
+        pending: Some(micros(sums.pending)),
         kind: oldest_name(kind),
+        call: "",
         task,
         name: name.unwrap_or("N/A"),
         stream,

@@ -407,12 +407,18 @@ impl DeviceView<'_> {
         numbers::python_local(nanoseconds as f64, self.offset_us)
     }
 
+    /// The device ticks from the end of the iteration before the shown ones, if there was one, to their
+    /// end; `None` if all are shown.
+    pub(crate) fn window_with_gap(&self) -> Option<(Option<u64>, u64)> {
+        let (start, end) = self.window?;
+        let ends = self.joined.iterations.end().iter().copied();
+        Some((ends.filter(|&previous| previous <= start).max(), end))
+    }
+
     /// The wall-clock times between which calls belong to the shown iterations: from the end of the
     /// iteration before.
     fn call_window(&self) -> Option<(i64, i64)> {
-        let (start, end) = self.window?;
-        let ends = self.joined.iterations.end().iter().copied();
-        let before = ends.filter(|&previous| previous <= start).max();
+        let (before, end) = self.window_with_gap()?;
         Some((before.map_or(i64::MIN, |ticks| self.time(ticks)), self.time(end)))
     }
 

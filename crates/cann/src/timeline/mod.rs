@@ -9,6 +9,7 @@ mod host;
 mod lanes;
 mod overlap;
 pub(crate) mod samples;
+mod track_copies;
 
 pub use choice::{LaneChoice, LaneChoiceError};
 
@@ -32,6 +33,7 @@ use crate::timeline::event::Events;
 use crate::timeline::host::Calls;
 use crate::timeline::lanes::{Lanes, Layer};
 use crate::timeline::overlap::Overlap;
+use crate::timeline::track_copies::write_track_copies;
 
 /// How many tasks or calls are put into text in one go.
 const CHUNK: usize = 512;
@@ -169,10 +171,14 @@ pub(crate) fn each_timeline(
             Timeline::Steps => device::steps(view, &lanes, &steps, true, &mut small),
             Timeline::Ranges => small = own_ranges(view, &lanes, &marks, true),
             Timeline::Calls => calls.names(&lanes, &mut small),
-            Timeline::Tasks => tasks.names(view, &lanes, &mut small),
+            Timeline::Tasks => {
+                tasks.names(view, &lanes, &mut small);
+                write_track_copies(view, &lanes, &mut small);
+            }
             Timeline::Whole => {
                 if choice.shows(Layer::Hardware) {
                     tasks.names(view, &lanes, &mut small);
+                    write_track_copies(view, &lanes, &mut small);
                 }
                 if choice.shows(Layer::Cann) {
                     calls.names(&lanes, &mut small);
