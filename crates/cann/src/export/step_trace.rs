@@ -15,7 +15,7 @@ pub(crate) struct Step {
     pub(crate) number: u64,
     /// The inference.
     pub(crate) iteration: Iteration,
-    /// The end of the model's inference before, if there was one.
+    /// The last end of an inference before its forward pass, of whatever model, if there was one.
     pub(crate) previous_end: Option<u64>,
 }
 
@@ -24,10 +24,13 @@ pub(crate) fn steps(view: &View<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for (device, of_device) in view.devices.iter().enumerate() {
         let first = steps.len();
-        for iteration in of_device.joined.iterations.rows().filter(|iteration| iteration.model != NO_MODEL) {
+        let iterations = &of_device.joined.iterations;
+        for (row, iteration) in iterations.rows().enumerate().filter(|(_, row)| row.model != NO_MODEL) {
             let before = steps[first..].iter().rev().find(|step| step.iteration.model == iteration.model);
             let number = before.map_or(1, |step| step.number + 1);
-            let previous_end = before.map(|step| step.iteration.end);
+            let ends_before = &iterations.end()[..row];
+            let ended = ends_before.partition_point(|&end| end < iteration.forward);
+            let previous_end = ends_before[..ended].last().copied();
             steps.push(Step { device, number, iteration, previous_end });
         }
     }
@@ -79,10 +82,9 @@ fn write_row(view: &View<'_>, step: &Step, row: &mut Row<'_>) {
     time(row, backward);
     time(row, end);
     duration(row, Some(end.saturating_sub(start)));
-    let trained = forward != 0 && backward != 0;
-    duration(row, trained.then(|| backward.saturating_sub(forward)));
-    duration(row, trained.then(|| end.saturating_sub(backward)));
-    let data = step.previous_end.filter(|_| trained).map(|previous| forward.saturating_sub(previous));
-    duration(row, data);
+    let (has_forward, has_backward) = (forward != 0, backward != 0);
+    duration(row, (has_forward && has_backward).then(|| backward.saturating_sub(forward)));
+    duration(row, has_backward.then(|| end.saturating_sub(backward)));
+    duration(row, step.previous_end.map(|previous| forward.saturating_sub(previous)));
     row.integer(model);
 }
