@@ -133,6 +133,11 @@ impl Clock {
         if self.hertz == 0 { ticks as f64 } else { ticks as f64 / self.hertz as f64 * 1e9 }
     }
 
+    /// A duration in microseconds by way of double precision.
+    pub fn duration_micros_f64(&self, ticks: u64) -> f64 {
+        if self.hertz == 0 { ticks as f64 / 1_000.0 } else { ticks as f64 * 1e6 / self.hertz as f64 }
+    }
+
     /// A duration in whole nanoseconds, rounded down.
     #[inline]
     pub fn duration(&self, ticks: u64) -> i64 {

@@ -17,6 +17,17 @@ pub(crate) struct Step {
     pub(crate) iteration: Iteration,
     /// The last end of an inference before its forward pass, of whatever model, if there was one.
     pub(crate) previous_end: Option<u64>,
+    /// When gradients were reduced over all devices: begins and ends in device ticks.
+    pub(crate) reduces: Vec<(u64, u64)>,
+    /// When data was fetched, in the same way.
+    pub(crate) fetches: Vec<(u64, u64)>,
+}
+
+impl Step {
+    /// The ticks for which the device waited for data.
+    pub(crate) fn data_wait(&self) -> Option<u64> {
+        Some(self.iteration.forward.saturating_sub(self.previous_end?))
+    }
 }
 
 /// All inferences of all devices, by their end.
@@ -31,7 +42,9 @@ pub(crate) fn steps(view: &View<'_>) -> Vec<Step> {
             let ends_before = &iterations.end()[..row];
             let ended = ends_before.partition_point(|&end| end < iteration.forward);
             let previous_end = ends_before[..ended].last().copied();
-            steps.push(Step { device, number, iteration, previous_end });
+            let reduces = of_device.joined.reduces.of_iteration(row as u32);
+            let fetches = of_device.joined.fetches.of_iteration(row as u32);
+            steps.push(Step { device, number, iteration, previous_end, reduces, fetches });
         }
     }
     steps
@@ -40,7 +53,7 @@ pub(crate) fn steps(view: &View<'_>) -> Vec<Step> {
 /// The table, or `None` if there is no inference.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let steps = steps(view);
-    let headers = [
+    let mut headers = vec![
         "Device_id",
         "Iteration ID",
         "FP Start(us)",
@@ -52,11 +65,16 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         "Data Aug Bound(us)",
         "Model ID",
     ];
+    let reduces = steps.iter().map(|step| step.reduces.len()).max().unwrap_or(0);
+    headers.extend(["Reduce Start(us)", "Reduce Duration(us)"].repeat(reduces));
     (!steps.is_empty()).then(|| Sheet {
         kind: "step_trace",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: headers.into_iter().map(str::to_owned).collect(),
         rows: steps.len(),
-        write: Box::new(move |index, row| write_row(view, &steps[index], row)),
+        write: Box::new(move |index, row| {
+            write_row(view, &steps[index], row);
+            write_reduces(view, &steps[index], reduces, row);
+        }),
     })
 }
 
@@ -74,7 +92,7 @@ fn write_row(view: &View<'_>, step: &Step, row: &mut Row<'_>) {
             row.number(|out| numbers::push_micros(out, device.device.clock.duration(ticks.unwrap_or(0))));
         }
         None => row.missing(),
-        Some(ticks) => row.float(device.device.clock.duration_f64(ticks) / 1_000.0),
+        Some(ticks) => row.float(device.device.clock.duration_micros_f64(ticks)),
     };
     row.integer(device.device.id);
     row.integer(step.number);
@@ -85,6 +103,22 @@ fn write_row(view: &View<'_>, step: &Step, row: &mut Row<'_>) {
     let (has_forward, has_backward) = (forward != 0, backward != 0);
     duration(row, (has_forward && has_backward).then(|| backward.saturating_sub(forward)));
     duration(row, has_backward.then(|| end.saturating_sub(backward)));
-    duration(row, step.previous_end.map(|previous| forward.saturating_sub(previous)));
+    duration(row, step.data_wait());
     row.integer(model);
+}
+
+/// Writes as many cells as any row has.
+fn write_reduces(view: &View<'_>, step: &Step, most: usize, row: &mut Row<'_>) {
+    let device = &view.devices[step.device];
+    let clock = &device.device.clock;
+    for &(start, end) in &step.reduces {
+        let ticks = end.saturating_sub(start);
+        row.time(device.time(start));
+        if view.dialect == Dialect::Accelerated {
+            row.number(|out| numbers::push_micros(out, clock.duration(ticks)));
+        } else {
+            row.float(numbers::python_round(clock.duration_micros_f64(ticks), 3));
+        }
+    }
+    (step.reduces.len() * 2..most * 2).for_each(|_| row.missing());
 }

@@ -402,6 +402,12 @@ impl DeviceView<'_> {
         }
     }
 
+    /// The wall-clock time in the middle between two of the device's counter values.
+    pub(crate) fn middle(&self, from: u64, to: u64) -> i64 {
+        let clock = &self.device.clock;
+        numbers::python_local((clock.monotonic_f64(from) + clock.monotonic_f64(to)) / 2.0, self.offset_us)
+    }
+
     /// The wall-clock time of a time in nanoseconds of the monotonic clock.
     pub(crate) fn monotonic_time(&self, nanoseconds: u64) -> i64 {
         numbers::python_local(nanoseconds as f64, self.offset_us)

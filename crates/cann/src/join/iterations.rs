@@ -12,6 +12,10 @@ mod tag {
     pub(super) const FORWARD: u16 = 2;
     pub(super) const BACKWARD: u16 = 3;
     pub(super) const ITERATION_END: u16 = 4;
+    /// Begin and end of an all-reduce have an even number and the odd one behind it.
+    pub(super) const REDUCES: std::ops::Range<u16> = 10_000..20_000;
+    /// Begin and end of fetching data, in the same way.
+    pub(super) const FETCHES: std::ops::Range<u16> = 20_000..STEP_START;
     pub(super) const STEP_START: u16 = 60_000;
     pub(super) const STEP_END: u16 = 60_001;
 }
@@ -36,6 +40,41 @@ columns! {
     }
 }
 
+columns! {
+    /// Stretches of time within iterations, by iteration.
+    StretchTable,
+    /// A stretch of time within an iteration.
+    Stretch {
+        /// The row of the iteration in its table.
+        iteration: u32,
+        /// Begin; device ticks.
+        start: u64,
+        /// End; device ticks.
+        end: u64,
+    }
+}
+
+impl StretchTable {
+    /// Begins and ends of the stretches within an iteration.
+    pub fn of_iteration(&self, row: u32) -> Vec<(u64, u64)> {
+        let first = self.iteration.partition_point(|&iteration| iteration < row);
+        let last = self.iteration.partition_point(|&iteration| iteration <= row);
+        (first..last).map(|place| (self.start[place], self.end[place])).collect()
+    }
+}
+
+/// The inferences of a device, or the iterations of a training with what happened in them.
+#[derive(Debug, Default)]
+pub(super) struct Iterations {
+    /// The iterations themselves, in the order of their ends.
+    pub(super) table: IterationTable,
+    /// When gradients were reduced over all devices; within an iteration by stream, in the order of the
+    /// streams' first ones.
+    pub(super) reduces: StretchTable,
+    /// When data for a training was fetched.
+    pub(super) fetches: StretchTable,
+}
+
 /// What is known so far of a model's present iteration.
 #[derive(Default)]
 struct Open {
@@ -44,43 +83,99 @@ struct Open {
     backward: u64,
     /// Whether the device marks the ends of iterations inside of a model's run.
     has_ends: bool,
+    /// By stream.
+    reduces: Pairs<u16>,
+    /// By stream and kind.
+    fetches: Pairs<(u16, u16)>,
+}
+
+/// A begin and, once it is known, the end.
+type Pair = (u64, Option<u64>);
+
+/// Begins and ends of what may happen at the same time, by what tells them apart.
+#[derive(Default)]
+struct Pairs<Key>(Vec<(Key, Vec<Pair>)>);
+
+impl<Key: PartialEq> Pairs<Key> {
+    fn of(&mut self, key: Key) -> &mut Vec<Pair> {
+        let place = self.0.iter().position(|(known, _)| *known == key).unwrap_or(self.0.len());
+        if place == self.0.len() {
+            self.0.push((key, Vec::new()));
+        }
+        &mut self.0[place].1
+    }
+
+    /// Adds those that have an end to an iteration.
+    fn close(self, iteration: u32, table: &mut StretchTable) {
+        for (start, end) in self.0.into_iter().flat_map(|(_, pairs)| pairs) {
+            if let Some(end) = end {
+                table.push(Stretch { iteration, start, end });
+            }
+        }
+    }
+}
+
+impl Open {
+    fn reduce(&mut self, stream: u16, tag: u16, time: u64) {
+        let pairs = self.reduces.of(stream);
+        match pairs.last_mut() {
+            _ if tag.is_multiple_of(2) => pairs.push((time, None)),
+            Some((_, end)) => *end = Some(time),
+            None => {}
+        }
+    }
+
+    fn fetch(&mut self, stream: u16, tag: u16, time: u64) {
+        let pairs = self.fetches.of((stream, tag / 2));
+        match pairs.last_mut() {
+            // Without an end in between, only the last begin counts.
+            Some((start, None)) if tag.is_multiple_of(2) => *start = time,
+            _ if tag.is_multiple_of(2) => pairs.push((time, None)),
+            Some((_, end @ None)) => *end = Some(time),
+            _ => {}
+        }
+    }
+
+    /// Adds the iteration, which ended.
+    fn close(self, model: u64, index: u64, end: u64, found: &mut Iterations) {
+        let Open { start, forward, backward, reduces, fetches, .. } = self;
+        let row = found.table.len() as u32;
+        let start = start.unwrap_or(end);
+        found.table.push(Iteration { model, index, start, end, forward, backward });
+        reduces.close(row, &mut found.reduces);
+        fetches.close(row, &mut found.fetches);
+    }
 }
 
 /// The inferences that the steps tell of.
-pub(super) fn iterations(steps: &StepTable) -> IterationTable {
-    let mut table = IterationTable::default();
+pub(super) fn iterations(steps: &StepTable) -> Iterations {
+    let mut found = Iterations::default();
     let mut order: Vec<u32> = (0..steps.len() as u32).collect();
     order.sort_by_key(|&row| steps.time()[row as usize]);
     let mut models: BTreeMap<u64, Open> = BTreeMap::new();
     for row in order {
-        let Step { time, index, model, tag, .. } = steps.row(row as usize);
+        let Step { time, index, model, tag, stream, .. } = steps.row(row as usize);
         let open = models.entry(model).or_default();
         match tag {
             tag::MODEL_START | tag::STEP_START => *open = Open { start: Some(time), ..Open::default() },
             tag::FORWARD if open.forward == 0 => open.forward = time,
             tag::BACKWARD => open.backward = time,
             tag::ITERATION_END => {
-                let Open { start, forward, backward, .. } = std::mem::take(open);
-                table.push(Iteration {
-                    model,
-                    index,
-                    start: start.unwrap_or(time),
-                    end: time,
-                    forward,
-                    backward,
-                });
+                std::mem::take(open).close(model, index, time, &mut found);
                 *open = Open { start: Some(time), has_ends: true, ..Open::default() };
             }
             tag::MODEL_END | tag::STEP_END => {
-                let Open { start, forward, backward, has_ends } = std::mem::take(open);
-                if let Some(start) = start.filter(|_| !has_ends) {
-                    table.push(Iteration { model, index, start, end: time, forward, backward });
+                let ended = std::mem::take(open);
+                if ended.start.is_some() && !ended.has_ends {
+                    ended.close(model, index, time, &mut found);
                 }
             }
+            tag if tag::REDUCES.contains(&tag) => open.reduce(stream, tag, time),
+            tag if tag::FETCHES.contains(&tag) => open.fetch(stream, tag, time),
             _ => {}
         }
     }
-    table
+    found
 }
 
 #[cfg(test)]
@@ -92,7 +187,7 @@ mod tests {
         for &(time, index, tag) in steps {
             table.push(Step { time, index, model: 1, stream: 0, task: 0, tag });
         }
-        iterations(&table).rows().map(|row| (row.index, row.start, row.end)).collect()
+        iterations(&table).table.rows().map(|row| (row.index, row.start, row.end)).collect()
     }
 
     #[test]
@@ -106,6 +201,46 @@ mod tests {
             found(&[(10, 1, 0), (15, 1, 2), (20, 1, 4), (40, 2, 4), (41, 2, 1)]),
             [(1, 10, 20), (2, 20, 40)]
         );
+    }
+
+    type Stretches = Vec<(u64, u64)>;
+
+    /// What happened in the only iteration of these marks: stream, tag and time.
+    fn parts(marks: &[(u16, u16, u64)]) -> (Stretches, Stretches) {
+        let mut table = StepTable::default();
+        let all = [&[(1, 0, 1)], marks, &[(1, 4, 99), (1, 1, 100)]].concat();
+        for (stream, tag, time) in all {
+            table.push(Step { time, index: 1, model: 1, stream, task: 0, tag });
+        }
+        let found = iterations(&table);
+        assert_eq!(found.table.len(), 1);
+        (found.reduces.of_iteration(0), found.fetches.of_iteration(0))
+    }
+
+    #[test]
+    fn begins_and_ends_of_one_stream_are_a_pair() {
+        let marks =
+            [(7, 10_000, 2), (5, 10_002, 3), (7, 10_001, 4), (5, 10_003, 5), (7, 10_004, 6), (7, 10_005, 7)];
+        assert_eq!(parts(&marks), (vec![(2, 4), (6, 7), (3, 5)], vec![]));
+        let marks = [(7, 20_000, 2), (7, 20_002, 3), (7, 20_001, 4), (7, 20_003, 5)];
+        assert_eq!(parts(&marks), (vec![], vec![(2, 4), (3, 5)]));
+    }
+
+    #[test]
+    fn begins_and_ends_without_the_other_are_left_out() {
+        assert_eq!(parts(&[(7, 10_001, 2), (7, 10_002, 3), (5, 20_001, 4)]), (vec![], vec![]));
+        let marks = [(5, 20_000, 2), (5, 20_000, 3), (5, 20_001, 4), (5, 20_001, 5)];
+        assert_eq!(parts(&marks), (vec![], vec![(3, 4)]));
+    }
+
+    #[test]
+    fn what_happens_between_two_runs_of_a_model_belongs_to_none() {
+        let mut table = StepTable::default();
+        for (time, tag) in [(1, 0), (2, 1), (3, 10_000), (4, 10_001), (5, 0), (6, 1)] {
+            table.push(Step { time, index: 1, model: 1, stream: 1, task: 0, tag });
+        }
+        let found = iterations(&table);
+        assert_eq!((found.table.len(), found.reduces.len()), (2, 0));
     }
 
     #[test]

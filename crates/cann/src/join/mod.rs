@@ -21,7 +21,7 @@ mod tasks;
 pub use communication::{Collective, CollectiveTable, Communication, Step, StepTable};
 pub use counters::TaskCounters;
 pub use host_tasks::{HostTask, HostTaskTable, OpSource};
-pub use iterations::{Iteration, IterationTable};
+pub use iterations::{Iteration, IterationTable, Stretch, StretchTable};
 pub use tasks::Matches;
 
 use std::collections::BTreeMap;
@@ -60,6 +60,10 @@ pub struct JoinedDevice {
     pub counters: TaskCounters,
     /// The inferences, in the order of their ends.
     pub iterations: IterationTable,
+    /// When gradients were reduced over all devices, by inference.
+    pub reduces: StretchTable,
+    /// When data for a training was fetched, by inference.
+    pub fetches: StretchTable,
 }
 
 /// How many tasks of a device ended before the collection began, which no result shows.
@@ -81,8 +85,8 @@ impl<'a> Side<'a> {
         if has_batches {
             batches::of_device(&mut device.tables);
         }
-        let iterations = iterations::iterations(&device.tables.steps);
-        let joined = JoinedDevice { iterations, ..JoinedDevice::default() };
+        let iterations::Iterations { table, reduces, fetches } = iterations::iterations(&device.tables.steps);
+        let joined = JoinedDevice { iterations: table, reduces, fetches, ..JoinedDevice::default() };
         let mut side = Self { device, joined, losses: Losses::default() };
         side.losses.count(Reason::TimeBeforeStart, "device tasks", tasks_before_begin(side.device));
         side

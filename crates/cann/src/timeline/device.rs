@@ -11,6 +11,7 @@ use crate::tables::NONE;
 use crate::timeline::event::{Events, Lane};
 use crate::timeline::host::mark_arrow;
 use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
+use crate::timeline::training;
 
 /// What is added to a stream's number for each further lane that it needs.
 pub(super) const NEXT_TRACK: u64 = 1 << 20;
@@ -118,26 +119,31 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
         name_devices(view, lanes, events);
     }
     let mut models: BTreeMap<(usize, u64), Tracks> = BTreeMap::new();
-    for step in steps {
+    let first_reduces = training::first_reduces(view, steps);
+    for (step, first_reduce) in steps.iter().zip(first_reduces) {
         let device = &view.devices[step.device];
         let model = step.iteration.model;
         let (start, end) = (device.time(step.iteration.start), device.time(step.iteration.end));
         let tracks = models.entry((step.device, model)).or_default();
-        let (known, track) = (tracks.count(), tracks.place(start, end));
-        let place = STEP_LANE.saturating_add(model);
-        let tid = place.saturating_add(track as u64 * NEXT_TRACK);
-        let lane = match own_process {
-            true => Lane { pid: u64::from(view.joined.data.pid()), tid },
-            false => lanes.lane(Layer::Hardware, Some(device.device.id), tid),
-        };
-        if track == known {
-            let name = if own_process {
-                format!("Model ID:{model}")
-            } else {
-                format!("Step Trace(Model ID:{model})")
+        let mut lane_of = |start: i64, end: i64, events: &mut Events| {
+            let (known, track) = (tracks.count(), tracks.place(start, end));
+            let place = STEP_LANE.saturating_add(model);
+            let tid = place.saturating_add(track as u64 * NEXT_TRACK);
+            let lane = match own_process {
+                true => Lane { pid: u64::from(view.joined.data.pid()), tid },
+                false => lanes.lane(Layer::Hardware, Some(device.device.id), tid),
             };
-            name_lane(events, lane, &name, place);
-        }
+            if track == known {
+                let name = if own_process {
+                    format!("Model ID:{model}")
+                } else {
+                    format!("Step Trace(Model ID:{model})")
+                };
+                name_lane(events, lane, &name, place);
+            }
+            lane
+        };
+        let lane = lane_of(start, end, events);
         let duration = end.saturating_sub(start);
         let name = format!("Iteration {}", step.number);
         events.slice([&name], lane, start, duration, Some("Iteration Time"), |args| {
@@ -153,9 +159,11 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
                 args.micros("Iteration Time(us)", duration);
             } else {
                 let ticks = step.iteration.end.saturating_sub(step.iteration.start);
-                args.float("Iteration Time(us)", device.device.clock.duration_f64(ticks) / 1_000.0);
+                args.float("Iteration Time(us)", device.device.clock.duration_micros_f64(ticks));
             }
         });
+        training::parts(view, step, first_reduce, events, &mut lane_of);
+        training::data_wait(view, step, lane, events);
     }
 }
 

@@ -126,6 +126,26 @@ impl Events {
         self.raw(if is_end { ",\"bp\":\"e\"}" } else { "}" });
     }
 
+    /// The begin (`s`) of a flow or a step (`t`) in it; `args` writes what is known about it.
+    pub(super) fn flow(
+        &mut self,
+        phase: &str,
+        name: [&str; 2],
+        id: &str,
+        lane: Lane,
+        time: i64,
+        args: impl FnOnce(&mut Args<'_>),
+    ) {
+        let [category, number] = name;
+        self.begin([category, " ", number], lane)
+            .raw(",\"ph\":\"")
+            .raw(phase)
+            .raw("\",\"cat\":\"")
+            .raw(category);
+        self.raw("\",\"id\":\"").raw(id).raw("\"").time(time);
+        self.args(args);
+    }
+
     /// A name or number of a lane.
     pub(super) fn metadata(&mut self, kind: &str, lane: Lane, args: impl FnOnce(&mut Args<'_>)) {
         self.begin([kind], lane).raw(",\"ph\":\"M\"");

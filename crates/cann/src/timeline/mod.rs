@@ -10,6 +10,7 @@ mod lanes;
 mod overlap;
 pub(crate) mod samples;
 mod track_copies;
+mod training;
 
 pub use choice::{LaneChoice, LaneChoiceError};
 
