@@ -158,8 +158,9 @@ pub(super) fn iterations(steps: &StepTable) -> Iterations {
         let open = models.entry(model).or_default();
         match tag {
             tag::MODEL_START | tag::STEP_START => *open = Open { start: Some(time), ..Open::default() },
-            tag::FORWARD if open.forward == 0 => open.forward = time,
-            tag::BACKWARD => open.backward = time,
+            // A pass that is marked again, or behind one that it precedes, is none of this iteration.
+            tag::FORWARD if open.forward == 0 && open.backward == 0 => open.forward = time,
+            tag::BACKWARD if open.backward == 0 => open.backward = time,
             tag::ITERATION_END => {
                 std::mem::take(open).close(model, index, time, &mut found);
                 *open = Open { start: Some(time), has_ends: true, ..Open::default() };
@@ -241,6 +242,20 @@ mod tests {
         }
         let found = iterations(&table);
         assert_eq!((found.table.len(), found.reduces.len()), (2, 0));
+    }
+
+    #[test]
+    fn of_passes_that_are_marked_again_or_in_the_wrong_order_the_first_counts() {
+        let passes = |marks: &[(u64, u16)]| {
+            let mut table = StepTable::default();
+            for &(time, tag) in [&[(1, 0)], marks, &[(99, 4)]].concat().iter() {
+                table.push(Step { time, index: 1, model: 1, stream: 1, task: 0, tag });
+            }
+            let iteration = iterations(&table).table.row(0);
+            (iteration.forward, iteration.backward)
+        };
+        assert_eq!(passes(&[(10, 2), (20, 2), (30, 3), (40, 3)]), (10, 30));
+        assert_eq!(passes(&[(10, 3), (20, 2)]), (0, 10));
     }
 
     #[test]
