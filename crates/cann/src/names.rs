@@ -1,6 +1,6 @@
 //! The dictionaries that turn hashes and type numbers into text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use opscope_cann_raw::host::level;
@@ -40,6 +40,9 @@ impl Hasher for Spread {
 
 /// A map with cheap hashing of numbers.
 pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
+
+/// A set of numbers with cheap hashing.
+pub(crate) type NumberSet<K> = HashSet<K, BuildHasherDefault<Spread>>;
 
 /// The levels that a type dictionary may name.
 const LEVELS: [u16; 9] = [
@@ -109,6 +112,13 @@ impl Names {
     /// Adds the name of a type, unless it has one.
     pub(crate) fn add_type(&mut self, level: u16, number: u32, text: &str) {
         self.types.entry((level, number)).or_insert_with(|| text.into());
+    }
+
+    /// Gives every type among `used` that has no name its number as a name, as the vendor's tool prints it.
+    pub(crate) fn name_unknown_types(&mut self, used: impl Iterator<Item = (u16, u32)>) {
+        for (level, number) in used {
+            self.types.entry((level, number)).or_insert_with(|| number.to_string().into());
+        }
     }
 
     /// The text of a hash, if a dictionary has it.
@@ -188,6 +198,9 @@ mod tests {
         assert_eq!(losses.total(Reason::InvalidLine), 2);
         names.name_unknown([7, 9, 9, 0].into_iter(), &mut losses, "node");
         assert_eq!(names.get(9), Some("9"));
+        names.name_unknown_types([(5000, 801), (5000, 999)].into_iter());
+        assert_eq!(names.type_name(5000, 801), Some("memcpy_info"));
+        assert_eq!(names.type_name(5000, 999), Some("999"));
         assert_eq!(losses.total(Reason::UnnamedHash), 1);
     }
 }

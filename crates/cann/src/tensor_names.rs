@@ -51,6 +51,28 @@ const DATA_TYPES: [&str; 43] = [
     "DT_MAX",
 ];
 
+/// Element types of MindSpore, from number 229 on.
+const MINDSPORE_DATA_TYPES: [&str; 18] = [
+    "NUMBER_TYPE_BEGIN_",
+    "BOOL_",
+    "INT_",
+    "INT8_",
+    "INT16_",
+    "INT32_",
+    "INT64_",
+    "UINT_",
+    "UINT8_",
+    "UINT16_",
+    "UINT32_",
+    "UINT64_",
+    "FLOAT_",
+    "FLOAT16_",
+    "FLOAT32_",
+    "FLOAT64_",
+    "COMPLEX_",
+    "NUMBER_TYPE_END_",
+];
+
 /// Memory layouts by their number.
 const FORMATS: [&str; 56] = [
     "NCHW",
@@ -99,7 +121,7 @@ const FORMATS: [&str; 56] = [
     "ND_RNN_BIAS",
     "FRACTAL_ZN_RNN",
     "END",
-    "NCL",
+    "",
     "NCL",
     "FRACTAL_Z_WINO",
     "C1HWC0",
@@ -139,11 +161,16 @@ const MINDSPORE_FORMATS: [&str; 22] = [
 
 /// The name of an element type; the number itself if it has none.
 pub fn data_type(number: u32) -> String {
-    match DATA_TYPES.get(number as usize) {
-        Some(name) if !name.is_empty() => (*name).to_owned(),
-        _ if number == u32::MAX => "UNDEFINED".to_owned(),
-        _ => number.to_string(),
+    match number {
+        u32::MAX => "UNDEFINED".to_owned(),
+        229.. => name_at(&MINDSPORE_DATA_TYPES, number - 229).unwrap_or_else(|| number.to_string()),
+        _ => name_at(&DATA_TYPES, number).unwrap_or_else(|| number.to_string()),
     }
+}
+
+/// The name at a place of a list, in which places without one are empty.
+fn name_at(names: &[&str], place: u32) -> Option<String> {
+    names.get(place as usize).filter(|name| !name.is_empty()).map(|name| (*name).to_owned())
 }
 
 /// The name of a memory layout, with its sub-layout if it has one.
@@ -154,10 +181,8 @@ pub fn format(number: u32) -> String {
     let (base, sub) = (number & 0xFF, number >> 8 & 0xFFFF);
     let name = match base {
         0xFF => "MAX".to_owned(),
-        200.. => {
-            MINDSPORE_FORMATS.get(base as usize - 200).map_or_else(|| base.to_string(), |n| (*n).to_owned())
-        }
-        _ => FORMATS.get(base as usize).map_or_else(|| base.to_string(), |n| (*n).to_owned()),
+        200.. => name_at(&MINDSPORE_FORMATS, base - 200).unwrap_or_else(|| base.to_string()),
+        _ => name_at(&FORMATS, base).unwrap_or_else(|| base.to_string()),
     };
     if sub == 0 { name } else { format!("{name}:{sub}") }
 }
@@ -228,6 +253,9 @@ mod tests {
     fn numbers_have_their_names_and_unknown_ones_stay_numbers() {
         assert_eq!(data_type(27), "DT_BF16");
         assert_eq!(data_type(5), "5");
+        assert_eq!(data_type(242), "FLOAT16_");
+        assert_eq!(data_type(228), "228");
+        assert_eq!(format(46), "46");
         assert_eq!(data_type(99), "99");
         assert_eq!(data_type(u32::MAX), "UNDEFINED");
         assert_eq!(format(29), "FRACTAL_NZ");

@@ -228,7 +228,7 @@ impl<'a> Projection<'a> {
             let number = task.task as usize;
             let record = device.device.tables.tasks.row(number);
             let host = view.host_task(task);
-            if device.is_doubled(number, host.as_ref(), view) {
+            if device.is_doubled(number) {
                 continue;
             }
             let stream = *streams.entry((task.device, u32::from(record.stream))).or_insert_with(|| {

@@ -159,7 +159,7 @@ fn everything_sampled_is_drawn() {
     assert_eq!(argument("Aicore Voltage", 1, "mV"), 851.0);
     assert_eq!(argument("Bus Voltage", 1, "mV"), 852.0);
     assert_eq!(argument("CPU 0", 0, "Usage(%)"), 100.0);
-    assert_eq!(argument("Memory Usage", 0, "Usage(%)"), 1.517);
+    assert_eq!(argument("Memory Usage", 0, "Usage(%)"), 1.517_116);
     assert_eq!(argument("Disk Usage", 0, "Usage(%)"), 1.5);
     assert_eq!(argument("Network Usage", 0, "Usage(%)"), 0.016);
     assert_eq!(of("DDR/Read").len(), 4);

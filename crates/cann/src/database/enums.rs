@@ -3,10 +3,11 @@
 use opscope_cann_raw::host::level;
 
 use crate::database::schema::{self, Table};
+use crate::export::copies;
 use crate::kinds::communication;
 
 /// The number for anything that has none of its own.
-pub(super) const OTHER: u16 = u16::MAX;
+const OTHER: u16 = u16::MAX;
 
 /// A table and its rows, by their number.
 pub(super) type Names = (Table, &'static [(u16, &'static str)]);
@@ -29,20 +30,7 @@ pub(super) const ALL: [Names; 9] = [
     (schema::ENUM_HCCL_TRANSPORT_TYPE, communication::TRANSPORTS),
     (schema::ENUM_HCCL_RDMA_TYPE, communication::RDMA),
     (schema::ENUM_MSTX_EVENT_TYPE, &[(0, "marker"), (1, "push/pop"), (2, "start/end"), (3, "marker_ex")]),
-    (
-        schema::ENUM_MEMCPY_OPERATION,
-        &[
-            (0, "host to host"),
-            (1, "host to device"),
-            (2, "device to host"),
-            (3, "device to device"),
-            (4, "managed memory"),
-            (5, "addr device to device"),
-            (6, "host to device ex"),
-            (7, "device to host ex"),
-            (OTHER, "other"),
-        ],
-    ),
+    (schema::ENUM_MEMCPY_OPERATION, copies::DIRECTIONS),
     (
         schema::ENUM_OVERLAP_ANALYSIS_TYPE,
         &[

@@ -90,7 +90,7 @@ fn write<W: Write + Seek>(view: &View<'_>, out: W) -> io::Result<()> {
     core_samples.write(&mut out)?;
     tasks::write_copies(&copies, &mut out)?;
     marks::write(view, &mut out)?;
-    overlap::write(view, &tasks, &ops, &collectives, &mut out)?;
+    overlap::write(view, &collectives, &mut out)?;
     samples::write(view, &mut out)?;
     traffic::write(view, &mut out)?;
     host_usage::write(view, &mut out)?;

@@ -3,16 +3,14 @@
 
 use std::io::{self, Seek, Write};
 
-use crate::database::enums::OTHER;
 use crate::database::ids::{TaskIds, TaskKey};
 use crate::database::marks::DeviceMark;
 use crate::database::output::Output;
 use crate::database::schema;
 use crate::database::strings::Strings;
+use crate::export::copies::{self, Copied, OTHER};
 use crate::export::view::{TaskRef, View};
-use crate::join::OpSource;
 use crate::kinds::device_name;
-use crate::names::NumberMap;
 use crate::tables::{NO_MODEL, NONE};
 
 /// A task that a device executed.
@@ -159,10 +157,6 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
         let task = table.row(row);
         let Some(op) = view.op(&task) else { continue };
         let is_scheduling = op.name.ends_with("AicpuKernel");
-        // What only serves a collective operation stands among that one's steps.
-        if task.op == OpSource::Collective && !is_scheduling {
-            continue;
-        }
         let id = ids.of_host(row, || task);
         let attributes = match task.attributes {
             NONE => "",
@@ -247,48 +241,25 @@ pub(super) fn write_ops<'a, W: Write + Seek>(
 }
 
 /// An asynchronous copy: its task's number, bytes and direction.
-pub(super) type Copied = (u32, i64, u16);
+pub(super) type CopyRow = (u32, i64, u16);
 
-/// The asynchronous copies, by batch and number of their tasks. A copy whose size nobody noted has
-/// none and no direction; where there are only notes and no tasks, the reference has one row that
+/// The asynchronous copies. Where there are only notes and no tasks, the reference has one row that
 /// stands for nothing, as do we.
-pub(super) fn copies(view: &View<'_>, ids: &mut TaskIds) -> Vec<Copied> {
-    let notes = &view.joined.data.host.memcpys;
-    if notes.is_empty() {
-        return Vec::new();
-    }
-    // With each note, how much of it is still to be copied.
-    let mut noted: NumberMap<(u32, u64), (usize, u64)> = (0..notes.len())
-        .rev()
-        .map(|row| ((notes.thread()[row], notes.time()[row]), (row, notes.bytes()[row])))
-        .collect();
+pub(super) fn copies(view: &View<'_>, ids: &mut TaskIds) -> Vec<CopyRow> {
     let tasks = &view.joined.host_tasks;
-    let is_copy = |row: &usize| view.kind_name(tasks.kind()[*row]) == "MEMCPY_ASYNC";
-    let mut copies: Vec<usize> = (0..tasks.len()).filter(is_copy).collect();
-    copies.sort_by_key(|&row| (tasks.batch()[row], tasks.task()[row]));
-    let mut rows: Vec<Copied> = Vec::with_capacity(copies.len().max(1));
-    for row in copies {
-        let task = tasks.row(row);
-        let id = ids.id(TaskKey::of_host(&task).whole());
-        // Several tasks of one copy share its note, each with a part of the bytes.
-        let (bytes, direction) = match noted.get_mut(&(task.thread, task.time)) {
-            Some((note, rest)) if *rest > 0 => {
-                let part = (*rest).min(notes.most()[*note].max(1));
-                *rest -= part;
-                (part as i64, notes.direction()[*note])
-            }
-            _ => (0, OTHER),
-        };
-        rows.push((id, bytes, if direction <= 7 { direction } else { OTHER }));
-    }
-    if rows.is_empty() {
+    let row = |copied: &Copied| {
+        let id = ids.id(TaskKey::of_host(&tasks.row(copied.host_task as usize)).whole());
+        (id, copied.bytes as i64, copied.direction)
+    };
+    let mut rows: Vec<CopyRow> = copies::copies(view).iter().map(row).collect();
+    if rows.is_empty() && !view.joined.data.host.memcpys.is_empty() {
         rows.push((ids.len() as u32, -1, OTHER));
     }
     rows
 }
 
 /// Writes the asynchronous copies.
-pub(super) fn write_copies<W: Write + Seek>(copies: &[Copied], out: &mut Output<'_, W>) -> io::Result<()> {
+pub(super) fn write_copies<W: Write + Seek>(copies: &[CopyRow], out: &mut Output<'_, W>) -> io::Result<()> {
     if copies.is_empty() {
         return Ok(());
     }

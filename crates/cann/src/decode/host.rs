@@ -6,14 +6,15 @@ use opscope_cann_raw::host::{ExpandStreamSpec, Head, level};
 use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
 use crate::decode::{LegacySource, api, communication, decode, legacy, nano, nodes, tasks, tx};
+use crate::kinds::USUAL_RUNTIME_NAMES;
 use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
-use crate::names::Names;
+use crate::names::{Names, NumberSet};
 use crate::parallel;
 use crate::slices::HOST_MAGIC;
 use crate::tables::{
-    HostTables, LogicStream, LogicStreamTable, Model, ModelTable, StaticMemory, StaticMemoryTable,
-    TaskMemory, TaskMemoryTable,
+    ApiTable, HostTables, LogicStream, LogicStreamTable, Model, ModelTable, StaticMemory, StaticMemoryTable,
+    TaskMemory, TaskMemoryTable, TaskTrackTable, Tx, TxTable,
 };
 
 /// Decodes everything that the host-side libraries reported; `old` are the directories that may
@@ -136,6 +137,31 @@ pub(crate) fn has_expanded_streams(catalogue: &Catalogue, losses: &mut Losses) -
     specs.iter().any(|spec| spec.expanded == 1)
 }
 
+/// Gives marks of unknown domains one that is called so, as the vendor's tool does.
+fn name_domains(names: &mut Names, tx: &mut TxTable, losses: &mut Losses) {
+    let is_unknown = |row: &usize| tx.mstx()[*row] && names.get(tx.domain()[*row]).is_none();
+    let unknown: Vec<usize> = (0..tx.len()).filter(is_unknown).collect();
+    losses.count(Reason::UnnamedHash, "additional.msproftx", unknown.len() as u64);
+    if unknown.is_empty() {
+        return;
+    }
+    let domain = names.add_text(b"invalid");
+    unknown.into_iter().for_each(|row| tx.replace(row, Tx { domain, ..tx.row(row) }));
+}
+
+/// Gives every type of calls and tasks a name.
+fn name_types(names: &mut Names, api: &ApiTable, task_tracks: &TaskTrackTable) {
+    // There are few types among millions of calls.
+    let of_calls = parallel::column(api.len(), |rows, types| {
+        let all = api.level()[rows.clone()].iter().copied().zip(api.kind()[rows].iter().copied());
+        types.extend(all.collect::<NumberSet<(u16, u32)>>());
+    });
+    names.name_unknown_types(of_calls.into_iter());
+    let kinds: NumberSet<u32> = task_tracks.kind().iter().copied().collect();
+    let is_unusual = |kind: &u32| USUAL_RUNTIME_NAMES.iter().all(|(usual, _)| usual != kind);
+    names.name_unknown_types(kinds.into_iter().filter(is_unusual).map(|kind| (level::RUNTIME, kind)));
+}
+
 /// Gives every hash that is used a name, so that looking one up can't fail later.
 fn name_everything(tables: &mut HostTables) {
     let HostTables {
@@ -153,6 +179,7 @@ fn name_everything(tables: &mut HostTables) {
         api,
         ..
     } = tables;
+    name_domains(names, tx, losses);
     let of_nodes = nodes.name().iter().chain(nodes.op_type()).chain(node_attributes.value());
     names.name_unknown(of_nodes.copied(), losses, "compact.node_basic_info");
     names.name_unknown(task_tracks.kernel().iter().copied(), losses, "compact.task_track");
@@ -167,6 +194,6 @@ fn name_everything(tables: &mut HostTables) {
     let is_step = |row: &usize| api.level()[*row] == level::COMMUNICATION;
     let of_calls = (0..api.len()).filter(is_step).map(|row| api.item()[row]);
     names.name_unknown(of_calls, losses, "api_event.data");
+    name_types(names, api, task_tracks);
     names.name_unknown(models.name().iter().copied(), losses, "additional.graph_id_map");
-    names.name_unknown(tx.domain().iter().copied(), losses, "additional.msproftx");
 }

@@ -292,8 +292,13 @@ impl CounterColumns {
         };
         let Work { time, blocks, cores } =
             self.work(device, counters, other, (op.blocks, op.mix_blocks), core);
-        // The Python code goes on with the time that it shows.
-        let total_time = if self.dialect == Dialect::Plain { numbers::python_round(time, 2) } else { time };
+        // The Python code goes on with the time that it shows, and it does the work for custom events.
+        let is_plain = match self.dialect {
+            Dialect::Plain => true,
+            Dialect::Accelerated => !self.raw.is_empty(),
+            Dialect::Oldest => false,
+        };
+        let total_time = if is_plain { numbers::python_round(time, 2) } else { time };
         let hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
         let events = match core {
             Core::Vector if self.split => &device.metadata.sample.vector_events,

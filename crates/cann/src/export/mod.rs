@@ -2,9 +2,11 @@
 
 mod aicpu;
 pub(crate) mod api_statistic;
+pub(crate) mod busy;
 mod cache;
 pub(crate) mod classic;
 pub(crate) mod communication;
+pub(crate) mod copies;
 pub(crate) mod core_samples;
 pub(crate) mod counters;
 mod dp;

@@ -102,8 +102,8 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, format: SheetFormat) -> Option<Sheet
             } else {
                 row.integer(tx.payload)
             }
-            row.time(view.host_time(tx.start));
-            row.time(view.host_time(tx.end));
+            row.time(view.host_time_rounded(tx.start));
+            row.time(view.host_time_rounded(tx.end));
             if tx.mstx {
                 row.missing()
             } else {

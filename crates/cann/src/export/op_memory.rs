@@ -2,6 +2,7 @@
 
 use crate::export::sheet::Sheet;
 use crate::export::view::View;
+use crate::metrics::Dialect;
 use crate::names::NumberMap;
 use crate::numbers::{push_float, python_round};
 use crate::tables::{NpuModuleMemory, TaskMemory};
@@ -114,10 +115,15 @@ pub(crate) fn npu_module_mem<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
             let (number, record) = &lines[index];
             let device = view.devices[*number].device.id;
             row.integer(device);
-            row.text(module_name(record.module));
+            let accelerated = view.dialect == Dialect::Accelerated;
+            match module_name(record.module) {
+                OTHER_MODULE if accelerated => row.word("Unknown"),
+                name => row.word(name),
+            }
             row.time(view.host_time(record.time));
             match i64::try_from(record.total) {
                 Ok(0) => row.integer(0),
+                Ok(bytes) if accelerated => row.integer(bytes / 1_024),
                 Ok(bytes) => row.float(kilobytes(bytes as f64)),
                 // A total below zero: more was given back than had been counted.
                 Err(_) => row.integer(-1),
@@ -126,6 +132,9 @@ pub(crate) fn npu_module_mem<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         }),
     })
 }
+
+/// The name of a module that the driver doesn't number.
+const OTHER_MODULE: &str = "other";
 
 /// The name of a module of CANN, as the driver numbers them.
 pub(crate) fn module_name(module: u32) -> &'static str {
@@ -186,7 +195,7 @@ pub(crate) fn module_name(module: u32) -> &'static str {
         75 => "ADETECT",
         76 => "MBUFF",
         77 => "CUSTOM",
-        _ => "other",
+        _ => OTHER_MODULE,
     }
 }
 

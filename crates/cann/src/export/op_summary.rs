@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::export::communication::{Collectives, OperationRun};
 use crate::export::counters::CounterColumns;
 use crate::export::sheet::{Row, SharedCells, Sheet, SheetFormat};
 use crate::export::view::{TaskRef, View};
@@ -11,9 +12,75 @@ use crate::parallel;
 use crate::tables::NO_CONTEXT;
 use crate::tensor_names::TensorTexts;
 
+/// A row: an operator's task, or a collective operation by its place.
+#[derive(Clone, Copy)]
+enum Line {
+    Task(TaskRef),
+    Collective(u32),
+}
+
+/// The rows of the table. Collective operations are few, and most profiles have none.
+struct Lines<'a> {
+    tasks: &'a [TaskRef],
+    found: Collectives<'a>,
+    /// Tasks and collective operations by device and start; empty if there are only tasks.
+    mixed: Vec<Line>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Self {
+        let found = Collectives::new(view);
+        let mut lines = Self { tasks, found, mixed: Vec::new() };
+        if !lines.found.operations.is_empty() {
+            let operations = (0..lines.found.operations.len() as u32).map(Line::Collective);
+            let mut mixed: Vec<Line> = tasks.iter().copied().map(Line::Task).chain(operations).collect();
+            mixed.sort_by_key(|line| (lines.device(*line), lines.span(view, *line).0));
+            lines.mixed = mixed;
+        }
+        lines
+    }
+
+    fn len(&self) -> usize {
+        if self.mixed.is_empty() { self.tasks.len() } else { self.mixed.len() }
+    }
+
+    fn get(&self, index: usize) -> Line {
+        if self.mixed.is_empty() { Line::Task(self.tasks[index]) } else { self.mixed[index] }
+    }
+
+    /// The row before, if it is of the same device.
+    fn before(&self, index: usize) -> Option<Line> {
+        let before = self.get(index.checked_sub(1)?);
+        (self.device(before) == self.device(self.get(index))).then_some(before)
+    }
+
+    /// The place of the device in the view.
+    fn device(&self, line: Line) -> u32 {
+        match line {
+            Line::Task(task) => task.device,
+            Line::Collective(place) => self.found.operations[place as usize].device,
+        }
+    }
+
+    /// Begin and end in wall-clock nanoseconds.
+    fn span(&self, view: &View<'_>, line: Line) -> (i64, i64) {
+        match line {
+            Line::Task(task) => {
+                let (device, number) = (view.device(task), task.task as usize);
+                (device.start(number), device.end(number))
+            }
+            Line::Collective(place) => {
+                let operation = &self.found.operations[place as usize];
+                (operation.start, operation.end)
+            }
+        }
+    }
+}
+
 /// The table, or `None` if no operator ran.
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetFormat) -> Option<Sheet<'a>> {
-    if tasks.is_empty() {
+    let lines = Lines::new(view, tasks);
+    if lines.len() == 0 {
         return None;
     }
     let chip = view.joined.data.chip();
@@ -31,10 +98,23 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
     Some(Sheet {
         kind: "op_summary",
         headers,
-        rows: tasks.len(),
+        rows: lines.len(),
         write: Box::new(move |index, row| {
-            let task = tasks[index];
-            let previous = index.checked_sub(1).map(|i| tasks[i]).filter(|p| p.device == task.device);
+            let task = match lines.get(index) {
+                Line::Task(task) => task,
+                Line::Collective(place) => {
+                    let operation = &lines.found.operations[place as usize];
+                    row.integer(view.devices[operation.device as usize].device.id);
+                    let model = models.get(&operation.model).map_or("N/A", String::as_str);
+                    write_collective(row, layout, operation, model);
+                    write_times(row, view, &lines, index);
+                    row.integer(0);
+                    let written =
+                        layout.headers().iter().position(|name| name == "Block Num").map_or(0, |n| n + 1);
+                    (written..layout.headers().len() + counter_headers.len()).for_each(|_| row.missing());
+                    return;
+                }
+            };
             let Some(host) = view.host_task(task) else { return };
             let Some(op) = view.op(&host) else { return };
             let device = view.device(task);
@@ -54,7 +134,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
             row.word(op.state);
             row.word(op.task_type);
             row.time(device.start(number));
-            write_times(row, view, task, previous);
+            write_times(row, view, &lines, index);
             row.integer(op.blocks);
             if layout.stars {
                 row.integer(op.mix_blocks);
@@ -73,6 +153,24 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
             }
         }),
     })
+}
+
+/// Writes the cells of a collective operation from its model to its start. It has no task of its own.
+fn write_collective(row: &mut Row<'_>, layout: Layout, operation: &OperationRun<'_>, model: &str) {
+    if layout.one_iteration {
+        row.text(model);
+    }
+    row.integer(operation.model);
+    row.missing();
+    row.missing();
+    if layout.one_iteration {
+        row.missing();
+    }
+    row.text(&operation.name);
+    row.text(operation.op_type);
+    row.missing();
+    row.word("COMMUNICATION");
+    row.time(operation.start);
 }
 
 fn write_tensors(row: &mut Row<'_>, tensors: &TensorTexts) {
@@ -115,35 +213,45 @@ impl Layout {
     }
 }
 
-/// The task's duration, and how long the device waited since the end of the operator before.
-fn write_times(row: &mut Row<'_>, view: &View<'_>, task: TaskRef, previous: Option<TaskRef>) {
-    let device = view.device(task);
-    let number = task.task as usize;
-    let duration = device.duration(number);
+/// The duration of a row's task or operation, and how long the device waited since the end of the one before.
+fn write_times(row: &mut Row<'_>, view: &View<'_>, lines: &Lines<'_>, index: usize) {
+    let (line, before) = (lines.get(index), lines.before(index));
+    let (start, end) = lines.span(view, line);
     if view.dialect == Dialect::Accelerated {
-        row.number(|out| numbers::push_micros(out, duration as i64));
-        return match previous.map(|previous| previous.task as usize) {
+        row.number(|out| numbers::push_micros(out, end - start));
+        return match before.map(|before| lines.span(view, before).1) {
             None => row.integer(0),
-            Some(previous) => {
-                let wait = (device.start(number) - device.end(previous)).max(0);
-                // Six decimals, as the reference prints the wait, but without its rounding error.
-                row.number(|out| {
-                    numbers::push_micros(out, wait);
-                    out.extend_from_slice(b"000");
-                });
-            }
+            // Six decimals, as the reference prints the wait, but without its rounding error.
+            Some(end) => row.number(|out| {
+                numbers::push_micros(out, (start - end).max(0));
+                out.extend_from_slice(b"000");
+            }),
         };
     }
-    row.float(numbers::python_round(duration / 1_000.0, 3));
-    match previous.map(|previous| previous.task as usize) {
-        None => row.integer(0),
-        Some(previous) => {
-            let tasks = &device.device.tables.tasks;
-            let clock = &device.device.clock;
-            let start = |task: usize| clock.monotonic_f64(tasks.start()[task]);
-            let wait = start(number) - start(previous) - device.duration(previous);
-            if wait > 0.0 { row.float(numbers::python_round(wait / 1_000.0, 3)) } else { row.integer(0) }
+    let micros = |row: &mut Row<'_>, nanoseconds: f64| {
+        row.float(numbers::python_round(nanoseconds / 1_000.0, 3));
+    };
+    let (duration, wait) = match (line, before) {
+        (Line::Task(task), Some(Line::Task(previous))) => {
+            let device = view.device(task);
+            let (tasks, clock) = (&device.device.tables.tasks, &device.device.clock);
+            let start = |task: TaskRef| clock.monotonic_f64(tasks.start()[task.task as usize]);
+            let wait = start(task) - start(previous) - device.duration(previous.task as usize);
+            (device.duration(task.task as usize), Some(wait))
         }
+        (Line::Task(task), before) => {
+            let wait = before.map(|before| (start - lines.span(view, before).1) as f64);
+            (view.device(task).duration(task.task as usize), wait)
+        }
+        (_, before) => {
+            let wait = before.map(|before| (start - lines.span(view, before).1) as f64);
+            ((end - start) as f64, wait)
+        }
+    };
+    micros(row, duration);
+    match wait {
+        Some(wait) if wait > 0.0 => micros(row, wait),
+        _ => row.integer(0),
     }
 }
 

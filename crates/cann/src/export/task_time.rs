@@ -22,13 +22,8 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
         "task_start(us)",
         "task_stop(us)",
     ];
-    let shown: Vec<TaskRef> = tasks
-        .iter()
-        .copied()
-        .filter(|&task| {
-            !view.device(task).is_doubled(task.task as usize, view.host_task(task).as_ref(), view)
-        })
-        .collect();
+    let shown: Vec<TaskRef> =
+        tasks.iter().copied().filter(|task| !view.device(*task).is_doubled(task.task as usize)).collect();
     (!shown.is_empty()).then(|| Sheet {
         kind: "task_time",
         headers: headers.map(str::to_owned).to_vec(),

@@ -193,8 +193,7 @@ pub(crate) fn pcie_samples(device: &DeviceView<'_>) -> impl Iterator<Item = Pcie
 
 /// A value of a kind of traffic over PCIe in the table's unit: MB/s, or microseconds for latencies.
 pub(crate) fn pcie_value(mode: usize, value: f64) -> f64 {
-    let value = if mode == PCIE_LATENCY { value / 1_000.0 } else { value * (1e6 / 1_024.0 / 1_024.0) };
-    python_round(value, 3)
+    if mode == PCIE_LATENCY { value / 1_000.0 } else { value * (1e6 / 1_024.0 / 1_024.0) }
 }
 
 /// Smallest, largest and average value of each kind of traffic over PCIe: those of the last sample
@@ -227,7 +226,9 @@ pub(crate) fn pcie<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
             let minimum = if minimum == f64::from(NO_MINIMUM) { 0.0 } else { minimum };
             row.integer(*device);
             row.text(PCIE_MODES[mode]);
-            [minimum, maximum, mean].into_iter().for_each(|value| row.float(pcie_value(mode, value)));
+            [minimum, maximum, mean]
+                .into_iter()
+                .for_each(|value| row.float(python_round(pcie_value(mode, value), 3)));
         }),
     })
 }

@@ -1,12 +1,14 @@
 //! What the exports of one profile share: times, texts of operators, and which tasks are shown.
 
+use opscope_cann_raw::host::level;
+
 use crate::data::Device;
 use crate::export::IterationRange;
 use crate::export::step_trace::Step;
 use crate::join::{HostTask, Joined, JoinedDevice, OpSource};
 use crate::kinds::{NodeTaskType, device_name, runtime_name};
 use crate::metrics::Dialect;
-use crate::names::NumberMap;
+use crate::names::{NumberMap, NumberSet};
 use crate::numbers;
 use crate::parallel;
 use crate::tables::{Api, NO_CONTEXT, NO_MODEL, NONE, TaskLog};
@@ -29,6 +31,11 @@ pub(crate) struct View<'a> {
     pub(crate) one_iteration: bool,
     /// The wall-clock times between which calls are shown.
     call_window: Option<(i64, i64)>,
+    /// The calls that loaded models, by thread: their begins and ends in host ticks, by begin.
+    loads: NumberMap<u32, Vec<(u64, u64)>>,
+    begin: i64,
+    /// The streams that the program knows, by the devices' streams that stand for them.
+    logical_streams: NumberMap<u32, u32>,
     /// The wall-clock times between which the program's ranges and samples are shown.
     sample_window: Option<(i64, i64)>,
 }
@@ -44,8 +51,8 @@ pub(crate) struct DeviceView<'a> {
     pub(crate) window: Option<(u64, u64)>,
     /// The iterations that are shown: number, begin and end.
     iterations: Vec<(u64, u64, u64)>,
-    /// Whether tasks with sub-tasks ran.
-    pub(crate) has_subtasks: bool,
+    /// The tasks of which parts were executed as sub-tasks.
+    divided: NumberSet<TaskNumber>,
     offset_us: f64,
 }
 
@@ -66,6 +73,9 @@ pub(crate) struct OpTexts<'a> {
 
 /// What stands for a text that isn't known.
 const UNKNOWN: &str = "N/A";
+
+/// A task's stream, its number there, and how often numbers had wrapped.
+type TaskNumber = (u16, u32, u16);
 
 /// A task's place: the device's number in [`View::devices`] and the row in its table of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +100,7 @@ impl<'a> View<'a> {
                 joined: of_device,
                 window,
                 iterations,
-                has_subtasks: device.tables.tasks.context().iter().any(|context| *context != NO_CONTEXT),
+                divided: divided(device),
                 dialect,
                 begin: session.begin.unwrap_or(i64::MIN),
                 offset_us: offset_us(session),
@@ -101,20 +111,20 @@ impl<'a> View<'a> {
         let one_iteration = range.is_some() || devices.iter().any(|device| device.window.is_some());
         let call_window = devices.iter().find_map(DeviceView::call_window);
         let sample_window = devices.iter().find_map(DeviceView::sample_window);
+        let metadata = joined.data.profile.metadata();
         Self {
             call_window,
+            loads: loads(joined),
+            logical_streams: host.logic_streams.rows().map(|row| (row.physical, row.logical)).collect(),
+            begin: metadata.and_then(|metadata| metadata.session.begin).unwrap_or(i64::MIN),
             sample_window,
             dialect,
             tensors: tensor_texts(joined),
             no_tensors: TensorTexts::unknown(),
             devices,
             kinds,
-            host_offset_us: joined
-                .data
-                .profile
-                .metadata()
-                .map_or(0.0, |metadata| offset_us(&metadata.session)),
-            level0: joined.data.profile.metadata().is_some_and(|metadata| metadata.sample.level0),
+            host_offset_us: metadata.map_or(0.0, |metadata| offset_us(&metadata.session)),
+            level0: metadata.is_some_and(|metadata| metadata.sample.level0),
             one_iteration,
             joined,
         }
@@ -139,8 +149,19 @@ impl<'a> View<'a> {
         let clock = &self.joined.data.host_clock;
         match self.dialect {
             Dialect::Accelerated => clock.local(ticks),
-            _ => numbers::python_local(clock.host_f64(ticks), self.host_offset_us),
+            _ => self.host_time_rounded(ticks),
         }
+    }
+
+    /// The wall-clock time of a host's counter value, rounded as the reference's Python code does.
+    pub(crate) fn host_time_rounded(&self, ticks: u64) -> i64 {
+        numbers::python_local(self.joined.data.host_clock.host_f64(ticks), self.host_offset_us)
+    }
+
+    /// The number of the lane that shows a device's stream: that of the stream that the program knows.
+    pub(crate) fn lane_of_stream(&self, stream: u16) -> u32 {
+        let stream = u32::from(stream);
+        self.logical_streams.get(&stream).copied().unwrap_or(stream)
     }
 
     /// How long a call took, in microseconds with three decimals.
@@ -153,10 +174,19 @@ impl<'a> View<'a> {
     }
 
     /// Whether a call is shown: with chosen iterations, only what overlaps them or the time since
-    /// the iteration before.
+    /// the iteration before. Of what ended before the collection began, only the loads of models are.
     pub(crate) fn shows_call(&self, call: &Api) -> bool {
-        self.call_window
-            .is_none_or(|(first, last)| self.host_time(call.begin) < last && self.host_time(call.end) > first)
+        match self.call_window {
+            Some((first, last)) => self.host_time(call.begin) < last && self.host_time(call.end) > first,
+            None => self.host_time(call.end) >= self.begin() || self.is_of_load(call),
+        }
+    }
+
+    /// Whether a call belongs to the load of a model.
+    fn is_of_load(&self, call: &Api) -> bool {
+        let of_thread = self.loads.get(&call.thread).map_or(&[][..], Vec::as_slice);
+        let begun = of_thread.partition_point(|(begin, _)| *begin <= call.begin);
+        of_thread[..begun].last().is_some_and(|(_, end)| call.end <= *end)
     }
 
     /// Whether the timeline shows a range of the program, or a sample: with chosen iterations, only
@@ -177,6 +207,11 @@ impl<'a> View<'a> {
     /// The runtime's name of a kind of task.
     pub(crate) fn kind_name(&self, kind: u32) -> &'a str {
         self.kinds.get(&kind).copied().unwrap_or("UNKNOWN")
+    }
+
+    /// Whether tasks of a kind copy while the host goes on.
+    pub(crate) fn is_copy(&self, kind: u32) -> bool {
+        self.kind_name(kind) == "MEMCPY_ASYNC"
     }
 
     /// The host task of a device task.
@@ -219,7 +254,7 @@ impl<'a> View<'a> {
         Some(match task.op {
             _ if self.level0 => op,
             OpSource::Kernel => OpTexts { op_type: op.name, ..op },
-            OpSource::Node if task.node != NONE => {
+            OpSource::Node | OpSource::Collective if task.node != NONE => {
                 let node = nodes.row(task.node as usize);
                 let blocks = node.blocks & 0xFFFF;
                 OpTexts {
@@ -241,6 +276,7 @@ impl<'a> View<'a> {
         match task.op {
             OpSource::None => None,
             OpSource::Kernel if task.kernel == 0 => None,
+            OpSource::Collective if self.kind_name(task.kind) == "KERNEL_AICPU" => Some("HCCL_AI_CPU"),
             OpSource::Collective => Some("COMMUNICATION"),
             _ if self.level0 => Some(UNKNOWN),
             OpSource::Kernel => Some(unit_of_kernel(self.kind_name(task.kind))),
@@ -263,7 +299,7 @@ impl<'a> View<'a> {
 
     /// The begin of the collection, in wall-clock nanoseconds.
     pub(crate) fn begin(&self) -> i64 {
-        self.joined.data.profile.metadata().and_then(|metadata| metadata.session.begin).unwrap_or(i64::MIN)
+        self.begin
     }
 
     /// Two numbers that are equal only for operators of the same type on the same unit.
@@ -303,8 +339,13 @@ impl<'a> View<'a> {
 
     /// Which host tasks stand for an operator that tables show.
     pub(crate) fn shown_ops(&self) -> Vec<bool> {
-        const HIDDEN: [&str; 4] = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU", "COMMUNICATION"];
-        let shown = |task: HostTask| self.unit(&task).is_some_and(|unit| !HIDDEN.contains(&unit));
+        const HIDDEN: [&str; 3] = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU"];
+        // Steps of collective operations aren't operators, unless the vector cores do them.
+        let shown = |task: HostTask| match self.unit(&task) {
+            Some("COMMUNICATION") => self.text(task.name).ends_with("AivKernel"),
+            Some(unit) => !HIDDEN.contains(&unit),
+            None => false,
+        };
         let tasks = &self.joined.host_tasks;
         parallel::column(tasks.len(), |rows, out| out.extend(rows.map(|row| shown(tasks.row(row)))))
     }
@@ -359,6 +400,31 @@ fn selected(joined: &JoinedDevice, device: &Device, range: Option<IterationRange
         _ => (u64::MAX, 0),
     };
     (Some(window), rows)
+}
+
+/// The calls that loaded models, by thread: their begins and ends, by begin.
+fn loads(joined: &Joined) -> NumberMap<u32, Vec<(u64, u64)>> {
+    let host = &joined.data.host;
+    let mut loads: NumberMap<u32, Vec<(u64, u64)>> = NumberMap::default();
+    for row in (0..host.api.len()).filter(|&row| host.api.level()[row] == level::MODEL) {
+        let call = host.api.row(row);
+        if host.names.type_name(call.level, call.kind) == Some("ModelLoad") {
+            loads.entry(call.thread).or_default().push((call.begin, call.end));
+        }
+    }
+    loads
+}
+
+fn task_number(device: &Device, task: usize) -> TaskNumber {
+    let tasks = &device.tables.tasks;
+    (tasks.stream()[task], tasks.task()[task], tasks.batch()[task])
+}
+
+/// The tasks of which parts were executed as sub-tasks.
+fn divided(device: &Device) -> NumberSet<TaskNumber> {
+    let contexts = device.tables.tasks.context();
+    let parts = (0..contexts.len()).filter(|&task| contexts[task] != NO_CONTEXT);
+    parts.map(|task| task_number(device, task)).collect()
 }
 
 /// The texts of each combination of tensors. Shapes that the compiler of chip 9 tells have no
@@ -480,13 +546,11 @@ impl DeviceView<'_> {
         clock.monotonic_f64(tasks.end()[task]) - clock.monotonic_f64(tasks.start()[task])
     }
 
-    /// Whether a row is the whole of a task on both kinds of cores, for which its sub-task stands.
-    pub(crate) fn is_doubled(&self, task: usize, host: Option<&HostTask>, view: &View<'_>) -> bool {
-        let is_mixed =
-            |host: &HostTask| matches!(view.kind_name(host.kind), "KERNEL_MIX_AIC" | "KERNEL_MIX_AIV");
-        self.has_subtasks
+    /// Whether a row is the whole of a task for which its sub-tasks stand.
+    pub(crate) fn is_doubled(&self, task: usize) -> bool {
+        !self.divided.is_empty()
             && self.is_whole(task)
-            && host.is_some_and(|host| host.op == OpSource::None && is_mixed(host))
+            && self.divided.contains(&task_number(self.device, task))
     }
 
     /// Whether a row stands for a whole task.

@@ -15,6 +15,8 @@ use crate::tables::{ApiTable, NONE};
 pub(super) struct Thread {
     /// Rows of the table of calls.
     calls: Vec<u32>,
+    /// For each call of a node that contains others of nodes, these.
+    inner_nodes: NumberMap<u32, Vec<u32>>,
 }
 
 /// The calls that contain a point in time, each a row of the table of calls or [`NONE`].
@@ -42,16 +44,16 @@ impl Path {
 
 /// The calls of each thread, as far as others can lie in them.
 pub(super) fn threads(api: &ApiTable) -> NumberMap<u32, Thread> {
-    // Of each thread the calls, and of each level the last of them.
+    // Of each thread the calls, of each level the last of them, and the calls of nodes that are open.
     type LastCalls = NumberMap<u16, (u64, u64)>;
-    let mut threads: NumberMap<u32, (Thread, LastCalls)> = NumberMap::default();
+    let mut threads: NumberMap<u32, (Thread, LastCalls, Vec<u32>)> = NumberMap::default();
     for row in 0..api.len() {
         let call = api.row(row);
         let contains = matches!(call.level, level::ACL | level::MODEL | level::NODE | level::COMMUNICATION);
         if !contains || call.begin == call.end {
             continue;
         }
-        let (thread, last) = threads.entry(call.thread).or_default();
+        let (thread, last, open) = threads.entry(call.thread).or_default();
         // Of calls of one level that overlap, the first counts; only nodes may nest.
         if call.level != level::NODE {
             let (begin, end) = last.get(&call.level).copied().unwrap_or((0, 0));
@@ -59,16 +61,23 @@ pub(super) fn threads(api: &ApiTable) -> NumberMap<u32, Thread> {
                 continue;
             }
             last.insert(call.level, (call.begin, call.end));
+        } else {
+            open.retain(|&outer| api.end()[outer as usize] >= call.end);
+            for outer in &*open {
+                thread.inner_nodes.entry(*outer).or_default().push(row as u32);
+            }
+            open.push(row as u32);
         }
         thread.calls.push(row as u32);
     }
 
-    threads.into_iter().map(|(id, (thread, _))| (id, thread)).collect()
+    threads.into_iter().map(|(id, (thread, ..))| (id, thread)).collect()
 }
 
 /// Walks along a thread's calls in the order of time.
 pub(super) struct Walk<'a> {
     api: &'a ApiTable,
+    thread: Option<&'a Thread>,
     calls: &'a [u32],
     next: usize,
     open: Vec<u32>,
@@ -77,7 +86,17 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Starts before the first call; `None` is a thread without calls.
     pub(super) fn new(api: &'a ApiTable, thread: Option<&'a Thread>) -> Self {
-        Self { api, calls: thread.map_or(&[], |thread| &thread.calls), next: 0, open: Vec::new() }
+        let calls = thread.map_or(&[][..], |thread| &thread.calls);
+        Self { api, thread, calls, next: 0, open: Vec::new() }
+    }
+
+    /// Whether a point in time within a call of a node lies in another one inside of that.
+    pub(super) fn is_of_inner_node(&self, node: u32, time: u64) -> bool {
+        let inner = self.thread.and_then(|thread| thread.inner_nodes.get(&node));
+        inner.into_iter().flatten().any(|&row| {
+            let (begin, end) = (self.api.begin()[row as usize], self.api.end()[row as usize]);
+            begin < time && time <= end
+        })
     }
 
     /// The calls that contain `time`, which must not be before that of the previous question.
@@ -140,5 +159,8 @@ mod tests {
         assert_eq!(walk.path_at(45), Path { innermost: 1, model: 1, node: NONE, communication: NONE });
         assert_eq!(walk.path_at(60), Path { innermost: 5, model: 1, node: 5, communication: NONE });
         assert_eq!(walk.path_at(101), Path::OUTSIDE);
+        let inner = [32, 33, 36, 37].map(|time| walk.is_of_inner_node(2, time));
+        assert_eq!(inner, [false, true, true, false]);
+        assert!(!walk.is_of_inner_node(3, 33));
     }
 }

@@ -70,7 +70,14 @@ columns! {
 }
 
 /// The host's tasks by thread and time, and the model of each fused operator.
-pub(super) fn host_tasks(host: &HostTables, chip: Chip, losses: &mut Losses) -> (HostTaskTable, Vec<u64>) {
+///
+/// At the lowest level of detail (`level0`) nobody notes nodes, and each call of one stands for an operator.
+pub(super) fn host_tasks(
+    host: &HostTables,
+    chip: Chip,
+    level0: bool,
+    losses: &mut Losses,
+) -> (HostTaskTable, Vec<u64>) {
     let calls = threads(&host.api);
     let kinds = kinds(host);
     let tracks = &host.task_tracks;
@@ -82,6 +89,7 @@ pub(super) fn host_tasks(host: &HostTables, chip: Chip, losses: &mut Losses) -> 
         ThreadJoin {
             host,
             chip,
+            level0,
             kinds: &kinds,
             notes: Notes::of_thread(host, thread),
             walk,
@@ -148,6 +156,7 @@ struct Described {
 struct ThreadJoin<'a> {
     host: &'a HostTables,
     chip: Chip,
+    level0: bool,
     kinds: &'a NumberMap<u32, RuntimeKind>,
     notes: Notes<'a>,
     walk: Walk<'a>,
@@ -170,6 +179,7 @@ impl ThreadJoin<'_> {
                 let first = self.out.len();
                 self.push_node_task(base, &path, kind, &described);
                 self.name_after_step(first, &path, kind);
+                self.drop_operators_without_node(first, &path);
             } else if path.is_collective() {
                 let Some(steps) = &mut self.steps else { continue };
                 for step in steps.of_call(self.host, path.communication) {
@@ -200,6 +210,19 @@ impl ThreadJoin<'_> {
             if task.op != OpSource::None {
                 let op = if kind.serves_collectives { OpSource::Collective } else { task.op };
                 self.out.replace(row, HostTask { name, op, ..task });
+            }
+        }
+    }
+
+    /// Where nodes are noted, a call without a note on its node launched no operator.
+    fn drop_operators_without_node(&mut self, first: usize, path: &Path) {
+        if self.level0 || path.is_collective() {
+            return;
+        }
+        for row in first..self.out.len() {
+            let task = self.out.row(row);
+            if task.node == NONE {
+                self.out.replace(row, HostTask { op: OpSource::None, name: task.kernel, ..task });
             }
         }
     }
@@ -262,18 +285,23 @@ impl ThreadJoin<'_> {
             });
             &mut described[index]
         }
-        let host = self.host;
-        for row in self.notes.nodes.rows(begin, end) {
+        let (host, walk) = (self.host, &self.walk);
+        let is_own = |time: u64| !walk.is_of_inner_node(node, time);
+        for row in self.notes.nodes.rows(begin, end).filter(|row| is_own(host.nodes.time()[*row])) {
             entry(described, host.nodes.name()[row]).node = row as u32;
         }
-        for row in self.notes.tensors.rows(begin, end) {
+        for row in self.notes.tensors.rows(begin, end).filter(|row| is_own(host.node_tensors.time()[*row])) {
             entry(described, host.node_tensors.name()[row]).tensors = host.node_tensors.set()[row];
         }
-        for row in self.notes.attributes.rows(begin, end) {
+        for row in
+            self.notes.attributes.rows(begin, end).filter(|row| is_own(host.node_attributes.time()[*row]))
+        {
             entry(described, host.node_attributes.name()[row]).attributes = row as u32;
         }
         if kind.contexts && !self.chip.has_wide_task_ids() {
-            let is_of_node = |row: &usize| host.node_contexts.level()[*row] != level::COMMUNICATION;
+            let contexts = &host.node_contexts;
+            let is_of_node =
+                |row: &usize| contexts.level()[*row] != level::COMMUNICATION && is_own(contexts.time()[*row]);
             for row in self.notes.contexts.rows(begin, end).filter(is_of_node) {
                 entry(described, host.node_contexts.name()[row]).contexts = row as u32;
             }
@@ -286,6 +314,7 @@ impl ThreadJoin<'_> {
         {
             described.swap_remove(whole);
         }
+        keep_one_without_contexts(described);
     }
 
     fn push_node_task(&mut self, base: HostTask, path: &Path, kind: RuntimeKind, described: &[Described]) {
@@ -313,6 +342,22 @@ impl ThreadJoin<'_> {
         if has_contexts || (kind.mixed && described.iter().any(|op| op.contexts != NONE)) {
             self.out.push(base);
         }
+    }
+}
+
+/// Of the operators that are the task as a whole, there can be one only: that which was noted last.
+/// Where others are parts of the task, it is none of them.
+fn keep_one_without_contexts(described: &mut Vec<Described>) {
+    if described.len() < 2 {
+        return;
+    }
+    if described.iter().any(|op| op.contexts != NONE) {
+        described.retain(|op| op.contexts != NONE);
+        return;
+    }
+    match described.iter().map(|op| op.node).filter(|node| *node != NONE).max() {
+        Some(last) => described.retain(|op| op.node == last),
+        None => described.truncate(1),
     }
 }
 

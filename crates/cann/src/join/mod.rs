@@ -112,6 +112,8 @@ impl Joined {
         let by_model = chip.names_tasks_by_model() && !legacy;
         let first = data.devices.values().next();
         let told = first.map_or(data.profile.metadata(), |device| Some(&device.metadata));
+        // The options are those of the whole collection.
+        let level0 = data.profile.metadata().is_some_and(|metadata| metadata.sample.level0);
         let host_has_batches = told.is_some_and(|metadata| metadata.has_batches());
         let has_batches = host_has_batches && !by_model;
         // Some devices don't tell which stream a task is of, and the host's tasks are needed for it.
@@ -129,7 +131,7 @@ impl Joined {
                 } else if by_model {
                     (described_tasks::tasks_of_models(host, &numbers), Vec::new())
                 } else {
-                    host_tasks::host_tasks(host, chip, &mut losses)
+                    host_tasks::host_tasks(host, chip, level0, &mut losses)
                 };
                 let communication = communication::communication(host, &host_tasks);
                 (host_tasks, fusion_models, communication)

@@ -71,9 +71,11 @@ pub(super) fn write(
         });
         save(&format!("info.json{suffix}"), info.to_string())?;
         let sample = json!({
+            "ai_core_profiling": "on",
             "ai_core_profiling_mode": "task-based",
             "ai_core_metrics": "PipeUtilization",
             "ai_core_profiling_events": events,
+            "aiv_profiling": "on",
             "aiv_profiling_mode": "task-based",
             "aiv_metrics": "PipeUtilization",
             "aiv_profiling_events": events,

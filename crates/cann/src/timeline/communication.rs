@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::export::communication::{Collectives, UNKNOWN};
 use crate::export::view::View;
 use crate::kinds::communication::{data_type_name, link_name, transport_name};
+use crate::metrics::Dialect;
 use crate::timeline::event::{Events, Lane};
 use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
 
@@ -101,8 +102,11 @@ fn operation(found: &Collectives<'_>, place: usize, lane: Lane, events: &mut Eve
             Some(note) => args.integer("count", note.count),
             None => args.text("count", UNKNOWN),
         };
-        args.text("relay", answer(note.is_some_and(|note| note.relayed)));
-        args.text("retry", answer(note.is_some_and(|note| note.retried)));
+        // The plain reference doesn't read them.
+        if view.dialect == Dialect::Accelerated {
+            args.text("relay", answer(note.is_some_and(|note| note.relayed)));
+            args.text("retry", answer(note.is_some_and(|note| note.retried)));
+        }
     });
     events.arrow("HostToDevice", "HostToDevice", connection << 32, lane, whole.start, true);
 }

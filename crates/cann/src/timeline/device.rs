@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use opscope_cann_raw::host::level;
+
+use crate::export::copies::{self, Copied};
 use crate::export::msprof_tx::DeviceMark;
 use crate::export::step_trace::Step;
 use crate::export::view::{TaskRef, View};
+use crate::join::HostTask;
+use crate::kinds::device_name;
 use crate::metrics::Dialect;
-use crate::names::NumberMap;
-use crate::tables::NONE;
-use crate::timeline::event::{Events, Lane};
+use crate::names::{NumberMap, NumberSet};
+use crate::tables::{NO_MODEL, NONE};
+use crate::timeline::event::{Args, Events, Lane};
 use crate::timeline::host::mark_arrow;
 use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
 use crate::timeline::training;
@@ -24,22 +29,24 @@ pub(super) struct Tasks {
     pub(super) tasks: Vec<TaskRef>,
     /// The lanes of those that don't fit into their stream's first one, by place in `tasks`.
     tracks: NumberMap<u32, u64>,
-    /// How many lanes each stream of each device has.
-    streams: BTreeMap<(u32, u16), usize>,
+    /// How many lanes there are for each stream of each device that the program knows.
+    streams: BTreeMap<(u32, u32), usize>,
+    /// What was copied, by host task.
+    copies: NumberMap<u32, Copied>,
+    /// Which calls recorded an event or wait for one, by row of the table of calls.
+    event_calls: NumberSet<u32>,
 }
 
 impl Tasks {
     pub(super) fn new(view: &View<'_>) -> Self {
         let mut tasks = view.tasks();
-        tasks.retain(|&task| {
-            !view.device(task).is_doubled(task.task as usize, view.host_task(task).as_ref(), view)
-        });
-        let mut by_stream: BTreeMap<(u32, u16), Tracks> = BTreeMap::new();
+        tasks.retain(|task| !view.device(*task).is_doubled(task.task as usize));
+        let mut by_stream: BTreeMap<(u32, u32), Tracks> = BTreeMap::new();
         let mut tracks = NumberMap::default();
         for (place, &task) in tasks.iter().enumerate() {
             let device = view.device(task);
             let number = task.task as usize;
-            let stream = device.device.tables.tasks.stream()[number];
+            let stream = view.lane_of_stream(device.device.tables.tasks.stream()[number]);
             let track = by_stream
                 .entry((task.device, stream))
                 .or_default()
@@ -49,7 +56,13 @@ impl Tasks {
             }
         }
         let streams = by_stream.into_iter().map(|(stream, tracks)| (stream, tracks.count())).collect();
-        Self { tasks, tracks, streams }
+        let copies = match view.dialect {
+            Dialect::Accelerated => {
+                copies::copies(view).into_iter().map(|copied| (copied.host_task, copied)).collect()
+            }
+            _ => NumberMap::default(),
+        };
+        Self { tasks, tracks, streams, copies, event_calls: event_calls(view) }
     }
 
     /// Names the lanes.
@@ -64,15 +77,26 @@ impl Tasks {
         }
     }
 
-    /// Which calls launched a shown task, by row of the table of calls.
+    /// From which calls an arrow leads to a task, by row of the table of calls. The accelerated reference
+    /// begins one at each node as well, whether it launched something or not.
     pub(super) fn launches(&self, view: &View<'_>) -> Vec<bool> {
-        let mut launches = vec![false; view.joined.data.host.api.len()];
+        let calls = &view.joined.data.host.api;
+        let accelerated = view.dialect == Dialect::Accelerated;
+        let mut launches: Vec<bool> =
+            calls.level().iter().map(|&of_call| accelerated && of_call == level::NODE).collect();
         for &task in &self.tasks {
-            if let Some(launch) = view.host_task(task).and_then(|host| launches.get_mut(host.call as usize)) {
+            let host = view.host_task(task).filter(|host| self.has_arrow(view, host));
+            if let Some(launch) = host.and_then(|host| launches.get_mut(host.call as usize)) {
                 *launch = true;
             }
         }
         launches
+    }
+
+    /// Whether an arrow leads to a task: an operator, a copy, or what records an event or waits for one.
+    fn has_arrow(&self, view: &View<'_>, host: &HostTask) -> bool {
+        host.call != NONE
+            && (view.unit(host).is_some() || view.is_copy(host.kind) || self.event_calls.contains(&host.call))
     }
 
     /// Writes the task with a number among the shown ones.
@@ -83,27 +107,64 @@ impl Tasks {
         let record = device.device.tables.tasks.row(number);
         let host = view.host_task(task);
         let op = host.as_ref().and_then(|host| view.op(host));
-        let kind = op.as_ref().map(|op| op.task_type).filter(|unit| *unit != "N/A");
-        let kind = kind.unwrap_or_else(|| view.task_type(task));
+        let unit = op.as_ref().map(|op| op.task_type).filter(|unit| *unit != "N/A");
+        let kind = unit.unwrap_or_else(|| view.task_type(task));
+        let name = op.as_ref().map_or(kind, |op| op.name);
+        let accelerated = view.dialect == Dialect::Accelerated;
+        let is_copy = accelerated && host.as_ref().is_some_and(|host| view.is_copy(host.kind));
+        let kind = if is_copy { device_name(record.log, record.kind) } else { kind };
         let track = self.tracks.get(&(index as u32)).copied().unwrap_or(0);
-        let tid = u64::from(record.stream) + track * NEXT_TRACK;
+        let tid = u64::from(view.lane_of_stream(record.stream)) + track * NEXT_TRACK;
         let lane = lanes.lane(Layer::Hardware, Some(device.device.id), tid);
         let (start, end) = (device.start(number), device.end(number));
         let call = host.as_ref().map_or(NONE, |host| host.call);
-        let connection = if call == NONE { -1 } else { i64::from(call) + 1 };
-        let name = op.as_ref().map_or(kind, |op| op.name);
-        events.slice([name], lane, start, end.saturating_sub(start), None, |args| {
-            args.integer("Model Id", host.as_ref().map_or(crate::tables::NO_MODEL, |host| host.model));
+        let duration = end.saturating_sub(start);
+        events.slice([name], lane, start, duration, None, |args| {
+            args.integer("Model Id", host.as_ref().map_or(NO_MODEL, |host| host.model));
             args.text("Task Type", kind)
                 .integer("Physic Stream Id", record.stream)
                 .integer("Task Id", record.task);
             args.integer("Batch Id", record.batch).integer("Subtask Id", record.context);
-            args.integer("connection_id", connection);
+            match call {
+                // The accelerated reference has no negative numbers here.
+                NONE if accelerated => args.integer("connection_id", u64::MAX),
+                NONE => args.integer("connection_id", -1),
+                call => args.integer("connection_id", u64::from(call) + 1),
+            };
+            if is_copy && !self.copies.is_empty() {
+                self.write_copy(task, view, duration, args);
+            }
         });
-        if call != NONE {
+        if host.as_ref().is_some_and(|host| self.has_arrow(view, host)) {
             events.arrow("HostToDevice", "HostToDevice", (u64::from(call) + 1) << 32, lane, start, true);
         }
     }
+
+    /// Writes what a task copied in a duration of nanoseconds.
+    fn write_copy(&self, task: TaskRef, view: &View<'_>, duration: i64, args: &mut Args<'_>) {
+        let host = view.device(task).joined.matches.host_of[task.task as usize];
+        let unknown = Copied { host_task: host, bytes: 0, direction: copies::OTHER };
+        let copied = self.copies.get(&host).unwrap_or(&unknown);
+        let bandwidth = if duration > 0 { copied.bytes as f64 / duration as f64 } else { 0.0 };
+        args.integer("size(B)", copied.bytes)
+            .float("bandwidth(GB/s)", bandwidth)
+            .text("operation", copied.direction_name());
+    }
+}
+
+/// The calls that recorded an event or wait for one, by row of the table of calls.
+fn event_calls(view: &View<'_>) -> NumberSet<u32> {
+    const EVENT_CALLS: [&str; 2] = ["aclrtRecordEvent", "aclrtStreamWaitEvent"];
+    let host = &view.joined.data.host;
+    let types = host.names.types_of(level::ACL);
+    let kinds: NumberSet<u32> =
+        types.filter(|(_, name)| EVENT_CALLS.contains(name)).map(|(kind, _)| kind).collect();
+    if kinds.is_empty() {
+        return NumberSet::default();
+    }
+    let is_of_event =
+        |&row: &usize| host.api.level()[row] == level::ACL && kinds.contains(&host.api.kind()[row]);
+    (0..host.api.len()).filter(is_of_event).map(|row| row as u32).collect()
 }
 
 /// Writes the inferences. Alone in a file, and where single iterations are shown, the reference

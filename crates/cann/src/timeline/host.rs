@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use opscope_cann_raw::host::level;
 
 use crate::export::api_statistic::call_name;
-use crate::export::msprof_tx::{DeviceMark, event_type};
+use crate::export::msprof_tx::event_type;
 use crate::export::view::View;
 use crate::kinds::level_name;
 use crate::metrics::Dialect;
@@ -116,11 +116,12 @@ impl Calls {
 /// What is written of all calls that are of the same kind as this one.
 fn shared_slice(view: &View<'_>, lanes: &Lanes, call: &Api) -> SharedSlice {
     let name = call_name(view, call);
-    let title = [library(call.level), "@", name];
+    let kind = view.joined.data.host.names.type_name(call.level, call.kind).unwrap_or(name);
+    let title = [library(call.level, view.dialect), "@", name];
     SharedSlice::new(title, lanes.pid(Layer::Cann, None), |args| {
         args.integer("Thread Id", call.thread)
-            .text("Mode", mode(call, name))
-            .text("level", level_name(call.level))
+            .text("Mode", mode(call, kind))
+            .text("level", shown_level(call.level, view.dialect))
             .text("id", if call.level == level::ACL { name } else { "0" });
     })
 }
@@ -132,20 +133,28 @@ fn name_threads(lanes: &Lanes, events: &mut Events, layer: Layer, thread: u32, t
     }
 }
 
+/// The name of a layer of software; the accelerated reference has none for those that it doesn't know.
+fn shown_level(number: u16, dialect: Dialect) -> &'static str {
+    let is_known =
+        matches!(number, level::ACL | level::MODEL | level::NODE | level::COMMUNICATION | level::RUNTIME);
+    if is_known || dialect != Dialect::Accelerated { level_name(number) } else { "" }
+}
+
 /// The library behind a layer of software.
-fn library(number: u16) -> &'static str {
+fn library(number: u16, dialect: Dialect) -> &'static str {
     match number {
         level::ACL => "AscendCL",
         level::MODEL => "Model",
         level::NODE => "Node",
         level::COMMUNICATION => "Communication",
         level::RUNTIME => "Runtime",
+        _ if dialect == Dialect::Accelerated => "Api",
         other => level_name(other),
     }
 }
 
-/// The group of an AscendCL call; the name of others.
-fn mode<'a>(call: &Api, name: &'a str) -> &'a str {
+/// The group of an AscendCL call; the kind of others.
+fn mode<'a>(call: &Api, kind: &'a str) -> &'a str {
     match (call.level, call.kind >> 16) {
         (level::ACL, 1) => "ACL_OP",
         (level::ACL, 2) => "ACL_MODEL",
@@ -157,7 +166,7 @@ fn mode<'a>(call: &Api, name: &'a str) -> &'a str {
         (level::ACL, 9) => "ACL_DVPP",
         (level::ACL, 10) => "ACL_GRAPH",
         (level::ACL, 11) => "ACL_ATB",
-        _ => name,
+        _ => kind,
     }
 }
 
@@ -192,14 +201,9 @@ fn range_tracks(view: &View<'_>) -> (Vec<u64>, BTreeMap<u32, usize>) {
     (tracks, by_thread.into_iter().map(|(thread, tracks)| (thread, tracks.count())).collect())
 }
 
-/// Writes the program's ranges; without `all` only those of the chosen iterations.
-pub(super) fn ranges(
-    view: &View<'_>,
-    lanes: &Lanes,
-    marks: &NumberMap<u64, DeviceMark>,
-    all: bool,
-    events: &mut Events,
-) {
+/// Writes the program's ranges; without `all` only those of the chosen iterations. Where arrows are shown,
+/// one begins at each mark, whether a device recorded it or not.
+pub(super) fn ranges(view: &View<'_>, lanes: &Lanes, with_arrows: bool, all: bool, events: &mut Events) {
     let host = &view.joined.data.host;
     let (tracks, _) = range_tracks(view);
     for (tx, track) in host.tx.rows().zip(tracks) {
@@ -218,7 +222,7 @@ pub(super) fn ranges(
             args.integer("Payload_type", tx.payload_type).integer("Payload_value", tx.payload);
             args.integer("Message_type", tx.message_type).text("event_type", event_type(tx.event_type));
         });
-        if tx.mstx && marks.contains_key(&tx.mark) {
+        if tx.mstx && with_arrows {
             events.arrow("MsTx_", "MsTx", mark_arrow(view, tx.mark), lane, start, false);
         }
     }

@@ -170,7 +170,7 @@ pub(crate) fn each_timeline(
         let mut small = Events::default();
         match timeline {
             Timeline::Steps => device::steps(view, &lanes, &steps, true, &mut small),
-            Timeline::Ranges => small = own_ranges(view, &lanes, &marks, true),
+            Timeline::Ranges => small = own_ranges(view, &lanes, Some(&marks), true),
             Timeline::Calls => calls.names(&lanes, &mut small),
             Timeline::Tasks => {
                 tasks.names(view, &lanes, &mut small);
@@ -194,8 +194,7 @@ pub(crate) fn each_timeline(
                     device::steps(view, &lanes, &shown, false, &mut small);
                 }
                 if has_ranges && choice.shows(Layer::Program) {
-                    let without = NumberMap::default();
-                    let marks = if choice.shows_marks() { &marks } else { &without };
+                    let marks = choice.shows_marks().then_some(&marks);
                     small.text.extend(own_ranges(view, &lanes, marks, false).text);
                 }
             }
@@ -220,12 +219,17 @@ pub(crate) fn each_timeline(
     Ok(())
 }
 
-/// The program's own ranges and marks, with the devices' sides of marks.
-fn own_ranges(view: &View<'_>, lanes: &Lanes, marks: &NumberMap<u64, DeviceMark>, all: bool) -> Events {
+/// The program's own ranges and marks; with `marks`, the devices' sides of them and arrows there.
+fn own_ranges(
+    view: &View<'_>,
+    lanes: &Lanes,
+    marks: Option<&NumberMap<u64, DeviceMark>>,
+    all: bool,
+) -> Events {
     let mut events = Events::default();
     host::name_ranges(view, lanes, &mut events);
-    host::ranges(view, lanes, marks, all, &mut events);
-    if !marks.is_empty() {
+    host::ranges(view, lanes, marks.is_some(), all, &mut events);
+    if let Some(marks) = marks.filter(|marks| !marks.is_empty()) {
         device::name_devices(view, lanes, &mut events);
         device::marks(view, lanes, marks, all, &mut events);
     }

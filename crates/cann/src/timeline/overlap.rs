@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use crate::export::busy::{Busy, busy};
 use crate::export::communication::{Collectives, communicating};
 use crate::export::spans::{Spans, outside, union};
 use crate::export::view::{TaskRef, View};
+use crate::metrics::Dialect;
 use crate::names::NumberMap;
 use crate::parallel;
 use crate::timeline::device::NEXT_TRACK;
@@ -32,31 +34,11 @@ struct Stretches {
 
 impl Overlap {
     pub(super) fn new(view: &View<'_>, found: &Collectives<'_>) -> Self {
-        let mut by_device = computing(view, &view.op_tasks());
-        for operation in &found.operations {
-            by_device.entry(operation.device).or_default();
-        }
-        let mut all = Vec::new();
-        for (number, busy) in by_device {
-            let device = view.devices[number as usize].device.id;
-            let communicating = communicating(found, number);
-            let alone = outside(&communicating, &busy);
-            let free = match communicating.is_empty() {
-                true => gaps(&busy),
-                false => gaps(&union(busy.iter().chain(&communicating).copied().collect())),
-            };
-            let (computing, free) = parallel::join(
-                || Stretches::new(device, 0, "Computing", busy),
-                || Stretches::new(device, 3, "Free", free),
-            );
-            all.extend([
-                computing,
-                Stretches::new(device, 1, "Communication", communicating),
-                Stretches::new(device, 2, "Communication(Not Overlapped)", alone),
-                free,
-            ]);
-        }
-        Self(all)
+        let all = match view.dialect {
+            Dialect::Accelerated => busy(view, found),
+            _ => busy_with_operators(view, found),
+        };
+        Self(all.into_iter().flat_map(|busy| Stretches::of_device(view, busy)).collect())
     }
 
     /// Names the lanes.
@@ -81,7 +63,40 @@ impl Overlap {
     }
 }
 
+/// As [`busy`], but a device's work begins with its first operator and ends with its last.
+fn busy_with_operators(view: &View<'_>, found: &Collectives<'_>) -> Vec<Busy> {
+    let mut by_device = computing(view, &view.op_tasks());
+    for operation in &found.operations {
+        by_device.entry(operation.device).or_default();
+    }
+    let busy = |(device, computing): (u32, Spans)| {
+        let communicating = communicating(found, device);
+        let alone = outside(&communicating, &computing);
+        let free = match communicating.is_empty() {
+            true => gaps(&computing),
+            false => gaps(&union(computing.iter().chain(&communicating).copied().collect())),
+        };
+        Busy { device, computing, communicating, alone, free }
+    };
+    by_device.into_iter().map(busy).collect()
+}
+
 impl Stretches {
+    fn of_device(view: &View<'_>, busy: Busy) -> [Self; 4] {
+        let device = view.devices[busy.device as usize].device.id;
+        let Busy { computing, communicating, alone, free, .. } = busy;
+        let (computing, free) = parallel::join(
+            || Self::new(device, 0, "Computing", computing),
+            || Self::new(device, 3, "Free", free),
+        );
+        [
+            computing,
+            Self::new(device, 1, "Communication", communicating),
+            Self::new(device, 2, "Communication(Not Overlapped)", alone),
+            free,
+        ]
+    }
+
     fn new(device: u32, tid: u64, name: &'static str, spans: Spans) -> Self {
         let mut tracks = Tracks::default();
         let mut further = NumberMap::default();

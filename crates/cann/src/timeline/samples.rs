@@ -11,6 +11,8 @@ use crate::export::traffic::{
     PCIE_LATENCY, Rates, cache_use, ddr_rates, hccs_rates, pcie_samples, pcie_value,
 };
 use crate::export::view::{DeviceView, View};
+use crate::metrics::Dialect;
+use crate::numbers::python_round;
 use crate::tables::{Core, FrequencyTable, HostSampleTables, NONE, NetworkTable, PortCounts};
 use crate::timeline::event::Events;
 use crate::timeline::lanes::{Lanes, Layer, name_lane};
@@ -153,7 +155,7 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
             two_ways(counters.named("HCCS"), hccs_rates(device), "", ["Tx", "Rx"], is_shown);
         }
         Layer::Pcie if pcie_samples(device).next().is_some() => {
-            pcie(device, counters.named("PCIe"), is_shown)
+            pcie(device, counters.named("PCIe"), view.dialect, is_shown)
         }
         Layer::Nic if !tables.nic.is_empty() => ports(device, &tables.nic, counters.named("NIC"), is_shown),
         Layer::Roce if !tables.roce.is_empty() => {
@@ -204,7 +206,17 @@ fn two_ways(
     }
 }
 
-fn pcie(device: &DeviceView<'_>, counters: &mut Counters<'_>, is_shown: impl Fn(i64) -> bool) {
+/// A value with as many decimals as it is shown with. The accelerated reference shows all.
+fn rounded(value: f64, dialect: Dialect) -> f64 {
+    if dialect == Dialect::Accelerated { value } else { python_round(value, 3) }
+}
+
+fn pcie(
+    device: &DeviceView<'_>,
+    counters: &mut Counters<'_>,
+    dialect: Dialect,
+    is_shown: impl Fn(i64) -> bool,
+) {
     const MEAN: usize = 2;
     /// Name, and the places of what is sent and received.
     const KINDS: [(&str, usize, Option<usize>); 4] = [
@@ -219,7 +231,7 @@ fn pcie(device: &DeviceView<'_>, counters: &mut Counters<'_>, is_shown: impl Fn(
         if !is_shown(time) {
             continue;
         }
-        let value = |mode: usize| pcie_value(mode, f64::from(sample.values[mode][MEAN]));
+        let value = |mode: usize| rounded(pcie_value(mode, f64::from(sample.values[mode][MEAN])), dialect);
         for (name, sent, received) in KINDS {
             counters.add(name, time, &[("Tx", value(sent)), ("Rx", received.map_or(0.0, value))]);
         }
@@ -309,7 +321,7 @@ fn of_host(view: &View<'_>, samples: &HostSampleTables, lanes: &Lanes, events: &
             counters.add(name, time(start), &[(USAGE, usage)]);
         }
     };
-    let memory = samples.memory.rows().map(|row| (row.start, crate::numbers::python_round(row.usage, 3)));
+    let memory = samples.memory.rows().map(|row| (row.start, rounded(row.usage, view.dialect)));
     plain(Layer::HostMemory, "Memory Usage", memory.collect());
     plain(Layer::HostNetwork, "Network Usage", samples.network.rows().map(|r| (r.start, r.usage)).collect());
     plain(Layer::HostDisk, "Disk Usage", samples.disk.rows().map(|r| (r.start, r.usage)).collect());

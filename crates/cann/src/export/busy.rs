@@ -1,0 +1,83 @@
+//! When each device computed, communicated, did that only, and was free, in whole nanoseconds.
+
+use crate::export::communication::{Collectives, communicating};
+use crate::export::spans::{Spans, outside, union};
+use crate::export::view::{DeviceView, TaskRef, View};
+use crate::join::HostTask;
+use crate::parallel;
+
+/// Kinds of tasks that don't count for when a device's work begins and ends, unless they compute.
+const NOT_WORK: [&str; 7] = [
+    "KERNEL_AICORE",
+    "KERNEL_AIVEC",
+    "FFTS_PLUS",
+    "KERNEL_MIX_AIC",
+    "KERNEL_MIX_AIV",
+    "PROFILING_ENABLE",
+    "PROFILING_DISABLE",
+];
+
+/// What a device did; wall-clock times.
+pub(crate) struct Busy {
+    /// The device's place in the view.
+    pub(crate) device: u32,
+    pub(crate) computing: Spans,
+    pub(crate) communicating: Spans,
+    /// When it communicated and didn't compute.
+    pub(crate) alone: Spans,
+    /// When it did neither, between the first and the last of its work.
+    pub(crate) free: Spans,
+}
+
+/// What each device did of which tasks are shown.
+pub(crate) fn busy(view: &View<'_>, found: &Collectives<'_>) -> Vec<Busy> {
+    let tasks = view.tasks();
+    let of_devices = tasks.chunk_by(|a, b| a.device == b.device);
+    of_devices.map(|of_device| of_one(view, of_device, found)).collect()
+}
+
+/// A task that counts: begin, end, and whether it computes.
+type Work = (i64, i64, bool);
+
+fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>) -> Busy {
+    let number = tasks[0].device;
+    let device = view.device(tasks[0]);
+    let work: Vec<Work> = parallel::column(tasks.len(), |places, work| {
+        work.extend(tasks[places].iter().filter_map(|&task| work_of(view, device, task)));
+    });
+    let computing = union(work.iter().filter(|work| work.2).map(|&(start, end, _)| (start, end)).collect());
+    let communicating = communicating(found, number);
+    let ends = work.iter().map(|&(start, end, _)| (start, end)).chain(communicating.iter().copied());
+    let (first, last) =
+        ends.fold((i64::MAX, i64::MIN), |(first, last), (start, end)| (first.min(start), last.max(end)));
+    let alone = outside(&communicating, &computing);
+    let taken = match communicating.is_empty() {
+        true => &computing,
+        false => &union(computing.iter().chain(&communicating).copied().collect()),
+    };
+    let free = if first < last { outside(&[(first, last)], taken) } else { Vec::new() };
+    let mut busy = Busy { device: number, computing, communicating, alone, free };
+    for spans in [&mut busy.computing, &mut busy.communicating, &mut busy.alone, &mut busy.free] {
+        spans.retain(|(start, end)| start < end);
+    }
+    busy
+}
+
+/// A task's part in its device's work, if it has any.
+fn work_of(view: &View<'_>, device: &DeviceView<'_>, task: TaskRef) -> Option<Work> {
+    let (row, clock) = (task.task as usize, &device.device.clock);
+    let tasks = &device.device.tables.tasks;
+    let host = view.host_task(task);
+    let computes = host.as_ref().is_some_and(|host| computes(view, host));
+    let counts = computes || host.as_ref().is_none_or(|host| !NOT_WORK.contains(&view.kind_name(host.kind)));
+    counts.then(|| (clock.local(tasks.start()[row]), clock.local(tasks.end()[row]), computes))
+}
+
+/// Whether a host task is an operator that computes; those that only serve collective ones don't.
+fn computes(view: &View<'_>, host: &HostTask) -> bool {
+    if view.unit(host).is_none() {
+        return false;
+    }
+    let name = view.text(host.name);
+    !name.ends_with("AicpuKernel") && !name.ends_with("AivKernel")
+}
