@@ -108,7 +108,16 @@ record! {
         32 task_type: u64,
         /// The kernel's name, hashed.
         40 kernel: u64,
+        /// In records of [`TaskTrack::WHOLE`] bytes: blocks, bytes of arguments, and in the low three bits
+        /// of the third the blocks of the other core for each block; of a `KERNEL_SIMT` three dimensions
+        /// of the grid and three of its blocks.
+        48 extent: [u16; 6],
     }
+}
+
+impl TaskTrack {
+    /// The length in the head of records that tell how large the launch was.
+    pub const WHOLE: u32 = 40;
 }
 
 record! {

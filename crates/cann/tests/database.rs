@@ -443,7 +443,15 @@ fn the_tasks_of_a_copy_share_its_bytes_and_have_its_direction() {
     append(&mut notes, &|bytes| note.append_to(bytes));
     for (task, time) in [(7, 1 << 40), (8, 1 << 40), (9, 1 << 40), (10, 1 << 40), (11, (1 << 40) + 9)] {
         let head = head(time);
-        let track = TaskTrack { head, device: 0, stream: 1_000, task, batch: 0, task_type: 5, kernel: 0 };
+        let track = TaskTrack {
+            head,
+            device: 0,
+            stream: 1_000,
+            task,
+            batch: 0,
+            task_type: 5,
+            ..TaskTrack::default()
+        };
         append(&mut tracks, &|bytes| track.append_to(bytes));
     }
     notes.finish().expect("space on disk");

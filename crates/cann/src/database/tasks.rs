@@ -145,6 +145,8 @@ struct OpIds {
     attributes: u32,
     state: u32,
     hf32: u32,
+    /// Of the grid and of its blocks.
+    grid: [u32; 2],
 }
 
 /// The host's tasks with an operator; of several with the same number the first.
@@ -169,6 +171,10 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
             attributes: strings.add(attributes),
             state: strings.add(op.state),
             hf32: strings.add(op.hf32),
+            grid: match view.grid(&task) {
+                Some([grid, block]) => [grid, block].map(|text| strings.add(text)),
+                None => [strings.add("N/A"); 2],
+            },
         };
         let list = if is_scheduling { &mut scheduling } else { &mut computing };
         list.push((id, row as u32, texts));
@@ -224,8 +230,7 @@ pub(super) fn write_ops<'a, W: Write + Seek>(
             row.integer(i64::from(texts.attributes));
             row.integer(i64::from(texts.state));
             row.integer(i64::from(texts.hf32));
-            row.integer(i64::from(unknown));
-            row.integer(i64::from(unknown));
+            texts.grid.iter().for_each(|text| row.integer(i64::from(*text)));
         })?;
     }
     if ops.scheduling.is_empty() {

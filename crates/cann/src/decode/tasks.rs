@@ -45,7 +45,8 @@ pub(super) fn task_tracks(
                     (u32::from(raw.task), raw.batch)
                 };
                 let (thread, kernel) = (raw.head.thread, raw.kernel);
-                tasks.push(TaskTrack { thread, time, device, stream, task, batch, kind, kernel });
+                let extent = (raw.head.length == RawTrack::WHOLE).then_some(raw.extent);
+                tasks.push(TaskTrack { thread, time, device, stream, task, batch, kind, kernel, extent });
             }
             Ok(())
         });

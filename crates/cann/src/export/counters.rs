@@ -292,13 +292,8 @@ impl CounterColumns {
         };
         let Work { time, blocks, cores } =
             self.work(device, counters, other, (op.blocks, op.mix_blocks), core);
-        // The Python code goes on with the time that it shows, and it does the work for custom events.
-        let is_plain = match self.dialect {
-            Dialect::Plain => true,
-            Dialect::Accelerated => !self.raw.is_empty(),
-            Dialect::Oldest => false,
-        };
-        let total_time = if is_plain { numbers::python_round(time, 2) } else { time };
+        // The Python code goes on with the time that it shows.
+        let total_time = if self.dialect == Dialect::Plain { numbers::python_round(time, 2) } else { time };
         let hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
         let events = match core {
             Core::Vector if self.split => &device.metadata.sample.vector_events,
@@ -336,6 +331,9 @@ impl CounterColumns {
             true => counters.end.saturating_sub(counters.start) as f64 / device.clock.hertz() as f64 * 1e6,
             false => total_time(counters.cycles, hertz, blocks, cores),
         };
+        // The reference's Python code does the work for custom events, and goes on with what it shows.
+        let is_plain = self.dialect == Dialect::Accelerated && !self.raw.is_empty();
+        let time = if is_plain { numbers::python_round(time, 2) } else { time };
         Work { time, blocks, cores }
     }
 

@@ -22,6 +22,8 @@ pub(crate) struct View<'a> {
     pub(crate) tensors: Vec<TensorTexts>,
     no_tensors: TensorTexts,
     pub(crate) devices: Vec<DeviceView<'a>>,
+    /// The texts of the grids of launches of many threads, and of their blocks.
+    grids: NumberMap<[u16; 6], [String; 2]>,
     /// The runtime's name of each kind of task.
     kinds: NumberMap<u32, &'a str>,
     /// What `python_local` adds to the host's times.
@@ -71,6 +73,9 @@ pub(crate) struct OpTexts<'a> {
     pub(crate) tensors: &'a TensorTexts,
 }
 
+/// The runtime's kind of tasks that run one program in many threads.
+const SIMT: &str = "KERNEL_SIMT";
+
 /// What stands for a text that isn't known.
 const UNKNOWN: &str = "N/A";
 
@@ -90,7 +95,8 @@ impl<'a> View<'a> {
         let chip = joined.data.chip();
         let dialect = if range.is_some() { Dialect::of_iterations(chip) } else { Dialect::of(chip) };
         let kinds = joined.host_tasks.kind().iter();
-        let kinds = kinds.map(|&kind| (kind, runtime_name(&host.names, kind))).collect();
+        let kinds: NumberMap<u32, &str> =
+            kinds.map(|&kind| (kind, runtime_name(&host.names, kind))).collect();
         let devices = joined.data.devices.values().filter_map(|device| {
             let session = &device.metadata.session;
             let of_device = joined.devices.get(&device.id)?;
@@ -119,6 +125,7 @@ impl<'a> View<'a> {
             begin: metadata.and_then(|metadata| metadata.session.begin).unwrap_or(i64::MIN),
             sample_window,
             dialect,
+            grids: grids(joined, &kinds),
             tensors: tensor_texts(joined),
             no_tensors: TensorTexts::unknown(),
             devices,
@@ -241,13 +248,14 @@ impl<'a> View<'a> {
     /// The operator of a host task, if it has one.
     pub(crate) fn op(&'a self, task: &HostTask) -> Option<OpTexts<'a>> {
         let nodes = &self.joined.data.host.nodes;
+        let (blocks, mix_blocks) = self.blocks(task);
         let op = OpTexts {
             name: self.text(task.name),
             op_type: UNKNOWN,
             state: UNKNOWN,
             task_type: self.unit(task)?,
-            blocks: 0,
-            mix_blocks: 0,
+            blocks,
+            mix_blocks,
             hf32: UNKNOWN,
             tensors: self.tensors.get(task.tensors as usize).unwrap_or(&self.no_tensors),
         };
@@ -256,12 +264,9 @@ impl<'a> View<'a> {
             OpSource::Kernel => OpTexts { op_type: op.name, ..op },
             OpSource::Node | OpSource::Collective if task.node != NONE => {
                 let node = nodes.row(task.node as usize);
-                let blocks = node.blocks & 0xFFFF;
                 OpTexts {
                     op_type: self.text(node.op_type),
                     state: if node.dynamic { "dynamic" } else { "static" },
-                    blocks,
-                    mix_blocks: blocks * (node.blocks >> 16),
                     hf32: if node.flags != 0 { "YES" } else { "NO" },
                     ..op
                 }
@@ -288,13 +293,34 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The blocks of a host task's operator, and the slave blocks of one on both kinds of cores.
+    /// The blocks of a host task's operator, and the slave blocks of one on both kinds of cores: as the
+    /// runtime told with the launch, else as its node was noted.
     pub(crate) fn blocks(&self, task: &HostTask) -> (u32, u32) {
+        const RATIO: u16 = 0b111;
+        if let Some(extent) = self.extent(task).filter(|_| !self.is_simt(task.kind)) {
+            let [blocks, _, ratio, ..] = extent;
+            return (u32::from(blocks), u32::from(blocks) * u32::from(ratio & RATIO));
+        }
         if task.node == NONE || self.level0 {
             return (0, 0);
         }
         let blocks = self.joined.data.host.nodes.blocks()[task.node as usize];
         (blocks & 0xFFFF, (blocks & 0xFFFF) * (blocks >> 16))
+    }
+
+    /// How large a launch was, where the runtime told.
+    fn extent(&self, task: &HostTask) -> Option<[u16; 6]> {
+        self.joined.data.host.task_tracks.extent().get(task.track as usize).copied().flatten()
+    }
+
+    /// Whether tasks of a kind run one program in many threads.
+    pub(crate) fn is_simt(&self, kind: u32) -> bool {
+        self.kind_name(kind) == SIMT
+    }
+
+    /// The grid of a launch of many threads, and of each of its blocks, as texts.
+    pub(crate) fn grid(&self, task: &HostTask) -> Option<&[String; 2]> {
+        self.grids.get(&self.extent(task).filter(|_| self.is_simt(task.kind))?)
     }
 
     /// The begin of the collection, in wall-clock nanoseconds.
@@ -425,6 +451,18 @@ fn divided(device: &Device) -> NumberSet<TaskNumber> {
     let contexts = device.tables.tasks.context();
     let parts = (0..contexts.len()).filter(|&task| contexts[task] != NO_CONTEXT);
     parts.map(|task| task_number(device, task)).collect()
+}
+
+/// The texts of the grids of launches, and of their blocks, if there are `kinds` of launches that have such.
+fn grids(joined: &Joined, kinds: &NumberMap<u32, &str>) -> NumberMap<[u16; 6], [String; 2]> {
+    if !kinds.values().any(|name| *name == SIMT) {
+        return NumberMap::default();
+    }
+    let extents = joined.data.host.task_tracks.extent().iter().flatten();
+    let texts = |&[x, y, z, block_x, block_y, block_z]: &[u16; 6]| {
+        [format!("{x},{y},{z}"), format!("{block_x},{block_y},{block_z}")]
+    };
+    extents.map(|extent| (*extent, texts(extent))).collect()
 }
 
 /// The texts of each combination of tensors. Shapes that the compiler of chip 9 tells have no

@@ -63,5 +63,6 @@ fn joined(host: &HostTables, task: &DescribedTask, model_call: u32, call: u32) -
         node: task.node,
         tensors: task.tensors,
         attributes: NONE,
+        track: NONE,
     }
 }

@@ -66,6 +66,8 @@ columns! {
         tensors: u32,
         /// The note on its attributes, or [`NONE`].
         attributes: u32,
+        /// The row in the table of tasks that the runtime told of, or [`NONE`].
+        track: u32,
     }
 }
 
@@ -253,6 +255,7 @@ impl ThreadJoin<'_> {
             node: NONE,
             tensors: NONE,
             attributes: NONE,
+            track: row as u32,
         }
     }
 

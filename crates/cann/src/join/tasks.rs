@@ -203,6 +203,7 @@ mod tests {
                 node: NONE,
                 tensors: NONE,
                 attributes: NONE,
+                track: NONE,
             });
         }
         table

@@ -129,6 +129,7 @@ impl HostSide for HostFiles {
             batch: execution.high(),
             task_type: u64::from(op.kind),
             kernel: hash_of(&op.kernel),
+            ..TaskTrack::default()
         };
         let streams = if dynamic { &mut self.aging } else { &mut self.kept };
         put(&mut streams.nodes, &mut self.buffer, &node)?;
@@ -147,7 +148,7 @@ impl HostSide for HostFiles {
             task: 0,
             batch: number,
             task_type: FLIP_TASK,
-            kernel: 0,
+            ..TaskTrack::default()
         };
         put(&mut self.aging.tracks, &mut self.buffer, &record)
     }

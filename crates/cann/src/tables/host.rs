@@ -140,6 +140,8 @@ columns! {
         kind: u32,
         /// The kernel's name, hashed.
         kernel: u64,
+        /// How large the launch was, where the runtime tells, in the layout of the raw record.
+        extent: Option<[u16; 6]>,
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) fn communication(view: &View<'_>, found: &Collectives<'_>, lanes: &La
                     name_lane(events, lane, &title, tid);
                 }
                 match what {
-                    What::Operation(place) => operation(found, place, lane, events),
+                    What::Operation(place) => operation(view, found, place, lane, events),
                     What::Step(place) => step(view, found, place, lane, events),
                 }
             }
@@ -88,7 +88,7 @@ pub(super) fn communication(view: &View<'_>, found: &Collectives<'_>, lanes: &La
     }
 }
 
-fn operation(found: &Collectives<'_>, place: usize, lane: Lane, events: &mut Events) {
+fn operation(view: &View<'_>, found: &Collectives<'_>, place: usize, lane: Lane, events: &mut Events) {
     let whole = &found.operations[place];
     let connection = u64::from(whole.call) + 1;
     events.slice([&whole.name], lane, whole.start, whole.end.saturating_sub(whole.start), None, |args| {

@@ -134,6 +134,11 @@ impl Tasks {
             if is_copy && !self.copies.is_empty() {
                 self.write_copy(task, view, duration, args);
             }
+            if let Some(host) = host.as_ref().filter(|host| accelerated && view.is_simt(host.kind)) {
+                let [grid, block] =
+                    view.grid(host).map_or(["N/A"; 2], |texts| texts.each_ref().map(String::as_str));
+                args.text("Grid Dim", grid).text("Block Dim", block);
+            }
         });
         if host.as_ref().is_some_and(|host| self.has_arrow(view, host)) {
             events.arrow("HostToDevice", "HostToDevice", (u64::from(call) + 1) << 32, lane, start, true);
