@@ -127,6 +127,12 @@ impl Clock {
         self.monotonic_f64(ticks).max(0.0)
     }
 
+    /// A host's duration in microseconds by way of double precision.
+    #[inline]
+    pub fn micros_f64(&self, ticks: u64) -> f64 {
+        if self.hertz == 0 { ticks as f64 / 1_000.0 } else { ticks as f64 / self.hertz as f64 * 1e6 }
+    }
+
     /// A duration in nanoseconds by way of double precision.
     #[inline]
     pub fn duration_f64(&self, ticks: u64) -> f64 {

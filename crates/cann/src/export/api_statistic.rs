@@ -40,7 +40,7 @@ fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bo
         let number = if call.level == level::COMMUNICATION { call.item } else { u64::from(call.kind) };
         let group =
             by_number.entry((call.level, number)).or_insert_with(|| (call_name(view, &call), Vec::new()));
-        group.1.push(view.host_duration(call.begin, call.end));
+        group.1.push(view.unrounded_host_duration(call.begin, call.end));
     }
     let mut groups: BTreeMap<(&str, u16), Vec<f64>> = BTreeMap::new();
     for ((level, _), (name, durations)) in by_number {
@@ -63,9 +63,12 @@ fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bo
             let (device, (name, level, durations)) =
                 (devices[index / lines.len()], &lines[index % lines.len()]);
             let count = durations.len() as f64;
-            let sum: f64 = durations.iter().sum();
+            // The plain form goes on with what it has rounded, the accelerated one only with the average.
+            let rounded = |value: f64| if accelerated { value } else { numbers::python_round(value, 3) };
+            let sum = rounded(durations.iter().sum());
             let average = numbers::python_round(sum / count, 3);
-            let variance = durations.iter().map(|d| (d - average) * (d - average)).sum::<f64>() / count;
+            let deviations = durations.iter().map(|duration| duration - average);
+            let variance = deviations.map(|deviation| rounded(deviation * deviation)).sum::<f64>() / count;
             let min = durations.iter().copied().fold(f64::INFINITY, f64::min);
             let max = durations.iter().copied().fold(0.0, f64::max);
             match device {

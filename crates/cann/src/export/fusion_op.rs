@@ -3,6 +3,7 @@
 use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
 use crate::export::view::View;
+use crate::metrics::Dialect;
 use crate::tables::NO_MODEL;
 
 /// The table, or `None` if nothing was fused.
@@ -42,7 +43,11 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
             row.text(view.text(note.name));
             let originals: Vec<&str> =
                 host.originals_of(fusion).iter().map(|hash| view.text(*hash)).collect();
-            row.text(&originals.join(";"));
+            let originals = originals.join(";");
+            match view.dialect {
+                Dialect::Accelerated => row.text(&originals),
+                _ => row.text(&originals.replace(',', ";")),
+            }
             let bytes = [
                 note.input_bytes,
                 note.output_bytes,

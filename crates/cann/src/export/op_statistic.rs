@@ -35,6 +35,10 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
         let mut total = 0.0;
         for &task in of_device {
             let Some(host) = view.host_task(task) else { continue };
+            // The table of operators shows what reaches into the collection; here it doesn't count.
+            if view.device(task).start(task.task as usize) < view.device(task).begin {
+                continue;
+            }
             let duration = view.device(task).unrounded_duration(task.task as usize);
             let model = if one_iteration { host.model } else { 0 };
             let (node, unit) = view.op_number(&host);

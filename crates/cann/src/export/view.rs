@@ -173,10 +173,18 @@ impl<'a> View<'a> {
 
     /// How long a call took, in microseconds with three decimals.
     pub(crate) fn host_duration(&self, begin: u64, end: u64) -> f64 {
+        match self.dialect {
+            Dialect::Accelerated => self.unrounded_host_duration(begin, end),
+            _ => numbers::python_round(self.unrounded_host_duration(begin, end), 3),
+        }
+    }
+
+    /// How long a call took, in microseconds: whole nanoseconds in the accelerated form.
+    pub(crate) fn unrounded_host_duration(&self, begin: u64, end: u64) -> f64 {
         let clock = &self.joined.data.host_clock;
         match self.dialect {
             Dialect::Accelerated => (clock.local(end) - clock.local(begin)) as f64 / 1_000.0,
-            _ => numbers::python_round(clock.duration_f64(end.saturating_sub(begin)) / 1_000.0, 3),
+            _ => clock.micros_f64(end.saturating_sub(begin)),
         }
     }
 
