@@ -17,7 +17,8 @@ pub(super) fn write<W: Write + Seek>(
     found: &Collectives<'_>,
     out: &mut Output<'_, W>,
 ) -> io::Result<()> {
-    let stretches: Vec<Stretch> = busy(view, found).iter().flat_map(|busy| stretches(view, busy)).collect();
+    let all = busy(view, found, |device, ticks| device.device.clock.local(ticks));
+    let stretches: Vec<Stretch> = all.iter().flat_map(|busy| stretches(view, busy)).collect();
     if stretches.is_empty() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! When each device computed, communicated, did that only, and was free, in whole nanoseconds.
+//! When each device computed, communicated, did that only, and was free.
 
 use crate::export::communication::{Collectives, communicating};
 use crate::export::spans::{Spans, outside, union};
@@ -29,21 +29,24 @@ pub(crate) struct Busy {
     pub(crate) free: Spans,
 }
 
+/// The wall-clock time of a device's counter value.
+pub(crate) type TimeOf = fn(&DeviceView<'_>, u64) -> i64;
+
 /// What each device did of which tasks are shown.
-pub(crate) fn busy(view: &View<'_>, found: &Collectives<'_>) -> Vec<Busy> {
+pub(crate) fn busy(view: &View<'_>, found: &Collectives<'_>, time: TimeOf) -> Vec<Busy> {
     let tasks = view.tasks();
     let of_devices = tasks.chunk_by(|a, b| a.device == b.device);
-    of_devices.map(|of_device| of_one(view, of_device, found)).collect()
+    of_devices.map(|of_device| of_one(view, of_device, found, time)).collect()
 }
 
 /// A task that counts: begin, end, and whether it computes.
 type Work = (i64, i64, bool);
 
-fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>) -> Busy {
+fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>, time: TimeOf) -> Busy {
     let number = tasks[0].device;
     let device = view.device(tasks[0]);
     let work: Vec<Work> = parallel::column(tasks.len(), |places, work| {
-        work.extend(tasks[places].iter().filter_map(|&task| work_of(view, device, task)));
+        work.extend(tasks[places].iter().filter_map(|&task| work_of(view, device, task, time)));
     });
     let computing = union(work.iter().filter(|work| work.2).map(|&(start, end, _)| (start, end)).collect());
     let communicating = communicating(found, number);
@@ -64,13 +67,13 @@ fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>) -> Busy {
 }
 
 /// A task's part in its device's work, if it has any.
-fn work_of(view: &View<'_>, device: &DeviceView<'_>, task: TaskRef) -> Option<Work> {
-    let (row, clock) = (task.task as usize, &device.device.clock);
+fn work_of(view: &View<'_>, device: &DeviceView<'_>, task: TaskRef, time: TimeOf) -> Option<Work> {
+    let row = task.task as usize;
     let tasks = &device.device.tables.tasks;
     let host = view.host_task(task);
     let computes = host.as_ref().is_some_and(|host| computes(view, host));
     let counts = computes || host.as_ref().is_none_or(|host| !NOT_WORK.contains(&view.kind_name(host.kind)));
-    counts.then(|| (clock.local(tasks.start()[row]), clock.local(tasks.end()[row]), computes))
+    counts.then(|| (time(device, tasks.start()[row]), time(device, tasks.end()[row]), computes))
 }
 
 /// Whether a host task is an operator that computes; those that only serve collective ones don't.

@@ -1,12 +1,11 @@
 //! When each device computed, communicated, did that only, and was free.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::export::busy::{Busy, busy};
-use crate::export::communication::{Collectives, communicating};
-use crate::export::spans::{Spans, outside, union};
-use crate::export::view::{TaskRef, View};
+use crate::export::communication::Collectives;
+use crate::export::spans::Spans;
+use crate::export::view::View;
 use crate::metrics::Dialect;
 use crate::names::NumberMap;
 use crate::parallel;
@@ -34,10 +33,11 @@ struct Stretches {
 
 impl Overlap {
     pub(super) fn new(view: &View<'_>, found: &Collectives<'_>) -> Self {
-        let all = match view.dialect {
-            Dialect::Accelerated => busy(view, found),
-            _ => busy_with_operators(view, found),
-        };
+        let mut all = busy(view, found, |device, ticks| device.time(ticks));
+        // The plain reference has no lanes for a device that was only free.
+        if view.dialect != Dialect::Accelerated {
+            all.retain(|busy| !busy.computing.is_empty() || !busy.communicating.is_empty());
+        }
         Self(all.into_iter().flat_map(|busy| Stretches::of_device(view, busy)).collect())
     }
 
@@ -61,24 +61,6 @@ impl Overlap {
             write_all(out, stretches.spans.len(), |place, events| stretches.write(place, lanes, events))
         })
     }
-}
-
-/// As [`busy`], but a device's work begins with its first operator and ends with its last.
-fn busy_with_operators(view: &View<'_>, found: &Collectives<'_>) -> Vec<Busy> {
-    let mut by_device = computing(view, &view.op_tasks());
-    for operation in &found.operations {
-        by_device.entry(operation.device).or_default();
-    }
-    let busy = |(device, computing): (u32, Spans)| {
-        let communicating = communicating(found, device);
-        let alone = outside(&communicating, &computing);
-        let free = match communicating.is_empty() {
-            true => gaps(&computing),
-            false => gaps(&union(computing.iter().chain(&communicating).copied().collect())),
-        };
-        Busy { device, computing, communicating, alone, free }
-    };
-    by_device.into_iter().map(busy).collect()
 }
 
 impl Stretches {
@@ -115,23 +97,4 @@ impl Stretches {
         let lane = lanes.lane(Layer::Overlap, Some(self.device), self.tid + track * NEXT_TRACK);
         events.slice([self.name], lane, start, end.saturating_sub(start), None, |_| {});
     }
-}
-
-/// What lies between stretches that don't overlap, by begin.
-fn gaps(taken: &[(i64, i64)]) -> Spans {
-    taken.windows(2).map(|pair| (pair[0].1, pair[1].0)).collect()
-}
-
-/// When operators were executed, by device: begins and ends, by their begin.
-fn computing(view: &View<'_>, ops: &[TaskRef]) -> BTreeMap<u32, Spans> {
-    let mut by_device = BTreeMap::new();
-    for of_device in ops.chunk_by(|a, b| a.device == b.device) {
-        let device = view.device(of_device[0]);
-        let spans = parallel::column(of_device.len(), |places, spans| {
-            let tasks = of_device[places].iter().map(|op| op.task as usize);
-            spans.extend(tasks.map(|task| (device.start(task), device.end(task))));
-        });
-        by_device.insert(of_device[0].device, union(spans));
-    }
-    by_device
 }
