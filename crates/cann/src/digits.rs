@@ -44,10 +44,10 @@ impl EightDigits {
     fn new(value: u64) -> Self {
         // Each step divides all parts at once, by multiplication with a reciprocal that is exact for parts
         // of that size: into two of four digits, four of two, eight of one.
-        let fours = value / 10_000 | value % 10_000 << 32;
-        let hundreds = (fours * 10_486 >> 20) & 0x0000_007f_0000_007f;
+        let fours = (value / 10_000) | ((value % 10_000) << 32);
+        let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
         let twos = hundreds | (fours - hundreds * 100) << 16;
-        let tens = (twos * 103 >> 10) & 0x000f_000f_000f_000f;
+        let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
         Self(tens | (twos - tens * 10) << 8)
     }
 
@@ -81,7 +81,7 @@ pub fn push_integer(out: &mut Vec<u8>, value: impl Whole) {
     }
     match magnitude {
         0..10 => out.push(b'0' + magnitude as u8),
-        0..NINE_DIGITS => push_up_to_eight(out, magnitude),
+        10..NINE_DIGITS => push_up_to_eight(out, magnitude),
         _ => push_more_than_eight(out, magnitude),
     }
 }
