@@ -57,10 +57,16 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
             group.whole &= duration.fract() == 0.0 && log != TaskLog::Track;
         }
         let mut groups: HashMap<(u64, &str, &str), Statistic> = HashMap::new();
-        for ((model, ..), (op_type, unit, part)) in
-            numbered.into_iter().filter(|(_, (name, ..))| *name != "N/A")
-        {
+        for ((model, ..), (op_type, unit, part)) in numbered {
+            // Kernels of collective operations aren't counted. Shares are of the time of all others, though
+            // those whose type isn't known have no row.
+            if unit == "COMMUNICATION" {
+                continue;
+            }
             total += part.total;
+            if op_type == "N/A" {
+                continue;
+            }
             let whole = groups.entry((model, op_type, unit)).or_insert(Statistic {
                 count: 0,
                 total: 0.0,

@@ -94,9 +94,9 @@ impl<'a> View<'a> {
         let host = &joined.data.host;
         let chip = joined.data.chip();
         let dialect = if range.is_some() { Dialect::of_iterations(chip) } else { Dialect::of(chip) };
-        let kinds = joined.host_tasks.kind().iter();
+        let kinds: NumberSet<u32> = joined.host_tasks.kind().iter().copied().collect();
         let kinds: NumberMap<u32, &str> =
-            kinds.map(|&kind| (kind, runtime_name(&host.names, kind))).collect();
+            kinds.into_iter().map(|kind| (kind, runtime_name(&host.names, kind))).collect();
         let devices = joined.data.devices.values().filter_map(|device| {
             let session = &device.metadata.session;
             let of_device = joined.devices.get(&device.id)?;
