@@ -221,12 +221,12 @@ fn operation_run<'a>(
     }
 }
 
-/// Gives operations their names: of each group they are numbered, and of each task the runs.
+/// Gives operations their names: of each group on a device they are numbered, and of each task the runs.
 #[derive(Default)]
 struct Numbering {
-    /// For each group, apart for what runs on AI CPUs: the begin of the last operation's call, and
-    /// its number.
-    groups: HashMap<(u64, bool), (u64, i64)>,
+    /// For each group on a device, apart for what runs on AI CPUs: the begin of the last operation's call,
+    /// and its number.
+    groups: HashMap<(u32, u64, bool), (u64, i64)>,
     /// How often each host task was executed.
     runs: NumberMap<u32, u32>,
 }
@@ -236,7 +236,8 @@ impl Numbering {
         let call = view.joined.data.host.api.row(call as usize);
         let name = view.text(call.item);
         let group = run.note.map_or(0, |note| note.group);
-        let last = self.groups.entry((group, name.contains("AicpuKernel"))).or_insert((0, -1));
+        let group_of_device = (run.place.device, group, name.contains("AicpuKernel"));
+        let last = self.groups.entry(group_of_device).or_insert((0, -1));
         if run.start > view.devices[run.place.device as usize].begin && call.begin > last.0 {
             *last = (call.begin, last.1 + 1);
         }
