@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use opscope_cann::join::Joined;
-use opscope_cann::{ExportOptions, SampleLayout, SampleMode, SampleOptions, export_timeline, write_sample};
+use opscope_cann::{SampleLayout, SampleMode, SampleOptions, write_sample};
 use opscope_cann_raw::{Chip, Record};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -66,22 +66,11 @@ impl Edited {
 
     /// The cells of the given columns of a table, row by row.
     pub fn cells(&self, kind: &str, columns: &[&str]) -> Vec<Vec<String>> {
-        let text = super::table(&self.joined(), kind).join("\n");
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let headers = reader.headers().expect("headers").clone();
-        let place = |name: &&str| {
-            headers.iter().position(|header| header == *name).unwrap_or_else(|| panic!("no column {name}"))
-        };
-        let places: Vec<usize> = columns.iter().map(place).collect();
-        let row = |row: csv::StringRecord| places.iter().map(|&place| row[place].trim().to_owned()).collect();
-        reader.records().map(|record| row(record.expect("a row"))).collect()
+        super::cells(&self.joined(), kind, columns)
     }
 
     /// The events of the whole timeline.
     pub fn timeline(&self) -> Vec<Value> {
-        let out = tempfile::tempdir().expect("a temporary directory");
-        export_timeline(&self.joined(), out.path(), "0", ExportOptions::default()).expect("space on disk");
-        let text = std::fs::read_to_string(out.path().join("msprof_0.json")).expect("a timeline");
-        serde_json::from_str(&text).expect("JSON")
+        super::timeline(&self.joined())
     }
 }

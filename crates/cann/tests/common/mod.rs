@@ -2,11 +2,13 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 pub mod edited;
+pub mod written;
 
 use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
-use opscope_cann::{Data, ExportOptions, discover, export_summary};
+use opscope_cann::{Data, ExportOptions, discover, export_summary, export_timeline};
+use serde_json::Value;
 
 /// The folder of golden cases, or `None` (with a note) where it is absent.
 pub fn golden() -> Option<PathBuf> {
@@ -87,4 +89,25 @@ pub fn table(joined: &Joined, kind: &str) -> Vec<String> {
     export_summary(joined, directory.path(), "0", ExportOptions::default()).expect("space on disk");
     let text = std::fs::read_to_string(directory.path().join(format!("{kind}_0.csv")));
     text.unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// The cells of the given columns of an exported table, row by row.
+pub fn cells(joined: &Joined, kind: &str, columns: &[&str]) -> Vec<Vec<String>> {
+    let text = table(joined, kind).join("\n");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let headers = reader.headers().expect("headers").clone();
+    let place = |name: &&str| {
+        headers.iter().position(|header| header == *name).unwrap_or_else(|| panic!("no column {name}"))
+    };
+    let places: Vec<usize> = columns.iter().map(place).collect();
+    let row = |row: csv::StringRecord| places.iter().map(|&place| row[place].trim().to_owned()).collect();
+    reader.records().map(|record| row(record.expect("a row"))).collect()
+}
+
+/// The events of the whole timeline.
+pub fn timeline(joined: &Joined) -> Vec<Value> {
+    let out = tempfile::tempdir().expect("a temporary directory");
+    export_timeline(joined, out.path(), "0", ExportOptions::default()).expect("space on disk");
+    let text = std::fs::read_to_string(out.path().join("msprof_0.json")).expect("a timeline");
+    serde_json::from_str(&text).expect("JSON")
 }
