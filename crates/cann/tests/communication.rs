@@ -2,12 +2,13 @@
 //!
 //! The literal numbers were typed in from the output of the vendor's own parser on the same records.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportOptions, Reason, SampleLayout, SampleMode, SampleOptions, discover, export_database,
-    export_summary, export_timeline, write_sample,
+    Data, Reason, SampleLayout, SampleMode, SampleOptions, discover, export_database, write_sample,
 };
 use opscope_cann_raw::additional::HcclInfo;
 use opscope_cann_raw::device::{MAGIC, StarsLog};
@@ -28,6 +29,8 @@ struct Collective {
     device_megahertz: u64,
     texts: Vec<&'static str>,
     next_task: u16,
+    /// The runtime's kind of the tasks that take steps.
+    step_kind: u64,
     api: Vec<u8>,
     tracks: Vec<u8>,
     steps: Vec<u8>,
@@ -60,6 +63,7 @@ impl Collective {
             profile,
             texts: Vec::new(),
             next_task: 101,
+            step_kind: 5,
             api: Vec::new(),
             tracks: Vec::new(),
             steps: Vec::new(),
@@ -126,7 +130,7 @@ impl Collective {
                 head: self.head(level::RUNTIME, 802, begin + 3),
                 stream: 9,
                 task,
-                task_type: 5,
+                task_type: self.step_kind,
                 ..TaskTrack::default()
             }
             .append_to(&mut self.tracks);
@@ -179,12 +183,8 @@ fn three() -> Joined {
 
 #[test]
 fn the_table_by_type_is_that_of_the_vendor() {
-    let out = tempfile::tempdir().expect("a temporary directory");
-    export_summary(&three(), out.path(), "0", ExportOptions::default()).expect("space on disk");
-    let text = std::fs::read_to_string(out.path().join("communication_statistic_0.csv")).expect("the table");
-    let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
-        lines,
+        common::table(&three(), "communication_statistic"),
         [
             "Device_id,OP Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)",
             "0,hcom_allReduce_,2,57,19,28.5,38,75",
@@ -195,10 +195,7 @@ fn the_table_by_type_is_that_of_the_vendor() {
 
 #[test]
 fn groups_have_lanes_of_operations_and_of_planes() {
-    let out = tempfile::tempdir().expect("a temporary directory");
-    export_timeline(&three(), out.path(), "0", ExportOptions::default()).expect("space on disk");
-    let text = std::fs::read(out.path().join("msprof_0.json")).expect("the timeline");
-    let events: Vec<Value> = serde_json::from_slice(&text).expect("JSON");
+    let events = common::timeline(&three());
     let layer_of = |name: &str| {
         let is_layer = |event: &&Value| event["name"] == "process_name" && event["args"]["name"] == name;
         events.iter().find(is_layer).expect("a layer")
@@ -238,6 +235,57 @@ fn groups_have_lanes_of_operations_and_of_planes() {
             && event["name"] == "Communication(Not Overlapped)"
     };
     assert_eq!(events.iter().filter(alone).count(), 3);
+}
+
+#[test]
+fn steps_are_calls_whose_mode_is_their_type() {
+    let mut profile = Collective::new();
+    profile.run(200, ["hcom_allReduce__123_0", "hcom_allReduce_", "group_name_0"], 300, 3, 1_024);
+    let events = common::timeline(&profile.save());
+    let modes = ["Memcpy", "Reduce_Inline", "Notify_Wait"].map(|step| {
+        let name = format!("Communication@{step}");
+        let call = events.iter().find(|event| event["name"] == name.as_str()).expect("a call");
+        call["args"]["Mode"].as_str().expect("a mode")
+    });
+    // The second was reported as a slave's.
+    assert_eq!(modes, ["master", "slave", "master"]);
+}
+
+#[test]
+fn operations_have_rows_among_operators_which_wait_for_their_ends() {
+    let columns = ["Op Name", "OP Type", "Task Type", "Task ID", "Stream ID", "Block Num", "Context ID"];
+    let joined = three();
+    let rows = common::cells(&joined, "op_summary", &columns);
+    let collective = |name, op_type| [name, op_type, "COMMUNICATION", "N/A", "N/A", "0", "N/A"];
+    assert_eq!(
+        rows[..3],
+        [
+            collective("hcom_allReduce__123_0_612_0_1", "hcom_allReduce_"),
+            collective("hcom_allReduce__123_1_612_1_1", "hcom_allReduce_"),
+            collective("hcom_broadcast__77_0_909_0_1", "hcom_broadcast_"),
+        ]
+    );
+    assert_eq!((rows.len(), rows[3][2].as_str()), (63, "AI_CORE"));
+    let columns = ["Task Start Time(us)", "Task Duration(us)", "Task Wait Time(us)"];
+    let rows = common::cells(&joined, "op_summary", &columns);
+    assert_eq!(rows[0], ["1760000000000300.000", "38.000", "0"]);
+    assert_eq!(rows[1], ["1760000000000450.000", "19.000", "112.000000"]);
+    assert_eq!(rows[2], ["1760000000000700.000", "19.000", "231.000000"]);
+    assert_eq!(rows[3], ["1760000000002001.280", "13.300", "1282.280000"]);
+}
+
+#[test]
+fn steps_on_the_ai_cpu_have_a_kind_of_their_own() {
+    const KERNEL_AICPU: u64 = 1;
+    let mut profile = Collective { step_kind: KERNEL_AICPU, ..Collective::new() };
+    profile.run(200, ["hcom_allReduce__123_0", "hcom_allReduce_", "group_name_0"], 300, 3, 1_024);
+    let joined = profile.save();
+    let rows = common::cells(&joined, "task_time", &["stream_id", "kernel_type"]);
+    let of_steps: Vec<_> = rows.into_iter().filter(|row| row[0] == "9").collect();
+    assert_eq!(of_steps, [["9", "HCCL_AI_CPU"], ["9", "HCCL_AI_CPU"], ["9", "HCCL_AI_CPU"]]);
+    // They are no operators besides their operation.
+    let rows = common::cells(&joined, "op_summary", &["Task Type"]).concat();
+    assert_eq!(rows.iter().filter(|kind| kind.as_str() == "HCCL_AI_CPU").count(), 0);
 }
 
 #[test]
