@@ -19,7 +19,7 @@ pub(super) fn write<'a, W: Write + Seek>(view: &'a View<'a>, out: &mut Output<'a
     let mut shown: Vec<(u32, u32)> = Vec::with_capacity(api.len());
     for row in 0..api.len() {
         let call = api.row(row);
-        if view.shows_call(&call) {
+        if view.is_of_collection(&call) {
             shown.push((row as u32, out.strings.add(call_name(view, &call))));
         }
     }

@@ -34,7 +34,7 @@ fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bo
     // Calls are grouped by number first, because comparing names of millions takes long.
     let mut by_number: NumberMap<(u16, u64), (&str, Vec<f64>)> = NumberMap::default();
     for call in view.joined.data.host.api.rows() {
-        if !is_shown(call.level) || !view.shows_call(&call) {
+        if !is_shown(call.level) || !view.counts_call(&call) {
             continue;
         }
         let number = if call.level == level::COMMUNICATION { call.item } else { u64::from(call.kind) };

@@ -7,6 +7,7 @@ use crate::export::track_copies::{self, TrackCopy, track_copies};
 use crate::export::view::{TaskRef, View};
 use crate::metrics::Dialect;
 use crate::numbers;
+use crate::tables::NONE;
 
 /// The table, or `None` if no task ran.
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
@@ -80,7 +81,12 @@ fn write_row(view: &View<'_>, task: TaskRef, row: &mut Row<'_>) {
     let record = device.device.tables.tasks.row(number);
     let host = view.host_task(task);
     let op = host.as_ref().and_then(|host| view.op(host));
-    let kernel = host.as_ref().filter(|host| host.kernel != 0).map(|host| view.text(host.kernel));
+    // What the runtime told of without a kernel has no name here, be it an operator or not.
+    let kernel = host.as_ref().and_then(|host| match (host.kernel, host.track) {
+        (0, NONE) => None,
+        (0, _) => Some("N/A"),
+        (kernel, _) => Some(view.text(kernel)),
+    });
     row.integer(device.device.id);
     row.text(kernel.or(op.as_ref().map(|op| op.name)).unwrap_or("N/A"));
     match op.as_ref().map(|op| op.task_type).filter(|unit| *unit != "N/A") {

@@ -1,5 +1,6 @@
 //! What the exports of one profile share: times, texts of operators, and which tasks are shown.
 
+use opscope_cann_raw::Chip;
 use opscope_cann_raw::host::level;
 
 use crate::data::Device;
@@ -189,12 +190,31 @@ impl<'a> View<'a> {
     }
 
     /// Whether a call is shown: with chosen iterations, only what overlaps them or the time since
-    /// the iteration before. Of what ended before the collection began, only the loads of models are.
+    /// the iteration before. Of what ended before the collection began, or in the plain form began before
+    /// it, only the loads of models are.
     pub(crate) fn shows_call(&self, call: &Api) -> bool {
-        match self.call_window {
-            Some((first, last)) => self.host_time(call.begin) < last && self.host_time(call.end) > first,
-            None => self.host_time(call.end) >= self.begin() || self.is_of_load(call),
+        match (self.call_window, self.dialect) {
+            (Some(_), _) => self.is_in_call_window(call),
+            (None, Dialect::Accelerated) => self.is_of_collection(call),
+            _ => self.host_time(call.begin) >= self.begin || self.is_of_load(call),
         }
+    }
+
+    /// Whether a call counts in statistics: as [`View::shows_call`], but in the plain form all of a whole
+    /// run do.
+    pub(crate) fn counts_call(&self, call: &Api) -> bool {
+        self.is_in_call_window(call) && (self.dialect != Dialect::Accelerated || self.is_of_collection(call))
+    }
+
+    /// Whether a call overlaps the chosen iterations, if some were chosen.
+    fn is_in_call_window(&self, call: &Api) -> bool {
+        self.call_window
+            .is_none_or(|(first, last)| self.host_time(call.begin) < last && self.host_time(call.end) > first)
+    }
+
+    /// Whether a call ended after the collection's begin, or belongs to the load of a model.
+    pub(crate) fn is_of_collection(&self, call: &Api) -> bool {
+        self.joined.data.host_clock.local(call.end) >= self.begin || self.is_of_load(call)
     }
 
     /// Whether a call belongs to the load of a model.
@@ -401,6 +421,8 @@ impl<'a> View<'a> {
         match self.host_task(task).map(|host| self.kind_name(host.kind)) {
             // The runtime has no kinds for tasks that the compiler describes.
             _ if row.log == TaskLog::NanoStars => device_name(row.log, row.kind),
+            // On a 910 the device's kind isn't told.
+            None if self.joined.data.chip() == Chip::V2_1_0 => "Other",
             Some("FFTS_PLUS") | None => device_name(row.log, row.kind),
             Some(name) => name,
         }

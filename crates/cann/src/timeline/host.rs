@@ -37,13 +37,14 @@ pub(super) struct Calls {
     kinds: NumberMap<CallKind, SharedSlice>,
 }
 
-/// What tells kinds of calls apart: the thread, the layer, and the type or the name's hash.
-type CallKind = (u32, u16, u64);
+/// What tells kinds of calls apart: the thread, the layer, the type, and the name's hash where calls of a
+/// type have names of their own.
+type CallKind = (u32, u16, u32, u64);
 
 fn call_kind(call: &Api) -> CallKind {
     // Collective operations are named by what they work on.
-    let number = if call.level == level::COMMUNICATION { call.item } else { u64::from(call.kind) };
-    (call.thread, call.level, number)
+    let name = if call.level == level::COMMUNICATION { call.item } else { 0 };
+    (call.thread, call.level, call.kind, name)
 }
 
 impl Calls {
