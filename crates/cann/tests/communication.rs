@@ -240,15 +240,17 @@ fn groups_have_lanes_of_operations_and_of_planes() {
 #[test]
 fn steps_are_calls_whose_mode_is_their_type() {
     let mut profile = Collective::new();
-    profile.run(200, ["hcom_allReduce__123_0", "hcom_allReduce_", "group_name_0"], 300, 3, 1_024);
+    profile.run(200, ["hcom_allReduce__123_0", "hcom_allReduce_", "group_name_0"], 300, 6, 1_024);
     let events = common::timeline(&profile.save());
-    let modes = ["Memcpy", "Reduce_Inline", "Notify_Wait"].map(|step| {
+    let modes = |step: &str| -> Vec<&str> {
         let name = format!("Communication@{step}");
-        let call = events.iter().find(|event| event["name"] == name.as_str()).expect("a call");
-        call["args"]["Mode"].as_str().expect("a mode")
-    });
-    // The second was reported as a slave's.
-    assert_eq!(modes, ["master", "slave", "master"]);
+        let calls = events.iter().filter(|event| event["name"] == name.as_str());
+        calls.map(|call| call["args"]["Mode"].as_str().expect("a mode")).collect()
+    };
+    // Every second step was reported as a slave's, and each name occurs twice.
+    assert_eq!(modes("Memcpy"), ["master", "slave"]);
+    assert_eq!(modes("Reduce_Inline"), ["slave", "master"]);
+    assert_eq!(modes("Notify_Wait"), ["master", "slave"]);
 }
 
 #[test]

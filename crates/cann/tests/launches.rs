@@ -172,11 +172,11 @@ fn kinds_of_tasks_that_no_dictionary_names_are_called_by_their_numbers() {
     }
 }
 
-#[test]
-fn what_ended_before_the_collection_is_shown_only_if_it_loaded_a_model() {
+/// A profile with calls before and about the collection's begin.
+fn with_early_calls(chip: Chip) -> Written {
     const MODEL_LOAD: u32 = 2;
     const OTHER: u32 = 1_004;
-    let mut profile = written(Chip::V4_1_0);
+    let mut profile = written(chip);
     profile.name_type(level::RUNTIME, OTHER, "StreamCreate");
     profile.call(level::MODEL, MODEL_LOAD, (-300, -200));
     profile.call(level::RUNTIME, OTHER, (-280, -270));
@@ -184,12 +184,45 @@ fn what_ended_before_the_collection_is_shown_only_if_it_loaded_a_model() {
     profile.call(level::ACL, COPY, (-150, -140));
     profile.call(level::RUNTIME, 1_002, (-100, -90));
     profile.call(level::ACL, RECORD_EVENT, (-10, 10));
+    profile
+}
+
+#[test]
+fn what_ended_before_the_collection_is_shown_only_if_it_loaded_a_model() {
+    let profile = with_early_calls(Chip::V4_1_0);
     let events = profile.timeline();
     let expected = ["Model@ModelLoad", "Runtime@StreamCreate", "AscendCL@aclrtRecordEvent"];
     assert_eq!(calls(&events), expected);
     let mut names = profile.cells("api_statistic", &["API Name"]).concat();
     names.sort_unstable();
     assert_eq!(names, ["ModelLoad", "StreamCreate", "aclrtRecordEvent"]);
+}
+
+#[test]
+fn the_plain_form_leaves_out_what_began_before_the_collection_and_counts_all() {
+    let profile = with_early_calls(Chip::V2_1_0);
+    assert_eq!(calls(&profile.timeline()), ["Model@ModelLoad", "Runtime@StreamCreate"]);
+    assert_eq!(profile.cells("api_statistic", &["API Name"]).len(), 5);
+}
+
+#[test]
+fn an_operator_whose_kernel_was_not_told_has_no_name_in_task_time() {
+    for chip in CHIPS {
+        let mut profile = written(chip);
+        profile.operator("Add_1", 1, 100);
+        assert_eq!(profile.cells("task_time", &["kernel_name"]), [["N/A"]], "{chip:?}");
+        assert_eq!(profile.cells("op_summary", &["Op Name"]), [["Add_1"]], "{chip:?}");
+    }
+}
+
+#[test]
+fn a_910_does_not_tell_the_kind_of_a_task_that_no_host_launched() {
+    for (chip, kind) in [(Chip::V4_1_0, "AI_CORE"), (Chip::V2_1_0, "Other")] {
+        let mut profile = written(chip);
+        profile.run(1, 0, (200, 210));
+        assert_eq!(profile.cells("task_time", &["kernel_type"]), [[kind]], "{chip:?}");
+        assert_eq!(task(&profile.timeline(), 1)["name"], kind, "{chip:?}");
+    }
 }
 
 #[test]
