@@ -9,6 +9,7 @@ pub(crate) mod communication;
 pub(crate) mod copies;
 pub(crate) mod core_samples;
 pub(crate) mod counters;
+mod device_view;
 mod dp;
 mod fusion_op;
 mod host_usage;

@@ -218,12 +218,12 @@ fn write_times(row: &mut Row<'_>, view: &View<'_>, lines: &Lines<'_>, index: usi
     let (line, before) = (lines.get(index), lines.before(index));
     let (start, end) = lines.span(view, line);
     if view.dialect == Dialect::Accelerated {
-        row.number(|out| numbers::push_micros(out, end - start));
+        row.number(|out| numbers::push_micros(out, end.saturating_sub(start)));
         return match before.map(|before| lines.span(view, before).1) {
             None => row.integer(0),
             // Six decimals, as the reference prints the wait, but without its rounding error.
             Some(end) => row.number(|out| {
-                numbers::push_micros(out, (start - end).max(0));
+                numbers::push_micros(out, start.saturating_sub(end).max(0));
                 out.extend_from_slice(b"000");
             }),
         };
@@ -240,12 +240,12 @@ fn write_times(row: &mut Row<'_>, view: &View<'_>, lines: &Lines<'_>, index: usi
             (device.duration(task.task as usize), Some(wait))
         }
         (Line::Task(task), before) => {
-            let wait = before.map(|before| (start - lines.span(view, before).1) as f64);
+            let wait = before.map(|before| start.saturating_sub(lines.span(view, before).1) as f64);
             (view.device(task).duration(task.task as usize), wait)
         }
         (_, before) => {
-            let wait = before.map(|before| (start - lines.span(view, before).1) as f64);
-            ((end - start) as f64, wait)
+            let wait = before.map(|before| start.saturating_sub(lines.span(view, before).1) as f64);
+            (end.saturating_sub(start) as f64, wait)
         }
     };
     micros(row, duration);

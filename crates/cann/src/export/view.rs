@@ -1,18 +1,19 @@
-//! What the exports of one profile share: times, texts of operators, and which tasks are shown.
+//! What the exports of one profile share: the host's times, texts of operators, and what is shown.
 
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::host::level;
 
-use crate::data::Device;
 use crate::export::IterationRange;
+pub(crate) use crate::export::device_view::DeviceView;
+use crate::export::device_view::offset_us;
 use crate::export::step_trace::Step;
-use crate::join::{HostTask, Joined, JoinedDevice, OpSource};
+use crate::join::{HostTask, Joined, OpSource};
 use crate::kinds::{NodeTaskType, device_name, runtime_name};
 use crate::metrics::Dialect;
 use crate::names::{NumberMap, NumberSet};
 use crate::numbers;
 use crate::parallel;
-use crate::tables::{Api, NO_CONTEXT, NO_MODEL, NONE, TaskLog};
+use crate::tables::{Api, NONE, TaskLog};
 use crate::tensor_names::TensorTexts;
 
 /// A joined profile, prepared for exporting.
@@ -43,22 +44,6 @@ pub(crate) struct View<'a> {
     sample_window: Option<(i64, i64)>,
 }
 
-/// One device of a profile, prepared for exporting.
-pub(crate) struct DeviceView<'a> {
-    pub(crate) device: &'a Device,
-    pub(crate) joined: &'a JoinedDevice,
-    dialect: Dialect,
-    /// The begin of the collection, in wall-clock nanoseconds.
-    pub(crate) begin: i64,
-    /// The device ticks between which shown tasks lie; `None` if all are shown.
-    pub(crate) window: Option<(u64, u64)>,
-    /// The iterations that are shown: number, begin and end.
-    iterations: Vec<(u64, u64, u64)>,
-    /// The tasks of which parts were executed as sub-tasks.
-    divided: NumberSet<TaskNumber>,
-    offset_us: f64,
-}
-
 /// What is known about the operator behind a task.
 pub(crate) struct OpTexts<'a> {
     pub(crate) name: &'a str,
@@ -80,9 +65,6 @@ const SIMT: &str = "KERNEL_SIMT";
 /// What stands for a text that isn't known.
 const UNKNOWN: &str = "N/A";
 
-/// A task's stream, its number there, and how often numbers had wrapped.
-type TaskNumber = (u16, u32, u16);
-
 /// A task's place: the device's number in [`View::devices`] and the row in its table of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskRef {
@@ -99,19 +81,7 @@ impl<'a> View<'a> {
         let kinds: NumberMap<u32, &str> =
             kinds.into_iter().map(|kind| (kind, runtime_name(&host.names, kind))).collect();
         let devices = joined.data.devices.values().filter_map(|device| {
-            let session = &device.metadata.session;
-            let of_device = joined.devices.get(&device.id)?;
-            let (window, iterations) = selected(of_device, device, range);
-            Some(DeviceView {
-                device,
-                joined: of_device,
-                window,
-                iterations,
-                divided: divided(device),
-                dialect,
-                begin: session.begin.unwrap_or(i64::MIN),
-                offset_us: offset_us(session),
-            })
+            Some(DeviceView::new(device, joined.devices.get(&device.id)?, dialect, range))
         });
         let devices: Vec<DeviceView<'a>> = devices.collect();
         // Chips of which one inference is shown show the whole run if there is none.
@@ -429,35 +399,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// The device ticks between which shown tasks lie, if not all are shown, and the shown iterations:
-/// number, begin and end.
-type Selection = (Option<(u64, u64)>, Vec<(u64, u64, u64)>);
-
-/// What of a device is shown.
-fn selected(joined: &JoinedDevice, device: &Device, range: Option<IterationRange>) -> Selection {
-    let iterations = &joined.iterations;
-    let all = || (0..iterations.len() as u32).filter(|&row| iterations.model()[row as usize] != NO_MODEL);
-    let range = match range {
-        Some(range) => range,
-        None if device.metadata.chip().exports_whole_run() => return (None, Vec::new()),
-        None => match all().map(|row| iterations.model()[row as usize]).min() {
-            Some(model) => IterationRange { model, first: 1, count: 1 },
-            None => return (None, Vec::new()),
-        },
-    };
-    let of_model = all().filter(|&row| iterations.model()[row as usize] == range.model);
-    let span = |row: u32| (iterations.start()[row as usize], iterations.end()[row as usize]);
-    let numbered = (1..).zip(of_model.map(span)).map(|(number, (start, end))| (number, start, end));
-    let last = range.first.saturating_add(range.count.max(1) - 1);
-    let rows: Vec<(u64, u64, u64)> = numbered.filter(|row| (range.first..=last).contains(&row.0)).collect();
-    let window = match (rows.first(), rows.last()) {
-        (Some(&(_, start, _)), Some(&(_, _, end))) => (start, end),
-        // No such iteration: nothing is shown.
-        _ => (u64::MAX, 0),
-    };
-    (Some(window), rows)
-}
-
 /// The calls that loaded models, by thread: their begins and ends, by begin.
 fn loads(joined: &Joined) -> NumberMap<u32, Vec<(u64, u64)>> {
     let host = &joined.data.host;
@@ -469,18 +410,6 @@ fn loads(joined: &Joined) -> NumberMap<u32, Vec<(u64, u64)>> {
         }
     }
     loads
-}
-
-fn task_number(device: &Device, task: usize) -> TaskNumber {
-    let tasks = &device.tables.tasks;
-    (tasks.stream()[task], tasks.task()[task], tasks.batch()[task])
-}
-
-/// The tasks of which parts were executed as sub-tasks.
-fn divided(device: &Device) -> NumberSet<TaskNumber> {
-    let contexts = device.tables.tasks.context();
-    let parts = (0..contexts.len()).filter(|&task| contexts[task] != NO_CONTEXT);
-    parts.map(|task| task_number(device, task)).collect()
 }
 
 /// The texts of the grids of launches, and of their blocks, if there are `kinds` of launches that have such.
@@ -516,113 +445,5 @@ fn unit_of_kernel(kind: &str) -> &'static str {
         "KERNEL_MIX_AIC" => "MIX_AIC",
         "KERNEL_MIX_AIV" => "MIX_AIV",
         _ => "N/A",
-    }
-}
-
-/// Microseconds that the reference's Python code adds to monotonic times.
-fn offset_us(session: &crate::metadata::Session) -> f64 {
-    match (session.begin, session.begin_monotonic) {
-        (Some(begin), Some(monotonic)) => (begin / 1_000) as f64 - monotonic as f64 / 1_000.0,
-        _ => 0.0,
-    }
-}
-
-impl DeviceView<'_> {
-    /// The wall-clock time of a device's counter value, in nanoseconds.
-    pub(crate) fn time(&self, ticks: u64) -> i64 {
-        match self.dialect {
-            Dialect::Accelerated => self.device.clock.local(ticks),
-            _ => numbers::python_local(self.device.clock.monotonic_f64(ticks), self.offset_us),
-        }
-    }
-
-    /// The wall-clock time in the middle between two of the device's counter values.
-    pub(crate) fn middle(&self, from: u64, to: u64) -> i64 {
-        let clock = &self.device.clock;
-        numbers::python_local((clock.monotonic_f64(from) + clock.monotonic_f64(to)) / 2.0, self.offset_us)
-    }
-
-    /// The wall-clock time of a time in nanoseconds of the monotonic clock.
-    pub(crate) fn monotonic_time(&self, nanoseconds: u64) -> i64 {
-        numbers::python_local(nanoseconds as f64, self.offset_us)
-    }
-
-    /// The device ticks from the end of the iteration before the shown ones, if there was one, to their
-    /// end; `None` if all are shown.
-    pub(crate) fn window_with_gap(&self) -> Option<(Option<u64>, u64)> {
-        let (start, end) = self.window?;
-        let ends = self.joined.iterations.end().iter().copied();
-        Some((ends.filter(|&previous| previous <= start).max(), end))
-    }
-
-    /// The wall-clock times between which calls belong to the shown iterations: from the end of the
-    /// iteration before.
-    fn call_window(&self) -> Option<(i64, i64)> {
-        let (before, end) = self.window_with_gap()?;
-        Some((before.map_or(i64::MIN, |ticks| self.time(ticks)), self.time(end)))
-    }
-
-    /// The wall-clock times of the shown iterations; what came before a model's first one belongs
-    /// to that.
-    fn sample_window(&self) -> Option<(i64, i64)> {
-        let (start, end) = self.window?;
-        let has_first = self.iterations.first().is_some_and(|(number, ..)| *number == 1);
-        Some((if has_first { i64::MIN } else { self.time(start) }, self.time(end)))
-    }
-
-    /// The number of the iteration that a task belongs to; 0 if it isn't known.
-    pub(crate) fn iteration(&self, task: usize) -> u64 {
-        let start = self.device.tables.tasks.start()[task];
-        let found = self.iterations.iter().rfind(|(_, begin, _)| *begin <= start);
-        found.map_or(0, |(number, _, _)| *number)
-    }
-
-    /// Whether a task is shown: it lies in the chosen iterations, and not before the collection.
-    fn shows(&self, task: usize) -> bool {
-        let tasks = &self.device.tables.tasks;
-        let in_window =
-            self.window.is_none_or(|(start, end)| tasks.start()[task] > start && tasks.end()[task] < end);
-        in_window && self.end(task) >= self.begin
-    }
-
-    /// The start of a task.
-    pub(crate) fn start(&self, task: usize) -> i64 {
-        self.time(self.device.tables.tasks.start()[task])
-    }
-
-    /// The end of a task.
-    pub(crate) fn end(&self, task: usize) -> i64 {
-        self.time(self.device.tables.tasks.end()[task])
-    }
-
-    /// How long a task took, in nanoseconds.
-    pub(crate) fn duration(&self, task: usize) -> f64 {
-        let tasks = &self.device.tables.tasks;
-        let (start, end) = (tasks.start()[task], tasks.end()[task]);
-        let clock = &self.device.clock;
-        match self.dialect {
-            Dialect::Accelerated => (clock.local(end) - clock.local(start)) as f64,
-            _ => self.unrounded_duration(task),
-        }
-    }
-
-    /// As [`DeviceView::duration`], with the fraction of a nanosecond that a clock may leave, which the
-    /// accelerated reference cuts off in some tables only.
-    pub(crate) fn unrounded_duration(&self, task: usize) -> f64 {
-        let tasks = &self.device.tables.tasks;
-        let clock = &self.device.clock;
-        clock.monotonic_f64(tasks.end()[task]) - clock.monotonic_f64(tasks.start()[task])
-    }
-
-    /// Whether a row is the whole of a task for which its sub-tasks stand.
-    pub(crate) fn is_doubled(&self, task: usize) -> bool {
-        !self.divided.is_empty()
-            && self.is_whole(task)
-            && self.divided.contains(&task_number(self.device, task))
-    }
-
-    /// Whether a row stands for a whole task.
-    pub(crate) fn is_whole(&self, task: usize) -> bool {
-        self.device.tables.tasks.context()[task] == NO_CONTEXT
     }
 }
