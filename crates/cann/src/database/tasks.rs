@@ -11,6 +11,7 @@ use crate::database::strings::Strings;
 use crate::export::copies::{self, Copied, OTHER};
 use crate::export::view::{TaskRef, View};
 use crate::kinds::device_name;
+use crate::names::NumberMap;
 use crate::tables::{NO_MODEL, NONE};
 
 /// A task that a device executed.
@@ -134,6 +135,8 @@ pub(super) struct Ops {
     texts: Vec<OpIds>,
     /// The same for the scheduling ones.
     scheduling_texts: Vec<OpIds>,
+    /// The texts of the grids of launches of many threads, and of their blocks, by host task.
+    grids: NumberMap<u32, [u32; 2]>,
 }
 
 /// The numbers of the texts of an operator.
@@ -145,8 +148,6 @@ struct OpIds {
     attributes: u32,
     state: u32,
     hf32: u32,
-    /// Of the grid and of its blocks.
-    grid: [u32; 2],
 }
 
 /// The host's tasks with an operator; of several with the same number the first.
@@ -155,6 +156,7 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
     let nodes = &view.joined.data.host.node_attributes;
     let mut computing: Vec<(u32, u32, OpIds)> = Vec::new();
     let mut scheduling = Vec::new();
+    let mut grids = NumberMap::default();
     for row in 0..table.len() {
         let task = table.row(row);
         let Some(op) = view.op(&task) else { continue };
@@ -171,11 +173,10 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
             attributes: strings.add(attributes),
             state: strings.add(op.state),
             hf32: strings.add(op.hf32),
-            grid: match view.grid(&task) {
-                Some([grid, block]) => [grid, block].map(|text| strings.add(text)),
-                None => [strings.add("N/A"); 2],
-            },
         };
+        if let Some([grid, block]) = view.grid(&task) {
+            grids.insert(row as u32, [grid, block].map(|text| strings.add(text)));
+        }
         let list = if is_scheduling { &mut scheduling } else { &mut computing };
         list.push((id, row as u32, texts));
     }
@@ -186,7 +187,7 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
     };
     let (computing, texts) = sorted(computing);
     let (scheduling, scheduling_texts) = sorted(scheduling);
-    Ops { computing, scheduling, texts, scheduling_texts }
+    Ops { computing, scheduling, texts, scheduling_texts, grids }
 }
 
 /// Writes the operators.
@@ -230,7 +231,8 @@ pub(super) fn write_ops<'a, W: Write + Seek>(
             row.integer(i64::from(texts.attributes));
             row.integer(i64::from(texts.state));
             row.integer(i64::from(texts.hf32));
-            texts.grid.iter().for_each(|text| row.integer(i64::from(*text)));
+            let grid = ops.grids.get(&host).copied().unwrap_or([unknown; 2]);
+            grid.into_iter().for_each(|text| row.integer(i64::from(text)));
         })?;
     }
     if ops.scheduling.is_empty() {

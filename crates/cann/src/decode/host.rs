@@ -43,8 +43,9 @@ pub(crate) fn host_tables(
             ((tensors, nodes, tracks), losses)
         },
     );
-    let ((node_tensors, tensor_sets), nodes, (tracks, flips)) = rest;
-    (tables.api, tables.task_tracks, tables.flips) = (api, tracks, flips);
+    let ((node_tensors, tensor_sets), nodes, tracks) = rest;
+    tables.api = api;
+    (tables.task_tracks, tables.extents, tables.flips) = (tracks.tasks, tracks.extents, tracks.flips);
     (tables.node_tensors, tables.tensor_sets, tables.nodes) = (node_tensors, tensor_sets, nodes);
     tables.losses.merge(api_losses);
     tables.losses.merge(losses);

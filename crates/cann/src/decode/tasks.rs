@@ -3,11 +3,11 @@
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::host::{MemcpyInfo, TaskTrack as RawTrack, level};
 
-use crate::decode::decode;
+use crate::decode::{Append, decode};
 use crate::losses::{Losses, Reason};
 use crate::names::Names;
 use crate::slices::{HOST_MAGIC, Stream};
-use crate::tables::{HostFlip, HostFlipTable, Memcpy, MemcpyTable, TaskTrack, TaskTrackTable};
+use crate::tables::{HostFlip, HostFlipTable, Memcpy, MemcpyTable, NONE, TaskTrack, TaskTrackTable};
 
 /// The numbers of the runtime's kinds of task that aren't work, where no dictionary names them.
 const MAINTENANCE: u32 = 6;
@@ -16,28 +16,60 @@ const FLIP_TASK: u32 = 98;
 /// The upper bits of a device number say what kind of device it is; 1 is a DPU.
 const DEVICE_BITS: u16 = 0x0FFF;
 
-/// Tasks by thread and time, and wraps of task numbers by time.
-pub(super) fn task_tracks(
-    streams: &[Stream],
-    names: &Names,
-    chip: Chip,
-    losses: &mut Losses,
-) -> (TaskTrackTable, HostFlipTable) {
+/// What the runtime told of tasks.
+#[derive(Default)]
+pub(super) struct Tracks {
+    /// By thread and time.
+    pub(super) tasks: TaskTrackTable,
+    /// How large launches were.
+    pub(super) extents: Vec<[u16; 6]>,
+    /// Wraps of task numbers, by time.
+    pub(super) flips: HostFlipTable,
+}
+
+impl Tracks {
+    /// The place of an extent. Launches that follow one another often are as large.
+    fn place_of(&mut self, extent: [u16; 6]) -> u32 {
+        if self.extents.last() != Some(&extent) {
+            self.extents.push(extent);
+        }
+        self.extents.len() as u32 - 1
+    }
+}
+
+impl Append for Tracks {
+    fn append(&mut self, mut next: Self) {
+        let first = self.extents.len() as u32;
+        if first > 0 && !next.extents.is_empty() {
+            for row in 0..next.tasks.len() {
+                let task = next.tasks.row(row);
+                if task.extent != NONE {
+                    next.tasks.replace(row, TaskTrack { extent: first + task.extent, ..task });
+                }
+            }
+        }
+        self.tasks.append(next.tasks);
+        self.extents.append(&mut next.extents);
+        Append::append(&mut self.flips, next.flips);
+    }
+}
+
+/// What the runtime told of tasks.
+pub(super) fn task_tracks(streams: &[Stream], names: &Names, chip: Chip, losses: &mut Losses) -> Tracks {
     let number_of = |name: &str, default| {
         names.types_of(level::RUNTIME).find(|(_, known)| *known == name).map_or(default, |(number, _)| number)
     };
     let (flip_kind, maintenance_kind) =
         (number_of("FLIP_TASK", FLIP_TASK), number_of("MAINTENANCE", MAINTENANCE));
-    type Part = (TaskTrackTable, HostFlipTable);
-    let (mut tasks, mut flips): Part =
-        decode(streams, Some(HOST_MAGIC), losses, |(tasks, flips): &mut Part, raw: RawTrack, _| {
+    let mut tracks: Tracks =
+        decode(streams, Some(HOST_MAGIC), losses, |tracks: &mut Tracks, raw: RawTrack, _| {
             let kind = u32::try_from(raw.task_type).map_err(|_| Reason::InvalidRecord)?;
             if raw.device & !DEVICE_BITS != 0 {
                 return Err(Reason::UnknownRecord);
             }
             let (device, stream, time) = (raw.device & DEVICE_BITS, raw.stream, raw.head.time);
             if kind == flip_kind {
-                flips.push(HostFlip { time, device, stream, task: raw.task, number: raw.batch });
+                tracks.flips.push(HostFlip { time, device, stream, task: raw.task, number: raw.batch });
             } else if kind != maintenance_kind {
                 let (task, batch) = if chip.has_wide_task_ids() {
                     (u32::from(raw.batch) << 16 | u32::from(raw.task), 0)
@@ -45,14 +77,25 @@ pub(super) fn task_tracks(
                     (u32::from(raw.task), raw.batch)
                 };
                 let (thread, kernel) = (raw.head.thread, raw.kernel);
-                let extent = (raw.head.length == RawTrack::WHOLE).then_some(raw.extent);
-                tasks.push(TaskTrack { thread, time, device, stream, task, batch, kind, kernel, extent });
+                let is_whole = raw.head.length == RawTrack::WHOLE;
+                let extent = if is_whole { tracks.place_of(raw.extent) } else { NONE };
+                tracks.tasks.push(TaskTrack {
+                    thread,
+                    time,
+                    device,
+                    stream,
+                    task,
+                    batch,
+                    kind,
+                    kernel,
+                    extent,
+                });
             }
             Ok(())
         });
-    tasks.sort_by_key(|t, i| (t.thread()[i], t.time()[i]));
-    flips.sort_by_key(|t, i| t.time()[i]);
-    (tasks, flips)
+    tracks.tasks.sort_by_key(|t, i| (t.thread()[i], t.time()[i]));
+    tracks.flips.sort_by_key(|t, i| t.time()[i]);
+    tracks
 }
 
 /// What asynchronous copies move, by thread and time.

@@ -3,7 +3,6 @@
 use crate::export::communication::{Collectives, communicating};
 use crate::export::spans::{Spans, outside, union};
 use crate::export::view::{DeviceView, TaskRef, View};
-use crate::join::HostTask;
 use crate::parallel;
 
 /// Kinds of tasks that don't count for when a device's work begins and ends, unless they compute.
@@ -39,18 +38,24 @@ pub(crate) fn busy(view: &View<'_>, found: &Collectives<'_>, time: TimeOf) -> Ve
     of_devices.map(|of_device| of_one(view, of_device, found, time)).collect()
 }
 
-/// A task that counts: begin, end, and whether it computes.
-type Work = (i64, i64, bool);
-
 fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>, time: TimeOf) -> Busy {
     let number = tasks[0].device;
     let device = view.device(tasks[0]);
-    let work: Vec<Work> = parallel::column(tasks.len(), |places, work| {
-        work.extend(tasks[places].iter().filter_map(|&task| work_of(view, device, task, time)));
+    let table = &device.device.tables.tasks;
+    let span = |task: &TaskRef| {
+        (time(device, table.start()[task.task as usize]), time(device, table.end()[task.task as usize]))
+    };
+    let computing = parallel::column(tasks.len(), |places, spans| {
+        spans.extend(tasks[places].iter().filter(|task| computes(view, **task)).map(span));
     });
-    let computing = union(work.iter().filter(|work| work.2).map(|&(start, end, _)| (start, end)).collect());
+    // Of each part of the other work the first begin and the last end.
+    let other: Spans = parallel::column(tasks.len(), |places, ends| {
+        let others = tasks[places].iter().filter(|task| is_other_work(view, **task)).map(span);
+        ends.extend(others.reduce(|all, next| (all.0.min(next.0), all.1.max(next.1))));
+    });
+    let computing = union(computing);
     let communicating = communicating(found, number);
-    let ends = work.iter().map(|&(start, end, _)| (start, end)).chain(communicating.iter().copied());
+    let ends = computing.iter().chain(&communicating).chain(&other).copied();
     let (first, last) =
         ends.fold((i64::MAX, i64::MIN), |(first, last), (start, end)| (first.min(start), last.max(end)));
     let alone = outside(&communicating, &computing);
@@ -66,21 +71,14 @@ fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>, time: Tim
     busy
 }
 
-/// A task's part in its device's work, if it has any.
-fn work_of(view: &View<'_>, device: &DeviceView<'_>, task: TaskRef, time: TimeOf) -> Option<Work> {
-    let row = task.task as usize;
-    let tasks = &device.device.tables.tasks;
-    let host = view.host_task(task);
-    let computes = host.as_ref().is_some_and(|host| computes(view, host));
-    let counts = computes || host.as_ref().is_none_or(|host| !NOT_WORK.contains(&view.kind_name(host.kind)));
-    counts.then(|| (time(device, tasks.start()[row]), time(device, tasks.end()[row]), computes))
+/// Whether a task that doesn't compute counts for when its device's work begins and ends.
+fn is_other_work(view: &View<'_>, task: TaskRef) -> bool {
+    view.host_task(task).is_none_or(|host| !NOT_WORK.contains(&view.kind_name(host.kind)))
 }
 
-/// Whether a host task is an operator that computes; those that only serve collective ones don't.
-fn computes(view: &View<'_>, host: &HostTask) -> bool {
-    if view.unit(host).is_none() {
-        return false;
-    }
+/// Whether a task is an operator that computes; those that only serve collective ones don't.
+fn computes(view: &View<'_>, task: TaskRef) -> bool {
+    let Some(host) = view.host_task(task).filter(|host| view.unit(host).is_some()) else { return false };
     let name = view.text(host.name);
     !name.ends_with("AicpuKernel") && !name.ends_with("AivKernel")
 }

@@ -308,7 +308,9 @@ impl<'a> View<'a> {
 
     /// How large a launch was, where the runtime told.
     fn extent(&self, task: &HostTask) -> Option<[u16; 6]> {
-        self.joined.data.host.task_tracks.extent().get(task.track as usize).copied().flatten()
+        let host = &self.joined.data.host;
+        let place = *host.task_tracks.extent().get(task.track as usize)?;
+        host.extents.get(place as usize).copied()
     }
 
     /// Whether tasks of a kind run one program in many threads.
@@ -417,7 +419,7 @@ fn grids(joined: &Joined, kinds: &NumberMap<u32, &str>) -> NumberMap<[u16; 6], [
     if !kinds.values().any(|name| *name == SIMT) {
         return NumberMap::default();
     }
-    let extents = joined.data.host.task_tracks.extent().iter().flatten();
+    let extents = joined.data.host.extents.iter();
     let texts = |&[x, y, z, block_x, block_y, block_z]: &[u16; 6]| {
         [format!("{x},{y},{z}"), format!("{block_x},{block_y},{block_z}")]
     };

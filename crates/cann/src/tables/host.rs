@@ -140,8 +140,8 @@ columns! {
         kind: u32,
         /// The kernel's name, hashed.
         kernel: u64,
-        /// How large the launch was, where the runtime tells, in the layout of the raw record.
-        extent: Option<[u16; 6]>,
+        /// How large the launch was: a place in [`HostTables::extents`], or [`NONE`](crate::tables::NONE).
+        extent: u32,
     }
 }
 
@@ -367,6 +367,8 @@ pub struct HostTables {
     pub contexts: Vec<u32>,
     /// Tasks handed to devices.
     pub task_tracks: TaskTrackTable,
+    /// How large launches were, where the runtime tells, in the layout of the raw record.
+    pub extents: Vec<[u16; 6]>,
     /// Wraps of task numbers.
     pub flips: HostFlipTable,
     /// Asynchronous copies.
