@@ -109,9 +109,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
                     write_collective(row, layout, operation, model);
                     write_times(row, view, &lines, index);
                     row.integer(0);
-                    let written =
-                        layout.headers().iter().position(|name| name == "Block Num").map_or(0, |n| n + 1);
-                    (written..layout.headers().len() + counter_headers.len()).for_each(|_| row.missing());
+                    row.fill();
                     return;
                 }
             };

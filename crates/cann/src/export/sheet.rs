@@ -209,6 +209,11 @@ impl Row<'_> {
     pub(crate) fn missing(&mut self) {
         self.word("N/A");
     }
+
+    /// Cells without a value up to the last column.
+    pub(crate) fn fill(&mut self) {
+        (self.column..self.headers.len()).for_each(|_| self.missing());
+    }
 }
 
 impl Sheet<'_> {
