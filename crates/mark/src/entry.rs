@@ -1,14 +1,26 @@
-//! A mark while it waits to be written.
+//! A mark while it waits to be written: one cache line, and more for a long text or for details.
 //!
-//! What most marks consist of lies in one cache line, because fetching a line that another
-//! processor has read costs more than everything else that a mark does. The writer makes the
-//! record of it ([`Entry::record`]).
+//! Fetching a line costs more than everything else that a mark does, so most marks take one. The
+//! writer makes the record of it ([`Mark::record`]).
+//!
+//! | words of the first line | |
+//! |---|---|
+//! | 0 | begin, in ticks |
+//! | 1 | end, in ticks |
+//! | 2 | thread (32 bits), event type (8), letters (8), lines (8), flags (8) |
+//! | 3 to 7 | the first forty letters, or the two words of a short text |
+//!
+//! The lines that follow hold the rest of the text, and a last one of their own the details.
+
+use std::ptr;
 
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::{TX_MESSAGE_BYTES, Tx};
 use opscope_cann_raw::host::{Head, MAGIC, level};
 
+use crate::domain::Domain;
 use crate::event::Details;
+use crate::text::{self, Short, Text, WORD};
 
 /// How much text a record holds: the last byte must be zero.
 pub(crate) const SEGMENT_BYTES: usize = TX_MESSAGE_BYTES - 1;
@@ -16,9 +28,18 @@ pub(crate) const SEGMENT_BYTES: usize = TX_MESSAGE_BYTES - 1;
 /// The inner tag of the records.
 const TAG: u16 = 120;
 
+/// How many words a line has, and how many of the first are text.
+const WORDS: usize = 8;
+const FIRST_TEXT: usize = 5;
+
+/// How many words the text of a record has at most.
+const TEXT_WORDS: usize = SEGMENT_BYTES.div_ceil(WORD);
+
+/// How many lines a mark has at most.
+pub(crate) const MOST_LINES: usize = 1 + (TEXT_WORDS - FIRST_TEXT).div_ceil(WORDS) + 1;
+
 /// What every mark has, besides its text.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
 pub(crate) struct Essence {
     pub(crate) start: u64,
     pub(crate) end: u64,
@@ -30,7 +51,6 @@ pub(crate) struct Essence {
 
 /// What a mark has when it isn't a plain text.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
 pub(crate) struct Extras {
     pub(crate) details: Details,
     /// The number of the mark; 0 when it needs none of its own.
@@ -39,50 +59,159 @@ pub(crate) struct Extras {
     pub(crate) segment: u16,
 }
 
-/// A place for a mark, in whole cache lines.
+/// A cache line of a mark.
+#[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Entry {
-    essence: Essence,
-    text_length: u8,
-    has_extras: bool,
-    text: [u8; SEGMENT_BYTES],
-    /// Stale unless `has_extras`.
-    extras: Extras,
+pub(crate) struct Line([u64; WORDS]);
+
+/// The lines of a mark that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark<'a>(&'a [Line]);
+
+/// What the third word of the first line tells.
+struct Shape {
+    thread: u32,
+    event_type: u8,
+    letters: usize,
+    lines: usize,
+    flags: u8,
 }
 
-impl Entry {
-    pub(crate) const EMPTY: Self = Self {
-        essence: Essence { start: 0, end: 0, thread: 0, event_type: 0 },
-        text_length: 0,
-        has_extras: false,
-        text: [0; SEGMENT_BYTES],
-        extras: Extras { details: Details::NONE, mark: 0, segment: 0 },
-    };
+/// The last line holds details.
+const HAS_EXTRAS: u8 = 1;
+/// The text is a [`Short`].
+const IS_SHORT: u8 = 2;
 
-    /// Fills the place; of the text, as much as a record holds.
+impl Shape {
     #[inline(always)]
-    pub(crate) fn set(&mut self, essence: Essence, text: &[u8], extras: Option<Extras>) {
-        let length = text.len().min(SEGMENT_BYTES);
-        // Field by field: a copy of the whole would wait for the fields to be stored somewhere else.
-        self.essence.start = essence.start;
-        self.essence.end = essence.end;
-        self.essence.thread = essence.thread;
-        self.essence.event_type = essence.event_type;
-        self.text_length = length as u8;
-        self.has_extras = extras.is_some();
-        copy(&text[..length], &mut self.text[..length]);
-        if let Some(extras) = extras {
-            self.extras = extras;
+    fn word(&self) -> u64 {
+        u64::from(self.thread)
+            | u64::from(self.event_type) << 32
+            | (self.letters as u64) << 40
+            | (self.lines as u64) << 48
+            | u64::from(self.flags) << 56
+    }
+
+    fn of(line: &Line) -> Self {
+        let [thread @ .., event_type, letters, lines, flags] = line.0[2].to_le_bytes();
+        Self {
+            thread: u32::from_le_bytes(thread),
+            event_type,
+            letters: usize::from(letters).min(SEGMENT_BYTES),
+            lines: usize::from(lines).clamp(1, MOST_LINES),
+            flags,
         }
+    }
+}
+
+impl Line {
+    pub(crate) const EMPTY: Self = Self([0; WORDS]);
+
+    /// Makes this a mark of a short text and nothing else.
+    #[inline(always)]
+    pub(crate) fn set_short(&mut self, essence: Essence, text: Short) {
+        let Essence { start, end, thread, event_type } = essence;
+        let shape = Shape { thread, event_type, letters: text.letters, lines: 1, flags: IS_SHORT };
+        [self.0[0], self.0[1], self.0[2]] = [start, end, shape.word()];
+        [self.0[3], self.0[4]] = text.words;
+    }
+}
+
+/// How many lines a mark takes.
+#[inline(always)]
+pub(crate) fn line_count(text: Text<'_>, extras: Option<&Extras>) -> usize {
+    let words = text.words.len().min(TEXT_WORDS);
+    1 + words.saturating_sub(FIRST_TEXT).div_ceil(WORDS) + usize::from(extras.is_some())
+}
+
+/// Makes lines, as many as it takes, a mark; of its text, as much as a record holds.
+#[inline(always)]
+pub(crate) fn set(lines: &mut [Line], essence: Essence, text: Text<'_>, extras: Option<&Extras>) {
+    let Essence { start, end, thread, event_type } = essence;
+    let flags = if extras.is_some() { HAS_EXTRAS } else { 0 };
+    let letters = text.letters.min(SEGMENT_BYTES);
+    let shape = Shape { thread, event_type, letters, lines: lines.len(), flags };
+    let Some((first, further)) = lines.split_first_mut() else { return };
+    [first.0[0], first.0[1], first.0[2]] = [start, end, shape.word()];
+    let (text, rest) = text.words.split_at(text.words.len().min(FIRST_TEXT));
+    copy(text, &mut first.0[WORDS - FIRST_TEXT..]);
+    for (words, line) in rest.chunks(WORDS).zip(&mut *further) {
+        copy(words, &mut line.0);
+    }
+    if let (Some(extras), Some(last)) = (extras, further.last_mut()) {
+        *last = extras.line();
+    }
+}
+
+/// Copies words one by one.
+#[inline(always)]
+fn copy(from: &[u64], to: &mut [u64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        // SAFETY: it is a reference. Volatile keeps words from being loaded in pairs.
+        *to = unsafe { ptr::read_volatile(from) };
+    }
+}
+
+impl Extras {
+    fn line(&self) -> Line {
+        let Details { domain, category, payload_type, payload, message_type } = self.details;
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        Line([
+            domain.map_or(0, |domain| domain.0),
+            pair(u32::from(domain.is_some()), u32::from(self.segment)),
+            pair(category, payload_type as u32),
+            payload,
+            pair(message_type as u32, 0),
+            self.mark,
+            0,
+            0,
+        ])
+    }
+
+    fn of(line: &Line) -> Self {
+        let [domain, flags, category, payload, message_type, mark, ..] = line.0;
+        let high = |pair: u64| (pair >> 32) as u32;
+        let details = Details {
+            domain: (flags as u32 != 0).then_some(Domain(domain)),
+            category: category as u32,
+            payload_type: high(category) as i32,
+            payload,
+            message_type: message_type as i32,
+        };
+        Self { details, mark, segment: high(flags) as u16 }
+    }
+}
+
+impl<'a> Mark<'a> {
+    /// The mark at the begin of some lines.
+    pub(crate) fn at(lines: &'a [Line]) -> Option<Self> {
+        lines.get(..Shape::of(lines.first()?).lines).map(Self)
+    }
+
+    /// How many lines it takes.
+    pub(crate) fn lines(&self) -> usize {
+        self.0.len()
     }
 
     /// The record of the mark, as a process writes it.
     pub(crate) fn record(&self, process: u32) -> Tx {
-        let Essence { start, end, thread, event_type } = self.essence;
-        let Extras { details, mark, segment } = if self.has_extras { self.extras } else { Extras::default() };
-        let length = usize::from(self.text_length).min(SEGMENT_BYTES);
+        let [start, end, ..] = self.0[0].0;
+        let Shape { thread, event_type, letters, flags, .. } = Shape::of(&self.0[0]);
+        let extras = self.0.last().filter(|_| flags & HAS_EXTRAS != 0).map(Extras::of).unwrap_or_default();
+        let Extras { details, mark, segment } = extras;
         let mut message = [0; TX_MESSAGE_BYTES];
-        message[..length].copy_from_slice(&self.text[..length]);
+        if flags & IS_SHORT != 0 {
+            let [.., first, second, _, _, _] = self.0[0].0;
+            let short = Short { words: [first, second], letters };
+            let letters = short.letters();
+            let text = text::clean(&letters[..short.letters.min(letters.len())]);
+            message[..text.len()].copy_from_slice(text.as_bytes());
+        } else {
+            let words = self.0.iter().flat_map(|line| &line.0).skip(WORDS - FIRST_TEXT);
+            for (to, word) in message[..letters].chunks_mut(WORD).zip(words) {
+                to.copy_from_slice(&word.to_le_bytes()[..to.len()]);
+            }
+        }
         Tx {
             head: Head {
                 magic: MAGIC,
@@ -112,45 +241,79 @@ impl Entry {
     }
 }
 
-/// Copies a text; short ones in two overlapping pieces, which is quicker than to ask how long it is
-/// in a function for all lengths.
-#[inline(always)]
-fn copy(from: &[u8], to: &mut [u8]) {
-    if let (Some(first), Some(last)) = (from.first_chunk::<8>(), from.last_chunk::<8>())
-        && from.len() <= 16
-        && to.len() == from.len()
-    {
-        to[..8].copy_from_slice(first);
-        to[from.len() - 8..].copy_from_slice(last);
-    } else {
-        to.copy_from_slice(from);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{Kept, Texts};
+
+    fn lines(essence: Essence, text: &[u8], extras: Option<&Extras>) -> Vec<Line> {
+        let mut texts = Texts::default();
+        let Kept::Placed { first, letters } = texts.add(text) else { panic!("not among the texts") };
+        let text = texts.get(first, letters);
+        let mut lines = vec![Line([u64::MAX; WORDS]); line_count(text, extras)];
+        set(&mut lines, essence, text, extras);
+        lines
+    }
 
     #[test]
-    fn a_place_that_is_used_again_shows_nothing_of_the_mark_before() {
-        let mut entry = Entry::EMPTY;
-        let essence = Essence { start: 5, end: 9, thread: 7, event_type: 1 };
-        let details = Details { category: 3, payload: 4, ..Details::NONE };
-        entry.set(essence, &[b'x'; 300], Some(Extras { details, mark: 11, segment: 2 }));
-        let long = entry.record(1);
-        assert_eq!((long.category, long.payload, long.mark, long.segment), (3, 4, 11, 2));
-        assert_eq!(long.message.iter().filter(|byte| **byte == b'x').count(), SEGMENT_BYTES);
+    fn a_mark_comes_out_as_it_went_in_whatever_its_length() {
+        let essence = Essence { start: 5, end: 9, thread: 0xdead_beef, event_type: 3 };
+        let details = Details {
+            domain: Some(Domain(0)),
+            category: u32::MAX,
+            payload_type: -2,
+            payload: u64::MAX,
+            message_type: -4,
+        };
+        let extras = Extras { details, mark: 11, segment: 2 };
+        for length in 0..SEGMENT_BYTES + 10 {
+            let text: Vec<u8> = (b'a'..=b'z').cycle().take(length).collect();
+            for extras in [None, Some(&extras)] {
+                let lines = lines(essence, &text, extras);
+                let tx = Mark::at(&lines).expect("a mark").record(7);
+                let kept = length.min(SEGMENT_BYTES);
+                assert_eq!(tx.message[..kept], text[..kept]);
+                assert!(tx.message[kept..].iter().all(|byte| *byte == 0));
+                assert_eq!((tx.start, tx.end, tx.event_type, tx.process), (5, 9, 3, 7));
+                assert_eq!((tx.thread, tx.head.thread), (0xdead_beef, 0xdead_beef));
+                let seen = (tx.info_type, tx.category, tx.payload_type, tx.payload, tx.message_type);
+                let expected =
+                    if extras.is_some() { (1, u32::MAX, -2, u64::MAX, -4) } else { (0, 0, 0, 0, 0) };
+                assert_eq!(seen, expected);
+                assert_eq!((tx.mark, tx.segment), if extras.is_some() { (11, 2) } else { (0, 0) });
+            }
+        }
+    }
 
-        entry.set(Essence { start: 10, ..essence }, b"infer", None);
-        let short = entry.record(1);
-        assert_eq!((short.category, short.payload, short.mark, short.segment), (0, 0, 0, 0));
+    #[test]
+    fn a_line_that_is_used_again_shows_nothing_of_the_mark_before() {
+        let essence = Essence { start: 5, end: 9, thread: 7, event_type: 1 };
+        let mut line = lines(essence, &[b'x'; 40], None)[0];
+        line.set_short(Essence { start: 10, ..essence }, Short::of(b"infer").expect("a short text"));
+        let short = Mark::at(std::slice::from_ref(&line)).expect("a mark").record(1);
         assert_eq!((short.start, short.end, short.head.thread), (10, 9, 7));
         assert!(short.message.starts_with(b"infer\0") && short.message[5..].iter().all(|byte| *byte == 0));
     }
 
     #[test]
-    fn what_most_marks_consist_of_lies_in_one_cache_line() {
-        assert_eq!(size_of::<Entry>() % 64, 0);
-        assert!(std::mem::offset_of!(Entry, text) + 32 <= 64);
+    fn short_texts_are_made_valid_where_the_record_is_made() {
+        let message = |text: &[u8]| {
+            let mut line = Line::EMPTY;
+            line.set_short(Essence::default(), Short::of(text).expect("a short text"));
+            let record = Mark::at(std::slice::from_ref(&line)).expect("a mark").record(1);
+            String::from_utf8(record.message.to_vec()).expect("UTF-8").trim_end_matches('\0').to_owned()
+        };
+        assert_eq!(message(b"preprocess"), "preprocess");
+        assert_eq!(message(b"until\0here"), "until");
+        assert_eq!(message(&[0xff; 16]), "\u{fffd}".repeat(16));
+        assert_eq!(message(b""), "");
+    }
+
+    #[test]
+    fn what_most_marks_consist_of_is_one_cache_line() {
+        assert_eq!(size_of::<Line>(), 64);
+        assert_eq!(lines(Essence::default(), &[b'x'; 40], None).len(), 1);
+        let most = lines(Essence::default(), &[b'x'; 200], Some(&Extras::default()));
+        assert_eq!(most.len(), MOST_LINES);
     }
 }

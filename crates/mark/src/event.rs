@@ -9,7 +9,6 @@
 //! The classic form of a record holds a category, a payload and 155 bytes of text. A longer text,
 //! or one with a domain, takes the form of mstx: segments that carry the same number.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -17,13 +16,12 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use crate::domain::{self, Domain};
 use crate::entry::{Essence, Extras, SEGMENT_BYTES};
 use crate::recorder::is_on;
+use crate::shortcut;
+use crate::text::{Kept, Short, Text, Texts};
 use crate::thread::{self, Local};
 
-/// The longest text that is kept of a mark; the rest is cut off.
-pub const LONGEST_TEXT: usize = 16 << 10;
-
 const MARK: u8 = 0;
-const PUSH_POP: u8 = 1;
+pub(crate) const PUSH_POP: u8 = 1;
 const START_END: u8 = 2;
 const MARK_EX: u8 = 3;
 
@@ -50,18 +48,17 @@ impl Details {
 /// A range that was begun on a thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Pushed {
-    start: u64,
-    /// Where the text begins among the texts of the thread's open ranges.
-    text: usize,
+    pub(crate) start: u64,
+    pub(crate) text: Kept,
     /// Whether the last of the thread's details are this range's.
-    has_details: bool,
+    pub(crate) has_details: bool,
 }
 
 /// A range that was begun and that any thread may end.
 struct Open {
     start: u64,
     details: Details,
-    text: Box<str>,
+    text: Box<[u8]>,
 }
 
 /// Ranges that any thread may end.
@@ -87,8 +84,8 @@ pub fn mark_ex(text: &[u8], details: Details) {
 
 fn instant(text: &[u8], details: &Details, event_type: u8) {
     thread::with(|local| {
-        let now = local.recorder.clock.now();
-        put(local, event_type, (now, now), clean(text).as_bytes(), some(details), 0);
+        let now = local.clock.now();
+        put_text(local, event_type, (now, now), text, some(details), 0);
     });
 }
 
@@ -114,6 +111,11 @@ pub fn push(text: &[u8], details: Details) -> usize {
 
 #[inline(never)]
 fn push_plain(text: &[u8]) -> usize {
+    shortcut::push(text).unwrap_or_else(|| push_in_full(text))
+}
+
+#[inline(never)]
+fn push_in_full(text: &[u8]) -> usize {
     thread::with(|local| push_on(local, text, false)).unwrap_or(0)
 }
 
@@ -128,13 +130,12 @@ fn push_detailed(text: &[u8], details: &Details) -> usize {
 
 #[inline(always)]
 fn push_on(local: &mut Local, text: &[u8], has_details: bool) -> usize {
-    let place = local.texts.len();
-    local.texts.extend_from_slice(clean(text).as_bytes());
+    let text = if has_details { local.texts.add(text) } else { keep(local, text) };
     let depth = local.pushed.len() + 1;
     local.note_open(depth);
     // What was done until here belongs to nobody's range.
-    let start = local.recorder.clock.now();
-    local.pushed.push(Pushed { start, text: place, has_details });
+    let start = local.clock.now();
+    local.pushed.push(Pushed { start, text, has_details });
     depth
 }
 
@@ -147,16 +148,21 @@ pub fn pop() -> usize {
 
 #[inline(never)]
 fn pop_recorded() -> usize {
+    shortcut::pop().unwrap_or_else(pop_in_full)
+}
+
+#[inline(never)]
+fn pop_in_full() -> usize {
     let depth = thread::with(|local| {
-        let end = local.recorder.clock.now();
+        let end = local.clock.now();
         let depth = local.pushed.len();
         let Some(Pushed { start, text, has_details }) = local.pushed.pop() else {
             local.recorder.control().unmatched.fetch_add(1, Ordering::Relaxed);
             return 0;
         };
         let details = if has_details { local.details.pop() } else { None };
-        put(local, PUSH_POP, (start, end), local.texts.get(text..).unwrap_or_default(), details.as_ref(), 0);
-        local.texts.truncate(text);
+        put(local, PUSH_POP, (start, end), text, details.as_ref(), 0);
+        local.texts.remove_last(text);
         local.note_open(depth - 1);
         depth
     });
@@ -169,22 +175,20 @@ pub fn pop_in(domain: Option<Domain>) -> usize {
         return 0;
     }
     let depth = thread::with(|local| {
-        let end = local.recorder.clock.now();
+        let end = local.clock.now();
         let depth = local.pushed.len();
         let Some((place, details)) = innermost(local, domain) else {
             local.recorder.control().unmatched.fetch_add(1, Ordering::Relaxed);
             return 0;
         };
         let Pushed { start, text, has_details } = local.pushed[place];
-        let text_end = local.pushed.get(place + 1).map_or(local.texts.len(), |next| next.text);
         let its = has_details.then(|| local.details[details]);
-        let bytes = local.texts.get(text..text_end).unwrap_or_default();
-        put(local, PUSH_POP, (start, end), bytes, its.as_ref(), 0);
+        put(local, PUSH_POP, (start, end), text, its.as_ref(), 0);
         // Others may be open within it.
-        local.texts.drain(text..text_end);
+        let words = local.texts.remove(text);
         local.pushed.remove(place);
         for later in &mut local.pushed[place..] {
-            later.text -= text_end - text;
+            later.text.move_by(words);
         }
         if has_details {
             local.details.remove(details);
@@ -215,9 +219,9 @@ pub fn range_start(text: &[u8], details: Details) -> u64 {
     }
     let started = thread::with(|local| {
         let number = next_number(local);
-        let text = Box::from(&*clean(text));
+        let text = Box::from(text);
         let Some(mut ranges) = ranges() else { return 0 };
-        let start = local.recorder.clock.now();
+        let start = local.clock.now();
         ranges.get_or_insert_default().insert(number, Open { start, details, text });
         number
     });
@@ -230,13 +234,13 @@ pub fn range_end(number: u64) -> bool {
         return false;
     }
     let ended = thread::with(|local| {
-        let end = local.recorder.clock.now();
+        let end = local.clock.now();
         let open = ranges().and_then(|mut ranges| ranges.as_mut()?.remove(&number));
         let Some(Open { start, details, text }) = open else {
             local.recorder.control().unmatched.fetch_add(1, Ordering::Relaxed);
             return false;
         };
-        put(local, START_END, (start, end), text.as_bytes(), Some(&details), number);
+        put_text(local, START_END, (start, end), &text, Some(&details), number);
         true
     });
     ended.unwrap_or(false)
@@ -274,20 +278,46 @@ fn next_number(local: &Local) -> u64 {
     u64::from(local.recorder.process) << 32 | u64::from(number)
 }
 
-/// Hands over what happened from `span.0` to `span.1`, in as many pieces as its text needs.
-/// `number` is that of the mark, 0 when it needs none of its own.
+/// Keeps the text of a mark without details.
 #[inline(always)]
-fn put(local: &Local, event_type: u8, span: (u64, u64), text: &[u8], details: Option<&Details>, number: u64) {
+fn keep(local: &mut Local, text: &[u8]) -> Kept {
+    Short::of(text).map_or_else(|| local.texts.add(text), Kept::Short)
+}
+
+/// As [`put`], with a text of the caller's.
+#[inline(always)]
+fn put_text(
+    local: &mut Local,
+    event_type: u8,
+    span: (u64, u64),
+    text: &[u8],
+    details: Option<&Details>,
+    number: u64,
+) {
+    let text = if details.is_some() { local.texts.add(text) } else { keep(local, text) };
+    put(local, event_type, span, text, details, number);
+    local.texts.remove_last(text);
+}
+
+/// Hands over what happened from `span.0` to `span.1`, in as many pieces as its text needs.
+/// `number` is that of the mark, 0 when it needs none of its own. What has details has no short text.
+#[inline(always)]
+fn put(local: &Local, event_type: u8, span: (u64, u64), text: Kept, details: Option<&Details>, number: u64) {
     let essence = Essence { start: span.0, end: span.1, thread: local.thread, event_type };
+    let (first, letters) = match text {
+        Kept::Short(text) => return local.put_short(essence, text),
+        Kept::Placed { first, letters } => (first, letters),
+    };
+    let text = local.texts.get(first, letters);
     match details {
-        None if text.len() <= SEGMENT_BYTES => local.put(essence, text, None),
+        None if letters <= SEGMENT_BYTES => local.put(essence, text, None),
         details => put_detailed(local, essence, text, details.copied().unwrap_or_default(), number),
     }
 }
 
 #[inline(never)]
-fn put_detailed(local: &Local, essence: Essence, text: &[u8], details: Details, number: u64) {
-    let is_long = text.len() > SEGMENT_BYTES;
+fn put_detailed(local: &Local, essence: Essence, text: Text<'_>, details: Details, number: u64) {
+    let is_long = text.letters > SEGMENT_BYTES;
     let domain = if is_long { details.domain.or_else(|| Some(domain::default())) } else { details.domain };
     let details = Details { domain, ..details };
     let mark = match domain {
@@ -298,76 +328,13 @@ fn put_detailed(local: &Local, essence: Essence, text: &[u8], details: Details, 
     if !is_long {
         return local.put(essence, text, Some(Extras { details, mark, segment: 0 }));
     }
-    let (mut rest, mut segment) = (str::from_utf8(text).unwrap_or_default(), 0);
+    let (text, mut piece) = (text.to_text(), Texts::default());
+    let (mut rest, mut segment) = (text.as_str(), 0);
     while !rest.is_empty() {
         let (now, later) = rest.split_at(rest.floor_char_boundary(SEGMENT_BYTES));
-        local.put(essence, now.as_bytes(), Some(Extras { details, mark, segment }));
+        let kept = piece.add(now.as_bytes());
+        local.put(essence, piece.get(0, now.len()), Some(Extras { details, mark, segment }));
+        piece.remove_last(kept);
         (rest, segment) = (later, segment + 1);
-    }
-}
-
-/// Text that every reader of the records can take: UTF-8 without zeros, of a length that fits.
-#[inline(always)]
-fn clean(text: &[u8]) -> Cow<'_, str> {
-    if text.len() <= LONGEST_TEXT && is_plain(text) {
-        // SAFETY: ASCII is UTF-8.
-        return Cow::Borrowed(unsafe { str::from_utf8_unchecked(text) });
-    }
-    clean_slowly(text)
-}
-
-/// Whether a text is ASCII without zeros, eight letters at a time.
-#[inline(always)]
-fn is_plain(text: &[u8]) -> bool {
-    // A zero borrows from the top bit of its byte, and other letters than ASCII have that bit set.
-    let odd = |word: [u8; 8]| {
-        let word = u64::from_le_bytes(word);
-        (word.wrapping_sub(0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080
-    };
-    let (words, _) = text.as_chunks::<8>();
-    match text.last_chunk::<8>() {
-        // The last eight letters overlap those before them.
-        Some(last) => words.iter().fold(odd(*last), |sum, word| sum | odd(*word)) == 0,
-        None => text.iter().all(|letter| (1..0x80).contains(letter)),
-    }
-}
-
-#[cold]
-fn clean_slowly(text: &[u8]) -> Cow<'_, str> {
-    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
-    let cleaned = String::from_utf8_lossy(&text[..end]);
-    match cleaned.floor_char_boundary(LONGEST_TEXT) {
-        length if length == cleaned.len() => cleaned,
-        length => Cow::Owned(cleaned[..length].to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_odd_letter_anywhere_in_a_text_is_found() {
-        for length in 0..40 {
-            let text = vec![b'a'; length];
-            assert!(is_plain(&text));
-            for (place, odd) in (0..length).flat_map(|place| [0, 0x80, 0xff].map(|odd| (place, odd))) {
-                let mut text = text.clone();
-                text[place] = odd;
-                assert!(!is_plain(&text), "{odd} at {place} of {length}");
-            }
-        }
-    }
-
-    #[test]
-    fn text_is_made_valid_and_cut_at_a_character() {
-        assert_eq!(clean(b"plain"), "plain");
-        assert_eq!(clean(b"caf\xe9"), "caf\u{fffd}");
-        assert_eq!(clean(b"until\0here"), "until");
-        assert_eq!(clean("größer als vorher".as_bytes()), "größer als vorher");
-        let long = "é".repeat(LONGEST_TEXT);
-        assert_eq!(clean(long.as_bytes()).len(), LONGEST_TEXT);
-        let odd = format!("x{long}");
-        assert_eq!(clean(odd.as_bytes()).len(), LONGEST_TEXT - 1);
     }
 }

@@ -39,7 +39,9 @@ mod leaving;
 pub mod profile;
 mod recorder;
 mod ring;
+mod shortcut;
 mod sink;
+mod text;
 mod thread;
 mod waiting;
 
@@ -47,9 +49,10 @@ use std::fmt::Arguments;
 
 pub use control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE, waiting_page};
 pub use domain::{Domain, EXCLUDE_VARIABLE, INCLUDE_VARIABLE, named as domain};
-pub use event::{Details, LONGEST_TEXT, pop, push, range_end, range_start};
+pub use event::{Details, pop, push, range_end, range_start};
 pub use recorder::is_on;
 pub use sink::STREAM;
+pub use text::LONGEST_TEXT;
 
 /// Marks an instant.
 #[inline]

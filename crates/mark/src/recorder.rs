@@ -15,7 +15,7 @@ use opscope_cann_raw::additional::Tx;
 
 use crate::clock::ClockKind;
 use crate::control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE, OFF, UNKNOWN};
-use crate::entry::Entry;
+use crate::entry::MOST_LINES;
 use crate::flusher::Flusher;
 use crate::ring::Ring;
 use crate::sink::{STREAM, Sink};
@@ -36,6 +36,8 @@ static NOBODY: Control = Control::new(OFF);
 /// The switch before anybody looked.
 static UNDECIDED: Control = Control::new(UNKNOWN);
 
+/// Whether there is a page to look at: not where it is known that nobody collects.
+static WATCHED: AtomicBool = AtomicBool::new(true);
 static CONTROL: AtomicPtr<Control> = AtomicPtr::new(ptr::from_ref(&UNDECIDED).cast_mut());
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
@@ -47,9 +49,10 @@ static HANDLERS: AtomicBool = AtomicBool::new(false);
 /// Whether marks are recorded now. The first call looks at the environment.
 #[inline(always)]
 pub fn is_on() -> bool {
-    // SAFETY: it always points to a page that is never freed.
-    let control = unsafe { &*CONTROL.load(Ordering::Acquire) };
-    let switch = control.switch.load(Ordering::Relaxed);
+    if !WATCHED.load(Ordering::Relaxed) {
+        return false;
+    }
+    let switch = current_control().switch.load(Ordering::Relaxed);
     switch != OFF && (switch == PROFILE.load(Ordering::Relaxed) || look_for_collector())
 }
 
@@ -88,6 +91,7 @@ fn named_control() -> Option<&'static Control> {
     Control::open(&std::env::var(CONTROL_VARIABLE).ok()?)
 }
 
+#[inline(always)]
 fn current_control() -> &'static Control {
     // SAFETY: it always points to a page that is never freed.
     unsafe { &*CONTROL.load(Ordering::Acquire) }
@@ -95,6 +99,7 @@ fn current_control() -> &'static Control {
 
 fn set_control(control: &'static Control) {
     CONTROL.store(ptr::from_ref(control).cast_mut(), Ordering::Release);
+    WATCHED.store(!ptr::eq(control, &NOBODY), Ordering::Release);
 }
 
 /// Sends all further records to a session. The one before is written out first.
@@ -177,17 +182,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many marks the ring of the `number`th thread holds. All rings together stay below two
-/// mebibytes of records with as many threads as programs have, so that no more is lost with the
-/// process.
+/// How many lines the ring of the `number`th thread holds; a mark takes one or more. All rings
+/// together stay below two mebibytes of records with as many threads as programs have, so that no more
+/// is lost with the process.
 fn ring_size(number: usize) -> usize {
     match number {
         0..2 => 2_048,
         2..4 => 512,
-        4..8 => 256,
+        4..8 => 128,
         8..16 => 64,
-        16..128 => 8,
-        _ => 1,
+        _ => MOST_LINES,
     }
 }
 
@@ -199,6 +203,12 @@ impl Recorder {
             Some(recorder) => Some(recorder),
             None => Self::start(),
         }
+    }
+
+    /// Whether a recorder is the one that [`Recorder::current`] would give.
+    #[inline(always)]
+    pub(crate) fn is_current(recorder: &'static Self) -> bool {
+        ptr::eq(RECORDER.load(Ordering::Acquire), recorder)
     }
 
     #[cold]
@@ -291,9 +301,20 @@ impl Recorder {
     #[cold]
     pub(crate) fn drain(&self, lane: &Lane) {
         let mut output = lock(&self.output);
-        // SAFETY: the output's lock makes this the only drainer.
-        unsafe {
-            lane.ring.drain(|marks| marks.chunks(BATCH).for_each(|batch| self.write(batch, &mut output)));
+        let Output { sink, records } = &mut *output;
+        // SAFETY: the output's lock makes this the only one who takes marks out.
+        let mut waiting = unsafe { lane.ring.waiting() };
+        loop {
+            let mut places = records.chunks_exact_mut(RECORD);
+            let count = waiting.take(BATCH, |mark| {
+                if let Some(place) = places.next() {
+                    mark.record(self.process).write(place);
+                }
+            });
+            if count == 0 {
+                return;
+            }
+            self.write(sink, &records[..count * RECORD]);
         }
     }
 
@@ -306,14 +327,10 @@ impl Recorder {
         }
     }
 
-    fn write(&self, batch: &[Entry], output: &mut Output) {
-        let places = output.records.chunks_exact_mut(RECORD);
-        for (mark, place) in batch.iter().zip(places) {
-            mark.record(self.process).write(place);
-        }
+    fn write(&self, sink: &mut Sink, records: &[u8]) {
         let control = self.session.control;
-        let count = batch.len() as u64;
-        match output.sink.write(&output.records[..batch.len() * RECORD], RECORD) {
+        let count = (records.len() / RECORD) as u64;
+        match sink.write(records, RECORD) {
             Ok(()) => control.written.fetch_add(count, Ordering::Relaxed),
             Err(error) => {
                 let number = error.raw_os_error().unwrap_or(libc::EIO);
@@ -363,7 +380,8 @@ mod tests {
 
     #[test]
     fn the_rings_of_many_threads_hold_less_than_two_mebibytes() {
-        let bytes: usize = (0..512).map(|number| ring_size(number) * RECORD).sum();
+        let records: usize = (0..512).map(|number| Ring::new(ring_size(number)).size()).sum();
+        let bytes = records * RECORD;
         assert!(bytes <= 2 << 20, "{bytes}");
     }
 }

@@ -4,19 +4,22 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use crate::entry::{Essence, Extras};
+use crate::clock::ClockKind;
+use crate::entry::{self, Essence, Extras, Line, line_count};
 use crate::event::{Details, Pushed};
 use crate::recorder::{Lane, Recorder};
+use crate::text::{Short, Text, Texts};
 
 /// The state of one thread. It belongs to one recorder; after a fork it is made anew.
 pub(crate) struct Local {
     pub(crate) recorder: &'static Recorder,
     lane: &'static Lane,
     pub(crate) thread: u32,
+    pub(crate) clock: ClockKind,
     /// The ranges that are open, the innermost last.
     pub(crate) pushed: Vec<Pushed>,
-    /// Their texts, one after another.
-    pub(crate) texts: Vec<u8>,
+    /// Their texts.
+    pub(crate) texts: Texts,
     /// The details of those of them that have any.
     pub(crate) details: Vec<Details>,
 }
@@ -64,6 +67,25 @@ pub(crate) fn with<T>(work: impl FnOnce(&mut Local) -> T) -> Option<T> {
     Some(result)
 }
 
+/// Lends the calling thread its state where it has one of the present recorder, in as few
+/// instructions as that takes.
+#[inline(always)]
+pub(crate) fn with_ready<T>(work: impl FnOnce(&mut Local) -> Option<T>) -> Option<T> {
+    let place: *const Cell<*mut Local> = LOCAL.with(ptr::from_ref);
+    // SAFETY: as in `with`.
+    let place = unsafe { &*place };
+    let local = place.get();
+    // SAFETY: not null means it is this thread's own.
+    if local.is_null() || !Recorder::is_current(unsafe { &*local }.recorder) {
+        return None;
+    }
+    place.set(ptr::null_mut());
+    // SAFETY: taking it out made it ours alone.
+    let result = work(unsafe { &mut *local });
+    place.set(local);
+    result
+}
+
 #[cold]
 fn begin(recorder: &'static Recorder, stale: *mut Local) -> *mut Local {
     if !stale.is_null() {
@@ -74,8 +96,9 @@ fn begin(recorder: &'static Recorder, stale: *mut Local) -> *mut Local {
     // While the thread is ending there is no cleanup any more; the lane is then not used again.
     let _ = CLEANUP.try_with(|_| ());
     let (lane, thread) = (recorder.take_lane(), thread_id());
-    let (pushed, texts, details) = (Vec::new(), Vec::new(), Vec::new());
-    let local = Local { recorder, lane, thread, pushed, texts, details };
+    let (pushed, texts, details) = (Vec::new(), Texts::default(), Vec::new());
+    let clock = recorder.clock;
+    let local = Local { recorder, lane, thread, clock, pushed, texts, details };
     Box::into_raw(Box::new(local))
 }
 
@@ -90,19 +113,34 @@ fn thread_id() -> u32 {
 
 impl Local {
     /// Hands a mark over to be written.
+    pub(crate) fn put(&self, essence: Essence, text: Text<'_>, extras: Option<Extras>) {
+        let count = line_count(text, extras.as_ref());
+        self.put_lines(count, |lines| entry::set(lines, essence, text, extras.as_ref()));
+    }
+
+    /// Hands a mark of a short text over to be written.
     #[inline(always)]
-    pub(crate) fn put(&self, essence: Essence, text: &[u8], extras: Option<Extras>) {
+    pub(crate) fn put_short(&self, essence: Essence, text: Short) {
+        if !self.put_quietly(essence, text) {
+            self.put_lines(1, |lines| lines[0].set_short(essence, text));
+        }
+    }
+
+    /// As [`Local::put_short`], unless there is more to do than to put it down; returns whether it did.
+    #[inline(always)]
+    pub(crate) fn put_quietly(&self, essence: Essence, text: Short) -> bool {
+        // SAFETY: the lane is this thread's own as long as it has this state.
+        unsafe { self.lane.ring.put_quietly(|line| line.set_short(essence, text)) }
+    }
+
+    fn put_lines(&self, count: usize, fill: impl Fn(&mut [Line])) {
         loop {
-            // SAFETY: the lane is this thread's own as long as it has this state.
-            match unsafe { self.lane.ring.put(|entry| entry.set(essence, text, extras)) } {
+            // SAFETY: as above.
+            match unsafe { self.lane.ring.put(count, &fill) } {
                 // Who marks faster than the disk takes helps writing, so that nothing is lost.
                 None => self.recorder.drain(self.lane),
-                Some(waiting) => {
-                    if waiting * 2 == self.lane.ring.size() {
-                        self.recorder.wake();
-                    }
-                    return;
-                }
+                Some(true) => return self.recorder.wake(),
+                Some(false) => return,
             }
         }
     }
