@@ -17,7 +17,10 @@ pub(crate) struct CounterColumns {
     raw: Vec<u32>,
     /// Changes of the frequency, by device ticks.
     frequencies: Vec<(u64, f64)>,
+    /// The implementation that exports.
     dialect: Dialect,
+    /// The implementation that works out the values.
+    figures: Dialect,
     /// The cells of each kind of core on which a task didn't run, cube first.
     idle: [SharedCells; 2],
     /// The cells of a task of which nothing was counted.
@@ -106,6 +109,7 @@ impl CounterColumns {
         let cube = group(&sample.core_metrics, chip, dialect);
         let mut vector = if split { group(&sample.vector_metrics, chip, dialect) } else { Vec::new() };
         let raw = if cube.is_empty() { sample.core_events.clone() } else { Vec::new() };
+        let figures = dialect.of_counters(chip, !raw.is_empty());
         let mut cube = cube;
         if split {
             cube.retain(|metric| is_for_cube(metric.name));
@@ -137,6 +141,7 @@ impl CounterColumns {
             raw,
             frequencies,
             dialect,
+            figures,
             idle,
             uncounted: SharedCells::new(|_| {}),
             bounds,
@@ -331,9 +336,9 @@ impl CounterColumns {
             true => counters.end.saturating_sub(counters.start) as f64 / device.clock.hertz() as f64 * 1e6,
             false => total_time(counters.cycles, hertz, blocks, cores),
         };
-        // The reference's Python code does the work for custom events, and goes on with what it shows.
-        let is_plain = self.dialect == Dialect::Accelerated && !self.raw.is_empty();
-        let time = if is_plain { numbers::python_round(time, 2) } else { time };
+        // The library goes on with what the Python code shows.
+        let is_shown = self.figures != self.dialect;
+        let time = if is_shown { numbers::python_round(time, 2) } else { time };
         Work { time, blocks, cores }
     }
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{SampleLayout, SampleMode, SampleOptions, write_sample};
-use opscope_cann_raw::device::{HwtsLog, MAGIC, StarsLog, function};
+use opscope_cann_raw::device::{CompactStarsLog, HwtsLog, MAGIC, StarsLog, function};
 use opscope_cann_raw::host::{ApiEvent, Head, NodeBasicInfo, TaskTrack, level};
-use opscope_cann_raw::{Chip, Record, hash_of, host};
+use opscope_cann_raw::{Chip, DeviceLog, Record, hash_of, host};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -94,7 +94,11 @@ impl Written {
 
     /// The device's counter.
     pub fn device_ticks(&self, micros: i64) -> u64 {
-        let megahertz = if self.chip == Chip::V2_1_0 { 100 } else { 50 };
+        let megahertz = match self.chip.device_log() {
+            DeviceLog::Hwts => 100,
+            DeviceLog::CompactStars => 1_000,
+            _ => 50,
+        };
         self.device_begin.wrapping_add_signed(micros * megahertz)
     }
 
@@ -135,19 +139,27 @@ impl Written {
         self.add("compact.task_track", &track);
     }
 
-    /// A task that the device executed; its kind is a 910B's.
+    /// A task that the device executed; its kind is the chip's.
     pub fn run(&mut self, task: u16, kind: u16, (begin, end): Span) {
         let edges = [(function::TASK_START, begin), (function::TASK_END, end)];
         for (edge, time) in edges.map(|(edge, at)| (edge, self.device_ticks(at))) {
-            if self.chip == Chip::V2_1_0 {
-                let (tag, stream) = (edge as u8, u32::from(STREAM));
-                let log = HwtsLog { tag, task_type: 0, magic: MAGIC, task, time, stream };
-                self.add_to_device("hwts.data", &log);
-                continue;
+            let (word, magic, stream) = (edge | kind << 10, MAGIC, STREAM);
+            match self.chip.device_log() {
+                DeviceLog::Hwts => {
+                    let (tag, stream) = (edge as u8, u32::from(STREAM));
+                    let log = HwtsLog { tag, task_type: 0, magic, task, time, stream };
+                    self.add_to_device("hwts.data", &log);
+                }
+                DeviceLog::CompactStars => {
+                    let log =
+                        CompactStarsLog { word, magic, task_low: task, time, ..CompactStarsLog::default() };
+                    self.add_to_device("stars_soc.data", &log);
+                }
+                _ => {
+                    let log = StarsLog { word, magic, stream, task, time, ..StarsLog::default() };
+                    self.add_to_device("stars_soc.data", &log);
+                }
             }
-            let word = edge | kind << 10;
-            let log = StarsLog { word, magic: MAGIC, stream: STREAM, task, time, ..StarsLog::default() };
-            self.add_to_device("stars_soc.data", &log);
         }
     }
 
