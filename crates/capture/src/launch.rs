@@ -5,7 +5,7 @@ use std::ffi::{OsString, c_int};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::complaints::Complaints;
 use crate::error::CaptureError;
@@ -13,6 +13,8 @@ use crate::program::Program;
 
 /// The process that signals are passed on to; 0 for none.
 static CHILD: AtomicI32 = AtomicI32::new(0);
+/// The signals that came and were not passed on yet, a bit each.
+static PENDING: AtomicU64 = AtomicU64::new(0);
 
 /// The signals that ask a program to do something.
 const SIGNALS: [c_int; 6] =
@@ -46,14 +48,16 @@ impl Running {
         if let Some(stderr) = stderr {
             command.stderr(stderr);
         }
-        // Signals that arrive before there is a child wait for it in the handler's place.
+        // Signals that arrive before the child's number is known wait for it.
+        PENDING.store(0, Ordering::SeqCst);
         let before = listen();
         let spawned = command.spawn();
         // The last end for writing must be the program's own.
         drop(command);
         match spawned {
             Ok(child) => {
-                CHILD.store(child.id() as i32, Ordering::Release);
+                CHILD.store(child.id() as i32, Ordering::SeqCst);
+                pass_on_pending();
                 Ok(Self { child, complaints, before })
             }
             Err(error) => {
@@ -116,7 +120,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        CHILD.store(0, Ordering::Release);
+        CHILD.store(0, Ordering::SeqCst);
         restore(&self.before);
     }
 }
@@ -160,9 +164,39 @@ extern "C" fn pass_on(signal: c_int, information: *mut libc::siginfo_t, _: *mut 
     // What a key on the terminal sends goes to the program as well; the rest is for us alone.
     // SAFETY: the system gives valid information.
     let from_terminal = unsafe { information.as_ref() }.is_some_and(|it| it.si_code > 0);
-    let child = CHILD.load(Ordering::Acquire);
-    if child > 0 && !(from_terminal && matches!(signal, libc::SIGINT | libc::SIGQUIT)) {
+    if !(from_terminal && matches!(signal, libc::SIGINT | libc::SIGQUIT)) {
+        PENDING.fetch_or(1 << signal, Ordering::SeqCst);
+        pass_on_pending();
+    }
+}
+
+/// Sends the child, if there is one, the signals that are for it.
+fn pass_on_pending() {
+    let child = CHILD.load(Ordering::SeqCst);
+    if child <= 0 {
+        return;
+    }
+    let pending = PENDING.swap(0, Ordering::SeqCst);
+    for signal in SIGNALS.into_iter().filter(|signal| pending & 1 << signal != 0) {
         // SAFETY: the call has no preconditions.
         unsafe { libc::kill(child, signal) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_before_the_childs_number_is_known_reaches_it() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("a program");
+        pass_on(libc::SIGTERM, std::ptr::null_mut(), std::ptr::null_mut());
+        assert!(child.try_wait().expect("a status").is_none(), "there is nobody to send it to");
+        CHILD.store(child.id() as i32, Ordering::SeqCst);
+        pass_on_pending();
+        let status = child.wait().expect("a status");
+        CHILD.store(0, Ordering::SeqCst);
+        assert_eq!(status.signal(), Some(libc::SIGTERM));
+        assert_eq!(PENDING.load(Ordering::SeqCst), 0, "it is sent once");
     }
 }
