@@ -348,3 +348,46 @@ fn the_plain_form_rounds_each_deviation_of_calls_before_it_averages_them() {
         assert_eq!(profile.cells("api_statistic", &columns), expected, "{chip:?}");
     }
 }
+
+/// Operators of ten microseconds, of a type and on a unit each.
+fn operators_of_units(chip: Chip, units: &[(&str, u32)]) -> Written {
+    let mut profile = written(chip);
+    for (number, (op_type, unit)) in (1u16..).zip(units) {
+        let (name, at) = (format!("op{number}"), i64::from(number) * 100);
+        profile.launch(&name, (at, at + 20));
+        profile.track(number, AI_CORE, at + 5);
+        profile.note_of_unit(&name, op_type, *unit, at + 10);
+        profile.run(number, 0, (at + 50, at + 60));
+    }
+    profile
+}
+
+#[test]
+fn a_unit_that_has_no_name_is_told_by_its_number() {
+    for chip in CHIPS {
+        let profile = operators_of_units(chip, &[("Add", 77)]);
+        let cells = profile.cells("op_summary", &["Op Name", "Task Type"]);
+        assert_eq!(cells, [["op1", "77"]], "{chip:?}");
+        assert_eq!(task(&profile.timeline(), 1)["args"]["Task Type"], "77", "{chip:?}");
+    }
+}
+
+#[test]
+fn the_unit_of_collective_operations_has_the_name_of_the_form() {
+    let cells =
+        |chip| operators_of_units(chip, &[("Add", 0), ("Sum", 9)]).cells("task_time", &["kernel_type"]);
+    assert_eq!(cells(Chip::V4_1_0), [["AI_CORE"], ["COMMUNICATION"]]);
+    assert_eq!(cells(Chip::V2_1_0), [["AI_CORE"], ["HCCL"]]);
+}
+
+#[test]
+fn shares_are_of_the_time_of_operators_that_no_table_lists_as_well() {
+    for chip in CHIPS {
+        // Writing back is unit 3; 11 is no valid one.
+        let profile = operators_of_units(chip, &[("Add", 0), ("Add", 3), ("Add", 11), ("Mul", 0)]);
+        let rows = profile.cells("op_statistic", &["OP Type", "Count", "Ratio(%)"]);
+        let whole = if chip == Chip::V4_1_0 { "25" } else { "25.0" };
+        assert_eq!(rows, [["Add", "1", whole], ["Mul", "1", whole]], "{chip:?}");
+        assert_eq!(profile.cells("op_summary", &["Op Name"]), [["op1"], ["op4"]], "{chip:?}");
+    }
+}

@@ -28,17 +28,18 @@ type Line<'a> = (u32, String, &'a str, &'a str, Statistic, f64);
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'a>> {
     let models = model_names(view);
     let one_iteration = view.one_iteration;
+    let unlisted = view.unlisted_tasks();
     let mut lines: Vec<Line<'a>> = Vec::new();
     for of_device in tasks.chunk_by(|a, b| a.device == b.device) {
         // Nodes of one type on one unit are found by number first; comparing texts takes longer.
         let mut numbered: NumberMap<(u64, u64, u64), (&str, &str, Statistic)> = NumberMap::default();
-        let mut total = 0.0;
-        for &task in of_device {
+        // The table of operators shows what reaches into the collection; here it doesn't count.
+        let counts = |task: TaskRef| view.device(task).start(task.task as usize) >= view.device(task).begin;
+        let of_same = unlisted.iter().filter(|task| task.device == of_device[0].device && counts(**task));
+        let mut total: f64 =
+            of_same.map(|task| view.device(*task).unrounded_duration(task.task as usize)).sum();
+        for &task in of_device.iter().filter(|task| counts(**task)) {
             let Some(host) = view.host_task(task) else { continue };
-            // The table of operators shows what reaches into the collection; here it doesn't count.
-            if view.device(task).start(task.task as usize) < view.device(task).begin {
-                continue;
-            }
             let duration = view.device(task).unrounded_duration(task.task as usize);
             let model = if one_iteration { host.model } else { 0 };
             let (node, unit) = view.op_number(&host);

@@ -129,9 +129,9 @@ impl Row<'_> {
         }
     }
 
-    /// A cell with a word of the tables' own, of letters that no format quotes.
+    /// A cell with a word of the tables' own or a number as a text, of letters that no format quotes.
     #[inline(always)]
-    pub(crate) fn word(&mut self, word: &'static str) {
+    pub(crate) fn word(&mut self, word: &str) {
         debug_assert!(
             word.bytes().all(|byte| byte.is_ascii_graphic() && !b",\"\\".contains(&byte)),
             "{word}"

@@ -28,6 +28,8 @@ pub(crate) struct View<'a> {
     grids: NumberMap<[u16; 6], [String; 2]>,
     /// The runtime's name of each kind of task.
     kinds: NumberMap<u32, &'a str>,
+    /// The numbers of units that have no name, as texts.
+    unnamed_units: NumberMap<u32, String>,
     /// What `python_local` adds to the host's times.
     pub(crate) host_offset_us: f64,
     pub(crate) level0: bool,
@@ -51,7 +53,7 @@ pub(crate) struct OpTexts<'a> {
     /// `static` or `dynamic`, or `N/A`.
     pub(crate) state: &'static str,
     /// The unit, in the word of the tables.
-    pub(crate) task_type: &'static str,
+    pub(crate) task_type: &'a str,
     pub(crate) blocks: u32,
     pub(crate) mix_blocks: u32,
     /// `YES`, `NO` or `N/A`.
@@ -61,6 +63,9 @@ pub(crate) struct OpTexts<'a> {
 
 /// The runtime's kind of tasks that run one program in many threads.
 const SIMT: &str = "KERNEL_SIMT";
+
+/// The units of operators that no table lists.
+const UNLISTED: [NodeTaskType; 2] = [NodeTaskType::WriteBack, NodeTaskType::Invalid];
 
 /// What stands for a text that isn't known.
 const UNKNOWN: &str = "N/A";
@@ -101,6 +106,7 @@ impl<'a> View<'a> {
             no_tensors: TensorTexts::unknown(),
             devices,
             kinds,
+            unnamed_units: unnamed_units(joined),
             host_offset_us: metadata.map_or(0.0, |metadata| offset_us(&metadata.session)),
             level0: metadata.is_some_and(|metadata| metadata.sample.level0),
             one_iteration,
@@ -275,7 +281,7 @@ impl<'a> View<'a> {
 
     /// The unit on which the operator of a host task runs, in the word of the tables; `None` if the task
     /// has no operator.
-    pub(crate) fn unit(&self, task: &HostTask) -> Option<&'static str> {
+    pub(crate) fn unit(&self, task: &HostTask) -> Option<&str> {
         match task.op {
             OpSource::None => None,
             OpSource::Kernel if task.kernel == 0 => None,
@@ -342,11 +348,12 @@ impl<'a> View<'a> {
     }
 
     /// The unit that a node names. Collective operations that run on the AI CPU name another one.
-    fn unit_of_node(&self, task_type: u32, task: &HostTask) -> &'static str {
+    fn unit_of_node(&self, task_type: u32, task: &HostTask) -> &str {
         match NodeTaskType::from_number(task_type) {
             Some(NodeTaskType::Communication) if self.kind_name(task.kind) == "KERNEL_AICPU" => "AI_CPU",
+            Some(NodeTaskType::Communication) if self.dialect != Dialect::Accelerated => "HCCL",
             Some(known) => known.name(),
-            None => UNKNOWN,
+            None => self.unnamed_units.get(&task_type).map_or(UNKNOWN, String::as_str),
         }
     }
 
@@ -365,15 +372,31 @@ impl<'a> View<'a> {
 
     /// Which host tasks stand for an operator that tables show.
     pub(crate) fn shown_ops(&self) -> Vec<bool> {
-        const HIDDEN: [&str; 3] = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU"];
         // Steps of collective operations aren't operators, unless the vector cores do them.
         let shown = |task: HostTask| match self.unit(&task) {
             Some("COMMUNICATION") => self.text(task.name).ends_with("AivKernel"),
-            Some(unit) => !HIDDEN.contains(&unit),
+            Some(unit) => unit != "HCCL_AI_CPU" && !UNLISTED.iter().any(|unlisted| unlisted.name() == unit),
             None => false,
         };
         let tasks = &self.joined.host_tasks;
         parallel::column(tasks.len(), |rows, out| out.extend(rows.map(|row| shown(tasks.row(row)))))
+    }
+
+    /// The tasks that execute operators which no table lists, though their time counts.
+    pub(crate) fn unlisted_tasks(&self) -> Vec<TaskRef> {
+        let nodes = self.joined.data.host.nodes.task_type();
+        let is_unlisted =
+            |unit: &u32| NodeTaskType::from_number(*unit).is_some_and(|unit| UNLISTED.contains(&unit));
+        if !nodes.iter().any(is_unlisted) {
+            return Vec::new();
+        }
+        let mut tasks = self.tasks();
+        tasks.retain(|&task| {
+            let host = self.host_task(task);
+            let unit = host.as_ref().and_then(|host| self.unit(host));
+            UNLISTED.iter().any(|unlisted| Some(unlisted.name()) == unit)
+        });
+        tasks
     }
 
     /// The tasks that execute operators, by device and start.
@@ -412,6 +435,13 @@ fn loads(joined: &Joined) -> NumberMap<u32, Vec<(u64, u64)>> {
         }
     }
     loads
+}
+
+/// The numbers of units that nodes name and that have no name, as texts.
+fn unnamed_units(joined: &Joined) -> NumberMap<u32, String> {
+    let units = joined.data.host.nodes.task_type().iter();
+    let unnamed = units.filter(|&&unit| NodeTaskType::from_number(unit).is_none());
+    unnamed.map(|&unit| (unit, unit.to_string())).collect()
 }
 
 /// The texts of the grids of launches, and of their blocks, if there are `kinds` of launches that have such.

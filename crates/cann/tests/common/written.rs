@@ -126,9 +126,15 @@ impl Written {
 
     /// What a node is: an operator for the AI core of eight blocks.
     pub fn note(&mut self, name: &str, op_type: &str, at: i64) {
+        self.note_of_unit(name, op_type, 0, at);
+    }
+
+    /// As [`Written::note`], for a unit by its number.
+    pub fn note_of_unit(&mut self, name: &str, op_type: &str, unit: u32, at: i64) {
         let head = self.head(level::NODE, 0, at);
         let (name, op_type) = (self.hash(name), self.hash(op_type));
-        let note = NodeBasicInfo { head, name, op_type, blocks: 8, ..NodeBasicInfo::default() };
+        let task_type = unit;
+        let note = NodeBasicInfo { head, name, task_type, op_type, blocks: 8, ..NodeBasicInfo::default() };
         self.add("compact.node_basic_info", &note);
     }
 
