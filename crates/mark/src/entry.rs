@@ -20,7 +20,7 @@ use opscope_cann_raw::host::{Head, MAGIC, level};
 
 use crate::domain::Domain;
 use crate::event::Details;
-use crate::text::{self, Short, Text, WORD};
+use crate::text::{self, Short, Text, WORD, Word};
 
 /// How much text a record holds: the last byte must be zero.
 pub(crate) const SEGMENT_BYTES: usize = TX_MESSAGE_BYTES - 1;
@@ -145,12 +145,18 @@ pub(crate) fn set(lines: &mut [Line], essence: Essence, text: Text<'_>, extras: 
 
 /// Copies words one by one.
 #[inline(always)]
-fn copy(from: &[u64], to: &mut [u64]) {
+fn copy(from: &[Word], to: &mut [u64]) {
     for (to, from) in to.iter_mut().zip(from) {
-        // SAFETY: it is a reference. Volatile keeps words from being loaded in pairs.
-        *to = unsafe { ptr::read_volatile(from) };
+        // SAFETY: it is a reference, and any eight bytes are a number. Volatile keeps words from being
+        // loaded in pairs.
+        *to = u64::from_le(unsafe { ptr::read_volatile(ptr::from_ref(from).cast::<Unaligned>()) }.0);
     }
 }
+
+/// A number that may lie anywhere.
+#[repr(C, packed)]
+#[derive(Clone, Copy)]
+struct Unaligned(u64);
 
 impl Extras {
     fn line(&self) -> Line {

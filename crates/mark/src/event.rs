@@ -17,7 +17,7 @@ use crate::domain::{self, Domain};
 use crate::entry::{Essence, Extras, SEGMENT_BYTES};
 use crate::recorder::is_on;
 use crate::shortcut;
-use crate::text::{Kept, Short, Text, Texts};
+use crate::text::{self, Kept, LONGEST_TEXT, Piece, Short};
 use crate::thread::{self, Local};
 
 const MARK: u8 = 0;
@@ -219,7 +219,8 @@ pub fn range_start(text: &[u8], details: Details) -> u64 {
     }
     let started = thread::with(|local| {
         let number = next_number(local);
-        let text = Box::from(text);
+        // The rest of a character goes when it is cut again.
+        let text = Box::from(&text[..text.len().min(LONGEST_TEXT + 3)]);
         let Some(mut ranges) = ranges() else { return 0 };
         let start = local.clock.now();
         ranges.get_or_insert_default().insert(number, Open { start, details, text });
@@ -294,9 +295,11 @@ fn put_text(
     details: Option<&Details>,
     number: u64,
 ) {
-    let text = if details.is_some() { local.texts.add(text) } else { keep(local, text) };
-    put(local, event_type, span, text, details, number);
-    local.texts.remove_last(text);
+    let essence = Essence { start: span.0, end: span.1, thread: local.thread, event_type };
+    match Short::of(text).filter(|_| details.is_none()) {
+        Some(short) => local.put_short(essence, short),
+        None => put_pieces(local, essence, &text::clean(text), details, number),
+    }
 }
 
 /// Hands over what happened from `span.0` to `span.1`, in as many pieces as its text needs.
@@ -311,13 +314,19 @@ fn put(local: &Local, event_type: u8, span: (u64, u64), text: Kept, details: Opt
     let text = local.texts.get(first, letters);
     match details {
         None if letters <= SEGMENT_BYTES => local.put(essence, text, None),
-        details => put_detailed(local, essence, text, details.copied().unwrap_or_default(), number),
+        details => put_pieces(local, essence, text.as_str(), details, number),
     }
 }
 
+/// Hands over a mark in as many pieces as its text needs. It takes no memory of its own: signal handlers
+/// mark, too.
 #[inline(never)]
-fn put_detailed(local: &Local, essence: Essence, text: Text<'_>, details: Details, number: u64) {
-    let is_long = text.letters > SEGMENT_BYTES;
+fn put_pieces(local: &Local, essence: Essence, text: &str, details: Option<&Details>, number: u64) {
+    let is_long = text.len() > SEGMENT_BYTES;
+    if let (None, false) = (details, is_long) {
+        return local.put(essence, Piece::of(text).get(), None);
+    }
+    let details = details.copied().unwrap_or_default();
     let domain = if is_long { details.domain.or_else(|| Some(domain::default())) } else { details.domain };
     let details = Details { domain, ..details };
     let mark = match domain {
@@ -325,16 +334,13 @@ fn put_detailed(local: &Local, essence: Essence, text: Text<'_>, details: Detail
         Some(_) if number == 0 => next_number(local),
         Some(_) => number,
     };
-    if !is_long {
-        return local.put(essence, text, Some(Extras { details, mark, segment: 0 }));
-    }
-    let (text, mut piece) = (text.to_text(), Texts::default());
-    let (mut rest, mut segment) = (text.as_str(), 0);
-    while !rest.is_empty() {
+    let (mut rest, mut segment) = (text, 0);
+    loop {
         let (now, later) = rest.split_at(rest.floor_char_boundary(SEGMENT_BYTES));
-        let kept = piece.add(now.as_bytes());
-        local.put(essence, piece.get(0, now.len()), Some(Extras { details, mark, segment }));
-        piece.remove_last(kept);
+        local.put(essence, Piece::of(now).get(), Some(Extras { details, mark, segment }));
         (rest, segment) = (later, segment + 1);
+        if rest.is_empty() {
+            return;
+        }
     }
 }

@@ -59,16 +59,7 @@ pub fn is_on() -> bool {
 /// Finds who collects, and begins a session of our own in a profile that is new.
 #[cold]
 fn look_for_collector() -> bool {
-    // One thread looks, and the others wait for it: their marks count, too. A signal handler that
-    // marks while its own thread looks would wait forever.
-    let mut patience = MOST_YIELDS;
-    while LOOKING.swap(true, Ordering::AcqRel) {
-        if patience == 0 {
-            return false;
-        }
-        patience -= 1;
-        std::thread::yield_now();
-    }
+    let Some(_alone) = Looking::begin() else { return false };
     let mut control = current_control();
     if ptr::eq(control, &UNDECIDED) {
         control = named_control().or_else(waiting::make_page).unwrap_or(&NOBODY);
@@ -79,10 +70,8 @@ fn look_for_collector() -> bool {
     let directory = if is_new { control.directory().or_else(named) } else { None };
     if let Some(directory) = directory {
         finish();
-        RECORDER.store(ptr::null_mut(), Ordering::Release);
         begin(Session { control, directory });
     }
-    LOOKING.store(false, Ordering::Release);
     control.is_on() && control.profile() == PROFILE.load(Ordering::Relaxed)
 }
 
@@ -98,13 +87,43 @@ fn current_control() -> &'static Control {
 }
 
 fn set_control(control: &'static Control) {
+    // In this order a child that is forked between the two looks once too often, and never too seldom.
+    let is_nobody = ptr::eq(control, &NOBODY);
+    if !is_nobody {
+        WATCHED.store(true, Ordering::Release);
+    }
     CONTROL.store(ptr::from_ref(control).cast_mut(), Ordering::Release);
-    WATCHED.store(!ptr::eq(control, &NOBODY), Ordering::Release);
+    if is_nobody {
+        WATCHED.store(false, Ordering::Release);
+    }
+}
+
+/// The right to decide who collects, which one thread has at a time.
+struct Looking;
+
+impl Looking {
+    /// Waits for those who decide now: marks of this thread count, too. `None` after a long time: a
+    /// signal handler that marks while its own thread decides would wait forever.
+    fn begin() -> Option<Self> {
+        let mut patience = MOST_YIELDS;
+        while LOOKING.swap(true, Ordering::AcqRel) {
+            patience = patience.checked_sub(1)?;
+            std::thread::yield_now();
+        }
+        Some(Self)
+    }
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        LOOKING.store(false, Ordering::Release);
+    }
 }
 
 /// Sends all further records to a session. The one before is written out first.
 pub(crate) fn open(session: Session) {
-    close();
+    let _alone = Looking::begin();
+    end();
     begin(session);
 }
 
@@ -112,12 +131,19 @@ fn begin(session: Session) {
     let control = session.control;
     // Sessions are few and small; other threads may still look at the one before.
     SESSION.store(Box::into_raw(Box::new(session)), Ordering::Release);
+    // Only now, so that whoever makes a new recorder makes it for this session.
+    RECORDER.store(ptr::null_mut(), Ordering::Release);
     PROFILE.store(control.profile(), Ordering::Release);
     set_control(control);
 }
 
 /// Ends the session: everything is written out, and nothing more is recorded.
 pub(crate) fn close() {
+    let _alone = Looking::begin();
+    end();
+}
+
+fn end() {
     if let Some(session) = session() {
         session.control.record(false);
     }
@@ -187,10 +213,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// is lost with the process.
 fn ring_size(number: usize) -> usize {
     match number {
-        0..2 => 2_048,
-        2..4 => 512,
+        0 => 2_048,
+        1 => 1_024,
+        2..4 => 256,
         4..8 => 128,
         8..16 => 64,
+        16..64 => 32,
         _ => MOST_LINES,
     }
 }
@@ -239,6 +267,8 @@ impl Recorder {
             unsafe {
                 libc::pthread_atfork(None, None, Some(forked));
                 libc::atexit(finish);
+                #[cfg(target_os = "linux")]
+                at_quick_exit(finish);
             }
             leaving::tell(leave);
         }
@@ -250,25 +280,13 @@ impl Recorder {
 
     /// Starts the thread that writes. Without it, threads write when their rings are full.
     fn start_writer(&'static self) {
-        // The program's signals are for the program's own threads.
-        let mut before = None;
-        // SAFETY: the sets are valid places, and the mask is restored below.
-        unsafe {
-            let mut all: libc::sigset_t = std::mem::zeroed();
-            let mut old: libc::sigset_t = std::mem::zeroed();
-            libc::sigfillset(&mut all);
-            if libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old) == 0 {
-                before = Some(old);
-            }
-        }
         let thread = std::thread::Builder::new().name("opscope-mark".into()).stack_size(128 << 10);
-        let spawned = thread.spawn(|| {
-            self.writer.run(|| ptr::eq(RECORDER.load(Ordering::Acquire), self), || self.flush());
+        // The program's signals are for the program's own threads.
+        let spawned = without_signals(|| {
+            thread.spawn(|| {
+                self.writer.run(|| ptr::eq(RECORDER.load(Ordering::Acquire), self), || self.flush());
+            })
         });
-        if let Some(old) = before {
-            // SAFETY: the mask as it was.
-            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut()) };
-        }
         self.writer.is(spawned.ok().as_ref().map(|handle| handle.thread()));
     }
 
@@ -315,6 +333,7 @@ impl Recorder {
                 return;
             }
             self.write(sink, &records[..count * RECORD]);
+            waiting.give_back();
         }
     }
 
@@ -344,6 +363,33 @@ impl Recorder {
     pub(crate) fn control(&self) -> &'static Control {
         self.session.control
     }
+}
+
+#[cfg(target_os = "linux")]
+unsafe extern "C" {
+    /// As `atexit`, for `quick_exit`.
+    fn at_quick_exit(function: extern "C" fn()) -> std::ffi::c_int;
+}
+
+/// Does something while the calling thread gets no signal: a handler that marks would wait for the locks
+/// that its own thread holds.
+pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+    let mut before = None;
+    // SAFETY: the sets are valid places.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut old: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        if libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old) == 0 {
+            before = Some(old);
+        }
+    }
+    let result = work();
+    if let Some(old) = before {
+        // SAFETY: the mask as it was.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut()) };
+    }
+    result
 }
 
 /// Writes everything and completes the slice; when the process ends, and when a session does.

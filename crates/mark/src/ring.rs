@@ -1,7 +1,7 @@
 //! The buffer between a thread that marks and whoever writes: a ring of the lines of marks.
 //!
-//! One thread puts marks in, and one takes them out at a time (those who do hold the
-//! [`crate::sink`]'s lock). Neither ever waits for the other inside the ring.
+//! One thread puts marks in, and one takes them out at a time (those who do hold the lock of the
+//! recorder's output). Neither ever waits for the other inside the ring.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,7 +52,7 @@ impl Ring {
         if waiting >= self.size || waiting + 1 == self.size / 2 {
             return false;
         }
-        let place = self.places[head & (self.size - 1)].get();
+        let place = self.place(head);
         // SAFETY: the place lies outside `tail..head`, so the owner alone touches it.
         fill(unsafe { &mut *place });
         self.head.store(head.wrapping_add(1), Ordering::Release);
@@ -73,13 +73,20 @@ impl Ring {
         if waiting > self.size {
             return None;
         }
-        let places = &self.places[head & (self.size - 1)..][..count];
+        debug_assert!(count <= MOST_LINES);
+        let place = self.place(head);
         // SAFETY: the places lie outside `tail..head`, so the owner alone touches them, and they are
-        // adjacent.
-        fill(unsafe { std::slice::from_raw_parts_mut(places[0].get(), count) });
+        // adjacent: behind the last there are enough for a mark.
+        fill(unsafe { std::slice::from_raw_parts_mut(place, count.min(MOST_LINES)) });
         self.head.store(head.wrapping_add(count), Ordering::Release);
-        prefetch_for_writing(places[0].get().wrapping_add(AHEAD));
+        prefetch_for_writing(place.wrapping_add(AHEAD));
         Some(before < self.size / 2 && waiting >= self.size / 2)
+    }
+
+    /// The place of a count; those behind it can be reached from it.
+    #[inline(always)]
+    fn place(&self, count: usize) -> *mut Line {
+        UnsafeCell::raw_get(self.places.as_ptr()).wrapping_add(count & (self.size - 1))
     }
 
     /// How many lines may wait.
@@ -109,22 +116,27 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Shows up to `most` marks to `take`, and gives their places back; returns how many there were.
+    /// Shows up to `most` marks to `take`; returns how many there were. Their places are kept until
+    /// [`Waiting::give_back`].
     pub(crate) fn take(&mut self, most: usize, mut take: impl FnMut(Mark<'_>)) -> usize {
         let mut count = 0;
         while count < most && self.tail != self.head {
-            let places = &self.ring.places[self.tail & (self.ring.size - 1)..];
-            let present = places.len().min(self.head.wrapping_sub(self.tail));
+            let behind = self.ring.places.len() - (self.tail & (self.ring.size - 1));
+            let present = behind.min(self.head.wrapping_sub(self.tail));
             // SAFETY: the places lie inside `tail..head`, so the owner leaves them alone, and they are
             // adjacent. (A mark's lines go on behind the last place.)
-            let lines = unsafe { std::slice::from_raw_parts(places[0].get(), present) };
+            let lines = unsafe { std::slice::from_raw_parts(self.ring.place(self.tail), present) };
             let Some(mark) = Mark::at(lines) else { break };
             self.tail = self.tail.wrapping_add(mark.lines());
             take(mark);
             count += 1;
         }
-        self.ring.tail.store(self.tail, Ordering::Release);
         count
+    }
+
+    /// Gives the places of what was taken back to the owner.
+    pub(crate) fn give_back(&self) {
+        self.ring.tail.store(self.tail, Ordering::Release);
     }
 }
 
@@ -156,7 +168,9 @@ mod tests {
         let mut all = Vec::new();
         // SAFETY: this thread alone takes marks out.
         let mut waiting = unsafe { ring.waiting() };
-        while waiting.take(3, |mark| all.push(check(mark))) > 0 {}
+        while waiting.take(3, |mark| all.push(check(mark))) > 0 {
+            waiting.give_back();
+        }
         all
     }
 
@@ -209,7 +223,10 @@ mod tests {
         assert_eq!([5, 6, 7, 8].map(quietly), [true; 4]);
         assert!(!quietly(9), "a full ring takes nothing");
         // SAFETY: this thread alone has the ring.
-        assert_eq!(unsafe { ring.waiting() }.take(9, |_| ()), 8);
+        let mut waiting = unsafe { ring.waiting() };
+        assert_eq!(waiting.take(9, |_| ()), 8);
+        assert!(!quietly(9), "places are kept until they are given back");
+        waiting.give_back();
         assert!(quietly(10));
     }
 

@@ -2,7 +2,7 @@
 //! thread that has marked before.
 //!
 //! Both do what [`crate::event`] does, in fewer instructions, because nothing in them calls
-//! anything. Where something isn't as usual they do nothing and say so.
+//! functions that could call others. Where something isn't as usual they do nothing and say so.
 
 use crate::clock::ClockKind;
 use crate::entry::Essence;

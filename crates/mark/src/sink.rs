@@ -91,7 +91,8 @@ impl Sink {
         marker.push(".done");
         // A slice without a marker is read all the same.
         let text = format!("filesize:{}", slice.written);
-        let _ = File::create(marker).and_then(|mut file| write_all(&mut file, text.as_bytes()));
+        let made = OpenOptions::new().write(true).create(true).truncate(true).mode(MODE).open(marker);
+        let _ = made.and_then(|mut file| write_all(&mut file, text.as_bytes()));
     }
 }
 

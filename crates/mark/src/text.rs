@@ -11,7 +11,13 @@ use std::ptr;
 pub const LONGEST_TEXT: usize = 16 << 10;
 
 /// How many letters a word holds.
-pub(crate) const WORD: usize = size_of::<u64>();
+pub(crate) const WORD: usize = size_of::<Word>();
+
+/// Eight letters.
+pub(crate) type Word = [u8; 8];
+
+/// How many words a text may have that is kept without further memory.
+const MOST_PIECE: usize = 20;
 
 /// At most sixteen letters, as they came: who writes the record makes them valid.
 #[derive(Clone, Copy, Debug)]
@@ -37,14 +43,20 @@ pub(crate) enum Kept {
 /// take, which is UTF-8 without zeros, of a length that fits.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    words: Vec<u64>,
+    words: Vec<Word>,
 }
 
 /// A text in words, of which the last ends in zeros.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Text<'a> {
-    pub(crate) words: &'a [u64],
+    pub(crate) words: &'a [Word],
     pub(crate) letters: usize,
+}
+
+/// As much of a text as a record holds, without further memory.
+pub(crate) struct Piece {
+    words: [Word; MOST_PIECE],
+    letters: usize,
 }
 
 impl Short {
@@ -86,9 +98,9 @@ impl Texts {
         let text = clean(text);
         let (words, rest) = text.as_bytes().as_chunks::<WORD>();
         let first = self.words.len();
-        self.words.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+        self.words.extend_from_slice(words);
         if !rest.is_empty() {
-            self.words.push(part_of_word(rest));
+            self.words.push(part_of_word(rest).to_le_bytes());
         }
         Kept::Placed { first, letters: text.len() }
     }
@@ -125,12 +137,26 @@ impl Kept {
     }
 }
 
-impl Text<'_> {
+impl<'a> Text<'a> {
     /// The text as others know it.
-    pub(crate) fn to_text(self) -> String {
-        let mut letters: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        letters.truncate(self.letters);
-        String::from_utf8(letters).unwrap_or_default()
+    pub(crate) fn as_str(self) -> &'a str {
+        let letters = self.words.as_flattened();
+        str::from_utf8(letters.get(..self.letters).unwrap_or(letters)).unwrap_or_default()
+    }
+}
+
+impl Piece {
+    /// The begin of a text.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut piece = Self { words: [[0; WORD]; MOST_PIECE], letters: text.len().min(MOST_PIECE * WORD) };
+        for (word, letters) in piece.words.iter_mut().zip(text.as_bytes().chunks(WORD)) {
+            word[..letters.len()].copy_from_slice(letters);
+        }
+        piece
+    }
+
+    pub(crate) fn get(&self) -> Text<'_> {
+        Text { words: &self.words[..self.letters.div_ceil(WORD)], letters: self.letters }
     }
 }
 
@@ -188,21 +214,20 @@ mod tests {
         let mut kept: Vec<Kept> = all.iter().map(|text| texts.add(text.as_bytes())).collect();
         for (text, kept) in all.iter().zip(&kept) {
             let its = get(&texts, *kept);
-            assert_eq!(its.to_text(), *text);
-            let padding = its.words.last().map_or(0, |word| word.leading_zeros() / 8);
-            assert_eq!(
-                padding as usize,
-                text.len().next_multiple_of(WORD) - text.len(),
-                "zeros behind {text}"
-            );
+            assert_eq!(its.as_str(), *text);
+            let most = text.len().min(MOST_PIECE * WORD);
+            assert_eq!(Piece::of(text).get().as_str(), &text[..most]);
+            let letters = its.words.as_flattened();
+            assert_eq!(letters.len(), text.len().next_multiple_of(WORD));
+            assert!(letters[text.len()..].iter().all(|letter| *letter == 0), "zeros behind {text}");
         }
         texts.remove_last(kept[299]);
-        assert_eq!(get(&texts, kept[298]).to_text(), all[298]);
+        assert_eq!(get(&texts, kept[298]).as_str(), all[298]);
         let moved = texts.remove(kept[33]);
         assert_eq!(moved, 5);
-        assert_eq!(get(&texts, kept[32]).to_text(), all[32]);
+        assert_eq!(get(&texts, kept[32]).as_str(), all[32]);
         kept[298].move_by(moved);
-        assert_eq!(get(&texts, kept[298]).to_text(), all[298]);
+        assert_eq!(get(&texts, kept[298]).as_str(), all[298]);
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use crate::clock::ClockKind;
 use crate::entry::{self, Essence, Extras, Line, line_count};
 use crate::event::{Details, Pushed};
-use crate::recorder::{Lane, Recorder};
+use crate::recorder::{Lane, Recorder, without_signals};
 use crate::text::{Short, Text, Texts};
 
 /// The state of one thread. It belongs to one recorder; after a fork it is made anew.
@@ -56,12 +56,14 @@ pub(crate) fn with<T>(work: impl FnOnce(&mut Local) -> T) -> Option<T> {
     // SAFETY: the place has no destructor, so it is there as long as the thread.
     let place = unsafe { &*place };
     let mut local = place.replace(ptr::null_mut());
+    compiler_fence(Ordering::SeqCst);
     // SAFETY: not null means it is this thread's own, and taking it out made it ours alone.
     if local.is_null() || !ptr::eq(unsafe { &*local }.recorder, recorder) {
-        local = begin(recorder, local);
+        local = without_signals(|| begin(recorder, local));
     }
     // SAFETY: as above.
     let result = work(unsafe { &mut *local });
+    compiler_fence(Ordering::SeqCst);
     // A signal handler that marked meanwhile made a state of its own, which is given up here.
     place.set(local);
     Some(result)
@@ -79,9 +81,12 @@ pub(crate) fn with_ready<T>(work: impl FnOnce(&mut Local) -> Option<T>) -> Optio
     if local.is_null() || !Recorder::is_current(unsafe { &*local }.recorder) {
         return None;
     }
+    // The fences are for signal handlers, which must not see it in its place meanwhile.
     place.set(ptr::null_mut());
+    compiler_fence(Ordering::SeqCst);
     // SAFETY: taking it out made it ours alone.
     let result = work(unsafe { &mut *local });
+    compiler_fence(Ordering::SeqCst);
     place.set(local);
     result
 }
@@ -138,7 +143,7 @@ impl Local {
             // SAFETY: as above.
             match unsafe { self.lane.ring.put(count, &fill) } {
                 // Who marks faster than the disk takes helps writing, so that nothing is lost.
-                None => self.recorder.drain(self.lane),
+                None => without_signals(|| self.recorder.drain(self.lane)),
                 Some(true) => return self.recorder.wake(),
                 Some(false) => return,
             }

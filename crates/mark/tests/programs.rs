@@ -110,14 +110,28 @@ fn profiling_itself(body: &str) -> String {
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+static volatile int handled;
+static void marking(int signal) {{
+    (void)signal;
+    opscope_mark("a mark of a signal handler, whose text is longer than a cache line has room for");
+    opscope_push("handler");
+    opscope_pop();
+    handled++;
+}}
+static void *watch(void *argument) {{
+    sleep(60);
+    _exit(99);
+    return argument;
+}}
 static void *work(void *argument) {{
     for (int i = 0; i < 1000; i++) {{ opscope_push("work"); opscope_pop(); }}
     return argument;
 }}
 int main(int count, char **words) {{
-    (void)work; (void)count;
+    (void)work; (void)watch; (void)marking; (void)count;
     const char *path = words[1];
     assert(aclprofCreateStamp() == NULL);
     assert(opscope_push("before") == 0 && opscope_mark_enabled() == 0);
@@ -244,6 +258,37 @@ fn many_threads_and_a_forked_child_lose_nothing() {
     processes.sort_unstable();
     processes.dedup();
     assert_eq!(processes.len(), 2);
+}
+
+#[test]
+fn signal_handlers_that_mark_wait_for_nothing_and_lose_nothing() {
+    let place = Place::new();
+    let source = profiling_itself(
+        r#"
+    pthread_t watching;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    assert(pthread_create(&watching, NULL, watch, NULL) == 0);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    signal(SIGALRM, marking);
+    opscope_mark("begin");
+    struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 1000000; i++) { opscope_push("main"); opscope_pop(); }
+    setitimer(ITIMER_REAL, &never, NULL);
+    printf("%d", handled);
+"#,
+    );
+    let Some(program) = place.compile(&source, true) else { return };
+    let output = run(&place, &program);
+    assert!(output.status.success(), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
+    let handled: usize = String::from_utf8_lossy(&output.stdout).parse().expect("a number");
+    let texts = place.texts();
+    let count = |wanted: &str| texts.iter().filter(|text| text.starts_with(wanted)).count();
+    assert!(handled > 0, "no signal came");
+    assert_eq!(["main", "handler", "a mark of a signal"].map(count), [1_000_000, handled, handled]);
 }
 
 #[test]
