@@ -27,6 +27,7 @@ pub use tasks::Matches;
 use std::collections::BTreeMap;
 
 use opscope_cann_raw::Chip;
+use opscope_trace::Trace;
 
 use crate::data::{Data, Device};
 use crate::join::tasks::Apart;
@@ -47,6 +48,9 @@ pub struct Joined {
     pub fusion_models: Vec<u64>,
     /// What belongs together, by device number.
     pub devices: BTreeMap<u32, JoinedDevice>,
+    /// What other recorders saw of the same run, such as an engine's own profiler; its zero is the begin
+    /// of the collection. Nothing is here unless whoever reads the profile puts it here.
+    pub beside: Trace,
     /// What didn't fit together.
     pub losses: Losses,
 }
@@ -181,7 +185,7 @@ impl Joined {
             losses.merge(side.losses);
             devices.insert(side.device.id, side.joined);
         }
-        Self { data, host_tasks, communication, fusion_models, devices, losses }
+        Self { data, host_tasks, communication, fusion_models, devices, beside: Trace::new(), losses }
     }
 
     /// How many inferences of each model were recorded, by the model's number.

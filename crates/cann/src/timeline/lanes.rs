@@ -46,10 +46,12 @@ pub(super) enum Layer {
     HostDisk,
     /// How computing and communication overlap.
     Overlap,
+    /// Operators that other recorders saw.
+    Beside,
 }
 
 /// How many layers there are.
-const LAYERS: usize = Layer::Overlap as usize + 1;
+const LAYERS: usize = Layer::Beside as usize + 1;
 
 /// The number by which the viewer's process ids name the host.
 const HOST: u64 = 31;
@@ -69,6 +71,8 @@ impl Lanes {
     pub(super) fn new(dialect: Dialect, pid: u32, shown: &[Layer]) -> Self {
         let mut next = 20;
         let mut number = |layer: Layer| match (layer, dialect) {
+            // Above the program's ranges, with a number that the reference doesn't use.
+            (Layer::Beside, _) => 5,
             (Layer::Program, _) => 6,
             (Layer::Cann, _) => 7,
             (Layer::Hardware, _) => 14,
@@ -120,14 +124,26 @@ impl Lanes {
 
     /// Names a layer, with a label that says where it runs.
     pub(super) fn name_layer(&self, events: &mut Events, layer: Layer, device: Option<u32>, name: &str) {
-        let lane = self.lane(layer, device, 0);
         let label = device.map_or_else(|| "CPU".to_owned(), |device| format!("NPU {device}"));
+        self.name_layer_as(events, layer, device, name, &label);
+    }
+
+    /// As [`Lanes::name_layer`], with another label.
+    pub(super) fn name_layer_as(
+        &self,
+        events: &mut Events,
+        layer: Layer,
+        device: Option<u32>,
+        name: &str,
+        label: &str,
+    ) {
+        let lane = self.lane(layer, device, 0);
         let number = self.numbers[layer as usize];
         events.metadata("process_name", lane, |args| {
             args.text("name", name);
         });
         events.metadata("process_labels", lane, |args| {
-            args.text("labels", &label);
+            args.text("labels", label);
         });
         events.metadata("process_sort_index", lane, |args| {
             args.integer("sort_index", number);

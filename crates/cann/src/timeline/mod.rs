@@ -1,5 +1,6 @@
 //! The timeline: one Chrome trace with everything that was recorded, and smaller ones with a part.
 
+mod beside;
 mod choice;
 mod communication;
 pub(crate) mod device;
@@ -189,6 +190,7 @@ pub(crate) fn each_timeline(
                 }
                 overlap.iter().for_each(|overlap| overlap.names(&lanes, &mut small));
                 samples::samples(view, &lanes, &mut small);
+                beside::write_beside(view, &lanes, &mut small);
                 if !steps.is_empty() && choice.shows_steps() {
                     let shown = view.shown_steps(step_trace::steps(view));
                     device::steps(view, &lanes, &shown, false, &mut small);
@@ -265,6 +267,6 @@ fn write_all(
 fn shown_layers(view: &View<'_>, choice: LaneChoice) -> Vec<Layer> {
     let mut layers = vec![Layer::Program, Layer::Cann, Layer::Hardware, Layer::Communication];
     layers.extend(samples::layers(view).into_iter().filter(|layer| choice.shows(*layer)));
-    layers.push(Layer::Overlap);
+    layers.extend([Layer::Overlap, Layer::Beside]);
     layers
 }

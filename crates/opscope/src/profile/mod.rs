@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use opscope_cann::{Data, Found, Joined, Profile, to_trace};
 use opscope_formats::ascend_text;
-use opscope_trace::Trace;
+use opscope_trace::{Nanoseconds, Trace};
 
 use crate::exit::Exit;
 use crate::terminal::{StepBar, Terminal};
@@ -197,7 +197,10 @@ pub fn join(profile: Profile, bar: &StepBar) -> anyhow::Result<Joined> {
     bar.step(&format!("decoding {}", profile.name()));
     let data = Data::load(profile)?;
     bar.step("bringing host and devices together");
-    Ok(Joined::new(data))
+    let mut joined = Joined::new(data);
+    onnxruntime::append(&mut joined.beside, &joined.data.profile);
+    ascendcl::append(&mut joined.beside, &joined.data.profile);
+    Ok(joined)
 }
 
 /// Reads a profile anew and leaves its trace in a database for later commands.
@@ -221,8 +224,7 @@ pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow:
 /// The trace of a raw directory, with what ONNX Runtime and AscendCL told beside the raw files.
 pub fn trace_of(joined: &Joined) -> Trace {
     let mut trace = to_trace(joined);
-    onnxruntime::append(&mut trace, &joined.data.profile);
-    ascendcl::append(&mut trace, &joined.data.profile);
+    trace.append(&joined.beside, Nanoseconds(0));
     trace
 }
 
