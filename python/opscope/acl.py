@@ -100,9 +100,13 @@ class prof:
 
     @staticmethod
     def set_stamp_trace_message(stamp, message, length):
-        message = _encode(message)
         if not 0 <= length < 2**32:
             return 100000
+        if isinstance(message, str) and length < 128:
+            # Programs count letters, and the call bytes: as many whole letters as fit.
+            message = message[:length].encode("utf-8", "replace")[:127].decode("utf-8", "ignore")
+            length = 127
+        message = _encode(message)
         # A length beyond the text would read what follows it.
         length = length if length >= 128 else min(length, len(message))
         return _call("aclprofSetStampTraceMessage", stamp, message, length)

@@ -238,7 +238,9 @@ impl Session<'_> {
         // What was written since space was last looked at counts, too.
         dropped_bytes += self.plan.storage_limit.map_or(0, |limit| storage::enforce(&data, Some(limit)));
         if let Err(error) = self.directory.write_end(&self.begun.subject) {
-            tell(Event::Remark(format!("the end of the profile could not be written: {error}")));
+            tell(Event::Remark(format!(
+                "the end of the profile could not be written: {error}; it can be read all the same"
+            )));
         }
         notes(&data).into_iter().for_each(|note| tell(Event::Remark(note)));
         Outcome {

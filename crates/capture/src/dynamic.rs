@@ -194,7 +194,9 @@ impl<'p> OnDemand<'p> {
         let mut subject = subject(self.plan);
         subject.process = self.processes.first().copied().unwrap_or(0);
         if let Err(error) = active.directory.write_end(&subject) {
-            tell(Event::Remark(format!("the end of the profile could not be written: {error}")));
+            tell(Event::Remark(format!(
+                "the end of the profile could not be written: {error}; it can be read all the same"
+            )));
         }
         let counts = outcome_of(active.directory.path(), &self.controls);
         done(&Outcome { elapsed, lost_samples, dropped_bytes, ..counts });

@@ -2,8 +2,10 @@
 //! becomes ours.
 
 use std::ffi::{OsString, c_int};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -67,7 +69,13 @@ impl Running {
                         "the system can't execute this file; a script begins with a line such as #!/bin/sh"
                             .into()
                     }
-                    Some(libc::ENOENT) => "the interpreter that its first line names is not there".into(),
+                    Some(libc::ENOENT) => match interpreter(&program.path) {
+                        Some(name) => format!("its first line names {name}, which is not there"),
+                        None => {
+                            "the loader that it needs is not there; file PROGRAM tells what it was built for"
+                                .into()
+                        }
+                    },
                     _ => error.to_string(),
                 };
                 Err(CaptureError::NotExecutable { path: program.path.clone(), reason })
@@ -123,6 +131,16 @@ impl Drop for Running {
         CHILD.store(0, Ordering::SeqCst);
         restore(&self.before);
     }
+}
+
+/// The interpreter that a script's first line names.
+fn interpreter(path: &Path) -> Option<String> {
+    const LONGEST_LINE: usize = 256;
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(LONGEST_LINE as u64).read_to_end(&mut bytes).ok()?;
+    let line = bytes.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line.strip_prefix(b"#!")?).into_owned();
+    line.split_whitespace().next().map(str::to_owned)
 }
 
 /// The status that a shell would tell: the program's own, or 128 and the signal that ended it.

@@ -43,6 +43,9 @@ impl OutputDirectory {
                 "this path has {count} characters; at most {MOST_CHARACTERS} can be taken"
             )));
         }
+        if !absolute.exists() && absolute.is_symlink() {
+            return Err(refuse("this is a symbolic link to something that isn't there".to_owned()));
+        }
         if absolute.exists() && !absolute.is_dir() {
             return Err(refuse("this is a file; name a directory".to_owned()));
         }
@@ -69,6 +72,12 @@ impl OutputDirectory {
     /// The directory, with its whole path.
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Where the directory's link leads to, if it is one.
+    pub fn link_target(&self) -> Option<PathBuf> {
+        let is_link = self.0.symlink_metadata().is_ok_and(|status| status.is_symlink());
+        is_link.then(|| self.0.canonicalize().ok()).flatten()
     }
 
     /// How many bytes can still be written, if the system tells.

@@ -26,6 +26,30 @@ pub enum Exit {
     Status(u8),
 }
 
+impl Exit {
+    /// The status for a command line that can't be parsed, or that asks for help.
+    pub fn of_parsing(problem: &clap::Error) -> Self {
+        // Of a program that runs on a board, the status doesn't become ours.
+        let is_collect = || {
+            let words: Vec<String> =
+                std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+            let options = words.iter().take_while(|word| *word != "--");
+            let on_board = |word: &String| word.starts_with("-m") || word.starts_with("--main");
+            words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "collect")
+                && !options.into_iter().any(on_board)
+        };
+        match problem.exit_code() {
+            0 => Self::Done,
+            _ if is_collect() => Self::Status(OWN_FAILURE),
+            _ => Self::Usage,
+        }
+    }
+}
+
+/// The status of `collect` for failures of its own, as `env` and `timeout` have it: those below may be the
+/// program's.
+pub const OWN_FAILURE: u8 = 125;
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {

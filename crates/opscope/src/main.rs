@@ -29,7 +29,13 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
         let terminal = terminal::Terminal::new(false, false);
         return (commands::msprof::run(&words.collect::<Vec<_>>(), &terminal), terminal);
     }
-    let arguments = cli::Cli::parse();
+    let arguments = match cli::Cli::try_parse() {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            let _ = problem.print();
+            return (Ok(exit::Exit::of_parsing(&problem)), terminal::Terminal::new(false, false));
+        }
+    };
     interrupt::listen();
     let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
     (commands::dispatch(arguments.command, &terminal), terminal)

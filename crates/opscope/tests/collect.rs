@@ -80,11 +80,11 @@ fn own_failures_have_their_own_status() {
         (125, "on, off", &["--ai-core=maybe", "--", "true"]),
         (125, "1 to 100 Hz", &["--aic-freq=0", "--", "true"]),
         (125, "no process", &["--host-sys-pid=999999999", "--host-sys=cpu"]),
+        (125, "200", &["--storage-limit=100MB", "--", "true"]),
     ] {
         let arguments: Vec<&str> = ["collect"].iter().chain(arguments).copied().collect();
         place.fails(status, &[says], &arguments);
     }
-    place.fails(2, &["200"], &["collect", "--storage-limit=100MB", "--", "true"]);
     assert_eq!(place.files(), ["plain.txt"], "nothing was made");
 }
 
@@ -273,6 +273,40 @@ sys.exit(5)
     let within = "SELECT count(*) FROM iterations AS i JOIN ranges AS r ON i.start_ns >= r.start_ns - 2000 \
                   AND i.start_ns + i.duration_ns <= r.start_ns + r.duration_ns + 2000";
     assert_eq!(count(within), 3, "iterations within marks");
+
+    // And every operator is a slice of the timeline, below the mark of its run.
+    let results = std::fs::read_dir(Path::new(&profile).join("mindstudio_profiler_output"));
+    let is_whole = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("msprof_2") && name.ends_with(".json")
+    };
+    let mut paths = results.expect("the results").flatten().map(|entry| entry.path());
+    let timeline = std::fs::read(paths.find(is_whole).expect("a timeline")).expect("a file");
+    let events: Vec<serde_json::Value> = serde_json::from_slice(&timeline).expect("JSON");
+    let span = |event: &serde_json::Value| {
+        let start: f64 = event["ts"].as_str().expect("a time").parse().expect("a number");
+        (start, start + event["dur"].as_f64().expect("a duration"))
+    };
+    let slices = |wanted: &dyn Fn(&serde_json::Value) -> bool| -> Vec<(f64, f64)> {
+        events.iter().filter(|event| event["ph"] == "X" && wanted(event)).map(span).collect()
+    };
+    let marks = slices(&|event| event["name"] == "infer");
+    let convolutions = slices(&|event| event["args"]["OP Type"] == "Conv");
+    let lies_in =
+        |operator: &(f64, f64), mark: &(f64, f64)| mark.0 - 2.0 <= operator.0 && operator.1 <= mark.1 + 2.0;
+    let each = marks.iter().map(|mark| convolutions.iter().filter(|it| lies_in(it, mark)).count());
+    let each: Vec<usize> = each.collect();
+    assert_eq!(
+        (each.len(), each.iter().sum::<usize>()),
+        (3, convolutions.len()),
+        "operators outside of marks"
+    );
+    assert!(each[0] > 10 && each.iter().all(|count| *count == each[0]), "{each:?}");
+    let processes: Vec<&serde_json::Value> =
+        events.iter().filter(|event| event["name"] == "process_name").collect();
+    let is_engine =
+        |event: &&&serde_json::Value| event["args"]["name"] == "ONNX Runtime (CPUExecutionProvider)";
+    assert_eq!(processes.iter().filter(is_engine).count(), 1, "{processes:?}");
 }
 
 #[test]

@@ -108,6 +108,67 @@ os.execlp('sh', 'sh', '-c', 'exit 9')
 }
 
 #[test]
+fn what_is_marked_right_before_a_process_ends_itself_by_a_signal_is_recorded() {
+    let place = Place::new();
+    let test = "what_is_marked_right_before_a_process_ends_itself_by_a_signal_is_recorded";
+    // Python sends itself the signal once more after it has cleaned up.
+    let ways = [
+        ("raise KeyboardInterrupt", 130),
+        ("os.kill(os.getpid(), signal.SIGTERM)", 143),
+        ("signal.raise_signal(signal.SIGUSR1)", 138),
+        ("ctypes.CDLL(None).quick_exit(4)", 4),
+        ("os.abort()", 134),
+    ];
+    for (way, status) in ways {
+        let source = format!(
+            "import ctypes, opscope, os, signal
+for number in range(300):
+    opscope.mark('last')
+os.kill(os.getpid(), 0)
+{way}
+"
+        );
+        let Some(answer) = collect_python(&place, test, &[], &source) else { return };
+        assert_eq!(answer.status, Some(status), "{way}: {}", answer.stderr);
+        assert_eq!(texts(&profile_of(&answer)).len(), 300, "{way}: {}", answer.stderr);
+    }
+}
+
+#[test]
+fn a_command_line_that_cannot_be_parsed_has_the_status_of_opscopes_own_failures() {
+    let place = Place::new();
+    for arguments in
+        [&["collect", "--bogus", "--", "true"][..], &["msprof", "--application=true", "--delay=x"]]
+    {
+        let answer = place.run(arguments);
+        assert_eq!(answer.status, Some(125), "{arguments:?}: {}", answer.stderr);
+        assert!(answer.stderr.contains("--help"), "{}", answer.stderr);
+    }
+    assert_eq!(place.run(&["collect", "--help"]).status, Some(0));
+    assert_eq!(place.run(&["analyze", "--bogus"]).status, Some(2));
+}
+
+#[test]
+fn places_and_programs_that_lead_nowhere_are_named() {
+    let place = Place::new();
+    std::os::unix::fs::symlink("nowhere", place.path("dangling")).expect("a link");
+    let answer = place.run(&["collect", "-o", "dangling", "--", "true"]);
+    assert_eq!(answer.status, Some(125));
+    assert!(answer.stderr.contains("dangling: this is a symbolic link to something"), "{}", answer.stderr);
+
+    let script = place.write("script", "#!/no/such/interpreter -x\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).expect("a file");
+    let answer = place.run(&["collect", "--", "./script"]);
+    assert_eq!(answer.status, Some(126));
+    assert!(answer.stderr.contains("names /no/such/interpreter,"), "{}", answer.stderr);
+
+    let answer = place.run(&["collect", "--no-parse", "--delay=60s", "--", "true"]);
+    assert_eq!(answer.status, Some(0));
+    assert!(answer.stderr.contains("nothing was recorded"), "{}", answer.stderr);
+}
+
+#[test]
 fn c_programs_become_others_by_any_of_the_calls_for_it() {
     let place = Place::new();
     let test = "c_programs_become_others_by_any_of_the_calls_for_it";
@@ -256,7 +317,7 @@ opscope.mark('x' * 200, domain='long')
     let test = "odd_calls_and_texts_are_counted_and_made_readable";
     let Some(answer) = collect_python(&place, test, &[], source) else { return };
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
-    for says in ["2 pops or stops had no push or start", "1 ranges were never closed"] {
+    for says in ["2 pops or stops had no push or start", "1 ranges were not closed"] {
         assert!(answer.stderr.contains(says), "no {says:?} in {}", answer.stderr);
     }
     let profile = profile_of(&answer);
@@ -556,7 +617,7 @@ fn a_program_that_was_started_for_it_is_recorded_on_command_and_gives_its_status
     assert_eq!(profiles.len(), 1, "{}", answer.stdout);
     let count = texts(&profiles[0]).len();
     assert!((5..500).contains(&count), "{count}");
-    place.fails(2, &["--delay"], &["collect", "--dynamic=on", "--delay=1s", "--", "true"]);
+    place.fails(125, &["--delay"], &["collect", "--dynamic=on", "--delay=1s", "--", "true"]);
     place.fails(125, &["--dynamic=on"], &["collect", "--pid=1"]);
 }
 
@@ -611,7 +672,7 @@ fn every_switch_has_the_values_and_limits_of_the_vendors() {
     }
     place.done(&["collect", "--no-parse", "--mstx-domain-include=a,default", "--", "true"]);
     let both = ["collect", "--mstx-domain-include=a", "--mstx-domain-exclude=b", "--", "true"];
-    place.fails(2, &["cannot be used with"], &both);
+    place.fails(125, &["cannot be used with"], &both);
     let without = ["collect", "--msproftx=off", "--mstx-domain-include=a", "--", "true"];
     place.fails(125, &["need --msproftx=on"], &without);
     place.fails(125, &["no Ascend processor"], &["collect", "--sys-devices=0", "--sys-period=10"]);

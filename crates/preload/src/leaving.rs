@@ -1,7 +1,8 @@
-//! The ways in which a process is gone without having ended: it becomes another program, or stops
-//! without calling the handlers for its end. What libraries have to write is written before.
+//! The ways in which a process is gone without having ended: it becomes another program, stops
+//! without calling the handlers for its end, or sends itself a signal that ends it, as Python does
+//! after Ctrl-C. What libraries have to write is written before.
 //!
-//! Some of the functions take any number of arguments, which Rust can't define. So all of them are
+//! Some of the first functions take any number of arguments, which Rust can't define. So those are
 //! a few instructions that keep the arguments where they are, ask for the real function, and go on
 //! there.
 
@@ -16,7 +17,7 @@ use crate::table::{Farewell, PLACES, Table};
 pub static OPSCOPE_BEFORE_LEAVING: Table = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
 
 /// The functions, in the order of their numbers.
-const NAMES: [&CStr; 11] = [
+const NAMES: [&CStr; 12] = [
     c"execve",
     c"execv",
     c"execvp",
@@ -28,6 +29,7 @@ const NAMES: [&CStr; 11] = [
     c"execveat",
     c"_exit",
     c"_Exit",
+    c"abort",
 ];
 
 /// From this number on, functions end the process.
@@ -60,6 +62,15 @@ fn address(number: usize) -> usize {
 
 /// Says goodbye, and answers where the real function is.
 extern "C" fn leave(number: usize) -> usize {
+    say_goodbye();
+    match address(number) {
+        0 if number >= FIRST_EXIT => exit_without_library as *const () as usize,
+        0 => refuse as *const () as usize,
+        real => real,
+    }
+}
+
+fn say_goodbye() {
     crate::ascendcl::leave();
     for place in &OPSCOPE_BEFORE_LEAVING {
         let farewell = place.load(Ordering::Acquire);
@@ -68,11 +79,55 @@ extern "C" fn leave(number: usize) -> usize {
             unsafe { std::mem::transmute::<*mut c_void, Farewell>(farewell)() };
         }
     }
-    match address(number) {
-        0 if number >= FIRST_EXIT => exit_without_library as *const () as usize,
-        0 => refuse as *const () as usize,
-        real => real,
+}
+
+/// Whether a signal ends this process.
+fn is_the_end(signal: c_int) -> bool {
+    const HARMLESS: [c_int; 8] = [
+        libc::SIGCHLD,
+        libc::SIGURG,
+        libc::SIGWINCH,
+        libc::SIGCONT,
+        libc::SIGSTOP,
+        libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
+    ];
+    if signal <= 0 || HARMLESS.contains(&signal) {
+        return false;
     }
+    // SAFETY: an all-zero action is valid, and is filled in by the call.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: nothing is changed, and the place for the answer is valid.
+    let is_known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } == 0;
+    is_known && (signal == libc::SIGKILL || action.sa_sigaction == libc::SIG_DFL)
+}
+
+/// Stands before the system's function of this name.
+///
+/// # Safety
+/// As the real one's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kill(process: libc::pid_t, signal: c_int) -> c_int {
+    // SAFETY: the call has no preconditions.
+    if process == unsafe { libc::getpid() } && is_the_end(signal) {
+        say_goodbye();
+    }
+    // SAFETY: as the caller's. The system's function does nothing else.
+    unsafe { libc::syscall(libc::SYS_kill, process, signal) as c_int }
+}
+
+/// Stands before the system's function of this name.
+///
+/// # Safety
+/// As the real one's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn raise(signal: c_int) -> c_int {
+    if is_the_end(signal) {
+        say_goodbye();
+    }
+    // SAFETY: as the caller's. This is what the system's function does.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal) as c_int }
 }
 
 /// Stands in for a function that the system doesn't have.
@@ -143,4 +198,5 @@ stand_before! {
     8 execveat
     9 _exit
     10 _Exit
+    11 abort
 }

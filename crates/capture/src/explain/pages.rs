@@ -138,7 +138,15 @@ opscope records marks of programs that use mstx, NVTX version 3, acl.prof or ops
     Page {
         name: "killed",
         title: "The program was ended by a signal (exit status above 128)",
-        signs: &[&["status 137"], &["status 139"], &["status 134"], &["killed"], &["segmentation fault"]],
+        signs: &[
+            &["status 137"],
+            &["status 139"],
+            &["status 134"],
+            &["status 130"],
+            &["status 143"],
+            &["killed"],
+            &["segmentation fault"],
+        ],
         text: "\
 A status above 128 is 128 and the number of the signal: 130 Ctrl-C, 134 abort, 137 killed (often
 for want of memory: dmesg | tail tells), 139 a wrong memory access, 143 asked to end.
@@ -151,6 +159,16 @@ What was recorded until a quarter of a second before is there.",
         text: "\
 /etc/hosts maps the host's name to 127.0.1.1, and that address is handed to the board. Put the
 address of the network card there instead. In Docker, run the container with --net=host.",
+    },
+    Page {
+        name: "acl-missing",
+        title: "Python has no acl, the module of AscendCL",
+        signs: &[&["No module named 'acl'"], &["No module named acl"]],
+        text: "\
+It comes with CANN's toolkit: source /usr/local/Ascend/ascend-toolkit/set_env.sh puts it on
+PYTHONPATH. On a machine without CANN, opscope has a stand-in for what the program marks:
+
+  opscope collect --acl-shim -- python3 detect.py",
     },
     Page {
         name: "onnxruntime-missing",

@@ -92,7 +92,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
     }
     if tables.is_empty() {
-        terminal.note("there is nothing to show: no operator, call or frequency was recorded");
+        terminal.note("there is nothing to show: no operator, call or frequency was recorded; marks and samples are in what 'opscope export all' writes");
     }
     terminal.print(&tables.join("\n"))?;
     Ok(Exit::Done)

@@ -45,6 +45,7 @@ pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) {
     }
     if wanted.parse
         && let Err(error) = read(&outcome.path, wanted, terminal)
+        && !is_about_reader(&error)
     {
         terminal.warn(&format!("{error:#}; the raw data are there all the same"));
     }
@@ -55,6 +56,13 @@ pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) {
 fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
     let elapsed = Nanoseconds(outcome.elapsed.as_nanos() as i64);
     terminal.detail(&format!("the program ran for {}", units::duration(elapsed)));
+    if !plan.delay.is_zero() && plan.delay >= outcome.elapsed {
+        let delay = Nanoseconds(plan.delay.as_nanos() as i64);
+        let [delay, elapsed] = [delay, elapsed].map(units::duration);
+        terminal.warn(&format!(
+            "nothing was recorded: the program ended after {elapsed}, before the delay of {delay}"
+        ));
+    }
     explain_end(plan, outcome.status, &outcome.complaints, terminal);
 }
 
@@ -74,7 +82,10 @@ fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
     if outcome.lost_marks > 0 {
         let why = outcome.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
         let total = outcome.marks + outcome.lost_marks;
-        terminal.warn(&format!("{} of {total} marks could not be written{why}", outcome.lost_marks));
+        terminal.warn(&format!(
+            "{} of {total} marks could not be written{why}; those set while recording was stopped aren't counted",
+            outcome.lost_marks
+        ));
     }
     if outcome.lost_samples > 0 {
         terminal.warn(&format!("{} samples of the host could not be written", outcome.lost_samples));
@@ -85,13 +96,23 @@ fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
     }
     if outcome.unmatched > 0 {
         terminal.warn(&format!(
-            "{} pops or stops had no push or start; they count for nothing",
+            "{} pops or stops had no push or start while it was recorded; they count for nothing",
             outcome.unmatched
         ));
     }
     if outcome.unclosed > 0 {
-        terminal.warn(&format!("{} ranges were never closed, and are not in the profile", outcome.unclosed));
+        terminal.warn(&format!(
+            "{} ranges were not closed while it was recorded, and are not in the profile",
+            outcome.unclosed
+        ));
     }
+}
+
+/// Whether whoever read standard output is gone: not a matter of the profile.
+fn is_about_reader(error: &anyhow::Error) -> bool {
+    let kind =
+        |cause: &(dyn std::error::Error + 'static)| Some(cause.downcast_ref::<std::io::Error>()?.kind());
+    error.chain().filter_map(kind).any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }
 
 /// Imports the profile, exports it, and prints the answer and the query table.

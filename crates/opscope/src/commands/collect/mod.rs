@@ -16,7 +16,7 @@ use opscope_capture::{
 };
 
 use crate::commands::export::{self, What};
-use crate::exit::Exit;
+use crate::exit::{Exit, OWN_FAILURE};
 use crate::interrupt;
 use crate::terminal::Terminal;
 use switches::{HardwareSwitches, OnOff};
@@ -193,8 +193,6 @@ struct WhenArguments {
     pid: Vec<u32>,
 }
 
-/// The status for failures of our own, as `env` and `timeout` have it.
-const OWN_FAILURE: u8 = 125;
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
@@ -284,7 +282,7 @@ fn run_words(words: impl Iterator<Item = String>, terminal: &Terminal) -> anyhow
         Ok(vendor) => execute(&vendor.arguments, terminal),
         Err(error) => {
             let _ = error.print();
-            Ok(Exit::Usage)
+            Ok(if error.exit_code() == 0 { Exit::Done } else { Exit::Status(OWN_FAILURE) })
         }
     }
 }
@@ -328,6 +326,9 @@ fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError
     let beside = || program.as_ref()?.path.canonicalize().ok()?.parent().map(PathBuf::from);
     let fallback = arguments.application.as_ref().and_then(|_| beside()).unwrap_or(here);
     let output = OutputDirectory::prepare(arguments.output.as_deref(), &fallback)?;
+    if let Some(target) = output.link_target() {
+        terminal.note(&format!("--output is a symbolic link, which is followed to {}", target.display()));
+    }
     let environment = environment(arguments.environment.as_deref().unwrap_or_default(), terminal);
     let host = host_kinds(recorded, terminal);
     if let Some(pid) = recorded.host_sys_pid
