@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
+use crate::closed;
 use crate::complaints::Complaints;
 use crate::error::CaptureError;
 use crate::program::Program;
@@ -50,6 +51,7 @@ impl Running {
         if let Some(stderr) = stderr {
             command.stderr(stderr);
         }
+        closed::close_again(&mut command, if without_input { &[libc::STDIN_FILENO] } else { &[] });
         // Signals that arrive before the child's number is known wait for it.
         PENDING.store(0, Ordering::SeqCst);
         let before = listen();

@@ -14,6 +14,7 @@ pub mod explain;
 #[cfg(target_os = "linux")]
 mod busy;
 #[cfg(target_os = "linux")]
+mod closed;
 mod collect;
 #[cfg(target_os = "linux")]
 mod complaints;

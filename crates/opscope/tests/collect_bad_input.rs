@@ -149,6 +149,23 @@ fn a_command_line_that_cannot_be_parsed_has_the_status_of_opscopes_own_failures(
 }
 
 #[test]
+fn a_program_finds_closed_what_its_caller_closed() {
+    let place = Place::new();
+    let opscope = env!("CARGO_BIN_EXE_opscope");
+    for (closed, program) in [("<&-", "read line <&0"), (">&-", "echo out"), ("2>&-", "echo out >&2")] {
+        let alone = format!("sh -c '{program}' {closed}");
+        let collected = format!("{opscope} collect --no-parse -- sh -c '{program}' {closed}");
+        let status = |line: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]).current_dir(place.path("")).stdin(Stdio::null());
+            command.output().expect("a shell").status.code()
+        };
+        assert_ne!(status(&alone), Some(0), "{alone}");
+        assert_eq!(status(&collected), status(&alone), "{collected}");
+    }
+}
+
+#[test]
 fn places_and_programs_that_lead_nowhere_are_named() {
     let place = Place::new();
     std::os::unix::fs::symlink("nowhere", place.path("dangling")).expect("a link");
