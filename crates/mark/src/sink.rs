@@ -101,19 +101,23 @@ impl Sink {
 #[cfg(target_os = "linux")]
 pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     // SAFETY: the sets are valid places, and the mask is that from before at the end. The signal is for
-    // the calling thread alone, so one that was not blocked and is pending now is ours.
+    // the calling thread alone, so one that was not pending before and is pending now is ours.
     unsafe {
         let mut limit: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
+        let mut pending: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut limit);
         libc::sigaddset(&mut limit, libc::SIGXFSZ);
         let blocked = libc::pthread_sigmask(libc::SIG_BLOCK, &limit, &mut before) == 0;
+        let is_known = libc::sigpending(&mut pending) == 0;
+        let is_ours = is_known && libc::sigismember(&pending, libc::SIGXFSZ) == 0;
         let written = file.write_all(bytes);
-        if blocked && libc::sigismember(&before, libc::SIGXFSZ) == 0 {
-            if written.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EFBIG)) {
-                let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-                libc::sigtimedwait(&limit, std::ptr::null_mut(), &at_once);
-            }
+        let is_too_large = |error: &io::Error| error.raw_os_error() == Some(libc::EFBIG);
+        if blocked && is_ours && written.as_ref().is_err_and(is_too_large) {
+            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            libc::sigtimedwait(&limit, std::ptr::null_mut(), &at_once);
+        }
+        if blocked {
             libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
         }
         written
