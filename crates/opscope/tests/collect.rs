@@ -174,6 +174,10 @@ range_id, ret = acl.prof.range_start(stamp)
 assert ret == 0 and acl.prof.range_stop(range_id) == 0 and acl.prof.range_stop(range_id) != 0
 assert acl.prof.mark(stamp) == 0 and acl.prof.mark(12345) != 0
 assert acl.prof.mark_ex('ex', 1) == 0
+# Programs count letters, of which these have three bytes each.
+for letters, length in (('读取图像', 4), ('读' * 60, 60), (b'bytes', 4)):
+    assert acl.prof.set_stamp_trace_message(stamp, letters, length) == 0
+    assert acl.prof.mark(stamp) == 0
 assert acl.prof.destroy_stamp(stamp) is None
 import opscope
 @opscope.range('decorated')
@@ -186,7 +190,12 @@ work(); work()
     let (python, script) = (python.display().to_string(), script.display().to_string());
     let (answer, profile) = collected(&place, &["--acl-shim", "--", &python, &script]);
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
-    let expected = ["decorated", "decorated", "detect", "detect", "detect", "ex", "inner", "inner"];
+    // As many of the 60 letters as 127 bytes hold.
+    let long = "读".repeat(42);
+    let mut expected =
+        vec!["byte", "decorated", "decorated", "detect", "detect", "detect", "ex", "inner", "inner"];
+    expected.extend(["读取图像", &long]);
+    expected.sort_unstable();
     assert_eq!(texts(&profile), expected);
     let imported = place.done(&["import", &profile.display().to_string()]).stdout;
     assert!(imported.contains("decorated") && !imported.contains("910B"), "{imported}");
