@@ -13,8 +13,8 @@ use crate::thread;
 /// As [`crate::event::push`]; `None` where that has to do it.
 #[inline(always)]
 pub(crate) fn push(text: &[u8]) -> Option<usize> {
-    let text = Kept::Short(Short::of(text)?);
     thread::with_ready(|local| {
+        let text = Kept::Short(Short::of(text)?);
         let depth = local.pushed.len() + 1;
         if depth > local.pushed.capacity() || local.clock != ClockKind::Counter {
             return None;
@@ -36,8 +36,12 @@ pub(crate) fn pop() -> Option<usize> {
         let end = ClockKind::Counter.now();
         let depth = local.pushed.len();
         let Pushed { start, text: Kept::Short(text), .. } = local.pushed.last()? else { return None };
-        let essence = Essence { start: *start, end, thread: local.thread, event_type: PUSH_POP };
-        if !local.put_quietly(essence, text.reload()) {
+        // What is loaded only where it is stored needs no register until then.
+        let is_put = local.put_quietly(|line| {
+            let essence = Essence { start: *start, end, thread: local.thread, event_type: PUSH_POP };
+            line.set_short(essence, text.reload());
+        });
+        if !is_put {
             return None;
         }
         local.pushed.truncate(depth - 1);

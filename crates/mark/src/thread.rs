@@ -126,16 +126,17 @@ impl Local {
     /// Hands a mark of a short text over to be written.
     #[inline(always)]
     pub(crate) fn put_short(&self, essence: Essence, text: Short) {
-        if !self.put_quietly(essence, text) {
+        if !self.put_quietly(|line| line.set_short(essence, text)) {
             self.put_lines(1, |lines| lines[0].set_short(essence, text));
         }
     }
 
-    /// As [`Local::put_short`], unless there is more to do than to put it down; returns whether it did.
+    /// Hands a mark of one line over, unless there is more to do than to put it down; returns whether it
+    /// did.
     #[inline(always)]
-    pub(crate) fn put_quietly(&self, essence: Essence, text: Short) -> bool {
+    pub(crate) fn put_quietly(&self, fill: impl FnOnce(&mut Line)) -> bool {
         // SAFETY: the lane is this thread's own as long as it has this state.
-        unsafe { self.lane.ring.put_quietly(|line| line.set_short(essence, text)) }
+        unsafe { self.lane.ring.put_quietly(fill) }
     }
 
     fn put_lines(&self, count: usize, fill: impl Fn(&mut [Line])) {
