@@ -15,6 +15,7 @@ pub mod explain;
 mod busy;
 #[cfg(target_os = "linux")]
 mod closed;
+#[cfg(target_os = "linux")]
 mod collect;
 #[cfg(target_os = "linux")]
 mod complaints;

@@ -76,14 +76,18 @@ impl OutputDirectory {
 
     /// Where the directory's link leads to, if it is one.
     pub fn link_target(&self) -> Option<PathBuf> {
-        let is_link = self.0.symlink_metadata().is_ok_and(|status| status.is_symlink());
-        is_link.then(|| self.0.canonicalize().ok()).flatten()
+        link_target(&self.0)
     }
 
     /// How many bytes can still be written, if the system tells.
     pub fn free_bytes(&self) -> Option<u64> {
         free_bytes(&self.0)
     }
+}
+
+/// Where a path's link leads to, if it is one.
+pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
+    path.is_symlink().then(|| path.canonicalize().ok()).flatten()
 }
 
 /// The mask of the modes of new files.

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::CaptureError;
+use crate::output::link_target;
 
 /// A program and its arguments.
 #[derive(Clone, Debug)]
@@ -66,8 +67,7 @@ impl Program {
 
     /// The file that the program's links lead to, if it is one.
     pub fn link_target(&self) -> Option<PathBuf> {
-        let is_link = self.path.symlink_metadata().is_ok_and(|status| status.is_symlink());
-        is_link.then(|| self.path.canonicalize().ok()).flatten()
+        link_target(&self.path)
     }
 
     /// The options by which a Python program keeps our site customisation out, if it does.

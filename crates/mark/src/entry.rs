@@ -34,6 +34,7 @@ const FIRST_TEXT: usize = 5;
 
 /// How many words the text of a record has at most.
 const TEXT_WORDS: usize = SEGMENT_BYTES.div_ceil(WORD);
+const _: () = assert!(TEXT_WORDS == text::MOST_PIECE);
 
 /// How many lines a mark has at most.
 pub(crate) const MOST_LINES: usize = 1 + (TEXT_WORDS - FIRST_TEXT).div_ceil(WORDS) + 1;

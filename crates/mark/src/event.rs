@@ -288,7 +288,7 @@ fn keep(local: &mut Local, text: &[u8]) -> Kept {
 /// As [`put`], with a text of the caller's.
 #[inline(always)]
 fn put_text(
-    local: &mut Local,
+    local: &Local,
     event_type: u8,
     span: (u64, u64),
     text: &[u8],

@@ -16,8 +16,8 @@ pub(crate) const WORD: usize = size_of::<Word>();
 /// Eight letters.
 pub(crate) type Word = [u8; 8];
 
-/// How many words a text may have that is kept without further memory.
-const MOST_PIECE: usize = 20;
+/// How many words a [`Piece`] has, enough for a record's text.
+pub(crate) const MOST_PIECE: usize = 20;
 
 /// At most sixteen letters, as they came: who writes the record makes them valid.
 #[derive(Clone, Copy, Debug)]

@@ -27,20 +27,12 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The status for a command line that can't be parsed, or that asks for help.
-    pub fn of_parsing(problem: &clap::Error) -> Self {
-        // Of a program that runs on a board, the status doesn't become ours.
-        let is_collect = || {
-            let words: Vec<String> =
-                std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-            let options = words.iter().take_while(|word| *word != "--");
-            let on_board = |word: &String| word.starts_with("-m") || word.starts_with("--main");
-            words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "collect")
-                && !options.into_iter().any(on_board)
-        };
+    /// The status for a command line that can't be parsed, or that asks for help; `runs_program` if it
+    /// asks for a program whose status was to become ours.
+    pub fn of_parsing(problem: &clap::Error, runs_program: bool) -> Self {
         match problem.exit_code() {
             0 => Self::Done,
-            _ if is_collect() => Self::Status(OWN_FAILURE),
+            _ if runs_program => Self::Status(OWN_FAILURE),
             _ => Self::Usage,
         }
     }
@@ -96,13 +88,17 @@ fn run_error(error: &anyhow::Error) -> Option<&RunError> {
     error.downcast_ref().or_else(in_tuning)
 }
 
-/// Prints an error with its causes, and says how to end.
-pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
-    // Who reads no further (`opscope … | head`) wants no complaint.
+/// Whether an error is that nobody reads the output any more (`opscope … | head`), which wants no complaint.
+pub fn is_about_reader(error: &anyhow::Error) -> bool {
     let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     };
-    if error.chain().any(broken_pipe) {
+    error.chain().any(broken_pipe)
+}
+
+/// Prints an error with its causes, and says how to end.
+pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
+    if is_about_reader(error) {
         return Exit::Done;
     }
     if let Some(RunError::Interrupted) = run_error(error) {

@@ -33,7 +33,9 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
         Ok(arguments) => arguments,
         Err(problem) => {
             let _ = problem.print();
-            return (Ok(exit::Exit::of_parsing(&problem)), terminal::Terminal::new(false, false));
+            let words: Vec<String> = words.collect();
+            let status = exit::Exit::of_parsing(&problem, commands::collect::runs_program(&words));
+            return (Ok(status), terminal::Terminal::new(false, false));
         }
     };
     interrupt::listen();

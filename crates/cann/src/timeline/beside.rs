@@ -3,7 +3,9 @@
 //!
 //! The vendor's tool has no such lanes.
 
-use opscope_trace::{Device, DeviceKind, StreamId, Task, Tensor, TensorId, Trace};
+use std::cmp::Reverse;
+
+use opscope_trace::{Device, DeviceId, DeviceKind, StreamId, Task, Tensor, TensorId, Trace};
 
 use crate::export::view::View;
 use crate::timeline::event::{Args, Events};
@@ -12,20 +14,26 @@ use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
 /// How many tracks each lane may need.
 const MOST_TRACKS: u64 = 1 << 16;
 
+/// More devices than this share a process, because its number has no room for them.
+const MOST_DEVICES: u32 = 30;
+
 /// Names the lanes and writes their slices.
 pub(super) fn write_beside(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
     let trace = &view.joined.beside;
-    for (number, (device, row)) in (0u32..).zip(trace.devices.iter()) {
-        let streams: Vec<StreamId> =
-            trace.streams.iter().filter(|(_, stream)| stream.device == device).map(|(id, _)| id).collect();
-        if streams.is_empty() {
-            continue;
+    let mut tasks: Vec<(StreamId, Task)> =
+        trace.tasks.iter().filter_map(|(_, task)| Some((task.stream?, task))).collect();
+    tasks.sort_by_key(|(stream, task)| (stream.index(), task.start, Reverse(task.duration)));
+    let place = |device: DeviceId| (device.index() as u32).min(MOST_DEVICES);
+    let mut named = None;
+    for of_stream in tasks.chunk_by(|a, b| a.0 == b.0) {
+        let stream = of_stream[0].0;
+        let device = trace.streams.get(stream).device;
+        if named.replace(device) != Some(device) {
+            let row = trace.devices.get(device);
+            let (name, label) = (name(trace, &row), label(trace, &row));
+            lanes.name_layer_as(events, Layer::Beside, Some(place(device)), &name, &label);
         }
-        let place = Some(number);
-        lanes.name_layer_as(events, Layer::Beside, place, &name(trace, &row), &label(trace, &row));
-        for stream in streams {
-            write_stream(view, lanes, place, stream, events);
-        }
+        write_stream(view, lanes, place(device), of_stream, events);
     }
 }
 
@@ -46,19 +54,18 @@ fn label(trace: &Trace, device: &Device) -> String {
     }
 }
 
-fn write_stream(view: &View<'_>, lanes: &Lanes, place: Option<u32>, stream: StreamId, events: &mut Events) {
-    let trace = &view.joined.beside;
-    let mut tasks: Vec<Task> =
-        trace.tasks.iter().map(|(_, task)| task).filter(|task| task.stream == Some(stream)).collect();
-    tasks.sort_by_key(|task| (task.start, std::cmp::Reverse(task.duration)));
+/// Writes the tasks of one stream, which come in the order of their starts.
+fn write_stream(view: &View<'_>, lanes: &Lanes, place: u32, tasks: &[(StreamId, Task)], events: &mut Events) {
+    let (trace, place) = (&view.joined.beside, Some(place));
+    let stream = tasks[0].0;
     let first = stream.index() as u64 * MOST_TRACKS;
     let mut tracks = Tracks::default();
-    for task in tasks {
+    for (_, task) in tasks {
         let start = view.begin().saturating_add(task.start.0);
         let track = tracks.place(start, start.saturating_add(task.duration.0)) as u64;
         let lane = lanes.lane(Layer::Beside, place, first + track.min(MOST_TRACKS - 1));
         let name = [trace.strings.get(task.name)];
-        events.slice(name, lane, start, task.duration.0, None, |args| write_args(trace, &task, args));
+        events.slice(name, lane, start, task.duration.0, None, |args| write_args(trace, task, args));
     }
     let name = trace.strings.get(trace.streams.get(stream).name);
     for track in 0..tracks.count().min(MOST_TRACKS as usize) as u64 {

@@ -138,15 +138,7 @@ opscope records marks of programs that use mstx, NVTX version 3, acl.prof or ops
     Page {
         name: "killed",
         title: "The program was ended by a signal (exit status above 128)",
-        signs: &[
-            &["status 137"],
-            &["status 139"],
-            &["status 134"],
-            &["status 130"],
-            &["status 143"],
-            &["killed"],
-            &["segmentation fault"],
-        ],
+        signs: &[&["status 137"], &["status 139"], &["status 134"], &["killed"], &["segmentation fault"]],
         text: "\
 A status above 128 is 128 and the number of the signal: 130 Ctrl-C, 134 abort, 137 killed (often
 for want of memory: dmesg | tail tells), 139 a wrong memory access, 143 asked to end.

@@ -9,6 +9,7 @@ use opscope_trace::{Nanoseconds, units};
 use crate::commands::export::{self, What};
 use crate::commands::outputs::AnswerArguments;
 use crate::commands::query;
+use crate::exit::is_about_reader;
 use crate::profile;
 use crate::report::ranges_text;
 use crate::terminal::{Column, StepBar, Table, Terminal, bold, dim};
@@ -106,13 +107,6 @@ fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
             outcome.unclosed
         ));
     }
-}
-
-/// Whether whoever read standard output is gone: not a matter of the profile.
-fn is_about_reader(error: &anyhow::Error) -> bool {
-    let kind =
-        |cause: &(dyn std::error::Error + 'static)| Some(cause.downcast_ref::<std::io::Error>()?.kind());
-    error.chain().filter_map(kind).any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }
 
 /// Imports the profile, exports it, and prints the answer and the query table.

@@ -233,6 +233,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
 }
 
+/// Whether a command line asks for a program that runs here: a board's has a status of its own.
+pub fn runs_program(words: &[String]) -> bool {
+    let is_command = words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "collect");
+    let names_board = |word: &String| word.starts_with("-m") || word.starts_with("--main");
+    is_command && !words.iter().take_while(|word| *word != "--").any(names_board)
+}
+
 /// Whether a command line in msprof's spelling asks to run a program or to sample a process.
 pub fn is_meant(arguments: &[String]) -> bool {
     if arguments.first().is_some_and(|word| word == "collect") {
@@ -282,7 +289,7 @@ fn run_words(words: impl Iterator<Item = String>, terminal: &Terminal) -> anyhow
         Ok(vendor) => execute(&vendor.arguments, terminal),
         Err(error) => {
             let _ = error.print();
-            Ok(if error.exit_code() == 0 { Exit::Done } else { Exit::Status(OWN_FAILURE) })
+            Ok(Exit::of_parsing(&error, true))
         }
     }
 }
