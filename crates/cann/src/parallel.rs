@@ -1,8 +1,9 @@
 //! Spreads independent pieces of work over the processor's cores.
 
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How many threads work at the same time.
 pub(crate) fn threads() -> usize {
@@ -17,19 +18,15 @@ pub(crate) fn map<I: Sync, R: Send>(items: &[I], work: impl Fn(&I) -> R + Sync) 
     }
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { break };
-                    let result = work(item);
-                    results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, result));
-                }
-            });
+    on_threads(workers, || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { break };
+            let result = work(item);
+            locked(&results).push((index, result));
         }
     });
-    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }
@@ -65,71 +62,173 @@ pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: i
     })
 }
 
-/// How many texts a worker may be ahead of their use: enough for it to go on while the user of the texts
-/// has no core.
+/// How many texts may wait for each worker before their turn comes.
 const TEXTS_AHEAD: usize = 8;
 
 /// Produces `count` texts on all cores and hands them to `consume` in order. `produce` appends to an empty
 /// text; texts that were consumed are used again, because fresh memory costs more than to fill it.
-pub(crate) fn texts<E>(
+pub(crate) fn texts<E: Send>(
     count: usize,
     produce: impl Fn(usize, &mut Vec<u8>) + Sync,
-    mut consume: impl FnMut(&[u8]) -> Result<(), E>,
+    mut consume: impl FnMut(&[u8]) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     let used: Mutex<Vec<Vec<u8>>> = Mutex::default();
-    let used = || used.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let fresh = |number| {
-        let mut text = used().pop().unwrap_or_default();
+        let mut text = locked(&used).pop().unwrap_or_default();
         text.clear();
         produce(number, &mut text);
         text
     };
     ordered(count, TEXTS_AHEAD, fresh, |text| {
         let result = consume(&text);
-        used().push(text);
+        locked(&used).push(text);
         result
     })
 }
 
-/// Produces `count` results on all cores and hands them to `consume` in order. Each core keeps no more
-/// than `ahead` of them in memory besides the one that it is at. Stops early when `consume` fails.
-pub(crate) fn ordered<R: Send, E>(
+/// Produces `count` results on all cores and hands them to `consume` in order. No more than `ahead` of them
+/// for each core are in memory. Stops early when `consume` fails.
+///
+/// Whoever produced the next result in turn consumes it, with those that wait behind it: no core ever
+/// waits for one that only consumes.
+pub(crate) fn ordered<R: Send, E: Send>(
     count: usize,
     ahead: usize,
     produce: impl Fn(usize) -> R + Sync,
-    mut consume: impl FnMut(R) -> Result<(), E>,
+    mut consume: impl FnMut(R) -> Result<(), E> + Send,
 ) -> Result<(), E> {
-    let workers = threads();
-    if workers <= 1 || count <= 1 {
+    let workers = threads().min(count);
+    if workers <= 1 {
         return (0..count).try_for_each(|index| consume(produce(index)));
     }
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let mut receivers = Vec::with_capacity(workers);
-        for first in 0..workers {
-            // Each worker makes every so-manieth result and waits when it is too far ahead.
-            let (sender, receiver) = std::sync::mpsc::sync_channel::<R>(ahead);
-            receivers.push(receiver);
-            let (stop, produce) = (&stop, &produce);
-            scope.spawn(move || {
-                let mut index = first;
-                while index < count && !stop.load(Ordering::Relaxed) {
-                    if sender.send(produce(index)).is_err() {
-                        break;
+    let turns = Turns {
+        queue: Mutex::new(Queue { count, ahead: ahead * workers, ..Queue::default() }),
+        moved: Condvar::new(),
+    };
+    let consumer = Mutex::new(consume);
+    let failure: Mutex<Option<E>> = Mutex::new(None);
+    on_threads(workers, || {
+        // Nobody waits for a worker that is gone.
+        let _stop = StopAtPanic(&turns);
+        while let Some(work) = turns.next() {
+            match work {
+                Work::Produce(index) => turns.put(index, produce(index)),
+                Work::Consume(result) => {
+                    let result = (locked(&consumer))(result);
+                    turns.consumed(result.is_ok());
+                    if let Err(error) = result {
+                        *locked(&failure) = Some(error);
                     }
-                    index += workers;
                 }
-            });
-        }
-        for index in 0..count {
-            let Ok(result) = receivers[index % workers].recv() else { break };
-            if let Err(error) = consume(result) {
-                stop.store(true, Ordering::Relaxed);
-                return Err(error);
             }
         }
-        Ok(())
-    })
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+/// What a worker of [`ordered`] is to do.
+enum Work<R> {
+    Produce(usize),
+    Consume(R),
+}
+
+/// Who produces and consumes what next.
+struct Turns<R> {
+    queue: Mutex<Queue<R>>,
+    /// Tells those who wait that a result was consumed, or that all stop.
+    moved: Condvar,
+}
+
+struct Queue<R> {
+    /// How many results there are to be.
+    count: usize,
+    /// How many results may be begun and not consumed.
+    ahead: usize,
+    /// How many results were begun.
+    begun: usize,
+    /// How many results were consumed.
+    consumed: usize,
+    /// The results behind the last consumed one; `None` for those that aren't ready.
+    ready: VecDeque<Option<R>>,
+    /// Whether someone consumes.
+    is_consuming: bool,
+    is_stopped: bool,
+}
+
+impl<R> Default for Queue<R> {
+    fn default() -> Self {
+        let ready = VecDeque::new();
+        Self { count: 0, ahead: 0, begun: 0, consumed: 0, ready, is_consuming: false, is_stopped: false }
+    }
+}
+
+impl<R> Turns<R> {
+    /// The next piece of work; waits where too many results are in memory. `None` when all that is left
+    /// is done by others.
+    fn next(&self) -> Option<Work<R>> {
+        let mut queue = locked(&self.queue);
+        loop {
+            if queue.is_stopped {
+                return None;
+            }
+            if !queue.is_consuming
+                && let Some(result) = queue.ready.front_mut().and_then(Option::take)
+            {
+                queue.is_consuming = true;
+                return Some(Work::Consume(result));
+            }
+            if queue.begun == queue.count {
+                return None;
+            }
+            if queue.begun - queue.consumed < queue.ahead {
+                queue.begun += 1;
+                queue.ready.push_back(None);
+                return Some(Work::Produce(queue.begun - 1));
+            }
+            queue = self.moved.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn put(&self, index: usize, result: R) {
+        let mut queue = locked(&self.queue);
+        let place = index - queue.consumed;
+        queue.ready[place] = Some(result);
+    }
+
+    fn consumed(&self, is_good: bool) {
+        let mut queue = locked(&self.queue);
+        queue.is_consuming = false;
+        queue.is_stopped |= !is_good;
+        queue.consumed += 1;
+        queue.ready.pop_front();
+        drop(queue);
+        self.moved.notify_all();
+    }
+}
+
+/// Lets all others stop if its thread panics.
+struct StopAtPanic<'a, R>(&'a Turns<R>);
+
+impl<R> Drop for StopAtPanic<'_, R> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            locked(&self.0.queue).is_stopped = true;
+            self.0.moved.notify_all();
+        }
+    }
+}
+
+/// Runs the same work on so many threads, of which this is one.
+fn on_threads(count: usize, work: impl Fn() + Sync) {
+    std::thread::scope(|scope| {
+        (1..count).for_each(|_| drop(scope.spawn(&work)));
+        work();
+    });
+}
+
+/// A lock's content, whether or not another thread panicked with it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -13,7 +13,10 @@ pub(super) fn global_thread(pid: u32, thread: u32) -> i64 {
 }
 
 /// Writes the calls.
-pub(super) fn write<'a, W: Write + Seek>(view: &'a View<'a>, out: &mut Output<'a, W>) -> io::Result<()> {
+pub(super) fn write<'a, W: Write + Seek + Send>(
+    view: &'a View<'a>,
+    out: &mut Output<'a, W>,
+) -> io::Result<()> {
     let api = &view.joined.data.host.api;
     let clock = &view.joined.data.host_clock;
     let mut shown: Vec<(u32, u32)> = Vec::with_capacity(api.len());

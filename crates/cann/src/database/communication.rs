@@ -26,7 +26,7 @@ fn known(names: Names, kind: Option<u32>) -> i64 {
 }
 
 /// Writes both tables; one without rows is left out.
-pub(super) fn write<'a, W: Write + Seek>(
+pub(super) fn write<'a, W: Write + Seek + Send>(
     view: &View<'_>,
     found: &'a Collectives<'a>,
     ids: &[u32],

@@ -52,7 +52,7 @@ impl CoreSamples {
     }
 
     /// Writes both tables; one without rows is left out.
-    pub(super) fn write<'a, W: Write + Seek>(&'a self, out: &mut Output<'a, W>) -> io::Result<()> {
+    pub(super) fn write<'a, W: Write + Seek + Send>(&'a self, out: &mut Output<'a, W>) -> io::Result<()> {
         if self.totals.is_empty() {
             return Ok(());
         }

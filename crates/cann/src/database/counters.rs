@@ -180,7 +180,7 @@ fn columns(view: &View<'_>, number: usize, split: bool) -> (Vec<String>, Vec<Col
 }
 
 /// Writes the values of all devices.
-pub(super) fn write<'a, W: Write + Seek>(
+pub(super) fn write<'a, W: Write + Seek + Send>(
     values: &'a [Values<'a>],
     out: &mut Output<'a, W>,
 ) -> io::Result<()> {

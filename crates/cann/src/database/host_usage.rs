@@ -8,7 +8,7 @@ use crate::export::view::View;
 use crate::tables::{HostCpuSample, NONE};
 
 /// Writes the tables; one without rows is left out.
-pub(super) fn write<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+pub(super) fn write<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
     const KILOBYTE: f64 = 1_024.0;
     let samples = &view.joined.data.host.samples;
     let offset = view.joined.data.host_clock.offset();

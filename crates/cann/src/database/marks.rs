@@ -82,7 +82,10 @@ fn has_ranges(version: &str) -> bool {
 }
 
 /// Writes the ranges and marks that the program set: first the classic ones, then those of mstx.
-pub(super) fn write<'a, W: Write + Seek>(view: &'a View<'a>, out: &mut Output<'a, W>) -> io::Result<()> {
+pub(super) fn write<'a, W: Write + Seek + Send>(
+    view: &'a View<'a>,
+    out: &mut Output<'a, W>,
+) -> io::Result<()> {
     let host = &view.joined.data.host;
     let clock = &view.joined.data.host_clock;
     let begin = view.begin();

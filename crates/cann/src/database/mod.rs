@@ -63,7 +63,7 @@ fn has_database(chip: Chip) -> bool {
 }
 
 /// Writes the whole database.
-fn write<W: Write + Seek>(view: &View<'_>, out: W) -> io::Result<()> {
+fn write<W: Write + Seek + Send>(view: &View<'_>, out: W) -> io::Result<()> {
     let mut ids = TaskIds::new(view.joined.host_tasks.len());
     let mut strings = Strings::default();
     // The reference has these in every database.

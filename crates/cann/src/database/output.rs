@@ -12,7 +12,7 @@ pub(super) struct Output<'a, W> {
     pub(super) strings: Strings<'a>,
 }
 
-impl<W: Write + Seek> Output<'_, W> {
+impl<W: Write + Seek + Send> Output<'_, W> {
     /// Writes a table; `fill` writes the values of the row with a number, in the columns' order.
     pub(super) fn table(
         &mut self,

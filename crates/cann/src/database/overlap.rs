@@ -19,7 +19,7 @@ struct Stretches<'a> {
 }
 
 /// Writes the table.
-pub(super) fn write<W: Write + Seek>(
+pub(super) fn write<W: Write + Seek + Send>(
     view: &View<'_>,
     found: &Collectives<'_>,
     out: &mut Output<'_, W>,

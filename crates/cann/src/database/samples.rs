@@ -11,7 +11,10 @@ use crate::export::view::{DeviceView, View};
 use crate::tables::NpuMemory;
 
 /// Writes the tables of what was sampled; a table without rows is left out.
-pub(super) fn write<'a, W: Write + Seek>(view: &'a View<'a>, out: &mut Output<'a, W>) -> io::Result<()> {
+pub(super) fn write<'a, W: Write + Seek + Send>(
+    view: &'a View<'a>,
+    out: &mut Output<'a, W>,
+) -> io::Result<()> {
     write_frequencies(view, out)?;
     write_memory(view, out)?;
     write_module_memory(view, out)?;
@@ -23,7 +26,7 @@ pub(super) fn begin(device: &DeviceView<'_>) -> i64 {
     device.device.metadata.session.begin.unwrap_or(i64::MIN)
 }
 
-fn write_frequencies<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+fn write_frequencies<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
     if !matches!(view.joined.data.chip(), Chip::V4_1_0 | Chip::V1_1_1) {
         return Ok(());
     }
@@ -63,7 +66,7 @@ fn frequencies(device: &DeviceView<'_>) -> Vec<(i64, u32)> {
     all
 }
 
-fn write_memory<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+fn write_memory<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
     let mut rows: Vec<(u32, i64, NpuMemory)> = Vec::new();
     for device in &view.devices {
         let clock = device.device.metadata.sample_clock();
@@ -86,7 +89,7 @@ fn write_memory<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io
 }
 
 /// Writes what modules reserved; those records carry the host's counter.
-fn write_module_memory<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+fn write_module_memory<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
     let clock = &view.joined.data.host_clock;
     let samples = view.devices.iter().flat_map(|device| {
         let samples = device.device.tables.samples.npu_module_memory.rows();
@@ -105,7 +108,10 @@ fn write_module_memory<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>
     })
 }
 
-fn write_op_memory<'a, W: Write + Seek>(view: &'a View<'a>, out: &mut Output<'a, W>) -> io::Result<()> {
+fn write_op_memory<'a, W: Write + Seek + Send>(
+    view: &'a View<'a>,
+    out: &mut Output<'a, W>,
+) -> io::Result<()> {
     let host = &view.joined.data.host;
     let clock = &view.joined.data.host_clock;
     let begin = view.begin();

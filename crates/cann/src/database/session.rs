@@ -22,7 +22,7 @@ const VERSION: [(&str, &str); 4] = [
 const DEFAULT_DURATION: i64 = 30 * 60 * 1_000_000_000;
 
 /// Writes the tables.
-pub(super) fn write<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+pub(super) fn write<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
     out.table(&schema::META_DATA, VERSION.len(), |index, row| {
         row.text(VERSION[index].0);
         row.text(VERSION[index].1);

@@ -65,7 +65,7 @@ fn kind<'a>(view: &'a View<'a>, place: TaskRef) -> &'a str {
 }
 
 /// Writes the tasks that devices executed, behind them the devices' sides of marks, and their index.
-pub(super) fn write<W: Write + Seek>(
+pub(super) fn write<W: Write + Seek + Send>(
     view: &View<'_>,
     tasks: &[Task],
     marks: &[DeviceMark],
@@ -191,7 +191,7 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
 }
 
 /// Writes the operators.
-pub(super) fn write_ops<'a, W: Write + Seek>(
+pub(super) fn write_ops<'a, W: Write + Seek + Send>(
     view: &'a View<'a>,
     ops: &Ops,
     out: &mut Output<'a, W>,
@@ -266,7 +266,10 @@ pub(super) fn copies(view: &View<'_>, ids: &mut TaskIds) -> Vec<CopyRow> {
 }
 
 /// Writes the asynchronous copies.
-pub(super) fn write_copies<W: Write + Seek>(copies: &[CopyRow], out: &mut Output<'_, W>) -> io::Result<()> {
+pub(super) fn write_copies<W: Write + Seek + Send>(
+    copies: &[CopyRow],
+    out: &mut Output<'_, W>,
+) -> io::Result<()> {
     if copies.is_empty() {
         return Ok(());
     }

@@ -20,7 +20,10 @@ fn bytes(megabytes: f64) -> i64 {
 }
 
 /// Writes the tables; one without rows is left out.
-pub(super) fn write<'a, W: Write + Seek>(view: &'a View<'_>, out: &mut Output<'a, W>) -> io::Result<()> {
+pub(super) fn write<'a, W: Write + Seek + Send>(
+    view: &'a View<'_>,
+    out: &mut Output<'a, W>,
+) -> io::Result<()> {
     write_hbm(view, out)?;
     write_rates(view, &schema::DDR, ddr_rates, out)?;
     write_cache(view, out)?;
@@ -44,7 +47,7 @@ fn collect<T>(
     view.devices.iter().flat_map(of_device).collect()
 }
 
-fn write_hbm<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+fn write_hbm<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
     let rows = collect(view, hbm_rates, |rate| rate.time);
     if rows.is_empty() {
         return Ok(());
@@ -61,7 +64,7 @@ fn write_hbm<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::R
 }
 
 /// Writes a table of traffic in both directions.
-fn write_rates<W: Write + Seek>(
+fn write_rates<W: Write + Seek + Send>(
     view: &View<'_>,
     table: &Table,
     rates: fn(&DeviceView<'_>) -> Vec<Rates>,
@@ -80,7 +83,7 @@ fn write_rates<W: Write + Seek>(
     })
 }
 
-fn write_cache<'a, W: Write + Seek>(view: &'a View<'_>, out: &mut Output<'a, W>) -> io::Result<()> {
+fn write_cache<'a, W: Write + Seek + Send>(view: &'a View<'_>, out: &mut Output<'a, W>) -> io::Result<()> {
     let rows = collect(view, cache_use, |sample| sample.time);
     let Some(first) = view.devices.first().filter(|_| !rows.is_empty()) else { return Ok(()) };
     let mode = out.strings.add(&first.device.metadata.sample.llc);
@@ -96,7 +99,7 @@ fn write_cache<'a, W: Write + Seek>(view: &'a View<'_>, out: &mut Output<'a, W>)
     })
 }
 
-fn write_pcie<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+fn write_pcie<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
     let timed = |device: &DeviceView<'_>| {
         let clock = device.device.metadata.sample_clock();
         pcie_samples(device).map(|sample| (clock.local_of_device(sample.time), sample)).collect()
@@ -119,7 +122,7 @@ fn write_pcie<W: Write + Seek>(view: &View<'_>, out: &mut Output<'_, W>) -> io::
 }
 
 /// Writes a table of what went through ports.
-fn write_network<W: Write + Seek>(
+fn write_network<W: Write + Seek + Send>(
     view: &View<'_>,
     table: &Table,
     samples: for<'b> fn(&'b DeviceView<'_>) -> &'b NetworkTable,

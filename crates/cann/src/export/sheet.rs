@@ -240,7 +240,7 @@ impl Sheet<'_> {
         &self,
         rows: std::ops::Range<usize>,
         format: SheetFormat,
-        out: &mut impl Write,
+        out: &mut (impl Write + Send),
     ) -> std::io::Result<()> {
         if format == SheetFormat::Csv {
             out.write_all(self.headers.join(",").as_bytes())?;

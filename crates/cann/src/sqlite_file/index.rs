@@ -16,7 +16,7 @@ use crate::sqlite_file::{PAGE, SqliteWriter};
 const LEAF_HEADER: usize = 8;
 
 /// Writes the pages of an index with sorted entries; returns the root's number.
-pub(super) fn write<W: Write + Seek, const COLUMNS: usize>(
+pub(super) fn write<W: Write + Seek + Send, const COLUMNS: usize>(
     writer: &mut SqliteWriter<W>,
     entries: &[[i64; COLUMNS]],
 ) -> io::Result<u32> {

@@ -58,7 +58,7 @@ struct SchemaRow {
     sql: String,
 }
 
-impl<W: Write + Seek> SqliteWriter<W> {
+impl<W: Write + Seek + Send> SqliteWriter<W> {
     /// Begins a file at the present position of `out`, which must be its begin.
     pub(crate) fn new(mut out: W) -> io::Result<Self> {
         // Page 1 is written last, when the roots of all tables are known.

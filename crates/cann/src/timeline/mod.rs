@@ -239,7 +239,7 @@ fn own_ranges(
 }
 
 /// Writes a file that is an array of events.
-fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+fn save(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>) -> Result<()> {
     write_whole(path, |out| {
         out.write_all(b"[")?;
         write(out)?;
@@ -249,7 +249,7 @@ fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) 
 
 /// Writes many events on all cores, in their order.
 fn write_all(
-    out: &mut dyn Write,
+    out: &mut (dyn Write + Send),
     count: usize,
     write: impl Fn(usize, &mut Events) + Sync,
 ) -> std::io::Result<()> {

@@ -56,7 +56,7 @@ impl Overlap {
     }
 
     /// Writes the stretches.
-    pub(super) fn write(&self, lanes: &Lanes, out: &mut dyn Write) -> std::io::Result<()> {
+    pub(super) fn write(&self, lanes: &Lanes, out: &mut (dyn Write + Send)) -> std::io::Result<()> {
         self.0.iter().try_for_each(|stretches| {
             write_all(out, stretches.spans.len(), |place, events| stretches.write(place, lanes, events))
         })
