@@ -69,10 +69,10 @@ macro_rules! columns {
                 (0..self.len()).map(|index| self.row(index))
             }
 
-            /// Appends all rows of another table.
-            pub fn append(&mut self, mut other: Self) {
+            /// Moves all rows of another table behind those of this one.
+            pub fn append(&mut self, other: &mut Self) {
                 if self.is_empty() {
-                    *self = other;
+                    std::mem::swap(self, other);
                     return;
                 }
                 $(self.$column.append(&mut other.$column);)+
@@ -83,7 +83,14 @@ macro_rules! columns {
             /// # Panics
             /// If `order` names a row that doesn't exist.
             pub fn in_order(&self, order: &[u32]) -> Self {
-                Self { $($column: order.iter().map(|&index| self.$column[index as usize]).collect(),)+ }
+                let mut sorted = Self::default();
+                crate::parallel::all(order.len(), &mut [
+                    $(&mut || {
+                        let column = order.iter().map(|&index| self.$column[index as usize]);
+                        sorted.$column = column.collect();
+                    },)+
+                ]);
+                sorted
             }
 
             /// Drops the rows for which `keep` is false.
@@ -96,12 +103,12 @@ macro_rules! columns {
             }
 
             /// Sorts the rows by a key; rows with equal keys keep their order.
-            pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&Self, usize) -> K) {
+            pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&Self, usize) -> K + Sync) {
                 if (1..self.len()).all(|i| key(self, i - 1) <= key(self, i)) {
                     return;
                 }
                 let mut order: Vec<u32> = (0..self.len() as u32).collect();
-                order.sort_by_key(|&index| key(self, index as usize));
+                crate::parallel::sort_by_key(&mut order, |&index| key(self, index as usize));
                 *self = self.in_order(&order);
             }
 

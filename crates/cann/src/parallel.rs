@@ -1,6 +1,7 @@
 //! Spreads independent pieces of work over the processor's cores.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,6 +9,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// How many threads work at the same time.
 pub(crate) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get()).min(16)
+}
+
+/// How many of so many rows a part has, where each part has to find where to begin: few parts, but enough
+/// for all cores to end together.
+pub(crate) fn rows_per_part(rows: usize) -> usize {
+    rows.div_ceil(threads() * 4).max(MANY_ROWS)
 }
 
 /// Applies `work` to every item, on all cores, and returns the results in the items' order.
@@ -34,16 +41,17 @@ pub(crate) fn map<I: Sync, R: Send>(items: &[I], work: impl Fn(&I) -> R + Sync) 
 /// Makes one column of the results of `work` for all numbers below `count`, on all cores. `work` gets a
 /// range of numbers at a time and appends their results.
 pub(crate) fn column<R: Send>(count: usize, work: impl Fn(Range<usize>, &mut Vec<R>) + Sync) -> Vec<R> {
-    const ROWS: usize = 1 << 16;
-    let starts: Vec<usize> = (0..count).step_by(ROWS).collect();
-    let parts = map(&starts, |&start| {
-        let rows = start..(start + ROWS).min(count);
-        let mut part = Vec::with_capacity(rows.len());
-        work(rows, &mut part);
-        part
-    });
-    let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
-    parts.into_iter().for_each(|part| all.extend(part));
+    const ROWS: usize = 1 << 14;
+    let mut all = Vec::new();
+    let rows = |number: usize| number * ROWS..((number + 1) * ROWS).min(count);
+    let Ok(()) = parts(
+        count.div_ceil(ROWS),
+        |number, part| work(rows(number), part),
+        |part| {
+            all.append(part);
+            Ok::<(), Infallible>(())
+        },
+    );
     all
 }
 
@@ -62,26 +70,72 @@ pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: i
     })
 }
 
-/// How many texts may wait for each worker before their turn comes.
-const TEXTS_AHEAD: usize = 8;
+/// From how many rows on work is divided that takes little time for each.
+const MANY_ROWS: usize = 1 << 14;
+
+/// Does all pieces of work, each of so many rows; on all cores if that is worth the while.
+pub(crate) fn all(rows: usize, work: &mut [&mut (dyn FnMut() + Send)]) {
+    if rows < MANY_ROWS {
+        work.iter_mut().for_each(|piece| piece());
+        return;
+    }
+    let next = Mutex::new(work.iter_mut());
+    on_threads(threads(), || {
+        loop {
+            let Some(piece) = locked(&next).next() else { break };
+            piece();
+        }
+    });
+}
+
+/// Sorts by a key on all cores; what has equal keys keeps its order.
+pub(crate) fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+    let count = items.len();
+    if count >= MANY_ROWS {
+        let part = count.div_ceil(threads());
+        let (mut parts, key) = (Vec::new(), &key);
+        parts.extend(items.chunks_mut(part).map(|part| move || part.sort_by_key(key)));
+        let mut work: Vec<&mut (dyn FnMut() + Send)> = Vec::new();
+        work.extend(parts.iter_mut().map(|sort| sort as &mut (dyn FnMut() + Send)));
+        all(count, &mut work);
+    }
+    // The sorted runs are found and only merged.
+    items.sort_by_key(key);
+}
+
+/// How many parts may wait for each worker before their turn comes.
+const PARTS_AHEAD: usize = 8;
 
 /// Produces `count` texts on all cores and hands them to `consume` in order. `produce` appends to an empty
-/// text; texts that were consumed are used again, because fresh memory costs more than to fill it.
+/// text.
 pub(crate) fn texts<E: Send>(
     count: usize,
     produce: impl Fn(usize, &mut Vec<u8>) + Sync,
     mut consume: impl FnMut(&[u8]) -> Result<(), E> + Send,
 ) -> Result<(), E> {
-    let used: Mutex<Vec<Vec<u8>>> = Mutex::default();
-    let fresh = |number| {
-        let mut text = locked(&used).pop().unwrap_or_default();
+    parts(count, produce, |text: &mut Vec<u8>| {
+        let result = consume(text);
         text.clear();
-        produce(number, &mut text);
-        text
+        result
+    })
+}
+
+/// Produces `count` parts on all cores and hands them to `consume` in order. `produce` fills an empty part;
+/// `consume` empties it, and it is used again, because fresh memory costs more than to fill it.
+pub(crate) fn parts<P: Default + Send, E: Send>(
+    count: usize,
+    produce: impl Fn(usize, &mut P) + Sync,
+    mut consume: impl FnMut(&mut P) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    let used: Mutex<Vec<P>> = Mutex::default();
+    let fresh = |number| {
+        let mut part = locked(&used).pop().unwrap_or_default();
+        produce(number, &mut part);
+        part
     };
-    ordered(count, TEXTS_AHEAD, fresh, |text| {
-        let result = consume(&text);
-        locked(&used).push(text);
+    ordered(count, PARTS_AHEAD, fresh, |mut part| {
+        let result = consume(&mut part);
+        locked(&used).push(part);
         result
     })
 }

@@ -53,7 +53,7 @@ pub(super) fn calls(streams: &[Stream], losses: &mut Losses) -> ApiTable {
         },
     );
     let name = streams.first().map_or("api_event.data", |stream| &stream.name);
-    table.append(intervals(events, name, losses));
+    table.append(&mut intervals(events, name, losses));
     sort_calls(&mut table);
     table
 }

@@ -32,7 +32,7 @@ pub(super) fn decode_caches(catalogue: &Catalogue, metadata: &Metadata, tables: 
     let of_translation = CacheRates::of_translation(chip);
     if of_translation.is_some() {
         let streams = catalogue.streams("socpmu.data");
-        let (further, translated): Both = match chip.has_wide_task_ids() {
+        let (mut further, translated): Both = match chip.has_wide_task_ids() {
             true => decode(streams, None, losses, |both: &mut Both, raw: WideSocCounters, _| {
                 let WideSocCounters { stream, task, counters, .. } = raw;
                 sort(both, raw.unit, TaskEvents { stream, task, counters })
@@ -42,7 +42,7 @@ pub(super) fn decode_caches(catalogue: &Catalogue, metadata: &Metadata, tables: 
                 sort(both, raw.unit, TaskEvents { stream, task: u32::from(task), counters })
             }),
         };
-        cache.append(further);
+        cache.append(&mut further);
         *translation = translated;
     }
     let sample = &metadata.sample;

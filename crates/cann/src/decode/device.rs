@@ -6,9 +6,7 @@ use opscope_cann_raw::{Chip, DeviceLog};
 
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
-use crate::decode::{
-    Append, cache, core_samples, decode, frequency, nano, preparation, stars, track, traffic,
-};
+use crate::decode::{cache, core_samples, decode, frequency, nano, preparation, stars, track, traffic};
 use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::names::NumberMap;
@@ -32,7 +30,7 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
         DeviceLog::CompactStars => stars::compact_edges(streams("stars_soc.data"), &mut tables.losses),
         DeviceLog::Hwts => {
             let mut edges = hwts(streams("hwts.data"), &mut tables.losses);
-            Append::append(&mut edges, hwts(streams("hwts.aiv_data"), &mut tables.losses));
+            edges.append(&mut hwts(streams("hwts.aiv_data"), &mut tables.losses));
             edges
         }
         DeviceLog::TaskScheduler | DeviceLog::NanoStars => Vec::new(),
@@ -50,7 +48,7 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
         track::fixed(streams("ts_track.data"), chip, &mut tables, &mut track_edges);
         // Only this chip leaves tasks on the AI CPU out of its log; elsewhere they would count twice.
         if chip == Chip::V2_1_0 {
-            Append::append(&mut edges, track_edges);
+            edges.append(&mut track_edges);
         }
         tables.tasks = pair(edges, &mut tables.losses);
         counters(catalogue, metadata, expanded, &mut tables);
@@ -155,8 +153,8 @@ fn counters(catalogue: &Catalogue, metadata: &Metadata, expanded: bool, tables: 
             tables.counters = core_counters(streams("aicore.data"), Core::Cube, &mut tables.losses);
         }
         if !metadata.sample.vector_sample_based {
-            let vector = core_counters(streams("aiVectorCore.data"), Core::Vector, &mut tables.losses);
-            tables.counters.append(vector);
+            let mut vector = core_counters(streams("aiVectorCore.data"), Core::Vector, &mut tables.losses);
+            tables.counters.append(&mut vector);
         }
     } else if !metadata.sample.sample_based {
         let streams = streams("ffts_profile.data");
@@ -219,7 +217,7 @@ fn ai_cpu(catalogue: &Catalogue, chip: Chip, expanded: bool, losses: &mut Losses
             Ok(())
         },
     );
-    let old: AiCpuTable = decode(
+    let mut old: AiCpuTable = decode(
         catalogue.streams("DATA_PREPROCESS.AICPU"),
         Some(HOST_MAGIC),
         losses,
@@ -242,6 +240,6 @@ fn ai_cpu(catalogue: &Catalogue, chip: Chip, expanded: bool, losses: &mut Losses
             Ok(())
         },
     );
-    table.append(old);
+    table.append(&mut old);
     table
 }

@@ -30,11 +30,11 @@ pub(super) fn decode_power(catalogue: &Catalogue, tables: &mut DeviceTables) {
             Ok(())
         },
     );
-    for (kind, table) in of_all {
+    for (kind, mut table) in of_all {
         match kind {
-            power::FREQUENCY => samples.frequency.append(table),
-            power::CORE_VOLTAGE => samples.core_voltage.append(table),
-            _ => samples.bus_voltage.append(table),
+            power::FREQUENCY => samples.frequency.append(&mut table),
+            power::CORE_VOLTAGE => samples.core_voltage.append(&mut table),
+            _ => samples.bus_voltage.append(&mut table),
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use device::device_tables;
 pub(crate) use host::{has_expanded_streams, host_tables};
 pub(crate) use legacy::Source as LegacySource;
 
-use std::borrow::Cow;
+use std::convert::Infallible;
 
 use opscope_cann_raw::Record;
 
@@ -34,14 +34,14 @@ use crate::slices::{Magic, Stream};
 
 /// A result of decoding that can take in what followed it.
 pub(crate) trait Append: Default + Send {
-    /// Appends `next` to this.
-    fn append(&mut self, next: Self);
+    /// Moves all of `next` behind what is here.
+    fn append(&mut self, next: &mut Self);
 }
 
 macro_rules! append_tables {
     ($($table:ty),+ $(,)?) => {$(
         impl Append for $table {
-            fn append(&mut self, next: Self) {
+            fn append(&mut self, next: &mut Self) {
                 <$table>::append(self, next);
             }
         }
@@ -73,21 +73,24 @@ append_tables!(
 );
 
 impl<T: Send> Append for Vec<T> {
-    fn append(&mut self, mut next: Self) {
+    fn append(&mut self, next: &mut Self) {
         if self.is_empty() {
-            *self = next;
+            std::mem::swap(self, next);
         } else {
-            Vec::append(self, &mut next);
+            Vec::append(self, next);
         }
     }
 }
 
 impl<A: Append, B: Append> Append for (A, B) {
-    fn append(&mut self, next: Self) {
-        self.0.append(next.0);
-        self.1.append(next.1);
+    fn append(&mut self, next: &mut Self) {
+        self.0.append(&mut next.0);
+        self.1.append(&mut next.1);
     }
 }
+
+/// How many bytes of a stream are decoded in one go.
+const BYTES_PER_PART: usize = 1 << 20;
 
 /// Decodes every record of some streams, on all cores, in their order.
 ///
@@ -101,41 +104,57 @@ pub(crate) fn decode<R: Record, T: Append>(
     add: impl Fn(&mut T, R, bool) -> Result<(), Reason> + Sync,
 ) -> T {
     let mut whole = T::default();
+    let bytes_per_part = (BYTES_PER_PART / R::SIZE).max(1) * R::SIZE;
     for stream in streams {
         let mapped = stream.map(losses);
         let pieces = mapped.pieces(R::SIZE, magic, losses);
-        for (part, lost) in
-            parallel::map(&pieces, |piece: &Cow<'_, [u8]>| piece_of(piece, magic, stream.aging, &add))
-        {
-            whole.append(part);
-            for (reason, count) in lost {
-                losses.count(reason, &stream.name, count);
-            }
-        }
+        let parts: Vec<&[u8]> = pieces.iter().flat_map(|piece| piece.chunks(bytes_per_part)).collect();
+        let Ok(()) = parallel::parts(
+            parts.len(),
+            |number, part: &mut Part<T>| part.decode(parts[number], magic, stream.aging, &add),
+            |part| {
+                whole.append(&mut part.records);
+                part.lost.drain(..).for_each(|(reason, count)| losses.count(reason, &stream.name, count));
+                Ok::<(), Infallible>(())
+            },
+        );
     }
     whole
 }
 
-fn piece_of<R: Record, T: Append>(
-    piece: &[u8],
-    magic: Option<Magic>,
-    aging: bool,
-    add: &(impl Fn(&mut T, R, bool) -> Result<(), Reason> + Sync),
-) -> (T, Vec<(Reason, u64)>) {
-    let mut part = T::default();
-    let mut lost: Vec<(Reason, u64)> = Vec::new();
-    for bytes in piece.chunks_exact(R::SIZE) {
-        let has_magic =
-            magic.is_none_or(|magic| bytes[magic.offset..].starts_with(&magic.value.to_le_bytes()));
-        let result = match R::read(bytes) {
-            Some(record) if has_magic => add(&mut part, record, aging),
-            _ => Err(Reason::BrokenMagic),
-        };
-        let Err(reason) = result else { continue };
-        match lost.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, count)) => *count += 1,
-            None => lost.push((reason, 1)),
+/// Part of a stream, decoded.
+struct Part<T> {
+    records: T,
+    lost: Vec<(Reason, u64)>,
+}
+
+impl<T: Default> Default for Part<T> {
+    fn default() -> Self {
+        Self { records: T::default(), lost: Vec::new() }
+    }
+}
+
+impl<T> Part<T> {
+    /// Adds whole records of type `R`.
+    fn decode<R: Record>(
+        &mut self,
+        bytes: &[u8],
+        magic: Option<Magic>,
+        aging: bool,
+        add: &impl Fn(&mut T, R, bool) -> Result<(), Reason>,
+    ) {
+        for record in bytes.chunks_exact(R::SIZE) {
+            let has_magic =
+                magic.is_none_or(|magic| record[magic.offset..].starts_with(&magic.value.to_le_bytes()));
+            let result = match R::read(record) {
+                Some(record) if has_magic => add(&mut self.records, record, aging),
+                _ => Err(Reason::BrokenMagic),
+            };
+            let Err(reason) = result else { continue };
+            match self.lost.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, count)) => *count += 1,
+                None => self.lost.push((reason, 1)),
+            }
         }
     }
-    (part, lost)
 }

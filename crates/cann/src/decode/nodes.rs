@@ -52,7 +52,8 @@ pub(super) struct TensorNotes {
 }
 
 impl Append for TensorNotes {
-    fn append(&mut self, next: Self) {
+    fn append(&mut self, next: &mut Self) {
+        let next = std::mem::take(next);
         if self.notes.is_empty() {
             *self = next;
             return;

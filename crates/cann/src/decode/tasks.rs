@@ -38,7 +38,7 @@ impl Tracks {
 }
 
 impl Append for Tracks {
-    fn append(&mut self, mut next: Self) {
+    fn append(&mut self, next: &mut Self) {
         let first = self.extents.len() as u32;
         if first > 0 && !next.extents.is_empty() {
             for row in 0..next.tasks.len() {
@@ -48,9 +48,9 @@ impl Append for Tracks {
                 }
             }
         }
-        self.tasks.append(next.tasks);
+        self.tasks.append(&mut next.tasks);
         self.extents.append(&mut next.extents);
-        Append::append(&mut self.flips, next.flips);
+        Append::append(&mut self.flips, &mut next.flips);
     }
 }
 
