@@ -28,10 +28,7 @@ pub(super) fn of_host(host: &mut HostTables) {
     let tracks = &host.task_tracks;
     let key = |i: usize| u32::from(tracks.device()[i]) << 16 | u32::from(tracks.stream()[i]);
     let batches = assign(tracks.len(), key, tracks.time(), tracks.task(), &flips);
-    for (row, batch) in batches.into_iter().enumerate() {
-        let track = host.task_tracks.row(row);
-        host.task_tracks.replace(row, crate::tables::TaskTrack { batch, ..track });
-    }
+    host.task_tracks.set_batches(batches);
 }
 
 /// Fills in the batches of a device's tasks, which are in the order of their start.
@@ -47,10 +44,7 @@ pub(super) fn of_device(device: &mut DeviceTables) {
     let tasks = &device.tasks;
     let key = |i: usize| u32::from(tasks.stream()[i]);
     let batches = assign(tasks.len(), key, tasks.start(), tasks.task(), &flips);
-    for (row, batch) in batches.into_iter().enumerate() {
-        let task = device.tasks.row(row);
-        device.tasks.replace(row, crate::tables::DeviceTask { batch, ..task });
-    }
+    device.tasks.set_batches(batches);
 }
 
 /// The batch of each of `count` tasks; `key` tells a task's stream.

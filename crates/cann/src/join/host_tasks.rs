@@ -1,5 +1,8 @@
 //! Gives every task that the host handed to a device its node, model and launching call.
 
+use std::convert::Infallible;
+use std::ops::Range;
+
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::host::level;
 
@@ -83,25 +86,30 @@ pub(super) fn host_tasks(
     let calls = threads(&host.api);
     let kinds = kinds(host);
     let tracks = &host.task_tracks;
-    let ranges = thread_ranges(tracks.thread());
     let has_steps = host.api.level().contains(&level::COMMUNICATION);
-    let parts = parallel::map(&ranges, |&(start, end)| {
-        let thread = tracks.thread()[start];
-        let walk = Walk::new(&host.api, calls.get(&thread));
-        ThreadJoin {
-            host,
-            chip,
-            level0,
-            kinds: &kinds,
-            notes: Notes::of_thread(host, thread),
-            walk,
-            steps: has_steps.then(|| Steps::of_thread(host, thread)),
-            out: HostTaskTable::default(),
-        }
-        .run(start, end)
-    });
+    let rows_per_part = parallel::rows_per_part(tracks.len());
+    let parts: Vec<Range<usize>> = thread_ranges(tracks.thread())
+        .into_iter()
+        .flat_map(|(start, end)| {
+            (start..end).step_by(rows_per_part).map(move |at| at..(at + rows_per_part).min(end))
+        })
+        .collect();
     let mut table = HostTaskTable::default();
-    parts.into_iter().for_each(|part| table.append(part));
+    let Ok(()) = parallel::parts(
+        parts.len(),
+        |number, out| {
+            let rows = parts[number].clone();
+            let thread = tracks.thread()[rows.start];
+            let notes = Notes::of_thread(host, thread);
+            let walk = Walk::new(&host.api, calls.get(&thread));
+            let steps = has_steps.then(|| Steps::of_thread(host, thread));
+            ThreadJoin { host, chip, level0, kinds: &kinds, notes, walk, steps, out }.run(rows);
+        },
+        |part| {
+            table.append(part);
+            Ok::<(), Infallible>(())
+        },
+    );
     let fusion_models = fusion_models(host, &calls, losses);
     (table, fusion_models)
 }
@@ -154,7 +162,7 @@ struct Described {
     contexts: u32,
 }
 
-/// Joins the tasks of one thread.
+/// Joins tasks of one thread that follow one another.
 struct ThreadJoin<'a> {
     host: &'a HostTables,
     chip: Chip,
@@ -164,14 +172,14 @@ struct ThreadJoin<'a> {
     walk: Walk<'a>,
     /// The steps of collective operations, if the host reported any.
     steps: Option<Steps<'a>>,
-    out: HostTaskTable,
+    out: &'a mut HostTaskTable,
 }
 
 impl ThreadJoin<'_> {
-    fn run(mut self, start: usize, end: usize) -> HostTaskTable {
-        self.out.reserve(end - start);
+    fn run(mut self, rows: Range<usize>) {
+        self.out.reserve(rows.len());
         let mut described = Vec::new();
-        for row in start..end {
+        for row in rows {
             let track = self.host.task_tracks.row(row);
             let path = self.walk.path_at(track.time);
             let kind = self.kinds.get(&track.kind).copied().unwrap_or_default();
@@ -197,7 +205,6 @@ impl ThreadJoin<'_> {
                 self.out.push(HostTask { op, context, name: track.kernel, ..base });
             }
         }
-        self.out
     }
 
     /// Kernels within a collective operation carry the name of their step instead of their node's,

@@ -8,6 +8,7 @@ use crate::data::Device;
 use crate::join::host_tasks::HostTaskTable;
 use crate::losses::{Losses, Reason};
 use crate::names::NumberMap;
+use crate::parallel;
 use crate::tables::{DeviceTables, DeviceTaskTable, NO_CONTEXT, NONE};
 
 /// The runtime's number of the kind of task that only marks a profiler's trace.
@@ -77,24 +78,21 @@ pub(super) fn matches(
     apart: Apart,
 ) -> (Matches, Losses) {
     let mut losses = Losses::default();
-    let mut host_keys: Vec<(u64, u32)> = Vec::new();
-    let mut result = Matches { host_of: vec![NONE; device.tasks.len()], host_only: Vec::new() };
-    for row in (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device_id) {
-        let number = apart.of_host(host, row);
-        match key(host.stream()[row], host.task()[row], host.context()[row], number) {
-            Some(key) => host_keys.push((key, row as u32)),
-            None => result.host_only.push(row as u32),
-        }
-    }
-    host_keys.sort_unstable_by_key(|&(key, row)| (key, host.time()[row as usize], row));
     let tasks = &device.tasks;
-    let device_key = |row: usize| {
-        let number = apart.of_device(tasks, row);
-        key(tasks.stream()[row], tasks.task()[row], tasks.context()[row], number)
-    };
-    let mut device_keys: Vec<(u64, u32)> =
-        (0..tasks.len()).filter_map(|row| Some((device_key(row)?, row as u32))).collect();
-    device_keys.sort_unstable();
+    let ((host_keys, host_only), device_keys) = parallel::join(
+        || host_keys(host, device_id, apart),
+        || {
+            let device_key = |row: usize| {
+                let number = apart.of_device(tasks, row);
+                key(tasks.stream()[row], tasks.task()[row], tasks.context()[row], number)
+            };
+            let mut keys: Vec<(u64, u32)> =
+                (0..tasks.len()).filter_map(|row| Some((device_key(row)?, row as u32))).collect();
+            keys.sort_unstable();
+            keys
+        },
+    );
+    let mut result = Matches { host_of: vec![NONE; device.tasks.len()], host_only };
 
     let mut ambiguous = 0u64;
     let mut host_groups = host_keys.chunk_by(|a, b| a.0 == b.0).peekable();
@@ -113,6 +111,21 @@ pub(super) fn matches(
     let without = result.host_of.iter().filter(|host| **host == NONE).count() as u64;
     losses.count(Reason::DeviceTaskWithoutHost, "device log", without - ambiguous.min(without));
     (result, losses)
+}
+
+/// The numbers of the host's tasks for a device, with their rows, by number and time; and the rows of those
+/// that no device can report.
+fn host_keys(host: &HostTaskTable, device: u32, apart: Apart) -> (Vec<(u64, u32)>, Vec<u32>) {
+    let (mut keys, mut others) = (Vec::with_capacity(host.len()), Vec::new());
+    for row in (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device) {
+        let number = apart.of_host(host, row);
+        match key(host.stream()[row], host.task()[row], host.context()[row], number) {
+            Some(key) => keys.push((key, row as u32)),
+            None => others.push(row as u32),
+        }
+    }
+    keys.sort_unstable_by_key(|&(key, row)| (key, host.time()[row as usize], row));
+    (keys, others)
 }
 
 /// Pairs host and device tasks of one number; false if there are several of both and not as many

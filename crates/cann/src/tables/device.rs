@@ -47,6 +47,14 @@ columns! {
     }
 }
 
+impl DeviceTaskTable {
+    /// Fills in all batches.
+    pub(crate) fn set_batches(&mut self, batches: Vec<u16>) {
+        debug_assert_eq!(batches.len(), self.len(), "each row has a batch");
+        self.batch = batches;
+    }
+}
+
 columns! {
     /// States of tasks on chip 0, in the order of the file.
     TaskStateTable,

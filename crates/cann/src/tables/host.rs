@@ -145,6 +145,14 @@ columns! {
     }
 }
 
+impl TaskTrackTable {
+    /// Fills in all batches.
+    pub(crate) fn set_batches(&mut self, batches: Vec<u16>) {
+        debug_assert_eq!(batches.len(), self.len(), "each row has a batch");
+        self.batch = batches;
+    }
+}
+
 columns! {
     /// Wraps of task numbers on the host, by time.
     HostFlipTable,
