@@ -104,12 +104,30 @@ macro_rules! columns {
 
             /// Sorts the rows by a key; rows with equal keys keep their order.
             pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&Self, usize) -> K + Sync) {
-                if (1..self.len()).all(|i| key(self, i - 1) <= key(self, i)) {
+                if self.put_in_place(&key) {
                     return;
                 }
                 let mut order: Vec<u32> = (0..self.len() as u32).collect();
                 crate::parallel::sort_by_key(&mut order, |&index| key(self, index as usize));
                 *self = self.in_order(&order);
+            }
+
+            /// Sorts rows of which few are far from their place, such as calls that were recorded when they
+            /// ended. False where that would move too many rows; then the rows are as good as before.
+            fn put_in_place<K: Ord>(&mut self, key: &impl Fn(&Self, usize) -> K) -> bool {
+                let mut moves = 8 * self.len();
+                for row in 1..self.len() {
+                    if key(self, row - 1) <= key(self, row) {
+                        continue;
+                    }
+                    let place = crate::columns::place_before(row, |before| key(self, before) > key(self, row));
+                    match moves.checked_sub(row - place) {
+                        Some(left) => moves = left,
+                        None => return false,
+                    }
+                    $(self.$column[place..=row].rotate_right(1);)+
+                }
+                true
             }
 
             $(
@@ -128,6 +146,24 @@ pub(crate) use columns;
 #[inline(always)]
 pub(crate) fn first(lengths: &[usize]) -> usize {
     lengths[0]
+}
+
+/// The first of the rows before `row` that `is_behind` is true of; it is true of the last of them, and of no
+/// row before one of which it is false.
+pub(crate) fn place_before(row: usize, is_behind: impl Fn(usize) -> bool) -> usize {
+    let mut step = 1;
+    let mut place = row - 1;
+    while place >= step && is_behind(place - step) {
+        place -= step;
+        step *= 2;
+    }
+    // It is false of the row that many before, or there is none.
+    let mut first = (place + 1).saturating_sub(step);
+    while first < place {
+        let middle = first + (place - first) / 2;
+        if is_behind(middle) { place = middle } else { first = middle + 1 }
+    }
+    place
 }
 
 #[cfg(test)]
@@ -155,5 +191,23 @@ mod tests {
         assert_eq!(table.value(), [1, 3, 0, 2]);
         table.retain(|row| row.time != 2);
         assert_eq!(table.value(), [1, 0, 2]);
+    }
+
+    #[test]
+    fn sorting_is_the_same_whether_few_or_many_rows_are_out_of_place() {
+        // Each tenth row belongs so far in front, or all are the other way round.
+        for distance in [1, 2, 3, 9, 1_000, 20_000] {
+            let time = |row: u64| row.saturating_sub(if row % 10 == 9 { distance } else { 0 });
+            for times in [(0..40_000).map(time).collect::<Vec<u64>>(), (0..40_000).rev().collect()] {
+                let mut table = Samples::default();
+                (0u64..)
+                    .zip(&times)
+                    .for_each(|(row, &time)| table.push(Sample { time, value: (row % 251) as u8 }));
+                let mut rows: Vec<Sample> = table.rows().collect();
+                rows.sort_by_key(|row| row.time);
+                table.sort_by_key(|t, i| t.time()[i]);
+                assert!(table.rows().eq(rows), "{distance}");
+            }
+        }
     }
 }
