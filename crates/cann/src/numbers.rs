@@ -95,6 +95,9 @@ pub fn sqlite_round(value: f64) -> f64 {
 /// `value` rounded to `decimals` as Python rounds: the exact binary value, ties to even.
 pub fn python_round(value: f64, decimals: usize) -> f64 {
     const POWERS: [f64; 7] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
+    if value == 0.0 {
+        return value;
+    }
     if let Some(power) = POWERS.get(decimals)
         && (value * power).abs() < 1e15
         && let Some(nearest) = nearest(value * power, SCALED)
@@ -110,12 +113,12 @@ pub fn python_round(value: f64, decimals: usize) -> f64 {
 
 /// Writes a number with three decimals, as Python and C print it: the exact binary value, ties to even.
 pub fn push_fixed(out: &mut Vec<u8>, value: f64) {
-    match (value * 1_000.0).abs() < 1e15 && value > 0.0 {
-        true => match nearest(value * 1_000.0, SCALED) {
-            Some(thousandths) => push_thousandths(out, thousandths.unsigned_abs(), true),
-            None => push_formatted(out, format_args!("{value:.3}")),
-        },
-        false => push_formatted(out, format_args!("{value:.3}")),
+    let scaled = value * 1_000.0;
+    // A negative zero keeps its sign.
+    let is_usual = value.is_sign_positive() && scaled < 1e15;
+    match is_usual.then(|| nearest(scaled, SCALED)).flatten() {
+        Some(thousandths) => push_thousandths(out, thousandths.unsigned_abs(), true),
+        None => push_formatted(out, format_args!("{value:.3}")),
     }
 }
 
@@ -254,6 +257,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn zeros_keep_their_sign_and_what_is_no_number_stays_none() {
+        for value in [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e15, 1e-320] {
+            assert_eq!(text(|out| push_fixed(out, value)), format!("{value:.3}"), "{value:?}");
+            let exact: f64 = format!("{value:.3}").parse().expect("a number");
+            assert_eq!(python_round(value, 3).to_bits(), exact.to_bits(), "{value:?}");
+        }
+        assert_eq!(text(|out| push_fixed(out, f64::NAN)), "NaN");
+        assert!(python_round(f64::NAN, 3).is_nan());
     }
 
     #[test]
