@@ -127,6 +127,11 @@ impl Names {
         self.hashes.get(&hash).map(|text| &**text)
     }
 
+    /// All texts with their hashes, in no particular order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.hashes.iter().map(|(hash, text)| (*hash, &**text))
+    }
+
     /// The name of a type, if the dictionary has it.
     #[inline]
     pub fn type_name(&self, level: u16, number: u32) -> Option<&str> {

@@ -41,18 +41,27 @@ pub(crate) fn map<I: Sync, R: Send>(items: &[I], work: impl Fn(&I) -> R + Sync) 
 /// Makes one column of the results of `work` for all numbers below `count`, on all cores. `work` gets a
 /// range of numbers at a time and appends their results.
 pub(crate) fn column<R: Send>(count: usize, work: impl Fn(Range<usize>, &mut Vec<R>) + Sync) -> Vec<R> {
-    const ROWS: usize = 1 << 14;
     let mut all = Vec::new();
-    let rows = |number: usize| number * ROWS..((number + 1) * ROWS).min(count);
+    row_parts(count, work, |part| all.append(part));
+    all
+}
+
+/// Divides so many rows into ranges, makes a part of each on all cores and hands the parts to `consume` in
+/// order, as [`parts`] does.
+pub(crate) fn row_parts<P: Default + Send>(
+    count: usize,
+    work: impl Fn(Range<usize>, &mut P) + Sync,
+    mut consume: impl FnMut(&mut P) + Send,
+) {
+    let rows = |number: usize| number * MANY_ROWS..((number + 1) * MANY_ROWS).min(count);
     let Ok(()) = parts(
-        count.div_ceil(ROWS),
+        count.div_ceil(MANY_ROWS),
         |number, part| work(rows(number), part),
         |part| {
-            all.append(part);
+            consume(part);
             Ok::<(), Infallible>(())
         },
     );
-    all
 }
 
 /// Runs two pieces of work at the same time.

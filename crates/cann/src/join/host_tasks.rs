@@ -12,7 +12,7 @@ use crate::join::communication::Steps;
 use crate::join::cursor::Cursor;
 use crate::kinds::{RuntimeKind, runtime_name};
 use crate::losses::{Losses, Reason};
-use crate::names::NumberMap;
+use crate::names::{Names, NumberMap, NumberSet};
 use crate::parallel;
 use crate::tables::{HostTables, NO_CONTEXT, NO_MODEL, NONE};
 
@@ -85,6 +85,7 @@ pub(super) fn host_tasks(
 ) -> (HostTaskTable, Vec<u64>) {
     let calls = threads(&host.api);
     let kinds = kinds(host);
+    let apart = NodesApart::new(&host.names);
     let tracks = &host.task_tracks;
     let has_steps = host.api.level().contains(&level::COMMUNICATION);
     let rows_per_part = parallel::rows_per_part(tracks.len());
@@ -103,7 +104,8 @@ pub(super) fn host_tasks(
             let notes = Notes::of_thread(host, thread);
             let walk = Walk::new(&host.api, calls.get(&thread));
             let steps = has_steps.then(|| Steps::of_thread(host, thread));
-            ThreadJoin { host, chip, level0, kinds: &kinds, notes, walk, steps, out }.run(rows);
+            ThreadJoin { host, chip, level0, kinds: &kinds, apart: &apart, notes, walk, steps, out }
+                .run(rows);
         },
         |part| {
             table.append(part);
@@ -131,6 +133,22 @@ fn kinds(host: &HostTables) -> NumberMap<u32, RuntimeKind> {
         kinds.entry(kind).or_insert_with(|| RuntimeKind::from_name(runtime_name(&host.names, kind)));
     }
     kinds
+}
+
+/// What tells the calls of nodes whose tasks don't execute them.
+struct NodesApart {
+    /// Their types.
+    kinds: NumberSet<u32>,
+    /// What they work on, hashed.
+    names: NumberSet<u64>,
+}
+
+impl NodesApart {
+    fn new(names: &Names) -> Self {
+        let kinds = names.types_of(level::NODE).filter(|(_, name)| *name == "step_info");
+        let others = names.all().filter(|(_, text)| text.starts_with("Lccl"));
+        Self { kinds: kinds.map(|(kind, _)| kind).collect(), names: others.map(|(hash, _)| hash).collect() }
+    }
 }
 
 /// Notes of one thread, each kind sorted by time, with a cursor that follows the tasks.
@@ -168,6 +186,7 @@ struct ThreadJoin<'a> {
     chip: Chip,
     level0: bool,
     kinds: &'a NumberMap<u32, RuntimeKind>,
+    apart: &'a NodesApart,
     notes: Notes<'a>,
     walk: Walk<'a>,
     /// The steps of collective operations, if the host reported any.
@@ -272,9 +291,7 @@ impl ThreadJoin<'_> {
             return false;
         }
         let call = self.host.api.row(path.node as usize);
-        let is_step = self.host.names.type_name(level::NODE, call.kind) == Some("step_info");
-        let is_other = self.host.names.get(call.item).is_some_and(|name| name.starts_with("Lccl"));
-        !is_step && !is_other
+        !self.apart.kinds.contains(&call.kind) && !self.apart.names.contains(&call.item)
     }
 
     /// Collects the operators that the notes of a node's call describe.

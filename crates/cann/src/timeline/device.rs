@@ -41,7 +41,7 @@ impl Tasks {
     pub(super) fn new(view: &View<'_>) -> Self {
         let mut tasks = view.tasks();
         tasks.retain(|task| !view.device(*task).is_doubled(task.task as usize));
-        let mut by_stream: BTreeMap<(u32, u32), Tracks> = BTreeMap::new();
+        let mut by_stream: NumberMap<(u32, u32), Tracks> = NumberMap::default();
         let mut tracks = NumberMap::default();
         for (place, &task) in tasks.iter().enumerate() {
             let device = view.device(task);
@@ -85,9 +85,9 @@ impl Tasks {
         let mut launches: Vec<bool> =
             calls.level().iter().map(|&of_call| accelerated && of_call == level::NODE).collect();
         for &task in &self.tasks {
-            let host = view.host_task(task).filter(|host| self.has_arrow(view, host));
-            if let Some(launch) = host.and_then(|host| launches.get_mut(host.call as usize)) {
-                *launch = true;
+            let Some(host) = view.host_task(task) else { continue };
+            if let Some(launch) = launches.get_mut(host.call as usize) {
+                *launch = *launch || self.has_arrow(view, &host);
             }
         }
         launches

@@ -1,6 +1,8 @@
 //! The host's lanes: calls of the libraries, and the program's own ranges.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use opscope_cann_raw::host::level;
 
@@ -37,45 +39,87 @@ pub(super) struct Calls {
     kinds: NumberMap<CallKind, SharedSlice>,
 }
 
-/// What tells kinds of calls apart: the thread, the layer, the type, and the name's hash where calls of a
-/// type have names of their own.
-type CallKind = (u32, u16, u32, u64);
+/// What tells kinds of calls apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct CallKind {
+    thread: u32,
+    level: u16,
+    kind: u32,
+    /// The name's hash, where calls of a type have names of their own.
+    name: u64,
+}
 
-fn call_kind(call: &Api) -> CallKind {
-    // Collective operations are named by what they work on.
-    let name = if call.level == level::COMMUNICATION { call.item } else { 0 };
-    (call.thread, call.level, call.kind, name)
+impl CallKind {
+    #[inline(always)]
+    fn of(call: &Api) -> Self {
+        // Collective operations are named by what they work on.
+        let name = if call.level == level::COMMUNICATION { call.item } else { 0 };
+        Self { thread: call.thread, level: call.level, kind: call.kind, name }
+    }
+}
+
+impl Hash for CallKind {
+    // All in one go: a hash is taken of each of millions of calls.
+    #[inline(always)]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { thread, level, kind, name } = *self;
+        state.write_u64(name ^ u64::from(thread) << 32 ^ u64::from(level) << 20 ^ u64::from(kind));
+    }
+}
+
+/// Some of the calls, with what is found out about them on all cores.
+#[derive(Default)]
+struct SomeCalls {
+    rows: Vec<u32>,
+    /// Begins and ends as a viewer takes them.
+    spans: Vec<(i64, i64)>,
+    /// A call of each kind.
+    examples: NumberMap<CallKind, Api>,
+}
+
+impl SomeCalls {
+    /// Adds the shown ones of some rows.
+    fn add(&mut self, view: &View<'_>, rows: Range<usize>) {
+        for row in rows {
+            let call = view.joined.data.host.api.row(row);
+            if !view.shows_call(&call) {
+                continue;
+            }
+            self.rows.push(row as u32);
+            self.spans.push(seen(view.host_time(call.begin), view.host_time(call.end)));
+            self.examples.entry(CallKind::of(&call)).or_insert(call);
+        }
+    }
 }
 
 impl Calls {
     pub(super) fn new(view: &View<'_>, lanes: &Lanes) -> Self {
         let api = &view.joined.data.host.api;
-        let rows: Vec<u32> = parallel::column(api.len(), |rows, shown| {
-            shown.extend(rows.filter(|&row| view.shows_call(&api.row(row))).map(|row| row as u32));
-        });
-        let spans = parallel::column(rows.len(), |places, spans| {
-            let calls = rows[places].iter().map(|&row| api.row(row as usize));
-            spans.extend(calls.map(|call| seen(view.host_time(call.begin), view.host_time(call.end))));
-        });
+        let mut all = Self {
+            rows: Vec::with_capacity(api.len()),
+            tracks: NumberMap::default(),
+            threads: BTreeMap::new(),
+            kinds: NumberMap::default(),
+        };
         let mut by_thread: NumberMap<u32, Tracks> = NumberMap::default();
-        let mut tracks = NumberMap::default();
-        for (&row, span) in rows.iter().zip(spans) {
-            let track = by_thread.entry(api.thread()[row as usize]).or_default().place_seen(span);
-            if track > 0 {
-                tracks.insert(row, track as u64);
-            }
-        }
-        let threads = by_thread.into_iter().map(|(thread, tracks)| (thread, tracks.count())).collect();
-        let examples = parallel::column(rows.len(), |places, examples| {
-            let calls = rows[places].iter().map(|&row| api.row(row as usize));
-            let kinds: NumberMap<CallKind, Api> = calls.map(|call| (call_kind(&call), call)).collect();
-            examples.extend(kinds);
-        });
-        let mut kinds = NumberMap::default();
-        for (kind, call) in examples {
-            kinds.entry(kind).or_insert_with(|| shared_slice(view, lanes, &call));
-        }
-        Self { rows, tracks, threads, kinds }
+        parallel::row_parts(
+            api.len(),
+            |rows, part: &mut SomeCalls| part.add(view, rows),
+            |part| {
+                for (&row, span) in part.rows.iter().zip(part.spans.drain(..)) {
+                    let track = by_thread.entry(api.thread()[row as usize]).or_default().place_seen(span);
+                    if track > 0 {
+                        all.tracks.insert(row, track as u64);
+                    }
+                }
+                all.rows.append(&mut part.rows);
+                for (kind, call) in part.examples.drain() {
+                    all.kinds.entry(kind).or_insert_with(|| shared_slice(view, lanes, &call));
+                }
+            },
+        );
+        all.threads = by_thread.into_iter().map(|(thread, tracks)| (thread, tracks.count())).collect();
+        all
     }
 
     /// Names the lanes.
@@ -98,7 +142,7 @@ impl Calls {
     ) {
         let row = self.rows[index];
         let call = view.joined.data.host.api.row(row as usize);
-        let Some(shared) = self.kinds.get(&call_kind(&call)) else { return };
+        let Some(shared) = self.kinds.get(&CallKind::of(&call)) else { return };
         let track = self.tracks.get(&row).copied().unwrap_or(0);
         let tid = u64::from(call.thread) + track * NEXT_TRACK;
         let (start, end) = (view.host_time(call.begin), view.host_time(call.end));
