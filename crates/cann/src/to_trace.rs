@@ -38,6 +38,11 @@ pub fn to_trace(joined: &Joined) -> Trace {
     projection.trace
 }
 
+/// What a reader of results has to know of how a profile was decoded.
+pub fn note(joined: &Joined) -> Option<&'static str> {
+    joined.data.host.legacy.then_some("decoded with the 2022 layout (CANN 5.x)")
+}
+
 struct Projection<'a> {
     view: &'a View<'a>,
     trace: Trace,
@@ -112,14 +117,7 @@ impl<'a> Projection<'a> {
             ("host", &info.host_name),
             ("cann", &info.cann_version),
             ("counters", metrics),
-            (
-                "note",
-                if self.view.joined.data.host.legacy {
-                    "decoded with the 2022 layout (CANN 5.x)"
-                } else {
-                    ""
-                },
-            ),
+            ("note", note(self.view.joined).unwrap_or_default()),
         ];
         for (key, value) in properties.into_iter().filter(|(_, value)| !value.is_empty()) {
             self.trace.set_property(key, value);

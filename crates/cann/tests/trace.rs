@@ -3,7 +3,10 @@
 mod common;
 
 use opscope_cann::join::Joined;
-use opscope_cann::to_trace;
+use opscope_cann::{
+    Data, Outline, SampleLayout, SampleMode, SampleOptions, discover, to_trace, write_sample,
+};
+use opscope_cann_raw::Chip;
 use opscope_trace::{ApiLevel, DataType, ExecutionUnit, Nanoseconds};
 
 #[test]
@@ -92,4 +95,33 @@ fn readings_are_what_the_vendors_table_shows_of_the_same_task() {
         let dynamic = trace.operators.dynamic().iter().flatten().count();
         assert_eq!(dynamic, trace.operators.len(), "{case}");
     }
+}
+
+#[test]
+fn an_outline_counts_what_a_trace_holds() {
+    let mut profiles = Vec::new();
+    for chip in [Chip::V4_1_0, Chip::V1_1_0] {
+        for mode in [SampleMode::Static, SampleMode::Dynamic] {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let options = SampleOptions { chip, tasks: 300, mode, seed: 5, layout: SampleLayout::default() };
+            let profile = write_sample(directory.path(), options).expect("a profile");
+            let found = discover(&profile).expect("a profile").remove(0);
+            profiles.push(Data::load(found).expect("a listing"));
+        }
+    }
+    if let Some(golden) = common::golden() {
+        profiles.extend(["910b_static", "310_static"].map(|case| common::load(&golden, case)));
+    }
+    let mut loads = 0;
+    for data in profiles {
+        let joined = Joined::new(data);
+        let (outline, trace) = (Outline::of(&joined), to_trace(&joined));
+        assert_eq!((outline.tasks, outline.calls), (trace.tasks.len(), trace.api_calls.len()));
+        assert_eq!(outline.has_launches, trace.tasks.launched_by().iter().any(Option::is_some));
+        let mut names = trace.api_calls.name().iter().map(|name| trace.strings.get(*name));
+        assert_eq!(outline.loads_model, names.any(|name| name == "ModelLoad"));
+        assert_eq!(opscope_cann::note(&joined), trace.property("note"));
+        loads += usize::from(outline.loads_model);
+    }
+    assert!(loads >= 2, "the static ones load a model");
 }

@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use opscope_cann::{
-    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Profile, SheetFormat, describe_results,
-    export_database, export_summary, export_timeline, performance_reports,
+    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, Profile, SheetFormat,
+    describe_results, export_database, export_summary, export_timeline, performance_reports,
 };
 use opscope_svp::{Exports, TableFormat};
-use opscope_trace::Trace;
 
 use super::run::create_folder;
 use super::vendor::VendorArguments;
 use crate::exit::{Exit, UsageError, with_causes};
-use crate::profile::{self, Results, Source, board, cache, remarks};
+use crate::profile::{self, Results, Source, board, cache, remarks_of_joined};
 use crate::terminal::{StepBar, Terminal};
 
 const EXAMPLES: &str = "\
@@ -329,34 +328,34 @@ fn write(
     };
     let files = Files { joined: &joined, kinds, layout: options.layout, options: export_options, stamp };
     let with_reports = kinds.contains(&What::Summary);
+    let outline = profile::outline(&joined);
+    let wants_import = !options.clear && !cache::is_current(&joined.data.profile);
+    let leaves_import = wants_import && cache::is_worth_writing(outline);
     // What is said about the whole profile is worked out beside the writing, which leaves processors idle.
-    let (mut written, trace, reports) = std::thread::scope(|scope| {
+    let (mut written, import, reports) = std::thread::scope(|scope| {
         let about = || {
             let reports =
                 if with_reports { performance_reports(&joined, export_options) } else { Vec::new() };
-            (profile::trace_of(&joined), reports)
+            (leaves_import.then(|| profile::trace_of(&joined)), reports)
         };
         let beside = std::thread::Builder::new().spawn_scoped(scope, about);
         let written = files.write(results.folder(), outputs, &bar, terminal)?;
         bar.step("finishing");
         // Where there is no thread to be had, one after the other does as well.
-        let (trace, reports) = beside.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(about);
-        anyhow::Ok((written, trace, reports))
+        let (import, reports) = beside.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(about);
+        anyhow::Ok((written, import, reports))
     })?;
     for report in &reports {
         written.push(report.save(&results.folder().join("summary"))?);
     }
-    if !options.clear && !cache::is_current(&joined.data.profile) {
-        if cache::is_worth_writing(&trace) {
-            bar.step("leaving the import for later commands");
-            cache::write(&trace, &joined.data.profile, &results.database())?;
-        } else {
-            terminal
-                .note("later commands read the raw files again; 'opscope import' leaves a database for them");
-        }
+    if let Some(trace) = import {
+        bar.step("leaving the import for later commands");
+        cache::write(&trace, &joined.data.profile, &results.database())?;
+    } else if wants_import {
+        terminal.note("later commands read the raw files again; 'opscope import' leaves a database for them");
     }
     drop(bar);
-    say(&joined, &trace, terminal);
+    say(&joined, outline, terminal);
     for report in reports {
         terminal.print(&report.text())?;
     }
@@ -424,8 +423,8 @@ impl Files<'_> {
 }
 
 /// Says what is odd, and what was skipped.
-fn say(joined: &Joined, trace: &Trace, terminal: &Terminal) {
-    for remark in remarks(&joined.data.profile, trace) {
+fn say(joined: &Joined, outline: Outline, terminal: &Terminal) {
+    for remark in remarks_of_joined(joined, outline) {
         terminal.warn(&remark);
     }
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {

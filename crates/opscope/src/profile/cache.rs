@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use opscope_cann::Profile;
+use opscope_cann::{Outline, Profile};
 use opscope_formats::sqlite;
 use opscope_trace::Trace;
 
@@ -23,9 +23,9 @@ pub fn write(trace: &Trace, profile: &Profile, database: &Path) -> Result<(), sq
 
 /// Whether an export leaves an import behind. That of a large profile takes longer to write than all
 /// exports together, while reading the raw files anew takes seconds.
-pub fn is_worth_writing(trace: &Trace) -> bool {
+pub fn is_worth_writing(outline: Outline) -> bool {
     const ROWS: usize = 100_000;
-    trace.tasks.len() + trace.api_calls.len() <= ROWS
+    outline.rows() <= ROWS
 }
 
 /// Whether a profile was imported as it is now.

@@ -18,7 +18,7 @@ use opscope_trace::{Nanoseconds, Trace};
 use crate::exit::Exit;
 use crate::terminal::{StepBar, Terminal};
 
-pub use remarks::remarks;
+pub use remarks::{outline, remarks, remarks_of_joined};
 pub use results::Results;
 
 /// What a path leads to.

@@ -1,11 +1,42 @@
 //! What is odd about a whole profile of Ascend, in sentences.
 
-use opscope_cann::{Profile, Reason};
+use opscope_cann::{Joined, Outline, Profile, Reason};
 use opscope_trace::{ApiLevel, Trace};
 
 /// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
 pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
-    let mut remarks: Vec<String> = trace.property("note").map(str::to_owned).into_iter().collect();
+    of_outline(profile, trace.property("note"), outline_of_trace(trace))
+}
+
+/// As [`remarks`], without a trace.
+pub fn remarks_of_joined(joined: &Joined, outline: Outline) -> Vec<String> {
+    of_outline(&joined.data.profile, opscope_cann::note(joined), outline)
+}
+
+/// How much a raw directory holds, together with what other recorders saw.
+pub fn outline(joined: &Joined) -> Outline {
+    let (own, beside) = (Outline::of(joined), outline_of_trace(&joined.beside));
+    Outline {
+        tasks: own.tasks + beside.tasks,
+        tasks_before_begin: own.tasks_before_begin + beside.tasks_before_begin,
+        calls: own.calls + beside.calls,
+        has_launches: own.has_launches || beside.has_launches,
+        loads_model: own.loads_model || beside.loads_model,
+    }
+}
+
+fn outline_of_trace(trace: &Trace) -> Outline {
+    Outline {
+        tasks: trace.tasks.len(),
+        tasks_before_begin: tasks_before_begin(trace),
+        calls: trace.api_calls.len(),
+        has_launches: trace.tasks.launched_by().iter().any(Option::is_some),
+        loads_model: loads_model(trace),
+    }
+}
+
+fn of_outline(profile: &Profile, note: Option<&str>, outline: Outline) -> Vec<String> {
+    let mut remarks: Vec<String> = note.map(str::to_owned).into_iter().collect();
     let host = profile.host.as_ref().filter(|_| profile.devices.is_empty());
     if host.is_some_and(|host| host.metadata.info.collector.starts_with("opscope")) {
         // Nobody expects devices of a program that was collected without any.
@@ -13,22 +44,22 @@ pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
     }
     remarks.extend(of_another_run(profile));
     let devices = profile.devices.len();
-    if trace.tasks.is_empty() {
-        remarks.push(match (devices, loads_model(trace)) {
+    if outline.tasks == 0 {
+        remarks.push(match (devices, outline.loads_model) {
             (0, _) => {
                 "there is no device directory in this profile: only the host's side is shown".to_owned()
             }
-            _ if tasks_before_begin(trace) > 0 => format!(
+            _ if outline.tasks_before_begin > 0 => format!(
                 "all {} tasks of the devices end before the profile begins: their clocks (dev_start.log, \
                  host_start.log, start_info) are not those of this run",
-                tasks_before_begin(trace)
+                outline.tasks_before_begin
             ),
             (_, true) => {
                 "a model was loaded but never executed while profiling ran: no device ran a task".to_owned()
             }
             (_, false) => "no device ran a task while profiling ran".to_owned(),
         });
-    } else if !trace.api_calls.is_empty() && trace.tasks.launched_by().iter().all(Option::is_none) {
+    } else if outline.calls > 0 && !outline.has_launches {
         remarks.push(
             "no call of the host launched any of the devices' tasks: either the host's records of them \
              are missing, or its directory is of another run than the devices'"

@@ -1,0 +1,53 @@
+//! How much a profile holds, in a fraction of the time that a trace of it takes.
+
+use opscope_cann_raw::host::level;
+
+use crate::export::api_statistic::call_name;
+use crate::export::view::View;
+use crate::join::Joined;
+use crate::losses::Reason;
+use crate::parallel;
+use crate::tables::NONE;
+
+/// How much a profile holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// Tasks that results show.
+    pub tasks: usize,
+    /// Tasks that no result shows because of their times.
+    pub tasks_before_begin: u64,
+    /// Calls of the host.
+    pub calls: usize,
+    /// Whether a call launched one of the tasks.
+    pub has_launches: bool,
+    /// Whether the host loaded a model.
+    pub loads_model: bool,
+}
+
+impl Outline {
+    /// That of a profile.
+    pub fn of(joined: &Joined) -> Self {
+        let view = View::new(joined, None);
+        let tasks = view.tasks();
+        let launched = parallel::column(tasks.len(), |places, launched| {
+            let shown =
+                tasks[places].iter().filter(|task| !view.device(**task).is_doubled(task.task as usize));
+            launched.extend(shown.map(|task| view.host_task(*task).is_some_and(|host| host.call != NONE)));
+        });
+        let api = &joined.data.host.api;
+        let is_load = |name: &str| name.contains("ModelLoad") || name.starts_with("aclmdlLoad");
+        let mut calls = (0..api.len()).filter(|&row| matches!(api.level()[row], level::ACL | level::MODEL));
+        Self {
+            tasks: launched.len(),
+            tasks_before_begin: joined.all_losses().total(Reason::TimeBeforeStart),
+            calls: api.len(),
+            has_launches: launched.contains(&true),
+            loads_model: calls.any(|row| is_load(call_name(&view, &api.row(row)))),
+        }
+    }
+
+    /// How many rows tables of tasks and calls have.
+    pub fn rows(&self) -> usize {
+        self.tasks + self.calls
+    }
+}
