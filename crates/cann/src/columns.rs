@@ -115,17 +115,19 @@ macro_rules! columns {
             /// Sorts rows of which few are far from their place, such as calls that were recorded when they
             /// ended. False where that would move too many rows; then the rows are as good as before.
             fn put_in_place<K: Ord>(&mut self, key: &impl Fn(&Self, usize) -> K) -> bool {
-                let mut moves = 8 * self.len();
+                let mut budget = crate::columns::MoveBudget::new(self.len());
+                // Where the row before is now.
+                let mut before = 0;
                 for row in 1..self.len() {
-                    if key(self, row - 1) <= key(self, row) {
-                        continue;
+                    let mut place = row;
+                    if key(self, row - 1) > key(self, row) {
+                        place = crate::columns::place_before(row, |other| key(self, other) > key(self, row));
+                        if !budget.allows(row - place, key(self, before) <= key(self, row)) {
+                            return false;
+                        }
+                        $(self.$column[place..=row].rotate_right(1);)+
                     }
-                    let place = crate::columns::place_before(row, |before| key(self, before) > key(self, row));
-                    match moves.checked_sub(row - place) {
-                        Some(left) => moves = left,
-                        None => return false,
-                    }
-                    $(self.$column[place..=row].rotate_right(1);)+
+                    before = place;
                 }
                 true
             }
@@ -146,6 +148,28 @@ pub(crate) use columns;
 #[inline(always)]
 pub(crate) fn first(lengths: &[usize]) -> usize {
     lengths[0]
+}
+
+/// How many rows may still be moved one by one before it is cheaper to sort all of them.
+pub(crate) struct MoveBudget {
+    /// Over how many rows in all.
+    distance: usize,
+    /// How many that are in order with the row before, and only have to follow it past others.
+    followers: usize,
+}
+
+impl MoveBudget {
+    pub(crate) fn new(rows: usize) -> Self {
+        Self { distance: 8 * rows, followers: rows / 16 }
+    }
+
+    /// Takes the move of a row from the budget; false if that is used up.
+    pub(crate) fn allows(&mut self, distance: usize, follows: bool) -> bool {
+        let left = (self.distance.checked_sub(distance), self.followers.checked_sub(usize::from(follows)));
+        let (Some(distance), Some(followers)) = left else { return false };
+        *self = Self { distance, followers };
+        true
+    }
 }
 
 /// The first of the rows before `row` that `is_behind` is true of; it is true of the last of them, and of no
@@ -195,10 +219,13 @@ mod tests {
 
     #[test]
     fn sorting_is_the_same_whether_few_or_many_rows_are_out_of_place() {
-        // Each tenth row belongs so far in front, or all are the other way round.
+        // Each tenth row belongs so far in front, or all are the other way round, or the last come first.
         for distance in [1, 2, 3, 9, 1_000, 20_000] {
             let time = |row: u64| row.saturating_sub(if row % 10 == 9 { distance } else { 0 });
-            for times in [(0..40_000).map(time).collect::<Vec<u64>>(), (0..40_000).rev().collect()] {
+            let late_first = (50_000..50_000 + distance).chain(0..40_000);
+            let orders: [Vec<u64>; 3] =
+                [(0..40_000).map(time).collect(), (0..40_000).rev().collect(), late_first.collect()];
+            for times in orders {
                 let mut table = Samples::default();
                 (0u64..)
                     .zip(&times)

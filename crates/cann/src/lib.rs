@@ -47,7 +47,7 @@ pub use losses::{Loss, Losses, Reason};
 pub use metadata::{HOST_ID, Info, Metadata, Reading, Sample, Session};
 pub use metrics::Dialect;
 pub use names::Names;
-pub use outline::Outline;
+pub use outline::{Outline, is_model_load};
 pub use report::{PerformanceReport, ReportFinding, ReportGroup, performance_reports};
 pub use sample::{SampleLayout, SampleMode, SampleOptions, write_sample};
 pub use slices::{Mapped, Stream};

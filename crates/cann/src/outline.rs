@@ -9,6 +9,11 @@ use crate::losses::Reason;
 use crate::parallel;
 use crate::tables::NONE;
 
+/// Whether a call of this name, of AscendCL or the model's layer, loads a model.
+pub fn is_model_load(name: &str) -> bool {
+    name.contains("ModelLoad") || name.starts_with("aclmdlLoad")
+}
+
 /// How much a profile holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
@@ -35,14 +40,13 @@ impl Outline {
             launched.extend(shown.map(|task| view.host_task(*task).is_some_and(|host| host.call != NONE)));
         });
         let api = &joined.data.host.api;
-        let is_load = |name: &str| name.contains("ModelLoad") || name.starts_with("aclmdlLoad");
         let mut calls = (0..api.len()).filter(|&row| matches!(api.level()[row], level::ACL | level::MODEL));
         Self {
             tasks: launched.len(),
             tasks_before_begin: joined.all_losses().total(Reason::TimeBeforeStart),
             calls: api.len(),
             has_launches: launched.contains(&true),
-            loads_model: calls.any(|row| is_load(call_name(&view, &api.row(row)))),
+            loads_model: calls.any(|row| is_model_load(call_name(&view, &api.row(row)))),
         }
     }
 

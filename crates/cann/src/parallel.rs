@@ -69,13 +69,21 @@ pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: i
     if threads() <= 1 {
         return (first(), second());
     }
+    let first = Mutex::new(Some(first));
+    let do_first = || {
+        let first = locked(&first).take();
+        first.map(|first| first())
+    };
     std::thread::scope(|scope| {
-        let handle = scope.spawn(first);
+        let handle = std::thread::Builder::new().spawn_scoped(scope, do_first);
         let second = second();
-        match handle.join() {
-            Ok(first) => (first, second),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        let first = match handle.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(first)) => first,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // No thread was to be had.
+            Err(_) => do_first(),
+        };
+        (first.unwrap_or_else(|| unreachable!("it is taken once")), second)
     })
 }
 
@@ -88,8 +96,9 @@ pub(crate) fn all(rows: usize, work: &mut [&mut (dyn FnMut() + Send)]) {
         work.iter_mut().for_each(|piece| piece());
         return;
     }
+    let workers = threads().min(work.len());
     let next = Mutex::new(work.iter_mut());
-    on_threads(threads(), || {
+    on_threads(workers, || {
         loop {
             let Some(piece) = locked(&next).next() else { break };
             piece();
@@ -152,8 +161,8 @@ pub(crate) fn parts<P: Default + Send, E: Send>(
 /// Produces `count` results on all cores and hands them to `consume` in order. No more than `ahead` of them
 /// for each core are in memory. Stops early when `consume` fails.
 ///
-/// Whoever produced the next result in turn consumes it, with those that wait behind it: no core ever
-/// waits for one that only consumes.
+/// Whoever produced the next result in turn consumes it, with those that wait behind it; the others go on
+/// producing. So no core is woken up for each result, and none waits but where `consume` is the slowest.
 pub(crate) fn ordered<R: Send, E: Send>(
     count: usize,
     ahead: usize,
@@ -165,7 +174,7 @@ pub(crate) fn ordered<R: Send, E: Send>(
         return (0..count).try_for_each(|index| consume(produce(index)));
     }
     let turns = Turns {
-        queue: Mutex::new(Queue { count, ahead: ahead * workers, ..Queue::default() }),
+        queue: Mutex::new(Queue { count, ahead: ahead.max(1) * workers, ..Queue::default() }),
         moved: Condvar::new(),
     };
     let consumer = Mutex::new(consume);
@@ -284,7 +293,8 @@ impl<R> Drop for StopAtPanic<'_, R> {
 /// Runs the same work on so many threads, of which this is one.
 fn on_threads(count: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
-        (1..count).for_each(|_| drop(scope.spawn(&work)));
+        // Where no more threads are to be had, those that there are do all.
+        (1..count).for_each(|_| drop(std::thread::Builder::new().spawn_scoped(scope, &work)));
         work();
     });
 }
@@ -319,6 +329,21 @@ mod tests {
             all.is_ok() && seen.iter().enumerate().all(|(n, double)| *double == n * 2) && seen.len() == 100
         );
         assert_eq!(super::ordered(1_000_000, 2, |n| n, |n| if n == 5 { Err(n) } else { Ok(()) }), Err(5));
+    }
+
+    #[test]
+    fn a_panic_stops_all_workers_and_reaches_the_caller() {
+        for in_consume in [false, true] {
+            let broken = std::panic::catch_unwind(|| {
+                super::ordered(
+                    100_000,
+                    1,
+                    |n| assert!(in_consume || n != 50, "produced"),
+                    |()| if in_consume { panic!("consumed") } else { Ok::<(), ()>(()) },
+                )
+            });
+            assert!(broken.is_err());
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, Outline, SampleLayout, SampleMode, SampleOptions, discover, to_trace, write_sample,
+    Data, Outline, Reason, SampleLayout, SampleMode, SampleOptions, discover, to_trace, write_sample,
 };
 use opscope_cann_raw::Chip;
 use opscope_trace::{ApiLevel, DataType, ExecutionUnit, Nanoseconds};
@@ -118,6 +118,9 @@ fn an_outline_counts_what_a_trace_holds() {
         let (outline, trace) = (Outline::of(&joined), to_trace(&joined));
         assert_eq!((outline.tasks, outline.calls), (trace.tasks.len(), trace.api_calls.len()));
         assert_eq!(outline.has_launches, trace.tasks.launched_by().iter().any(Option::is_some));
+        let losses = trace.losses.iter().map(|(_, loss)| loss);
+        let before = losses.filter(|loss| trace.strings.get(loss.reason) == Reason::TimeBeforeStart.text());
+        assert_eq!(outline.tasks_before_begin, before.map(|loss| loss.count).sum::<u64>());
         let mut names = trace.api_calls.name().iter().map(|name| trace.strings.get(*name));
         assert_eq!(outline.loads_model, names.any(|name| name == "ModelLoad"));
         assert_eq!(opscope_cann::note(&joined), trace.property("note"));

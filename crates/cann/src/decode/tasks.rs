@@ -41,12 +41,7 @@ impl Append for Tracks {
     fn append(&mut self, next: &mut Self) {
         let first = self.extents.len() as u32;
         if first > 0 && !next.extents.is_empty() {
-            for row in 0..next.tasks.len() {
-                let task = next.tasks.row(row);
-                if task.extent != NONE {
-                    next.tasks.replace(row, TaskTrack { extent: first + task.extent, ..task });
-                }
-            }
+            next.tasks.number_extents_from(first);
         }
         self.tasks.append(&mut next.tasks);
         self.extents.append(&mut next.extents);

@@ -124,7 +124,7 @@ impl Joined {
         let fills_streams = wide || by_model;
         let (host, devices) = (&mut data.host, &mut data.devices);
         let numbers: Vec<u32> = devices.keys().copied().collect();
-        // The host's tasks are walked through one after another; the devices' side needn't wait for it.
+        // Much of the host's side is done by one core; the devices' side needn't wait for it.
         let ((host_tasks, fusion_models, communication), mut sides) = parallel::join(
             || {
                 if host_has_batches && !wide {

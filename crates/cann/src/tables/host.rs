@@ -146,6 +146,11 @@ columns! {
 }
 
 impl TaskTrackTable {
+    /// Adds `first` to the numbers of extents.
+    pub(crate) fn number_extents_from(&mut self, first: u32) {
+        self.extent.iter_mut().filter(|number| **number != NONE).for_each(|number| *number += first);
+    }
+
     /// Fills in all batches.
     pub(crate) fn set_batches(&mut self, batches: Vec<u16>) {
         debug_assert_eq!(batches.len(), self.len(), "each row has a batch");

@@ -59,11 +59,12 @@ impl CallKind {
 }
 
 impl Hash for CallKind {
-    // All in one go: a hash is taken of each of millions of calls.
+    // In two steps instead of four: a hash is taken of each of millions of calls.
     #[inline(always)]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { thread, level, kind, name } = *self;
-        state.write_u64(name ^ u64::from(thread) << 32 ^ u64::from(level) << 20 ^ u64::from(kind));
+        state.write_u64(name);
+        state.write_u64(u64::from(thread) << 32 ^ u64::from(level) << 20 ^ u64::from(kind));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is odd about a whole profile of Ascend, in sentences.
 
-use opscope_cann::{Joined, Outline, Profile, Reason};
+use opscope_cann::{Joined, Outline, Profile, Reason, is_model_load};
 use opscope_trace::{ApiLevel, Trace};
 
 /// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
@@ -102,8 +102,7 @@ fn of_another_run(profile: &Profile) -> Vec<String> {
 
 /// Whether the host loaded a model.
 fn loads_model(trace: &Trace) -> bool {
-    let is_load = |name: &str| name.contains("ModelLoad") || name.starts_with("aclmdlLoad");
     let calls = trace.api_calls.level().iter().zip(trace.api_calls.name());
     let names = calls.filter(|(level, _)| matches!(level, ApiLevel::Model | ApiLevel::Application));
-    names.map(|(_, name)| trace.strings.get(*name)).any(is_load)
+    names.map(|(_, name)| trace.strings.get(*name)).any(is_model_load)
 }
