@@ -102,6 +102,21 @@ fn an_import_leaves_a_database_that_later_commands_use_while_the_raw_files_are_t
 }
 
 #[test]
+fn an_export_among_the_raw_files_of_a_job_leaves_its_import_in_use() {
+    let place = Place::new();
+    let job = sample(&place, &["--chip", "910", "--layout", "job"]);
+    place.done(&["export", "all", &job]);
+    let import = place.path(&format!("{job}/sqlite/opscope.db"));
+    let open = rusqlite::Connection::open(&import).expect("an import");
+    open.execute("UPDATE strings SET text = 'TamperedType' WHERE text = 'Conv2D'", []).expect("a change");
+    drop(open);
+    let answer = place.done(&["export", "db", &job]);
+    let name = answer.stdout.trim().rsplit('/').next().unwrap_or_default();
+    assert!(place.path(&format!("{job}/{name}")).is_file(), "{name}");
+    assert!(place.done(&["show", &job]).stdout.contains("TamperedType"));
+}
+
+#[test]
 fn several_profiles_below_a_folder_are_imported_and_exported_one_by_one() {
     let place = Place::new();
     let first = sample(&place, &[]);

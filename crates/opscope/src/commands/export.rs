@@ -328,31 +328,33 @@ fn write(
     };
     let files = Files { joined: &joined, kinds, layout: options.layout, options: export_options, stamp };
     let with_reports = kinds.contains(&What::Summary);
-    let outline = profile::outline(&joined);
-    let wants_import = !options.clear && !cache::is_current(&joined.data.profile);
-    let leaves_import = wants_import && cache::is_worth_writing(outline);
-    // What is said about the whole profile is worked out beside the writing, which leaves processors idle.
-    let (mut written, import, reports) = std::thread::scope(|scope| {
+    // What is said about the whole profile is worked out beside the writing.
+    let (mut written, (outline, import, reports)) = std::thread::scope(|scope| {
         let about = || {
             let reports =
                 if with_reports { performance_reports(&joined, export_options) } else { Vec::new() };
-            (leaves_import.then(|| profile::trace_of(&joined)), reports)
+            let outline = profile::outline(&joined);
+            let leaves_import = !options.clear && cache::is_worth_writing(outline);
+            (outline, leaves_import.then(|| profile::trace_of(&joined)), reports)
         };
         let beside = std::thread::Builder::new().spawn_scoped(scope, about);
         let written = files.write(results.folder(), outputs, &bar, terminal)?;
         bar.step("finishing");
         // Where there is no thread to be had, one after the other does as well.
-        let (import, reports) = beside.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(about);
-        anyhow::Ok((written, import, reports))
+        let about = beside.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(about);
+        anyhow::Ok((written, about))
     })?;
     for report in &reports {
         written.push(report.save(&results.folder().join("summary"))?);
     }
-    if let Some(trace) = import {
-        bar.step("leaving the import for later commands");
-        cache::write(&trace, &joined.data.profile, &results.database())?;
-    } else if wants_import {
-        terminal.note("later commands read the raw files again; 'opscope import' leaves a database for them");
+    if !options.clear && !cache::is_current(&joined.data.profile) {
+        if let Some(trace) = import {
+            bar.step("leaving the import for later commands");
+            cache::write(&trace, &joined.data.profile, &results.database())?;
+        } else {
+            terminal
+                .note("later commands read the raw files again; 'opscope import' leaves a database for them");
+        }
     }
     drop(bar);
     say(&joined, outline, terminal);

@@ -70,7 +70,8 @@ fn fingerprint(profile: &Profile) -> String {
 /// A file's name, size and time.
 type RawFile = (String, u64, u128);
 
-/// The files of a folder, by name. Markers of other tools that they have read a file are left out.
+/// The files of a folder, by name. Markers of other tools that they have read a file are left out, and
+/// databases that were exported to it.
 fn files_of(folder: &Path) -> Vec<RawFile> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut files: Vec<RawFile> = entries
@@ -78,7 +79,8 @@ fn files_of(folder: &Path) -> Vec<RawFile> {
             let entry = entry.ok()?;
             let found = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            (!name.ends_with(".complete")).then(|| (name, found.len(), modified(&found)))
+            let is_exported = name.starts_with("msprof_") && name.ends_with(".db");
+            (!name.ends_with(".complete") && !is_exported).then(|| (name, found.len(), modified(&found)))
         })
         .collect();
     files.sort_unstable();
