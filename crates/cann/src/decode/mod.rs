@@ -95,9 +95,8 @@ const BYTES_PER_PART: usize = 1 << 20;
 /// Decodes every record of some streams, on all cores, in their order.
 ///
 /// `add` gets the result of a part so far, which begins anywhere in the stream, a record, and whether its
-/// stream is an ageing one;
-/// what it refuses is counted under the reason that it gives. Records with a wrong magic number
-/// don't reach it.
+/// stream is an ageing one; what it refuses is counted under the reason that it gives. Records with a
+/// wrong magic number don't reach it.
 pub(crate) fn decode<R: Record, T: Append>(
     streams: &[Stream],
     magic: Option<Magic>,
