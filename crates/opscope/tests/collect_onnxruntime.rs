@@ -153,7 +153,7 @@ fn a_session_that_fails_or_is_killed_spoils_nothing() {
 try:
     onnxruntime.InferenceSession('missing.onnx')
 except Exception as error:
-    print(type(error).__name__)
+    print(type(error).__name__, flush=True)
 infer(2)
 kept = infer(3)
 os.kill(os.getpid(), 9)
