@@ -77,7 +77,8 @@ fn number_after(line: &str, keyword: &str) -> Option<u64> {
 fn millionths(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let fraction = fraction.get(..6).unwrap_or(fraction);
-    let scale = 10u64.checked_pow(6 - u32::try_from(fraction.len()).ok()?)?;
+    // Longer than that is only what can't be cut there, which is no number.
+    let scale = 10u64.checked_pow(6u32.checked_sub(u32::try_from(fraction.len()).ok()?)?)?;
     whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(fraction.parse::<u64>().ok()? * scale)
 }
 
@@ -299,6 +300,15 @@ mod tests {
         let usage: Vec<(u32, f64)> = cpu_usage(&mut file, &info).rows().map(|r| (r.cpu, r.usage)).collect();
         assert_eq!(usage, [(1, 60.0), (NONE, 15.0)]);
         assert_eq!(file.refused, 0);
+    }
+
+    #[test]
+    fn letters_of_several_bytes_are_no_decimals() {
+        assert_eq!(millionths("50.1234567"), Some(50_123_456));
+        assert_eq!(millionths("50.5"), Some(50_500_000));
+        for text in ["50.12345\u{fffd}", "50.\u{fffd}\u{fffd}", "50.1\u{fffd}", "50.", ".5", "x"] {
+            assert_eq!(millionths(text), None, "{text}");
+        }
     }
 
     #[test]
