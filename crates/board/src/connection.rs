@@ -1,12 +1,14 @@
 //! A connection to a board: the host's key checked, the user let in, commands and files.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use russh::client::{self, AuthResult, Handle, KeyboardInteractiveAuthResponse as Asks};
-use russh::keys::{HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate, known_hosts, load_secret_key};
-use russh::{ChannelMsg, Disconnect, MethodKind};
+use russh::keys::known_hosts::learn_known_hosts_path;
+use russh::keys::{HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate, load_secret_key};
+use russh::{ChannelMsg, Disconnect, MethodKind, Preferred};
 use russh_sftp::client::SftpSession;
 use russh_sftp::client::error::Error as SftpError;
 use russh_sftp::protocol::StatusCode;
@@ -14,6 +16,7 @@ use russh_sftp::protocol::StatusCode;
 use crate::Output;
 use crate::config::BoardConfig;
 use crate::error::Error;
+use crate::known_hosts::{KnownKeys, Standing};
 
 /// How long is waited for what.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +40,8 @@ impl Default for Timeouts {
 pub struct HostKeys {
     /// The file with their keys, in OpenSSH's form.
     pub known_hosts: PathBuf,
-    /// Whether a host that is not in it is added. A key that changed is refused all the same.
+    /// Whether a host of which no key is in it is added. A key that changed or was revoked is
+    /// refused all the same.
     pub accept_new: bool,
 }
 
@@ -47,6 +51,7 @@ enum Verdict {
     Known,
     Unknown { fingerprint: String },
     Changed { fingerprint: String, line: usize },
+    Revoked { fingerprint: String, line: usize },
     Unusable { what: String },
 }
 
@@ -55,6 +60,7 @@ struct KeyCheck {
     host: String,
     port: u16,
     keys: HostKeys,
+    known: KnownKeys,
     verdict: Arc<Mutex<Option<Verdict>>>,
 }
 
@@ -64,18 +70,17 @@ impl KeyCheck {
             return Verdict::Unusable { what: "the board shows a certificate instead of a key".to_owned() };
         };
         let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
-        let path = &self.keys.known_hosts;
-        match known_hosts::check_known_hosts_path(&self.host, self.port, key, path) {
-            Ok(true) => Verdict::Known,
-            Ok(false) if self.keys.accept_new => {
-                match known_hosts::learn_known_hosts_path(&self.host, self.port, key, path) {
+        match self.known.standing(key) {
+            Standing::Known => Verdict::Known,
+            Standing::Changed { line } => Verdict::Changed { fingerprint, line },
+            Standing::Revoked { line } => Verdict::Revoked { fingerprint, line },
+            Standing::Unknown if self.keys.accept_new => {
+                match learn_known_hosts_path(&self.host, self.port, key, &self.keys.known_hosts) {
                     Ok(()) => Verdict::Known,
                     Err(error) => Verdict::Unusable { what: error.to_string() },
                 }
             }
-            Ok(false) => Verdict::Unknown { fingerprint },
-            Err(russh::keys::Error::KeyChanged { line }) => Verdict::Changed { fingerprint, line },
-            Err(error) => Verdict::Unusable { what: error.to_string() },
+            Standing::Unknown => Verdict::Unknown { fingerprint },
         }
     }
 }
@@ -186,8 +191,15 @@ async fn open_sftp(handle: &Handle<KeyCheck>, config: &BoardConfig) -> Result<Sf
 async fn connect(config: &BoardConfig, keys: &HostKeys) -> Result<Handle<KeyCheck>, Error> {
     let verdict = Arc::new(Mutex::new(None));
     let (host, port) = (config.host.clone(), config.port);
-    let check = KeyCheck { host: host.clone(), port, keys: keys.clone(), verdict: Arc::clone(&verdict) };
+    let known = KnownKeys::read(&keys.known_hosts, &host, port)
+        .map_err(|error| Error::KnownHosts { path: keys.known_hosts.clone(), what: error.to_string() })?;
+    // A host may have keys of several kinds, and shows the one that it is asked for first.
+    let mut kinds = Preferred::DEFAULT.key.into_owned();
+    kinds.sort_by_key(|algorithm| !known.has_kind(algorithm));
+    let check =
+        KeyCheck { host: host.clone(), port, keys: keys.clone(), known, verdict: Arc::clone(&verdict) };
     let settings = client::Config {
+        preferred: Preferred { key: Cow::Owned(kinds), ..Preferred::DEFAULT },
         keepalive_interval: Some(Duration::from_secs(5)),
         keepalive_max: 3,
         nodelay: true,
@@ -207,6 +219,9 @@ fn refusal(verdict: Option<Verdict>, error: russh::Error, config: &BoardConfig, 
         }
         (Some(Verdict::Changed { fingerprint, line }), _) => {
             Error::ChangedHost { host, port, fingerprint, known_hosts, line }
+        }
+        (Some(Verdict::Revoked { fingerprint, line }), _) => {
+            Error::RevokedHost { host, port, fingerprint, known_hosts, line }
         }
         (Some(Verdict::Unusable { what }), _) => Error::KnownHosts { path: known_hosts, what },
         (_, russh::Error::IO(source)) => Error::Unreachable { host, port, source },

@@ -21,11 +21,17 @@ pub enum Error {
     )]
     UnknownHost { host: String, port: u16, fingerprint: String, known_hosts: PathBuf },
     #[error(
-        "{host}:{port}: the host key has CHANGED since it was added ({}, line {line}; now {fingerprint}): somebody \
-         may be listening in, or the board was set up anew; in that case remove that line",
+        "{host}:{port}: the host shows another key than the one that is known ({}, line {line}; now {fingerprint}): \
+         it has CHANGED, so somebody may be listening in, or the board was set up anew; in that case remove that line",
         known_hosts.display()
     )]
     ChangedHost { host: String, port: u16, fingerprint: String, known_hosts: PathBuf, line: usize },
+    #[error(
+        "{host}:{port}: the host shows a key that was REVOKED ({}, line {line}; {fingerprint}): whoever answers there \
+         must not be trusted; give the board a new key",
+        known_hosts.display()
+    )]
+    RevokedHost { host: String, port: u16, fingerprint: String, known_hosts: PathBuf, line: usize },
     #[error("{path}: the known hosts cannot be used: {what}", path = path.display())]
     KnownHosts { path: PathBuf, what: String },
     #[error("{user}@{host}: the {method} was refused; check username and {hint} in the configuration")]

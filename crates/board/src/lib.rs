@@ -21,6 +21,7 @@ mod config;
 mod connection;
 mod download;
 mod error;
+mod known_hosts;
 mod link;
 mod lock;
 mod nfs;
