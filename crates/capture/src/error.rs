@@ -30,6 +30,15 @@ pub enum CaptureError {
         /// Why not, and what to do.
         reason: String,
     },
+    /// No folder is safe for libraries that are loaded into programs.
+    #[error(
+        "there is no folder of your own for the libraries that go into the program; set XDG_CACHE_HOME to one that \
+         nobody else can write ({})", tried.join("; ")
+    )]
+    NoOwnFolder {
+        /// Each folder that was tried, and what is wrong with it.
+        tried: Vec<String>,
+    },
     /// A value that an option can't have.
     #[error("{0}")]
     Usage(String),

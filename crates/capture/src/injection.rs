@@ -1,18 +1,19 @@
 //! What is put into the program's environment, and the files behind it.
 //!
-//! The libraries are part of this program and are unpacked into a cache of the user's (root's is the
-//! system's, because programs may leave root behind), under a name
-//! that changes with their content, so that several versions can be in use at a time.
+//! The libraries are part of this program and are unpacked into a folder that is the user's alone
+//! ([`own_folder`]), under a name that changes with their content, so that several versions can be in
+//! use at a time.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use opscope_mark::{CONTROL_VARIABLE, DIRECTORY_VARIABLE, EXCLUDE_VARIABLE, INCLUDE_VARIABLE};
 
 use crate::error::CaptureError;
+use crate::own_folder;
 use crate::plan::{DeviceData, Domains, Plan};
 use crate::program::Program;
 
@@ -48,7 +49,8 @@ impl Injection {
         files.extend(PACKAGE);
         let mut hasher = DefaultHasher::new();
         files.hash(&mut hasher);
-        let folder = cache().join(format!("opscope/injected-{:016x}", hasher.finish()));
+        let cache = own_folder::find().map_err(|tried| CaptureError::NoOwnFolder { tried })?;
+        let folder = cache.join(format!("injected-{:016x}", hasher.finish()));
         for (name, content) in files {
             let path = folder.join(name);
             unpack(&path, content).map_err(CaptureError::io("unpack", path))?;
@@ -150,67 +152,20 @@ fn before(plan: &Plan, name: &str, first: &Path) -> OsString {
     list
 }
 
-/// Where the system's own caches lie, which everybody may read.
-const SYSTEM_CACHE: &str = "/var/cache";
-
-/// A directory for files that can be made again.
-fn cache() -> PathBuf {
-    let named = |name: &str| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    // SAFETY: the call has no preconditions.
-    let user = unsafe { libc::geteuid() };
-    // Programs that root starts may become other users, who can't enter its home.
-    let of_root = || (user == 0).then(|| PathBuf::from(SYSTEM_CACHE)).filter(|path| path.is_dir());
-    let chosen = named("XDG_CACHE_HOME").or_else(of_root).or_else(|| Some(named("HOME")?.join(".cache")));
-    let own = |path: &PathBuf| {
-        let there = path.ancestors().find(|above| above.exists());
-        there.and_then(|there| there.metadata().ok()).is_some_and(|status| status.uid() == user)
-    };
-    let chosen = chosen.filter(|path| path.is_absolute() && own(path));
-    chosen.unwrap_or_else(|| temporary(&std::env::temp_dir(), user))
-}
-
-/// A directory of the user's own among those that everybody can make: libraries that others can write
-/// are not loaded into programs.
-fn temporary(parent: &Path, user: u32) -> PathBuf {
-    let candidate = |number: u32| parent.join(format!("opscope-{user}-{number}"));
-    let is_ours = |path: &Path| {
-        let _ = std::fs::DirBuilder::new().mode(0o755).create(path);
-        let status = path.symlink_metadata();
-        status.is_ok_and(|it| it.is_dir() && it.uid() == user && it.mode() & 0o022 == 0)
-    };
-    (0..1_000).map(candidate).find(|path| is_ours(path)).unwrap_or_else(|| candidate(std::process::id()))
-}
-
-/// Writes a file unless it is there with the same content; it appears whole.
+/// Writes a file unless it is there with the same content and is the user's alone; it appears whole.
 fn unpack(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    if std::fs::read(path).is_ok_and(|there| there == content) {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    own_folder::make(folder)?;
+    if !own_folder::own(folder)? {
+        return Err(std::io::Error::other("the folder belongs to another user, or others can write it"));
+    }
+    let is_ours = own_folder::own(path).unwrap_or(false);
+    if is_ours && std::fs::read(path).is_ok_and(|there| there == content) {
         return Ok(());
     }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // Others may run the program as another user, so all may read.
-    std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
     let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
     let mut file = std::fs::File::create(&unfinished)?;
     file.write_all(content)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o755))?;
     std::fs::rename(&unfinished, path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_directory_that_others_can_write_holds_no_libraries() {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        // SAFETY: the call has no preconditions.
-        let user = unsafe { libc::geteuid() };
-        let first = folder.path().join(format!("opscope-{user}-0"));
-        std::fs::create_dir(&first).expect("a directory");
-        std::fs::set_permissions(&first, PermissionsExt::from_mode(0o777)).expect("a mode");
-        std::os::unix::fs::symlink("/tmp", folder.path().join(format!("opscope-{user}-1"))).expect("a link");
-        let chosen = temporary(folder.path(), user);
-        assert_eq!(chosen, folder.path().join(format!("opscope-{user}-2")));
-        assert_eq!(temporary(folder.path(), user), chosen);
-    }
 }

@@ -30,6 +30,8 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod output;
 #[cfg(target_os = "linux")]
+mod own_folder;
+#[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
 mod program;
