@@ -14,6 +14,8 @@
 //! and is told by name.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,8 +53,13 @@ impl Catalogue {
         }
         let mut groups: BTreeMap<StreamKey, Vec<(u64, PathBuf)>> = BTreeMap::new();
         for name in file_names(directory)? {
+            if let Some(slice) = name.strip_suffix(MARKER) {
+                let bytes = missing_bytes(directory, slice).unwrap_or(0);
+                losses.count(Reason::CutSlice, slice, bytes);
+                continue;
+            }
             // What opscope keeps beside the slices is no stream.
-            if [".done", ".complete", ".zip"].iter().any(|suffix| name.ends_with(suffix))
+            if [".complete", ".zip"].iter().any(|suffix| name.ends_with(suffix))
                 || name.starts_with("opscope.")
             {
                 continue;
@@ -107,6 +114,26 @@ impl Catalogue {
     /// The names of all streams.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.streams.keys().map(String::as_str)
+    }
+}
+
+/// How the names of the markers end that a collector puts beside the slices which it has completed.
+const MARKER: &str = ".done";
+
+/// By how many bytes a slice differs from what the marker beside it says (`filesize:N`); `None` where
+/// it doesn't say.
+fn missing_bytes(directory: &Path, slice: &str) -> Option<u64> {
+    /// No marker says more than this.
+    const LONGEST: u64 = 64;
+    let mut text = String::new();
+    let marker = File::open(directory.join(format!("{slice}{MARKER}"))).ok()?;
+    marker.take(LONGEST).read_to_string(&mut text).ok()?;
+    let told: u64 = text.trim().strip_prefix("filesize:")?.trim().parse().ok()?;
+    match std::fs::metadata(directory.join(slice)) {
+        Ok(found) => Some(told.abs_diff(found.len())),
+        // Of an ageing stream the collector drops what is old.
+        Err(_) if slice.starts_with("aging.") => None,
+        Err(_) => Some(told),
     }
 }
 

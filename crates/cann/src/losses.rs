@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use opscope_trace::Severity;
+
 /// Why something was dropped or doubted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
@@ -11,6 +13,8 @@ pub enum Reason {
     UnreadableFile,
     /// A slice is missing between others.
     MissingSlice,
+    /// A slice has another size than the marker beside it says, or is gone.
+    CutSlice,
     /// Bytes at the begin or end of a stream that are no whole record.
     PartialRecord,
     /// A record whose magic number is wrong.
@@ -55,12 +59,32 @@ impl Reason {
         self != Self::OldLayout
     }
 
+    /// How much it takes from the figures.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::UnknownFile | Self::UnreadFile | Self::OldLayout => Severity::Remark,
+            // At the begin and the end of a collection these are usual; a slice that is cut off is
+            // known by its marker.
+            Self::UnmatchedEvent
+            | Self::UnmatchedTask
+            | Self::HostTaskWithoutDevice
+            | Self::DeviceTaskWithoutHost
+            | Self::AmbiguousTask
+            | Self::UnmatchedCounters
+            | Self::CounterOverflow
+            | Self::UnmatchedNote
+            | Self::UnnamedHash => Severity::Doubted,
+            _ => Severity::Lost,
+        }
+    }
+
     /// A sentence for tables and terminals.
     pub fn text(self) -> &'static str {
         match self {
             Self::MissingMetadata => "metadata missing or unusable, defaults used",
             Self::UnreadableFile => "file not readable",
             Self::MissingSlice => "slice missing between others",
+            Self::CutSlice => "bytes that a slice has more or less than its marker says",
             Self::PartialRecord => "bytes that are no whole record",
             Self::BrokenMagic => "record with a wrong magic number",
             Self::UnknownRecord => "record of an unknown kind",

@@ -33,7 +33,8 @@ pub fn to_trace(joined: &Joined) -> Trace {
     projection.ranges();
     projection.samples();
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
-        projection.trace.count_loss(loss.reason.text(), loss.count, &loss.place);
+        let severity = loss.reason.severity();
+        projection.trace.count_as(severity, loss.reason.text(), loss.count, &loss.place);
     }
     projection.trace
 }

@@ -108,7 +108,8 @@ fn build(seed: u64, rows: &[usize]) -> Trace {
     }
     for _ in 0..rows[12] {
         let (reason, detail) = (random.text(&mut trace.strings), random.text(&mut trace.strings));
-        trace.losses.push(Loss { reason, count: random.number(), detail });
+        let severity = random.one_of(&Severity::ALL);
+        trace.losses.push(Loss { reason, count: random.number(), detail, severity });
     }
     trace
 }

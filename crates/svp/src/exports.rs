@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::file_name::{FileName, SampleName, TimelineName};
+use crate::losses::{MISSING_SAMPLES, NOT_ENDED, WRONG_BOUND};
 use crate::op_summary::OpSummary;
 use crate::raw_calls::{BOARD_CAPACITY, OVERWRITTEN, overwritten};
 use crate::statistic::{AclStatistic, OpStatistic};
@@ -187,12 +188,14 @@ impl Exports {
     }
 
     fn add_table(&mut self, name: FileName, table: &TextTable, file: &str) -> Result<(), TableError> {
+        self.lose("dropped: cells of a row that is cut off", table.short_rows(), file);
+        self.lose(NOT_ENDED, u64::from(table.is_open()), file);
         match name {
             FileName::OpSummary(name) => {
                 let content = OpSummary::from_text(table)?;
                 self.lose("doubted: a cell that is no number", content.garbled, file);
                 self.lose(
-                    "doubted: a memory bound that does not follow from its row",
+                    WRONG_BOUND,
                     content.wrong_bounds,
                     file,
                 );
@@ -232,7 +235,7 @@ impl Exports {
                 "pictures {}; the board saves more slowly than it infers: sleep in each round, or raise the interval",
                 list.join(", ")
             );
-            self.lose("missing: samples between those that are there", missing.len() as u64, &detail);
+            self.lose(MISSING_SAMPLES, missing.len() as u64, &detail);
         }
     }
 
@@ -388,7 +391,7 @@ mod tests {
             reasons,
             [
                 ("doubted: more calls than a board keeps", 512),
-                ("missing: samples between those that are there", 2)
+                (MISSING_SAMPLES, 2)
             ]
         );
         assert_eq!(gaps(vec![1, 2, u64::MAX]), [] as [u64; 0]);

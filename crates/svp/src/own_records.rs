@@ -12,6 +12,7 @@ use opscope_trace::Nanoseconds;
 use crate::exports::{Exports, Sheet};
 use crate::file_name::{SampleName, TimelineName};
 use crate::job::{Job, JobError, RawKind};
+use crate::losses::NOTED;
 use crate::op_summary::{Layer, OpSummary};
 use crate::raw_calls::mode_of;
 use crate::timeline::{Call, LayerRun, Unit};
@@ -20,7 +21,7 @@ use crate::timeline::{Call, LayerRun, Unit};
 const EXECUTE: &str = "svp_acl_mdl_execute";
 const CUT_OFF: &str = "dropped: a record that was cut off at the end of its file";
 const DAMAGED: &str = "dropped: a damaged record";
-const OTHER_CLOCK: &str = "doubted: layers by another clock than calls, laid where the first inference began";
+pub(crate) const OTHER_CLOCK: &str = "doubted: layers by another clock than calls, laid where the first inference began";
 
 /// A layer's execution and the model that it belongs to.
 struct Run {
@@ -129,7 +130,7 @@ impl Records {
         const MOST_NOTES: usize = 1_000;
         let text = String::from_utf8_lossy(bytes);
         for line in text.lines().filter(|line| !line.trim().is_empty()).take(MOST_NOTES) {
-            self.lose("noted by the collector", 1, line);
+            self.lose(NOTED, 1, line);
         }
     }
 

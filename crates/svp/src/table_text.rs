@@ -47,6 +47,7 @@ pub enum TableError {
 pub(crate) struct TextTable {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
+    is_open: bool,
 }
 
 /// The position of a column.
@@ -55,7 +56,7 @@ pub(crate) struct Column(usize);
 
 impl TextTable {
     pub fn new(columns: impl IntoIterator<Item = &'static str>) -> Self {
-        Self { columns: columns.into_iter().map(str::to_owned).collect(), rows: Vec::new() }
+        Self { columns: columns.into_iter().map(str::to_owned).collect(), ..Self::default() }
     }
 
     pub fn push(&mut self, row: Vec<String>) {
@@ -87,7 +88,7 @@ impl TextTable {
             record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect::<Vec<_>>()
         });
         let columns = lines.next().unwrap_or_default();
-        Self { columns, rows: lines.collect() }
+        Self { columns, rows: lines.collect(), is_open: !bytes.ends_with(b"\n") }
     }
 
     /// A list of objects; or an object whose `data` is one, as older tools wrap it.
@@ -104,7 +105,7 @@ impl TextTable {
         if columns.is_empty() && !rows.is_empty() {
             Err(TableError::NoRows)
         } else {
-            Ok(Self { columns, rows })
+            Ok(Self { columns, rows, is_open: false })
         }
     }
 
@@ -124,6 +125,16 @@ impl TextTable {
     pub fn cell(&self, row: usize, column: Option<Column>) -> &str {
         let cell = column.and_then(|Column(index)| self.rows.get(row)?.get(index));
         cell.map_or("", |cell| cell.trim())
+    }
+
+    /// How many rows have fewer cells than there are columns.
+    pub fn short_rows(&self) -> u64 {
+        self.rows.iter().filter(|row| row.len() < self.columns.len()).count() as u64
+    }
+
+    /// Whether the last line has no end, so that its last cell may be a part of what it should be.
+    pub fn is_open(&self) -> bool {
+        self.is_open
     }
 
     pub fn len(&self) -> usize {

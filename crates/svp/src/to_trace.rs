@@ -10,6 +10,7 @@ use opscope_trace::{
 
 use crate::exports::{Exports, Sheet};
 use crate::file_name::FileName;
+use crate::losses::severity;
 use crate::op_summary::{Layer, LayerColumn};
 use crate::raw_calls::{BOARD_CAPACITY, LABEL, OVERWRITTEN, RawCalls, overwritten};
 use crate::statistic::OpStatistic;
@@ -45,7 +46,7 @@ impl Exports {
             }
         }
         for (reason, count, detail) in &self.losses {
-            builder.trace.count_loss(reason, *count, detail);
+            builder.trace.count_as(severity(reason), reason, *count, detail);
         }
         builder.trace
     }

@@ -33,8 +33,14 @@ impl Trace {
             self.ranges.push(Range { thread, name, domain, start: row.start + shift, ..row });
         }
         self.append_samples(other, strings, shift, &places);
+        self.append_losses(other);
+    }
+
+    /// Adds what was lost of another trace.
+    pub fn append_losses(&mut self, other: &Self) {
         for (_, row) in other.losses.iter() {
-            self.count_loss(other.strings.get(row.reason), row.count, other.strings.get(row.detail));
+            let (reason, detail) = (other.strings.get(row.reason), other.strings.get(row.detail));
+            self.count_as(row.severity, reason, row.count, detail);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Calls of the host, and the ranges that the program set.
 
-use opscope_trace::{ApiCall, ApiLevel, Range, RangeKind};
+use opscope_trace::{ApiCall, ApiLevel, Range, RangeKind, Severity};
 
 use super::reader::Reader;
 
@@ -53,7 +53,7 @@ impl Reader<'_> {
             reader.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
         });
         let reason = "left out: shapes of the inputs of calls, for which a trace has no place";
-        self.trace.count_loss(reason, shapes, "PYTORCH_API");
+        self.trace.count_as(Severity::Remark, reason, shapes, "PYTORCH_API");
     }
 
     /// Reads the ranges and marks of the program.

@@ -35,7 +35,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use opscope_trace::Trace;
+use opscope_trace::{Severity, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use reader::Reader;
@@ -90,7 +90,7 @@ pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
         let mut trace = read_database(&open(path)?)?;
         if has_journal(path) {
             let reason = "doubtful: what was written last lies in a journal beside the database";
-            trace.count_loss(reason, 1, "-wal");
+            trace.count_as(Severity::Doubted, reason, 1, "-wal");
         }
         Ok(trace)
     };

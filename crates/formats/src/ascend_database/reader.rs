@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use opscope_trace::{ApiCallId, Nanoseconds, StringId, ThreadId, Trace};
+use opscope_trace::{ApiCallId, Nanoseconds, Severity, StringId, ThreadId, Trace};
 use rusqlite::Connection;
 
 use super::query::{self, Cells};
@@ -97,12 +97,9 @@ impl<'c> Reader<'c> {
                 "OVERLAP_ANALYSIS" => "left out: rows that only sum up others",
                 _ => "left out: rows of a table for which a trace has no place",
             };
-            self.trace.count_loss(reason, rows, &table);
+            self.trace.count_as(Severity::Remark, reason, rows, &table);
         }
-        self.trace.count_loss(
-            "doubtful: a text is named that the database lacks",
-            self.texts.missing,
-            "STRING_IDS",
-        );
+        let reason = "doubtful: a text is named that the database lacks";
+        self.trace.count_as(Severity::Doubted, reason, self.texts.missing, "STRING_IDS");
     }
 }

@@ -1,6 +1,6 @@
 //! What the database tells about the run: versions, host, devices, and when it began.
 
-use opscope_trace::Nanoseconds;
+use opscope_trace::{Nanoseconds, Severity};
 
 use super::query;
 use super::reader::Reader;
@@ -14,7 +14,8 @@ impl Reader<'_> {
         self.each_row("META_DATA", &["name", "value"], |reader, row| {
             let (Some(name), Some(value)) = (row.text(0), row.text(1)) else { return };
             if name == "SCHEMA_VERSION" && value.split('.').next() != Some(KNOWN_MAJOR_VERSION) {
-                reader.trace.count_loss("doubtful: the tables have a version that is not known", 1, &value);
+                let reason = "doubtful: the tables have a version that is not known";
+                reader.trace.count_as(Severity::Doubted, reason, 1, &value);
             }
             // The parts of the version are repeated one by one.
             if !name.starts_with("SCHEMA_VERSION_") {

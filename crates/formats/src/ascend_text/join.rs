@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, OperatorTable, StringId, Task, TaskId, Trace};
+use opscope_trace::{ExecutionUnit, Nanoseconds, OperatorTable, Severity, StringId, Task, TaskId, Trace};
 
 use super::kernels::{Entry, Kernel, Kernels};
 use crate::chrome::read::places::Places;
@@ -45,7 +45,8 @@ pub(super) fn add_table(trace: &mut Trace, kernels: &Kernels) {
     }
     drop_unused_operators(trace);
     kernels.losses.report(trace);
-    trace.count_loss("added: tasks of the table that the timeline lacks", added, "");
+    let reason = "added: tasks of the table that the timeline lacks";
+    trace.count_as(Severity::Doubted, reason, added, "");
 }
 
 /// The tasks of a timeline that are still to be found, by name and start.

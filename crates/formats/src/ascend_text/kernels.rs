@@ -9,7 +9,7 @@ use opscope_trace::{
 };
 
 use super::operators::{Described, Operators, Side};
-use super::table::{Column, Header, Losses, Row, read_rows};
+use super::table::{Column, Header, Losses, NO_NUMBERS, Row, read_rows};
 use super::vocabulary;
 use crate::chrome::read::places::Places;
 
@@ -96,11 +96,7 @@ impl Kernels {
             let texts_among = columns.metrics.iter().zip(&row_values);
             let texts_among =
                 texts_among.filter(|(column, value)| value.is_nan() && !row.cell(Some(**column)).is_empty());
-            losses.count_several(
-                "left out: values of further columns that are no numbers",
-                texts_among.count() as u64,
-                row.line,
-            );
+            losses.count_several(NO_NUMBERS, texts_among.count() as u64, row.line);
             let measured = row_values.iter().any(|value| !value.is_nan());
             let values = if measured { values.push(row_values.iter().copied()) } else { Span::default() };
             rows.push(Kernel { table, values, ..columns.kernel(row, texts, start, duration) });

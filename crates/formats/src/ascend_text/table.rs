@@ -2,7 +2,7 @@
 //! put into them.
 
 use csv::{ByteRecord, ReaderBuilder};
-use opscope_trace::{Nanoseconds, Trace};
+use opscope_trace::{Nanoseconds, Severity, Trace};
 
 use crate::chrome::read::decimal;
 
@@ -113,8 +113,22 @@ impl Losses {
     /// Notes everything in the trace.
     pub fn report(&self, trace: &mut Trace) {
         for &(reason, count, line) in &self.counted {
-            trace.count_loss(reason, count, &format!("first on line {line}"));
+            trace.count_as(severity_of(reason), reason, count, &format!("first on line {line}"));
         }
+    }
+}
+
+/// The reason for values that no trace has a place for.
+pub(super) const NO_NUMBERS: &str = "left out: values of further columns that are no numbers";
+
+/// The reason for a table whose last line isn't ended: what stands on it may be a part.
+const NOT_ENDED: &str = "cut off: the last line has no end, so its last cell may be a part of what it should be";
+
+fn severity_of(reason: &str) -> Severity {
+    match reason {
+        NO_NUMBERS => Severity::Remark,
+        NOT_ENDED => Severity::Doubted,
+        _ => Severity::Lost,
     }
 }
 
@@ -137,17 +151,23 @@ pub(super) fn read_rows(
     let mut reader = reader(text);
     let mut record = ByteRecord::new();
     let mut is_header = true;
+    let mut last = 0;
     // Bytes in memory can't fail to be read, and rows of any length are taken.
     while reader.read_byte_record(&mut record).unwrap_or(false) {
         if std::mem::take(&mut is_header) {
             continue;
         }
         let line = record.position().map_or(0, |position| first_line(text, position));
+        last = line;
         if record.len() < header.len() {
             losses.count("dropped: a row with too few cells", line);
         } else {
             row(&Row { record: &record, line }, losses);
         }
+    }
+    // All tools that write these tables end every line.
+    if last > 0 && !text.ends_with(b"\n") {
+        losses.count(NOT_ENDED, last);
     }
 }
 

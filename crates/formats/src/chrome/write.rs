@@ -163,7 +163,7 @@ impl<'a> Encoder<'a> {
         for (_, loss) in trace.losses.iter() {
             let (reason, detail) = (trace.strings.get(loss.reason), trace.strings.get(loss.detail));
             out.push(b',');
-            push_string(out, &format!("lost: {reason} ({detail})"));
+            push_string(out, &format!("{}: {reason} ({detail})", loss.severity.name()));
             out.push(b':');
             push_number(out, loss.count);
         }

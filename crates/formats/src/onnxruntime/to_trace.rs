@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DeviceId, ExecutionUnit, Iteration, IterationId, Model,
-    ModelId, Operator, OperatorId, Sample, StringId, Task, TensorId, Trace,
+    ModelId, Operator, OperatorId, Sample, Severity, StringId, Task, TensorId, Trace,
 };
 
 use super::places::{Places, unit_of};
@@ -316,24 +316,29 @@ impl<'p> Projection<'p> {
         for &(category, count) in named {
             let category = profile.strings.get(category);
             let reason = format!("events of an unknown category or name: '{category}'");
-            self.trace.count_loss(&reason, count, &file);
+            self.trace.count_as(Severity::Doubted, &reason, count, &file);
         }
         let placed = damage.places.len() as u64 + u64::from(damage.cut_off.is_some());
         let own_events = profile.sessions.len() + profile.nodes.len() + profile.fences as usize;
+        let unknown = unnamed.iter().map(|(_, count)| count).sum();
         let counts = [
-            ("events of further unknown categories", unnamed.iter().map(|(_, count)| count).sum()),
-            ("further damaged events", damage.events.saturating_sub(placed)),
-            ("bytes that are no UTF-8 were replaced", u64::from(damage.not_utf8)),
-            ("shapes of operators could not be read", self.unread_shapes),
+            (Severity::Doubted, "events of further unknown categories", unknown),
+            (Severity::Lost, "further damaged events", damage.events.saturating_sub(placed)),
+            (Severity::Doubted, "bytes that are no UTF-8 were replaced", u64::from(damage.not_utf8)),
+            (Severity::Doubted, "shapes of operators could not be read", self.unread_shapes),
             (
+                Severity::Doubted,
                 "executions of nodes while several runs overlapped, without a telling thread",
                 self.sessions.ambiguous_nodes,
             ),
             (
+                Severity::Lost,
                 "the runtime records no more than 1,000,000 events; later ones may be missing",
                 u64::from(own_events >= MOST_EVENTS),
             ),
         ];
-        counts.into_iter().for_each(|(reason, count)| self.trace.count_loss(reason, count, &file));
+        for (severity, reason, count) in counts {
+            self.trace.count_as(severity, reason, count, &file);
+        }
     }
 }

@@ -7,12 +7,14 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
+use super::read::read_losses;
 use super::write::fill;
-use super::{ReadError, ReadProblem, SCHEMA_VERSION};
+use super::ReadError;
 
 /// The tables of a trace, to be read only.
 pub struct Database {
     connection: Connection,
+    losses: Trace,
 }
 
 /// A value of a result.
@@ -63,29 +65,34 @@ impl Database {
     pub fn of_trace(trace: &Trace) -> Result<Self, QueryError> {
         let connection = Connection::open_in_memory().map_err(statement_error)?;
         fill(trace, &[], &connection).map_err(statement_error)?;
-        Self::restrict(connection).map_err(statement_error)
+        let mut losses = Trace::new();
+        losses.append_losses(trace);
+        Self::restrict(connection, losses).map_err(statement_error)
     }
 
     /// Opens a database of opscope as it is.
     ///
     /// # Errors
-    /// When it can't be opened, or has tables of another version.
+    /// When it can't be opened, has tables of another version, or its table of losses is damaged.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let open = || {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(path, flags)?;
             connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
-            match connection.query_one("PRAGMA user_version", [], |row| row.get(0))? {
-                SCHEMA_VERSION => Ok(Self::restrict(connection)?),
-                found => Err(ReadProblem::OtherVersion { found }),
-            }
+            let losses = read_losses(&connection)?;
+            Ok(Self::restrict(connection, losses)?)
         };
         open().map_err(|problem| ReadError { path: path.to_owned(), problem })
     }
 
-    fn restrict(mut connection: Connection) -> rusqlite::Result<Self> {
+    /// What was lost of the trace in the tables: a trace that holds nothing else.
+    pub fn losses(&self) -> &Trace {
+        &self.losses
+    }
+
+    fn restrict(mut connection: Connection, losses: Trace) -> rusqlite::Result<Self> {
         connection.authorizer(Some(allow_reading))?;
-        Ok(Self { connection })
+        Ok(Self { connection, losses })
     }
 
     /// Carries out one statement that reads: hands on the names of the columns, then each row.

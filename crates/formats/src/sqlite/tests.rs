@@ -127,7 +127,7 @@ fn every_view_shows_its_rows_with_their_text() {
     let folder = Folder::with(&small_trace());
     let show = |query: &str| rows(&folder.path(), query);
     assert_eq!(show("SELECT property, value FROM property_values"), ["engine|tract"]);
-    assert_eq!(show("SELECT * FROM loss_details"), ["unknown event|3|profile.json"]);
+    assert_eq!(show("SELECT * FROM loss_details"), ["unknown event|3|profile.json|lost"]);
     assert_eq!(show("SELECT counter, unit, value FROM counter_values"), ["memory|B|4096.0"]);
     assert_eq!(
         show("SELECT task_id, metric, unit, value, metric_id FROM task_metrics"),
@@ -146,7 +146,7 @@ fn every_view_shows_its_rows_with_their_text() {
     assert_eq!(show(tensors), ["input|0|1x3x224x224|float32", "input|1||int8", "output|0|-|unknown"]);
     assert_eq!(
         show("SELECT key, value FROM meta ORDER BY key"),
-        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|3"]
+        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|4"]
     );
     for view in views::VIEWS {
         assert!(!show(&format!("SELECT * FROM {}", view.name)).is_empty(), "{} is empty", view.name);
@@ -237,6 +237,29 @@ fn another_version_and_altered_tables_are_refused() {
     let endless = "DROP TABLE losses; CREATE VIEW losses AS \
                    WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n";
     assert!(refusal_after(endless).contains("the table losses is missing or was altered"));
+}
+
+#[test]
+fn a_database_of_the_version_before_is_read_and_its_losses_are_taken_for_grave_ones() {
+    let mut trace = small_trace();
+    trace.count_as(Severity::Remark, "left out", 2, "a column");
+    let folder = Folder::with(&trace);
+    let older = super::schema::TABLES.iter().find(|table| table.name == "losses").unwrap().ddl_of(3);
+    assert!(!older.contains("severity"), "{older}");
+    let database = Connection::open(folder.path()).unwrap();
+    database
+        .execute_batch(&format!(
+            "CREATE TABLE kept AS SELECT id, reason_id, count, detail_id FROM losses; DROP VIEW loss_details; \
+             DROP TABLE losses; {older}; INSERT INTO losses SELECT * FROM kept; DROP TABLE kept; \
+             PRAGMA user_version = 3"
+        ))
+        .unwrap();
+    drop(database);
+    let read = read_file(&folder.path()).unwrap();
+    assert_eq!((read.losses.count(), read.losses.severity()), (&[3, 2][..], &[Severity::Lost; 2][..]));
+    assert_eq!(read.tasks.len(), trace.tasks.len());
+    let asked = super::Database::open(&folder.path()).unwrap();
+    assert_eq!(asked.losses().losses.severity(), [Severity::Lost; 2]);
 }
 
 #[test]

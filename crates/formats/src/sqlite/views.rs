@@ -160,7 +160,7 @@ pub(super) const VIEWS: &[View] = &[
     View {
         name: "loss_details",
         about: "What was dropped or doubted while the profile was read, as text.",
-        select: "SELECT loss_reason.text AS reason, count, loss_detail.text AS detail \
+        select: "SELECT loss_reason.text AS reason, count, loss_detail.text AS detail, severity \
              FROM losses \
              JOIN strings AS loss_reason ON loss_reason.id = reason_id \
              JOIN strings AS loss_detail ON loss_detail.id = detail_id",

@@ -1,7 +1,7 @@
 //! The outside of a Chrome trace: a bare list of events, or an object with the list and more.
 
 use super::chunk::{Chunk, Raw};
-use super::parts::{Division, read_events};
+use super::parts::{BETWEEN_EVENTS, Division, read_events};
 use crate::json::{JsonError, Scanned, Scanner};
 
 /// A Chrome trace whose events are read but not yet understood.
@@ -57,8 +57,32 @@ impl<'a> Document<'a> {
     }
 }
 
+/// How a text that isn't whole ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Behind a whole event of a bare list, or behind the comma that follows it.
+    BetweenEvents,
+    /// Too early.
+    Cut,
+    /// In what is no JSON.
+    Damaged,
+}
+
+impl Document<'_> {
+    /// How the text of the document ends, whose reading ended with an error.
+    pub fn end(&self, text: &[u8], error: &JsonError) -> End {
+        // An object has more than a bracket to come.
+        let is_list = Scanner::new(text).peek() == Some(b'[');
+        match error.expected {
+            BETWEEN_EVENTS if is_list && error.found.is_none() => End::BetweenEvents,
+            _ if is_cut(text, error) => End::Cut,
+            _ => End::Damaged,
+        }
+    }
+}
+
 /// Whether an error means only that the text stops too early.
-pub(super) fn is_cut(text: &[u8], error: &JsonError) -> bool {
+fn is_cut(text: &[u8], error: &JsonError) -> bool {
     let rest = text.get(error.offset..).unwrap_or_default();
     let words: [&[u8]; 5] = [b"null", b"true", b"false", b"NaN", b"Infinity"];
     error.found.is_none() || words.iter().any(|word| word.starts_with(rest))

@@ -1,6 +1,6 @@
 //! What the outer object tells about the run, as properties of the trace.
 
-use opscope_trace::Trace;
+use opscope_trace::{Severity, Trace};
 
 use super::builder::text_of;
 use super::chunk::Raw;
@@ -35,7 +35,8 @@ fn enter_one(trace: &mut Trace, name: &[u8], value: Raw<'_>) {
     let name = String::from_utf8_lossy(name);
     let is_nested = value.starts_with(b"{") || value.starts_with(b"[");
     if is_nested || value.len() > LONGEST {
-        trace.count_loss("left out: a member that is no event and no short text", 1, &name);
+        let reason = "left out: a member that is no event and no short text";
+        trace.count_as(Severity::Remark, reason, 1, &name);
     } else {
         trace.set_property(&name, &text_of(value));
     }

@@ -38,13 +38,13 @@ mod tests;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use opscope_trace::{RangeKind, Trace};
+use opscope_trace::{RangeKind, Severity, Trace};
 
 use crate::json::{JsonError, Scanner};
 use builder::{Builder, ChunkNames, Item, Row, text_of};
 use chunk::{Chunk, Raw};
 use counters::Owner;
-use document::Document;
+use document::{Document, End};
 use kineto::Class;
 use lanes::{Lanes, Role};
 use parts::Division;
@@ -82,12 +82,16 @@ fn read_divided(bytes: &[u8], division: Division) -> Result<Trace, ReadError> {
     }
     let mut trace = make_trace(&document);
     if let Some(error) = &document.failure {
-        let reason = if document::is_cut(bytes, error) {
-            "cut off: the file ends before its list of events does"
-        } else {
-            "damaged: everything behind invalid JSON is lost"
+        let (severity, reason) = match document.end(bytes, error) {
+            // Writers that stream may leave the bracket out, and a program that was killed does.
+            End::BetweenEvents => {
+                let reason = "open or cut off: the list of events isn't closed, so it may not be whole";
+                (Severity::Doubted, reason)
+            }
+            End::Cut => (Severity::Lost, "cut off: the file ends before its list of events does"),
+            End::Damaged => (Severity::Lost, "damaged: everything behind invalid JSON is lost"),
         };
-        trace.count_loss(reason, 1, &error.to_string());
+        trace.count_as(severity, reason, 1, &error.to_string());
     }
     Ok(trace)
 }
@@ -115,7 +119,8 @@ fn make_trace(document: &Document<'_>) -> Trace {
     iterations.enter(&mut trace);
     chunks.iter().for_each(|chunk| problems.add(&chunk.problems));
     problems.report(&mut trace);
-    trace.count_loss("left out: slices that only repeat or sum up others", repeated, "");
+    let reason = "left out: slices that only repeat or sum up others";
+    trace.count_as(Severity::Remark, reason, repeated, "");
     trace
 }
 

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use opscope_trace::{
-    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, Model, ModelId, Nanoseconds, RangeKind, Stream,
-    Trace,
+    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, Model, ModelId, Nanoseconds, RangeKind, Severity,
+    Stream, Trace,
 };
 
 use super::builder::{Builder, Item, OperatorKey, Row, text_of};
@@ -54,16 +54,22 @@ pub(super) fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
             zero = super::decimal::whole(value).unwrap_or(0);
         } else if let Some(key) = name.strip_prefix("property ") {
             trace.set_property(key, &text_of(value));
-        } else if let Some(loss) = name.strip_prefix("lost: ") {
+        } else if let Some((severity, loss)) = severity_and_loss(&name) {
             let count = super::event::number(value).unwrap_or(0);
             let parts = loss.strip_suffix(')').and_then(|loss| loss.rsplit_once(" ("));
             let (reason, detail) = parts.unwrap_or((loss, ""));
             let (reason, detail) = (trace.strings.intern(reason), trace.strings.intern(detail));
-            trace.losses.push(Loss { reason, count, detail });
+            trace.losses.push(Loss { reason, count, detail, severity });
         }
         Ok(())
     });
     zero
+}
+
+/// `SEVERITY: LOSS`
+fn severity_and_loss(name: &str) -> Option<(Severity, &str)> {
+    let (severity, loss) = name.split_once(": ")?;
+    Some((Severity::from_name(severity)?, loss))
 }
 
 /// Finds out what every lane shows.

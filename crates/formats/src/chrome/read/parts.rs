@@ -39,6 +39,9 @@ pub(super) struct Events<'a> {
     pub end: Result<usize, JsonError>,
 }
 
+/// What is missing where the text ends and no event has begun.
+pub(super) const BETWEEN_EVENTS: &str = "an event or ']'";
+
 /// How the reading of a part came to its end.
 enum Stop {
     /// At an event that belongs to the next part.
@@ -92,7 +95,7 @@ pub(super) fn read_events(text: &[u8], start: usize, division: Division) -> Even
             Stop::Failed(error) => return Events { chunks, end: Err(error) },
         }
     }
-    let error = JsonError { offset: text.len(), expected: "an event or ']'", found: None };
+    let error = JsonError { offset: text.len(), expected: BETWEEN_EVENTS, found: None };
     Events { chunks, end: Err(error) }
 }
 
@@ -124,13 +127,19 @@ fn read_part<'a>(text: &'a [u8], start: usize, limit: usize, is_first: bool, ids
             Some(_) if scanner.position() >= limit && !(is_first && scanner.position() == start) => {
                 break Stop::Next(scanner.position());
             }
+            None => break Stop::Failed(scanner.wrong(BETWEEN_EVENTS)),
             _ => {}
         }
         if let Err(error) = read_event(&mut scanner, text, &mut chunk) {
             break Stop::Failed(error);
         }
-        if !scanner.takes(b',') && scanner.peek() != Some(b']') {
-            break Stop::Failed(scanner.wrong("',' or ']' behind an event"));
+        if scanner.takes(b',') {
+            continue;
+        }
+        match scanner.peek() {
+            Some(b']') => {}
+            None => break Stop::Failed(scanner.wrong(BETWEEN_EVENTS)),
+            Some(_) => break Stop::Failed(scanner.wrong("',' or ']' behind an event")),
         }
     };
     chunk.shrink();

@@ -1,6 +1,6 @@
 //! Events that had to be left out or are doubtful, counted by what is wrong with them.
 
-use opscope_trace::Trace;
+use opscope_trace::{Severity, Trace};
 
 /// What can be wrong with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,16 @@ impl Problem {
     }
 }
 
+impl Problem {
+    fn severity(self) -> Severity {
+        match self {
+            Self::UnknownPhase | Self::ArrowWithoutLaunch | Self::UnknownMetadata => Severity::Remark,
+            Self::TimeBeforeZero => Severity::Doubted,
+            _ => Severity::Lost,
+        }
+    }
+}
+
 /// How often each problem was met, and where first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Problems {
@@ -99,7 +109,7 @@ impl Problems {
         for problem in Problem::ALL {
             let (count, first) = (self.counts[problem as usize], self.first[problem as usize]);
             let detail = if first == usize::MAX { String::new() } else { format!("first at byte {first}") };
-            trace.count_loss(problem.reason(), count, &detail);
+            trace.count_as(problem.severity(), problem.reason(), count, &detail);
         }
     }
 }
