@@ -215,7 +215,7 @@ fn open_onnxruntime(input: Input, path: &Path) -> Result<Trace, OpenError> {
 }
 
 fn open_megengine(input: Input, path: &Path) -> Result<Trace, OpenError> {
-    let profile = megengine::Profile::from_input(input)
+    let profile = megengine::Profile::from_input_as_far_as_it_goes(input)
         .map_err(|source| megengine::ReadError::Content { path: path.to_owned(), source })?;
     Ok(profile.to_trace())
 }

@@ -78,6 +78,8 @@ pub(super) struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
     depth: u32,
+    /// What ended the reading for good.
+    ended: Option<JsonError>,
 }
 
 pub(super) type Scanned<T> = Result<T, JsonError>;
@@ -85,12 +87,12 @@ pub(super) type Scanned<T> = Result<T, JsonError>;
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a [u8]) -> Self {
         let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        Self { text, at, depth: 0 }
+        Self { text, at, depth: 0, ended: None }
     }
 
     /// A scanner that begins in the middle of the text, where a value must begin or end.
     pub fn starting_at(text: &'a [u8], at: usize) -> Self {
-        Self { text, at, depth: 0 }
+        Self { text, at, depth: 0, ended: None }
     }
 
     /// The first byte of the next value; the scanner then stands on it.
@@ -472,8 +474,17 @@ impl<'a> Scanner<'a> {
         })
     }
 
+    /// Ends the reading: whatever is asked for from now on fails as this did.
+    pub fn end_with(&mut self, error: JsonError) {
+        self.at = self.text.len();
+        self.ended.get_or_insert(error);
+    }
+
     /// The error of finding something else where the scanner stands.
     pub fn wrong(&self, expected: &'static str) -> JsonError {
+        if let Some(error) = &self.ended {
+            return error.clone();
+        }
         JsonError { offset: self.at, expected, found: self.text.get(self.at).copied() }
     }
 }

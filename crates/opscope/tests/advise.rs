@@ -67,7 +67,7 @@ fn an_operator_in_pieces_costs_what_all_of_them_cost() {
     let softplus =
         "SELECT sum(duration_ns) / 2.0 AS time FROM operator_executions WHERE op_type = 'Softplus'";
     let softplus = place.done(&["sql", "a.db", softplus, "--json"]).json();
-    let softplus = softplus[0]["time"].as_f64().expect("the time of the costliest piece");
+    let softplus = softplus["rows"][0]["time"].as_f64().expect("the time of the costliest piece");
     assert!(softplus > 0.0 && number(mish, "/saves_at_most_ns") > softplus, "{mish}\n{softplus}");
 }
 

@@ -209,7 +209,7 @@ fn profiles_of_a_real_chip_give_the_figures_of_independent_queries() {
     let sql = "SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM api_calls) + \
                (SELECT count(*) FROM iterations) + (SELECT sum(count) FROM loss_details WHERE reason LIKE '%slices%') AS n";
     let answer = place.done(&["sql", timeline.to_str().expect("a readable path"), sql, "--json"]).json();
-    assert_eq!(number(&answer, "/0/n"), 4_811.0, "complete events");
+    assert_eq!(number(&answer, "/rows/0/n"), 4_811.0, "complete events");
 }
 
 /// A name, what the file holds, how many executions are found in it, and what must be said.

@@ -29,12 +29,13 @@ fn any_profile_answers_in_every_form() {
     let csv = place.done(&["sql", "trace.json", "--csv", BY_NAME]).stdout;
     assert_eq!(csv, "task,n,ns\ngemm,2,12000\n\"x, \"\"y\"\"\",1,1000\n");
     let json = place.done(&["sql", "trace.json", "--json", BY_NAME]).json();
-    assert_eq!(json[0], serde_json::json!({"task": "gemm", "n": 2, "ns": 12000}));
+    assert_eq!(json["rows"][0], serde_json::json!({"task": "gemm", "n": 2, "ns": 12000}));
+    assert_eq!(json["losses"], serde_json::json!([]));
     let twice =
         place.done(&["sql", "trace.json", "--json", "SELECT 1 AS a, 2 AS a, NULL AS b, 0.5 AS c"]).json();
-    assert_eq!(twice, serde_json::json!([{"a": 1, "a_2": 2, "b": null, "c": 0.5}]));
+    assert_eq!(twice["rows"], serde_json::json!([{"a": 1, "a_2": 2, "b": null, "c": 0.5}]));
     assert_eq!(
-        place.done(&["sql", "trace.json", "--json", "SELECT 1 WHERE 0"]).json(),
+        place.done(&["sql", "trace.json", "--json", "SELECT 1 WHERE 0"]).json()["rows"],
         serde_json::json!([])
     );
     assert_eq!(place.files(), ["trace.json"], "a question leaves nothing behind");

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use opscope_trace::{Pool, Span, StringId, StringTable};
 
 use super::escapes::string_text;
-use super::json::Piece;
+use super::json::{JsonError, Piece};
 use super::keyed::{GraphId, Keyed};
 use crate::input::Input;
 
@@ -48,6 +48,8 @@ pub struct Profile {
     pub shapes: Pool<Option<Shape>>,
     /// What was damaged and left out: a reason, and how often.
     pub losses: Vec<(&'static str, u64)>,
+    /// What ended the reading before the end of the file, where that is allowed.
+    pub damage: Option<JsonError>,
 }
 
 /// The dimensions of a tensor, outermost first; none is a scalar, or no tensor at all.

@@ -59,7 +59,7 @@ impl Profile {
             let source = io::Error::new(io::ErrorKind::UnexpectedEof, problem);
             return Err(ReadError::File { path: path.to_owned(), source });
         }
-        Self::from_input(input).map_err(|source| ReadError::Content { path: path.to_owned(), source })
+        Self::from_text(Text(input)).map_err(|source| ReadError::Content { path: path.to_owned(), source })
     }
 
     /// The same for a text in memory.
@@ -70,9 +70,23 @@ impl Profile {
         Self::from_text(Text(Input::Owned(text)))
     }
 
-    /// The same for the bytes of a file.
-    pub(crate) fn from_input(input: Input) -> Result<Self, ContentError> {
-        Self::from_text(Text(input))
+    /// The same for the bytes of a file, which are read as far as they go: what ended the reading stands
+    /// in [`Profile::damage`].
+    ///
+    /// # Errors
+    /// When there are no times of known operators before the damage, or sections are missing without
+    /// any.
+    pub(crate) fn from_input_as_far_as_it_goes(input: Input) -> Result<Self, ContentError> {
+        let text = Text(input);
+        let profile = thread::scope(|scope| {
+            let mut reader = Reader::new(read_ahead(scope, &text)).keeping_rest();
+            let mut scanner = Scanner::new(&text);
+            match reader.root(&mut scanner).and_then(|()| scanner.end()) {
+                Ok(()) => reader.finish().map_err(ContentError::Missing),
+                Err(damage) => Ok(reader.rest(damage)?),
+            }
+        })?;
+        Ok(Self { text, ..profile })
     }
 
     fn from_text(text: Text) -> Result<Self, ContentError> {

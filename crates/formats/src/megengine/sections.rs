@@ -33,6 +33,8 @@ pub struct Reader<'scope> {
     /// Whether an id was no number, so that it means something in this profile only.
     has_odd_ids: bool,
     ahead: Option<Ahead<'scope>>,
+    /// Whether what precedes damage is kept.
+    keeps_rest: bool,
     recent: RecentSymbols,
     intervals: Vec<Interval>,
     ids: Vec<GraphId>,
@@ -44,6 +46,33 @@ impl<'scope> Reader<'scope> {
     /// A reader of a whole profile; another thread may have begun with the vars.
     pub fn new(ahead: Option<Ahead<'scope>>) -> Self {
         Self { ahead, ..Self::default() }
+    }
+
+    /// A reader that keeps what it has read when the text breaks off or is no JSON further on.
+    pub fn keeping_rest(self) -> Self {
+        Self { keeps_rest: true, ..self }
+    }
+
+    /// What is known of a profile whose reading ended with `damage`, if times of known operators are.
+    pub fn rest(self, damage: JsonError) -> Result<Profile, JsonError> {
+        let Self { profile, .. } = self;
+        let has_times = !(profile.device.is_empty() && profile.host.is_empty());
+        if profile.operators.is_empty() || !has_times {
+            return Err(damage);
+        }
+        Ok(Profile { damage: Some(damage), ..profile })
+    }
+
+    /// Puts up with the end of the reading within a section, so that its rows up to there are kept:
+    /// nothing further is read, as nobody knows what level the text is on.
+    fn survive(&self, read: Scanned<()>, scanner: &mut Scanner) -> Scanned<()> {
+        match read {
+            Err(damage) if self.keeps_rest => {
+                scanner.end_with(damage);
+                Ok(())
+            }
+            read => read,
+        }
     }
 
     /// Reads the section of vars that begins at `start`.
@@ -109,7 +138,8 @@ impl<'scope> Reader<'scope> {
         scanner.object("the object of the graph", |scanner, name| {
             match name {
                 b"comp_seq" => {
-                    self.ids(scanner)?;
+                    let read = self.ids(scanner);
+                    self.survive(read, scanner)?;
                     self.profile.order = take(&mut self.ids);
                 }
                 b"operator" => {
@@ -132,11 +162,12 @@ impl<'scope> Reader<'scope> {
         mut row: impl FnMut(&mut Self, &mut Scanner) -> Scanned<Row>,
     ) -> Scanned<Keyed<Row>> {
         let mut rows = Keyed::default();
-        scanner.entries(expected, |scanner, name| {
+        let read = scanner.entries(expected, |scanner, name| {
             let id = self.id(name);
             rows.insert(id, row(self, scanner)?);
             Ok(())
-        })?;
+        });
+        self.survive(read, scanner)?;
         Ok(rows)
     }
 
@@ -334,7 +365,7 @@ impl<'scope> Reader<'scope> {
 
     fn chunks(&mut self, scanner: &mut Scanner) -> Scanned<()> {
         let mut chunks = Keyed::default();
-        scanner.entries("an object of memory chunks", |scanner, name| {
+        let read = scanner.entries("an object of memory chunks", |scanner, name| {
             let id = self.chunk_id(name);
             let mut chunk = Chunk { owner: None, size: 0, dev_ptr: None };
             self.object_or_loss(scanner, "memory chunks that are no object", |reader, scanner, name| {
@@ -348,7 +379,8 @@ impl<'scope> Reader<'scope> {
             })?;
             chunks.insert(id, chunk);
             Ok(())
-        })?;
+        });
+        self.survive(read, scanner)?;
         self.profile.chunks = chunks;
         Ok(())
     }

@@ -382,6 +382,10 @@ impl<'a> Projection<'a> {
     /// What the file itself had lost, and ids that lead nowhere.
     fn losses(&mut self) {
         let profile = self.profile;
+        if let Some(damage) = &profile.damage {
+            let reason = "cut off or damaged: what lies behind it is lost";
+            self.trace.count_loss(reason, 1, &damage.to_string());
+        }
         for (reason, count) in &profile.losses {
             self.trace.count_loss(reason, *count, "");
         }

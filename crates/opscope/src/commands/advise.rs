@@ -14,7 +14,7 @@ use super::peak::CeilingArguments;
 use super::run::ShapeArguments;
 use crate::abilities::abilities;
 use crate::exit::{Exit, UsageError};
-use crate::profile;
+use crate::profile::{self, Opened, Tell};
 use crate::report::advice;
 use crate::terminal::Terminal;
 
@@ -143,20 +143,20 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             format!("{}: this is a model; give the profile here, and the model with --model", path.display());
         return Err(UsageError(text).into());
     }
-    let trace = if is_model { None } else { Some(profile::open(path, terminal)?) };
+    let trace = if is_model { None } else { Some(profile::open(path, Tell::Warnings, terminal)?) };
     let model_path = if is_model { Some(path) } else { arguments.model.as_ref() };
     let model = model_path.map(Model::load).transpose()?;
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
-    let sweep: Vec<Trace> =
-        arguments.sweep.iter().map(|path| profile::open(path, terminal)).collect::<anyhow::Result<_>>()?;
+    let open = |path: &PathBuf| profile::open(path, Tell::Warnings, terminal);
+    let sweep: Vec<Opened> = arguments.sweep.iter().map(open).collect::<anyhow::Result<_>>()?;
     let abilities = model.as_ref().map(abilities);
     let converter = arguments.converter.as_deref().map(converter_options).transpose()?;
     let target = arguments.target.as_deref().and_then(Target::from_name);
-    let mut subject = Subject::new(trace.as_ref(), model.as_ref(), target);
+    let mut subject = Subject::new(trace.as_deref(), model.as_ref(), target);
     subject.shapes = shapes.as_ref();
     subject.converter = converter.as_ref();
     subject.cores = arguments.cores.or(subject.cores);
-    subject.sweep = sweep.iter().collect();
+    subject.sweep = sweep.iter().map(|profile| &**profile).collect();
     subject.rewrites = abilities.as_deref();
     if let Some(trace) = &trace {
         subject.roof = arguments.ceiling.roofline(trace, terminal)?;
@@ -165,20 +165,20 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         subject.environment = environment(path);
     }
     let report = advise(&subject, &settings);
-    warn(trace.as_ref(), model.as_ref(), &subject, terminal);
-    print(arguments, model_path.map(PathBuf::as_path), &subject, &report, terminal)?;
+    warn(trace.as_deref(), model.as_ref(), &subject, terminal);
+    let losses = trace.iter().chain(&sweep).flat_map(Opened::losses).collect();
+    print(arguments, model_path.map(PathBuf::as_path), (&subject, &report, losses), terminal)?;
     Ok(Exit::Done)
 }
 
 fn print(
     arguments: &Arguments,
     model: Option<&Path>,
-    subject: &Subject<'_>,
-    report: &Report,
+    (subject, report, losses): (&Subject<'_>, &Report, Vec<serde_json::Value>),
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
     let text = if arguments.json {
-        advice::to_json(subject, report)?
+        advice::to_json(subject, report, losses)?
     } else {
         advice::to_text(subject, report, model, arguments.top, terminal.width())
     };

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::peak::CeilingArguments;
 use crate::exit::{Exit, UsageError};
-use crate::profile;
+use crate::profile::{self, Tell};
 use crate::report::{self, FormArguments};
 use crate::terminal::{Terminal, bold};
 
@@ -184,7 +184,9 @@ const TOP_TYPES: usize = 3;
 /// # Errors
 /// When the profile can't be read, or doesn't have the iteration or device that is asked for.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let trace = profile::open(&arguments.path, terminal)?;
+    let has_lines_for_losses = !(arguments.form.csv || arguments.form.markdown || arguments.form.json);
+    let how = if has_lines_for_losses && !arguments.choice.host { Tell::InAnswer } else { Tell::Warnings };
+    let trace = profile::open(&arguments.path, how, terminal)?;
     let mut query = arguments.query();
     query.roofline = arguments.ceiling.roofline(&trace, terminal)?;
     let usage = |error: ScopeError| UsageError(error.to_string());
@@ -222,9 +224,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                     "ridge_flops_per_byte": roof.ridge(),
                 })),
                 "rows": sheet.to_json(),
-                "losses": report::losses_json(&trace),
             });
-            format!("{}\n", serde_json::to_string_pretty(&answer)?)
+            profile::answer_in_json(answer, [&trace])?
         }
         _ => {
             let mut text = arguments.heading(&trace);

@@ -9,7 +9,7 @@ use clap::Args;
 use opscope_analyze::Comparison;
 use opscope_model::Model;
 use opscope_run::{RunClock, prepare_unrecorded};
-use opscope_trace::{Nanoseconds, units};
+use opscope_trace::{Nanoseconds, Severity, Trace, units};
 use opscope_tune::{Budget, interleaved};
 use serde_json::json;
 
@@ -17,7 +17,8 @@ use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments, parse_duration};
 use crate::exit::{Exit, UsageError};
 use crate::interrupt;
-use crate::profile;
+use crate::profile::{self, Opened, Tell};
+use crate::report::comparison::escaped;
 use crate::report::{comparison, junit};
 use crate::terminal::Terminal;
 
@@ -33,8 +34,11 @@ harm; a time that was stored on another machine says little. Only what lies beyo
 or fails:
 
   0  passed: the change is certainly within the limits
-  1  failed: it certainly exceeds a limit
-  3  undecided: the noise is greater than the distance to the limit";
+  1  failed: it certainly exceeds a limit, or a profile has lost records
+  3  undecided: the noise is greater than the distance to the limit
+
+A profile that is cut off or damaged, of which records are missing, fails whatever its times are: what
+is missing takes no time. --allow-losses judges what is there; the report still names the losses.";
 
 /// The options of `opscope check`.
 #[derive(Debug, Args)]
@@ -51,6 +55,10 @@ pub struct Arguments {
     /// How much slower it may get
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_percent)]
     max_regression: f64,
+
+    /// Judge a profile all the same that has lost records; without this, such a side fails
+    #[arg(long)]
+    allow_losses: bool,
 
     /// How many milliseconds an inference may take at most
     #[arg(long, value_name = "MS", value_parser = parse_ms)]
@@ -90,6 +98,8 @@ struct Facts {
     after_interval: Option<(f64, f64)>,
     /// What else the summary says.
     lines: Vec<String>,
+    /// The profiles that were read, each with the name of its side; none of models.
+    sides: Vec<(&'static str, Opened)>,
 }
 
 /// How a condition ended.
@@ -140,17 +150,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             Some(facts) => facts,
             None => return Ok(Exit::Interrupted),
         },
-        Some(baseline) => read(baseline, &arguments.candidate, terminal)?,
+        Some(baseline) => read(Some(baseline), &arguments.candidate, terminal)?,
         None if is_model(&arguments.candidate) => {
             let text = "a model alone can't be measured alternately: give --baseline, or profile it with opscope run";
             return Err(UsageError(text.to_owned()).into());
         }
-        None => read(&arguments.candidate, &arguments.candidate, terminal).map(|facts| Facts {
-            before: None,
-            change: None,
-            lines: Vec::new(),
-            ..facts
-        })?,
+        None => read(None, &arguments.candidate, terminal)?,
     };
     let conditions = conditions(arguments, &facts);
     let overall =
@@ -219,19 +224,32 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
             pairs.len(),
             options.kind.name()
         )],
+        sides: Vec::new(),
     }))
 }
 
-/// What two profiles say.
-fn read(baseline: &Path, candidate: &Path, terminal: &Terminal) -> anyhow::Result<Facts> {
-    let (before, after) = (profile::open(baseline, terminal)?, profile::open(candidate, terminal)?);
-    let comparison = Comparison::of(&before, &after);
+/// What two profiles say, or a candidate alone.
+fn read(baseline: Option<&Path>, candidate: &Path, terminal: &Terminal) -> anyhow::Result<Facts> {
+    let open = |path: &Path| profile::open(path, Tell::Warnings, terminal);
+    let before = baseline.map(open).transpose()?;
+    let after = open(candidate)?;
+    let facts = compare(before.as_ref().unwrap_or(&after), &after, terminal).with_context(|| {
+        let baseline = baseline.map_or(String::new(), |path| format!("{} and ", path.display()));
+        format!("{baseline}{}", candidate.display())
+    })?;
+    let facts = match baseline {
+        Some(_) => facts,
+        None => Facts { before: None, change: None, lines: Vec::new(), ..facts },
+    };
+    let sides = before.map(|before| ("baseline", before)).into_iter().chain([("candidate", after)]);
+    Ok(Facts { sides: sides.collect(), ..facts })
+}
+
+/// What two profiles say of each other; whose they are is left out.
+fn compare(before: &Trace, after: &Trace, terminal: &Terminal) -> anyhow::Result<Facts> {
+    let comparison = Comparison::of(before, after);
     if comparison.basis == opscope_analyze::Basis::Nothing {
-        anyhow::bail!(
-            "{} and {} have no times that can be compared",
-            baseline.display(),
-            candidate.display()
-        );
+        anyhow::bail!("there are no times that can be compared");
     }
     if comparison.is_of_different_models() {
         terminal.warn("the profiles seem to be of different models: hardly any operator has a counterpart");
@@ -246,11 +264,39 @@ fn read(baseline: &Path, candidate: &Path, terminal: &Terminal) -> anyhow::Resul
             .map(|change| (comparison.difference.map_or(change, |it| it.change), interval)),
         after_interval: interval.map(|(low, high)| (whole * (1.0 + low), whole * (1.0 + high))),
         lines: comparison::headline(&comparison).into_iter().skip(1).collect(),
+        sides: Vec::new(),
+    })
+}
+
+/// How many kinds of losses of a side are named.
+const NAMED_LOSSES: usize = 3;
+
+/// A condition for each side that has lost records.
+fn wholeness(arguments: &Arguments, facts: &Facts) -> impl Iterator<Item = Condition> {
+    facts.sides.iter().filter_map(|(side, profile)| {
+        let lost = profile.losses_in_short(Severity::Lost, NAMED_LOSSES)?;
+        let (outcome, advice) = match arguments.allow_losses {
+            true => (Outcome::Passed, "allowed by --allow-losses"),
+            false => (Outcome::Failed, "--allow-losses judges what is left"),
+        };
+        Some(Condition {
+            name: format!("the {side} has lost nothing"),
+            outcome,
+            detail: format!("lost {lost}; {advice}"),
+        })
+    })
+}
+
+/// What is doubtful of each side, a sentence each.
+fn doubts(facts: &Facts) -> impl Iterator<Item = String> {
+    facts.sides.iter().filter_map(|(side, profile)| {
+        let doubted = profile.losses_in_short(Severity::Doubted, NAMED_LOSSES)?;
+        Some(format!("The {side} is in doubt: {doubted}"))
     })
 }
 
 fn conditions(arguments: &Arguments, facts: &Facts) -> Vec<Condition> {
-    let mut all = Vec::new();
+    let mut all: Vec<Condition> = wholeness(arguments, facts).collect();
     if let Some((change, interval)) = facts.change {
         let limit = arguments.max_regression;
         let bounds = interval.map_or(String::new(), |(low, high)| {
@@ -299,12 +345,12 @@ fn markdown(facts: &Facts, conditions: &[Condition], overall: Outcome) -> String
     for condition in conditions {
         text.push_str(&format!(
             "| {} | {} | {} |\n",
-            condition.name,
+            escaped(&condition.name),
             condition.outcome.name(),
-            condition.detail
+            escaped(&condition.detail)
         ));
     }
-    for line in &facts.lines {
+    for line in facts.lines.iter().cloned().chain(doubts(facts)) {
         text.push_str(&format!("\n{line}\n"));
     }
     text
@@ -325,7 +371,7 @@ fn answer(facts: &Facts, conditions: &[Condition], overall: Outcome) -> anyhow::
         "interval": interval.flatten().map(|(low, high)| [low, high]),
         "conditions": conditions,
     });
-    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+    profile::answer_in_json(answer, facts.sides.iter().map(|(_, profile)| profile))
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {

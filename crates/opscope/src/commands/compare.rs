@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use opscope_analyze::Comparison;
+use opscope_trace::Severity;
 
 use crate::exit::Exit;
-use crate::profile;
+use crate::profile::{self, Tell};
 use crate::report::comparison::{self, Shown};
 use crate::terminal::Terminal;
 
@@ -57,14 +58,17 @@ pub struct Arguments {
 /// # Errors
 /// When a profile can't be read.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let before = profile::open(&arguments.before, terminal)?;
-    let after = profile::open(&arguments.after, terminal)?;
+    let before = profile::open(&arguments.before, Tell::Warnings, terminal)?;
+    let after = profile::open(&arguments.after, Tell::Warnings, terminal)?;
     let comparison = Comparison::of(&before, &after);
     let shown = Shown { top: arguments.top, each: arguments.each };
     let text = if arguments.json {
-        comparison::to_json(&comparison)?
+        profile::answer_in_json(comparison::to_json(&comparison), [&before, &after])?
     } else if arguments.markdown {
-        comparison::to_markdown(&comparison, shown)
+        let losses = [("A", &before), ("B", &after)].into_iter().filter_map(|(side, profile)| {
+            Some(format!("{side} has lost {}", profile.losses_in_short(Severity::Lost, 3)?))
+        });
+        comparison::to_markdown(&comparison, shown, losses)
     } else {
         comparison::to_text(&comparison, shown, terminal.width())
     };

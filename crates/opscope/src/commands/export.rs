@@ -10,11 +10,12 @@ use opscope_cann::{
     describe_results, export_database, export_summary, export_timeline, performance_reports,
 };
 use opscope_svp::{Exports, TableFormat};
+use opscope_trace::Severity;
 
 use super::run::create_folder;
 use super::vendor::VendorArguments;
 use crate::exit::{Exit, UsageError, with_causes};
-use crate::profile::{self, Results, Source, board, cache, remarks_of_joined};
+use crate::profile::{self, Results, Source, Tell, board, cache, remarks_of_joined};
 use crate::terminal::{StepBar, Terminal};
 
 const EXAMPLES: &str = "\
@@ -207,8 +208,11 @@ pub fn export_board(
     let beside = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     let folder = options.output.as_deref().unwrap_or(beside);
     let exports = match exports {
-        Some(exports) => exports,
-        None => board::exports(path)?,
+        Some(exports) => {
+            profile::of_exports(&exports, path, Tell::Warnings, terminal);
+            exports
+        }
+        None => board::exports(path, Tell::Warnings, terminal)?,
     };
     let written = board::write(&exports, (summary, timeline), format, folder)?;
     for file in &written {
@@ -431,7 +435,11 @@ fn say(joined: &Joined, outline: Outline, terminal: &Terminal) {
     }
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
         let place = if loss.place.is_empty() { String::new() } else { format!(" ({})", loss.place) };
-        terminal.note(&format!("skipped: {} × {}{place}", loss.count, loss.reason));
+        let line = format!("skipped: {} × {}{place}", loss.count, loss.reason);
+        match loss.reason.severity() {
+            Severity::Lost => terminal.warn(&line),
+            Severity::Doubted | Severity::Remark => terminal.note(&line),
+        }
     }
 }
 

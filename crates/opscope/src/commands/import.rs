@@ -8,7 +8,7 @@ use super::import_raw;
 use super::outputs::{AnswerArguments, FileArguments, check_target};
 use super::vendor::VendorArguments;
 use crate::exit::Exit;
-use crate::profile::{self, Source};
+use crate::profile::{self, Source, Tell};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -72,8 +72,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     files.db = files.db.or_else(|| arguments.output.clone());
     files.check(&[&arguments.profile])?;
     let trace = match parsed {
-        Some(exports) => exports.to_trace(),
-        None => profile::open(&arguments.profile, terminal)?,
+        Some(exports) => profile::of_exports(&exports, &arguments.profile, Tell::InAnswer, terminal),
+        None => profile::open(&arguments.profile, Tell::InAnswer, terminal)?,
     };
     if files.db.is_none() {
         files.db = beside(&arguments.profile, terminal);

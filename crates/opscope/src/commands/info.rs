@@ -9,7 +9,7 @@ use opscope_svp::{Exports, Job, SideFiles};
 use serde_json::json;
 
 use crate::exit::{Exit, with_causes};
-use crate::profile::{self, Source};
+use crate::profile::{self, Source, Tell};
 use crate::report::board_info::{of_job, of_side_files};
 use crate::report::info::{Facts, of_model, of_trace};
 use crate::report::printable;
@@ -155,7 +155,7 @@ impl Info {
         match Job::open(path) {
             Ok(job) => {
                 of_job(&job, &mut self.facts);
-                match profile::open(path, terminal) {
+                match profile::open(path, Tell::InAnswer, terminal) {
                     Ok(trace) => of_trace(&trace, &mut self.facts),
                     Err(error) => self.facts.missing.push(with_causes(&error)),
                 }
@@ -165,7 +165,7 @@ impl Info {
     }
 
     fn add_profile(&mut self, path: &Path, terminal: &Terminal) {
-        match profile::open(path, terminal) {
+        match profile::open(path, Tell::InAnswer, terminal) {
             Ok(trace) => of_trace(&trace, &mut self.facts),
             Err(error) => self.problem = Some(with_causes(&error)),
         }

@@ -9,7 +9,7 @@ use opscope_trace::{ExecutionUnit, TaskId, Trace, units};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, UsageError};
-use crate::profile;
+use crate::profile::{self, Tell};
 use crate::terminal::{Column, Table, Terminal, bold, dim};
 
 const EXAMPLES: &str = "\
@@ -55,7 +55,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         );
         return Err(UsageError(text).into());
     }
-    let trace = profile::open(&arguments.profile, terminal)?;
+    let trace = profile::open(&arguments.profile, Tell::Warnings, terminal)?;
     let sightings = locate(&trace, &arguments.operator);
     let [first, others @ ..] = sightings.as_slice() else {
         bail!("{}", unknown(&trace, &arguments.operator));
@@ -65,7 +65,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         if let Some(other) = others.first() {
             answer["also"] = to_json(&trace, other);
         }
-        terminal.print(&format!("{answer:#}\n"))?;
+        terminal.print(&profile::answer_in_json(answer, [&trace])?)?;
         return Ok(Exit::Done);
     }
     let top = if arguments.top == 0 { usize::MAX } else { arguments.top };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use opscope_cann::{HOST_ID, Joined, Metadata};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::profile;
@@ -46,6 +47,8 @@ pub struct Line {
     /// Up to five numbers of iterations, the longest first.
     top_time_iterations: Vec<u64>,
     rank_id: i64,
+    /// What was lost of the profile.
+    losses: Vec<Value>,
 }
 
 /// Prints what the profiles of a directory hold.
@@ -60,10 +63,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         let joined = profile::join(profile, &bar)?;
         drop(bar);
         let lines = lines(&joined);
+        let path = &joined.data.profile.path;
+        profile::warn(&profile::losses_of_joined(&joined), path, terminal);
         if !arguments.json {
             // Several profiles are told apart by a line of their own, which the vendor's tool lacks.
-            let path = joined.data.profile.path.display();
-            terminal.note(&format!("{path}:"));
+            terminal.note(&format!("{}:", path.display()));
             terminal.print(&table(&lines))?;
         }
         all.extend(lines);
@@ -78,6 +82,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// What a profile holds: a line for each device and model, and one for the host.
 pub fn lines(joined: &Joined) -> Vec<Line> {
     let profile = &joined.data.profile;
+    let losses = profile::losses_of(&profile::losses_of_joined(joined), &profile.path);
     let mut lines = Vec::new();
     for source in profile.devices.iter().chain(&profile.host) {
         // A directory of 2022 is host and device in one.
@@ -95,6 +100,7 @@ pub fn lines(joined: &Joined) -> Vec<Line> {
             iterations: None,
             top_time_iterations: Vec::new(),
             rank_id: metadata.info.rank,
+            losses: losses.clone(),
         };
         let base = base(&source.metadata);
         let models = if base.device_id == HOST_ID { Vec::new() } else { models(joined, source.id()) };

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::show_placement::{Placed, covered};
 use super::vendor::VendorArguments;
 use crate::exit::Exit;
-use crate::profile;
+use crate::profile::{self, Tell};
 use crate::terminal::{Column, Table, Terminal, bold, dim};
 
 const EXAMPLES: &str = "\
@@ -64,8 +64,8 @@ impl Arguments {
 /// When the profile can't be read.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let trace = match arguments.vendor.parse(&arguments.profile, terminal)? {
-        Some(exports) => exports.to_trace(),
-        None => profile::open(&arguments.profile, terminal)?,
+        Some(exports) => profile::of_exports(&exports, &arguments.profile, Tell::Warnings, terminal),
+        None => profile::open(&arguments.profile, Tell::Warnings, terminal)?,
     };
     let overview = Overview::of(&trace);
     let placed = Placed::of(&trace, &side_files(arguments)?);
@@ -73,7 +73,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         let mut answer = to_json(&trace, &overview);
         answer["placement"] = placed.to_json();
         answer["covered"] = covered(&trace).map_or(Value::Null, Value::from);
-        terminal.print(&format!("{answer:#}\n"))?;
+        terminal.print(&profile::answer_in_json(answer, [&trace])?)?;
         return Ok(Exit::Done);
     }
     let top = if arguments.top == 0 { usize::MAX } else { arguments.top };

@@ -9,7 +9,7 @@ use opscope_formats::{Kind, detect};
 use serde_json::Value as Json;
 
 use crate::exit::{Exit, UsageError};
-use crate::profile;
+use crate::profile::{self, Tell};
 use crate::report::{FormArguments, Sheet, SheetCell, SheetColumn};
 use crate::terminal::Terminal;
 
@@ -20,6 +20,9 @@ Examples:
   opscope sql run.db --csv 'SELECT * FROM task_details' > tasks.csv
   opscope sql PROF_000001_20261121/ 'SELECT * FROM loss_details'
   echo 'SELECT count(*) FROM tasks' | opscope sql run.db -
+
+With --json the answer is an object: \"rows\" is a list with an object for each row, \"losses\" says what
+was lost while the profile was read.
 
 The profile's tables can be read and nothing else. A profile that isn't opscope's own database is put
 into tables in memory for each question; opscope import keeps them.";
@@ -62,7 +65,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     let answered = match arguments.form {
         FormArguments { csv: true, .. } => print_csv(&database, &statement),
-        FormArguments { json: true, .. } => print_json(&database, &statement),
+        FormArguments { json: true, .. } => print_json(&database, &statement, &arguments.path),
         form => print_sheet(&database, &statement, form.markdown, terminal),
     };
     answered.map_err(|error| match error.downcast::<QueryError>() {
@@ -75,13 +78,16 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     Ok(Exit::Done)
 }
 
+/// Makes tables of the profile, and warns of what was lost of it.
 fn open(path: &Path, terminal: &Terminal) -> anyhow::Result<Database> {
     profile::check_presence(path)?;
     let is_plain = path.is_file() && std::fs::File::open(path).is_ok_and(begins_as_database);
     if is_plain && detect(path)? == Kind::OpscopeDatabase {
-        return Ok(Database::open(path)?);
+        let database = Database::open(path)?;
+        profile::warn(database.losses(), path, terminal);
+        return Ok(database);
     }
-    Ok(Database::of_trace(&profile::open(path, terminal)?)?)
+    Ok(Database::of_trace(&profile::open(path, Tell::Warnings, terminal)?)?)
 }
 
 /// Whether a file is a database itself and not, for instance, compressed.
@@ -126,7 +132,11 @@ fn io_error(error: csv::Error) -> io::Error {
     }
 }
 
-fn print_json(database: &Database, statement: &str) -> anyhow::Result<()> {
+/// Rises when a member of the JSON changes its meaning or goes away.
+const SCHEMA_VERSION: u32 = 2;
+
+/// Prints an object: the rows, and what was lost of the profile that they are of.
+fn print_json(database: &Database, statement: &str, path: &Path) -> anyhow::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut names = Vec::new();
     let mut is_first = true;
@@ -140,14 +150,16 @@ fn print_json(database: &Database, statement: &str) -> anyhow::Result<()> {
         rows.push(row);
         Ok(())
     })?;
-    out.write_all(b"[")?;
+    write!(out, "{{\"schema_version\":{SCHEMA_VERSION},\"rows\":[")?;
     for row in rows {
         out.write_all(if is_first { b"\n" } else { b",\n" })?;
         is_first = false;
         let members = names.iter().cloned().zip(row.iter().map(json));
         serde_json::to_writer(&mut out, &Json::Object(members.collect())).map_err(io::Error::from)?;
     }
-    out.write_all(if is_first { b"]\n" } else { b"\n]\n" })?;
+    out.write_all(if is_first { b"],\"losses\":" } else { b"\n],\"losses\":" })?;
+    serde_json::to_writer(&mut out, &profile::losses_of(database.losses(), path)).map_err(io::Error::from)?;
+    out.write_all(b"}\n")?;
     out.flush()?;
     Ok(())
 }

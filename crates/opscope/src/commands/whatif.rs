@@ -8,7 +8,7 @@ use opscope_trace::units;
 use serde_json::json;
 
 use crate::exit::{Exit, UsageError};
-use crate::profile;
+use crate::profile::{self, Tell};
 use crate::terminal::{Terminal, bold, dim};
 
 const EXAMPLES: &str = "\
@@ -52,12 +52,15 @@ pub struct Arguments {
 /// When the profile can't be read, or an edit can't be read or matches nothing.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let edits = edits(arguments)?;
-    let trace = profile::open(&arguments.path, terminal)?;
+    let trace = profile::open(&arguments.path, Tell::Warnings, terminal)?;
     if trace.tasks.is_empty() {
         anyhow::bail!("{}: the profile has no operators to predict with", arguments.path.display());
     }
     let prediction = predict(&trace, &edits)?;
-    let text = if arguments.json { to_json(&edits, &prediction)? } else { to_text(&edits, &prediction) };
+    let text = match arguments.json {
+        true => profile::answer_in_json(to_json(&edits, &prediction), [&trace])?,
+        false => to_text(&edits, &prediction),
+    };
     terminal.print(&text)?;
     Ok(Exit::Done)
 }
@@ -104,19 +107,18 @@ fn to_text(edits: &[Edit], prediction: &Prediction) -> String {
     text
 }
 
-fn to_json(edits: &[Edit], prediction: &Prediction) -> anyhow::Result<String> {
+fn to_json(edits: &[Edit], prediction: &Prediction) -> serde_json::Value {
     let edits: Vec<serde_json::Value> = edits
         .iter()
         .zip(&prediction.edits)
         .map(|(edit, (count, time))| json!({ "edit": edit.text(), "operators": count, "time_ns": time.0 }))
         .collect();
-    let answer = json!({
+    json!({
         "schema_version": 1,
         "kind": "prediction",
         "measured_ns": prediction.measured.0,
         "predicted_ns": prediction.predicted.0,
         "basis": prediction.basis.text(),
         "edits": edits,
-    });
-    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+    })
 }

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use opscope_svp::{Exports, Job, RawCalls, RawKind, ReadError, TableFormat};
-use opscope_trace::Trace;
+use opscope_trace::{Severity, Trace};
+
+use super::Tell;
+use crate::terminal::Terminal;
 
 /// The `JOB*` directory in a folder, if there is one: collections are brought back to such a folder.
 ///
@@ -49,24 +52,37 @@ pub fn open(path: &Path) -> anyhow::Result<Trace> {
         Found::Raw(trace) => *trace,
         Found::Exports(exports, problems) => {
             let mut trace = exports.to_trace();
-            problems.iter().for_each(|problem| trace.count_loss(DOUBTED, 1, problem));
+            note_doubts(&mut trace, &problems);
             trace
         }
     })
 }
 
-/// A board's exported files, or those that can be made of a `JOB*` directory itself.
+/// A board's exported files, or those that can be made of a `JOB*` directory itself. What was lost of
+/// them is told as `how` says.
 ///
 /// # Errors
 /// Those of [`open`].
-pub fn exports(path: &Path) -> anyhow::Result<Exports> {
-    Ok(match find(path)? {
-        Found::Exports(exports, _) => exports,
-        Found::Raw(trace) => Exports::from_trace(&trace),
-    })
+pub fn exports(path: &Path, how: Tell, terminal: &Terminal) -> anyhow::Result<Exports> {
+    let (exports, losses) = match find(path)? {
+        Found::Exports(exports, problems) => {
+            let mut trace = exports.to_trace();
+            note_doubts(&mut trace, &problems);
+            (exports, trace)
+        }
+        Found::Raw(trace) => (Exports::from_trace(&trace), *trace),
+    };
+    if how == Tell::Warnings {
+        super::warn(&losses, path, terminal);
+    }
+    Ok(exports)
 }
 
 const DOUBTED: &str = "doubted: the collection";
+
+fn note_doubts(trace: &mut Trace, problems: &[String]) {
+    problems.iter().for_each(|problem| trace.count_as(Severity::Doubted, DOUBTED, 1, problem));
+}
 
 /// What our own collector recorded goes before what was exported of it; what the vendor's tools
 /// exported before raw files that can't be read.
@@ -120,22 +136,19 @@ pub fn write(
 fn open_job(job: &Job) -> anyhow::Result<Trace> {
     let own = Exports::from_own_records(job)?;
     let mut calls = RawCalls::default();
-    let mut losses = Vec::new();
+    let (mut refused_calls, mut unread) = (Vec::new(), Vec::new());
     for file in job.files.iter().filter(|file| !file.kind.is_own()) {
         let refused = match file.kind {
             RawKind::Calls => {
                 RawCalls::read_file(&file.path).map(|mut more| calls.calls.append(&mut more.calls))
             }
             _ => {
-                losses.push((
-                    "not read: a raw file whose layout is not public",
-                    format!("{} ({} bytes)", file.name, file.size),
-                ));
+                unread.push(format!("{} ({} bytes)", file.name, file.size));
                 continue;
             }
         };
         if let Err(error) = refused {
-            losses.push(("not read: calls in a layout that is not public", error.to_string()));
+            refused_calls.push(error.to_string());
         }
     }
     if own.is_none() && calls.calls.is_empty() && job.problems().is_empty() {
@@ -156,11 +169,13 @@ fn open_job(job: &Job) -> anyhow::Result<Trace> {
         }
         None => calls.to_trace(),
     };
-    for (reason, detail) in losses {
-        trace.count_loss(reason, 1, &detail);
+    for detail in refused_calls {
+        trace.count_loss("not read: calls in a layout that is not public", 1, &detail);
     }
-    for problem in job.problems() {
-        trace.count_loss(DOUBTED, 1, &problem);
+    for detail in unread {
+        let reason = "not read: a raw file whose layout is not public";
+        trace.count_as(Severity::Doubted, reason, 1, &detail);
     }
+    note_doubts(&mut trace, &job.problems());
     Ok(trace)
 }

@@ -4,6 +4,7 @@
 mod ascendcl;
 pub mod board;
 pub mod cache;
+mod losses;
 mod onnxruntime;
 mod remarks;
 mod results;
@@ -13,11 +14,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use opscope_cann::{Data, Found, Joined, Profile, to_trace};
 use opscope_formats::ascend_text;
+use opscope_svp::Exports;
 use opscope_trace::{Nanoseconds, Trace};
 
 use crate::exit::Exit;
 use crate::terminal::{StepBar, Terminal};
 
+pub use losses::{Opened, Tell, answer_in_json, losses_of, warn};
 pub use remarks::{outline, remarks, remarks_of_joined};
 pub use results::Results;
 
@@ -68,12 +71,12 @@ impl Source {
 /// When there is nothing at `path`.
 pub fn is_board(path: &Path) -> anyhow::Result<bool> {
     check_presence(path)?;
-    let is_named = opscope_svp::Exports::is_file(path) || is_board_folder(path);
-    Ok(is_named || opscope_svp::Exports::has_totals(path))
+    let is_named = Exports::is_file(path) || is_board_folder(path);
+    Ok(is_named || Exports::has_totals(path))
 }
 
 fn is_board_folder(path: &Path) -> bool {
-    path.is_dir() && (opscope_svp::Exports::is_folder(path) || opscope_svp::Job::is_one(path))
+    path.is_dir() && (Exports::is_folder(path) || opscope_svp::Job::is_one(path))
 }
 
 /// Makes sure that there is something at `path`; otherwise says so, and suggests the path from the
@@ -97,16 +100,22 @@ pub fn check_presence(path: &Path) -> anyhow::Result<()> {
 /// Reads a profile as a trace: a file in any format, a folder of outputs of the Ascend tools, or a
 /// raw directory (`PROF_*`, `JOB*`), its host or device directory, or a directory above it. The
 /// devices of a raw directory go into one trace. What was imported and still holds isn't decoded
-/// again.
+/// again. What was lost of it is told as `how` says.
 ///
 /// # Errors
 /// When there is no profile at `path`, when there are several, or when it can't be read.
-pub fn open(path: &Path, terminal: &Terminal) -> anyhow::Result<Trace> {
-    match Source::find(path, terminal)? {
-        Source::File(path) | Source::Outputs(path) => Ok(opscope_formats::open(&path)?),
-        Source::Raw(profiles) => read_raw(only(path, profiles)?, terminal),
-        Source::Board(path) => board::open(&path),
-    }
+pub fn open(path: &Path, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
+    let trace = match Source::find(path, terminal)? {
+        Source::File(path) | Source::Outputs(path) => opscope_formats::open(&path)?,
+        Source::Raw(profiles) => read_raw(only(path, profiles)?, terminal)?,
+        Source::Board(path) => board::open(&path)?,
+    };
+    Ok(Opened::new(trace, path, how, terminal))
+}
+
+/// The profile of a board that the vendor's parser read, with its losses told as `how` says.
+pub fn of_exports(exports: &Exports, path: &Path, how: Tell, terminal: &Terminal) -> Opened {
+    Opened::new(exports.to_trace(), path, how, terminal)
 }
 
 /// The raw directories at or below `path`.
@@ -219,6 +228,16 @@ pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow:
         terminal.warn(&remark);
     }
     Ok(trace)
+}
+
+/// What was lost of a raw directory, as a trace that holds nothing else.
+pub fn losses_of_joined(joined: &Joined) -> Trace {
+    let mut losses = Trace::new();
+    for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
+        losses.count_as(loss.reason.severity(), loss.reason.text(), loss.count, &loss.place);
+    }
+    losses.append_losses(&joined.beside);
+    losses
 }
 
 /// The trace of a raw directory, with what ONNX Runtime and AscendCL told beside the raw files.

@@ -187,11 +187,15 @@ fn rewrites_json(does: &Does) -> serde_json::Value {
     serde_json::json!({ "applicable": each, "options": does.options() })
 }
 
-/// The answer as JSON.
+/// The answer as JSON, with what was lost of the profiles.
 ///
 /// # Errors
 /// When a figure has no form in JSON, which would be a fault of this program.
-pub fn to_json(subject: &Subject<'_>, report: &Report) -> anyhow::Result<String> {
+pub fn to_json(
+    subject: &Subject<'_>,
+    report: &Report,
+    losses: Vec<serde_json::Value>,
+) -> anyhow::Result<String> {
     #[derive(Serialize)]
     struct Answer<'a> {
         schema_version: u32,
@@ -201,6 +205,7 @@ pub fn to_json(subject: &Subject<'_>, report: &Report) -> anyhow::Result<String>
         findings: Vec<FindingJson<'a>>,
         not_run: &'a [NotRun],
         silenced: &'a [String],
+        losses: Vec<serde_json::Value>,
     }
     #[derive(Serialize)]
     struct FindingJson<'a> {
@@ -248,6 +253,7 @@ pub fn to_json(subject: &Subject<'_>, report: &Report) -> anyhow::Result<String>
         findings: report.findings.iter().map(finding_json).collect(),
         not_run: &report.not_run,
         silenced: &report.silenced,
+        losses,
     };
     Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
 }

@@ -250,12 +250,19 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
     let _ = write!(text, "\n{}", table.render());
 }
 
-/// For a comment on a change.
-pub fn to_markdown(comparison: &Comparison<'_>, shown: Shown) -> String {
+/// For a comment on a change; `losses` are sentences about what makes it doubtful.
+pub fn to_markdown(
+    comparison: &Comparison<'_>,
+    shown: Shown,
+    losses: impl IntoIterator<Item = String>,
+) -> String {
     let mut text = String::new();
     for (place, line) in headline(comparison).iter().enumerate() {
         let line = escaped(line);
         let _ = if place == 0 { writeln!(text, "**{line}**\n") } else { writeln!(text, "{line}\n") };
+    }
+    for loss in losses {
+        let _ = writeln!(text, "{}\n", escaped(&loss));
     }
     if comparison.groups.is_empty() {
         return text;
@@ -278,15 +285,13 @@ pub fn to_markdown(comparison: &Comparison<'_>, shown: Shown) -> String {
     text
 }
 
-fn escaped(text: &str) -> String {
+/// Text for a cell of a table in Markdown.
+pub fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 /// Everything.
-///
-/// # Errors
-/// When a figure has no form in JSON, which would be a fault of this program.
-pub fn to_json(comparison: &Comparison<'_>) -> anyhow::Result<String> {
+pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
     #[derive(Serialize)]
     struct MemberJson<'a> {
         name: &'a str,
@@ -342,7 +347,7 @@ pub fn to_json(comparison: &Comparison<'_>) -> anyhow::Result<String> {
         .iter()
         .map(|it| json!({ "name": it.name, "delta_ns": it.delta.0, "seconds": it.seconds, "rule": "A33" }))
         .collect();
-    let answer = json!({
+    json!({
         "schema_version": 1,
         "basis": basis(comparison.basis),
         "before_ns": comparison.before.0,
@@ -357,6 +362,5 @@ pub fn to_json(comparison: &Comparison<'_>) -> anyhow::Result<String> {
         "groups": groups,
         "spans": spans,
         "suspects": suspects,
-    });
-    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+    })
 }

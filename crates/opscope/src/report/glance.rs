@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use opscope_analyze::Glance;
-use opscope_trace::{Nanoseconds, Trace, units};
+use opscope_trace::{Loss, Nanoseconds, Severity, Trace, units};
 use serde_json::{Value, json};
 
 use super::count;
@@ -77,16 +77,15 @@ pub fn glance_text(trace: &Trace, glance: &Glance) -> String {
     text
 }
 
-/// What was damaged, and how much was left out, in few lines.
+/// What was lost or doubted, and how much else there is to say, in few lines.
 fn few_losses(trace: &Trace) -> String {
     const LINES: usize = 2;
-    let all = losses_text(trace);
-    let is_damage = |line: &&str| !line.contains("left out: ");
-    let damage: Vec<&str> = all.lines().filter(is_damage).take(LINES).collect();
-    let mut text: String = damage.iter().map(|line| format!("{line}\n")).collect();
-    let others = trace.losses.len() - damage.len();
+    let grave = losses_by_severity(trace).filter(|loss| loss.severity != Severity::Remark);
+    let lines: Vec<String> = grave.take(LINES).map(|loss| titled_loss(trace, &loss)).collect();
+    let mut text = lines.concat();
+    let others = trace.losses.len() - lines.len();
     if others > 0 {
-        let more = if damage.is_empty() { "" } else { " more" };
+        let more = if lines.is_empty() { "" } else { " more" };
         let reasons = if others == 1 { "reason" } else { "reasons" };
         let what = format!("records for {others}{more} {reasons}");
         let _ = writeln!(text, "{} {}", bold("lost     "), dim(&format!("{what}; opscope info lists them")));
@@ -115,16 +114,27 @@ pub fn host_text(trace: &Trace, calls: usize, whole: Nanoseconds) -> String {
     )
 }
 
+/// What was dropped or doubted, the gravest first.
+pub fn losses_by_severity(trace: &Trace) -> impl Iterator<Item = Loss> {
+    let mut losses: Vec<Loss> = trace.losses.iter().map(|(_, loss)| loss).collect();
+    losses.sort_by_key(|loss| loss.severity);
+    losses.into_iter()
+}
+
+/// A loss in words: how often, what, and where.
+pub fn loss_line(trace: &Trace, loss: &Loss) -> String {
+    let detail = super::printable(trace.strings.get(loss.detail));
+    let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+    format!("{} × {}{detail}", loss.count, super::printable(trace.strings.get(loss.reason)))
+}
+
 /// What was dropped or doubted, a line each.
 pub fn losses_text(trace: &Trace) -> String {
-    let mut text = String::new();
-    for (_, loss) in trace.losses.iter() {
-        let detail = super::printable(trace.strings.get(loss.detail));
-        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
-        let reason = super::printable(trace.strings.get(loss.reason));
-        let _ = writeln!(text, "{} {} × {reason}{detail}", bold("lost     "), loss.count);
-    }
-    text
+    losses_by_severity(trace).map(|loss| titled_loss(trace, &loss)).collect()
+}
+
+fn titled_loss(trace: &Trace, loss: &Loss) -> String {
+    format!("{} {}\n", bold(&format!("{:9}", loss.severity.name())), loss_line(trace, loss))
 }
 
 fn single_iteration(trace: &Trace, glance: &Glance) -> String {
@@ -189,10 +199,15 @@ pub fn glance_json(trace: &Trace, glance: &Glance) -> Value {
 }
 
 /// What was dropped or doubted, for a program.
-pub fn losses_json(trace: &Trace) -> Value {
+pub fn losses_json(trace: &Trace) -> Vec<Value> {
     let text = |id| trace.strings.get(id);
-    let rows = trace.losses.iter().map(
-        |(_, loss)| json!({ "reason": text(loss.reason), "count": loss.count, "detail": text(loss.detail) }),
-    );
+    let rows = trace.losses.iter().map(|(_, loss)| {
+        json!({
+            "severity": loss.severity.name(),
+            "reason": text(loss.reason),
+            "count": loss.count,
+            "detail": text(loss.detail),
+        })
+    });
     rows.collect()
 }

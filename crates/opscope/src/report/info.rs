@@ -213,7 +213,7 @@ pub fn of_trace(trace: &Trace, facts: &mut Facts) {
         );
     }
     facts.losses = losses_text(trace);
-    facts.add("losses", "losses", trace.losses.len().to_string(), losses_json(trace));
+    facts.add("losses", "losses", trace.losses.len().to_string(), json!(losses_json(trace)));
     missing(trace, facts);
 }
 

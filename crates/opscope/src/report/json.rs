@@ -133,6 +133,7 @@ struct TypeRow<'a> {
 
 #[derive(Serialize)]
 struct LossRow<'a> {
+    severity: &'static str,
     reason: &'a str,
     count: u64,
     detail: &'a str,
@@ -161,6 +162,7 @@ impl<'a> Answer<'a> {
             });
         let removed = trace.operators.iter().filter(|(_, row)| row.attribution == Attribution::Removed);
         let losses = trace.losses.iter().map(|(_, loss)| LossRow {
+            severity: loss.severity.name(),
             reason: text(loss.reason),
             count: loss.count,
             detail: text(loss.detail),

@@ -17,7 +17,9 @@ use opscope_analyze::Summary;
 use opscope_trace::{Attribution, ModelId, Trace};
 
 pub use analysis::{fitting_columns, sheet_of, title};
-pub use glance::{glance_json, glance_text, host_text, losses_json, losses_text};
+pub use glance::{
+    glance_json, glance_text, host_text, loss_line, losses_by_severity, losses_json, losses_text,
+};
 pub use json::to_json;
 pub use ranges::ranges_text;
 pub use sheet::{FormArguments, Sheet, SheetCell, SheetColumn, printable};

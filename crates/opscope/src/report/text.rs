@@ -6,7 +6,7 @@ use opscope_analyze::Statistics;
 use opscope_trace::{Nanoseconds, Trace, units};
 
 use super::operators::{rate, row, shapes};
-use super::{Matching, Report, ranges_text};
+use super::{Matching, Report, losses_text, ranges_text};
 use crate::terminal::{Column, Table, bold, dim};
 
 /// The answer with the `top` most costly operators and types (0 is all), for a terminal of the
@@ -92,11 +92,7 @@ fn figures(text: &mut String, report: &Report<'_>) {
         let start = start.map_or(String::new(), |start| format!(", {start} of it once the model was loaded"));
         line("memory", format!("peak {peak}{start}"));
     }
-    for (_, loss) in trace.losses.iter() {
-        let detail = trace.strings.get(loss.detail);
-        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
-        line("lost", format!("{} × {}{detail}", loss.count, trace.strings.get(loss.reason)));
-    }
+    text.push_str(&losses_text(trace));
 }
 
 fn distribution(latency: &Statistics) -> String {

@@ -20,7 +20,7 @@ use super::switches::OnOff;
 use crate::commands::vendor::VendorArguments;
 use crate::exit::{Exit, report_error, with_causes};
 use crate::interrupt;
-use crate::profile::board;
+use crate::profile::{Tell, board};
 use crate::terminal::Terminal;
 
 /// The only group of counters that the board's profiler knows.
@@ -314,7 +314,7 @@ fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal
 fn exports(job: &Path, arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<Exports> {
     match arguments.vendor.parse(job, terminal)? {
         Some(exports) => Ok(exports),
-        None => board::exports(job),
+        None => board::exports(job, Tell::Warnings, terminal),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::commands::export::{self, What};
 use crate::commands::outputs::AnswerArguments;
 use crate::commands::query;
 use crate::exit::is_about_reader;
-use crate::profile;
+use crate::profile::{self, Tell};
 use crate::report::ranges_text;
 use crate::terminal::{Column, StepBar, Table, Terminal, bold, dim};
 
@@ -120,7 +120,8 @@ fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()>
     for file in &files {
         terminal.detail(&format!("wrote {}", file.display()));
     }
-    let trace = profile::open(path, terminal)?;
+    // The export has told what was lost.
+    let trace = profile::open(path, Tell::InAnswer, terminal)?;
     if !trace.operators.is_empty() {
         AnswerArguments { top, json: false }.print(&trace, terminal)?;
         terminal.print("\n")?;

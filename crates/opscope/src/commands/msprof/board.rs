@@ -17,7 +17,7 @@ use crate::commands::export::{What, export_board};
 use crate::commands::run::create_folder;
 use crate::commands::show;
 use crate::exit::Exit;
-use crate::profile::board;
+use crate::profile::{Tell, board};
 use crate::terminal::Terminal;
 
 /// Does what is asked of a board's profile.
@@ -40,7 +40,7 @@ pub fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyh
             let exit = show::execute(&show::Arguments::of(path.clone()), terminal)?;
             if path.is_dir() {
                 let trace = import(path)?;
-                board::write(&board::exports(path)?, (false, true), TableFormat::Csv, path)?;
+                board::write(&board::exports(path, Tell::InAnswer, terminal)?, (false, true), TableFormat::Csv, path)?;
                 write_log(path, &trace)?;
             }
             Ok(exit)

@@ -115,6 +115,7 @@ fn each(
         let bar = StepBar::new(terminal);
         let joined = profile::join(profile, &bar)?;
         drop(bar);
+        profile::warn(&profile::losses_of_joined(&joined), &joined.data.profile.path, terminal);
         for (device, number) in devices.into_iter().filter(|(_, number)| is_asked(*number)) {
             tell(&joined, device, number);
         }

@@ -1,0 +1,105 @@
+//! What was lost of the profiles that a command reads. Whoever opens one says how its losses are told,
+//! and every answer in JSON lists them.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use opscope_trace::{Severity, Trace};
+use serde_json::{Value, json};
+
+use crate::report::{loss_line, losses_by_severity, losses_json, printable};
+use crate::terminal::Terminal;
+
+/// How a command tells what a profile has lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// In warnings, before the answer.
+    Warnings,
+    /// The answer's own text has lines for them.
+    InAnswer,
+}
+
+/// A profile that was read, with what was lost of it.
+#[derive(Debug)]
+pub struct Opened {
+    trace: Trace,
+    path: PathBuf,
+}
+
+impl Deref for Opened {
+    type Target = Trace;
+
+    fn deref(&self) -> &Trace {
+        &self.trace
+    }
+}
+
+impl Opened {
+    /// The profile at `path`; its losses are told as `how` says.
+    pub fn new(trace: Trace, path: &Path, how: Tell, terminal: &Terminal) -> Self {
+        if how == Tell::Warnings {
+            warn(&trace, path, terminal);
+        }
+        Self { trace, path: path.to_owned() }
+    }
+
+    /// Its losses for a program, each with the path of the profile.
+    pub fn losses(&self) -> Vec<Value> {
+        losses_of(&self.trace, &self.path)
+    }
+
+    /// What was lost or doubted, the gravest first, in few words: at most `most` kinds of it, and how
+    /// many more there are.
+    pub fn losses_in_short(&self, severity: Severity, most: usize) -> Option<String> {
+        let all: Vec<String> = losses_by_severity(&self.trace)
+            .filter(|loss| loss.severity == severity)
+            .map(|loss| loss_line(&self.trace, &loss))
+            .collect();
+        let rest = if all.len() > most { format!("; and {} more", all.len() - most) } else { String::new() };
+        let named: Vec<String> = all.into_iter().take(most).collect();
+        (!named.is_empty()).then(|| format!("{}{rest}", named.join("; ")))
+    }
+}
+
+/// Losses for a program, each with the path of the profile.
+pub fn losses_of(trace: &Trace, path: &Path) -> Vec<Value> {
+    let mut losses = losses_json(trace);
+    for loss in &mut losses {
+        loss["profile"] = json!(path.to_string_lossy());
+    }
+    losses
+}
+
+/// The text of an answer in JSON about some profiles, with what was lost of them.
+///
+/// # Errors
+/// When a figure has no form in JSON, which would be a fault of this program.
+pub fn answer_in_json<'a>(
+    mut answer: Value,
+    about: impl IntoIterator<Item = &'a Opened>,
+) -> anyhow::Result<String> {
+    answer["losses"] = about.into_iter().flat_map(Opened::losses).collect();
+    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+}
+
+/// Warns of what was lost of the profile at a path, in few lines; mere remarks are details.
+pub fn warn(trace: &Trace, path: &Path, terminal: &Terminal) {
+    /// How many kinds of losses are named before it becomes tiresome.
+    const NAMED: usize = 3;
+    let name = printable(&path.display().to_string());
+    let (mut named, mut more) = (0, 0);
+    for loss in losses_by_severity(trace) {
+        let line = format!("{name}: {}: {}", loss.severity.name(), loss_line(trace, &loss));
+        match loss.severity {
+            Severity::Remark => terminal.detail(&line),
+            _ if named < NAMED => {
+                named += 1;
+                terminal.warn(&line);
+            }
+            _ => more += 1,
+        }
+    }
+    if more > 0 {
+        terminal.warn(&format!("{name}: {more} more kinds of losses; 'opscope info {name}' lists them"));
+    }
+}
