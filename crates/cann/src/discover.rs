@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::losses::Losses;
+use crate::losses::{Losses, Reason};
 use crate::metadata::{HOST_ID, Metadata, file_names, is_info_json};
 
 /// Directories that a search doesn't enter: results, and the data of what was found already.
@@ -126,7 +126,17 @@ pub fn search(path: &Path) -> Result<Found> {
         });
         match Metadata::read(&directory, &mut profile.losses) {
             Ok(metadata) => profile.add(Source { path: directory, metadata }),
-            Err(error) => unusable.push(error),
+            Err(error) => {
+                profile.lose(&directory);
+                unusable.push(error);
+            }
+        }
+    }
+    for error in &unusable {
+        if let Error::NoMetadata { path: directory } = error
+            && let Some(profile) = profiles.get_mut(&profile_of(directory))
+        {
+            profile.lose(directory);
         }
     }
     let mut profiles: Vec<Profile> = profiles.into_values().filter(|p| p.metadata().is_some()).collect();
@@ -141,6 +151,12 @@ pub fn search(path: &Path) -> Result<Found> {
 }
 
 impl Profile {
+    /// Counts a directory of the profile that can't be used.
+    fn lose(&mut self, directory: &Path) {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
+        self.losses.count(Reason::UnusableDirectory, &name, 1);
+    }
+
     fn add(&mut self, source: Source) {
         // A job directory is host and device in one.
         if source.path == self.path {
@@ -257,6 +273,14 @@ mod tests {
         let told: Vec<String> = found.unusable.iter().map(ToString::to_string).collect();
         assert!(told.iter().any(|text| text.contains("77")), "{told:?}");
         assert!(told.iter().any(|text| text.contains("device_1") && text.contains("info.json")), "{told:?}");
+        let losses = &found.profiles[0].losses;
+        let places: Vec<&str> = losses
+            .rows()
+            .iter()
+            .filter(|loss| loss.reason == Reason::UnusableDirectory)
+            .map(|loss| loss.place.as_str())
+            .collect();
+        assert_eq!(places, ["device_0", "device_1"]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use opscope_trace::Severity;
 pub enum Reason {
     /// A metadata file is missing or can't be used; what depends on it has defaults.
     MissingMetadata,
+    /// A host or device directory is left out, because its metadata can't be used.
+    UnusableDirectory,
     /// A file can't be opened or mapped.
     UnreadableFile,
     /// A slice is missing between others.
@@ -82,6 +84,7 @@ impl Reason {
     pub fn text(self) -> &'static str {
         match self {
             Self::MissingMetadata => "metadata missing or unusable, defaults used",
+            Self::UnusableDirectory => "directory left out whole, because its metadata can't be used",
             Self::UnreadableFile => "file not readable",
             Self::MissingSlice => "slice missing between others",
             Self::CutSlice => "bytes that a slice has more or less than its marker says",

@@ -87,7 +87,8 @@ fn open(path: &Path, terminal: &Terminal) -> anyhow::Result<Database> {
         profile::warn(database.losses(), path, terminal);
         return Ok(database);
     }
-    Ok(Database::of_trace(&profile::open(path, Tell::Warnings, terminal)?)?)
+    let trace = profile::open(path, Tell::Warnings, terminal)?;
+    Ok(Database::of_trace(&trace)?)
 }
 
 /// Whether a file is a database itself and not, for instance, compressed.

@@ -86,7 +86,8 @@ pub fn answer_in_json<'a>(
 pub fn warn(trace: &Trace, path: &Path, terminal: &Terminal) {
     /// How many kinds of losses are named before it becomes tiresome.
     const NAMED: usize = 3;
-    let name = printable(&path.display().to_string());
+    let name = path.display().to_string();
+    let name = printable(&name);
     let (mut named, mut more) = (0, 0);
     for loss in losses_by_severity(trace) {
         let line = format!("{name}: {}: {}", loss.severity.name(), loss_line(trace, &loss));

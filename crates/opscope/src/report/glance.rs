@@ -83,12 +83,13 @@ fn few_losses(trace: &Trace) -> String {
     let grave = losses_by_severity(trace).filter(|loss| loss.severity != Severity::Remark);
     let lines: Vec<String> = grave.take(LINES).map(|loss| titled_loss(trace, &loss)).collect();
     let mut text = lines.concat();
-    let others = trace.losses.len() - lines.len();
-    if others > 0 {
-        let more = if lines.is_empty() { "" } else { " more" };
-        let reasons = if others == 1 { "reason" } else { "reasons" };
-        let what = format!("records for {others}{more} {reasons}");
-        let _ = writeln!(text, "{} {}", bold("lost     "), dim(&format!("{what}; opscope info lists them")));
+    let remarks = trace.losses_of(Severity::Remark);
+    let more = trace.losses.len() - remarks - lines.len();
+    for (title, count, what) in [("lost", more, "more kind"), ("remarks", remarks, "remark")] {
+        if count > 0 {
+            let what = format!("{}; opscope info lists them", super::count(count, what));
+            let _ = writeln!(text, "{} {}", bold(&format!("{title:9}")), dim(&what));
+        }
     }
     text
 }
