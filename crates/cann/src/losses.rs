@@ -33,7 +33,9 @@ pub enum Reason {
     UnmatchedTask,
     /// Several host tasks and several device tasks under one number.
     AmbiguousTask,
-    /// A host task that no device executed.
+    /// An operator that the host launched and no device executed.
+    OperatorWithoutDevice,
+    /// A host task that is no operator and that no device executed.
     HostTaskWithoutDevice,
     /// A device task that no host call launched.
     DeviceTaskWithoutHost,
@@ -49,6 +51,8 @@ pub enum Reason {
     TimeBeforeStart,
     /// A file of which the format isn't known.
     UnknownFile,
+    /// A file whose content isn't of the format that its name tells.
+    RefusedFile,
     /// A file that nothing here reads, though its name is of a known form.
     UnreadFile,
     /// Records that were decoded with the layout of the tool chain of 2022.
@@ -64,12 +68,15 @@ impl Reason {
     /// How much it takes from the figures.
     pub fn severity(self) -> Severity {
         match self {
-            Self::UnknownFile | Self::UnreadFile | Self::OldLayout => Severity::Remark,
+            // Devices never report some tasks, such as those that start a model.
+            Self::UnknownFile | Self::UnreadFile | Self::OldLayout | Self::HostTaskWithoutDevice => {
+                Severity::Remark
+            }
             // At the begin and the end of a collection these are usual; a slice that is cut off is
             // known by its marker.
             Self::UnmatchedEvent
             | Self::UnmatchedTask
-            | Self::HostTaskWithoutDevice
+            | Self::OperatorWithoutDevice
             | Self::DeviceTaskWithoutHost
             | Self::AmbiguousTask
             | Self::UnmatchedCounters
@@ -96,6 +103,7 @@ impl Reason {
             Self::UnmatchedEvent => "event without its other half",
             Self::UnmatchedTask => "task start or end without its other half",
             Self::AmbiguousTask => "several host and device tasks under one number",
+            Self::OperatorWithoutDevice => "operator that the host launched and no device executed",
             Self::HostTaskWithoutDevice => "host task that no device executed",
             Self::DeviceTaskWithoutHost => "device task that no host call launched",
             Self::UnmatchedCounters => "counters that belong to no task",
@@ -104,6 +112,7 @@ impl Reason {
             Self::UnnamedHash => "hash without a name in the dictionaries",
             Self::TimeBeforeStart => "time before the begin of the profile",
             Self::UnknownFile => "file of an unknown format",
+            Self::RefusedFile => "file with another content than its name tells, left out whole",
             Self::UnreadFile => "file that opscope doesn't read",
             Self::OldLayout => "record decoded with the 2022 layout (CANN 5.x)",
         }

@@ -124,7 +124,7 @@ fn a_file_with_another_layout_under_the_same_name_is_refused_and_reported() {
     }
     std::fs::write(&file, bytes).expect("a writable file");
     let joined = load(&path);
-    assert_eq!(joined.all_losses().total(Reason::UnknownFile), 1);
+    assert_eq!(joined.all_losses().total(Reason::RefusedFile), 1);
     assert!(!tables(&joined)["api_statistic_0.csv"].contains("acl,"), "nothing is made up");
     assert!(tables(&joined)["op_summary_0.csv"].lines().count() > 60, "the rest is read");
 }

@@ -194,11 +194,7 @@ impl Exports {
             FileName::OpSummary(name) => {
                 let content = OpSummary::from_text(table)?;
                 self.lose("doubted: a cell that is no number", content.garbled, file);
-                self.lose(
-                    WRONG_BOUND,
-                    content.wrong_bounds,
-                    file,
-                );
+                self.lose(WRONG_BOUND, content.wrong_bounds, file);
                 self.op_summaries.push(Sheet { name, content });
             }
             FileName::OpStatistic { .. } | FileName::TaskTime(_) => {
@@ -387,13 +383,7 @@ mod tests {
         let exports = Exports::read(folder(&files).path()).unwrap();
         assert_eq!(exports.missing_samples(), [600, 800]);
         let reasons: Vec<_> = exports.losses.iter().map(|(reason, count, _)| (*reason, *count)).collect();
-        assert_eq!(
-            reasons,
-            [
-                ("doubted: more calls than a board keeps", 512),
-                (MISSING_SAMPLES, 2)
-            ]
-        );
+        assert_eq!(reasons, [("doubted: more calls than a board keeps", 512), (MISSING_SAMPLES, 2)]);
         assert_eq!(gaps(vec![1, 2, u64::MAX]), [] as [u64; 0]);
     }
 

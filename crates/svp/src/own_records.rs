@@ -21,7 +21,8 @@ use crate::timeline::{Call, LayerRun, Unit};
 const EXECUTE: &str = "svp_acl_mdl_execute";
 const CUT_OFF: &str = "dropped: a record that was cut off at the end of its file";
 const DAMAGED: &str = "dropped: a damaged record";
-pub(crate) const OTHER_CLOCK: &str = "doubted: layers by another clock than calls, laid where the first inference began";
+pub(crate) const OTHER_CLOCK: &str =
+    "doubted: layers by another clock than calls, laid where the first inference began";
 
 /// A layer's execution and the model that it belongs to.
 struct Run {

@@ -155,8 +155,7 @@ impl Trace {
             return;
         }
         let (reason, detail) = (self.strings.intern(reason), self.strings.intern(detail));
-        let is_same =
-            |row: &Loss| row.reason == reason && row.detail == detail && row.severity == severity;
+        let is_same = |row: &Loss| row.reason == reason && row.detail == detail && row.severity == severity;
         let known = self.losses.iter().find(|(_, row)| is_same(row));
         match known {
             Some((id, row)) => self.losses.set(id, Loss { count: row.count.saturating_add(count), ..row }),

@@ -177,8 +177,12 @@ impl Joined {
             counters.into_iter().for_each(|counters| side.take_counters(counters));
             side.joined.matches = matches;
             side.losses.merge(lost);
-            let host_only = side.joined.matches.host_only.len() as u64;
-            side.losses.count(Reason::HostTaskWithoutDevice, told_in, host_only);
+            let host_only = &side.joined.matches.host_only;
+            let is_operator = |row: &&u32| host_tasks.op()[**row as usize] != OpSource::None;
+            let operators = host_only.iter().filter(is_operator).count() as u64;
+            let others = host_only.len() as u64 - operators;
+            side.losses.count(Reason::OperatorWithoutDevice, told_in, operators);
+            side.losses.count(Reason::HostTaskWithoutDevice, told_in, others);
         }
         let mut devices = BTreeMap::new();
         for side in sides {

@@ -32,12 +32,13 @@ mod texts;
 #[cfg(test)]
 mod tests;
 
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use opscope_trace::{Severity, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
+use crate::sqlite::{HEADER_BYTES, missing_bytes};
 use reader::Reader;
 
 /// A database that could not be read as a trace.
@@ -86,8 +87,11 @@ pub fn bytes_look_like(bytes: &[u8]) -> bool {
 pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
     let read = || {
         // SQLite's own message doesn't tell a missing file from one that can't be read.
-        std::fs::File::open(path)?;
-        let mut trace = read_database(&open(path)?)?;
+        let file = std::fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        let mut header = Vec::with_capacity(HEADER_BYTES);
+        file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+        let mut trace = read_database(&open(path)?, missing_bytes(&header, length))?;
         if has_journal(path) {
             let reason = "doubtful: what was written last lies in a journal beside the database";
             trace.count_as(Severity::Doubted, reason, 1, "-wal");
@@ -102,22 +106,22 @@ pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
 /// # Errors
 /// Those of [`read_file`].
 pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
-    let read = || read_database(&from_bytes(bytes)?);
+    let missing = missing_bytes(bytes, bytes.len() as u64);
+    let read = || read_database(&from_bytes(bytes)?, missing);
     read().map_err(|problem| ReadError { path: path.to_owned(), problem })
 }
 
-fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
+/// Reads the tables of a database that lacks so many bytes of those that its header tells.
+fn read_database(database: &Connection, missing: u64) -> Result<Trace, ReadProblem> {
     let is_damaged = make_readable(database)?;
     if !has_principal_table(database) {
         return Err(ReadProblem::NoTables);
     }
     let mut trace = Reader::new(database).read();
-    if is_damaged {
-        trace.count_loss(
-            "damaged: the database is shorter than it says, or its list of tables is damaged",
-            1,
-            "",
-        );
+    if is_damaged || missing > 0 {
+        let reason = "damaged: the database is shorter than it says, or its list of tables is damaged";
+        let detail = if missing > 0 { format!("{missing} bytes are missing") } else { String::new() };
+        trace.count_loss(reason, 1, &detail);
     }
     Ok(trace)
 }

@@ -122,7 +122,8 @@ impl Losses {
 pub(super) const NO_NUMBERS: &str = "left out: values of further columns that are no numbers";
 
 /// The reason for a table whose last line isn't ended: what stands on it may be a part.
-const NOT_ENDED: &str = "cut off: the last line has no end, so its last cell may be a part of what it should be";
+const NOT_ENDED: &str =
+    "cut off: the last line has no end, so its last cell may be a part of what it should be";
 
 fn severity_of(reason: &str) -> Severity {
     match reason {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use opscope_trace::{
     ApiCallId, ApiLevel, Attribution, CounterId, DataType, DeviceId, DeviceKind, ExecutionUnit, IterationId,
-    MetricId, ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Severity, Span, StreamId, StringId, TaskId,
-    TensorId, ThreadId, Trace,
+    MetricId, ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Severity, Span, StreamId,
+    StringId, TaskId, TensorId, ThreadId, Trace,
 };
 use rusqlite::types::{ToSqlOutput, Type, Value, ValueRef};
 

@@ -45,6 +45,12 @@ pub enum ReadProblem {
     /// It doesn't begin as SQLite's files do.
     #[error("this is no SQLite database: it does not begin with 'SQLite format 3'")]
     NotSqlite,
+    /// The file is shorter than it says.
+    #[error("the database is cut off: it lacks {missing} bytes of what it says it has")]
+    CutOff {
+        /// How many bytes there should be more.
+        missing: u64,
+    },
     /// Another program's database.
     #[error(
         "this SQLite database was not written by opscope (its application id is {application_id:#010x}, \

@@ -52,5 +52,24 @@ pub(crate) fn application_id(head: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*id))
 }
 
+/// How many bytes the header of a SQLite file has.
+pub(crate) const HEADER_BYTES: usize = 100;
+
+/// How many bytes a SQLite file of `length` bytes lacks of those that its header tells; 0 where that
+/// doesn't tell (the same document, sections 1.3.2, 1.3.6 and 1.3.7). SQLite itself lets a last page pass
+/// that is there in part.
+pub(crate) fn missing_bytes(header: &[u8], length: u64) -> u64 {
+    let number =
+        |at: usize| -> Option<u32> { Some(u32::from_be_bytes(*header.get(at..at + 4)?.first_chunk()?)) };
+    let told = || {
+        let page = u16::from_be_bytes(*header.get(16..18)?.first_chunk()?);
+        // 65,536 doesn't fit.
+        let page = if page == 1 { 1 << 16 } else { u64::from(page) };
+        // The number of pages counts only where the program that last wrote the file kept it.
+        (number(24)? == number(92)?).then_some(u64::from(number(28)?) * page)
+    };
+    told().map_or(0, |told| told.saturating_sub(length))
+}
+
 /// The table of keys and values that stands beside those of the trace.
 const META_DDL: &str = "CREATE TABLE meta (\n  key TEXT PRIMARY KEY NOT NULL,\n  value TEXT NOT NULL\n)";

@@ -7,9 +7,9 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use super::read::read_losses;
-use super::write::fill;
 use super::ReadError;
+use super::read::{check_file, read_losses};
+use super::write::fill;
 
 /// The tables of a trace, to be read only.
 pub struct Database {
@@ -76,6 +76,7 @@ impl Database {
     /// When it can't be opened, has tables of another version, or its table of losses is damaged.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let open = || {
+            check_file(path)?;
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(path, flags)?;
             connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;

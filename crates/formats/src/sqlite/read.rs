@@ -8,11 +8,9 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags, OptionalExtension};
 
 use super::schema::{CellError, Cells, TABLES, Table};
 use super::{
-    APPLICATION_ID, META_DDL, OLDEST_VERSION, ReadError, ReadProblem, SCHEMA_VERSION, application_id,
+    APPLICATION_ID, HEADER_BYTES, META_DDL, OLDEST_VERSION, ReadError, ReadProblem, SCHEMA_VERSION,
+    application_id, missing_bytes,
 };
-
-/// How many bytes the header of a SQLite file has.
-const HEADER_BYTES: usize = 100;
 
 /// Reads a trace from a database that [`write_file`](super::write_file) made.
 ///
@@ -30,7 +28,7 @@ pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
 /// Those of [`read_file`].
 pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
     let read = || {
-        check_header(bytes)?;
+        check_header(bytes, bytes.len() as u64)?;
         let mut database = Connection::open_in_memory()?;
         database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
         read_database(&database)
@@ -52,17 +50,27 @@ pub fn read_meta(path: &Path, key: &str) -> Result<Option<String>, ReadError> {
 }
 
 fn open(path: &Path) -> Result<Connection, ReadProblem> {
-    let mut header = Vec::with_capacity(HEADER_BYTES);
-    std::fs::File::open(path)?.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-    check_header(&header)?;
+    check_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Ok(Connection::open_with_flags(path, flags)?)
 }
 
-fn check_header(header: &[u8]) -> Result<(), ReadProblem> {
+/// Makes sure that a file is a database of opscope, and as long as it says.
+pub(super) fn check_file(path: &Path) -> Result<(), ReadProblem> {
+    let file = std::fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+    check_header(&header, length)
+}
+
+fn check_header(header: &[u8], length: u64) -> Result<(), ReadProblem> {
     match application_id(header) {
         None => Err(ReadProblem::NotSqlite),
-        Some(APPLICATION_ID) => Ok(()),
+        Some(APPLICATION_ID) => match missing_bytes(header, length) {
+            0 => Ok(()),
+            missing => Err(ReadProblem::CutOff { missing }),
+        },
         Some(application_id) => Err(ReadProblem::Foreign { application_id }),
     }
 }

@@ -39,6 +39,8 @@ was skipped is counted in its table losses. The raw files are never changed.";
 pub struct Arguments {
     /// The profile: of ONNX Runtime, MegEngine, PyTorch or the Ascend tools, any timeline in Chrome's
     /// format, a folder of outputs or of raw directories, or opscope's own database
+    // The files have an option of this name.
+    #[arg(id = "input", value_name = "PROFILE")]
     profile: PathBuf,
 
     /// The database to write, the same as --db [default: beside the profile, with .db appended; in a

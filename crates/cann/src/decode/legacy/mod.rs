@@ -100,7 +100,7 @@ fn guarded<R: Record + Copy + Send>(
     let refused = own.total(Reason::BrokenMagic) + own.total(Reason::InvalidRecord);
     let accepted = found.len() as u64;
     if refused > accepted || (accepted == 0 && !own.rows().is_empty()) {
-        losses.count(Reason::UnknownFile, &stream.name, stream.paths.len() as u64);
+        losses.count(Reason::RefusedFile, &stream.name, stream.paths.len() as u64);
         return Vec::new();
     }
     losses.merge(own);
