@@ -108,3 +108,57 @@ fn mistakes_are_usage_errors() {
     );
     place.fails(2, &["--baseline"], &["check", "--candidate", &model, "--target-ms", "5"]);
 }
+
+#[test]
+fn a_side_that_has_lost_records_fails_unless_that_is_allowed_and_every_report_names_it() {
+    let place = Place::new();
+    let event = |name: &str, start: u32| {
+        format!(r#"{{"ph":"X","cat":"kernel","name":"{name}","pid":0,"tid":7,"ts":{start},"dur":10}}"#)
+    };
+    let events: Vec<String> = (0..10).map(|index| event("gemm", index * 20)).collect();
+    let whole = format!("{{\"traceEvents\":[{}]}}", events.join(","));
+    place.write("whole.json", &whole);
+    place.write("cut.json", &whole[..whole.len() * 4 / 10]);
+    let arguments = ["check", "--baseline", "whole.json", "--candidate", "cut.json", "--junit", "check.xml"];
+    let failed = place.run(&[&arguments[..], &["--summary", "check.md"]].concat());
+    assert_eq!(failed.status, Some(1), "{}", failed.stderr);
+    // The times alone would pass: what is missing takes no time.
+    assert!(failed.stdout.contains("| no more than 5 % slower | passed | -"), "{}", failed.stdout);
+    assert!(failed.stdout.contains("| losses of the candidate | failed | 1 × cut off"), "{}", failed.stdout);
+    assert_eq!(std::fs::read_to_string(place.path("check.md")).expect("the summary"), failed.stdout);
+    let report = std::fs::read_to_string(place.path("check.xml")).expect("the report");
+    assert!(report.contains("name=\"losses of the candidate\"><failure message=\"1 × cut off"), "{report}");
+    let baseline = place.run(&["check", "--baseline", "cut.json", "--candidate", "whole.json", "--json"]);
+    assert_eq!(baseline.status, Some(1), "{}", baseline.stdout);
+    let json = baseline.json();
+    assert_eq!(json["conditions"][0]["condition"], "losses of the baseline", "{json:#}");
+    assert_eq!(
+        (&json["losses"][0]["profile"], &json["losses"][0]["severity"]),
+        (&"cut.json".into(), &"lost".into())
+    );
+    let alone = place.run(&["check", "--candidate", "cut.json", "--target-ms", "15"]);
+    assert_eq!(alone.status, Some(1), "{}", alone.stdout);
+    let allowed = place.done(&[&arguments[..], &["--allow-losses"]].concat());
+    assert!(
+        allowed.stdout.contains("| losses of the candidate | passed | 1 × cut off"),
+        "{}",
+        allowed.stdout
+    );
+    assert!(allowed.stderr.contains("cut.json: lost: 1 × cut off"), "{}", allowed.stderr);
+}
+
+#[test]
+fn a_mere_remark_fails_nothing() {
+    let place = Place::new();
+    let event = r#"{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1,"dur":10}"#;
+    // A metadata event about nothing that is known is left out.
+    place.write(
+        "remark.json",
+        format!(r#"[{event},{{"ph":"M","name":"unknown","pid":0,"tid":7,"args":{{}}}}]"#),
+    );
+    let arguments = ["check", "--baseline", "remark.json", "--candidate", "remark.json"];
+    let json = place.done(&[&arguments[..], &["--json"]].concat()).json();
+    assert_eq!(json["losses"][0]["severity"], "remark", "{json:#}");
+    let text = place.done(&arguments);
+    assert!(!text.stdout.contains("losses of") && !text.stderr.contains("remark"), "{}", text.stdout);
+}

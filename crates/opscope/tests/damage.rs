@@ -89,7 +89,7 @@ impl Case<'_> {
         match answer.status {
             Some(1) if answer.stdout.is_empty() => assert!(answer.stderr.contains("error: "), "{context}"),
             Some(1) => {
-                let condition = format!("| the {side} has lost nothing | failed | lost ");
+                let condition = format!("| losses of the {side} | failed | ");
                 assert!(answer.stdout.contains(&condition) && tells(&answer, cut), "{context}");
                 let json = self.place.run(&[&check[..], &["--json"]].concat()).json();
                 assert!(grave(&json).iter().any(|loss| loss.starts_with("lost")), "{json:#}");

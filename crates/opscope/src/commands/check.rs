@@ -280,9 +280,9 @@ fn wholeness(arguments: &Arguments, facts: &Facts) -> impl Iterator<Item = Condi
             false => (Outcome::Failed, "--allow-losses judges what is left"),
         };
         Some(Condition {
-            name: format!("the {side} has lost nothing"),
+            name: format!("losses of the {side}"),
             outcome,
-            detail: format!("lost {lost}; {advice}"),
+            detail: format!("{lost}; {advice}"),
         })
     })
 }
