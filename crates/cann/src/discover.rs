@@ -125,7 +125,10 @@ pub fn search(path: &Path) -> Result<Found> {
             losses: Losses::default(),
         });
         match Metadata::read(&directory, &mut profile.losses) {
-            Ok(metadata) => profile.add(Source { path: directory, metadata }),
+            Ok(metadata) => {
+                profile.count_cut_readings(&directory);
+                profile.add(Source { path: directory, metadata });
+            }
             Err(error) => {
                 profile.lose(&directory);
                 unusable.push(error);
@@ -155,6 +158,18 @@ impl Profile {
     fn lose(&mut self, directory: &Path) {
         let name = directory.file_name().unwrap_or_default().to_string_lossy();
         self.losses.count(Reason::UnusableDirectory, &name, 1);
+    }
+
+    /// Counts the files with readings of clocks whose last line isn't ended: of its number, or of the
+    /// readings behind it, a part may be missing.
+    fn count_cut_readings(&mut self, directory: &Path) {
+        let folder = directory.file_name().unwrap_or_default().to_string_lossy();
+        for name in file_names(directory).unwrap_or_default() {
+            let is_reading = name.starts_with("host_start.log") || name.starts_with("dev_start.log");
+            if is_reading && std::fs::read(directory.join(&name)).is_ok_and(|text| !text.ends_with(b"\n")) {
+                self.losses.count(Reason::CutReading, &format!("{folder}/{name}"), 1);
+            }
+        }
     }
 
     fn add(&mut self, source: Source) {

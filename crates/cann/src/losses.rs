@@ -11,6 +11,8 @@ pub enum Reason {
     MissingMetadata,
     /// A host or device directory is left out, because its metadata can't be used.
     UnusableDirectory,
+    /// A file with readings of clocks ends within a line.
+    CutReading,
     /// A file can't be opened or mapped.
     UnreadableFile,
     /// A slice is missing between others.
@@ -92,6 +94,7 @@ impl Reason {
         match self {
             Self::MissingMetadata => "metadata missing or unusable, defaults used",
             Self::UnusableDirectory => "directory left out whole, because its metadata can't be used",
+            Self::CutReading => "file with readings of clocks that ends within a line",
             Self::UnreadableFile => "file not readable",
             Self::MissingSlice => "slice missing between others",
             Self::CutSlice => "bytes that a slice has more or less than its marker says",

@@ -335,25 +335,27 @@ fn an_exported_database_that_is_cut_off_passes_nowhere() {
 }
 
 #[test]
-fn a_raw_directory_one_of_whose_slices_is_cut_off_or_gone_passes_nowhere() {
+fn a_raw_directory_one_of_whose_files_is_cut_off_passes_nowhere() {
     let place = Place::new();
     let profile = raw(&place);
     let case = Case { place: &place, whole: &profile, op_type: "Conv2D=0.5" };
     case.whole_is_not_accused();
     let whole = place.path(&profile);
-    let slices = files_below(&whole).into_iter().filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.contains(".slice_") && !name.ends_with(".done")
-    });
-    for (number, slice) in slices.enumerate() {
+    let is_own = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        !(name.ends_with(".done") || name.ends_with(".db"))
+    };
+    for (number, slice) in files_below(&whole).into_iter().filter(is_own).enumerate() {
         // The directory's name is that of another profile.
         let cut = format!("PROF_{number:06}_20251009085320000_CUTAAAAA");
         let inside = slice.strip_prefix(&whole).expect("a file of the profile").to_owned();
         copy(&whole, &place.path(&cut));
         let path = place.path(&cut).join(&inside);
-        let bytes = fs::read(&path).expect("a slice");
-        // Records are of 8 bytes' multiples: such a cut may well lie between two of them.
-        fs::write(&path, &bytes[..bytes.len() / 2 / 64 * 64]).expect("a cut slice");
+        let bytes = fs::read(&path).expect("a file");
+        // A multiple of 64 may well lie between two records.
+        let half = bytes.len() / 2;
+        let left = if path.to_string_lossy().contains(".slice_") { half / 64 * 64 } else { half };
+        fs::write(&path, &bytes[..left]).expect("a cut file");
         case.damage_is_told(&cut, &format!("half of {}", inside.display()));
         fs::remove_dir_all(place.path(&cut)).expect("the copy");
     }

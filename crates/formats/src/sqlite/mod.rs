@@ -39,9 +39,6 @@ pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 /// The version of the tables; it rises with every change to them.
 pub const SCHEMA_VERSION: i64 = 4;
 
-/// The oldest version of the tables that can still be read: what came later has a value for its rows.
-const OLDEST_VERSION: i64 = 3;
-
 /// What every SQLite file begins with.
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 

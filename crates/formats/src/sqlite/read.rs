@@ -8,8 +8,8 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags, OptionalExtension};
 
 use super::schema::{CellError, Cells, TABLES, Table};
 use super::{
-    APPLICATION_ID, HEADER_BYTES, META_DDL, OLDEST_VERSION, ReadError, ReadProblem, SCHEMA_VERSION,
-    application_id, missing_bytes,
+    APPLICATION_ID, HEADER_BYTES, META_DDL, ReadError, ReadProblem, SCHEMA_VERSION, application_id,
+    missing_bytes,
 };
 
 /// Reads a trace from a database that [`write_file`](super::write_file) made.
@@ -76,11 +76,11 @@ fn check_header(header: &[u8], length: u64) -> Result<(), ReadProblem> {
 }
 
 fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
-    let version = check_version(database)?;
+    check_version(database)?;
     let mut trace = Trace::new();
     for table in TABLES {
-        check_table(database, table.name, &table.ddl_of(version))?;
-        read_table(database, table, version, &mut trace)?;
+        check_table(database, table.name, &table.ddl())?;
+        read_table(database, table, &mut trace)?;
     }
     check_tensors(&trace)?;
     check_readings(&trace)?;
@@ -88,34 +88,16 @@ fn read_database(database: &Connection) -> Result<Trace, ReadProblem> {
     Ok(trace)
 }
 
-/// Makes sure that the database has the tables of a version that can be read, as its `meta` shows,
-/// and says which.
-fn check_version(database: &Connection) -> Result<i64, ReadProblem> {
-    // Views and triggers of a file that somebody else may have altered get no say.
-    database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
-    let version = version_of(database)?;
-    check_table(database, "meta", META_DDL)?;
-    Ok(version)
-}
-
-/// The version of the tables, if it is one that can be read.
-fn version_of(database: &Connection) -> Result<i64, ReadProblem> {
-    let found = database.query_one("PRAGMA user_version", [], |row| row.get(0))?;
-    let is_known = (OLDEST_VERSION..=SCHEMA_VERSION).contains(&found);
-    is_known.then_some(found).ok_or(ReadProblem::OtherVersion { found })
-}
-
 /// A trace with nothing but the losses of the one in the tables.
 pub(super) fn read_losses(database: &Connection) -> Result<Trace, ReadProblem> {
-    let version = version_of(database)?;
+    check_version(database)?;
     for table in TABLES.iter().filter(|table| matches!(table.name, "strings" | "losses")) {
-        check_table(database, table.name, &table.ddl_of(version))?;
+        check_table(database, table.name, &table.ddl())?;
     }
-    let severity = if version < SCHEMA_VERSION { "'lost'" } else { "severity" };
-    let mut select = database.prepare(&format!(
-        "SELECT reason.text, count, detail.text, {severity} FROM losses \
-         JOIN strings AS reason ON reason.id = reason_id JOIN strings AS detail ON detail.id = detail_id"
-    ))?;
+    let mut select = database.prepare(
+        "SELECT reason.text, count, detail.text, severity FROM losses \
+         JOIN strings AS reason ON reason.id = reason_id JOIN strings AS detail ON detail.id = detail_id",
+    )?;
     let mut rows = select.query([])?;
     let mut trace = Trace::new();
     while let Some(row) = rows.next()? {
@@ -125,6 +107,17 @@ pub(super) fn read_losses(database: &Connection) -> Result<Trace, ReadProblem> {
         trace.count_as(severity, &reason, count.cast_unsigned(), &detail);
     }
     Ok(trace)
+}
+
+/// Makes sure that the database has this version's tables, as its `meta` shows.
+fn check_version(database: &Connection) -> Result<(), ReadProblem> {
+    // Views and triggers of a file that somebody else may have altered get no say.
+    database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
+    let version = database.query_one("PRAGMA user_version", [], |row| row.get(0))?;
+    if version != SCHEMA_VERSION {
+        return Err(ReadProblem::OtherVersion { found: version });
+    }
+    check_table(database, "meta", META_DDL)
 }
 
 /// Makes sure that a table is what [`TABLES`] declares and not, for instance, a view of endless
@@ -138,13 +131,8 @@ fn check_table(database: &Connection, table: &'static str, ddl: &str) -> Result<
     if found.as_deref() == Some(ddl) { Ok(()) } else { Err(ReadProblem::Altered { table }) }
 }
 
-fn read_table(
-    database: &Connection,
-    table: &Table,
-    version: i64,
-    trace: &mut Trace,
-) -> Result<(), ReadProblem> {
-    let mut select = database.prepare(&table.select(version))?;
+fn read_table(database: &Connection, table: &Table, trace: &mut Trace) -> Result<(), ReadProblem> {
+    let mut select = database.prepare(&table.select())?;
     let mut rows = select.query([])?;
     let mut number = 0;
     while let Some(row) = rows.next()? {

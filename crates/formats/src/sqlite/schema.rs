@@ -7,7 +7,6 @@ use opscope_trace::{
 use rusqlite::Statement;
 use rusqlite::types::{ToSql, ValueRef};
 
-use super::SCHEMA_VERSION;
 use super::cell::{Cell, CellProblem, text};
 
 /// A table of the database, which holds one table of a trace.
@@ -50,15 +49,9 @@ impl Column {
 impl Table {
     /// The statement that creates the table.
     pub(super) fn ddl(&self) -> String {
-        self.ddl_of(SCHEMA_VERSION)
-    }
-
-    /// The statement that created the table in a version of the schema.
-    pub(super) fn ddl_of(&self, version: i64) -> String {
         let columns: String = self
             .columns
             .iter()
-            .filter(|column| self.later(column, version).is_none())
             .map(|column| {
                 let constraint = if column.nullable { "" } else { " NOT NULL" };
                 let references =
@@ -80,34 +73,12 @@ impl Table {
         statement
     }
 
-    /// The statement that reads all rows of a file of a version.
-    pub(super) fn select(&self, version: i64) -> String {
-        let cell = |column| self.later(column, version).unwrap_or(column.name);
-        let columns: String = self.columns.iter().map(|column| format!(", {}", cell(column))).collect();
+    /// The statement that reads all rows.
+    pub(super) fn select(&self) -> String {
+        let columns: String = self.columns.iter().map(|column| format!(", {}", column.name)).collect();
         format!("SELECT id{columns} FROM {} ORDER BY id", self.name)
     }
-
-    /// What stands for a column in files of a version that doesn't have it; `None` if it does.
-    fn later(&self, column: &Column, version: i64) -> Option<&'static str> {
-        let is_it = |later: &&LaterColumn| later.table == self.name && later.column == column.name;
-        LATER_COLUMNS.iter().find(is_it).filter(|later| version < later.since).map(|later| later.value)
-    }
 }
-
-/// A column that older files don't have.
-struct LaterColumn {
-    table: &'static str,
-    column: &'static str,
-    /// The first version of the schema that has it.
-    since: i64,
-    /// What stands for it in older files, in SQL.
-    value: &'static str,
-}
-
-/// All such columns.
-const LATER_COLUMNS: &[LaterColumn] =
-    // Whether an old loss mattered isn't known; it is taken for a grave one.
-    &[LaterColumn { table: "losses", column: "severity", since: 4, value: "'lost'" }];
 
 /// Fills in the parameters of a statement one after another.
 pub(super) struct Binder<'s, 'c> {

@@ -240,26 +240,21 @@ fn another_version_and_altered_tables_are_refused() {
 }
 
 #[test]
-fn a_database_of_the_version_before_is_read_and_its_losses_are_taken_for_grave_ones() {
+fn a_database_that_lacks_a_part_of_its_last_page_is_refused_and_losses_keep_their_severity() {
     let mut trace = small_trace();
     trace.count_as(Severity::Remark, "left out", 2, "a column");
     let folder = Folder::with(&trace);
-    let older = super::schema::TABLES.iter().find(|table| table.name == "losses").unwrap().ddl_of(3);
-    assert!(!older.contains("severity"), "{older}");
-    let database = Connection::open(folder.path()).unwrap();
-    database
-        .execute_batch(&format!(
-            "CREATE TABLE kept AS SELECT id, reason_id, count, detail_id FROM losses; DROP VIEW loss_details; \
-             DROP TABLE losses; {older}; INSERT INTO losses SELECT * FROM kept; DROP TABLE kept; \
-             PRAGMA user_version = 3"
-        ))
-        .unwrap();
-    drop(database);
-    let read = read_file(&folder.path()).unwrap();
-    assert_eq!((read.losses.count(), read.losses.severity()), (&[3, 2][..], &[Severity::Lost; 2][..]));
-    assert_eq!(read.tasks.len(), trace.tasks.len());
     let asked = super::Database::open(&folder.path()).unwrap();
-    assert_eq!(asked.losses().losses.severity(), [Severity::Lost; 2]);
+    assert_eq!(asked.losses().losses.severity(), [Severity::Lost, Severity::Remark]);
+    let bytes = std::fs::read(folder.path()).unwrap();
+    for missing in [1, 4_096, bytes.len() / 2] {
+        let left = &bytes[..bytes.len() - missing];
+        std::fs::write(folder.path(), left).unwrap();
+        let said = format!("lacks {missing} bytes");
+        assert!(refusal(&folder.path()).contains(&said), "{}", refusal(&folder.path()));
+        assert!(read_bytes(left, &folder.path()).unwrap_err().to_string().contains(&said));
+        assert!(super::Database::open(&folder.path()).err().unwrap().to_string().contains(&said));
+    }
 }
 
 #[test]
