@@ -13,6 +13,8 @@ pub enum Reason {
     UnusableDirectory,
     /// A file with readings of clocks ends within a line.
     CutReading,
+    /// A reading of a clock, or a frequency, that can't be; what depends on it has a default.
+    ImpossibleClock,
     /// A file can't be opened or mapped.
     UnreadableFile,
     /// A slice is missing between others.
@@ -95,6 +97,7 @@ impl Reason {
             Self::MissingMetadata => "metadata missing or unusable, defaults used",
             Self::UnusableDirectory => "directory left out whole, because its metadata can't be used",
             Self::CutReading => "file with readings of clocks that ends within a line",
+            Self::ImpossibleClock => "clock or frequency that can't be, replaced; times may be relative",
             Self::UnreadableFile => "file not readable",
             Self::MissingSlice => "slice missing between others",
             Self::CutSlice => "bytes that a slice has more or less than its marker says",

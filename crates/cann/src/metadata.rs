@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::clock::{Clock, SampleClock};
 use crate::error::{Error, Result};
 use crate::losses::{Losses, Reason};
+use crate::readings::{self, Reading};
 
 /// The device number by which metadata names the host.
 pub const HOST_ID: u32 = 64;
@@ -26,7 +27,7 @@ pub const HOST_ID: u32 = 64;
 const ALL_EXPORT_DRIVER: i64 = 0x07_2211;
 
 /// A metadata file larger than this isn't one.
-const MAX_METADATA_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_METADATA_BYTES: u64 = 16 << 20;
 
 /// Everything that the metadata files of one host or device directory say.
 #[derive(Clone, Debug, Default)]
@@ -144,17 +145,6 @@ pub struct Session {
     pub begin_date: String,
 }
 
-/// A counter and the monotonic clock, read at the same moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// Nanoseconds of the monotonic clock.
-    pub monotonic: u64,
-    /// The counter.
-    pub counter: u64,
-    /// Ticks that passed between the two readings.
-    pub counter_difference: u64,
-}
-
 impl Session {
     /// What turns monotonic into wall-clock nanoseconds; 0 where the files don't tell.
     pub fn offset(&self) -> i64 {
@@ -175,7 +165,7 @@ impl Metadata {
         let names = file_names(directory)?;
         let find = |prefix: &str| metadata_file(directory, &names, prefix);
         let info_path = find("info.json").unwrap_or_else(|| directory.join("info.json"));
-        let info = Info::from_json(&read_json(&info_path)?, &info_path)?;
+        let info = Info::from_json(&read_json(&info_path)?, &info_path, losses)?;
         let mut optional = |prefix: &str| {
             let value = find(prefix).map(|path| read_json(&path));
             match value {
@@ -187,23 +177,23 @@ impl Metadata {
             }
         };
         let sample = Sample::from_json(optional("sample.json"));
-        let session = Session::from_json(&optional("start_info"), &optional("end_info"));
-        let reading = |prefix| find(prefix).and_then(|path| Reading::read(&path));
-        let host_start = reading("host_start.log");
-        let device_start = reading("dev_start.log");
-        if host_start.is_none() && (info.host_clock_mhz.is_some() || !info.is_host) {
-            losses.count(Reason::MissingMetadata, &place(directory, "host_start.log"), 1);
-        }
-        if device_start.is_none() && !info.is_host {
-            losses.count(Reason::MissingMetadata, &place(directory, "dev_start.log"), 1);
-        }
-        Ok(Self {
-            info,
-            sample,
-            session,
-            host_start: host_start.unwrap_or_default(),
-            device_start: device_start.unwrap_or_default(),
-        })
+        let (start, end) = (optional("start_info"), optional("end_info"));
+        let mut session = Session::from_json(&start, &end, directory, losses);
+        let mut reading = |name: &str, megahertz, is_needed: bool| {
+            let found = find(name)
+                .and_then(|path| Reading::read(&path, &place(directory, name), megahertz, losses));
+            if found.is_none() && is_needed {
+                losses.count(Reason::MissingMetadata, &place(directory, name), 1);
+            }
+            found.unwrap_or_default()
+        };
+        let needs_host_clock = info.host_clock_mhz.is_some() || !info.is_host;
+        let host_start = reading("host_start.log", info.host_clock_mhz, needs_host_clock);
+        let device_start = reading("dev_start.log", info.device_clock_mhz, !info.is_host);
+        // The readings are taken as the collection begins.
+        let reading = || i64::try_from(host_start.monotonic?).ok();
+        session.begin_monotonic = session.begin_monotonic.or_else(reading);
+        Ok(Self { info, sample, session, host_start, device_start })
     }
 
     /// The chip; the newest common one where no file was read.
@@ -216,12 +206,14 @@ impl Metadata {
         self.info.driver_version >= ALL_EXPORT_DRIVER && self.chip().exports_whole_run()
     }
 
-    /// The host's monotonic time that belongs to the readings of this directory, in nanoseconds.
+    /// The host's monotonic time that belongs to the readings of this directory, in nanoseconds. Where
+    /// the file with the readings doesn't tell, it is taken for that of the collection's begin.
     fn host_monotonic(&self) -> u64 {
-        let Reading { monotonic, counter_difference, .. } = self.host_start;
-        match self.info.host_clock_mhz {
-            Some(megahertz) if counter_difference > 0 => {
-                monotonic.saturating_add((counter_difference as f64 * 1_000.0 / megahertz).round() as u64)
+        let begin = || u64::try_from(self.session.begin_monotonic?).ok();
+        let monotonic = self.host_start.monotonic.or_else(begin).unwrap_or(0);
+        match (self.info.host_clock_mhz, self.host_start.counter_difference) {
+            (Some(megahertz), ticks @ 1..) => {
+                monotonic.saturating_add((ticks as f64 * 1_000.0 / megahertz).round() as u64)
             }
             _ => monotonic,
         }
@@ -232,24 +224,27 @@ impl Metadata {
         // A processor whose counter advances by nanoseconds records times of the monotonic clock instead.
         const NANOSECONDS_MHZ: f64 = 1_000.0;
         let offset = self.session.offset();
-        match self.info.host_clock_mhz {
-            Some(megahertz) if megahertz != NANOSECONDS_MHZ && self.host_start != Reading::default() => {
-                Clock::new(megahertz, self.host_start.counter, self.host_monotonic(), offset)
+        match (self.info.host_clock_mhz, self.host_start.counter) {
+            (Some(NANOSECONDS_MHZ) | None, _) => Clock::nanoseconds(offset),
+            (Some(megahertz), Some(counter)) => {
+                Clock::new(megahertz, counter, self.host_monotonic(), offset)
             }
-            _ => Clock::nanoseconds(offset),
+            // The counter and the monotonic clock both begin when the machine starts.
+            (Some(megahertz), None) => Clock::new(megahertz, 0, 0, offset),
         }
     }
 
     /// The clock of the device's records.
     pub fn device_clock(&self) -> Clock {
         let megahertz = self.info.device_clock_mhz.unwrap_or_else(|| default_device_mhz(self.chip()));
-        Clock::new(megahertz, self.device_start.counter, self.host_monotonic(), self.session.offset())
+        let counter = self.device_start.counter.unwrap_or(0);
+        Clock::new(megahertz, counter, self.host_monotonic(), self.session.offset())
     }
 
     /// The clock of sampled hardware files.
     pub fn sample_clock(&self) -> SampleClock {
         SampleClock {
-            device_monotonic: self.device_start.monotonic,
+            device_monotonic: self.device_start.monotonic.unwrap_or(0),
             host_monotonic: self.host_monotonic(),
             offset: self.session.offset(),
         }
@@ -257,7 +252,7 @@ impl Metadata {
 }
 
 impl Info {
-    fn from_json(json: &Value, path: &Path) -> Result<Self> {
+    fn from_json(json: &Value, path: &Path, losses: &mut Losses) -> Result<Self> {
         let version = text(json, "platform_version");
         let chip = version.parse().ok().and_then(Chip::from_platform_version);
         if chip.is_none() {
@@ -266,18 +261,26 @@ impl Info {
         let devices = json.get("DeviceInfo").and_then(Value::as_array);
         let device_info = devices.and_then(|list| list.first()).cloned().unwrap_or(Value::Null);
         let device: Option<u32> = text(json, "devices").parse().ok();
-        let positive = |value: Option<f64>| value.filter(|v| *v > 0.0);
+        let own_place = place(path.parent().unwrap_or(Path::new("")), "info.json");
+        let mut frequency =
+            |json: &Value, key: &str| readings::frequency(json, key, &own_place, losses);
+        let device_clock_mhz = frequency(&device_info, "hwts_frequency");
+        let core_mhz = frequency(&device_info, "aic_frequency");
+        let host_clock_mhz = json.get("CPU").and_then(|list| frequency(list.get(0)?, "Frequency"));
+        let is_host = device == Some(HOST_ID) || device_info.is_null();
+        if !is_host && text(&device_info, "hwts_frequency").is_empty() {
+            losses.count(Reason::MissingMetadata, &format!("{own_place}: hwts_frequency"), 1);
+        }
+        let jiffies_per_second = readings::rate(json, "sysClockFreq", &own_place, losses).unwrap_or(0.0);
         Ok(Self {
             chip,
             device,
-            is_host: device == Some(HOST_ID) || device_info.is_null(),
-            device_clock_mhz: positive(number(&device_info, "hwts_frequency")),
-            core_mhz: positive(number(&device_info, "aic_frequency")),
+            is_host,
+            device_clock_mhz,
+            core_mhz,
             cores: count(&device_info, "ai_core_num"),
             vector_cores: count(&device_info, "aiv_num"),
-            host_clock_mhz: positive(
-                json.get("CPU").and_then(|list| list.get(0)).and_then(|cpu| number(cpu, "Frequency")),
-            ),
+            host_clock_mhz,
             pid: count(json, "pid"),
             process_name: text(json, "pid_name"),
             driver_version: number(json, "drvVersion").unwrap_or(0.0) as i64,
@@ -290,7 +293,7 @@ impl Info {
             rank: number(json, "rank_id").unwrap_or(-1.0) as i64,
             memory_kb: number(json, "memoryTotal").unwrap_or(0.0) as u64,
             cpus: count(json, "cpuNums"),
-            jiffies_per_second: number(json, "sysClockFreq").unwrap_or(0.0),
+            jiffies_per_second,
             network: network_cards(json),
             control_cpus: text(&device_info, "ctrl_cpu"),
             ai_cpus: text(&device_info, "ai_cpu"),
@@ -325,33 +328,14 @@ impl Sample {
 }
 
 impl Session {
-    fn from_json(start: &Value, end: &Value) -> Self {
-        let micros = |json: &Value, key| integer(json, key).and_then(|us| us.checked_mul(1_000));
+    fn from_json(start: &Value, end: &Value, directory: &Path, losses: &mut Losses) -> Self {
+        let (in_start, in_end) = (place(directory, "start_info"), place(directory, "end_info"));
         Self {
-            begin: micros(start, "collectionTimeBegin"),
-            end: micros(end, "collectionTimeEnd"),
-            begin_monotonic: integer(start, "clockMonotonicRaw"),
+            begin: readings::wall_clock(start, "collectionTimeBegin", &in_start, losses),
+            end: readings::wall_clock(end, "collectionTimeEnd", &in_end, losses),
+            begin_monotonic: readings::monotonic(start, "clockMonotonicRaw", &in_start, losses),
             begin_date: text(start, "collectionDateBegin"),
         }
-    }
-}
-
-impl Reading {
-    /// Reads `key: number` lines; other lines are section headings and comments.
-    fn read(path: &Path) -> Option<Self> {
-        let file = File::open(path).ok()?.take(MAX_METADATA_BYTES);
-        let mut reading = Self::default();
-        for line in BufReader::new(file).lines().map_while(std::io::Result::ok) {
-            let Some((key, value)) = line.split_once(':') else { continue };
-            let Ok(value) = value.trim().parse() else { continue };
-            match key.trim() {
-                "clock_monotonic_raw" => reading.monotonic = value,
-                "cntvct" => reading.counter = value,
-                "cntvct_diff" => reading.counter_difference = value,
-                _ => {}
-            }
-        }
-        (reading != Self::default()).then_some(reading)
     }
 }
 
@@ -414,7 +398,7 @@ fn place(directory: &Path, file: &str) -> String {
 }
 
 /// A string, or a number as text; empty if there is neither.
-fn text(json: &Value, key: &str) -> String {
+pub(crate) fn text(json: &Value, key: &str) -> String {
     match json.get(key) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
@@ -425,11 +409,6 @@ fn text(json: &Value, key: &str) -> String {
 
 fn number(json: &Value, key: &str) -> Option<f64> {
     text(json, key).trim().parse().ok().filter(|value: &f64| value.is_finite())
-}
-
-fn integer(json: &Value, key: &str) -> Option<i64> {
-    let text = text(json, key);
-    text.parse().ok().or_else(|| text.parse::<f64>().ok().filter(|v| v.is_finite()).map(|v| v as i64))
 }
 
 fn count(json: &Value, key: &str) -> u32 {
@@ -482,7 +461,8 @@ mod tests {
     #[test]
     fn an_unknown_processor_is_an_error_that_names_it() {
         let json = serde_json::json!({"platform_version": "6"});
-        let error = Info::from_json(&json, Path::new("info.json")).err().map(|e| e.to_string());
+        let error = Info::from_json(&json, Path::new("info.json"), &mut Losses::default()).err();
+        let error = error.map(|error| error.to_string());
         assert!(error.is_some_and(|text| text.contains("platform_version 6")));
     }
 
@@ -490,7 +470,7 @@ mod tests {
     fn times_of_a_host_counter_of_a_gigahertz_are_nanoseconds_already() {
         let local = |megahertz| {
             let info = Info { host_clock_mhz: Some(megahertz), ..Info::default() };
-            let host_start = Reading { monotonic: 5_000, counter: 70, counter_difference: 0 };
+            let host_start = Reading { monotonic: Some(5_000), counter: Some(70), counter_difference: 0 };
             Metadata { info, host_start, ..Metadata::default() }.host_clock().local(100)
         };
         assert_eq!(local(1_000.0), 100);

@@ -32,7 +32,7 @@ pub struct Outline {
 impl Outline {
     /// That of a profile.
     pub fn of(joined: &Joined) -> Self {
-        let view = View::new(joined, None);
+        let view = View::whole(joined);
         let tasks = view.tasks();
         let launched = parallel::column(tasks.len(), |places, launched| {
             let shown =

@@ -16,6 +16,7 @@ use opscope_cann_raw::host::level;
 use crate::export::api_statistic::call_name;
 use crate::export::counters::CounterColumns;
 use crate::export::memory::{hbm_rates, scope_name};
+use crate::export::step_trace::{Step, steps};
 use crate::export::view::{DeviceView, TaskRef, View};
 use crate::join::{HostTask, Joined, OpSource};
 use crate::names::NumberMap;
@@ -24,7 +25,7 @@ use crate::tensor_names;
 
 /// Projects a joined profile into a trace.
 pub fn to_trace(joined: &Joined) -> Trace {
-    let view = View::new(joined, None);
+    let view = View::whole(joined);
     let mut projection = Projection::new(&view);
     projection.properties();
     projection.iterations();
@@ -164,25 +165,20 @@ impl<'a> Projection<'a> {
 
     fn iterations(&mut self) {
         let view = self.view;
-        let mut all: Vec<(i64, usize, crate::join::Iteration)> = Vec::new();
-        for (number, device) in view.devices.iter().enumerate() {
-            let of_models = device.joined.iterations.rows().filter(|iteration| iteration.model != NO_MODEL);
-            all.extend(of_models.map(|iteration| (device.time(iteration.start), number, iteration)));
-        }
-        all.sort_by_key(|(start, ..)| *start);
+        let mut all = steps(view);
+        all.sort_by_key(|step| view.devices[step.device].time(step.iteration.start));
         self.iterations = vec![Vec::new(); view.devices.len()];
-        for (position, (start, device, iteration)) in all.into_iter().enumerate() {
-            let end = view.devices[device].time(iteration.end);
+        for Step { device, number, iteration, .. } in all {
+            let [start, end] =
+                [iteration.start, iteration.end].map(|ticks| view.devices[device].time(ticks));
+            let model = self.model(iteration.model);
             let id = self.trace.iterations.push(Iteration {
-                model: self.models.get(&iteration.model).copied(),
-                number: position as u32,
+                model,
+                number: u32::try_from(number).unwrap_or(u32::MAX),
                 warm_up: false,
                 start: self.time(start),
                 duration: Nanoseconds(end.saturating_sub(start)),
             });
-            let model = self.model(iteration.model);
-            let row = self.trace.iterations.get(id);
-            self.trace.iterations.set(id, Iteration { model, ..row });
             self.iterations[device].push((iteration.start, iteration.end, id));
             self.numbered.entry((iteration.model, iteration.index)).or_insert(id);
         }

@@ -26,7 +26,7 @@ fn a_golden_profile_becomes_a_trace_with_everything_in_its_place() {
     assert_eq!(trace.strings.get(task.name), "trans_TransData_0");
     assert_eq!((task.start, task.duration), (Nanoseconds(2_693_080), Nanoseconds(3_020)));
     assert_eq!(task.unit, ExecutionUnit::AiVectorCore);
-    assert_eq!(task.iteration.map(|id| trace.iterations.get(id).number), Some(0));
+    assert_eq!(task.iteration.map(|id| trace.iterations.get(id).number), Some(1));
     let call = trace.api_calls.get(task.launched_by.expect("a launch"));
     assert_eq!((call.level, trace.strings.get(call.name)), (ApiLevel::Node, "launch"));
 

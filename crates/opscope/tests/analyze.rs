@@ -82,7 +82,7 @@ fn filters_and_groups_choose_what_their_names_say() {
     assert_eq!(column(&place, &["--time", "wait"], "time_ns"), [1_000_000, 0, 0]);
     assert_eq!(column(&place, &["--host"], "time_ns"), [300_000, 100_000]);
     assert_eq!(column(&place, &["--group-by", "stream"], "time_ns"), [5_500_000]);
-    assert_eq!(column(&place, &["--group-by", "iteration", "--iteration", "0"], "iteration"), [0]);
+    assert_eq!(column(&place, &["--group-by", "iteration", "--iteration", "1"], "iteration"), [1]);
     assert_eq!(names(&["--device", "0"]).len(), 3);
 }
 
@@ -119,7 +119,7 @@ fn mistakes_are_answered_with_what_there_is() {
     place.fails(2, &["50us"], &["analyze", "profile.json", "--min-time", "soon"]);
     place.fails(
         2,
-        &["there is no iteration 7", "the only one is 0"],
+        &["there is no iteration 7", "the only one is 1"],
         &["analyze", "profile.json", "--iteration", "7"],
     );
     place.fails(2, &["3..1"], &["analyze", "profile.json", "--iteration", "3..1"]);

@@ -89,7 +89,7 @@ impl<'a> Builder<'a> {
         for (number, window) in self.run.measurement.windows.iter().enumerate() {
             self.iterations.push(self.trace.iterations.push(Iteration {
                 model: Some(self.model),
-                number: number as u32,
+                number: number as u32 + 1,
                 warm_up: number < self.run.measurement.warm_up,
                 start: window.start,
                 duration: window.duration,

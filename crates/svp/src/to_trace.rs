@@ -262,11 +262,11 @@ impl Builder {
         runs: &[LayerRun],
     ) {
         let mut iteration: Option<IterationId> = None;
-        let mut last_task = None;
+        let (mut last_task, mut number) = (None, 0);
         for run in runs {
             let start = run.start - self.zero;
             if iteration.is_none() || last_task.is_some_and(|last| run.task <= last) {
-                let number = self.trace.iterations.len() as u32;
+                number += 1;
                 let duration = Nanoseconds::ZERO;
                 let row = Iteration { model: Some(model), number, warm_up: false, start, duration };
                 iteration = Some(self.trace.iterations.push(row));

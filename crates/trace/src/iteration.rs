@@ -12,7 +12,8 @@ table! {
     Iteration {
         /// The model that was run, where the format tells.
         model: Option<ModelId>,
-        /// Its number within the run, from 0, warm-up ones included.
+        /// Its number: what the program or the vendor's tool calls it, else its place among those of
+        /// its model from 1, warm-up ones included.
         number: u32,
         /// Whether it served to warm up and is left out of statistics.
         warm_up: bool,

@@ -9,7 +9,7 @@ use super::{Aggregate, GroupBy, Query, Row};
 use crate::signature::{bytes_moved, shapes};
 use crate::statistics::Statistics;
 
-/// The groups of the executions, each with its sums; order and shares are still to come.
+/// The groups of the executions, each with its sums; their order is still to come.
 pub(super) fn rows(trace: &Trace, query: &Query, selection: &Selection, averaged: usize) -> Vec<Row> {
     let executions = &selection.executions;
     let (groups, count) = Keys::new(trace, query).groups(executions);
@@ -26,9 +26,7 @@ pub(super) fn rows(trace: &Trace, query: &Query, selection: &Selection, averaged
     let of_group = |group: usize| &order[starts[group]..starts[group + 1]];
     let row = |group: usize| {
         let members = of_group(group).iter().map(|&index| &executions[index as usize]);
-        // What lies in one iteration is not averaged over all of them.
-        let averaged = if query.group_by == GroupBy::Iteration { 1 } else { averaged };
-        make_row(trace, query, members, averaged)
+        make_row(trace, query, members, selection.whole, averaged)
     };
     (0..count).filter_map(row).collect()
 }
@@ -144,6 +142,7 @@ fn make_row<'e>(
     trace: &Trace,
     query: &Query,
     members: impl Iterator<Item = &'e Execution> + Clone,
+    whole: Nanoseconds,
     averaged: usize,
 ) -> Option<Row> {
     let times = Statistics::of(members.clone().map(|member| member.time))?;
@@ -191,6 +190,8 @@ fn make_row<'e>(
     }
     subjects.sort_unstable();
     subjects.dedup();
+    // Of sums, because averages are rounded.
+    let share = if whole.0 > 0 { total.0 as f64 / whole.0 as f64 } else { 0.0 };
     let total = Nanoseconds(total.0 / averaged as i64);
     let per_iteration = |sum: Option<u64>| sum.map(|sum| sum / averaged as u64);
     let has_shapes = matches!(query.group_by, GroupBy::Operator | GroupBy::Shape) || subjects.len() == 1;
@@ -207,7 +208,7 @@ fn make_row<'e>(
         total,
         value: value(query.aggregate, &times, total),
         times,
-        share: 0.0,
+        share,
         cumulative_share: 0.0,
         wait: wait.map(|wait| Nanoseconds(wait.0 / averaged as i64)),
         flops: per_iteration(flops),

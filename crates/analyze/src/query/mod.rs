@@ -131,9 +131,9 @@ pub struct Sort {
 pub struct Answer {
     /// The rows in order.
     pub rows: Vec<Row>,
-    /// The time of all rows together, in an average iteration.
+    /// The time of all rows together, in an average iteration; of all iterations where rows are such.
     pub selected: Nanoseconds,
-    /// The time of everything in the scope, in an average iteration.
+    /// The time of everything in the scope, likewise.
     pub whole: Nanoseconds,
     /// How many executions the rows have, in all iterations.
     pub executions: usize,
@@ -143,7 +143,8 @@ pub struct Answer {
     pub all_subjects: usize,
     /// Executions whose time isn't known.
     pub unknown: usize,
-    /// Over how many iterations times and quantities are averaged; 1 for the whole profile.
+    /// Over how many iterations times and quantities are averaged; 1 for the whole profile, and where
+    /// rows are iterations.
     pub averaged: usize,
 }
 
@@ -170,7 +171,7 @@ pub struct Row {
     pub subjects: usize,
     /// The times of the executions.
     pub times: Statistics,
-    /// The sum of the times in an average iteration.
+    /// The sum of the times in an average iteration; of a row that is an iteration, in that.
     pub total: Nanoseconds,
     /// What the query's aggregate makes of the times; a number where that counts.
     pub value: f64,
@@ -201,17 +202,19 @@ impl Query {
             true => select::calls(trace, self, &chosen),
             false => select::tasks(trace, self, &chosen),
         };
-        let mut rows = group::rows(trace, self, &selection, chosen.averaged);
-        rows::finish(trace, self, &mut rows, selection.whole);
+        // What lies in one iteration is not averaged over all of them, and nor is what it is a share of.
+        let averaged = if self.group_by == GroupBy::Iteration { 1 } else { chosen.averaged };
+        let mut rows = group::rows(trace, self, &selection, averaged);
+        rows::finish(trace, self, &mut rows);
         Ok(Answer {
             selected: rows.iter().map(|row| row.total).sum(),
             executions: rows.iter().map(|row| row.times.count).sum(),
             rows,
-            whole: selection.whole,
+            whole: Nanoseconds(selection.whole.0 / averaged as i64),
             subjects: selection.passing_subjects,
             all_subjects: selection.subjects,
             unknown: selection.unknown,
-            averaged: chosen.averaged,
+            averaged,
         })
     }
 }

@@ -1,15 +1,14 @@
-//! Shares, positions under the roof, and the order of rows.
+//! Positions under the roof, the order of rows, and the shares of each row and those before.
 
 use std::cmp::Ordering;
 
-use opscope_trace::{Nanoseconds, Trace};
+use opscope_trace::Trace;
 
 use super::{Cell, Query, Row};
 
-/// Completes the rows of an answer and sorts them; `whole` is what shares are of.
-pub(super) fn finish(trace: &Trace, query: &Query, rows: &mut Vec<Row>, whole: Nanoseconds) {
+/// Completes the rows of an answer and sorts them.
+pub(super) fn finish(trace: &Trace, query: &Query, rows: &mut Vec<Row>) {
     for row in rows.iter_mut() {
-        row.share = if whole.0 > 0 { row.total.0 as f64 / whole.0 as f64 } else { 0.0 };
         row.position = query.roofline.and_then(|roof| roof.position(row.flops?, row.bytes?, row.total));
     }
     // Equal rows stand in the order in which they began.

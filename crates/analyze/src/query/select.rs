@@ -11,7 +11,7 @@ use crate::waiting::Waiting;
 /// The executions that pass all filters.
 pub(super) struct Selection {
     pub executions: Vec<Execution>,
-    /// The time of everything in the scope, in an average iteration.
+    /// The time of everything in the scope, all iterations together.
     pub whole: Nanoseconds,
     /// How many subjects the scope has.
     pub subjects: usize,
@@ -185,7 +185,7 @@ impl Chooser {
         self.executions.retain(|execution| fits(subjects.get(execution.subject)));
         let passing = subjects.values().filter(|known| known.has_passed && fits(known));
         Selection {
-            whole: Nanoseconds(self.whole.0 / averaged),
+            whole: self.whole,
             subjects: subjects.values().filter(|known| known.seen).count(),
             passing_subjects: passing.count(),
             unknown: self.unknown,

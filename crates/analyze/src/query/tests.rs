@@ -94,7 +94,8 @@ fn operators_are_listed_by_their_time_in_an_average_measured_iteration() {
     let answer = answer(Query::default());
     assert_eq!((answer.whole, answer.selected, answer.averaged), (Nanoseconds(81), Nanoseconds(81), 2));
     assert_eq!((answer.executions, answer.subjects, answer.all_subjects), (6, 3, 3));
-    assert!((answer.rows[1].cumulative_share - 71.0 / 81.0).abs() < 1e-9);
+    // Shares are of both iterations, and so aren't rounded.
+    assert!((answer.rows[1].cumulative_share - 143.0 / 163.0).abs() < 1e-9);
     assert_eq!((answer.rows[0].flops, answer.rows[0].bytes), (Some(1000), Some(100)));
 }
 
@@ -116,8 +117,23 @@ fn filters_choose_by_name_type_data_type_unit_and_time() {
     // Shares stay those of everything.
     let types = vec!["MaxPool".to_owned()];
     let only = answer(Query { filter: Filter { types, ..none() }, ..Query::default() });
-    assert!((only.rows[0].share - 10.0 / 81.0).abs() < 1e-9);
+    assert!((only.rows[0].share - 20.0 / 163.0).abs() < 1e-9);
     assert_eq!((only.subjects, only.all_subjects), (1, 3));
+}
+
+#[test]
+fn the_shares_of_all_rows_are_the_whole_whatever_they_are_grouped_by() {
+    use GroupBy::{Iteration, Name, Operator, Shape, Stream, Type, Unit};
+    for group_by in [Operator, Type, Name, Unit, Stream, Shape, Iteration] {
+        for iterations in [Iterations::Measured, Iterations::All, Iterations::Numbers(1, 1)] {
+            let scope = Scope { iterations, device: None };
+            let answer = answer(Query { group_by, scope, ..Query::default() });
+            let shares: f64 = answer.rows.iter().map(|row| row.share).sum();
+            assert!((shares - 1.0).abs() < 1e-9, "{group_by:?} {iterations:?}: {shares}");
+            let last = answer.rows.last().unwrap().cumulative_share;
+            assert!((last - 1.0).abs() < 1e-9, "{group_by:?} {iterations:?}: {last}");
+        }
+    }
 }
 
 #[test]

@@ -25,19 +25,29 @@ pub(crate) struct DeviceView<'a> {
     offset_us: f64,
 }
 
+/// What of a profile is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// What the vendor's tool shows unasked: the whole run, or on some chips the first iteration.
+    ByDefault,
+    /// Some iterations of one model.
+    Iterations(IterationRange),
+    /// All that was recorded.
+    Everything,
+}
+
 /// A task's stream, its number there, and how often numbers had wrapped.
 type TaskNumber = (u16, u32, u16);
 
 impl<'a> DeviceView<'a> {
-    /// Shows the chosen iterations, or what the vendor's tool shows where none are chosen.
     pub(super) fn new(
         device: &'a Device,
         joined: &'a JoinedDevice,
         dialect: Dialect,
-        range: Option<IterationRange>,
+        shown: Shown,
     ) -> Self {
         let session = &device.metadata.session;
-        let (window, iterations) = selected(joined, device, range);
+        let (window, iterations) = selected(joined, device, shown);
         Self {
             device,
             joined,
@@ -156,13 +166,14 @@ impl DeviceView<'_> {
 type Selection = (Option<(u64, u64)>, Vec<(u64, u64, u64)>);
 
 /// What of a device is shown.
-fn selected(joined: &JoinedDevice, device: &Device, range: Option<IterationRange>) -> Selection {
+fn selected(joined: &JoinedDevice, device: &Device, shown: Shown) -> Selection {
     let iterations = &joined.iterations;
     let all = || (0..iterations.len() as u32).filter(|&row| iterations.model()[row as usize] != NO_MODEL);
-    let range = match range {
-        Some(range) => range,
-        None if device.metadata.chip().exports_whole_run() => return (None, Vec::new()),
-        None => match all().map(|row| iterations.model()[row as usize]).min() {
+    let range = match shown {
+        Shown::Everything => return (None, Vec::new()),
+        Shown::Iterations(range) => range,
+        Shown::ByDefault if device.metadata.chip().exports_whole_run() => return (None, Vec::new()),
+        Shown::ByDefault => match all().map(|row| iterations.model()[row as usize]).min() {
             Some(model) => IterationRange { model, first: 1, count: 1 },
             None => return (None, Vec::new()),
         },

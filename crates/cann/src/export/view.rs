@@ -5,7 +5,7 @@ use opscope_cann_raw::host::level;
 
 use crate::export::IterationRange;
 pub(crate) use crate::export::device_view::DeviceView;
-use crate::export::device_view::offset_us;
+use crate::export::device_view::{Shown, offset_us};
 use crate::export::step_trace::Step;
 use crate::join::{HostTask, Joined, OpSource};
 use crate::kinds::{NodeTaskType, device_name, runtime_name};
@@ -78,19 +78,34 @@ pub(crate) struct TaskRef {
 }
 
 impl<'a> View<'a> {
+    /// Shows the chosen iterations, or what the vendor's tool shows where none are chosen, which is a
+    /// single iteration on some chips.
     pub(crate) fn new(joined: &'a Joined, range: Option<IterationRange>) -> Self {
+        Self::of(joined, range.map_or(Shown::ByDefault, Shown::Iterations))
+    }
+
+    /// Shows everything that was recorded, on every chip.
+    pub(crate) fn whole(joined: &'a Joined) -> Self {
+        Self::of(joined, Shown::Everything)
+    }
+
+    fn of(joined: &'a Joined, shown: Shown) -> Self {
         let host = &joined.data.host;
         let chip = joined.data.chip();
-        let dialect = if range.is_some() { Dialect::of_iterations(chip) } else { Dialect::of(chip) };
+        let dialect = match shown {
+            Shown::Iterations(_) => Dialect::of_iterations(chip),
+            Shown::ByDefault | Shown::Everything => Dialect::of(chip),
+        };
         let kinds: NumberSet<u32> = joined.host_tasks.kind().iter().copied().collect();
         let kinds: NumberMap<u32, &str> =
             kinds.into_iter().map(|kind| (kind, runtime_name(&host.names, kind))).collect();
         let devices = joined.data.devices.values().filter_map(|device| {
-            Some(DeviceView::new(device, joined.devices.get(&device.id)?, dialect, range))
+            Some(DeviceView::new(device, joined.devices.get(&device.id)?, dialect, shown))
         });
         let devices: Vec<DeviceView<'a>> = devices.collect();
         // Chips of which one inference is shown show the whole run if there is none.
-        let one_iteration = range.is_some() || devices.iter().any(|device| device.window.is_some());
+        let is_chosen = matches!(shown, Shown::Iterations(_));
+        let one_iteration = is_chosen || devices.iter().any(|device| device.window.is_some());
         let call_window = devices.iter().find_map(DeviceView::call_window);
         let sample_window = devices.iter().find_map(DeviceView::sample_window);
         let metadata = joined.data.profile.metadata();

@@ -57,7 +57,7 @@ impl Reader<'_> {
                 continue;
             }
             let model = model.map(|model| model_numbered(&mut self.trace, model));
-            entered.push((span_of(model, number, rows, &run), run.iter().map(|&row| ids[row]).collect()));
+            entered.push((span_of(model, number + 1, rows, &run), run.iter().map(|&row| ids[row]).collect()));
         }
         entered.sort_by_key(|(iteration, _)| iteration.start);
         for (iteration, tasks) in entered {
@@ -70,7 +70,7 @@ impl Reader<'_> {
     }
 }
 
-/// A run lasts from the start of its first task to the end of its last.
+/// The run of this number, from 1. It lasts from the start of its first task to the end of its last.
 fn span_of(model: Option<ModelId>, number: u32, rows: &[TaskRow], run: &[usize]) -> Iteration {
     let start = run.iter().map(|&row| rows[row].start).min().unwrap_or_default();
     let end = run.iter().map(|&row| rows[row].start + rows[row].duration).max();

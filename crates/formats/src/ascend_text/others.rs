@@ -32,19 +32,20 @@ pub(super) fn is_of_samples(header: &Header) -> bool {
 pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
     let [end, time, number, model] = ["Iteration End(us)", "Iteration Time(us)", "Iteration ID", "Model ID"]
         .map(|name| header.find(&[name]));
-    let mut found: Vec<(Nanoseconds, Nanoseconds, u32, Option<u64>)> = Vec::new();
+    let mut found: Vec<(Nanoseconds, Nanoseconds, Option<u32>, Option<u64>)> = Vec::new();
     let mut losses = Losses::default();
     read_rows(text, header, &mut losses, |row, losses| match (row.micros(end), row.micros(time)) {
         (Some(end), Some(duration)) if duration >= Nanoseconds::ZERO => {
             let number = row.number(number).and_then(|number| u32::try_from(number).ok());
-            found.push((end - duration, duration, number.unwrap_or(0), row.number(model)));
+            found.push((end - duration, duration, number, row.number(model)));
         }
         _ => losses.count("dropped: an inference without an end or duration", row.line),
     });
     found.sort();
     let mut trace = Trace::new();
     let zero = set_zero(&mut trace, found.first().map(|(start, ..)| *start));
-    for (start, duration, number, model) in found {
+    for (place, (start, duration, number, model)) in (1..).zip(found) {
+        let number = number.unwrap_or(place);
         let model = model.map(|number| super::model_numbered(&mut trace, number));
         trace.iterations.push(Iteration { model, number, warm_up: false, start: start - zero, duration });
     }

@@ -63,7 +63,7 @@ impl<'a> Projection<'a> {
         trace.set_property(WAIT_PROPERTY, WAIT_WITHIN);
         let iteration = trace.iterations.push(Iteration {
             model: None,
-            number: 0,
+            number: 1,
             warm_up: false,
             start: Nanoseconds::ZERO,
             duration: Nanoseconds::ZERO,

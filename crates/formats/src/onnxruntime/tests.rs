@@ -112,10 +112,10 @@ fn nodes_keep_all_that_the_runtime_says_of_them() {
 fn sessions_runs_and_nodes_become_models_iterations_and_operators() {
     let trace = parse(&file(&two_runs())).to_trace();
     assert_eq!(names(&trace, trace.models.name()), ["session 1"]);
-    assert_eq!(trace.iterations.number(), [0, 1]);
+    assert_eq!(trace.iterations.number(), [1, 2]);
     assert_eq!(trace.iterations.duration(), [Nanoseconds(100_000), Nanoseconds(81_000)]);
     assert_eq!(names(&trace, trace.operators.name()), ["conv1", "conv2"]);
-    assert_eq!(iterations_of_tasks(&trace), [Some(0), Some(0), Some(1), Some(1)]);
+    assert_eq!(iterations_of_tasks(&trace), [Some(1), Some(1), Some(2), Some(2)]);
     let operator = trace.operators.get(trace.tasks.operator()[2].unwrap());
     assert_eq!(
         (operator.position, operator.bytes_read, operator.bytes_written),
@@ -239,7 +239,7 @@ fn nodes_on_pool_threads_belong_to_the_only_run_at_that_time() {
     ];
     let trace = parse(&file(&events)).to_trace();
     // conv2 ran between the runs; during conv5 there were two, and it ran on the thread of neither.
-    assert_eq!(iterations_of_tasks(&trace), [Some(0), None, Some(1), Some(2), None, Some(2)]);
+    assert_eq!(iterations_of_tasks(&trace), [Some(1), None, Some(2), Some(3), None, Some(3)]);
     let (reason, count, _) = losses(&trace)[0];
     assert!(reason.contains("overlapped") && count == 1, "{reason}");
 }
@@ -254,7 +254,7 @@ fn a_run_inside_another_on_the_same_thread_has_its_own_nodes() {
         node(70, 270, 10, "last", "\"\""),
     ];
     let trace = parse(&file(&events)).to_trace();
-    assert_eq!(iterations_of_tasks(&trace), [Some(0), Some(1), Some(0)]);
+    assert_eq!(iterations_of_tasks(&trace), [Some(1), Some(2), Some(1)]);
 }
 
 #[test]
@@ -274,10 +274,10 @@ fn two_sessions_in_one_file_are_two_models_with_their_own_runs() {
     let trace = parse(&file(&events)).to_trace();
     assert_eq!(names(&trace, trace.models.name()), ["session 5", "session 8"]);
     let models: Vec<_> = trace.iterations.model().iter().map(|model| model.unwrap().index()).collect();
-    assert_eq!((models, trace.iterations.number()), (vec![0, 1, 0], &[0, 0, 1][..]));
+    assert_eq!((models, trace.iterations.number()), (vec![0, 1, 0], &[1, 1, 2][..]));
     assert_eq!(trace.operators.len(), 2);
     assert_eq!(names(&trace, trace.streams.name()), ["thread 70, session 5", "thread 70, session 8"]);
-    assert_eq!(iterations_of_tasks(&trace), [Some(0), Some(0), Some(1)]);
+    assert_eq!(iterations_of_tasks(&trace), [Some(1), Some(1), Some(2)]);
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn kernels_become_tasks_of_the_node_that_launched_them() {
         let call = trace.api_calls.get(kernel.launched_by.unwrap());
         assert_eq!((trace.strings.get(call.name), call.level), ("conv1", ApiLevel::Node));
         assert_eq!(names(&trace, &[trace.operators.get(kernel.operator.unwrap()).name]), ["conv1"]);
-        assert_eq!((kernel.unit, trace.iterations.get(kernel.iteration.unwrap()).number), (unit, 0));
+        assert_eq!((kernel.unit, trace.iterations.get(kernel.iteration.unwrap()).number), (unit, 1));
         let stream = trace.streams.get(kernel.stream.unwrap());
         assert_eq!((stream.number, trace.devices.get(stream.device).kind), (7, DeviceKind::Gpu));
     }

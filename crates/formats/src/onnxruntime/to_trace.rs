@@ -113,13 +113,13 @@ impl<'p> Projection<'p> {
         }
     }
 
-    /// Runs in the order of their start, numbered within their session.
+    /// Runs in the order of their start, numbered from 1 within their session.
     fn add_iterations(&mut self) {
         let events = &self.profile.sessions;
         let mut runs: Vec<usize> =
             (0..events.len()).filter(|&index| events[index].kind == SessionEventKind::Run).collect();
         runs.sort_by_key(|&run| events[run].start);
-        let mut numbers = vec![0; self.models.len()];
+        let mut numbers = vec![1; self.models.len()];
         for run in runs {
             let session = self.sessions.of_event[run];
             let iteration = Iteration {

@@ -283,7 +283,7 @@ pub(super) const TABLES: &[Table] = &[
         iterations: Iteration {
             /// The model that was run.
             model => "model_id",
-            /// Its number within the run, from 0.
+            /// Its number: what the program or the vendor's tool calls it, else its place among those of its model from 1.
             number => "number",
             /// 1 if it served to warm up.
             warm_up => "warm_up",

@@ -38,8 +38,9 @@ What the times are:
             ONNX Runtime     not recorded
 
 A row is an operator, or what --group-by puts together. Times, operations and bytes are those of an
-average iteration: warm-up iterations and what lies outside of all are left out, unless --iteration
-says otherwise. --agg makes its figure of the single executions. --min-time and --max-time are about
+average iteration, and with --group-by iteration those of each: warm-up iterations and what lies
+outside of all are left out, unless --iteration says otherwise. Iterations are counted from 1, as the
+vendor's tools count them. --agg makes its figure of the single executions. --min-time and --max-time are about
 an operator's time in an average iteration. Tasks that only wait or handle streams are no
 operators; --unit control shows them.";
 
@@ -99,7 +100,7 @@ struct Choice {
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     max_time: Option<Nanoseconds>,
 
-    /// Iterations by number: N, A..B with both included, or all, which takes the whole profile
+    /// Iterations by number, from 1: N, A..B with both included, or all, which takes the whole profile
     #[arg(long, value_name = "N|A..B|all", value_parser = parse_iterations)]
     iteration: Option<Iterations>,
 

@@ -254,7 +254,7 @@ fn the_runs_of_a_replayed_model_are_its_iterations() {
     let runs: Vec<_> = (trace.iterations.iter())
         .map(|(_, row)| (row.model.is_some(), row.number, row.start.0, row.duration.0))
         .collect();
-    assert_eq!(runs, [(true, 0, 1_000, 4_000), (true, 1, 11_000, 4_000)]);
+    assert_eq!(runs, [(true, 1, 1_000, 4_000), (true, 2, 11_000, 4_000)]);
     let of_tasks: Vec<_> = trace.tasks.iteration().iter().map(|id| id.map(IterationId::index)).collect();
     assert_eq!(of_tasks, [Some(0), Some(0), Some(1), Some(1), None, None, None]);
     // A task that ran more often than the others makes the runs uncertain.
