@@ -43,6 +43,8 @@ pub enum Reason {
     HostTaskWithoutDevice,
     /// A device task that no host call launched.
     DeviceTaskWithoutHost,
+    /// A device task as a whole, for which its sub-tasks stand.
+    DividedTask,
     /// Counters that belong to no task.
     UnmatchedCounters,
     /// Counters that overflowed.
@@ -66,7 +68,7 @@ pub enum Reason {
 impl Reason {
     /// Whether something was lost, or may be wrong, and not only worth telling.
     pub fn is_loss(self) -> bool {
-        self != Self::OldLayout
+        !matches!(self, Self::OldLayout | Self::DividedTask)
     }
 
     /// How much it takes from the figures.
@@ -112,6 +114,7 @@ impl Reason {
             Self::OperatorWithoutDevice => "operator that the host launched and no device executed",
             Self::HostTaskWithoutDevice => "host task that no device executed",
             Self::DeviceTaskWithoutHost => "device task that no host call launched",
+            Self::DividedTask => "device task that is shown by its sub-tasks",
             Self::UnmatchedCounters => "counters that belong to no task",
             Self::CounterOverflow => "counters that overflowed",
             Self::UnmatchedNote => "note outside of every call it could belong to",

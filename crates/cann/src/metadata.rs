@@ -180,8 +180,8 @@ impl Metadata {
         let (start, end) = (optional("start_info"), optional("end_info"));
         let mut session = Session::from_json(&start, &end, directory, losses);
         let mut reading = |name: &str, megahertz, is_needed: bool| {
-            let found = find(name)
-                .and_then(|path| Reading::read(&path, &place(directory, name), megahertz, losses));
+            let found =
+                find(name).and_then(|path| Reading::read(&path, &place(directory, name), megahertz, losses));
             if found.is_none() && is_needed {
                 losses.count(Reason::MissingMetadata, &place(directory, name), 1);
             }
@@ -226,9 +226,7 @@ impl Metadata {
         let offset = self.session.offset();
         match (self.info.host_clock_mhz, self.host_start.counter) {
             (Some(NANOSECONDS_MHZ) | None, _) => Clock::nanoseconds(offset),
-            (Some(megahertz), Some(counter)) => {
-                Clock::new(megahertz, counter, self.host_monotonic(), offset)
-            }
+            (Some(megahertz), Some(counter)) => Clock::new(megahertz, counter, self.host_monotonic(), offset),
             // The counter and the monotonic clock both begin when the machine starts.
             (Some(megahertz), None) => Clock::new(megahertz, 0, 0, offset),
         }
@@ -262,8 +260,7 @@ impl Info {
         let device_info = devices.and_then(|list| list.first()).cloned().unwrap_or(Value::Null);
         let device: Option<u32> = text(json, "devices").parse().ok();
         let own_place = place(path.parent().unwrap_or(Path::new("")), "info.json");
-        let mut frequency =
-            |json: &Value, key: &str| readings::frequency(json, key, &own_place, losses);
+        let mut frequency = |json: &Value, key: &str| readings::frequency(json, key, &own_place, losses);
         let device_clock_mhz = frequency(&device_info, "hwts_frequency");
         let core_mhz = frequency(&device_info, "aic_frequency");
         let host_clock_mhz = json.get("CPU").and_then(|list| frequency(list.get(0)?, "Frequency"));

@@ -72,7 +72,8 @@ impl Reading {
             }
         }
         // A file without a reading, or with zeros for what couldn't be read.
-        let is_told = reading.monotonic.is_some_and(|time| time > 0) || reading.counter.is_some_and(|ticks| ticks > 0);
+        let is_told =
+            reading.monotonic.is_some_and(|time| time > 0) || reading.counter.is_some_and(|ticks| ticks > 0);
         is_told.then_some(reading)
     }
 }

@@ -169,8 +169,7 @@ impl<'a> Projection<'a> {
         all.sort_by_key(|step| view.devices[step.device].time(step.iteration.start));
         self.iterations = vec![Vec::new(); view.devices.len()];
         for Step { device, number, iteration, .. } in all {
-            let [start, end] =
-                [iteration.start, iteration.end].map(|ticks| view.devices[device].time(ticks));
+            let [start, end] = [iteration.start, iteration.end].map(|ticks| view.devices[device].time(ticks));
             let model = self.model(iteration.model);
             let id = self.trace.iterations.push(Iteration {
                 model,

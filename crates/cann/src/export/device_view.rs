@@ -5,9 +5,8 @@ use crate::export::IterationRange;
 use crate::join::JoinedDevice;
 use crate::metadata::Session;
 use crate::metrics::Dialect;
-use crate::names::NumberSet;
 use crate::numbers;
-use crate::tables::{NO_CONTEXT, NO_MODEL};
+use crate::tables::NO_MODEL;
 
 /// One device of a profile, prepared for exporting.
 pub(crate) struct DeviceView<'a> {
@@ -20,8 +19,6 @@ pub(crate) struct DeviceView<'a> {
     pub(crate) window: Option<(u64, u64)>,
     /// The iterations that are shown: number, begin and end.
     iterations: Vec<(u64, u64, u64)>,
-    /// The tasks of which parts were executed as sub-tasks.
-    divided: NumberSet<TaskNumber>,
     offset_us: f64,
 }
 
@@ -36,16 +33,8 @@ pub(super) enum Shown {
     Everything,
 }
 
-/// A task's stream, its number there, and how often numbers had wrapped.
-type TaskNumber = (u16, u32, u16);
-
 impl<'a> DeviceView<'a> {
-    pub(super) fn new(
-        device: &'a Device,
-        joined: &'a JoinedDevice,
-        dialect: Dialect,
-        shown: Shown,
-    ) -> Self {
+    pub(super) fn new(device: &'a Device, joined: &'a JoinedDevice, dialect: Dialect, shown: Shown) -> Self {
         let session = &device.metadata.session;
         let (window, iterations) = selected(joined, device, shown);
         Self {
@@ -53,7 +42,6 @@ impl<'a> DeviceView<'a> {
             joined,
             window,
             iterations,
-            divided: divided(device),
             dialect,
             begin: session.begin.unwrap_or(i64::MIN),
             offset_us: offset_us(session),
@@ -150,14 +138,7 @@ impl DeviceView<'_> {
 
     /// Whether a row is the whole of a task for which its sub-tasks stand.
     pub(crate) fn is_doubled(&self, task: usize) -> bool {
-        !self.divided.is_empty()
-            && self.is_whole(task)
-            && self.divided.contains(&task_number(self.device, task))
-    }
-
-    /// Whether a row stands for a whole task.
-    pub(crate) fn is_whole(&self, task: usize) -> bool {
-        self.device.tables.tasks.context()[task] == NO_CONTEXT
+        self.joined.is_divided(&self.device.tables, task)
     }
 }
 
@@ -189,18 +170,6 @@ fn selected(joined: &JoinedDevice, device: &Device, shown: Shown) -> Selection {
         _ => (u64::MAX, 0),
     };
     (Some(window), rows)
-}
-
-fn task_number(device: &Device, task: usize) -> TaskNumber {
-    let tasks = &device.tables.tasks;
-    (tasks.stream()[task], tasks.task()[task], tasks.batch()[task])
-}
-
-/// The tasks of which parts were executed as sub-tasks.
-fn divided(device: &Device) -> NumberSet<TaskNumber> {
-    let contexts = device.tables.tasks.context();
-    let parts = (0..contexts.len()).filter(|&task| contexts[task] != NO_CONTEXT);
-    parts.map(|task| task_number(device, task)).collect()
 }
 
 /// Microseconds that the reference's Python code adds to monotonic times.

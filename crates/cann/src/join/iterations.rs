@@ -73,6 +73,9 @@ pub(super) struct Iterations {
     pub(super) reduces: StretchTable,
     /// When data for a training was fetched.
     pub(super) fetches: StretchTable,
+    /// How many steps have no other half: runs that began or ended outside of the profile, and stretches
+    /// without a begin or end.
+    pub(super) unmatched: u64,
 }
 
 /// What is known so far of a model's present iteration.
@@ -116,6 +119,11 @@ impl<Key: PartialEq> Pairs<Key> {
 }
 
 impl Open {
+    /// Whether a run began whose end is to come.
+    fn awaits_end(&self) -> bool {
+        self.start.is_some() && !self.has_ends
+    }
+
     fn reduce(&mut self, stream: u16, tag: u16, time: u64) {
         let pairs = self.reduces.of(stream);
         match pairs.last_mut() {
@@ -153,11 +161,17 @@ pub(super) fn iterations(steps: &StepTable) -> Iterations {
     let mut order: Vec<u32> = (0..steps.len() as u32).collect();
     order.sort_by_key(|&row| steps.time()[row as usize]);
     let mut models: BTreeMap<u64, Open> = BTreeMap::new();
+    let mut edges_of_stretches = 0;
     for row in order {
         let Step { time, index, model, tag, stream, .. } = steps.row(row as usize);
         let open = models.entry(model).or_default();
+        let is_edge = tag::REDUCES.contains(&tag) || tag::FETCHES.contains(&tag);
+        edges_of_stretches += u64::from(is_edge);
         match tag {
-            tag::MODEL_START | tag::STEP_START => *open = Open { start: Some(time), ..Open::default() },
+            tag::MODEL_START | tag::STEP_START => {
+                found.unmatched += u64::from(open.awaits_end());
+                *open = Open { start: Some(time), ..Open::default() };
+            }
             // A pass that is marked again, or behind one that it precedes, is none of this iteration.
             tag::FORWARD if open.forward == 0 && open.backward == 0 => open.forward = time,
             tag::BACKWARD if open.backward == 0 => open.backward = time,
@@ -167,8 +181,10 @@ pub(super) fn iterations(steps: &StepTable) -> Iterations {
             }
             tag::MODEL_END | tag::STEP_END => {
                 let ended = std::mem::take(open);
-                if ended.start.is_some() && !ended.has_ends {
+                if ended.awaits_end() {
                     ended.close(model, index, time, &mut found);
+                } else {
+                    found.unmatched += u64::from(!ended.has_ends);
                 }
             }
             tag if tag::REDUCES.contains(&tag) => open.reduce(stream, tag, time),
@@ -176,6 +192,9 @@ pub(super) fn iterations(steps: &StepTable) -> Iterations {
             _ => {}
         }
     }
+    found.unmatched += models.values().filter(|open| open.awaits_end()).count() as u64;
+    found.unmatched +=
+        edges_of_stretches.saturating_sub(2 * (found.reduces.len() + found.fetches.len()) as u64);
     found
 }
 
@@ -261,5 +280,21 @@ mod tests {
     #[test]
     fn an_end_without_a_start_is_no_inference() {
         assert_eq!(found(&[(20, 1, 1)]), []);
+    }
+
+    #[test]
+    fn what_has_no_other_half_is_counted() {
+        let unmatched = |steps: &[(u64, u16)]| {
+            let mut table = StepTable::default();
+            for &(time, tag) in steps {
+                table.push(Step { time, index: 1, model: 1, stream: 1, task: 0, tag });
+            }
+            iterations(&table).unmatched
+        };
+        assert_eq!(unmatched(&[(1, 0), (2, 10_000), (3, 10_001), (4, 1)]), 0);
+        assert_eq!(unmatched(&[(1, 0), (2, 4), (3, 4), (4, 1)]), 0);
+        assert_eq!((unmatched(&[(1, 1)]), unmatched(&[(1, 0)])), (1, 1));
+        assert_eq!(unmatched(&[(1, 0), (2, 0), (3, 1)]), 1);
+        assert_eq!(unmatched(&[(1, 0), (2, 10_000), (3, 20_001), (4, 1)]), 2);
     }
 }

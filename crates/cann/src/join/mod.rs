@@ -32,8 +32,9 @@ use opscope_trace::Trace;
 use crate::data::{Data, Device};
 use crate::join::tasks::Apart;
 use crate::losses::{Losses, Reason};
+use crate::names::NumberSet;
 use crate::parallel;
-use crate::tables::NO_MODEL;
+use crate::tables::{DeviceTables, NO_CONTEXT, NO_MODEL};
 
 /// A profile whose host and device sides were brought together.
 #[derive(Debug)]
@@ -68,6 +69,32 @@ pub struct JoinedDevice {
     pub reduces: StretchTable,
     /// When data for a training was fetched, by inference.
     pub fetches: StretchTable,
+    /// The tasks of which parts were executed as sub-tasks.
+    divided: NumberSet<TaskNumber>,
+}
+
+/// A task's stream, its number there, and how often numbers had wrapped.
+type TaskNumber = (u16, u32, u16);
+
+fn task_number(tables: &DeviceTables, task: usize) -> TaskNumber {
+    let tasks = &tables.tasks;
+    (tasks.stream()[task], tasks.task()[task], tasks.batch()[task])
+}
+
+impl JoinedDevice {
+    /// Whether a row of the device's table of tasks is the whole of a task for which its sub-tasks stand.
+    pub fn is_divided(&self, tables: &DeviceTables, task: usize) -> bool {
+        !self.divided.is_empty()
+            && tables.tasks.context()[task] == NO_CONTEXT
+            && self.divided.contains(&task_number(tables, task))
+    }
+}
+
+/// The tasks of which parts were executed as sub-tasks.
+fn divided(tables: &DeviceTables) -> NumberSet<TaskNumber> {
+    let contexts = tables.tasks.context();
+    let parts = (0..contexts.len()).filter(|&task| contexts[task] != NO_CONTEXT);
+    parts.map(|task| task_number(tables, task)).collect()
 }
 
 /// How many tasks of a device ended before the collection began, which no result shows.
@@ -89,9 +116,11 @@ impl<'a> Side<'a> {
         if has_batches {
             batches::of_device(&mut device.tables);
         }
-        let iterations::Iterations { table, reduces, fetches } = iterations::iterations(&device.tables.steps);
+        let found = iterations::iterations(&device.tables.steps);
+        let iterations::Iterations { table, reduces, fetches, unmatched } = found;
         let joined = JoinedDevice { iterations: table, reduces, fetches, ..JoinedDevice::default() };
         let mut side = Self { device, joined, losses: Losses::default() };
+        side.losses.count(Reason::UnmatchedEvent, "steps of models", unmatched);
         side.losses.count(Reason::TimeBeforeStart, "device tasks", tasks_before_begin(side.device));
         side
     }
@@ -99,6 +128,19 @@ impl<'a> Side<'a> {
     /// Finds the counters of the device's tasks.
     fn find_counters(&self) -> (TaskCounters, Losses) {
         counters::task_counters(&self.device.tables, self.device.metadata.chip() == Chip::V1_1_0)
+    }
+
+    /// Finds the tasks for which their sub-tasks stand.
+    fn find_divided(&mut self) {
+        self.joined.divided = divided(&self.device.tables);
+        if self.joined.divided.is_empty() {
+            return;
+        }
+        let (tables, clock) = (&self.device.tables, &self.device.clock);
+        let begin = self.device.metadata.session.begin.unwrap_or(i64::MIN);
+        let is_shown = |task: &usize| clock.local(tables.tasks.end()[*task]) >= begin;
+        let wholes = (0..tables.tasks.len()).filter(|&task| self.joined.is_divided(tables, task));
+        self.losses.count(Reason::DividedTask, "device tasks", wholes.filter(is_shown).count() as u64);
     }
 
     fn take_counters(&mut self, (counters, lost): (TaskCounters, Losses)) {
@@ -175,6 +217,7 @@ impl Joined {
                 || fills_streams.then(|| side.find_counters()),
             );
             counters.into_iter().for_each(|counters| side.take_counters(counters));
+            side.find_divided();
             side.joined.matches = matches;
             side.losses.merge(lost);
             let host_only = &side.joined.matches.host_only;

@@ -1,0 +1,334 @@
+//! Nothing is lost or made on the way: number and summed time of tasks, calls, ranges and iterations
+//! are the same in the native tables, the trace, opscope's database, the vendor's tables, its timeline and
+//! its database, or the difference is counted.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use opscope_cann::join::Joined;
+use opscope_cann::tables::NO_MODEL;
+use opscope_cann::{
+    Data, ExportOptions, IterationRange, Reason, SampleLayout, SampleMode, SampleOptions, discover,
+    export_database, export_summary, export_timeline, to_trace, write_sample,
+};
+use opscope_cann_raw::Chip;
+use opscope_formats::sqlite;
+use opscope_trace::{Nanoseconds, Trace};
+use rusqlite::Connection;
+use serde_json::Value;
+
+/// How many there are, and how many nanoseconds they take together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Sum {
+    count: u64,
+    time: f64,
+}
+
+impl Sum {
+    fn add(&mut self, time: f64) {
+        self.count += 1;
+        self.time += time;
+    }
+
+    fn of(times: impl IntoIterator<Item = f64>) -> Self {
+        let mut sum = Self::default();
+        times.into_iter().for_each(|time| sum.add(time));
+        sum
+    }
+
+    fn less(self, other: Self) -> Self {
+        Self { count: self.count - other.count, time: self.time - other.time }
+    }
+}
+
+/// What a part of the project holds of a run. `None` where it doesn't have such rows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Holds {
+    tasks: Option<Sum>,
+    /// Tasks that execute an operator.
+    operators: Option<Sum>,
+    calls: Option<Sum>,
+    ranges: Option<Sum>,
+    iterations: Option<Sum>,
+}
+
+/// Each row of a table may be rounded by a nanosecond at either end, and by one more as text.
+const ROUNDING: f64 = 3.0;
+
+impl Holds {
+    /// Makes sure that this part holds what `other` does, as far as both have such rows.
+    #[track_caller]
+    fn must_equal(&self, other: &Self, what: &str) {
+        let pairs = [
+            ("tasks", self.tasks, other.tasks),
+            ("operators", self.operators, other.operators),
+            ("calls", self.calls, other.calls),
+            ("ranges", self.ranges, other.ranges),
+            ("iterations", self.iterations, other.iterations),
+        ];
+        for (of, own, other) in pairs {
+            let (Some(own), Some(other)) = (own, other) else { continue };
+            assert_eq!(own.count, other.count, "{what}: number of {of}");
+            let tolerance = ROUNDING * own.count as f64;
+            let apart = (own.time - other.time).abs();
+            assert!(apart <= tolerance, "{what}: time of {of}: {} and {}", own.time, other.time);
+        }
+    }
+}
+
+/// What the native tables hold, less what is counted as lost.
+fn native(joined: &Joined) -> Holds {
+    let mut tasks = Sum::default();
+    let mut iterations = Sum::default();
+    let losses = joined.all_losses();
+    for (id, device) in &joined.data.devices {
+        let (rows, of) = (&device.tables.tasks, &joined.devices[id]);
+        let begin = device.metadata.session.begin.unwrap_or(i64::MIN);
+        let span = |row: usize| {
+            device.clock.monotonic_f64(rows.end()[row]) - device.clock.monotonic_f64(rows.start()[row])
+        };
+        let all = Sum::of((0..rows.len()).map(span));
+        let before =
+            Sum::of((0..rows.len()).filter(|&row| device.clock.local(rows.end()[row]) < begin).map(span));
+        let divided = Sum::of((0..rows.len()).filter(|&row| of.is_divided(&device.tables, row)).map(span));
+        assert_eq!(before.count, losses.total(Reason::TimeBeforeStart), "what is left out is counted");
+        assert_eq!(divided.count, losses.total(Reason::DividedTask), "what its parts stand for is counted");
+        let shown = all.less(before).less(divided);
+        tasks = Sum { count: tasks.count + shown.count, time: tasks.time + shown.time };
+        for row in of.iterations.rows().filter(|row| row.model != NO_MODEL) {
+            iterations.add(device.clock.monotonic_f64(row.end) - device.clock.monotonic_f64(row.start));
+        }
+    }
+    let (host, clock) = (&joined.data.host, &joined.data.host_clock);
+    let span = |begin: u64, end: u64| clock.monotonic_f64(end) - clock.monotonic_f64(begin);
+    Holds {
+        tasks: Some(tasks),
+        operators: None,
+        calls: Some(Sum::of(host.api.rows().map(|call| span(call.begin, call.end)))),
+        ranges: Some(Sum::of(host.tx.rows().map(|range| span(range.start, range.end)))),
+        iterations: Some(iterations),
+    }
+}
+
+fn of_trace(trace: &Trace) -> Holds {
+    let sum = |times: &[Nanoseconds]| Some(Sum::of(times.iter().map(|time| time.0 as f64)));
+    let executing = trace.tasks.iter().filter(|(_, task)| task.operator.is_some());
+    Holds {
+        tasks: sum(trace.tasks.duration()),
+        operators: Some(Sum::of(executing.map(|(_, task)| task.duration.0 as f64))),
+        calls: sum(trace.api_calls.duration()),
+        ranges: sum(trace.ranges.duration()),
+        iterations: sum(trace.iterations.duration()),
+    }
+}
+
+/// What opscope's own database holds of a trace.
+fn of_own_database(trace: &Trace, folder: &Path) -> Holds {
+    let path = folder.join("opscope.db");
+    sqlite::write_file(trace, &path).expect("space on disk");
+    assert_eq!(sqlite::read_file(&path).expect("a database").tasks.len(), trace.tasks.len());
+    let open = Connection::open(path).expect("a database");
+    let sum = |rows: &str| {
+        let query = format!("SELECT count(*), coalesce(sum(duration_ns), 0) FROM {rows}");
+        Some(
+            open.query_row(&query, [], |row| {
+                Ok(Sum { count: row.get::<_, i64>(0)? as u64, time: row.get::<_, i64>(1)? as f64 })
+            })
+            .expect("a sum"),
+        )
+    };
+    Holds {
+        tasks: sum("tasks"),
+        operators: sum("operator_executions"),
+        calls: sum("api_calls"),
+        ranges: sum("ranges"),
+        iterations: sum("iterations"),
+    }
+}
+
+/// The rows of an exported table; none if there is no such table.
+fn rows(folder: &Path, kind: &str) -> Vec<BTreeMap<String, String>> {
+    let Ok(mut reader) = csv::Reader::from_path(folder.join(format!("{kind}_0.csv"))) else {
+        return Vec::new();
+    };
+    let headers = reader.headers().expect("headers").clone();
+    let named = |row: csv::StringRecord| {
+        headers.iter().map(str::to_owned).zip(row.iter().map(|cell| cell.trim().to_owned())).collect()
+    };
+    reader.records().map(|row| named(row.expect("a row"))).collect()
+}
+
+/// Nanoseconds of a cell in microseconds.
+fn nanoseconds(row: &BTreeMap<String, String>, column: &str) -> f64 {
+    row[column].parse::<f64>().unwrap_or_else(|_| panic!("{column}: {}", row[column])) * 1_000.0
+}
+
+/// The sum of rows that themselves are sums.
+fn sum_of_sums(rows: &[BTreeMap<String, String>], count: &str, time: &str) -> Sum {
+    let count = |row: &BTreeMap<String, String>| row[count].parse::<u64>().expect("a number");
+    Sum { count: rows.iter().map(count).sum(), time: rows.iter().map(|row| nanoseconds(row, time)).sum() }
+}
+
+/// What the vendor's tables hold.
+fn of_tables(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds {
+    export_summary(joined, folder, "0", options).expect("space on disk");
+    let tasks = rows(folder, "task_time");
+    let tasks = match tasks.first().is_some_and(|row| row.contains_key("Count")) {
+        true => {
+            let shares: f64 = tasks.iter().map(|row| row["Time(%)"].parse::<f64>().expect("a share")).sum();
+            assert!((shares - 100.0).abs() < 0.01 * tasks.len() as f64, "{shares} %");
+            sum_of_sums(&tasks, "Count", "Time(us)")
+        }
+        false => Sum::of(tasks.iter().map(|row| nanoseconds(row, "task_time(us)"))),
+    };
+    let operators =
+        Sum::of(rows(folder, "op_summary").iter().map(|row| nanoseconds(row, "Task Duration(us)")));
+    let types = rows(folder, "op_statistic");
+    let by_type = sum_of_sums(&types, "Count", "Total Time(us)");
+    let (once, twice) = (
+        Holds { operators: Some(operators), ..Holds::default() },
+        Holds { operators: Some(by_type), ..Holds::default() },
+    );
+    once.must_equal(&twice, "op_summary and op_statistic");
+    if !types.is_empty() {
+        let shares: f64 = types.iter().map(|row| row["Ratio(%)"].parse::<f64>().expect("a share")).sum();
+        assert!((shares - 100.0).abs() < 0.01 * types.len() as f64, "{shares} %");
+    }
+    let times =
+        |kind: &str, column: &str| Sum::of(rows(folder, kind).iter().map(|row| nanoseconds(row, column)));
+    Holds {
+        tasks: Some(tasks),
+        operators: Some(operators),
+        calls: Some(sum_of_sums(&rows(folder, "api_statistic"), "Count", "Time(us)")),
+        ranges: Some(Sum::of(
+            rows(folder, "msprof_tx")
+                .iter()
+                .map(|row| nanoseconds(row, "End_time(us)") - nanoseconds(row, "Start_time(us)")),
+        )),
+        iterations: Some(times("step_trace", "Iteration Time(us)")),
+    }
+}
+
+/// What the vendor's timeline holds.
+fn of_timeline(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds {
+    export_timeline(joined, folder, "0", options).expect("space on disk");
+    let text = std::fs::read_to_string(folder.join("msprof_0.json")).expect("a timeline");
+    let events: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+    let slices = || events.iter().filter(|event| event["ph"] == "X");
+    let time = |event: &Value| event["dur"].as_f64().expect("a duration") * 1_000.0;
+    let with = |argument: &str| {
+        Some(Sum::of(slices().filter(|event| event["args"].get(argument).is_some()).map(time)))
+    };
+    Holds {
+        tasks: with("Task Type"),
+        operators: None,
+        calls: with("level"),
+        ranges: None,
+        iterations: with("Iteration Time(us)"),
+    }
+}
+
+/// What the vendor's database holds; nothing for chips without one.
+fn of_database(joined: &Joined, folder: &Path) -> Option<Holds> {
+    let open =
+        Connection::open(export_database(joined, folder, "0").expect("space on disk")?).expect("a database");
+    let sum = |rows: &str| {
+        let query = format!("SELECT count(*), coalesce(sum(endNs - startNs), 0) FROM {rows}");
+        open.query_row(&query, [], |row| Ok(Sum { count: row.get::<_, i64>(0)? as u64, time: row.get::<_, i64>(1)? as f64 }))
+            .ok()
+    };
+    let operators = "TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId)";
+    Some(Holds {
+        tasks: sum("TASK"),
+        operators: sum(operators),
+        calls: sum("CANN_API"),
+        ranges: sum("MSTX_EVENTS"),
+        iterations: None,
+    })
+}
+
+/// What an export has to be asked for on chips whose first iteration alone is exported unasked.
+fn everything(joined: &Joined) -> ExportOptions {
+    let inferences = joined.inferences();
+    let whole = joined.data.chip().exports_whole_run();
+    let iterations = inferences.first_key_value().filter(|_| !whole);
+    ExportOptions {
+        iterations: iterations.map(|(&model, &count)| IterationRange { model, first: 1, count }),
+        ..ExportOptions::default()
+    }
+}
+
+#[track_caller]
+fn is_conserved(joined: &Joined, what: &str) {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let trace = to_trace(joined);
+    let (native, of_trace) = (native(joined), of_trace(&trace));
+    assert!(native.tasks.is_some_and(|sum| sum.count > 0), "{what}: nothing to compare");
+    native.must_equal(&of_trace, &format!("{what}: native tables and trace"));
+    let own = of_own_database(&trace, folder.path());
+    of_trace.must_equal(&own, &format!("{what}: trace and opscope's database"));
+    let options = everything(joined);
+    let tables = of_tables(joined, folder.path(), options);
+    of_trace.must_equal(&tables, &format!("{what}: trace and tables"));
+    let timeline = of_timeline(joined, folder.path(), options);
+    of_trace.must_equal(&timeline, &format!("{what}: trace and timeline"));
+    if let Some(database) = of_database(joined, folder.path()) {
+        of_trace.must_equal(&database, &format!("{what}: trace and the vendor's database"));
+    }
+    each_iteration_is_in_its_place(&trace, joined, what);
+}
+
+/// What lies in the iterations and what lies outside is the whole; and where an export shows the first
+/// iteration alone, it is the first of the trace.
+#[track_caller]
+fn each_iteration_is_in_its_place(trace: &Trace, joined: &Joined, what: &str) {
+    let Some((&model, _)) = joined.inferences().first_key_value() else { return };
+    let of = |wanted: &dyn Fn(Option<u32>) -> bool| {
+        let number =
+            |task: &opscope_trace::Task| task.iteration.map(|id| trace.iterations.number()[id.index()]);
+        let tasks = trace.tasks.iter().filter(|(_, task)| task.operator.is_some() && wanted(number(task)));
+        Sum::of(tasks.map(|(_, task)| task.duration.0 as f64))
+    };
+    let count = trace.iterations.len() as u32;
+    let parts: Vec<Sum> = (1..=count).map(|n| of(&|number| number == Some(n))).collect();
+    let (outside, whole) = (of(&|number| number.is_none()), of(&|_| true));
+    assert!(parts.iter().all(|part| part.count > 0), "{what}: {parts:?}");
+    assert_eq!(parts.iter().chain([&outside]).map(|part| part.count).sum::<u64>(), whole.count, "{what}");
+    for number in 1..=count {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let range = IterationRange { model, first: u64::from(number), count: 1 };
+        let options = ExportOptions { iterations: Some(range), ..ExportOptions::default() };
+        let tables = of_tables(joined, folder.path(), options);
+        let part = Holds { operators: Some(parts[number as usize - 1]), ..Holds::default() };
+        part.must_equal(
+            &Holds { operators: tables.operators, ..Holds::default() },
+            &format!("{what}: iteration {number}"),
+        );
+    }
+}
+
+#[test]
+fn golden_profiles_keep_everything_on_every_way() {
+    let Some(golden) = common::golden() else { return };
+    for case in common::cases(&golden) {
+        is_conserved(&Joined::new(common::load(&golden, &case)), &case);
+    }
+}
+
+#[test]
+fn generated_profiles_keep_everything_on_every_way() {
+    for chip in Chip::ALL.into_iter().filter(|chip| *chip != Chip::V5_1_0) {
+        for mode in [SampleMode::Static, SampleMode::Dynamic] {
+            for layout in [SampleLayout::Current, SampleLayout::Prof2022, SampleLayout::Job2022] {
+                let directory = tempfile::tempdir().expect("a temporary directory");
+                let options = SampleOptions { chip, tasks: 200, mode, layout, seed: 3 };
+                let profile = write_sample(directory.path(), options).expect("a profile");
+                let profile = discover(&profile).expect("a profile").remove(0);
+                let joined = Joined::new(Data::load(profile).expect("a readable profile"));
+                is_conserved(&joined, &format!("{chip:?} {mode:?} {layout:?}"));
+            }
+        }
+    }
+}
