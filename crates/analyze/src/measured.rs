@@ -32,6 +32,11 @@ impl Measured {
         Self { iterations, tasks }
     }
 
+    /// Everything in a trace, as a single iteration: what can be compared with a profile that knows none.
+    pub fn whole(trace: &Trace) -> Self {
+        Self { iterations: Vec::new(), tasks: trace.tasks.ids().collect() }
+    }
+
     /// By how much the sum over all tasks is divided to get that of one iteration.
     pub fn count(&self) -> usize {
         self.iterations.len().max(1)

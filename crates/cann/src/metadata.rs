@@ -87,7 +87,7 @@ pub struct Info {
     pub memory_kb: u64,
     /// The host's processors.
     pub cpus: u32,
-    /// Jiffies per second on the host.
+    /// Jiffies per second on the host, 0 where the file doesn't tell.
     pub jiffies_per_second: f64,
     /// Network interfaces and their speed in Mbit/s.
     pub network: Vec<(String, f64)>,
@@ -124,9 +124,9 @@ pub struct Sample {
     pub dynamic: bool,
     /// What the last-level cache was asked for: `read`, `write`, `bandwidth` or `capacity`.
     pub llc: String,
-    /// Milliseconds between the samples of AI cores.
+    /// Milliseconds between the samples of AI cores, 0 where the file doesn't tell.
     pub core_interval_ms: f64,
-    /// Samples per second of the host's disk.
+    /// Samples per second of the host's disk, 0 where the file doesn't tell.
     pub host_disk_hz: f64,
     /// Everything else, as it stands in the file.
     pub raw: Value,
@@ -176,8 +176,8 @@ impl Metadata {
                 }
             }
         };
-        let sample = Sample::from_json(optional("sample.json"));
-        let (start, end) = (optional("start_info"), optional("end_info"));
+        let (sample, start, end) = (optional("sample.json"), optional("start_info"), optional("end_info"));
+        let sample = Sample::from_json(sample);
         let mut session = Session::from_json(&start, &end, directory, losses);
         let mut reading = |name: &str, megahertz, is_needed: bool| {
             let found =
@@ -268,7 +268,6 @@ impl Info {
         if !is_host && text(&device_info, "hwts_frequency").is_empty() {
             losses.count(Reason::MissingMetadata, &format!("{own_place}: hwts_frequency"), 1);
         }
-        let jiffies_per_second = readings::rate(json, "sysClockFreq", &own_place, losses).unwrap_or(0.0);
         Ok(Self {
             chip,
             device,
@@ -290,7 +289,7 @@ impl Info {
             rank: number(json, "rank_id").unwrap_or(-1.0) as i64,
             memory_kb: number(json, "memoryTotal").unwrap_or(0.0) as u64,
             cpus: count(json, "cpuNums"),
-            jiffies_per_second,
+            jiffies_per_second: rate(json, "sysClockFreq"),
             network: network_cards(json),
             control_cpus: text(&device_info, "ctrl_cpu"),
             ai_cpus: text(&device_info, "ai_cpu"),
@@ -317,8 +316,8 @@ impl Sample {
             task_block: text(&json, "taskBlock") == "on",
             dynamic: text(&json, "dynamic") == "true",
             llc: text(&json, "llc_profiling"),
-            core_interval_ms: number(&json, "aicore_sampling_interval").unwrap_or(0.0),
-            host_disk_hz: number(&json, "host_disk_freq").unwrap_or(0.0),
+            core_interval_ms: rate(&json, "aicore_sampling_interval"),
+            host_disk_hz: rate(&json, "host_disk_freq"),
             raw: json,
         }
     }
@@ -406,6 +405,12 @@ pub(crate) fn text(json: &Value, key: &str) -> String {
 
 fn number(json: &Value, key: &str) -> Option<f64> {
     text(json, key).trim().parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// A positive number; 0 if there is none. What wasn't sampled may have any rate: whoever needs one that
+/// isn't there counts it.
+fn rate(json: &Value, key: &str) -> f64 {
+    number(json, key).filter(|rate| *rate > 0.0).unwrap_or(0.0)
 }
 
 fn count(json: &Value, key: &str) -> u32 {

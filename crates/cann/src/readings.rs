@@ -87,30 +87,16 @@ fn is_counter(ticks: u64, megahertz: Option<f64>) -> bool {
 
 /// A frequency in MHz; `None` where the file has none, or one that can't be.
 pub(crate) fn frequency(json: &Value, key: &str, place: &str, losses: &mut Losses) -> Option<f64> {
-    positive(json, key, MEGAHERTZ, place, losses)
-}
-
-/// A positive number; `None` where the file has none, or one that can't be.
-pub(crate) fn rate(json: &Value, key: &str, place: &str, losses: &mut Losses) -> Option<f64> {
-    positive(json, key, f64::MIN_POSITIVE..=f64::MAX, place, losses)
-}
-
-fn positive(
-    json: &Value,
-    key: &str,
-    range: std::ops::RangeInclusive<f64>,
-    place: &str,
-    losses: &mut Losses,
-) -> Option<f64> {
     let told = text(json, key);
-    if told.trim().is_empty() {
+    let told = told.trim();
+    if told.is_empty() {
         return None;
     }
-    let value = told.trim().parse().ok().filter(|value| range.contains(value));
-    if value.is_none() {
-        count(losses, place, key, &told);
+    let megahertz = told.parse().ok().filter(|megahertz| MEGAHERTZ.contains(megahertz));
+    if megahertz.is_none() {
+        count(losses, place, key, told);
     }
-    value
+    megahertz
 }
 
 /// A wall-clock time in microseconds since 1970, as nanoseconds; `None` where the file has none, or one

@@ -5,7 +5,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::Place;
+use common::{Place, number};
 
 /// Writes a sample directory of a run and gives its path.
 fn sample(place: &Place, further: &[&str]) -> PathBuf {
@@ -231,5 +231,55 @@ fn a_full_disk_is_an_error_that_names_the_file_and_leaves_nothing_behind() {
             !stderr.contains(".part") && !stderr.lines().any(|line| line == "small/sqlite/opscope.db"),
             "{stderr}"
         );
+    }
+}
+
+/// Replaces the value that follows a key in a file, quotes and all.
+fn replace_value(path: &Path, key: &str, value: &str) {
+    let text = std::fs::read_to_string(path).expect("a readable file");
+    let at = text.find(key).unwrap_or_else(|| panic!("no {key} in {}", path.display())) + key.len();
+    let begin = at + text[at..].find(|letter: char| letter.is_ascii_digit()).expect("a number");
+    let end = text[begin..].find(|letter: char| !(letter.is_ascii_digit() || letter == '.'));
+    let end = end.map_or(text.len(), |length| begin + length);
+    std::fs::write(path, format!("{}{value}{}", &text[..begin], &text[end..])).expect("a writable file");
+}
+
+/// Clocks that can't be: a file, a key in it, and values.
+const IMPOSSIBLE: [(&str, &str, &[&str]); 6] = [
+    ("host_start.log.0", "clock_monotonic_raw", &["18446744073709551615", "-1", "nan"]),
+    ("dev_start.log.0", "cntvct", &["18446744073709551615", "nan"]),
+    ("info.json.0", "hwts_frequency", &["0", "-19.2", "nan", "1e30"]),
+    ("info.json.0", "\"CPU\":[{\"Frequency\"", &["0", "-100", "nan"]),
+    ("start_info.0", "collectionTimeBegin", &["0", "-5", "nan", "9223372036854775807"]),
+    ("start_info.0", "clockMonotonicRaw", &["18446744073709551615", "-1", "nan"]),
+];
+
+#[test]
+fn a_clock_that_cannot_be_is_replaced_and_said_instead_of_giving_all_tasks_one_time() {
+    for layout in ["modern", "2022", "job"] {
+        for (file, key, values) in IMPOSSIBLE {
+            for value in values {
+                let place = Place::new();
+                let prof = sample(&place, &["--chip", "310", "--layout", layout]);
+                let directory = if layout == "job" { prof.clone() } else { prof.join("device_0") };
+                let figures = || {
+                    let answer = place.done(&["analyze", text(&prof), "--json", "--iteration", "all"]).json();
+                    let busy = number(&answer, "/overview/busy_ns");
+                    (answer["executions"].as_u64(), busy, answer["losses"].clone())
+                };
+                let before = figures();
+                replace_value(&directory.join(file), key, value);
+                let after = figures();
+                let what = format!("{layout}, {file}: {key} {value}");
+                assert_eq!((before.0, after.0), (Some(200), Some(200)), "{what}");
+                // The clock of the device ticks as fast as its chip's usually does.
+                assert!((before.1 - after.1).abs() <= 200.0, "{what}: {} and {}", before.1, after.1);
+                let said = after.2.as_array().expect("losses").iter().any(|loss| {
+                    let said = |key: &str, part: &str| loss[key].as_str().is_some_and(|it| it.contains(part));
+                    said("reason", "can't be") && said("detail", file.trim_end_matches(".0"))
+                });
+                assert!(said, "{what}: {:#}", after.2);
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@
 
 mod align;
 mod alike;
+mod extent;
 mod noise;
 mod side;
 mod texts;
@@ -15,6 +16,7 @@ mod texts;
 use opscope_trace::{Nanoseconds, Trace};
 
 use align::align;
+use extent::Extent;
 use side::Side;
 
 pub use alike::Alike;
@@ -25,6 +27,12 @@ pub use noise::{Difference, Verdict};
 pub struct Comparison<'t> {
     /// How long an inference takes, and what that was taken from.
     pub basis: Basis,
+    /// Whether all of both profiles is compared, because only one of them knows its iterations and the
+    /// other holds about as much as all of its.
+    pub whole_profiles: bool,
+    /// How many times the executions of A what is compared of B has, where only one of them knows its
+    /// iterations.
+    pub work: Option<f64>,
     /// The figure of A.
     pub before: Nanoseconds,
     /// The figure of B.
@@ -179,7 +187,8 @@ pub struct Suspect {
 impl<'t> Comparison<'t> {
     /// Compares two profiles.
     pub fn of(before: &'t Trace, after: &'t Trace) -> Self {
-        let sides = sides(before, after);
+        let extent = Extent::of(before, after);
+        let sides = sides(before, after, extent.whole);
         let (groups, matched) = align(&sides.0, &sides.1);
         let operators = (sides.0.operator_time(), sides.1.operator_time());
         let spans = spans(&sides.0, &sides.1);
@@ -190,7 +199,19 @@ impl<'t> Comparison<'t> {
             _ => None,
         };
         let suspects = suspects(&spans, basis, from, to);
-        Self { basis, before: from, after: to, difference, operators, groups, matched, spans, suspects }
+        Self {
+            basis,
+            whole_profiles: extent.whole,
+            work: extent.work,
+            before: from,
+            after: to,
+            difference,
+            operators,
+            groups,
+            matched,
+            spans,
+            suspects,
+        }
     }
 
     /// How many times as fast B is as A.
@@ -217,13 +238,13 @@ impl<'t> Comparison<'t> {
 }
 
 /// What is compared of both profiles, which two threads prepare at once.
-fn sides<'t>(before: &'t Trace, after: &'t Trace) -> (Side<'t>, Side<'t>) {
+fn sides<'t>(before: &'t Trace, after: &'t Trace, whole: bool) -> (Side<'t>, Side<'t>) {
     std::thread::scope(|scope| {
-        let other = std::thread::Builder::new().spawn_scoped(scope, || Side::of(after));
-        let first = Side::of(before);
+        let other = std::thread::Builder::new().spawn_scoped(scope, || Side::of(after, whole));
+        let first = Side::of(before, whole);
         // Where there is no thread to be had, one after the other does as well.
         let second = other.ok().and_then(|thread| thread.join().ok());
-        (first, second.unwrap_or_else(|| Side::of(after)))
+        (first, second.unwrap_or_else(|| Side::of(after, whole)))
     })
 }
 

@@ -29,8 +29,9 @@ pub(super) struct Side<'t> {
 }
 
 impl<'t> Side<'t> {
-    pub fn of(trace: &'t Trace) -> Self {
-        let measured = Measured::of(trace);
+    /// The measured part of a profile, or all of it as a single iteration.
+    pub fn of(trace: &'t Trace, whole: bool) -> Self {
+        let measured = if whole { Measured::whole(trace) } else { Measured::of(trace) };
         let rows = rows(trace, &measured);
         let duration = |id: &IterationId| trace.iterations.duration()[id.index()];
         let iterations: Vec<Nanoseconds> =

@@ -114,8 +114,10 @@ columns! {
     Stream = "stream" as "stream",
     /// The device that it ran on.
     Device = "device" as "device",
-    /// The number of the iteration.
+    /// The number of the iteration, from 1.
     Iteration = "iteration" as "iteration",
+    /// How long the iteration lasted, from its first input to its last output.
+    Wall = "wall" as "wall_ns",
     /// The model that it belongs to.
     Model = "model" as "model",
     /// The type of elements of its first output.
@@ -186,6 +188,7 @@ impl Column {
                 trace.devices.number()[trace.streams.device()[row.stream?.index()].index()],
             )),
             Self::Iteration => Cell::Count(u64::from(trace.iterations.number()[row.iteration?.index()])),
+            Self::Wall => Cell::Time(trace.iterations.duration()[row.iteration?.index()]),
             Self::Model => text(trace.models.name()[operator()?.model?.index()])?,
             Self::DataType => word(data_type(trace, &operator()?)?.name())?,
             Self::Shapes => Cell::Text(Some(shapes(trace, &operator()?)).filter(|text| !text.is_empty())?),

@@ -39,6 +39,13 @@ pub(super) fn host_samples(
         disk: disk_usage(&mut disk, metadata.sample.host_disk_hz),
         network: network_usage(&mut network, &metadata.info),
     };
+    // Without their rate samples have no time.
+    if !disk.text.is_empty() && metadata.sample.host_disk_hz <= 0.0 {
+        losses.count(Reason::MissingMetadata, "sample.json: host_disk_freq", 1);
+    }
+    if !cpu.text.is_empty() && metadata.info.jiffies_per_second <= 0.0 {
+        losses.count(Reason::MissingMetadata, "info.json: sysClockFreq", 1);
+    }
     for text in [cpu, memory, disk, network] {
         losses.count(Reason::InvalidLine, text.name, text.refused);
     }
@@ -172,7 +179,10 @@ fn memory_usage(text: &mut Text, info: &Info) -> HostMemoryTable {
 
 fn disk_usage(text: &mut Text, hertz: f64) -> HostDiskTable {
     let mut table = HostDiskTable::default();
-    let interval = if hertz > 0.0 { 1e9 / hertz } else { 0.0 };
+    if hertz <= 0.0 {
+        return table;
+    }
+    let interval = 1e9 / hertz;
     let mut begin = 0u64;
     text.each_line(|line| {
         if let Some(time) = number_after(line, "start_time") {

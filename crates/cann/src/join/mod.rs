@@ -251,6 +251,13 @@ impl Joined {
         most
     }
 
+    /// The model of which exports show the first iteration alone unless others are chosen, with the number
+    /// of those that were recorded: the vendor's tool has it so on some chips. `None` where all is shown.
+    pub fn first_iteration_alone(&self) -> Option<(u64, u64)> {
+        let (model, recorded) = self.inferences().pop_first()?;
+        (!self.data.chip().exports_whole_run()).then_some((model, recorded))
+    }
+
     /// Everything that was dropped or doubted, while decoding and while joining.
     pub fn all_losses(&self) -> Losses {
         let mut all = self.data.losses();

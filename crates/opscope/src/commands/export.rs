@@ -362,6 +362,9 @@ fn write(
     }
     drop(bar);
     say(&joined, outline, terminal);
+    if export_options.iterations.is_none() {
+        say_what_is_shown(&joined, terminal);
+    }
     for report in reports {
         terminal.print(&report.text())?;
     }
@@ -443,7 +446,18 @@ fn say(joined: &Joined, outline: Outline, terminal: &Terminal) {
     }
 }
 
-/// The iterations that the options name; `None` for all.
+/// Says that the files hold one iteration of many, where the vendor's tool leaves it at that.
+fn say_what_is_shown(joined: &Joined, terminal: &Terminal) {
+    if let Some((model, recorded @ 2..)) = joined.first_iteration_alone() {
+        let chip = joined.data.chip().product();
+        terminal.note(&format!(
+            "of {chip} the files show iteration 1 of the {recorded} of model {model}, as those of the vendor's \
+             tool; all of them: --model-id {model}"
+        ));
+    }
+}
+
+/// The iterations that the options name; `None` for what the vendor's tool shows unasked.
 fn iterations(joined: &Joined, options: &Options) -> anyhow::Result<Option<IterationRange>> {
     if options.model_id.is_none() && options.iteration_id.is_none() {
         return Ok(None);

@@ -46,7 +46,11 @@ fn profiles(data: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// When the session of a profile began, in nanoseconds of `CLOCK_MONOTONIC_RAW`.
+/// Nanoseconds of a century, for which no machine runs without a restart.
+const CENTURY: i64 = 100 * 365 * 24 * 3_600 * 1_000_000_000;
+
+/// When the session of a profile began, in nanoseconds of `CLOCK_MONOTONIC_RAW`; `None` where its clock
+/// isn't there, or can't be.
 fn begin(profile: &Path) -> Option<i64> {
     // The runtime appends the date to the name that it was given: process, number, date.
     let name = profile.file_name()?.to_str()?.strip_prefix(PREFIX)?;
@@ -56,7 +60,7 @@ fn begin(profile: &Path) -> Option<i64> {
     let json: Value = serde_json::from_slice(&std::fs::read(clock).ok()?).ok()?;
     let field = |name: &str| json.get(name).and_then(Value::as_i64);
     let age = field("realtime_ns")?.checked_sub(field("start_ns")?)?;
-    field("monotonic_raw_ns")?.checked_sub(age)
+    field("monotonic_raw_ns")?.checked_sub(age).filter(|begin| (0..=CENTURY).contains(begin))
 }
 
 #[cfg(test)]

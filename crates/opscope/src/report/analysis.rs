@@ -18,7 +18,7 @@ pub fn fitting_columns(trace: &Trace, query: &Query, answer: &Answer) -> Vec<Col
         GroupBy::Unit => &[Operators, Count, Mean, Unit],
         GroupBy::Stream => &[Operators, Count, Mean, Stream, Device],
         GroupBy::Shape => &[Operators, Count, Mean, Type, Shapes],
-        GroupBy::Iteration => &[Operators, Count, Max, Iteration],
+        GroupBy::Iteration => &[Operators, Count, Max, Iteration, Wall],
     };
     columns.extend(of_group);
     if query.host && matches!(query.group_by, GroupBy::Type | GroupBy::Unit) {

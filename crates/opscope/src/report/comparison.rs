@@ -35,6 +35,22 @@ fn percent(change: f64) -> String {
     format!("{sign}{:.1} %", change.abs() * 100.0)
 }
 
+/// What is compared where only one side knows where its inferences begin and end.
+fn extent(comparison: &Comparison<'_>) -> Option<String> {
+    const ALIKE: std::ops::RangeInclusive<f64> = 0.8..=1.25;
+    let work = comparison.work?;
+    let whole = match comparison.whole_profiles {
+        true => "all of both profiles is compared",
+        false => "an average inference is compared with all of the other side",
+    };
+    let work = match ALIKE.contains(&work) {
+        true => String::new(),
+        false => format!(", and B's figure is of {work:.2} times as many executions as A's"),
+    };
+    let known = comparison.whole_profiles || !work.is_empty();
+    known.then(|| format!("One side knows no inferences: {whole}{work}."))
+}
+
 /// The first lines: both figures, the change, the verdict, warnings.
 pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     let mut lines = Vec::new();
@@ -47,6 +63,7 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
         let _ = write!(first, "  {speed:.3}x  {}", percent(change));
     }
     lines.push(format!("{first}  ({})", basis(comparison.basis)));
+    lines.extend(extent(comparison));
     match &comparison.difference {
         Some(difference) => {
             let (low, high) = difference.interval;
@@ -350,6 +367,8 @@ pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
     json!({
         "schema_version": 1,
         "basis": basis(comparison.basis),
+        "whole_profiles": comparison.whole_profiles,
+        "executions_ratio": comparison.work,
         "before_ns": comparison.before.0,
         "after_ns": comparison.after.0,
         "speed_up": comparison.speed_up(),
