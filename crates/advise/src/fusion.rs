@@ -12,12 +12,16 @@
 //!
 //! Inputs that are constants don't count: only those that change from run to run do.
 
+mod l2;
+
 use std::collections::HashSet;
 
-use opscope_model::{Model, Node, NodeId, Shapes};
+use opscope_model::{Model, Node, NodeId};
 use serde::Serialize;
 
 use crate::graph::View;
+
+pub use l2::{L2, Split, split};
 
 /// The kind of a chain, by what limits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -93,9 +97,6 @@ pub struct Fusion {
     pub chains: Vec<Chain>,
     /// Chains that meet in L2.
     pub pairs: Vec<Pair>,
-    /// How to split the batch so that its parts fit into L2, for batches above 2: tasks and the
-    /// batch of each.
-    pub batch_split: Option<(u64, u64)>,
 }
 
 /// What an operator is to fusion.
@@ -169,7 +170,7 @@ fn live_inputs(view: View<'_>, node: &Node<'_>) -> usize {
 }
 
 /// Finds the chains of a model.
-pub fn fusion(model: &Model, shapes: Option<&Shapes>) -> Fusion {
+pub fn fusion(model: &Model) -> Fusion {
     let view = View::new(model);
     let mut taken: HashSet<NodeId> = HashSet::new();
     let mut chains = Vec::new();
@@ -189,7 +190,7 @@ pub fn fusion(model: &Model, shapes: Option<&Shapes>) -> Fusion {
         ends.push((node.id, last, chain.class));
         chains.push(chain);
     }
-    Fusion { chains, pairs: pairs(view, &ends), batch_split: batch_split(model, shapes) }
+    Fusion { chains, pairs: pairs(view, &ends) }
 }
 
 fn link(node: &Node<'_>) -> Link {
@@ -313,40 +314,6 @@ fn pairs(view: View<'_>, ends: &[(NodeId, NodeId, Class)]) -> Vec<Pair> {
     pairs
 }
 
-/// A batch of 8 runs as 4 tasks of 2, by the vendor's example.
-fn batch_split(model: &Model, shapes: Option<&Shapes>) -> Option<(u64, u64)> {
-    let shapes = shapes?;
-    let batches =
-        model.graph().inputs().iter().filter_map(|id| shapes.get(*id)?.dims.first().copied().flatten());
-    let batch = batches.max().filter(|batch| *batch > 2 && batch.is_multiple_of(2))?;
-    Some((batch / 2, 2))
-}
-
-/// The fusion switch file of Ascend's converter: every rule on.
-pub fn ascend_switch_file() -> String {
-    "{\n  \"Switch\": {\n    \"GraphFusion\": {\"ALL\": \"on\"},\n    \"UBFusion\": {\"ALL\": \"on\"}\n  }\n}\n".to_owned()
-}
-
-/// The fusion switch file of the converter for SVP boards, which takes a rule a line. The two rules
-/// that may change results stay off.
-pub fn svp_switch_file() -> String {
-    const SAFE: [&str; 9] = [
-        "BatchNormMergeToConvWeight",
-        "BatchNormMergeToConvActive",
-        "ScaleMergeToConvWeight",
-        "ScaleMergeToConvActive",
-        "BiasMergeToConv",
-        "ReluMerge",
-        "PReluMerge",
-        "AbsMerge",
-        "PoolMergeToConv",
-    ];
-    // The first name is misspelled in the converter as well.
-    const RISKY: [&str; 2] = ["BatchNormTransfromToDepthwiseConv", "EltwiseMergeToCube"];
-    let safe = SAFE.iter().map(|rule| format!("{rule}:on\n"));
-    safe.chain(RISKY.iter().map(|rule| format!("{rule}:off\n"))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -354,7 +321,7 @@ mod tests {
 
     fn chains(nodes: &[&str]) -> Vec<(Class, String, String)> {
         let model = graph(nodes);
-        let found = fusion(&model, None).chains;
+        let found = fusion(&model).chains;
         let types =
             |chain: &Chain| chain.links.iter().map(|link| &*link.op_type).collect::<Vec<_>>().join("+");
         found.iter().map(|chain| (chain.class, types(chain), chain.stop.clone())).collect()
@@ -387,7 +354,7 @@ mod tests {
     #[test]
     fn a_result_that_is_used_twice_ends_a_chain_and_a_cheap_one_can_be_copied() {
         let model = graph(&["Relu x -> a", "Abs a -> b", "Neg a -> c", "Add b,c -> y"]);
-        let found = fusion(&model, None).chains;
+        let found = fusion(&model).chains;
         assert!(found[0].stop.contains("also used by"), "{}", found[0].stop);
         assert!(found[0].remedy.as_deref().is_some_and(|remedy| remedy.contains("copy")));
     }
@@ -405,9 +372,9 @@ mod tests {
     #[test]
     fn reductions_that_follow_one_another_meet_in_l2() {
         let model = graph(&["ReduceSum x -> a", "ReduceMax a -> y"]);
-        assert_eq!(fusion(&model, None).pairs.len(), 1);
+        assert_eq!(fusion(&model).pairs.len(), 1);
         let model = graph(&["ReduceSum x -> a", "Softmax a -> y"]);
-        assert_eq!(fusion(&model, None).pairs.len(), 0);
+        assert_eq!(fusion(&model).pairs.len(), 0);
     }
 
     #[test]
@@ -421,6 +388,6 @@ mod tests {
             version: Some(1),
         });
         let model = Model::from_proto(proto, None).unwrap();
-        assert!(fusion(&model, None).chains.is_empty());
+        assert!(fusion(&model).chains.is_empty());
     }
 }

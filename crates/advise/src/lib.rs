@@ -7,11 +7,13 @@
 //! - [`advise`] runs all rules and gives a [`Report`]: findings, the one that could save most first,
 //!   and the rules that could not run, with what they lack.
 //! - [`Settings`] are what users add: thresholds, rules of their own, rules to be silent.
-//! - [`fusion`] checks which chains of a graph an accelerator can fuse.
+//! - [`fusion`] checks which chains of a graph an accelerator can fuse; [`converter`] reads what the
+//!   model's converter was told, and what it says that it fused.
 
 mod ability;
 mod checks;
 mod condition;
+pub mod converter;
 mod explain;
 mod finding;
 pub mod fusion;
@@ -25,8 +27,9 @@ mod subject;
 mod testing;
 
 pub use ability::{Ability, Does};
+pub use converter::ConverterOptions;
 pub use explain::{Language, explain};
 pub use finding::{Evidence, Finding, NotRun, Report, advise};
 pub use rule::{Confidence, Rule, Text, rules};
 pub use settings::{Settings, SettingsError};
-pub use subject::{ConverterOptions, Environment, Subject, Target};
+pub use subject::{Environment, Subject, Target};

@@ -1,6 +1,6 @@
 //! What rules look at.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use opscope_analyze::{Measured, Roofline, self_times};
@@ -8,6 +8,7 @@ use opscope_model::{Model, Shapes};
 use opscope_trace::{ExecutionUnit, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace};
 
 use crate::ability::Ability;
+use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
 use crate::finding::Evidence;
 
 /// What a model runs on, or is to run on.
@@ -102,7 +103,8 @@ impl Target {
             "G02" | "G06" | "G07" | "G17" | "G18" | "G19" | "G20" | "G24" => {
                 self.is_ascend() || self == Self::Svp
             }
-            "G08" => self.is_ascend(),
+            "G08" | "C01" => self.is_ascend(),
+            "C02" | "C03" => self.is_ascend() || self == Self::Svp,
             "H09" => matches!(self, Self::OnnxRuntime | Self::Tract),
             "H10" => self.is_accelerator(),
             "H11" => self == Self::TensorRt,
@@ -135,41 +137,6 @@ pub struct Environment {
     pub acl_json: Option<String>,
 }
 
-/// The options of a command that converts models.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConverterOptions {
-    options: BTreeMap<String, String>,
-}
-
-impl ConverterOptions {
-    /// Reads a command such as `atc --model=m.onnx --compile_mode 1`, or a configuration file with
-    /// an option a line.
-    pub fn parse(text: &str) -> Self {
-        let mut options = BTreeMap::new();
-        let mut words = text.split_whitespace().map(|word| word.trim_matches(['"', '\''])).peekable();
-        while let Some(word) = words.next() {
-            let bare = word.trim_start_matches('-');
-            if bare.len() == word.len() && !word.contains('=') {
-                continue;
-            }
-            let (name, value) = match bare.split_once('=') {
-                Some((name, value)) => (name, value.trim_matches(['"', '\'']).to_owned()),
-                None => {
-                    let value = words.next_if(|next| !next.starts_with('-') && *next != "=");
-                    (bare, value.unwrap_or_default().to_owned())
-                }
-            };
-            options.insert(name.to_owned(), value);
-        }
-        Self { options }
-    }
-
-    /// The value of an option.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.options.get(name).map(String::as_str)
-    }
-}
-
 /// A task that executed an operator in a measured iteration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernel<'a> {
@@ -200,6 +167,10 @@ pub struct Subject<'a> {
     pub environment: Environment,
     /// How the model was converted.
     pub converter: Option<&'a ConverterOptions>,
+    /// Which of the converter's fusion rules were on and off.
+    pub switches: Option<&'a Switches>,
+    /// What the converter's fusion rules did.
+    pub fusion_result: Option<&'a FusionResult>,
     /// How many cores the device has, where that is known.
     pub cores: Option<u32>,
     /// The peaks of the machine that the profile is from.
@@ -230,6 +201,8 @@ impl<'a> Subject<'a> {
             target: target.unwrap_or_else(|| trace.map(Target::of).unwrap_or_default()),
             environment: Environment::default(),
             converter: None,
+            switches: None,
+            fusion_result: None,
             cores: None,
             roof: None,
             sweep: Vec::new(),
@@ -244,6 +217,12 @@ impl<'a> Subject<'a> {
             subject.take(trace);
         }
         subject
+    }
+
+    /// All that is known of the model's conversion.
+    pub(crate) fn conversion(&self) -> Conversion<'a> {
+        let (command, switches, result) = (self.converter, self.switches, self.fusion_result);
+        Conversion { command, switches, result, is_svp: self.target == Target::Svp }
     }
 
     fn take(&mut self, trace: &'a Trace) {

@@ -2,8 +2,8 @@
 
 use opscope_model::Model;
 use opscope_model::proto::{
-    AttributeProto, AttributeType, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
-    ValueInfoProto,
+    AttributeProto, AttributeType, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto,
+    OperatorSetIdProto, TensorProto, TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto,
 };
 
 /// A node such as `Conv x,W:16x3x3x3 group=2 -> a`. An input with a colon is a stored one of the
@@ -50,6 +50,20 @@ pub(crate) fn graph(nodes: &[&str]) -> Model {
 /// The same with the elements of some stored inputs.
 pub(crate) fn graph_with(nodes: &[&str], data: &[(&str, &[f32])]) -> Model {
     graph_of(nodes, data, &[])
+}
+
+/// Such a graph whose input is a batch of images: `[batch, channels, height, width]` of float32.
+pub(crate) fn graph_of_images(dims: [u64; 4], nodes: &[&str]) -> Model {
+    let mut proto = graph(nodes).proto().clone();
+    let dim = dims.map(|size| Dimension {
+        value: Some(DimensionValue::Value(size as i64)),
+        ..Default::default()
+    });
+    let shape = Some(TensorShapeProto { dim: dim.to_vec() });
+    let tensor = TensorType { elem_type: Some(1), shape };
+    let declared = TypeProto { value: Some(TypeValue::Tensor(tensor)), ..Default::default() };
+    proto.graph.as_mut().expect("a graph").input[0].r#type = Some(declared);
+    Model::from_proto(proto, None).expect("a graph")
 }
 
 /// The same with stored integers as well.

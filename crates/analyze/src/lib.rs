@@ -32,7 +32,7 @@ mod what_if;
 mod whole_seconds;
 
 pub use compare::{
-    Alike, Basis, Change, Comparison, Difference, Group, Member, SpanChange, Suspect, Verdict,
+    Alike, Basis, Change, Comparison, Difference, Group, Member, SpanChange, Step, Suspect, Verdict, What,
 };
 pub use glance::{DeviceUse, Glance, UnitUse};
 pub use locate::{Location, Matched, Sighting, locate};

@@ -3,6 +3,7 @@
 mod abilities;
 mod cli;
 mod commands;
+mod converter_files;
 mod exit;
 mod interrupt;
 mod profile;

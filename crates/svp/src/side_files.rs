@@ -1,5 +1,4 @@
-//! What the model converter leaves beside a model: where each layer will run, which were fused, and
-//! which fusion rules were on.
+//! What the model converter leaves beside a model: where each layer will run, and which were fused.
 //!
 //! | file | what is taken from it |
 //! |---|---|
@@ -7,7 +6,6 @@
 //! | `layer.json` | the same of layers, and whether a layer can be dumped: fused ones can't |
 //! | `shape.json` | the shapes of values |
 //! | `cnn_net_tree*.dot` | how many layers and links the network has at a stage of the conversion |
-//! | `*fusion_switch*`, as `Rule:on` lines or Ascend's JSON | the rules that are on and off |
 //!
 //! Only the names of the fields are public, not how they nest, so objects are looked for wherever
 //! they stand.
@@ -59,8 +57,6 @@ pub enum Content {
         /// How many links there are between them.
         links: usize,
     },
-    /// Fusion rules, and whether each is on.
-    Switches(Vec<(String, bool)>),
 }
 
 /// The files that were found beside a model.
@@ -134,8 +130,6 @@ fn reader_of(name: &str) -> Option<Read> {
         Some(read_shapes)
     } else if name.starts_with("cnn_net_tree") && name.ends_with(".dot") {
         Some(|bytes| Ok(read_tree(bytes)))
-    } else if name.contains("fusion_switch") {
-        Some(read_switches)
     } else {
         None
     }
@@ -217,30 +211,6 @@ fn statements(text: &str) -> Vec<String> {
     statements
 }
 
-fn read_switches(bytes: &[u8]) -> Result<Content, TableError> {
-    let mut switches = Vec::new();
-    if bytes.trim_ascii_start().starts_with(b"{") {
-        let json: Value = serde_json::from_slice(bytes)?;
-        visit(&json, &mut |object| {
-            let words = object.iter().filter_map(|(name, value)| Some((name.clone(), value.as_str()?)));
-            switches.extend(words.filter_map(|(name, word)| Some((name, on_or_off(word)?))));
-        });
-    } else {
-        let text = String::from_utf8_lossy(bytes);
-        let pairs = text.split(['\n', ';']).filter_map(|pair| pair.split_once(':'));
-        switches.extend(pairs.filter_map(|(rule, word)| Some((rule.trim().to_owned(), on_or_off(word)?))));
-    }
-    Ok(Content::Switches(switches))
-}
-
-fn on_or_off(word: &str) -> Option<bool> {
-    match word.trim().to_ascii_lowercase().as_str() {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
-}
-
 fn number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).or_else(|| value.as_bool().map(u64::from))
 }
@@ -278,20 +248,16 @@ mod tests {
             "cnn_net_tree_adapt.dot",
             "digraph {\n a [label=\"conv1\"]\n b [label=\"relu1\"]\n a -> b\n}\n",
         );
-        write("my_fusion_switch.cfg", "BiasMergeToConv:on\nReluMerge:off; PoolMergeToConv:on\nnonsense\n");
         write("shape.txt", "no");
         write("net.om", "model");
         let found = SideFiles::beside(&folder.path().join("net.om")).unwrap();
-        assert_eq!(found.files.len(), 5);
+        assert_eq!(found.files.len(), 4);
         assert!(found.placement("softplus1").unwrap().is_on_cpu());
         assert!(!found.placement("conv1").unwrap().is_on_cpu());
         assert_eq!(found.placement("relu1").unwrap().fused, Some(true));
         let contents: Vec<_> = found.files.iter().map(|(_, content)| content.clone()).collect();
         assert!(contents.contains(&Content::Tree { layers: 2, links: 1 }));
         assert!(contents.contains(&Content::Shapes(2)));
-        let switches = [("BiasMergeToConv", true), ("ReluMerge", false), ("PoolMergeToConv", true)];
-        let switches = switches.map(|(rule, on)| (rule.to_owned(), on)).to_vec();
-        assert!(contents.contains(&Content::Switches(switches)));
         let Content::Layers { sizes, .. } = &contents[contents.len() - 2] else { panic!("{contents:?}") };
         assert_eq!(*sizes, [("batch_num".to_owned(), 4), ("tmp_buf_size".to_owned(), 4096)]);
     }
@@ -306,15 +272,6 @@ mod tests {
         for text in forms {
             assert_eq!(read_tree(text.as_bytes()), Content::Tree { layers: 3, links: 2 }, "{text}");
         }
-    }
-
-    #[test]
-    fn switches_of_ascend_are_read_too() {
-        let text =
-            br#"{"Switch": {"GraphFusion": {"ALL": "on"}, "UBFusion": {"TbePool2dQuantFusionPass": "off"}}}"#;
-        let Content::Switches(switches) = read_switches(text).unwrap() else { panic!() };
-        let expected = [("ALL".to_owned(), true), ("TbePool2dQuantFusionPass".to_owned(), false)];
-        assert_eq!(switches, expected);
     }
 
     #[test]

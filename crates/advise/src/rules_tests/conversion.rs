@@ -5,7 +5,24 @@ use super::*;
 pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
     let softmax = |op_type| on(Target::Svp, sequence(&[op_type]));
     let batch = |batch| on(Target::Svp, shaped(&[batch, 3, 8, 8], &["Relu x -> y"]));
+    let switched = |text| Case { switches: Some(text), ..Case::default() };
+    let fused = |text| Case { fusion_result: Some(text), ..Case::default() };
+    const WHOLE: &str = "atc --model=m.onnx --framework=5 --output=m --soc_version=Ascend310";
+    let command = |text| Case { converter: Some(text), ..Case::default() };
     vec![
+        ("C01", switched("ConvBatchnormFusionPass:off"), switched("ConvBatchnormFusionPass:on")),
+        (
+            "C02",
+            fused(
+                r#"{"session_and_graph_id_0_0": {"graph_fusion": {"ConvBatchnormFusionPass":
+                    {"match_times": "22", "effect_times": "21"}}}}"#,
+            ),
+            fused(
+                r#"{"session_and_graph_id_0_0": {"graph_fusion": {"ConvBatchnormFusionPass":
+                    {"match_times": "22", "effect_times": "22"}}}}"#,
+            ),
+        ),
+        ("C03", command("atc --model=m.onnx --framework=3 --output=m --soc_version=Ascend310"), command(WHOLE)),
         ("V01", converted("atc --net_optimize_enable=0"), converted("atc --net_optimize_enable=1")),
         (
             "V02",

@@ -16,6 +16,7 @@ use opscope_model::{Bindings, Model, Shapes};
 use opscope_trace::*;
 
 use crate::testing::{graph_of, graph_with};
+use crate::converter::{FusionResult, Switches};
 use crate::{Ability, ConverterOptions, Environment, Report, Settings, Subject, Target, advise, rules};
 
 /// An operator: name, type, unit, microseconds, and metrics with their values.
@@ -161,6 +162,8 @@ struct Case {
     target: Option<Target>,
     environment: Environment,
     converter: Option<&'static str>,
+    switches: Option<&'static str>,
+    fusion_result: Option<&'static str>,
     cores: Option<u32>,
     roof: Option<Roofline>,
     sweep: Vec<Trace>,
@@ -175,6 +178,8 @@ impl Case {
         }
         let shapes = self.model.as_ref().and_then(|model| Shapes::infer(model, &bindings).ok());
         let converter = self.converter.map(ConverterOptions::parse);
+        let switches = self.switches.map(|text| Switches::parse(text).unwrap());
+        let fusion_result = self.fusion_result.map(|text| FusionResult::parse(text).unwrap());
         let mut subject = Subject::new(
             self.trace.as_ref(),
             self.model.as_ref(),
@@ -182,6 +187,8 @@ impl Case {
         );
         subject.shapes = shapes.as_ref();
         subject.converter = converter.as_ref();
+        subject.switches = switches.as_ref();
+        subject.fusion_result = fusion_result.as_ref();
         subject.environment = self.environment.clone();
         subject.cores = self.cores;
         subject.roof = self.roof;

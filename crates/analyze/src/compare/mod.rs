@@ -3,8 +3,9 @@
 //!
 //! Operators are brought together through the nodes of the model's graph that they stand for, then
 //! by name, then by type and order (see `align`). Iterations are compared by Welch's test (see
-//! `noise`). Times are those of an average measured iteration; a profile without iterations counts
-//! as one.
+//! `noise`). Times are those of an average measured iteration; where a profile knows none, of an
+//! average call that executes a model, and without those all of it counts as one. The steps from A's
+//! figure to B's sum to the change of both, whatever operators leave of it (see `waterfall`).
 
 mod align;
 mod alike;
@@ -12,6 +13,7 @@ mod extent;
 mod noise;
 mod side;
 mod texts;
+mod waterfall;
 
 use opscope_trace::{Nanoseconds, Trace};
 
@@ -21,6 +23,7 @@ use side::Side;
 
 pub use alike::Alike;
 pub use noise::{Difference, Verdict};
+pub use waterfall::{Step, What};
 
 /// Two profiles, A before and B after a change.
 #[derive(Clone, Debug)]

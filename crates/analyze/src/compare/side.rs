@@ -32,7 +32,6 @@ impl<'t> Side<'t> {
     /// The measured part of a profile, or all of it as a single iteration.
     pub fn of(trace: &'t Trace, whole: bool) -> Self {
         let measured = if whole { Measured::whole(trace) } else { Measured::of(trace) };
-        let rows = rows(trace, &measured);
         let duration = |id: &IterationId| trace.iterations.duration()[id.index()];
         let iterations: Vec<Nanoseconds> =
             measured.iterations.iter().map(duration).filter(|duration| duration.0 > 0).collect();
@@ -49,6 +48,7 @@ impl<'t> Side<'t> {
         for (_, range) in trace.ranges.iter().filter(|(_, range)| range.kind != RangeKind::Mark) {
             spans.entry((true, text(range.name))).or_default().push(range.duration);
         }
+        let rows = rows(trace, &measured, if whole { 1 } else { executions.len() });
         Self { trace, rows, iterations, executions, spans }
     }
 
@@ -57,7 +57,9 @@ impl<'t> Side<'t> {
     }
 }
 
-fn rows<'t>(trace: &'t Trace, measured: &Measured) -> Vec<Row<'t>> {
+/// The operators, with their times in an inference: an iteration, or where the profile knows none, one
+/// of so many calls that execute a model.
+fn rows<'t>(trace: &'t Trace, measured: &Measured, executions: usize) -> Vec<Row<'t>> {
     let own = self_times(trace);
     let mut rows: Vec<Row<'t>> = Vec::new();
     // Shapes that change from run to run are operators of their own, yet the same to users.
@@ -84,14 +86,31 @@ fn rows<'t>(trace: &'t Trace, measured: &Measured) -> Vec<Row<'t>> {
         };
         places.push(place);
     }
+    let mut counts: Vec<usize> = vec![0; rows.len()];
     for (task, place) in measured.tasks.iter().zip(places) {
         rows[place as usize].time += own[task.index()];
+        counts[place as usize] += 1;
     }
-    let count = measured.count() as i64;
+    let count = match measured.iterations.is_empty() && ran_in_each(&rows, &counts, executions) {
+        true => executions as i64,
+        false => measured.count() as i64,
+    };
     for row in &mut rows {
         row.time = Nanoseconds(row.time.0 / count);
     }
     rows
+}
+
+/// Whether the operators were recorded in each of so many executions of a model: those that ran as often,
+/// or several times as often, have most of the time. Tables of a single inference have each operator once.
+fn ran_in_each(rows: &[Row<'_>], counts: &[usize], executions: usize) -> bool {
+    if executions < 2 {
+        return false;
+    }
+    let all: Nanoseconds = rows.iter().map(|row| row.time).sum();
+    let in_each = rows.iter().zip(counts).filter(|(_, count)| count.is_multiple_of(executions));
+    let of_those: Nanoseconds = in_each.map(|(row, _)| row.time).sum();
+    of_those.0 > all.0 / 2
 }
 
 /// Whether a call runs a model and waits for its result: `aclmdlExecute` (which some documents

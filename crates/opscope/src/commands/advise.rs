@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use opscope_advise::{
-    ConverterOptions, Environment, Language, Report, Settings, Subject, Target, advise, explain, rules,
+    Environment, Language, Report, Settings, Subject, Target, advise, explain, rules,
 };
 use opscope_model::Model;
 use opscope_trace::Trace;
@@ -13,6 +12,7 @@ use opscope_trace::Trace;
 use super::peak::CeilingArguments;
 use super::run::ShapeArguments;
 use crate::abilities::abilities;
+use crate::converter_files::{self, ConverterArguments};
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Opened, Tell};
 use crate::report::advice;
@@ -25,6 +25,7 @@ Examples:
   opscope advise model.onnx --target cann-310       of a model alone
   opscope advise bert.onnx --dim batch=1 --dim sequence=128
   opscope advise one.db --sweep two.db --sweep four.db    runs with other threads, or batch sizes
+  opscope advise PROF_… --converter convert.sh --fusion-result fusion_result.json    how it was converted
   opscope advise profile.db --peak peak.json        which operators are far from the machine's peaks
   opscope advise profile.db --silence A01 --silence 'V*' --json
   opscope advise --explain A29 --lang zh
@@ -69,10 +70,6 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     cores: Option<u32>,
 
-    /// The command that converted the model, or a file with its options, for the rules about them
-    #[arg(long, value_name = "COMMAND|FILE")]
-    converter: Option<String>,
-
     /// Another profile of the same model, with another number of threads or batch size, for the rules
     /// about them; may be given several times
     #[arg(long, value_name = "PROFILE")]
@@ -107,6 +104,9 @@ pub struct Arguments {
     lang: Lang,
 
     #[command(flatten)]
+    converter: ConverterArguments,
+
+    #[command(flatten)]
     shapes: ShapeArguments,
 
     #[command(flatten)]
@@ -136,6 +136,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         return Err(UsageError("give a profile or a model".to_owned()).into());
     };
     profile::check_presence(path)?;
+    if let Some(file) = converter_files::kind(path) {
+        let text = format!(
+            "{}: this is {file}; give the profile or model here, and this with --converter, --switches or \
+             --fusion-result (opscope fusion shows it by itself)",
+            path.display()
+        );
+        return Err(UsageError(text).into());
+    }
+    let converter = arguments.converter.read(terminal)?;
     let is_model =
         path.is_file() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"));
     if is_model && arguments.model.is_some() {
@@ -150,11 +159,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let open = |path: &PathBuf| profile::open(path, Tell::Warnings, terminal);
     let sweep: Vec<Opened> = arguments.sweep.iter().map(open).collect::<anyhow::Result<_>>()?;
     let abilities = model.as_ref().map(abilities);
-    let converter = arguments.converter.as_deref().map(converter_options).transpose()?;
     let target = arguments.target.as_deref().and_then(Target::from_name);
     let mut subject = Subject::new(trace.as_deref(), model.as_ref(), target);
     subject.shapes = shapes.as_ref();
-    subject.converter = converter.as_ref();
+    subject.converter = converter.command.as_ref();
+    subject.switches = converter.switches.as_ref();
+    subject.fusion_result = converter.result.as_ref();
     subject.cores = arguments.cores.or(subject.cores);
     subject.sweep = sweep.iter().map(|profile| &**profile).collect();
     subject.rewrites = abilities.as_deref();
@@ -231,17 +241,6 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
     let near = all.iter().min_by_key(|rule| strsim::levenshtein(&rule.id, &id.to_ascii_uppercase()));
     let near = near.map_or(String::new(), |rule| format!("; did you mean {}?", rule.id));
     Err(UsageError(format!("there is no rule {id}{near} `opscope advise --list` names all")).into())
-}
-
-/// The options of a converter, from a command or from the file of that name.
-fn converter_options(text: &str) -> anyhow::Result<ConverterOptions> {
-    let path = Path::new(text);
-    let content = if path.is_file() {
-        std::fs::read_to_string(path).with_context(|| format!("{}: cannot read this file", path.display()))?
-    } else {
-        text.to_owned()
-    };
-    Ok(ConverterOptions::parse(&content))
 }
 
 /// What shows beside a profile of how it was taken.

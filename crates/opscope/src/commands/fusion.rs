@@ -5,12 +5,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_advise::Target;
-use opscope_advise::fusion::{Chain, Fusion, ascend_switch_file, fusion, svp_switch_file};
+use opscope_advise::converter::{Conversion, Remark, all_on, all_safe_on_svp};
+use opscope_advise::fusion::{self, Chain, Fusion, L2, Split};
 use opscope_model::{Model, Shapes};
+use opscope_trace::units;
 
 use super::outputs::check_target;
 use super::run::ShapeArguments;
-use crate::exit::Exit;
+use crate::converter_files::{ConverterArguments, ConverterFiles};
+use crate::exit::{Exit, UsageError};
+use crate::report::{conversion, printable};
 use crate::terminal::{Terminal, bold, dim};
 
 const EXAMPLES: &str = "\
@@ -20,19 +24,26 @@ Examples:
   opscope fusion bert.onnx --dim batch=1 --dim sequence=128
   opscope fusion model.onnx --switch-file fusion_switch.cfg
   opscope fusion model.onnx --switch-file fusion_switch.cfg --target svp
+  opscope fusion --switches fusion_switch.cfg --fusion-result fusion_result.json
+  opscope fusion model.onnx --converter convert.sh --switch-file all_on.cfg   your command comes back with the file
 
 The limits are those that Huawei published for the Ascend 310 in 2020: behind a convolution up to
 three elementwise operators, five elementwise operators in a row, four around a reduction. Inputs
 that are constants don't count as inputs. --switch-file writes the converter's file that turns its
-fusion rules on, and prints the command that converts the model with it.";
+fusion rules on, and prints the command that converts the model with it.
+
+What the converter was told and what it did is read as well: its command (--converter), its switch
+file (--switches) and fusion_result.json (--fusion-result). It is said which rules were off, what
+matched and took effect, and which options contradict one another or are missing. `opscope explain
+fusion` tells what fusion is.";
 
 /// The options of `opscope fusion`.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// The model, an ONNX file
-    #[arg(value_name = "MODEL.onnx")]
-    model: PathBuf,
+    /// The model, an ONNX file; or one of the converter's files
+    #[arg(value_name = "MODEL.onnx", required_unless_present_any = ["converter", "switches", "fusion_result"])]
+    model: Option<PathBuf>,
 
     /// Show operators that fuse with nothing as well
     #[arg(long)]
@@ -42,11 +53,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     switch_file: Option<PathBuf>,
 
-    /// Whose converter the file and command are for
-    #[arg(long, default_value = "cann-310", value_parser = ["cann-310", "cann", "svp"])]
-    target: String,
+    /// Whose converter the file and command are for [default: by the chip, or else cann-310]
+    #[arg(long, value_parser = ["cann-310", "cann", "svp"])]
+    target: Option<String>,
 
-    /// The chip in the command [default: Ascend310, or SS928V100 for svp]
+    /// The chip in the command [default: that of --converter, or else Ascend310, or SS928V100 for svp]
     #[arg(long, value_name = "NAME")]
     soc_version: Option<String>,
 
@@ -55,40 +66,148 @@ pub struct Arguments {
     json: bool,
 
     #[command(flatten)]
+    converter: ConverterArguments,
+
+    #[command(flatten)]
     shapes: ShapeArguments,
 }
 
-/// Finds the chains and prints them.
+/// Finds the chains and prints them, with what the converter's files say.
 ///
 /// # Errors
-/// When the model can't be loaded, or the file can't be written.
+/// When the model or a file can't be read, or the file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let model = Model::load(&arguments.model)?;
-    let shapes = Some(arguments.shapes.infer(&model)?);
-    let found = fusion(&model, shapes.as_ref());
-    let command =
-        arguments.switch_file.as_deref().map(|file| command(arguments, &model, shapes.as_ref(), file));
+    let mut files = arguments.converter.read(terminal)?;
+    let path = match &arguments.model {
+        Some(path) if files.take(path)? => None,
+        path => path.as_deref(),
+    };
+    let model = path.map(Model::load).transpose()?;
+    let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
+    let chip = Chip::of(arguments, &files);
+    let found = model.as_ref().map(fusion::fusion);
+    let split = model.as_ref().zip(shapes.as_ref()).zip(chip.l2());
+    let split = split.and_then(|((model, shapes), l2)| fusion::split(model, shapes, &l2));
+    let conversion = files.conversion(chip.is_svp);
+    let remarks = conversion.remarks(model.as_ref().map(|model| (model, shapes.as_ref())));
+    let command = match &arguments.switch_file {
+        Some(file) => Some(command(path, &chip, &files, model.as_ref(), shapes.as_ref(), file)?),
+        None => None,
+    };
     if let Some(file) = &arguments.switch_file {
         check_target(file)?;
-        let text = if is_svp(arguments) { svp_switch_file() } else { ascend_switch_file() };
+        let text = if chip.is_svp { all_safe_on_svp() } else { all_on() };
         opscope_formats::write_atomically(file, |output| std::io::Write::write_all(output, text.as_bytes()))?;
         terminal.note(&format!("wrote the switch file {}", file.display()));
     }
-    let text = if arguments.json {
-        to_json(&found, command.as_deref())?
-    } else {
-        to_text(&found, arguments.all, command.as_deref())
-    };
+    let answer = Answer { found, split, conversion, remarks, command };
+    let text = if arguments.json { answer.to_json()? } else { answer.to_text(arguments.all, terminal.width()) };
     terminal.print(&text)?;
     Ok(Exit::Done)
 }
 
-fn is_svp(arguments: &Arguments) -> bool {
-    Target::from_name(&arguments.target) == Some(Target::Svp)
+/// The chip that the model is for.
+struct Chip {
+    /// Its name; `None` where nobody said which of several it is.
+    name: Option<String>,
+    is_svp: bool,
 }
 
-fn to_text(found: &Fusion, all: bool, command: Option<&str>) -> String {
-    let mut text = String::new();
+impl Chip {
+    /// By the options, or else by the converter's files.
+    fn of(arguments: &Arguments, files: &ConverterFiles) -> Self {
+        let name = arguments.soc_version.as_deref().or(files.soc_version());
+        let target = arguments.target.as_deref().and_then(Target::from_name);
+        let is_svp = match target {
+            Some(target) => target == Target::Svp,
+            None => {
+                let of_board = |name: &str| name.starts_with("SS");
+                let switches = files.switches.as_ref().is_some_and(|switches| switches.is_of_svp());
+                name.map_or(switches, of_board)
+            }
+        };
+        let by_default = match target {
+            _ if is_svp => Some("SS928V100"),
+            Some(Target::Cann) => None,
+            _ => Some("Ascend310"),
+        };
+        Self { name: name.or(by_default).map(str::to_owned), is_svp }
+    }
+
+    fn l2(&self) -> Option<L2> {
+        self.name.as_deref().and_then(L2::of)
+    }
+}
+
+/// What is said.
+struct Answer<'a> {
+    found: Option<Fusion>,
+    split: Option<Split>,
+    conversion: Conversion<'a>,
+    remarks: Vec<Remark>,
+    command: Option<String>,
+}
+
+impl Answer<'_> {
+    fn to_text(&self, all: bool, width: Option<u16>) -> String {
+        let mut text = String::new();
+        if let Some(found) = &self.found {
+            push_chains(&mut text, found, all);
+            if let Some(split) = &self.split {
+                let _ = writeln!(text, "\n{}", of_split(split));
+            }
+            let _ = writeln!(
+                text,
+                "\n{}",
+                dim("limits of the Ascend 310 as published in 2020; the converter has the last word")
+            );
+        }
+        let of_files = conversion::to_text(&self.conversion, &self.remarks, width);
+        if !of_files.is_empty() {
+            let _ = write!(text, "{}{of_files}", if text.is_empty() { "" } else { "\n" });
+        }
+        if let Some(command) = &self.command {
+            let _ = writeln!(text, "\n{command}");
+        }
+        text
+    }
+
+    fn to_json(&self) -> anyhow::Result<String> {
+        let mut answer = match &self.found {
+            Some(found) => serde_json::to_value(found)?,
+            None => serde_json::json!({}),
+        };
+        if let Some(fields) = answer.as_object_mut() {
+            fields.insert("schema_version".to_owned(), 2.into());
+            fields.insert("batch_split".to_owned(), serde_json::to_value(&self.split)?);
+            fields.insert("conversion".to_owned(), conversion::to_json(&self.conversion, &self.remarks)?);
+            fields.insert("command".to_owned(), self.command.clone().map_or(serde_json::Value::Null, Into::into));
+        }
+        Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+    }
+}
+
+/// What the batch needs of the chip's L2.
+fn of_split(split: &Split) -> String {
+    let size = |bytes: u64| units::bytes(bytes as f64);
+    let Split { l2, batch, operator, needs, tasks } = split;
+    let needed = format!(
+        "A batch of {batch} needs {} of L2 at {}, and the {} has {} ({})",
+        size(*needs),
+        printable(operator),
+        printable(&l2.chip),
+        size(l2.bytes),
+        l2.source
+    );
+    match tasks {
+        Some((tasks, each, bytes)) => {
+            format!("{needed}: {tasks} tasks of {each} fit, with {} each.", size(*bytes))
+        }
+        None => format!("{needed}: not even a single sample fits."),
+    }
+}
+
+fn push_chains(text: &mut String, found: &Fusion, all: bool) {
     let fused: Vec<&Chain> = found.chains.iter().filter(|chain| chain.links.len() > 1).collect();
     let operators: usize = fused.iter().map(|chain| chain.links.len()).sum();
     let _ = writeln!(
@@ -119,41 +238,51 @@ fn to_text(found: &Fusion, all: bool, command: Option<&str>) -> String {
             let _ = writeln!(text, "     {} to {}", pair.from, pair.to);
         }
     }
-    if let Some((tasks, batch)) = found.batch_split {
-        let whole = tasks * batch;
-        let _ = writeln!(
-            text,
-            "\nA batch of {whole} fits L2 better as {tasks} tasks of {batch} (the vendor's example: 8 as 4 of 2)."
-        );
-    }
-    let _ = writeln!(
-        text,
-        "\n{}",
-        dim("limits of the Ascend 310 as published in 2020; the converter has the last word")
-    );
-    if let Some(command) = command {
-        let _ = writeln!(text, "\n{command}");
-    }
-    text
 }
 
-fn to_json(found: &Fusion, command: Option<&str>) -> anyhow::Result<String> {
-    let mut answer = serde_json::to_value(found)?;
-    if let Some(fields) = answer.as_object_mut() {
-        fields.insert("schema_version".to_owned(), 1.into());
-        fields.insert("command".to_owned(), command.map_or(serde_json::Value::Null, Into::into));
+/// The command that converts the model with a switch file: the user's own where it is known.
+///
+/// # Errors
+/// When there is neither a command nor a model to make one of, or the chip isn't known.
+fn command(
+    path: Option<&Path>,
+    chip: &Chip,
+    files: &ConverterFiles,
+    model: Option<&Model>,
+    shapes: Option<&Shapes>,
+    file: &Path,
+) -> anyhow::Result<String> {
+    if let Some(own) = &files.command {
+        return Ok(own.with("fusion_switch_file", &file.display().to_string()).to_command());
     }
-    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+    let (Some(path), Some(model)) = (path, model) else {
+        let text = "--switch-file: give the model, or your own command with --converter, so that there is a \
+                    command to convert with";
+        return Err(UsageError(text.to_owned()).into());
+    };
+    let Some(soc) = &chip.name else {
+        let text = "--target cann is more than one chip: give the one that the command is for with \
+                    --soc-version, such as Ascend310P3 (npu-smi info tells it)";
+        return Err(UsageError(text.to_owned()).into());
+    };
+    Ok(new_command(path, soc, chip.is_svp, model, shapes, file))
 }
 
-/// The command that converts the model with a switch file. The converter knows ONNX as framework 5,
-/// appends `.om` to the output, and wants a shape for every input.
-fn command(arguments: &Arguments, model: &Model, shapes: Option<&Shapes>, file: &Path) -> String {
-    let output = arguments.model.with_extension("");
+/// A command for the model. The converter knows ONNX as framework 5, appends `.om` to the output, and
+/// wants a shape for every input.
+fn new_command(
+    path: &Path,
+    soc: &str,
+    is_svp: bool,
+    model: &Model,
+    shapes: Option<&Shapes>,
+    file: &Path,
+) -> String {
+    let output = path.with_extension("");
     let graph = model.graph();
     let mut inputs = Vec::new();
     let mut image = false;
-    for id in graph.inputs() {
+    for id in graph.inputs().iter().filter(|id| !graph.value(**id).is_stored()) {
         let dims = shapes.and_then(|shapes| shapes.get(*id)).map(|shape| &shape.dims);
         image |= dims.is_some_and(|dims| dims.len() == 4);
         let dims = dims.map_or("...".to_owned(), |dims| {
@@ -162,18 +291,16 @@ fn command(arguments: &Arguments, model: &Model, shapes: Option<&Shapes>, file: 
         });
         inputs.push(format!("{}:{dims}", graph.value(*id).name));
     }
-    let soc =
-        arguments.soc_version.as_deref().unwrap_or(if is_svp(arguments) { "SS928V100" } else { "Ascend310" });
     let mut words = vec![
         "atc".to_owned(),
-        format!("--model={}", quoted(&arguments.model.display().to_string())),
+        format!("--model={}", quoted(&path.display().to_string())),
         "--framework=5".to_owned(),
         format!("--output={}", quoted(&output.display().to_string())),
         format!("--soc_version={soc}"),
         format!("--input_shape={}", quoted(&inputs.join(";"))),
         format!("--fusion_switch_file={}", quoted(&file.display().to_string())),
     ];
-    if is_svp(arguments) {
+    if is_svp {
         words.push("--online_model_type=2".to_owned());
     } else {
         words.push("--output_type=FP32".to_owned());

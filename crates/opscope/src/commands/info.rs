@@ -8,9 +8,11 @@ use opscope_formats::{Kind, detect};
 use opscope_svp::{Exports, Job, SideFiles};
 use serde_json::json;
 
+use crate::converter_files::{self, ConverterFiles};
 use crate::exit::{Exit, with_causes};
 use crate::profile::{self, Source, Tell};
 use crate::report::board_info::{of_job, of_side_files};
+use crate::report::conversion;
 use crate::report::info::{Facts, of_model, of_trace};
 use crate::report::printable;
 use crate::terminal::{Terminal, bold};
@@ -124,6 +126,9 @@ fn of_file(path: &Path, terminal: &Terminal) -> Info {
             info.kind = "a file that the model converter leaves beside a model".to_owned();
             of_side_files(&SideFiles::of_file(path), &mut info.facts);
         }
+        Kind::OtherDatabase | Kind::Unknown { .. } if converter_files::kind(path).is_some() => {
+            info.add_converter_file(path);
+        }
         Kind::OtherDatabase | Kind::Unknown { .. } => {
             info.facts.missing.push("anything that opscope can read".to_owned());
         }
@@ -139,6 +144,9 @@ fn is_om(path: &Path) -> bool {
 impl Info {
     /// What the converter left beside a model, or in a folder.
     fn add_side_files(&mut self, path: &Path) {
+        for (path, files) in converter_files::beside(path) {
+            conversion::facts(&path, &files, &mut self.facts);
+        }
         match SideFiles::beside(path) {
             Ok(found) if !found.is_empty() => of_side_files(&found, &mut self.facts),
             Ok(_) if is_om(path) => self.facts.missing.push(
@@ -147,6 +155,20 @@ impl Info {
                     .to_owned(),
             ),
             _ => {}
+        }
+    }
+
+    /// A command, switch file or report of fusion of the converter's.
+    fn add_converter_file(&mut self, path: &Path) {
+        let mut files = ConverterFiles::default();
+        match files.take(path) {
+            Ok(_) => {
+                if let Some(kind) = converter_files::kind(path) {
+                    self.kind = kind.to_string();
+                }
+                conversion::facts(path, &files, &mut self.facts);
+            }
+            Err(error) => self.problem = Some(with_causes(&error)),
         }
     }
 

@@ -44,7 +44,7 @@ pub fn of_job(job: &Job, facts: &mut Facts) {
     facts.missing.extend(job.problems());
 }
 
-/// Says what the model converter left: where layers run, which were fused, which rules were on.
+/// Says what the model converter left: where layers run, and which were fused.
 pub fn of_side_files(found: &SideFiles, facts: &mut Facts) {
     for (path, content) in &found.files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -75,15 +75,6 @@ pub fn of_side_files(found: &SideFiles, facts: &mut Facts) {
             Content::Tree { layers, links } => {
                 let text = format!("{}, {}", count(*layers, "layer"), count(*links, "link"));
                 facts.add(&name, &name, text, json!({ "layers": layers, "links": links }));
-            }
-            Content::Switches(switches) => {
-                let off: Vec<&str> =
-                    switches.iter().filter(|(_, is_on)| !is_on).map(|(rule, _)| rule.as_str()).collect();
-                let text = match off.is_empty() {
-                    true => format!("{}, all on", count(switches.len(), "fusion rule")),
-                    false => format!("{}, off: {}", count(switches.len(), "fusion rule"), few(&off)),
-                };
-                facts.add(&name, &name, text, json!({ "rules": switches.len(), "off": off }));
             }
         }
     }

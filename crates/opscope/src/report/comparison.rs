@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::{Alike, Basis, Change, Comparison, Group, Member};
+use opscope_analyze::{Basis, Change, Comparison, Group, Member, Step, What};
 use opscope_trace::{Nanoseconds, units};
 use serde::Serialize;
 use serde_json::json;
@@ -67,9 +67,12 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     match &comparison.difference {
         Some(difference) => {
             let (low, high) = difference.interval;
+            // Single outliers move the means above, but not the test.
+            let parts = comparison.relative_change().is_some_and(|it| percent(it) != percent(difference.change));
             lines.push(format!(
-                "{}: {} (95 % interval {} to {}; {} and {} runs)",
+                "{}: {}{} (95 % interval {} to {}; {} and {} runs)",
                 difference.verdict.text(),
+                if parts { "without the weight of outliers " } else { "" },
                 percent(difference.change),
                 percent(low),
                 percent(high),
@@ -98,12 +101,6 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     lines
 }
 
-/// The changes with a name for each kind: what the bars of the waterfall are.
-struct Step {
-    name: String,
-    delta: Nanoseconds,
-}
-
 /// What the waterfall shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
@@ -119,37 +116,36 @@ impl Shown {
     }
 }
 
-fn changes(comparison: &Comparison<'_>, each: bool) -> Vec<Step> {
-    let single = |group: &Group<'_>| Step { name: title(group), delta: group.delta };
-    if each {
-        return comparison.groups.iter().map(single).collect();
-    }
-    let together = |alike: Alike<'_, '_>| match alike.count {
-        1 => single(alike.greatest),
-        count => Step {
-            name: format!("{count} × {} (most: {})", alike.story, names(members(alike.greatest))),
-            delta: alike.delta,
-        },
-    };
-    comparison.alike().into_iter().map(together).collect()
+/// From A's figure to B's: the greatest changes of operators one by one, the rest together, and what
+/// operators don't account for.
+fn waterfall<'c, 't>(comparison: &'c Comparison<'t>, shown: Shown) -> Vec<Step<'c, 't>> {
+    comparison.waterfall(shown.count(), shown.each)
 }
 
-/// From A's operator time to B's: the greatest changes one by one, the rest together.
-fn waterfall(comparison: &Comparison<'_>, shown: Shown) -> Vec<Step> {
-    let mut steps = changes(comparison, shown.each);
-    steps.retain(|step| step.delta.0 != 0);
-    let others = steps.split_off(shown.count().min(steps.len()));
-    let rest: Nanoseconds = others.iter().map(|step| step.delta).sum();
-    if rest.0 != 0 {
-        steps.push(Step { name: "all others".to_owned(), delta: rest });
+/// What a step is called.
+fn name(step: &Step<'_, '_>) -> String {
+    match &step.what {
+        What::Group(group) => title(group),
+        What::Alike(alike) => {
+            format!("{} × {} (most: {})", alike.count, alike.story, names(members(alike.greatest)))
+        }
+        What::Others(_) => "all others".to_owned(),
+        What::Outside => "outside operators".to_owned(),
+        What::Unexplained => "not explained by operators".to_owned(),
     }
-    // Averages are whole nanoseconds; what that loses is not a change of any operator.
-    let told: Nanoseconds = steps.iter().map(|step| step.delta).sum();
-    let lost = comparison.operators.1 - comparison.operators.0 - told;
-    if lost.0.abs() > 1_000 {
-        steps.push(Step { name: "rounding".to_owned(), delta: lost });
-    }
-    steps
+}
+
+/// Says why operators leave a step that isn't explained.
+fn why_unexplained(comparison: &Comparison<'_>) -> Option<String> {
+    let (before, after) = comparison.outside();
+    let more: Vec<&str> = [("A", before), ("B", after)].iter().filter(|it| it.1.0 < 0).map(|it| it.0).collect();
+    (!more.is_empty()).then(|| {
+        format!(
+            "The operators' own times of {} sum to more than its figure: they ran side by side, or were \
+             recorded of other inferences.",
+            more.join(" and of ")
+        )
+    })
 }
 
 fn names(members: &[Member<'_>]) -> String {
@@ -194,7 +190,7 @@ pub fn to_text(comparison: &Comparison<'_>, shown: Shown, width: Option<u16>) ->
 
 fn push_waterfall(text: &mut String, comparison: &Comparison<'_>, shown: Shown, width: Option<u16>) {
     const BAR: f64 = 24.0;
-    let (from, to) = comparison.operators;
+    let (from, to) = comparison.ends();
     let whole = from.0.max(to.0).max(1) as f64;
     let bar = |time: Nanoseconds| "█".repeat((time.0.abs() as f64 / whole * BAR).round() as usize);
     let columns = [
@@ -208,10 +204,13 @@ fn push_waterfall(text: &mut String, comparison: &Comparison<'_>, shown: Shown, 
     let mut reached = from;
     for step in waterfall(comparison, shown) {
         reached += step.delta;
-        table.row([units::duration(reached), signed(step.delta), step.name, bar(step.delta)]);
+        table.row([units::duration(reached), signed(step.delta), name(&step), bar(step.delta)]);
     }
     table.row([units::duration(to), String::new(), "B".to_owned(), bar(to)]);
     let _ = write!(text, "\n{}", table.render());
+    if let Some(why) = why_unexplained(comparison) {
+        let _ = writeln!(text, "{}", dim(&why));
+    }
 }
 
 fn push_counts(text: &mut String, comparison: &Comparison<'_>) {
@@ -285,7 +284,7 @@ pub fn to_markdown(
         return text;
     }
     text.push_str("| time | change | operators |\n|---:|---:|---|\n");
-    let (from, to) = comparison.operators;
+    let (from, to) = comparison.ends();
     let _ = writeln!(text, "| {} | | A |", units::duration(from));
     let mut reached = from;
     for step in waterfall(comparison, shown) {
@@ -295,10 +294,13 @@ pub fn to_markdown(
             "| {} | {} | {} |",
             units::duration(reached),
             signed(step.delta),
-            escaped(&step.name)
+            escaped(&name(&step))
         );
     }
     let _ = writeln!(text, "| {} | | B |", units::duration(to));
+    if let Some(why) = why_unexplained(comparison) {
+        let _ = writeln!(text, "\n{why}");
+    }
     text
 }
 
@@ -364,6 +366,18 @@ pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
         .iter()
         .map(|it| json!({ "name": it.name, "delta_ns": it.delta.0, "seconds": it.seconds, "rule": "A33" }))
         .collect();
+    let steps: Vec<serde_json::Value> = comparison
+        .waterfall(usize::MAX, false)
+        .iter()
+        .map(|step| {
+            let kind = match step.what {
+                What::Group(_) | What::Alike(_) | What::Others(_) => "operators",
+                What::Outside => "outside operators",
+                What::Unexplained => "not explained",
+            };
+            json!({ "name": name(step), "kind": kind, "delta_ns": step.delta.0 })
+        })
+        .collect();
     json!({
         "schema_version": 1,
         "basis": basis(comparison.basis),
@@ -376,6 +390,7 @@ pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
         "difference": difference,
         "operators_before_ns": comparison.operators.0.0,
         "operators_after_ns": comparison.operators.1.0,
+        "waterfall": steps,
         "matched": { "before": comparison.matched.0, "after": comparison.matched.1 },
         "different_models": comparison.is_of_different_models(),
         "groups": groups,

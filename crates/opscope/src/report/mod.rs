@@ -4,6 +4,7 @@ pub mod advice;
 mod analysis;
 pub mod board_info;
 pub mod comparison;
+pub mod conversion;
 mod glance;
 pub mod info;
 mod json;
