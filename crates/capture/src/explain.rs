@@ -1,4 +1,4 @@
-//! What a known error message means and what to do about it.
+//! What a known error message means and what to do about it; and what the words of the field mean.
 
 /// A page of the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,10 @@ pub struct Page {
 }
 
 mod pages;
+mod topics;
 
 pub use pages::PAGES;
+pub use topics::{TOPICS, Topic, topic};
 
 /// The pages that fit a message, the most fitting first.
 pub fn explain(message: &str) -> Vec<&'static Page> {

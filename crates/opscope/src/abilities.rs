@@ -29,13 +29,16 @@ fn raised(model: &Model) -> Vec<Ability> {
 
 fn applied(model: &Model, which: &'static dyn Rewrite, opset: Option<i64>) -> Option<Ability> {
     // What fails here fails in `opscope rewrite` as well.
-    let done = rewrite(model, &[which], opset).ok()?.applications;
+    let done = rewrite(model, &[which], opset, true).ok()?.applications;
     if done.is_empty() {
         return None;
     }
     let info = which.info();
-    let places = done.iter().map(taken).collect();
-    Some(Ability { id: info.id.to_owned(), lossy: info.exactness == Exactness::Lossy, opset, places })
+    // Places where what is computed comes to be quantised need the same permission.
+    let needs = |done: &&Application| done.exactness == Exactness::Lossy;
+    let lossy = info.exactness == Exactness::Lossy || done.iter().all(|it| needs(&it));
+    let places = done.iter().filter(|it| lossy || !needs(it)).map(taken).collect();
+    Some(Ability { id: info.id.to_owned(), lossy, opset, places })
 }
 
 /// The nodes that an application takes away without putting one of their type in their place.

@@ -66,7 +66,7 @@ pub enum Command {
     /// Run a program and record what it does: its marks, ONNX Runtime's operators, the host
     #[cfg(target_os = "linux")]
     Collect(Box<commands::collect::Arguments>),
-    /// Say what a known error message means, and what to do about it
+    /// Explain a known error message, a topic such as UB fusion, or a rule of `advise`
     Explain(commands::explain::Arguments),
     /// Rewrite an ONNX model step by step, measure each step, and keep what wins
     Tune(commands::tune::Arguments),

@@ -73,3 +73,29 @@ fn a_reader_that_goes_away_is_no_error() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
 }
+
+#[test]
+fn topics_are_explained_in_two_languages_and_found_by_their_words() {
+    let place = Place::new();
+    let list = place.done(&["explain"]).stdout;
+    for topic in ["units", "memory", "operators", "aipp", "fusion", "graph-fusion", "ub-fusion", "l2-fusion"] {
+        assert!(list.lines().any(|line| line.trim_start().starts_with(topic)), "{topic} in\n{list}");
+        let english = place.done(&["explain", topic]).stdout;
+        let chinese = place.done(&["explain", topic, "--lang", "zh"]).stdout;
+        assert!(english.is_ascii() || english.contains('…'), "{english}");
+        assert!(chinese.contains('的') && chinese != english, "{chinese}");
+    }
+    for (words, expected) in [
+        (&["L0C"][..], "the sums of the product"),
+        (&["AI", "CPU"], "ordinary ARM cores"),
+        (&["UB"], "Unified Buffer"),
+        (&["cube"], "multiplies matrices"),
+        (&["A29"], "fusion-pass-miss"),
+    ] {
+        let arguments: Vec<&str> = ["explain"].iter().chain(words).copied().collect();
+        let page = place.done(&arguments).stdout;
+        assert!(page.contains(expected), "{words:?}: {page}");
+    }
+    assert!(place.done(&["explain", "--lang", "zh"]).stdout.contains("主题"));
+    place.fails(1, &["nothing is known", "did you mean 'memory'?"], &["explain", "memroy"]);
+}

@@ -304,6 +304,11 @@ impl<'d> NodeView<'d> {
         self.draft.constant(self.input(position))
     }
 
+    /// Whether the first input is of floating-point numbers, as far as its type is known.
+    pub fn is_of_floats(&self) -> bool {
+        self.draft.data_type(self.input(0)).is_none_or(constant::is_float)
+    }
+
     /// The attributes.
     pub fn attributes(&self) -> Attributes<'d> {
         Attributes::new(&self.proto.attribute)

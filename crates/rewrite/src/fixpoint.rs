@@ -5,7 +5,7 @@ use opscope_model::{LoadError, Model};
 
 use crate::draft::{Draft, Edit, Refusal};
 use crate::opset::{OpsetError, check_opset};
-use crate::rewrite::{Info, Rewrite};
+use crate::rewrite::{Exactness, Info, Rewrite};
 use crate::rules::g25d_dead::ID as DEAD_CODE;
 
 /// Rounds over the whole graph after which it must have come to rest.
@@ -16,6 +16,9 @@ const MOST_ROUNDS: usize = 64;
 pub struct Application {
     /// What was applied.
     pub rewrite: &'static Info,
+    /// How close the results are here: what is quantised behind it, and some types, make it farther
+    /// than the rewrite by itself.
+    pub exactness: Exactness,
     /// The nodes that went, as `name (operator)`.
     pub before: Vec<String>,
     /// The nodes that came.
@@ -68,7 +71,8 @@ pub enum RewriteError {
 
 /// Applies rewrites to a model, each wherever its pattern is found, until none finds anything more. With
 /// `opset`, the version of ONNX's operators is then raised, and the rewrites get another go; what a
-/// rewrite has replaced by then needn't keep its meaning.
+/// rewrite has replaced by then needn't keep its meaning. Without `allow_lossy`, a rewrite that may round
+/// in another way is declined where its results come to be quantised.
 ///
 /// # Errors
 /// When the version can't be raised without changing what an operator means; and when a rewrite turns
@@ -77,18 +81,19 @@ pub fn rewrite(
     model: &Model,
     rewrites: &[&'static dyn Rewrite],
     opset: Option<i64>,
+    allow_lossy: bool,
 ) -> Result<Rewritten, RewriteError> {
     let mut draft = Draft::new(model);
     let nodes_before = draft.node_count();
     let mut applications = Vec::new();
-    let mut declined = to_rest(&mut draft, rewrites, &mut applications)?;
+    let mut declined = to_rest(&mut draft, rewrites, allow_lossy, &mut applications)?;
     let mut raised = None;
     if let Some(target) = opset.filter(|target| *target != draft.opset()) {
         let now = Model::from_proto(draft.to_proto(), model.folder());
         check_opset(&now.map_err(|source| broken(&applications, source))?, target)?;
         raised = Some((draft.opset(), target));
         draft.set_opset(target);
-        declined = to_rest(&mut draft, rewrites, &mut applications)?;
+        declined = to_rest(&mut draft, rewrites, allow_lossy, &mut applications)?;
     }
     drop_unread_constants(rewrites, &mut draft, &mut applications);
     let nodes_after = draft.node_count();
@@ -115,13 +120,14 @@ fn inner_nodes(graph: &GraphProto) -> usize {
 fn to_rest(
     draft: &mut Draft<'_>,
     rewrites: &[&'static dyn Rewrite],
+    allow_lossy: bool,
     applications: &mut Vec<Application>,
 ) -> Result<Vec<Declined>, RewriteError> {
     for _ in 0..MOST_ROUNDS {
         draft.infer_shapes().map_err(|source| broken(applications, source))?;
         let (done, mut declined) = (applications.len(), Vec::new());
         for rewrite in rewrites {
-            apply_everywhere(*rewrite, draft, applications, &mut declined);
+            apply_everywhere(*rewrite, draft, allow_lossy, applications, &mut declined);
         }
         if applications.len() == done {
             return Ok(declined);
@@ -155,13 +161,15 @@ fn drop_unread_constants(
     }
     unread.iter().for_each(|name| draft.forget_constant(name));
     let before = unread.into_iter().map(|name| format!("{name} (unread constant)")).collect();
-    applications.push(Application { rewrite: rewrite.info(), before, after: Vec::new() });
+    let (rewrite, exactness) = (rewrite.info(), Exactness::Exact);
+    applications.push(Application { rewrite, exactness, before, after: Vec::new() });
 }
 
 /// One rewrite at every node there is now.
 fn apply_everywhere(
     rewrite: &dyn Rewrite,
     draft: &mut Draft<'_>,
+    allow_lossy: bool,
     applications: &mut Vec<Application>,
     declined: &mut Vec<Declined>,
 ) {
@@ -173,11 +181,25 @@ fn apply_everywhere(
         }
         let name = node.name().to_owned();
         let Some(edit) = rewrite.edit(draft, id) else { continue };
+        let mut exactness = edit.own_exactness().unwrap_or(rewrite.info().exactness);
+        let mut done = Ok(());
+        if let Some(by) = quantiser(draft, &edit, exactness) {
+            exactness = Exactness::Lossy;
+            done = if allow_lossy { done } else { Err(Refusal::Quantised { by }) };
+        }
         let (before, after) = described(draft, &edit);
-        match draft.commit(edit) {
-            Ok(()) => applications.push(Application { rewrite: rewrite.info(), before, after }),
+        match done.and_then(|()| draft.commit(edit)) {
+            Ok(()) => applications.push(Application { rewrite: rewrite.info(), exactness, before, after }),
             Err(reason) => declined.push(Declined { rewrite: rewrite.info().id, node: name, reason }),
         }
+    }
+}
+
+/// The node that makes whole steps of what an edit rounds in another way.
+fn quantiser(draft: &Draft<'_>, edit: &Edit, exactness: Exactness) -> Option<String> {
+    match exactness {
+        Exactness::Exact | Exactness::Lossy => None,
+        Exactness::Rounding | Exactness::Bounded => draft.quantiser_behind(edit),
     }
 }
 

@@ -15,7 +15,7 @@
 //!
 //! let model = Model::from_proto(Sample::MaskSsd.build(0), None)?;
 //! let only = Selection { only: vec!["conv-bn-fold".into()], ..Selection::default() };
-//! let rewritten = rewrite(&model, &only.resolve()?, None)?;
+//! let rewritten = rewrite(&model, &only.resolve()?, None, false)?;
 //! assert!(rewritten.nodes_after < rewritten.nodes_before);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -28,6 +28,7 @@ mod fold;
 mod node;
 mod operator_history;
 mod opset;
+mod quantised;
 mod rewrite;
 mod rules;
 mod save;

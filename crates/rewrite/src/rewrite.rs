@@ -5,10 +5,13 @@ use std::fmt;
 use crate::draft::{Draft, Edit, NodeIndex};
 
 /// How close the outputs of a rewritten model are to those before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exactness {
-    /// The same mathematics: only the rounding of floating-point numbers may differ.
+    /// The same to the last bit, for every type that the rewrite is for.
     Exact,
+    /// The same mathematics: only the rounding of floating-point numbers may differ. Where results come
+    /// to be quantised, that is a lossy change.
+    Rounding,
     /// The same within conditions that were checked, apart from corner cases that the rewrite's
     /// condition names.
     Bounded,
@@ -21,6 +24,7 @@ impl Exactness {
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
+            Self::Rounding => "rounding",
             Self::Bounded => "bounded",
             Self::Lossy => "lossy",
         }

@@ -53,7 +53,7 @@ pub fn operators(model: &Model) -> String {
 fn run_rewrites(ids: &str, model: &Model) -> Rewritten {
     let only = ids.split(' ').map(str::to_owned).collect();
     let selection = Selection { only, allow_lossy: true, ..Selection::default() };
-    rewrite(model, &selection.resolve().expect("known rewrites"), None).expect("a sound rewrite")
+    rewrite(model, &selection.resolve().expect("known rewrites"), None, true).expect("a sound rewrite")
 }
 
 /// Applies rewrites (ids with blanks between them), which must change the model, and shows on random

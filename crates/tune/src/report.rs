@@ -32,7 +32,7 @@ pub struct Subject {
 pub fn command(subject: &Subject, tuned: &Tuned) -> Option<String> {
     let output = subject.output.as_deref()?;
     let ids: Vec<_> = tuned.kept.iter().map(|info| info.id).collect();
-    let lossy = tuned.kept.iter().any(|info| info.exactness == opscope_rewrite::Exactness::Lossy);
+    let lossy = tuned.is_lossy();
     let mut command = format!("opscope rewrite {} -o {output} --only {}", subject.model, ids.join(","));
     if lossy {
         command.push_str(" --allow-lossy");
@@ -77,7 +77,7 @@ fn json_of_step(step: &Step) -> Value {
     json!({
         "rewrites": step.attempt.ids(),
         "together": matches!(step.attempt, Attempt::Together(_)),
-        "exactness": step.attempt.exactness().name(),
+        "exactness": step.exactness.name(),
         "places": step.places,
         "nodes_before": step.nodes_before,
         "nodes_after": step.nodes_after,
@@ -188,7 +188,7 @@ pub fn to_markdown(subject: &Subject, tuned: &Tuned) -> String {
             text,
             "| {} | {} | {} | {} → {} | {} | {} | {} | {} | {} | {fate}: {reason} |",
             names(&step.attempt),
-            step.attempt.exactness(),
+            step.exactness,
             step.places,
             step.nodes_before,
             step.nodes_after,

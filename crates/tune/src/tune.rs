@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opscope_model::proto::ModelProto;
 use opscope_model::{LoadError, Model};
-use opscope_rewrite::{Exactness, Info, Rewrite, RewriteError, rewrite};
+use opscope_rewrite::{Application, Exactness, Info, Rewrite, RewriteError, rewrite};
 use opscope_run::{
     Engine, EngineKind, EngineOptions, InputRequest, Interrupt, RunClock, RunError, prepare_unrecorded,
 };
@@ -30,6 +30,8 @@ pub struct TuneOptions {
     pub engine: EngineOptions,
     /// What to try, in this order.
     pub rewrites: Vec<&'static dyn Rewrite>,
+    /// Whether rewrites that round in another way are tried where that changes the outputs by whole steps.
+    pub allow_lossy: bool,
     /// The version of ONNX's operators to raise the model to, where a rewrite applies.
     pub opset: Option<i64>,
     /// How far an exact or bounded rewrite may change the outputs: see [`Agreement::relative`].
@@ -75,20 +77,6 @@ impl Attempt {
             Self::Together(infos) => infos.iter().map(|info| info.id).collect(),
         }
     }
-
-    /// How close the results are meant to be: that of the farthest.
-    pub fn exactness(&self) -> Exactness {
-        let infos = match self {
-            Self::One(info) => std::slice::from_ref(info),
-            Self::Together(infos) => infos,
-        };
-        let is = |wanted| infos.iter().any(|info| info.exactness == wanted);
-        match () {
-            () if is(Exactness::Lossy) => Exactness::Lossy,
-            () if is(Exactness::Bounded) => Exactness::Bounded,
-            () => Exactness::Exact,
-        }
-    }
 }
 
 /// A step: what was tried, and the figures by which it was kept or refused.
@@ -96,6 +84,8 @@ impl Attempt {
 pub struct Step {
     /// What was tried.
     pub attempt: Attempt,
+    /// How close the results are meant to be: that of the farthest place.
+    pub exactness: Exactness,
     /// At how many places it applied.
     pub places: usize,
     /// How many nodes there were before.
@@ -149,11 +139,17 @@ pub struct Comparison {
 }
 
 impl Tuned {
+    /// Whether the tuned model needs lossy rewrites to be allowed.
+    pub fn is_lossy(&self) -> bool {
+        let kept = |step: &&Step| step.fate == Fate::Kept;
+        self.steps.iter().filter(kept).any(|step| step.exactness == Exactness::Lossy)
+    }
+
     /// Whether a rewrite changed more than it may: then something is wrong with it.
     pub fn check_failed(&self) -> bool {
         // A lossy rewrite beyond the user's limit is refused, but no fault.
         let fault = |step: &Step| {
-            matches!(step.fate, Fate::CheckFailed { .. }) && step.attempt.exactness() != Exactness::Lossy
+            matches!(step.fate, Fate::CheckFailed { .. }) && step.exactness != Exactness::Lossy
         };
         self.steps.iter().any(fault)
     }
@@ -313,8 +309,9 @@ impl Tuner<'_> {
     ) -> Result<Option<Contender>, TuneError> {
         let opset = self.options.opset.filter(|version| base.opset_version("") != Some(*version));
         // One rewrite alone may not clear away all that stands in the way of a newer version.
-        let rewritten = match rewrite(base, rewrites, opset) {
-            Err(RewriteError::Opset(_)) => rewrite(base, rewrites, None)?,
+        let lossy = self.options.allow_lossy;
+        let rewritten = match rewrite(base, rewrites, opset, lossy) {
+            Err(RewriteError::Opset(_)) => rewrite(base, rewrites, None, lossy)?,
             rewritten => rewritten?,
         };
         if rewritten.applications.is_empty() || rewritten.proto == *best.model.proto() {
@@ -331,6 +328,7 @@ impl Tuner<'_> {
         (self.progress)(Progress::Begin(&attempt.ids().join(" + ")));
         let mut step = Step {
             attempt,
+            exactness: farthest(&rewritten.applications),
             places: rewritten.applications.len(),
             nodes_before: rewritten.nodes_before,
             nodes_after: rewritten.nodes_after,
@@ -368,7 +366,7 @@ impl Tuner<'_> {
                 return Ok(None);
             }
         };
-        let exactness = step.attempt.exactness();
+        let exactness = step.exactness;
         // The error of a lossy rewrite that was kept before isn't this step's.
         let expected = match exactness {
             Exactness::Lossy => &self.expected,
@@ -411,13 +409,18 @@ impl Tuner<'_> {
     }
 }
 
+/// How close results are at the farthest of some places.
+fn farthest(applications: &[Application]) -> Exactness {
+    applications.iter().map(|done| done.exactness).max().unwrap_or(Exactness::Exact)
+}
+
 /// Whether a rewrite may be tried together with others: not if its check failed or it can't be run, and
 /// not if it is lossy without a gain.
 fn may_come_again(info: &Info, steps: &[Step]) -> bool {
     let mut of_this = steps.iter().filter(|step| step.attempt.ids() == [info.id]);
     of_this.all(|step| match step.fate {
         Fate::Kept => true,
-        Fate::NotFaster(_) => info.exactness != Exactness::Lossy,
+        Fate::NotFaster(_) => step.exactness != Exactness::Lossy,
         Fate::CheckFailed { .. } | Fate::Unusable(_) => false,
     })
 }

@@ -317,7 +317,7 @@ mod tests {
             ("atc --model=m.onnx --output=m", "missing: --framework, --soc_version,"),
             ("atc --model=m.pb --framework=5 --output=m --soc_version=x", "ONNX, but the model is a .pb file"),
             ("atc --model=m.prototxt --framework=0 --output=m --soc_version=x", "--weight is missing"),
-            (&format!("{WHOLE} --framework=3"), "--framework is given several times"),
+            (&format!("{WHOLE} --soc_version=Ascend310P3"), "--soc_version is given several times"),
             (&format!("{WHOLE} --input_format=NHWC"), "--input_format=NHWC is not for ONNX"),
             (&format!("{WHOLE} --input_format=ND --insert_op_conf=a"), "does not go with --insert_op_conf"),
             (&format!("{WHOLE} --dynamic_batch_size=1,2"), "needs --input_shape"),

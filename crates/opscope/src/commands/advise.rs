@@ -113,13 +113,24 @@ pub struct Arguments {
     ceiling: CeilingArguments,
 }
 
+/// A language of pages.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Lang {
+pub enum Lang {
     /// English
     #[default]
     En,
     /// Chinese
     Zh,
+}
+
+impl Lang {
+    /// The same for the pages.
+    pub fn language(self) -> Language {
+        match self {
+            Self::En => Language::English,
+            Self::Zh => Language::Chinese,
+        }
+    }
 }
 
 /// Runs the rules and prints what they find.
@@ -227,10 +238,7 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
 
 /// The page about a rule, or the list of all.
 fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
-    let language = match arguments.lang {
-        Lang::En => Language::English,
-        Lang::Zh => Language::Chinese,
-    };
+    let language = arguments.lang.language();
     let all = settings.apply_to(rules());
     let Some(id) = &arguments.explain else {
         return Ok(advice::list(&all, language));

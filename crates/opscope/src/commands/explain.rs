@@ -1,25 +1,37 @@
-//! `opscope explain`: what a known error message means.
+//! `opscope explain`: what a known error message, a word of the field or a rule means.
 
 use clap::Args;
-use opscope_capture::explain::{PAGES, Page, explain, page};
+use opscope_advise::{Language, rules};
+use opscope_capture::explain::{PAGES, Page, TOPICS, Topic, explain, page, topic};
 
 use crate::exit::Exit;
 use crate::terminal::{Terminal, bold};
 
+use super::advise::Lang;
+
 const EXAMPLES: &str = "\
 Examples:
+  opscope explain memory                     UB, L0, L1, L2 and DDR
+  opscope explain ub-fusion --lang zh
+  opscope explain A29                        a rule of opscope advise
   opscope explain E10001
   opscope explain \"error while loading shared libraries: libpython3.9.so.1.0\"
   ./program 2>&1 | tail -1 | xargs -0 opscope explain
-  opscope explain                            list the pages";
+  opscope explain                            list the pages
+
+Pages about error messages are in English only.";
 
 /// The options of `opscope explain`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The message, a part of it, or the name of a page; without it, all pages are listed
+    /// A topic, an error message or a part of it, or a rule's id; without it, all pages are listed
     #[arg(value_name = "TEXT")]
     text: Vec<String>,
+
+    /// The language of the pages
+    #[arg(long, value_enum, default_value_t)]
+    lang: Lang,
 }
 
 /// Prints the pages that fit.
@@ -28,18 +40,66 @@ pub struct Arguments {
 /// When standard output can't take it.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let text = arguments.text.join(" ");
+    let language = arguments.lang.language();
     if text.trim().is_empty() {
-        let lines =
-            PAGES.iter().map(|page| format!("{} {}\n", bold(&format!("{:20}", page.name)), page.title));
-        terminal.print(&lines.collect::<String>())?;
+        terminal.print(&list(language))?;
         return Ok(Exit::Done);
     }
-    let found: Vec<&Page> = page(text.trim()).map_or_else(|| explain(&text), |page| vec![page]);
-    if found.is_empty() {
-        terminal.error("nothing is known about this message; 'opscope explain' lists what is");
-        return Ok(Exit::Failed);
+    match pages(text.trim(), language) {
+        Some(pages) => {
+            terminal.print(&pages)?;
+            Ok(Exit::Done)
+        }
+        None => {
+            let near = nearest(text.trim()).map_or(String::new(), |name| format!("; did you mean '{name}'?"));
+            terminal.error(&format!("nothing is known about this{near} 'opscope explain' lists what is known"));
+            Ok(Exit::Failed)
+        }
     }
-    let pages = found.iter().map(|page| format!("{}\n\n{}\n", bold(page.title), page.text));
-    terminal.print(&pages.collect::<Vec<_>>().join("\n"))?;
-    Ok(Exit::Done)
+}
+
+fn of_topic(topic: &Topic, language: Language) -> (&'static str, &'static str) {
+    match language {
+        Language::English => (topic.title, topic.text),
+        Language::Chinese => (topic.title_zh, topic.text_zh),
+    }
+}
+
+fn list(language: Language) -> String {
+    let (topics, messages) = match language {
+        Language::English => ("Topics", "Error messages"),
+        Language::Chinese => ("主题", "错误信息(英文)"),
+    };
+    let line = |name: &str, title: &str| format!("  {} {title}\n", bold(&format!("{name:20}")));
+    let mut text = format!("{topics}\n");
+    TOPICS.iter().for_each(|topic| text.push_str(&line(topic.name, of_topic(topic, language).0)));
+    text.push_str(&format!("\n{messages}\n"));
+    PAGES.iter().for_each(|page| text.push_str(&line(page.name, page.title)));
+    text
+}
+
+/// The pages about a text: the one of its name, or those of messages that it holds.
+fn pages(text: &str, language: Language) -> Option<String> {
+    if let Some(topic) = topic(text) {
+        let (title, page) = of_topic(topic, language);
+        return Some(format!("{}\n\n{page}", bold(title)));
+    }
+    let all = rules();
+    if let Some(rule) = all.iter().find(|rule| rule.id.eq_ignore_ascii_case(text) || rule.name == text) {
+        return Some(opscope_advise::explain(rule, language));
+    }
+    let found: Vec<&Page> = page(text).map_or_else(|| explain(text), |page| vec![page]);
+    let pages: Vec<String> =
+        found.iter().map(|page| format!("{}\n\n{}\n", bold(page.title), page.text)).collect();
+    (!pages.is_empty()).then(|| pages.join("\n"))
+}
+
+/// The name of a page that a word may have been meant for.
+fn nearest(text: &str) -> Option<&'static str> {
+    let wanted = text.to_lowercase();
+    let topics = TOPICS.iter().flat_map(|topic| topic.words.iter().chain([&topic.name])).copied();
+    let names = topics.chain(PAGES.iter().map(|page| page.name));
+    let by_distance = names.map(|name| (strsim::osa_distance(&name.to_lowercase(), &wanted), name));
+    let (distance, name) = by_distance.min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + wanted.chars().count() / 4).then_some(name)
 }

@@ -135,9 +135,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
     let model = Arc::new(Model::load(path)?);
     warn_of_unknown_version(&model, terminal);
-    let rewritten = rewrite(&model, &rewrites, arguments.selection.opset)?;
+    let rewritten = rewrite(&model, &rewrites, arguments.selection.opset, arguments.selection.allow_lossy)?;
     let found = if arguments.check { Some(check(arguments, &model, &rewritten)?) } else { None };
-    let lossy = rewritten.applications.iter().any(|done| done.rewrite.exactness == Exactness::Lossy);
+    let lossy = rewritten.applications.iter().any(|done| done.exactness == Exactness::Lossy);
     let failed = !lossy && found.is_some_and(|found| found.relative > arguments.tolerance);
 
     let written = output.filter(|_| !failed);
@@ -246,7 +246,8 @@ fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, names_a
     for group in by_rewrite(&rewritten.applications) {
         let info = group[0].rewrite;
         let title = bold(&format!("{} {}", info.id, info.name));
-        let _ = writeln!(text, "\n{title} {}", dim(&format!("({}, {})", info.exactness, times(group.len()))));
+        let exactness = group.iter().map(|done| done.exactness).max().unwrap_or(info.exactness);
+        let _ = writeln!(text, "\n{title} {}", dim(&format!("({exactness}, {})", times(group.len()))));
         let shown = if names_all { group.len() } else { SHOWN };
         for done in group.iter().take(shown) {
             let after = if done.after.is_empty() { "nothing".to_owned() } else { done.after.join(" + ") };
@@ -299,7 +300,7 @@ fn to_json(
         "applications": rewritten.applications.iter().map(|done| json!({
             "id": done.rewrite.id,
             "name": done.rewrite.name,
-            "exactness": done.rewrite.exactness.name(),
+            "exactness": done.exactness.name(),
             "before": done.before,
             "after": done.after,
         })).collect::<Vec<_>>(),

@@ -127,12 +127,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     warn_of_unknown_version(&model, terminal);
     if arguments.selection.opset.is_some() {
         // Whether the version can be raised shows once everything was rewritten.
-        opscope_rewrite::rewrite(&model, &rewrites, arguments.selection.opset)?;
+        opscope_rewrite::rewrite(&model, &rewrites, arguments.selection.opset, arguments.selection.allow_lossy)?;
     }
     let options = TuneOptions {
         inputs: arguments.inputs.request(),
         engine: arguments.engine.options(),
         rewrites,
+        allow_lossy: arguments.selection.allow_lossy,
         opset: arguments.selection.opset,
         tolerance: arguments.judging.tolerance,
         max_error: arguments.judging.max_error,

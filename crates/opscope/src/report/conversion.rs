@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::info::Facts;
 use super::{count, printable};
 use crate::converter_files::ConverterFiles;
-use crate::terminal::{Column, Table, bold, dim, warning};
+use crate::terminal::{Column, Table, bold, dim};
 
 /// The switches, the rules' counts and the remarks.
 pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u16>) -> String {
@@ -54,7 +54,7 @@ pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u1
     }
     for remark in remarks {
         let word = match remark.gravity {
-            Gravity::Wrong => warning(&format!("{:7}", "wrong")),
+            Gravity::Wrong => bold(&format!("{:7}", "wrong")),
             Gravity::Costly => dim(&format!("{:7}", "costly")),
         };
         let _ = writeln!(text, "{word} {}", printable(&remark.text));

@@ -8,6 +8,7 @@ use opscope_model::proto::NodeProto;
 use super::{Draft, NodeIndex, NodeView, Slot};
 use crate::constant;
 use crate::node::node;
+use crate::rewrite::Exactness;
 
 /// A change to a draft: nodes that go, nodes and constants that come, and values that take the place
 /// of others. Nothing happens before [`Draft::commit`].
@@ -20,6 +21,7 @@ pub struct Edit {
     constants: Vec<(String, TensorData)>,
     forwarded: Vec<(String, String)>,
     new_names: HashSet<String>,
+    exactness: Option<Exactness>,
 }
 
 /// Why an edit wasn't carried out: the pattern is there, but someone else needs what it would remove.
@@ -34,6 +36,8 @@ pub enum Refusal {
     Captured { value: String },
     #[error("a node of the pattern was taken out before")]
     Gone,
+    #[error("`{by}` quantises what comes of it, so that another rounding becomes a whole step (--allow-lossy)")]
+    Quantised { by: String },
 }
 
 impl Edit {
@@ -46,6 +50,7 @@ impl Edit {
             constants: Vec::new(),
             forwarded: Vec::new(),
             new_names: HashSet::new(),
+            exactness: None,
         }
     }
 
@@ -99,6 +104,18 @@ impl Edit {
     pub fn forward(&mut self, from: &str, to: &str) -> &mut Self {
         self.forwarded.push((from.to_owned(), to.to_owned()));
         self
+    }
+
+    /// Says how close the results of this edit are, where that isn't as its rewrite says: it depends on
+    /// the type of the numbers, or on constants.
+    pub fn exactness(&mut self, exactness: Exactness) -> &mut Self {
+        self.exactness = Some(exactness);
+        self
+    }
+
+    /// How close the results of this edit are, where it isn't as its rewrite says.
+    pub(crate) fn own_exactness(&self) -> Option<Exactness> {
+        self.exactness
     }
 
     /// The operators that go.

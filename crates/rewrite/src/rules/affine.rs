@@ -3,10 +3,12 @@
 
 use opscope_model::TensorData;
 use opscope_model::proto::NodeProto;
+use opscope_trace::DataType;
 
 use crate::constant::{floats, is_float};
 use crate::draft::{Draft, Edit, NodeView};
 use crate::node::{NodeExt, node};
+use crate::rewrite::Exactness;
 
 /// What becomes of each channel: `channel * scale + shift`.
 pub struct Affine {
@@ -95,6 +97,10 @@ impl<'d> Weights<'d> {
             name => name.to_owned(),
         };
         let bias = edit.constant(draft, &bias_name, floats(data_type, &[channels as u64], &bias)?);
+        if data_type == DataType::Float16 {
+            // Shifts much larger than the results leave few of its eleven digits.
+            edit.exactness(Exactness::Bounded);
+        }
         edit.remove(self.node).remove(after);
         edit.add(self.replacement(&weight, &bias, after.output(0)));
         Some(edit)

@@ -10,12 +10,12 @@ pub struct ConvBatchNorm;
 static INFO: Info = Info {
     id: "G01",
     name: "conv-bn-fold",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "Conv, ConvTranspose or Gemm + BatchNormalization -> one of them with other weights",
     condition: "Weights, scale, shift, mean and variance are constant, the normalisation is in inference \
                 mode, and nothing else reads what is between. Folded in double precision; only rounding \
-                differs.",
+                differs, which in half precision can be much (bounded).",
 };
 
 impl Rewrite for ConvBatchNorm {

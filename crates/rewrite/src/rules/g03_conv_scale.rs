@@ -10,12 +10,12 @@ pub struct ConvScale;
 static INFO: Info = Info {
     id: "G03",
     name: "conv-scale-fold",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "Conv, ConvTranspose or Gemm + Mul, Div, Add or Sub by a constant -> one of them with other weights",
     condition: "The weights are constant, the other operand is a constant number or one for each channel \
                 (a divisor isn't 0), and nothing else reads what is between. Folded in double precision; \
-                only rounding differs.",
+                only rounding differs, which in half precision can be much (bounded).",
 };
 
 impl Rewrite for ConvScale {

@@ -14,11 +14,13 @@ pub struct PowToRoot;
 static TO_MUL: Info = Info {
     id: "G04a",
     name: "pow-to-mul",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "Pow(x, 2) -> Mul(x, x); 3 -> two Mul; 1 -> x",
     condition: "The exponent is a constant 1, 2 or 3 of the same type as x. A square is the same to the \
-                last bit; a cube differs by one unit of the last place at most.",
+                last bit of single precision; a cube differs by one unit of the last place at most (two in \
+                half precision). Integers whose power doesn't fit their type wrap around in a product and \
+                are what the engine makes of them in Pow (bounded).",
 };
 
 static TO_ROOT: Info = Info {
@@ -29,7 +31,8 @@ static TO_ROOT: Info = Info {
     summary: "Pow(x, 0.5) -> Sqrt(x); -1 -> Reciprocal(x); -0.5 -> Reciprocal(Sqrt(x))",
     condition: "The exponent is a constant 0.5, -1 or -0.5 of the same floating-point type as x. For 0.5 \
                 the results differ at -0 (pow gives 0, the root -0) and at negative infinity (infinity \
-                and NaN).",
+                and NaN); for -0.5 at -0 (infinity and negative infinity) and at negative infinity (0 and \
+                NaN).",
 };
 
 impl Rewrite for PowToMul {
@@ -47,8 +50,11 @@ impl Rewrite for PowToMul {
         let (x, result) = (pow.input(0), pow.output(0));
         let mut edit = Edit::new("pow");
         edit.remove(pow);
+        if !draft.data_type(x).is_some_and(is_float) {
+            edit.exactness(Exactness::Bounded);
+        }
         if exponent == 1.0 {
-            edit.forward(result, x);
+            edit.forward(result, x).exactness(Exactness::Exact);
         } else if exponent == 2.0 {
             edit.add(node("Mul", &[x, x], &[result]));
         } else if exponent == 3.0 {

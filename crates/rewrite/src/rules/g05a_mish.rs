@@ -10,7 +10,7 @@ pub struct Mish;
 static INFO: Info = Info {
     id: "G05a",
     name: "mish",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "Mul(x, Tanh(Softplus(x))) -> Mish(x)",
     condition: "The model has version 18 of ONNX's operators or newer (raise it with --opset 18). Engines \

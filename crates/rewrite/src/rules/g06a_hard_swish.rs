@@ -11,7 +11,7 @@ pub struct HardSwish;
 static INFO: Info = Info {
     id: "G06a",
     name: "hard-swish",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "Mul(x, HardSigmoid(x, 1/6, 0.5)), or x * Clip(x + 3, 0, 6) / 6 -> HardSwish(x)",
     condition: "The model has version 14 of ONNX's operators or newer, the constants are those of \
@@ -49,7 +49,7 @@ fn by_hard_sigmoid<'d>(product: NodeView<'d>, edit: &mut Edit) -> Option<&'d str
         let alpha = sigmoid.attributes().float("alpha").unwrap_or(0.2);
         let beta = sigmoid.attributes().float("beta").unwrap_or(0.5);
         let fits =
-            (alpha - 1.0 / 6.0).abs() < 1e-6 && beta == 0.5 && sigmoid.input(0) == product.input(input);
+            (alpha * 6.0 - 1.0).abs() < 1e-6 && beta == 0.5 && sigmoid.input(0) == product.input(input);
         fits.then(|| {
             edit.remove(sigmoid);
             product.input(input)
@@ -84,7 +84,7 @@ fn product_with_sixth<'d>(draft: &Draft<'_>, product: NodeView<'d>, edit: &mut E
 /// The node whose result is divided by six; the inner `None` is a value that no node computes.
 fn sixth<'d>(draft: &Draft<'_>, node: NodeView<'d>) -> Option<Option<NodeView<'d>>> {
     let number = |place: usize| scalar(&draft.constant(node.input(place))?);
-    let is = |place, wanted: f64| number(place).is_some_and(|x| (x - wanted).abs() < 1e-6);
+    let is = |place, wanted: f64| number(place).is_some_and(|x| (x / wanted - 1.0).abs() < 1e-6);
     match node.op_type() {
         "Div" if is(1, 6.0) => Some(node.producer(0)),
         "Mul" => node

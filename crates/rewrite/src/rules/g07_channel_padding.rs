@@ -16,11 +16,12 @@ const MULTIPLE: u64 = 16;
 static INFO: Info = Info {
     id: "G07",
     name: "channel-padding",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Bounded,
     use_: Use::Named,
     summary: "Conv + activation + Conv -> the same with channels between padded to a multiple of 16",
     condition: "Weights are constant, group is 1 in both, all between works on each channel by itself and \
-                makes something finite of zeros, and nothing else reads it. More work in return for whole \
+                makes something finite of zeros, and nothing else reads it. Sums have more terms, all of them 0, \
+                but where an input is infinite: then they are NaN. More work in return for whole \
                 blocks: it pays on hardware that computes in blocks.",
 };
 

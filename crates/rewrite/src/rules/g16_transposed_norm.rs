@@ -1,5 +1,7 @@
 //! G16: a BatchNormalization between a Transpose and its inverse becomes Mul and Add.
 
+use opscope_trace::DataType;
+
 use super::g01_conv_bn::affine;
 use super::g15b_transpose::permutation;
 use crate::constant::{floats, is_float};
@@ -13,11 +15,11 @@ pub struct TransposedNorm;
 static INFO: Info = Info {
     id: "G16",
     name: "transposed-batch-norm",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "Transpose + BatchNormalization + the inverse Transpose -> Mul + Add",
     condition: "Scale, shift, mean and variance are constant, the normalisation is in inference mode, and \
-                nothing else reads what is between. Worked out in double precision; only rounding differs.",
+                nothing else reads what is between. Worked out in double precision; only rounding differs, which in half precision can be much (bounded).",
 };
 
 impl Rewrite for TransposedNorm {
@@ -47,6 +49,10 @@ impl Rewrite for TransposedNorm {
         let mut dims = vec![1; there.len() - axis];
         dims[0] = affine.scale.len() as u64;
         let mut edit = Edit::new("normed");
+        if data_type == DataType::Float16 {
+            // Shifts much larger than the results leave few of its eleven digits.
+            edit.exactness(Exactness::Bounded);
+        }
         edit.remove(before).remove(norm).remove(behind);
         let scale = edit.constant(draft, norm.input(1), floats(data_type, &dims, &affine.scale)?);
         let shift = edit.constant(draft, norm.input(2), floats(data_type, &dims, &affine.shift)?);

@@ -14,7 +14,7 @@ pub struct Conv1d;
 static INFO: Info = Info {
     id: "G17",
     name: "conv1d-to-conv2d",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Named,
     summary: "Conv of one dimension -> Unsqueeze + Conv of two + Squeeze, with activations between lifted as well",
     condition: "The weights are constant and padding is given by numbers. It pays on hardware whose \

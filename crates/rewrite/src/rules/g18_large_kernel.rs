@@ -14,7 +14,7 @@ const LONGEST: u64 = 192;
 static INFO: Info = Info {
     id: "G18",
     name: "large-kernel-split",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Named,
     summary: "Conv with a kernel side beyond 192 -> Slices + Convs of up to 192 + Sum",
     condition: "The weights are constant, strides and dilations are 1, there is no padding along that \

@@ -20,7 +20,7 @@ const TURNED: [i64; 4] = [0, 1, 3, 2];
 static INFO: Info = Info {
     id: "G19",
     name: "swap-wide-sides",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Named,
     summary: "Conv over a width of 20000 and more -> Transpose + Conv over that height + Transpose, with Selu and the like between",
     condition: "Two spatial dimensions, constant weights, and padding given by numbers. It pays on Ascend \

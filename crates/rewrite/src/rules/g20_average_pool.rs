@@ -13,7 +13,7 @@ const LARGEST: i64 = 255;
 static INFO: Info = Info {
     id: "G20",
     name: "average-pool-split",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Named,
     summary: "AveragePool over a window of 255 and more -> two AveragePools, one behind the other",
     condition: "The windows don't overlap (strides are their sides), there is no padding, the input is \

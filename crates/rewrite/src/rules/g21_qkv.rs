@@ -13,7 +13,7 @@ pub struct QkvSplit;
 static INFO: Info = Info {
     id: "G21",
     name: "qkv-split",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Named,
     summary: "MatMul + Add + Reshape + Transpose + Gathers -> MatMul + Add + Reshape + Transpose for each part",
     condition: "Weights and bias are constant, the Reshape parts the last axis into parts first, the \

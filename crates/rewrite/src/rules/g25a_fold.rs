@@ -16,8 +16,13 @@ static INFO: Info = Info {
     use_: Use::Always,
     summary: "A node all of whose inputs are constant -> its result",
     condition: "The operator is one that is known here, no result is an output of the model or larger than \
-                a million elements. Computed in double precision and rounded once.",
+                a million elements. Computed in double precision and rounded once; Exp, Log, Pow, Sigmoid and \
+                Tanh of an engine may round in another way (rounding).",
 };
+
+/// Functions that no engine has to round correctly. Sums, products, quotients and roots of double precision
+/// that are rounded once more are those of the type itself.
+const ROUNDED: [&str; 5] = ["Exp", "Log", "Pow", "Sigmoid", "Tanh"];
 
 impl Rewrite for Fold {
     fn info(&self) -> &'static Info {
@@ -42,6 +47,9 @@ impl Rewrite for Fold {
             .collect();
         let results = evaluate(node.proto, draft.opset(), &inputs?)?;
         let mut edit = Edit::new("folded");
+        if ROUNDED.contains(&node.op_type()) && node.is_of_floats() {
+            edit.exactness(Exactness::Rounding);
+        }
         edit.remove(node);
         for (name, data) in node.proto.output.iter().zip(results) {
             if data.elements() > MOST_ELEMENTS {

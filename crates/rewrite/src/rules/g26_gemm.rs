@@ -11,7 +11,7 @@ pub struct MatMulAdd;
 static INFO: Info = Info {
     id: "G26",
     name: "matmul-add-to-gemm",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "MatMul + Add -> Gemm",
     condition: "Both factors are matrices of floating-point numbers, the summand is broadcast to the \

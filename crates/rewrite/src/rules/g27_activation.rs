@@ -14,7 +14,7 @@ pub struct ActivationBeforeMovement;
 static PAST_SCALE: Info = Info {
     id: "G27a",
     name: "scale-before-activation",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "Conv + Relu + Mul by c -> Conv + Mul by c + Relu, whose Mul G03 folds",
     condition: "Relu or LeakyRelu behind a Conv, ConvTranspose or Gemm with constant weights, and c is \

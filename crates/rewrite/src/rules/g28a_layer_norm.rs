@@ -1,5 +1,7 @@
 //! G28a: a layer normalisation that is written out becomes the operator.
 
+use opscope_trace::DataType;
+
 use crate::constant::{repeated, scalar};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
@@ -12,12 +14,13 @@ pub struct LayerNorm;
 static INFO: Info = Info {
     id: "G28a",
     name: "layer-norm",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "(x - mean) / Sqrt(variance + e) * scale + bias -> LayerNormalization",
     condition: "The model has version 17 of ONNX's operators or newer; mean and variance are taken over \
                 the last axis, whose size is known; scale and bias are constant vectors, or not there; \
-                nothing else reads what is between.",
+                the numbers aren't of double precision, of which the operator keeps less; nothing else reads what \
+                is between.",
 };
 
 impl Rewrite for LayerNorm {
@@ -43,6 +46,10 @@ impl Rewrite for LayerNorm {
         let square = variance.producer(0).filter(|node| is_square_of(*node, difference.output(0)))?;
 
         let shape = draft.shape(x)?;
+        // The operator takes mean and variance in single precision.
+        if shape.data_type == DataType::Float64 {
+            return None;
+        }
         let width = (*shape.dims.last()?)?;
         let mut edit = Edit::new("norm");
         for node in [mean, difference, square, variance, sum, root, quotient] {

@@ -1,5 +1,7 @@
 //! G28b: Gelu that is written out becomes the operator.
 
+use opscope_trace::DataType;
+
 use crate::constant::scalar;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::node::{NodeExt, node};
@@ -11,7 +13,7 @@ pub struct Gelu;
 static INFO: Info = Info {
     id: "G28b",
     name: "gelu",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "x * (Erf(x / Sqrt(2)) + 1) / 2, or x * (Tanh(Sqrt(2 / pi) * (x + 0.044715 * x^3)) + 1) / 2, \
               in any order -> Gelu(x)",
@@ -115,10 +117,12 @@ fn by_factor(node: NodeView<'_>, factor: f64) -> Option<&str> {
     }
 }
 
-/// Whether an input is this constant, as exactly as single precision has it, and adds no dimension.
+/// Whether an input is this constant, as exactly as its type has it (at least single precision), and adds
+/// no dimension.
 fn is_number(node: NodeView<'_>, place: usize, wanted: f64) -> bool {
-    let data = node.constant(place).filter(|data| data.dims.len() <= 1);
-    data.and_then(|data| scalar(&data)).is_some_and(|x| (x / wanted - 1.0).abs() < 1e-6)
+    let Some(data) = node.constant(place).filter(|data| data.dims.len() <= 1) else { return false };
+    let within = if data.data_type == DataType::Float64 { 1e-14 } else { 1e-6 };
+    scalar(&data).is_some_and(|x| (x / wanted - 1.0).abs() < within)
 }
 
 #[cfg(test)]

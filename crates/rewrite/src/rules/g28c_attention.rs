@@ -14,7 +14,7 @@ pub struct Attention;
 static INFO: Info = Info {
     id: "G28c",
     name: "attention",
-    exactness: Exactness::Exact,
+    exactness: Exactness::Rounding,
     use_: Use::Always,
     summary: "MatMul(Softmax(MatMul(q, k transposed) * scale + mask), v) -> Attention(q, k, v, mask)",
     condition: "The model has version 23 of ONNX's operators or newer (raise it with --opset 23); queries, \
