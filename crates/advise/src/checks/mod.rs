@@ -3,6 +3,7 @@
 mod ascend;
 mod ascend_types;
 mod conversion;
+mod converter;
 mod environment;
 mod fusible;
 mod graph_cleanup;
@@ -22,7 +23,7 @@ use crate::subject::Subject;
 type Check = fn(&Subject<'_>, &Rule) -> Outcome;
 
 /// All conditions by the ids of their rules.
-const FAMILIES: [&[(&str, Check)]; 12] = [
+const FAMILIES: [&[(&str, Check)]; 13] = [
     ascend::CHECKS,
     ascend_types::CHECKS,
     sequences::CHECKS,
@@ -35,6 +36,7 @@ const FAMILIES: [&[(&str, Check)]; 12] = [
     host_sweep::CHECKS,
     host_limits::CHECKS,
     conversion::CHECKS,
+    converter::CHECKS,
 ];
 
 fn find(id: &str) -> Option<Check> {
