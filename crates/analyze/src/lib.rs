@@ -4,7 +4,10 @@
 //! - [`Summary`] answers what a run is judged by: how long an iteration takes, how much of it lies
 //!   inside operators, and which operators and types of operators cost the time.
 //! - [`locate`] tells on which unit an operator ran.
-//! - [`Overview`] is a run in four tables: core metrics, types of operators, calls, frequency.
+//! - [`Overview`] is a run in tables: components, core metrics, types of operators, calls, frequency.
+//! - [`RangeTree`] is what the program marked, and what of it calls and operators account for;
+//!   [`Coverage`] is how much of a model's execution its operators account for.
+//! - [`CallKinds`] tells calls of inferences from those that happen once.
 //! - [`Comparison`] is what differs between two profiles, and whether that is more than noise.
 //! - [`predict`] says what a change would save.
 //! - [`Glance`] is any profile at first sight, with what that leaves out; [`Query`]
@@ -13,7 +16,10 @@
 //! - [`Statistics`] is what is said of a set of durations.
 //! - [`self_times`] takes the time of nested tasks off the tasks around them.
 
+mod calls;
 mod compare;
+mod cover;
+mod coverage;
 mod execution;
 mod glance;
 mod kind;
@@ -22,6 +28,7 @@ mod measured;
 mod nesting;
 mod overview;
 mod query;
+mod range_tree;
 mod roofline;
 mod scope;
 pub mod signature;
@@ -31,15 +38,20 @@ mod waiting;
 mod what_if;
 mod whole_seconds;
 
+pub use calls::{CallKind, CallKinds, Phase, executes_model, executions, loads_model, outermost_of};
 pub use compare::{
     Alike, Basis, Change, Comparison, Difference, Group, Member, SpanChange, Step, Suspect, Verdict, What,
 };
+pub use coverage::Coverage;
 pub use glance::{DeviceUse, Glance, UnitUse};
 pub use locate::{Location, Matched, Sighting, locate};
 pub use measured::Measured;
 pub use nesting::{covered_time, own_call_times, self_times};
-pub use overview::{CallStatistic, CoreMetrics, Durations, Frequency, Overview, TypeStatistic};
+pub use overview::{
+    CallStatistic, Component, ComponentUse, CoreMetrics, Durations, Frequency, Overview, TypeStatistic,
+};
 pub use query::{Aggregate, Answer, Cell, Column, Filter, GroupBy, Query, Row, Sort, TimeKind};
+pub use range_tree::{RangeNode, RangeTree};
 pub use roofline::{BOUND_FROM, Bound, Position, Roofline};
 pub use scope::{Iterations, Scope, ScopeError};
 pub use statistics::Statistics;

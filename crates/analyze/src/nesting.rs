@@ -43,7 +43,7 @@ fn own_times<Lane: Copy + Ord>(
 }
 
 /// Rows by lane, then start, the longer first where several start at once.
-fn by_lane_and_start<Lane: Copy + Ord>(
+pub(crate) fn by_lane_and_start<Lane: Copy + Ord>(
     lanes: &[Lane],
     starts: &[Nanoseconds],
     durations: &[Nanoseconds],

@@ -1,11 +1,15 @@
-//! A run in four tables: what the cores counted, the types of operators, the calls, the frequency.
+//! A run in tables: the components, what the cores counted, the types of operators, the calls, the
+//! frequency.
 
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ApiLevel, CounterId, DeviceId, ExecutionUnit, MetricId, Nanoseconds, OperatorId, StringId, Trace,
+    ApiLevel, CounterId, DeviceId, ExecutionUnit, MetricId, Nanoseconds, OperatorId, RangeKind, StringId,
+    Trace,
 };
 
+use crate::calls::{CallKind, CallKinds, Phase};
+use crate::cover::{Cover, Span};
 use crate::nesting::self_times;
 
 /// How many durations there are, and how long they are.
@@ -67,13 +71,43 @@ pub struct TypeStatistic {
     pub share: f64,
 }
 
-/// The calls of one name in one layer.
+/// A part of the software or the device that spans of time are recorded of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Component {
+    /// The ranges that the program marked.
+    Ranges,
+    /// The calls of a layer.
+    Calls(ApiLevel),
+    /// What ran on devices.
+    Tasks,
+}
+
+/// What a component did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ComponentUse {
+    /// The component.
+    pub component: Component,
+    /// Whether while inferences ran or once; `None` for what isn't told apart.
+    pub phase: Option<Phase>,
+    /// The durations of its spans, which may lie within one another.
+    pub time: Durations,
+    /// The time in which at least one was open.
+    pub covered: Nanoseconds,
+    /// The name of the longest.
+    pub longest: StringId,
+}
+
+/// The calls of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallStatistic {
     /// The layer.
     pub level: ApiLevel,
     /// The name.
     pub name: StringId,
+    /// Whether they lie within calls of the same layer and name.
+    pub within_itself: bool,
+    /// Whether they are made while inferences run or once.
+    pub phase: Option<Phase>,
     /// How long the calls took.
     pub time: Durations,
     /// Their share of the time of all calls of the layer, from 0 to 1.
@@ -99,9 +133,11 @@ pub struct Frequency {
     pub last: f64,
 }
 
-/// A run in four tables, each with the most costly rows first.
+/// A run in tables, each with the most costly rows first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overview {
+    /// The components.
+    pub components: Vec<ComponentUse>,
     /// What the cores counted, by operator and unit.
     pub core_metrics: Vec<CoreMetrics>,
     /// The types of operators.
@@ -116,10 +152,12 @@ impl Overview {
     /// Sums up a trace; warm-up iterations count like the others.
     pub fn of(trace: &Trace) -> Self {
         let own = self_times(trace);
+        let kinds = CallKinds::of(trace);
         Self {
+            components: components(trace, &kinds),
             core_metrics: core_metrics(trace, &own),
             operators: operators(trace, &own),
-            calls: calls(trace),
+            calls: calls(trace, &kinds),
             frequencies: frequencies(trace),
         }
     }
@@ -180,22 +218,64 @@ fn operators(trace: &Trace, own: &[Nanoseconds]) -> Vec<TypeStatistic> {
     rows
 }
 
-fn calls(trace: &Trace) -> Vec<CallStatistic> {
-    let mut found: HashMap<(ApiLevel, StringId), Durations> = HashMap::new();
+fn components(trace: &Trace, kinds: &CallKinds) -> Vec<ComponentUse> {
+    struct Spans {
+        all: Vec<Span>,
+        time: Durations,
+        longest: StringId,
+    }
+    let mut found: HashMap<(Component, Option<Phase>), Spans> = HashMap::new();
+    let mut add = |key, name, start, duration| {
+        let new = || Spans { all: Vec::new(), time: Durations::default(), longest: name };
+        let spans = found.entry(key).or_insert_with(new);
+        if duration > spans.time.max {
+            spans.longest = name;
+        }
+        spans.time.add(duration);
+        spans.all.push((start, start + duration));
+    };
+    for (id, call) in trace.api_calls.iter() {
+        let phase = kinds.kind(trace, id).phase;
+        add((Component::Calls(call.level), phase), call.name, call.start, call.duration);
+    }
+    for (_, range) in trace.ranges.iter().filter(|(_, range)| range.kind != RangeKind::Mark) {
+        add((Component::Ranges, None), range.name, range.start, range.duration);
+    }
+    for (_, task) in trace.tasks.iter().filter(|(_, task)| task.unit != ExecutionUnit::Control) {
+        let operator = task.operator.map(|operator| trace.operators.name()[operator.index()]);
+        add((Component::Tasks, None), operator.unwrap_or(task.name), task.start, task.duration);
+    }
+    let mut rows: Vec<ComponentUse> = found
+        .into_iter()
+        .map(|((component, phase), spans)| ComponentUse {
+            component,
+            phase,
+            time: spans.time,
+            covered: Cover::of(spans.all).total(),
+            longest: spans.longest,
+        })
+        .collect();
+    rows.sort_by_key(|row| (row.component, row.phase));
+    rows
+}
+
+fn calls(trace: &Trace, kinds: &CallKinds) -> Vec<CallStatistic> {
+    let mut found: HashMap<CallKind, Durations> = HashMap::new();
     let mut of_levels: HashMap<ApiLevel, Nanoseconds> = HashMap::new();
-    let calls = &trace.api_calls;
-    for ((level, name), duration) in calls.level().iter().zip(calls.name()).zip(calls.duration()) {
-        found.entry((*level, *name)).or_default().add(*duration);
-        *of_levels.entry(*level).or_default() += *duration;
+    for id in trace.api_calls.ids() {
+        let (kind, duration) = (kinds.kind(trace, id), trace.api_calls.duration()[id.index()]);
+        found.entry(kind).or_default().add(duration);
+        *of_levels.entry(kind.level).or_default() += duration;
     }
     let mut rows: Vec<CallStatistic> = found
         .into_iter()
-        .map(|((level, name), time)| {
-            let all = of_levels.get(&level).copied().unwrap_or_default();
-            CallStatistic { level, name, time, share: share(time.total, all) }
+        .map(|(kind, time)| {
+            let all = of_levels.get(&kind.level).copied().unwrap_or_default();
+            let CallKind { level, name, within_itself, phase } = kind;
+            CallStatistic { level, name, within_itself, phase, time, share: share(time.total, all) }
         })
         .collect();
-    rows.sort_by_key(|row| (-row.time.total, row.level, row.name));
+    rows.sort_by_key(|row| (-row.time.total, row.level, row.name, row.within_itself, row.phase));
     rows
 }
 

@@ -1,6 +1,6 @@
 //! Which part of a trace a question is about.
 
-use opscope_trace::{ApiCallId, IterationId, TaskId, Trace};
+use opscope_trace::{IterationId, TaskId, Trace};
 
 /// The iterations that a question is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,11 +106,6 @@ impl Chosen {
         self.has_iteration(trace.tasks.iteration()[task.index()])
             && (self.streams.is_empty()
                 || trace.tasks.stream()[task.index()].is_some_and(|stream| self.streams[stream.index()]))
-    }
-
-    /// Whether a call is; calls belong to no device.
-    pub fn has_call(&self, trace: &Trace, call: ApiCallId) -> bool {
-        self.has_iteration(trace.api_calls.iteration()[call.index()])
     }
 
     /// Whether anything outside of the iterations is in the scope.

@@ -1,6 +1,6 @@
-//! Conditions about Ascend devices: units, cores, waiting, calls.
+//! Conditions about Ascend devices: units, cores, waiting.
 
-use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, RangeKind};
+use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
 
 use super::Check;
 use crate::finding::{Evidence, Found, Outcome};
@@ -19,9 +19,6 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("A25", nothing_busy),
     ("A26", frequency),
     ("A27", inner_axis),
-    ("A30", synchronising),
-    ("A32", loading),
-    ("A33", whole_seconds),
     ("A34", channels),
 ];
 
@@ -259,94 +256,6 @@ fn inner_axis(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         if let Some(bytes) = uneven {
             evidence.push(subject.evidence(kernel, format!("rows of {bytes} bytes")));
         }
-    }
-    Found::only(evidence)
-}
-
-fn synchronising(subject: &Subject<'_>, rule: &Rule) -> Outcome {
-    let Some(trace) = subject.trace.filter(|trace| !trace.api_calls.is_empty()) else {
-        return missing("calls of the host");
-    };
-    let (mut waits, mut launches, mut time) = (0u32, 0u32, 0.0);
-    for (_, call) in trace.api_calls.iter() {
-        let name = trace.strings.get(call.name).to_ascii_lowercase();
-        if name.contains("synchronizestream") || name.contains("streamsynchronize") {
-            waits += 1;
-            time += call.duration.0 as f64;
-        } else if name.contains("launch") {
-            launches += 1;
-        }
-    }
-    if launches == 0 || f64::from(waits) / f64::from(launches) < rule.limit("ratio") {
-        return Outcome::Silent;
-    }
-    let time = Some(Nanoseconds((time / subject.iterations as f64) as i64));
-    let detail = format!("{waits} for {launches} launches");
-    Found::only(vec![Evidence {
-        name: "synchronising of streams".to_owned(),
-        op_type: String::new(),
-        time,
-        detail,
-    }])
-}
-
-fn loading(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    let Some(trace) = subject.trace.filter(|trace| !trace.api_calls.is_empty()) else {
-        return missing("calls of the host");
-    };
-    let (mut load, mut execute, mut evidence) = (0i64, 0i64, Vec::new());
-    for (_, call) in trace.api_calls.iter() {
-        let name = trace.strings.get(call.name);
-        let lower = name.to_ascii_lowercase();
-        let lower = lower.replace('_', "");
-        if lower.contains("loadfrom") || lower == "load" || lower.contains("modelload") {
-            load = load.saturating_add(call.duration.0);
-            let time = Some(call.duration);
-            evidence.push(Evidence {
-                name: name.to_owned(),
-                op_type: String::new(),
-                time,
-                detail: String::new(),
-            });
-        } else if lower.contains("execute") || lower.contains("excute") {
-            execute = execute.saturating_add(call.duration.0);
-        }
-    }
-    if load <= execute || execute == 0 {
-        return Outcome::Silent;
-    }
-    Found::only(evidence)
-}
-
-/// Ranges of the program, and gaps between its tasks, that last nearly whole seconds.
-fn whole_seconds(subject: &Subject<'_>, rule: &Rule) -> Outcome {
-    let Some(trace) = subject.trace else { return missing("a profile") };
-    let spans = trace.ranges.iter().filter(|(_, range)| range.kind != RangeKind::Mark);
-    let mut evidence: Vec<Evidence> = spans
-        .filter(|(_, range)| opscope_analyze::whole_seconds(range.duration, rule.limit("within")).is_some())
-        .map(|(_, range)| Evidence {
-            name: trace.strings.get(range.name).to_owned(),
-            op_type: String::new(),
-            time: Some(range.duration),
-            detail: "a range".to_owned(),
-        })
-        .collect();
-    for pair in subject.kernels.windows(2) {
-        let [before, after] = pair else { continue };
-        let gap = after.start - (before.start + before.duration);
-        if before.stream == after.stream
-            && opscope_analyze::whole_seconds(gap, rule.limit("within")).is_some()
-        {
-            evidence.push(Evidence {
-                name: format!("between {} and {}", before.name, after.name),
-                op_type: String::new(),
-                time: Some(gap),
-                detail: "a gap".to_owned(),
-            });
-        }
-    }
-    if trace.ranges.is_empty() && subject.kernels.is_empty() {
-        return missing("ranges or operators in a profile");
     }
     Found::only(evidence)
 }

@@ -13,6 +13,7 @@ mod host;
 mod host_limits;
 mod host_sweep;
 mod sequences;
+mod span;
 mod svp;
 
 use crate::finding::Outcome;
@@ -27,6 +28,7 @@ const FAMILIES: [&[(&str, Check)]; 13] = [
     ascend::CHECKS,
     ascend_types::CHECKS,
     sequences::CHECKS,
+    span::CHECKS,
     svp::CHECKS,
     environment::CHECKS,
     graph_fold::CHECKS,

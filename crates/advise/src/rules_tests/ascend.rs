@@ -110,7 +110,51 @@ pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
             of(Profile::new(&[]).call("aclmdlLoadFromFileWithMem", 900, 1).call("aclmdlExecute", 20, 3)),
             of(Profile::new(&[]).call("aclmdlLoadFromFileWithMem", 50, 1).call("aclmdlExecute", 20, 3)),
         ),
-        ("A33", of(Profile::new(&[]).range(5_002_280)), of(Profile::new(&[]).range(642_772))),
+        (
+            "A33",
+            of(Profile::new(&[]).call("aclmdlLoadFromFileWithMem", 601_000, 1).range(5_645_052)),
+            of(Profile::new(&[]).call("aclmdlLoadFromFileWithMem", 601_000, 1).range(642_772)),
+        ),
         ("A34", graph(&["Conv x,W:18x3x3x3 -> y"]), graph(&["Conv x,W:32x3x3x3 -> y"])),
     ]
+}
+
+#[test]
+fn lost_time_in_a_range_is_found_whatever_it_comes_to() {
+    let load = |micros| Profile::new(&[]).call("aclmdlLoadFromFileWithMem", micros, 1);
+    for micros in [5_645_052, 5_002_280, 642_772, 300_000] {
+        assert!(of(Profile::new(&[]).range(micros)).finds("A33"), "{micros} us that nothing covers");
+        assert!(of(load(micros - 120_000).range(micros)).finds("A33"), "the last 120 ms of {micros} us");
+    }
+    // 90 ms of five seconds are neither a long stretch nor a large part; of half a second they are.
+    assert!(!of(load(4_910_000).range(5_000_000)).finds("A33"));
+    assert!(of(load(410_000).range(500_000)).finds("A33"));
+
+    let report = of(load(601_000).range(5_645_052)).report();
+    let finding = report.findings.iter().find(|finding| finding.rule.id == "A33").unwrap();
+    assert_eq!(finding.evidence[0].time, Some(Nanoseconds(5_044_052_000)));
+    assert!(finding.evidence[0].detail.contains("nearly 5 s"), "{}", finding.evidence[0].detail);
+    assert!(finding.note.as_ref().unwrap().contains("no call and no operator"));
+}
+
+#[test]
+fn calls_that_an_interface_makes_below_are_not_counted_with_it() {
+    let nested = |times: usize| {
+        let mut profile = Profile::new(&[]).call("aclrtSynchronizeStream", 10, times).call("launch", 1, 4);
+        let rows: Vec<_> = profile.trace.api_calls.iter().map(|(_, row)| row).collect();
+        for row in rows {
+            let level = ApiLevel::Runtime;
+            let name = match profile.trace.strings.get(row.name) {
+                "launch" => "KernelLaunch",
+                _ => "StreamSynchronize",
+            };
+            let name = profile.trace.strings.intern(name);
+            profile.trace.api_calls.push(ApiCall { level, name, ..row });
+        }
+        profile
+    };
+    let report = of(nested(4)).report();
+    let finding = report.findings.iter().find(|finding| finding.rule.id == "A30").unwrap();
+    assert_eq!(finding.evidence[0].detail, "4 for 4 launches");
+    assert_eq!(finding.evidence[0].time, Some(Nanoseconds(40_000)));
 }

@@ -87,16 +87,20 @@ impl Profile {
         self
     }
 
+    /// Calls one behind the other, from the end of the last on.
     fn call(mut self, name: &str, micros: i64, times: usize) -> Self {
         for _ in 0..times {
             let name = self.trace.strings.intern(name);
-            let (start, duration) = (Nanoseconds(0), Nanoseconds(micros * 1_000));
+            let ends = self.trace.api_calls.iter().map(|(_, row)| row.start + row.duration);
+            let start = ends.max().unwrap_or(Nanoseconds::ZERO);
+            let duration = Nanoseconds(micros * 1_000);
             let (level, thread, iteration) = (ApiLevel::Application, None, None);
             self.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration });
         }
         self
     }
 
+    /// A range from the begin on.
     fn range(mut self, micros: i64) -> Self {
         let name = self.trace.strings.intern("phase");
         let range = Range::new(name, Nanoseconds(0), Nanoseconds(micros * 1_000));

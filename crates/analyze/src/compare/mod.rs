@@ -12,6 +12,7 @@ mod alike;
 mod extent;
 mod noise;
 mod side;
+mod spans;
 mod texts;
 mod waterfall;
 
@@ -170,6 +171,10 @@ pub struct SpanChange {
     pub name: String,
     /// Whether it is a range of the program; otherwise it is a call.
     pub is_range: bool,
+    /// Where it is: the layer of calls, or the ranges from the outermost to this one.
+    pub place: String,
+    /// Whether the name has no other place in either profile.
+    pub has_one_place: bool,
     /// Its mean duration in A.
     pub before: Nanoseconds,
     /// Its mean duration in B.
@@ -187,6 +192,17 @@ pub struct Suspect {
     pub seconds: u64,
 }
 
+impl SpanChange {
+    /// Its name, with its place where it has several.
+    pub fn title(&self) -> String {
+        match (self.has_one_place, self.is_range) {
+            (true, _) => self.name.clone(),
+            (false, true) => self.place.clone(),
+            (false, false) => format!("{} ({})", self.name, self.place),
+        }
+    }
+}
+
 impl<'t> Comparison<'t> {
     /// Compares two profiles.
     pub fn of(before: &'t Trace, after: &'t Trace) -> Self {
@@ -194,7 +210,7 @@ impl<'t> Comparison<'t> {
         let sides = sides(before, after, extent.whole);
         let (groups, matched) = align(&sides.0, &sides.1);
         let operators = (sides.0.operator_time(), sides.1.operator_time());
-        let spans = spans(&sides.0, &sides.1);
+        let spans = spans::changes(&sides.0.spans, &sides.1.spans);
         let (basis, from, to) = basis(&sides.0, &sides.1, &spans);
         let difference = match basis {
             Basis::Iterations => Difference::of(&sides.0.iterations, &sides.1.iterations),
@@ -274,33 +290,18 @@ fn basis(a: &Side<'_>, b: &Side<'_>, spans: &[SpanChange]) -> (Basis, Nanosecond
     }
 }
 
-fn spans(a: &Side<'_>, b: &Side<'_>) -> Vec<SpanChange> {
-    let pairs = a.spans.iter().filter_map(|(key, before)| Some((key, mean(before), mean(b.spans.get(key)?))));
-    let mut spans: Vec<SpanChange> = pairs
-        .map(|((is_range, name), before, after)| SpanChange {
-            name: (*name).to_owned(),
-            is_range: *is_range,
-            before,
-            after,
-        })
-        .collect();
-    spans.sort_by_key(|span| -(span.after - span.before).0.abs());
-    spans
-}
-
 /// A part of a second that a sleep may be off by, because what else it was in changed as well.
 const WITHIN: f64 = 0.01;
 
 fn suspects(spans: &[SpanChange], basis: Basis, from: Nanoseconds, to: Nanoseconds) -> Vec<Suspect> {
-    let whole = [SpanChange { name: "the inference".to_owned(), is_range: false, before: from, after: to }];
-    let whole = whole.iter().filter(|_| matches!(basis, Basis::Iterations | Basis::OperatorTime));
+    let whole = ("the inference".to_owned(), to - from);
+    let whole = Some(whole).filter(|_| matches!(basis, Basis::Iterations | Basis::OperatorTime));
+    let spans = spans.iter().map(|span| (span.title(), span.after - span.before));
     spans
-        .iter()
         .chain(whole)
-        .filter_map(|span| {
-            let delta = span.after - span.before;
+        .filter_map(|(name, delta)| {
             let seconds = crate::whole_seconds(Nanoseconds(delta.0.saturating_abs()), WITHIN)?;
-            Some(Suspect { name: span.name.clone(), delta, seconds })
+            Some(Suspect { name, delta, seconds })
         })
         .collect()
 }

@@ -1,9 +1,11 @@
 //! What of a profile is compared.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use opscope_trace::{IterationId, Nanoseconds, RangeKind, StringId, Trace};
+use opscope_trace::{IterationId, Nanoseconds, StringId, Trace};
 
+use super::spans::Spans;
+use crate::calls::executions;
 use crate::{Measured, self_times};
 
 /// An operator with its time in an average iteration.
@@ -24,8 +26,8 @@ pub(super) struct Side<'t> {
     pub iterations: Vec<Nanoseconds>,
     /// The durations of the calls that execute a model.
     pub executions: Vec<Nanoseconds>,
-    /// The durations of calls and ranges (`true`) by name.
-    pub spans: BTreeMap<(bool, &'t str), Vec<Nanoseconds>>,
+    /// The calls and ranges.
+    pub spans: Spans<'t>,
 }
 
 impl<'t> Side<'t> {
@@ -35,19 +37,9 @@ impl<'t> Side<'t> {
         let duration = |id: &IterationId| trace.iterations.duration()[id.index()];
         let iterations: Vec<Nanoseconds> =
             measured.iterations.iter().map(duration).filter(|duration| duration.0 > 0).collect();
-        let text = |id| trace.strings.get(id);
-        let mut spans: BTreeMap<(bool, &str), Vec<Nanoseconds>> = BTreeMap::new();
-        let mut executions = Vec::new();
-        for (_, call) in trace.api_calls.iter() {
-            let name = text(call.name);
-            spans.entry((false, name)).or_default().push(call.duration);
-            if executes(name) {
-                executions.push(call.duration);
-            }
-        }
-        for (_, range) in trace.ranges.iter().filter(|(_, range)| range.kind != RangeKind::Mark) {
-            spans.entry((true, text(range.name))).or_default().push(range.duration);
-        }
+        let executions: Vec<Nanoseconds> =
+            executions(trace).into_iter().map(|id| trace.api_calls.duration()[id.index()]).collect();
+        let spans = Spans::of(trace);
         let rows = rows(trace, &measured, if whole { 1 } else { executions.len() });
         Self { trace, rows, iterations, executions, spans }
     }
@@ -111,15 +103,4 @@ fn ran_in_each(rows: &[Row<'_>], counts: &[usize], executions: usize) -> bool {
     let in_each = rows.iter().zip(counts).filter(|(_, count)| count.is_multiple_of(executions));
     let of_those: Nanoseconds = in_each.map(|(row, _)| row.time).sum();
     of_those.0 > all.0 / 2
-}
-
-/// Whether a call runs a model and waits for its result: `aclmdlExecute` (which some documents
-/// misspell) or `svp_acl_mdl_execute`.
-fn executes(name: &str) -> bool {
-    const ENDS: [&str; 2] = ["mdlexecute", "mdlexcute"];
-    let letters = || name.bytes().rev().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase());
-    ENDS.iter().any(|end| {
-        let mut found = letters();
-        end.bytes().rev().all(|byte| found.next() == Some(byte))
-    })
 }

@@ -108,6 +108,9 @@ columns! {
     Type = "type" as "type",
     /// The layer of software that a call belongs to.
     Level = "level" as "level",
+    /// Of a call, whether it is made while inferences run (steady-state) or before, after, or to load
+    /// something (one-off).
+    Phase = "phase" as "phase",
     /// The unit that executed it.
     Unit = "unit" as "unit",
     /// The stream that it ran on; of a call, the thread.
@@ -182,6 +185,7 @@ impl Column {
             Self::Name => text(row.name?)?,
             Self::Type => text(row.op_type?)?,
             Self::Level => word(row.level?.name())?,
+            Self::Phase => word(row.phase?.name())?,
             Self::Unit => word(row.unit?.name())?,
             Self::Stream => Cell::Text(lane(trace, row)?),
             Self::Device => Cell::Count(u64::from(

@@ -12,7 +12,7 @@ use crate::statistics::Statistics;
 /// The groups of the executions, each with its sums; their order is still to come.
 pub(super) fn rows(trace: &Trace, query: &Query, selection: &Selection, averaged: usize) -> Vec<Row> {
     let executions = &selection.executions;
-    let (groups, count) = Keys::new(trace, query).groups(executions);
+    let (groups, count) = Keys::new(trace, query, selection).groups(executions);
     // The executions by their group, those of each in the order of the table.
     let mut starts = vec![0_usize; count + 1];
     groups.iter().for_each(|&group| starts[group as usize + 1] += 1);
@@ -26,7 +26,7 @@ pub(super) fn rows(trace: &Trace, query: &Query, selection: &Selection, averaged
     let of_group = |group: usize| &order[starts[group]..starts[group + 1]];
     let row = |group: usize| {
         let members = of_group(group).iter().map(|&index| &executions[index as usize]);
-        make_row(trace, query, members, selection.whole, averaged)
+        make_row(trace, query, selection, members, averaged)
     };
     (0..count).filter_map(row).collect()
 }
@@ -35,14 +35,15 @@ pub(super) fn rows(trace: &Trace, query: &Query, selection: &Selection, averaged
 struct Keys<'a> {
     trace: &'a Trace,
     query: &'a Query,
+    selection: &'a Selection,
     shapes: HashMap<OperatorId, u64>,
     /// The numbers of types together with shapes.
     shaped: HashMap<(StringId, String), u64>,
 }
 
 impl<'a> Keys<'a> {
-    fn new(trace: &'a Trace, query: &'a Query) -> Self {
-        Self { trace, query, shapes: HashMap::new(), shaped: HashMap::new() }
+    fn new(trace: &'a Trace, query: &'a Query, selection: &'a Selection) -> Self {
+        Self { trace, query, selection, shapes: HashMap::new(), shaped: HashMap::new() }
     }
 
     fn groups(mut self, executions: &[Execution]) -> (Vec<u32>, usize) {
@@ -73,20 +74,24 @@ impl<'a> Keys<'a> {
             GroupBy::Operator => match execution.subject {
                 Subject::Operator(id) => id.index() as u64,
                 Subject::Name(id) => OTHER + id.index() as u64,
+                Subject::Call(kind) => u64::from(kind),
             },
             GroupBy::Type if self.query.host => trace.api_calls.level()[row] as u64,
-            GroupBy::Type => name_and_type(trace, execution.subject).1.index() as u64,
-            GroupBy::Name => name_and_type(trace, execution.subject).0.index() as u64,
+            GroupBy::Type => name_and_type(trace, self.selection, execution.subject).1.index() as u64,
+            GroupBy::Name => name_and_type(trace, self.selection, execution.subject).0.index() as u64,
             GroupBy::Unit if self.query.host => trace.api_calls.level()[row] as u64,
             GroupBy::Unit => trace.tasks.unit()[row] as u64,
             GroupBy::Stream if self.query.host => {
                 optional(trace.api_calls.thread()[row].map(|id| id.index()))
             }
             GroupBy::Stream => optional(trace.tasks.stream()[row].map(|id| id.index())),
-            GroupBy::Iteration => optional(iteration_of(trace, self.query, row).map(|id| id.index())),
+            GroupBy::Iteration => {
+                optional(iteration_of(trace, self.selection, execution.subject, row).map(|id| id.index()))
+            }
             GroupBy::Shape => match execution.subject {
                 Subject::Operator(id) => self.shape(id),
                 Subject::Name(id) => OTHER + id.index() as u64,
+                Subject::Call(kind) => u64::from(kind),
             },
         }
     }
@@ -102,15 +107,22 @@ impl<'a> Keys<'a> {
 }
 
 /// The name and type of a subject; a name is its own type.
-fn name_and_type(trace: &Trace, subject: Subject) -> (StringId, StringId) {
+fn name_and_type(trace: &Trace, selection: &Selection, subject: Subject) -> (StringId, StringId) {
     match subject {
+        Subject::Call(kind) => {
+            let name = selection.call_kinds[kind as usize].name;
+            (name, name)
+        }
         Subject::Operator(id) => (trace.operators.name()[id.index()], trace.operators.op_type()[id.index()]),
         Subject::Name(id) => (id, id),
     }
 }
 
-fn iteration_of(trace: &Trace, query: &Query, row: usize) -> Option<IterationId> {
-    if query.host { trace.api_calls.iteration()[row] } else { trace.tasks.iteration()[row] }
+fn iteration_of(trace: &Trace, selection: &Selection, subject: Subject, row: usize) -> Option<IterationId> {
+    match subject {
+        Subject::Call(_) => selection.call_iterations[row],
+        Subject::Operator(_) | Subject::Name(_) => trace.tasks.iteration()[row],
+    }
 }
 
 /// What all members of a group share, if they do.
@@ -141,14 +153,14 @@ impl<Value: Copy + PartialEq> Shared<Value> {
 fn make_row<'e>(
     trace: &Trace,
     query: &Query,
+    selection: &Selection,
     members: impl Iterator<Item = &'e Execution> + Clone,
-    whole: Nanoseconds,
     averaged: usize,
 ) -> Option<Row> {
     let times = Statistics::of(members.clone().map(|member| member.time))?;
     let (mut name, mut op_type) = (Shared::Nothing, Shared::Nothing);
     let (mut unit, mut stream, mut thread) = (Shared::Nothing, Shared::Nothing, Shared::Nothing);
-    let mut level = Shared::Nothing;
+    let (mut level, mut phase) = (Shared::Nothing, Shared::Nothing);
     let (mut iteration, mut operator) = (Shared::Nothing, None);
     let (mut flops, mut bytes) = (Some(0_u64), Some(0_u64));
     let (mut total, mut wait) = (Nanoseconds::ZERO, None);
@@ -156,9 +168,12 @@ fn make_row<'e>(
     let mut subjects: Vec<Subject> = Vec::new();
     for member in members {
         let row = member.row as usize;
-        let (its_name, its_type) = name_and_type(trace, member.subject);
+        let (its_name, its_type) = name_and_type(trace, selection, member.subject);
         name.add(its_name);
         op_type.add(its_type);
+        if let Subject::Call(kind) = member.subject {
+            phase.add(selection.call_kinds[kind as usize].phase);
+        }
         if query.host {
             level.add(trace.api_calls.level()[row]);
             thread.add(trace.api_calls.thread()[row]);
@@ -168,7 +183,7 @@ fn make_row<'e>(
             stream.add(trace.tasks.stream()[row]);
             start = start.min(trace.tasks.start()[row]);
         }
-        iteration.add(iteration_of(trace, query, row));
+        iteration.add(iteration_of(trace, selection, member.subject, row));
         total += member.time;
         if let Some(its_wait) = member.wait {
             wait = Some(wait.unwrap_or(Nanoseconds::ZERO) + its_wait);
@@ -181,7 +196,7 @@ fn make_row<'e>(
                 operator = operator.or(Some(id));
                 Some(trace.operators.get(id))
             }
-            Subject::Name(_) => None,
+            Subject::Name(_) | Subject::Call(_) => None,
         };
         if member.is_first {
             flops = add(flops, row.and_then(|row| row.flops));
@@ -191,6 +206,7 @@ fn make_row<'e>(
     subjects.sort_unstable();
     subjects.dedup();
     // Of sums, because averages are rounded.
+    let whole = selection.whole;
     let share = if whole.0 > 0 { total.0 as f64 / whole.0 as f64 } else { 0.0 };
     let total = Nanoseconds(total.0 / averaged as i64);
     let per_iteration = |sum: Option<u64>| sum.map(|sum| sum / averaged as u64);
@@ -201,6 +217,7 @@ fn make_row<'e>(
         operator: operator.filter(|_| has_shapes),
         unit: unit.value(),
         level: level.value(),
+        phase: phase.value().flatten(),
         stream: stream.value().flatten(),
         thread: thread.value().flatten(),
         iteration: iteration.value().flatten(),

@@ -1,7 +1,7 @@
 //! Questions to the tasks or calls of a trace: which of them, added up by what, in which order.
 //!
 //! The unit of a question is the *subject*: an operator; where tasks belong to none, all of the same
-//! name; for calls, all of the same name. Filters choose subjects (by name, type, data type, and the
+//! name; for calls, all of the same name, layer and phase. Filters choose subjects (by name, type, data type, and the
 //! time that they take in an average iteration) and executions (by unit, device, iteration). What is
 //! left is grouped, and a time is made of each group.
 
@@ -21,6 +21,7 @@ use regex::Regex;
 
 pub use column::{Cell, Column};
 
+use crate::calls::Phase;
 use crate::roofline::{Position, Roofline};
 use crate::scope::{Chosen, Scope, ScopeError};
 use crate::statistics::Statistics;
@@ -161,6 +162,8 @@ pub struct Row {
     pub unit: Option<ExecutionUnit>,
     /// The layer of calls, if all share it.
     pub level: Option<ApiLevel>,
+    /// Whether calls are made while inferences run or once, if that is known and the same for all.
+    pub phase: Option<Phase>,
     /// The stream, if all share it.
     pub stream: Option<StreamId>,
     /// The thread of calls, if all share it.

@@ -1,8 +1,11 @@
 //! Which executions a question is about, and the time of each.
 
-use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, OperatorId, StringId, TaskId, Trace};
+use std::collections::HashMap;
+
+use opscope_trace::{DataType, ExecutionUnit, IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
 use super::{Filter, Query, TimeKind};
+use crate::calls::{CallKind, CallKinds, iterations_of_calls};
 use crate::execution::Executions;
 use crate::nesting::{own_call_times, self_times};
 use crate::scope::Chosen;
@@ -19,6 +22,10 @@ pub(super) struct Selection {
     pub passing_subjects: usize,
     /// Executions that would pass if their time were known.
     pub unknown: usize,
+    /// The kinds of calls that subjects are.
+    pub call_kinds: Vec<CallKind>,
+    /// The inference of each call, where calls are asked about.
+    pub call_iterations: Vec<Option<IterationId>>,
 }
 
 /// One execution of a subject.
@@ -34,17 +41,19 @@ pub(super) struct Execution {
     pub is_first: bool,
 }
 
-/// What executions are of: an operator, or a name.
+/// What executions are of: an operator, a name, or a kind of calls by its place in the list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Subject {
     Operator(OperatorId),
     Name(StringId),
+    Call(u32),
 }
 
 /// A value for each subject, found by its number.
 struct BySubject<Value> {
     operators: Vec<Value>,
     names: Vec<Value>,
+    calls: Vec<Value>,
 }
 
 impl<Value: Clone> BySubject<Value> {
@@ -52,6 +61,7 @@ impl<Value: Clone> BySubject<Value> {
         Self {
             operators: vec![value.clone(); trace.operators.len()],
             names: vec![value; trace.strings.len()],
+            calls: Vec::new(),
         }
     }
 
@@ -59,11 +69,12 @@ impl<Value: Clone> BySubject<Value> {
         match subject {
             Subject::Operator(id) => &mut self.operators[id.index()],
             Subject::Name(id) => &mut self.names[id.index()],
+            Subject::Call(kind) => &mut self.calls[kind as usize],
         }
     }
 
     fn values(&self) -> impl Iterator<Item = &Value> {
-        self.operators.iter().chain(&self.names)
+        self.operators.iter().chain(&self.names).chain(&self.calls)
     }
 }
 
@@ -111,18 +122,24 @@ pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
 /// Chooses among the calls of the host.
 pub(super) fn calls(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection {
     let own = own_call_times(trace);
+    let kinds = CallKinds::of(trace);
+    let iterations = iterations_of_calls(trace);
     let filter = &query.filter;
+    let mut numbers: HashMap<CallKind, u32> = HashMap::new();
     let mut chooser = Chooser::new(trace, query, chosen.averaged);
-    for call in trace.api_calls.ids().filter(|&call| chosen.has_call(trace, call)) {
-        let name = trace.api_calls.name()[call.index()];
+    // Calls belong to no device.
+    for call in trace.api_calls.ids().filter(|call| chosen.has_iteration(iterations[call.index()])) {
+        // A call's own time leaves out those that it makes, so that one within another counts alike.
+        let kind = CallKind { within_itself: false, ..kinds.kind(trace, call) };
+        let number = *numbers.entry(kind).or_insert_with(|| chooser.add_call_kind(kind));
         // A call waits for nothing that a format records.
         let time = (query.time != TimeKind::Wait).then(|| own[call.index()]);
-        chooser.take(Subject::Name(name), call.index(), time, None, true, true, || {
-            let level = trace.api_calls.level()[call.index()].name();
-            passes_name(trace, filter, name) && passes_type(filter, level) && filter.data_types.is_empty()
+        chooser.take(Subject::Call(number), call.index(), time, None, true, true, || {
+            let passes_level = passes_type(filter, kind.level.name());
+            passes_name(trace, filter, kind.name) && passes_level && filter.data_types.is_empty()
         });
     }
-    chooser.finish(filter)
+    Selection { call_iterations: iterations, ..chooser.finish(filter) }
 }
 
 /// Collects executions, and judges each subject once.
@@ -132,6 +149,7 @@ struct Chooser {
     whole: Nanoseconds,
     unknown: usize,
     averaged: i64,
+    call_kinds: Vec<CallKind>,
 }
 
 impl Chooser {
@@ -143,7 +161,15 @@ impl Chooser {
             whole: Nanoseconds::ZERO,
             unknown: 0,
             averaged: averaged as i64,
+            call_kinds: Vec::new(),
         }
+    }
+
+    /// Makes a kind of calls a subject, and gives its number.
+    fn add_call_kind(&mut self, kind: CallKind) -> u32 {
+        self.call_kinds.push(kind);
+        self.subjects.calls.push(Known::default());
+        self.call_kinds.len() as u32 - 1
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are what an execution is")]
@@ -189,6 +215,8 @@ impl Chooser {
             subjects: subjects.values().filter(|known| known.seen).count(),
             passing_subjects: passing.count(),
             unknown: self.unknown,
+            call_kinds: self.call_kinds,
+            call_iterations: Vec::new(),
             executions: self.executions,
         }
     }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use opscope_analyze::{
-    Aggregate, Answer, Column, Filter, Glance, GroupBy, Iterations, Query, Scope, ScopeError, Sort, TimeKind,
+    Aggregate, Answer, Column, Filter, Glance, GroupBy, Iterations, Query, RangeTree, Scope, ScopeError,
+    Sort, TimeKind,
 };
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, Trace, units};
 use regex::Regex;
@@ -42,7 +43,13 @@ average iteration, and with --group-by iteration those of each: warm-up iteratio
 outside of all are left out, unless --iteration says otherwise. Iterations are counted from 1, as the
 vendor's tools count them. --agg makes its figure of the single executions. --min-time and --max-time are about
 an operator's time in an average iteration. Tasks that only wait or handle streams are no
-operators; --unit control shows them.";
+operators; --unit control shows them.
+
+--host shows all calls of the whole profile: those while inferences run (steady-state), and those
+before, after, or that load something (one-off). With --iteration it shows the calls that ran then.
+
+Ranges that the program marked stand below, as they lie within one another: own is the time that no
+range within covers, uncovered the part of it in which neither a call nor an operator ran.";
 
 /// The options of `opscope analyze`.
 #[derive(Debug, Args)]
@@ -225,19 +232,23 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                     "ridge_flops_per_byte": roof.ridge(),
                 })),
                 "rows": sheet.to_json(),
+                "ranges": report::ranges_json(&trace, &RangeTree::of(&trace)),
             });
             profile::answer_in_json(answer, [&trace])?
         }
         _ => {
             let mut text = arguments.heading(&trace);
             match query.host {
-                true => text.push_str(&report::host_text(&trace, answer.executions, answer.whole)),
+                true => text.push_str(&report::host_text(&trace, &query, &answer)),
+                false if trace.tasks.is_empty() => text.push_str(&report::losses_text(&trace)),
                 false => text.push_str(&report::glance_text(&trace, &glance()?)),
             }
             if let Some(roof) = query.roofline {
                 text.push_str(&super::peak::roof_text(&roof));
             }
-            text.push_str(&format!("\n{}\n", report::title(&query, &answer, top)));
+            if !(answer.rows.is_empty() && arguments.is_plain()) {
+                text.push_str(&format!("\n{}\n", report::title(&query, &answer, top)));
+            }
             if !answer.rows.is_empty() {
                 text.push_str(&sheet.to_table(terminal.width()));
             }
@@ -245,6 +256,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 // Types are few, and both tables are to fit a screen.
                 let top = arguments.order.top.map_or(TOP_TYPES, |_| top);
                 text.push_str(&types(&trace, &query, &answer, top, terminal)?);
+            }
+            if arguments.is_plain() {
+                let top = arguments.order.top.unwrap_or(TOP);
+                let ranges = report::ranges_table(&trace, &RangeTree::of(&trace), top, terminal.width());
+                ranges.iter().for_each(|table| text.push_str(&format!("\n{table}")));
             }
             text
         }
@@ -262,9 +278,11 @@ const SCHEMA_VERSION: u32 = 1;
 impl Arguments {
     fn query(&self) -> Query {
         let choice = &self.choice;
+        // What the host does beside inferences, such as loading a model, is asked about as well.
+        let usual = if choice.host { Iterations::All } else { Iterations::Measured };
         Query {
             host: choice.host,
-            scope: Scope { iterations: choice.iteration.unwrap_or_default(), device: choice.device },
+            scope: Scope { iterations: choice.iteration.unwrap_or(usual), device: choice.device },
             filter: Filter {
                 name: choice.name.clone(),
                 types: choice.types.clone(),
@@ -363,7 +381,11 @@ fn nothing(trace: &Trace, choice: &Choice) -> String {
             format!("there is no type '{missing}'; there are: {}{more}", types.join(", "))
         }
         _ if trace.tasks.is_empty() && !choice.host => {
-            "the profile holds no operator or task; opscope info says what it holds".to_owned()
+            let calls = match trace.api_calls.len() {
+                0 => String::new(),
+                calls => format!("; --host shows its {}", report::count(calls, "call")),
+            };
+            format!("the profile holds no operator or task{calls}; opscope info says what it holds")
         }
         _ => "nothing is left by these options".to_owned(),
     }

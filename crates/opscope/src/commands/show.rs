@@ -1,18 +1,22 @@
-//! `opscope show`: a run on Ascend in four tables.
+//! `opscope show`: a run in tables: components, core metrics, operators, calls, ranges, frequency.
 
 use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use opscope_analyze::{CallStatistic, CoreMetrics, Durations, Frequency, Overview, TypeStatistic};
+use opscope_analyze::{
+    CallStatistic, Component, ComponentUse, CoreMetrics, Coverage, Durations, Frequency, Overview, Phase,
+    RangeTree, TypeStatistic,
+};
 use opscope_svp::SideFiles;
-use opscope_trace::{MetricId, Trace, units};
+use opscope_trace::{ApiLevel, MetricId, StringId, Trace, units};
 use serde_json::{Value, json};
 
-use super::show_placement::{Placed, covered};
+use super::show_placement::Placed;
 use super::vendor::VendorArguments;
 use crate::exit::Exit;
 use crate::profile::{self, Tell};
+use crate::report::{count, printable, ranges_json, ranges_table};
 use crate::terminal::{Column, Table, Terminal, bold, dim};
 
 const EXAMPLES: &str = "\
@@ -21,6 +25,10 @@ Examples:
   opscope show PROF_… -t 0                       all rows
   opscope show PROF_… --json > show.json
   opscope show JOB… --vendor-parser ~/Ascend/ascend-toolkit/svp_latest/x86_64-linux
+
+Components are the layers of the software and the device: how long their calls, ranges or tasks take
+together, and the time in which at least one was open. Steady-state is what is called while inferences
+run; one-off is what is called before and after, or to load something.
 
 Core metrics are the averages of an operator's executions; a ratio is the part of the time in which a
 unit was busy. Which there are depends on the group of counters that was collected. Any profile can be
@@ -68,20 +76,24 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         None => profile::open(&arguments.profile, Tell::Warnings, terminal)?,
     };
     let overview = Overview::of(&trace);
+    let (ranges, coverage) = (RangeTree::of(&trace), Coverage::of(&trace));
     let placed = Placed::of(&trace, &side_files(arguments)?);
     if arguments.json {
         let mut answer = to_json(&trace, &overview);
         answer["placement"] = placed.to_json();
-        answer["covered"] = covered(&trace).map_or(Value::Null, Value::from);
+        answer["covered"] = coverage.map_or(Value::Null, |coverage| coverage.share().into());
+        answer["ranges"] = ranges_json(&trace, &ranges);
         terminal.print(&profile::answer_in_json(answer, [&trace])?)?;
         return Ok(Exit::Done);
     }
     let top = if arguments.top == 0 { usize::MAX } else { arguments.top };
     let tables = [
+        components(&trace, &overview.components, terminal.width()),
         core_metrics(&trace, &overview.core_metrics, top, terminal.width()),
         operators(&trace, &overview.operators, top, terminal.width()),
         calls(&trace, &overview.calls, top, terminal.width()),
-        coverage(&trace),
+        coverage.map(|coverage| coverage_text(&coverage)),
+        ranges_table(&trace, &ranges, arguments.top, terminal.width()),
         frequencies(&trace, &overview.frequencies, terminal.width()),
         placed.table(top, terminal.width()),
     ];
@@ -92,7 +104,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
     }
     if tables.is_empty() {
-        terminal.note("there is nothing to show: no operator, call or frequency was recorded; marks and samples are in what 'opscope export all' writes");
+        terminal.note("there is nothing to show: no operator, call, range or frequency was recorded; samples are in what 'opscope export all' writes");
     }
     terminal.print(&tables.join("\n"))?;
     Ok(Exit::Done)
@@ -117,14 +129,20 @@ fn side_files(arguments: &Arguments) -> anyhow::Result<SideFiles> {
     Ok(found.find(|found| found.placements().next().is_some()).unwrap_or_default())
 }
 
-/// How much of the executions of models their layers account for.
-fn coverage(trace: &Trace) -> Option<String> {
-    let share = covered(trace)?;
-    Some(format!(
-        "{}\nThe layers account for {} of the calls that executed their model.\n",
+/// How much of the executions of models their operators account for.
+fn coverage_text(coverage: &Coverage) -> String {
+    let without = match coverage.calls_without {
+        0 => String::new(),
+        without => format!("; during {} no operator was recorded", count(without, "other")),
+    };
+    format!(
+        "{}\nOperators account for {} of the {} in {} that executed a model ({}){without}.\n",
         bold("Coverage"),
-        units::percent(share)
-    ))
+        units::duration(coverage.operators),
+        units::duration(coverage.time),
+        count(coverage.calls, "call"),
+        units::percent(coverage.share()),
+    )
 }
 
 /// A table with its heading; `None` for one without rows.
@@ -134,6 +152,52 @@ pub(super) fn titled(title: &str, table: &Table<'_>, shown: usize, all: usize) -
         rest => dim(&format!("… and {rest} more (-t 0 shows all)\n")),
     };
     (all > 0).then(|| format!("{}\n{}{rest}", bold(title), table.render()))
+}
+
+fn components(trace: &Trace, rows: &[ComponentUse], width: Option<u16>) -> Option<String> {
+    let columns = [
+        Column::text("component"),
+        Column::text("phase"),
+        Column::number("covered"),
+        Column::number("total"),
+        Column::number("count"),
+        Column::number("longest"),
+        Column::text("which"),
+    ];
+    let mut table = Table::new(&columns, width);
+    for row in rows {
+        table.row([
+            component_name(trace, row.component),
+            phase_name(row.phase).to_owned(),
+            units::duration(row.covered),
+            units::duration(row.time.total),
+            row.time.count.to_string(),
+            units::duration(row.time.max),
+            printable(trace.strings.get(row.longest)).into_owned(),
+        ]);
+    }
+    let title = "Components; covered is the time in which at least one of a component's spans was open";
+    titled(title, &table, rows.len(), rows.len())
+}
+
+/// What a component is called, with the name that it has on the timelines of Ascend's tools.
+fn component_name(trace: &Trace, component: Component) -> String {
+    let (name, of_vendor) = match component {
+        Component::Ranges => ("ranges", Some("MsprofTx")),
+        Component::Calls(ApiLevel::Application) => (ApiLevel::Application.name(), Some("AscendCL")),
+        Component::Calls(level) => (level.name(), None),
+        Component::Tasks => ("tasks", Some("Task Scheduler")),
+    };
+    let is_acl = |id: &StringId| {
+        let call = trace.strings.get(*id);
+        call.starts_with("acl") || call.starts_with("svp_acl")
+    };
+    let of_vendor = of_vendor.filter(|_| trace.api_calls.name().iter().any(is_acl));
+    of_vendor.map_or_else(|| name.to_owned(), |of_vendor| format!("{name} ({of_vendor})"))
+}
+
+fn phase_name(phase: Option<Phase>) -> &'static str {
+    phase.map_or("–", Phase::name)
 }
 
 fn core_metrics(trace: &Trace, rows: &[CoreMetrics], top: usize, width: Option<u16>) -> Option<String> {
@@ -191,11 +255,13 @@ fn operators(trace: &Trace, rows: &[TypeStatistic], top: usize, width: Option<u1
 }
 
 fn calls(trace: &Trace, rows: &[CallStatistic], top: usize, width: Option<u16>) -> Option<String> {
-    let mut columns = vec![Column::text("level"), Column::text("call")];
+    let mut columns = vec![Column::text("level"), Column::text("phase"), Column::text("call")];
     columns.extend(DURATIONS.map(Column::number));
     let mut table = Table::new(&columns, width);
     for row in rows.iter().take(top) {
-        let mut cells = vec![row.level.name().to_owned(), trace.strings.get(row.name).to_owned()];
+        let within = if row.within_itself { " (within itself)" } else { "" };
+        let name = format!("{}{within}", trace.strings.get(row.name));
+        let mut cells = vec![row.level.name().to_owned(), phase_name(row.phase).to_owned(), name];
         cells.extend(durations(&row.time, row.share));
         table.row(cells);
     }
@@ -288,6 +354,8 @@ fn to_json(trace: &Trace, overview: &Overview) -> Value {
         json!({
             "level": row.level.name(),
             "call": text(row.name),
+            "phase": row.phase.map(Phase::name),
+            "within_itself": row.within_itself,
             "share": row.share,
             "time": times(&row.time),
         })
@@ -303,7 +371,17 @@ fn to_json(trace: &Trace, overview: &Overview) -> Value {
             "last_mhz": row.last,
         })
     });
+    let components = overview.components.iter().map(|row| {
+        json!({
+            "component": component_name(trace, row.component),
+            "phase": row.phase.map(Phase::name),
+            "covered_ns": row.covered.0,
+            "longest": text(row.longest),
+            "time": times(&row.time),
+        })
+    });
     json!({
+        "components": components.collect::<Vec<_>>(),
         "core_metrics": core_metrics.collect::<Vec<_>>(),
         "operator_statistic": operators.collect::<Vec<_>>(),
         "api_statistic": calls.collect::<Vec<_>>(),

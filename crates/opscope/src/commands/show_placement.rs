@@ -1,5 +1,4 @@
-//! What `opscope show` adds for boards: where the model converter put each layer, and how much of a
-//! model's execution its layers account for.
+//! What `opscope show` adds for boards: where the model converter put each layer.
 
 use std::collections::HashMap;
 
@@ -90,28 +89,4 @@ impl Placed {
         });
         rows.collect()
     }
-}
-
-/// The share of the calls that executed a model which the tasks within them account for; of calls
-/// during which tasks were recorded only, because not every inference need be sampled.
-pub fn covered(trace: &Trace) -> Option<f64> {
-    let is_execution = |name: &str| name.starts_with("svp_acl_mdl_execute") || name == "aclmdlExecute";
-    let mut calls: Vec<(Nanoseconds, Nanoseconds)> = (trace.api_calls.iter())
-        .filter(|(_, call)| is_execution(trace.strings.get(call.name)))
-        .map(|(_, call)| (call.start, call.duration))
-        .collect();
-    calls.sort();
-    let mut within = vec![Nanoseconds::ZERO; calls.len()];
-    for (start, duration) in trace.tasks.start().iter().zip(trace.tasks.duration()) {
-        let before = calls.partition_point(|(begin, _)| begin <= start);
-        let Some(index) = before.checked_sub(1) else { continue };
-        if *start < calls[index].0 + calls[index].1 {
-            within[index] += *duration;
-        }
-    }
-    let sampled = within.iter().zip(&calls).filter(|(tasks, _)| **tasks > Nanoseconds::ZERO);
-    let (tasks, all) = sampled.fold((0.0, 0.0), |(tasks, all), (sum, (_, duration))| {
-        (tasks + sum.as_seconds(), all + duration.as_seconds())
-    });
-    (all > 0.0).then_some(tasks / all)
 }

@@ -11,7 +11,7 @@ pub fn fitting_columns(trace: &Trace, query: &Query, answer: &Answer) -> Vec<Col
     use Column::*;
     let mut columns = vec![Time, Share, Cumulative];
     let of_group: &[Column] = match query.group_by {
-        GroupBy::Operator if query.host => &[Count, Mean, Name],
+        GroupBy::Operator if query.host => &[Count, Mean, Phase, Level, Name],
         GroupBy::Operator => &[Count, Name, Type, Unit, Shapes],
         GroupBy::Type => &[Operators, Count, Mean, Type],
         GroupBy::Name => &[Count, Mean, Name, Type],
@@ -89,7 +89,7 @@ fn sheet_column(column: Column) -> SheetColumn {
     use Column::*;
     let is_text = matches!(
         column,
-        Name | Type | Level | Unit | Stream | Model | DataType | Shapes | Bound | Attribution
+        Name | Type | Level | Phase | Unit | Stream | Model | DataType | Shapes | Bound | Attribution
     );
     let is_expendable = matches!(
         column,

@@ -255,7 +255,7 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
     ];
     let mut table = Table::new(&columns, None);
     for span in rows {
-        let name = if span.is_range { format!("{} (range)", span.name) } else { span.name.clone() };
+        let name = if span.is_range { format!("{} (range)", span.title()) } else { span.title() };
         table.row([
             units::duration(span.before),
             units::duration(span.after),
@@ -356,6 +356,7 @@ pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
             json!({
                 "name": span.name,
                 "kind": if span.is_range { "range" } else { "call" },
+                "place": span.place,
                 "before_ns": span.before.0,
                 "after_ns": span.after.0,
             })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::Glance;
+use opscope_analyze::{Answer, Glance, GroupBy, Measured, Phase, Query};
 use opscope_trace::{Loss, Nanoseconds, Severity, Trace, units};
 use serde_json::{Value, json};
 
@@ -104,15 +104,39 @@ fn memory(trace: &Trace) -> Option<String> {
     Some(text)
 }
 
-/// A line for what the host did.
-pub fn host_text(trace: &Trace, calls: usize, whole: Nanoseconds) -> String {
+/// Lines for what the host did: all of it, and what of it was while inferences ran and what was once.
+pub fn host_text(trace: &Trace, query: &Query, answer: &Answer) -> String {
     let threads = count(trace.threads.len(), "thread");
-    let calls = count(calls, "call");
-    format!(
+    let calls = count(answer.executions, "call");
+    let mut text = format!(
         "{} {} in {calls} of {threads}, each less the calls that it made\n",
         bold("host     "),
-        units::duration(whole)
-    )
+        units::duration(answer.whole)
+    );
+    // Rows of other groups may mix both.
+    let Ok(by_call) = (Query { group_by: GroupBy::Operator, ..query.clone() }).run(trace) else {
+        return text;
+    };
+    let inferences = Measured::of(trace).iterations.len();
+    for (phase, title) in [(Phase::SteadyState, "steady"), (Phase::OneOff, "one-off")] {
+        let rows = by_call.rows.iter().filter(|row| row.phase == Some(phase));
+        let (number, time) = rows
+            .fold((0, Nanoseconds::ZERO), |(number, time), row| (number + row.times.count, time + row.total));
+        if number == 0 {
+            continue;
+        }
+        let about = match (phase, inferences) {
+            (Phase::SteadyState, 2..) if answer.averaged == 1 => {
+                let each = units::duration(Nanoseconds(time.0 / inferences as i64));
+                format!(" while inferences ran: {each} for each of {inferences}")
+            }
+            (Phase::SteadyState, _) => " while inferences ran".to_owned(),
+            (Phase::OneOff, _) => " before and after, or to load something".to_owned(),
+        };
+        let line = format!("{} in {}{about}", units::duration(time), count(number, "call"));
+        let _ = writeln!(text, "{} {line}", bold(&format!("{title:9}")));
+    }
+    text
 }
 
 /// What was dropped or doubted, the gravest first.

@@ -22,7 +22,7 @@ pub use glance::{
     glance_json, glance_text, host_text, loss_line, losses_by_severity, losses_json, losses_text,
 };
 pub use json::to_json;
-pub use ranges::ranges_text;
+pub use ranges::{ranges_json, ranges_table, ranges_text};
 pub use sheet::{FormArguments, Sheet, SheetCell, SheetColumn, printable};
 pub use text::{count, to_text};
 
