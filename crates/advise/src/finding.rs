@@ -142,6 +142,7 @@ pub fn advise(subject: &Subject<'_>, settings: &Settings) -> Report {
         report.asked += 1;
     }
     report.findings.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(std::cmp::Ordering::Equal));
+    checks::bring_forward(subject, &mut report.findings);
     report
 }
 

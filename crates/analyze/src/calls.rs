@@ -56,8 +56,17 @@ impl CallKinds {
     pub fn of(trace: &Trace) -> Self {
         let calls = &trace.api_calls;
         let mut meanings = Meanings::new(trace);
-        let inferences = inferences(trace, &mut meanings);
         let mut kinds = Self { within_itself: vec![false; calls.len()], phases: vec![None; calls.len()] };
+        if !has_times(trace) {
+            let phase = |name: &StringId| match meanings.of(*name) {
+                Meaning::Executes | Meaning::Runs => Some(Phase::SteadyState),
+                Meaning::Once => Some(Phase::OneOff),
+                Meaning::Other => None,
+            };
+            kinds.phases = calls.name().iter().map(phase).collect();
+            return kinds;
+        }
+        let inferences = inferences(trace, &mut meanings);
         let mut lane = None;
         // The outermost call of each layer and name that is open, and the outermost that happens once.
         let mut open: HashMap<(ApiLevel, StringId), Span> = HashMap::new();
@@ -139,6 +148,12 @@ pub(crate) fn iterations_of_calls(trace: &Trace) -> Vec<Option<IterationId>> {
         .collect()
 }
 
+/// Whether the times of calls are real: tables of totals have none, and what they count is laid end to
+/// end.
+pub(crate) fn has_times(trace: &Trace) -> bool {
+    trace.property("times of calls").is_none()
+}
+
 /// Whether a call runs a model and waits for its result: `aclmdlExecute` (which some documents
 /// misspell) or `svp_acl_mdl_execute`.
 pub fn executes_model(name: &str) -> bool {
@@ -166,7 +181,9 @@ pub fn executions(trace: &Trace) -> Vec<ApiCallId> {
     let outermost = executes.iter().map(level).min();
     let mut executes: Vec<ApiCallId> =
         executes.into_iter().filter(|call| Some(level(call)) == outermost).collect();
-    outermost_of(trace, &mut executes);
+    if has_times(trace) {
+        outermost_of(trace, &mut executes);
+    }
     executes
 }
 

@@ -1,8 +1,10 @@
 //! How much of the calls that execute a model its operators account for.
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, Trace};
+use std::collections::HashMap;
 
-use crate::calls::executions;
+use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, Trace};
+
+use crate::calls::{executions, has_times};
 use crate::cover::{Cover, Span};
 
 /// The calls that executed a model, and the operators that ran meanwhile.
@@ -12,7 +14,9 @@ pub struct Coverage {
     pub calls: usize,
     /// Calls during which none was.
     pub calls_without: usize,
-    /// The time of the former; where several ran at once, each moment counts once.
+    /// Whether the times are those of an average call, because the profile has totals only.
+    pub is_average: bool,
+    /// The time of the calls with operators; where several ran at once, each moment counts once.
     pub time: Nanoseconds,
     /// The part of it in which at least one operator ran.
     pub operators: Nanoseconds,
@@ -29,11 +33,13 @@ impl Coverage {
         if calls.is_empty() {
             return None;
         }
-        let tasks = &trace.tasks;
-        let work = (0..tasks.len()).filter(|&index| tasks.unit()[index] != ExecutionUnit::Control);
-        let operators = Cover::of(
-            work.map(|index| (tasks.start()[index], tasks.start()[index] + tasks.duration()[index])),
-        );
+        if !has_times(trace) || trace.property("times of layers").is_some() {
+            return Self::of_totals(trace, &calls);
+        }
+        let operators = Cover::of(work(trace).map(|task| {
+            let start = trace.tasks.start()[task];
+            (start, start + trace.tasks.duration()[task])
+        }));
         let (with, without): (Vec<Span>, Vec<Span>) =
             calls.into_iter().partition(|call| operators.within(*call) > Nanoseconds::ZERO);
         let all = Cover::of(with.iter().copied());
@@ -41,13 +47,85 @@ impl Coverage {
         (!with.is_empty()).then(|| Self {
             calls: with.len(),
             calls_without: without.len(),
+            is_average: false,
             time: all.total(),
             operators: within,
+        })
+    }
+
+    /// Of durations that were laid end to end: the operators of one inference, each of which runs as
+    /// often as most of them do, against an average call.
+    fn of_totals(trace: &Trace, calls: &[Span]) -> Option<Self> {
+        let mut counts: HashMap<StringId, usize> = HashMap::new();
+        let mut sum = Nanoseconds::ZERO;
+        for task in work(trace) {
+            *counts.entry(trace.tasks.name()[task]).or_default() += 1;
+            sum += trace.tasks.duration()[task];
+        }
+        let mut counts: Vec<usize> = counts.into_values().collect();
+        counts.sort_unstable();
+        let inferences = *counts.get(counts.len() / 2)?;
+        let time: Nanoseconds = calls.iter().map(|(start, end)| *end - *start).sum();
+        Some(Self {
+            calls: calls.len(),
+            calls_without: 0,
+            is_average: true,
+            time: Nanoseconds(time.0 / calls.len() as i64),
+            operators: Nanoseconds(sum.0 / inferences as i64),
         })
     }
 
     /// The part of the calls' time, from 0 to 1.
     pub fn share(&self) -> f64 {
         self.operators.0 as f64 / self.time.0.max(1) as f64
+    }
+}
+
+/// The tasks that do more than handle streams.
+fn work(trace: &Trace) -> impl Iterator<Item = usize> + '_ {
+    let units = trace.tasks.unit().iter().enumerate();
+    units.filter(|(_, unit)| **unit != ExecutionUnit::Control).map(|(task, _)| task)
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::{ApiCall, ApiLevel, Task};
+
+    use super::*;
+
+    /// Calls that execute a model on two levels, and operators, each with begin and duration.
+    fn trace(calls: &[(i64, i64)], tasks: &[(i64, i64)]) -> Trace {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("svp_acl_mdl_execute");
+        for (level, inset) in [(ApiLevel::Model, 0), (ApiLevel::Runtime, 1)] {
+            for (start, duration) in calls {
+                let (start, duration) = (Nanoseconds(start + inset), Nanoseconds(duration - 2 * inset));
+                trace.api_calls.push(ApiCall { thread: None, level, name, start, duration, iteration: None });
+            }
+        }
+        for (number, (start, duration)) in tasks.iter().enumerate() {
+            let name = trace.strings.intern(&format!("layer {}", number % 2));
+            trace.tasks.push(Task::new(name, Nanoseconds(*start), Nanoseconds(*duration)));
+        }
+        trace
+    }
+
+    #[test]
+    fn each_moment_of_a_call_is_covered_once_whatever_the_levels_and_streams() {
+        let trace = trace(&[(0, 100), (200, 100), (400, 100)], &[(10, 40), (20, 50), (290, 50)]);
+        let coverage = Coverage::of(&trace).unwrap();
+        assert_eq!((coverage.calls, coverage.calls_without), (2, 1));
+        assert_eq!((coverage.time, coverage.operators), (Nanoseconds(200), Nanoseconds(70)));
+        assert!((coverage.share() - 0.35).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_totals_an_average_inference_is_compared_with_an_average_call() {
+        let mut trace =
+            trace(&[(0, 300), (300, 300), (600, 300)], &[(0, 120), (120, 80), (200, 120), (320, 80)]);
+        trace.set_property("times of calls", "laid end to end");
+        let coverage = Coverage::of(&trace).unwrap();
+        assert_eq!((coverage.time, coverage.operators), (Nanoseconds(300), Nanoseconds(200)));
+        assert!(coverage.is_average);
     }
 }

@@ -1,12 +1,12 @@
 //! The ranges that a program marked, as they lie within one another, and what of each is accounted
 //! for by calls and operators.
 //!
-//! A range lies within the innermost one of its thread that holds it whole. Ranges of one name
-//! below the same others are one node. The own time of a range is what no range within it covers.
+//! A range lies within the innermost one of its thread that holds it whole. Ranges of one name, domain
+//! and kind below the same others are one node. The own time of a range is what no range within it covers.
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, RangeId, RangeKind, StringId, ThreadId, Trace};
+use opscope_trace::{ExecutionUnit, Nanoseconds, Range, RangeId, RangeKind, StringId, ThreadId, Trace};
 
 use crate::cover::{Cover, Span};
 use crate::nesting::by_lane_and_start;
@@ -33,6 +33,8 @@ pub struct RangeNode {
     pub name: StringId,
     /// The program's domain or category.
     pub domain: Option<StringId>,
+    /// How they were opened and closed.
+    pub kind: RangeKind,
     /// The node that it lies in.
     pub parent: Option<usize>,
     /// How many nodes it lies in.
@@ -58,11 +60,12 @@ pub struct RangeNode {
 }
 
 impl RangeNode {
-    fn new(name: StringId, domain: Option<StringId>, parent: Option<usize>, depth: usize) -> Self {
+    fn new(range: &Range, parent: Option<usize>, depth: usize) -> Self {
         let zero = Nanoseconds::ZERO;
         Self {
-            name,
-            domain,
+            name: range.name,
+            domain: range.domain,
+            kind: range.kind,
             parent,
             depth,
             count: 0,
@@ -182,7 +185,7 @@ impl Builder<'_> {
         let table = &self.trace.ranges;
         let threads: Vec<Option<ThreadId>> = ranges.iter().map(|id| table.thread()[id.index()]).collect();
         let (starts, durations) = (column(table.start()), column(table.duration()));
-        let mut known: HashMap<(Option<usize>, StringId, Option<StringId>), usize> = HashMap::new();
+        let mut known: HashMap<(Option<usize>, StringId, Option<StringId>, bool), usize> = HashMap::new();
         let mut seen_on: Vec<Option<ThreadId>> = Vec::new();
         let mut open: Vec<Open> = Vec::new();
         let mut lane: Option<Option<ThreadId>> = None;
@@ -204,12 +207,14 @@ impl Builder<'_> {
             }
             let row = table.get(ranges[index]);
             let nodes = &mut self.nodes;
-            let node = *known.entry((parent, row.name, row.domain)).or_insert_with(|| {
-                let depth = parent.map_or(0, |parent| nodes[parent].depth + 1);
-                nodes.push(RangeNode::new(row.name, row.domain, parent, depth));
-                seen_on.push(None);
-                nodes.len() - 1
-            });
+            let node = *known
+                .entry((parent, row.name, row.domain, row.kind == RangeKind::PushPop))
+                .or_insert_with(|| {
+                    let depth = parent.map_or(0, |parent| nodes[parent].depth + 1);
+                    nodes.push(RangeNode::new(&row, parent, depth));
+                    seen_on.push(None);
+                    nodes.len() - 1
+                });
             let of_node = &mut nodes[node];
             if of_node.count == 0 || seen_on[node] != thread {
                 of_node.threads += 1;
@@ -283,7 +288,7 @@ fn in_order(nodes: Vec<RangeNode>) -> Vec<RangeNode> {
 
 #[cfg(test)]
 mod tests {
-    use opscope_trace::{ApiCall, ApiLevel, Process, Range, Task, Thread};
+    use opscope_trace::{ApiCall, ApiLevel, Process, Task, Thread};
     use proptest::prelude::*;
 
     use super::*;

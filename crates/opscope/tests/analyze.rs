@@ -86,6 +86,100 @@ fn filters_and_groups_choose_what_their_names_say() {
     assert_eq!(names(&["--device", "0"]).len(), 3);
 }
 
+/// A program of two threads in Kineto's form: loading, then two steps, in microseconds. Of the loading
+/// five seconds lie in nothing.
+const RANGES: &str = r#"{"schemaVersion": 1, "traceEvents": [
+  {"ph": "X", "cat": "user_annotation", "name": "main", "pid": 1, "tid": 1, "ts": 0, "dur": 5700000},
+  {"ph": "X", "cat": "user_annotation", "name": "load", "pid": 1, "tid": 1, "ts": 0, "dur": 5645052},
+  {"ph": "X", "cat": "cpu_op", "name": "read", "pid": 1, "tid": 1, "ts": 0, "dur": 601000},
+  {"ph": "X", "cat": "user_annotation", "name": "step", "pid": 1, "tid": 1, "ts": 5650000, "dur": 20000},
+  {"ph": "X", "cat": "cpu_op", "name": "infer", "pid": 1, "tid": 1, "ts": 5650000, "dur": 19000},
+  {"ph": "X", "cat": "user_annotation", "name": "step", "pid": 1, "tid": 1, "ts": 5670000, "dur": 30000},
+  {"ph": "X", "cat": "cpu_op", "name": "infer", "pid": 1, "tid": 1, "ts": 5670000, "dur": 29000},
+  {"ph": "X", "cat": "user_annotation", "name": "wait", "pid": 1, "tid": 2, "ts": 5650000, "dur": 40000}
+]}"#;
+
+#[test]
+fn ranges_of_a_program_are_a_tree_that_says_what_nothing_covers() {
+    let place = Place::new();
+    place.write("ranges.json", RANGES);
+    let answer = place.done(&["analyze", "ranges.json", "--json"]).json();
+    let rows = answer["ranges"]["rows"].as_array().expect("rows");
+    let row = |row: &Value| {
+        let us = |key: &str| number(row, &format!("/{key}")) / 1e3;
+        let times = ["total_ns", "own_ns", "in_calls_ns", "uncovered_ns"].map(us);
+        (row["name"].as_str().expect("a name").to_owned(), row["count"].clone(), times)
+    };
+    let rows: Vec<_> = rows.iter().map(row).collect();
+    let expected = [
+        ("main", 1, [5_700_000.0, 4_948.0, 0.0, 4_948.0]),
+        ("load", 1, [5_645_052.0, 5_645_052.0, 601_000.0, 5_044_052.0]),
+        ("step", 2, [50_000.0, 50_000.0, 48_000.0, 2_000.0]),
+        ("wait", 1, [40_000.0, 40_000.0, 0.0, 1_000.0]),
+    ];
+    assert_eq!(rows, expected.map(|(name, count, times)| (name.to_owned(), Value::from(count), times)));
+    assert_eq!(number(&answer, "/ranges/uncovered_ns"), 5_051_000_000.0);
+
+    for command in ["analyze", "show"] {
+        let text = place.done(&[command, "ranges.json"]).stdout;
+        let lines: Vec<&str> = text.lines().filter(|line| line.trim_end().ends_with("load")).collect();
+        assert!(lines.len() == 1 && lines[0].contains("5.04 s") && lines[0].ends_with("  load"), "{text}");
+        assert!(!text.contains("No operator"), "{text}");
+    }
+    assert_eq!(place.done(&["show", "ranges.json", "--json"]).json()["ranges"], answer["ranges"]);
+}
+
+#[test]
+fn time_that_a_range_lost_is_the_first_thing_advised_on() {
+    let place = Place::new();
+    place.write("ranges.json", RANGES);
+    let advice = place.done(&["advise", "ranges.json", "--json"]).json();
+    let first = &advice["findings"][0];
+    assert_eq!((&first["id"], &first["evidence"][0]["name"]), (&"A33".into(), &"main / load".into()));
+    assert_eq!(number(first, "/evidence/0/time_ns"), 5_044_052_000.0);
+    let detail = first["evidence"][0]["detail"].as_str().expect("a detail");
+    assert!(detail.contains("nearly 5 s") && detail.contains("sleep"), "{detail}");
+    // The sleep is gone.
+    place.write("ranges.json", RANGES.replace("\"dur\": 601000", "\"dur\": 5645052"));
+    let advice = place.done(&["advise", "ranges.json", "--json"]).json();
+    assert!(!advice["findings"].to_string().contains("A33"), "{advice:#}");
+}
+
+#[test]
+fn all_calls_of_the_host_are_shown_and_loading_is_told_from_inferences() {
+    let place = Place::new();
+    place.done(&["sample", "prof", "-o", "runs", "--chip", "310", "--mode", "static", "--tasks", "300"]);
+    let rows = |arguments: &[&str]| {
+        let all = [&["analyze", "runs", "--host", "--json"], arguments].concat();
+        let answer = place.done(&all).json();
+        let rows = answer["rows"].as_array().expect("rows").clone();
+        let sum: f64 = rows.iter().map(|row| number(row, "/time_ns")).sum();
+        assert_eq!(sum, number(&answer, "/whole_ns"), "{answer:#}");
+        rows
+    };
+    let usual = rows(&[]);
+    let phase = |name: &str| {
+        let found: Vec<&Value> = usual.iter().filter(|row| row["name"] == name).collect();
+        assert_eq!(found.len(), 1, "{name}: {usual:?}");
+        found[0]["phase"].clone()
+    };
+    for name in ["aclmdlExecute", "ModelExecute", "StreamSynchronize"] {
+        assert_eq!(phase(name), "steady-state", "{name}");
+    }
+    for name in ["aclmdlLoadFromFile", "ModelLoad"] {
+        assert_eq!(phase(name), "one-off", "{name}");
+    }
+    assert_eq!(usual, rows(&["--iteration", "all"]));
+    // Those of one inference are the calls that ran then.
+    let number_of_one =
+        if place.run(&["analyze", "runs", "--iteration", "0"]).status == Some(0) { "0" } else { "1" };
+    let one = rows(&["--iteration", number_of_one]);
+    assert!(one.iter().any(|row| row["name"] == "aclmdlExecute" && row["count"] == 1), "{one:?}");
+    assert!(one.iter().all(|row| row["phase"] == "steady-state"), "{one:?}");
+    let text = place.done(&["analyze", "runs", "--host"]).stdout;
+    assert!(text.contains("while inferences ran") && text.contains("to load something"), "{text}");
+}
+
 #[test]
 fn every_form_of_output_holds_the_same_rows() {
     let place = megengine();

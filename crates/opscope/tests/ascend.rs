@@ -286,6 +286,34 @@ fn an_operator_is_found_on_its_unit_with_the_ids_of_its_tasks() {
 }
 
 #[test]
+fn the_longest_interface_and_the_operators_in_it_are_seen_on_a_310() {
+    let place = Place::new();
+    let prof = sample(&place, &["--chip", "310", "--mode", "static"]);
+    let shown = place.done(&["show", &prof, "--json", "-t", "0"]).json();
+    let rows = |table: &str| shown[table].as_array().unwrap_or_else(|| panic!("{table}")).clone();
+    // Component by component: of the inferences' own calls, AscendCL's longest is executing the model.
+    let components = rows("components");
+    let of = |phase: &str| {
+        let is_it = |row: &&Value| row["component"] == "application (AscendCL)" && row["phase"] == phase;
+        components.iter().find(is_it).unwrap_or_else(|| panic!("{phase}: {components:?}"))["longest"].clone()
+    };
+    assert_eq!((of("steady-state"), of("one-off")), ("aclmdlExecute".into(), "aclmdlLoadFromFile".into()));
+    assert!(components.iter().any(|row| row["component"] == "tasks (Task Scheduler)"), "{components:?}");
+    // Call by call, the most costly first, and operator by operator.
+    let totals = |rows: &[Value]| -> Vec<i64> {
+        rows.iter().map(|row| row["time"]["total_ns"].as_i64().expect("a time")).collect()
+    };
+    assert!(totals(&rows("api_statistic")).is_sorted_by(|a, b| a >= b));
+    assert!(totals(&rows("core_metrics")).is_sorted_by(|a, b| a >= b));
+    assert_eq!(rows("core_metrics")[0]["type"], "Conv2D");
+    // An execution is its operators and what lies between them.
+    let covered = shown["covered"].as_f64().expect("a share");
+    assert!(covered > 0.5 && covered <= 1.0, "{covered}");
+    let text = place.done(&["show", &prof]).stdout;
+    assert!(text.contains("Coverage\nOperators account for") && text.contains("Components"), "{text}");
+}
+
+#[test]
 fn samples_of_every_processor_and_mode_are_read_without_a_loss() {
     let place = Place::new();
     for chip in ["910b", "910", "310p", "310"] {

@@ -156,6 +156,45 @@ fn recording_begins_and_ends_when_it_was_asked_to() {
 }
 
 #[test]
+fn time_that_a_python_program_slept_in_a_range_is_shown_and_advised_on() {
+    let place = Place::new();
+    let Some(python) = python("time_that_a_python_program_slept_in_a_range_is_shown_and_advised_on") else {
+        return;
+    };
+    let script = place.write(
+        "detect.py",
+        "import threading, time, opscope
+def work():
+    with opscope.range('decode'):
+        time.sleep(0.01)
+with opscope.range('main'):
+    with opscope.range('CreateStreams'):
+        time.sleep(0.3)
+    with opscope.range('workers'):
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+",
+    );
+    let (python, script) = (python.display().to_string(), script.display().to_string());
+    let environment = format!("--environment=PYTHONPATH={}", package());
+    let answer = place.done(&["collect", &environment, "--", &python, &script]);
+    let ending = |end: &str| answer.stdout.lines().any(|line| line.ends_with(end));
+    assert!(ending("  main") && ending("    CreateStreams") && ending("  decode"), "{}", answer.stdout);
+    let profile = answer.stdout.lines().last().expect("the profile's path").to_owned();
+    let analysed = place.done(&["analyze", &profile, "--json"]).json();
+    let rows = analysed["ranges"]["rows"].as_array().expect("rows");
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}"));
+    assert!(row("CreateStreams")["uncovered_ns"].as_i64() >= Some(300_000_000), "{analysed:#}");
+    assert!(row("main")["own_ns"].as_i64() < Some(300_000_000), "{analysed:#}");
+    assert_eq!((&row("decode")["count"], &row("decode")["threads"]), (&2.into(), &2.into()));
+    let advice = place.done(&["advise", &profile, "--json"]).json();
+    let first = &advice["findings"][0];
+    assert_eq!(first["id"], "A33", "{advice:#}");
+    assert_eq!(first["evidence"][0]["name"], "main / CreateStreams");
+}
+
+#[test]
 fn python_marks_itself_by_the_package_and_by_the_stand_in_of_acl() {
     let place = Place::new();
     let Some(python) = python("python_marks_itself_by_the_package_and_by_the_stand_in_of_acl") else {

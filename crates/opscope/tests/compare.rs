@@ -109,6 +109,37 @@ fn a_stray_sleep_of_five_seconds_is_suspected() {
 }
 
 #[test]
+fn calls_of_one_name_on_two_levels_are_compared_each_with_its_own() {
+    let place = Place::new();
+    for (job, execute, below) in [("JOBA", 8_010, 20), ("JOBB", 4_000, 30)] {
+        std::fs::create_dir_all(place.path(job).join("summary")).expect("a folder");
+        place.write(
+            &format!("{job}/summary/acl_statistic_0_3_1.csv"),
+            format!(
+                "Process ID,Thread ID,Type,Name,Total Time Ratio(%),Total Time(us),Count,Avg(us),Max(us),Min(us)\n\
+                 5,6,model,svp_acl_mdl_execute,99,{execute},1,{execute},{execute},{execute}\n\
+                 5,6,runtime,svp_acl_mdl_execute,1,{below},1,{below},{below},{below}\n"
+            ),
+        );
+    }
+    let json = place.done(&["compare", "JOBA", "JOBB", "--json"]).json();
+    let span = |place: &str| {
+        let mut spans = json["spans"].as_array().expect("spans").iter();
+        let span = spans.find(|span| span["place"] == place).unwrap_or_else(|| panic!("{place}: {json:#}"));
+        (number(span, "/before_ns"), number(span, "/after_ns"))
+    };
+    assert_eq!(span("model"), (8_010_000.0, 4_000_000.0));
+    assert_eq!(span("runtime"), (20_000.0, 30_000.0));
+    assert_eq!(number(&json, "/before_ns"), 8_010_000.0, "the call of the interface, not the mean of both");
+    let text = place.done(&["compare", "JOBA", "JOBB"]).stdout;
+    assert!(text.contains("8.01 ms") && text.contains("svp_acl_mdl_execute (runtime)"), "{text}");
+    let host = place.done(&["analyze", "JOBA", "--host", "--json"]).json();
+    let times: Vec<f64> =
+        host["rows"].as_array().expect("rows").iter().map(|row| number(row, "/time_ns")).collect();
+    assert_eq!(times.len(), 2, "{host:#}");
+}
+
+#[test]
 fn two_runs_of_one_model_are_matched_whole_and_judged() {
     let place = Place::new();
     let model = place.sample("mask-ssd");

@@ -16,6 +16,8 @@ mod sequences;
 mod span;
 mod svp;
 
+pub(crate) use span::bring_forward;
+
 use crate::finding::Outcome;
 use crate::rule::Rule;
 use crate::subject::Subject;

@@ -4,7 +4,7 @@ use opscope_analyze::{RangeTree, executes_model, loads_model, outermost_of};
 use opscope_trace::{ApiCallId, Nanoseconds, RangeKind, Trace, units};
 
 use super::Check;
-use crate::finding::{Evidence, Found, Outcome};
+use crate::finding::{Evidence, Finding, Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::Subject;
 
@@ -25,6 +25,18 @@ fn calls_named(trace: &Trace, fits: impl Fn(&str) -> bool) -> Vec<ApiCallId> {
 
 fn duration(trace: &Trace, calls: &[ApiCallId]) -> Nanoseconds {
     calls.iter().map(|call| trace.api_calls.duration()[call.index()]).sum()
+}
+
+/// Puts time that ranges lost in front where it is a tenth or more of the time of all inferences:
+/// beside it, whatever else is found is small.
+pub(crate) fn bring_forward(subject: &Subject<'_>, findings: &mut [Finding]) {
+    const PART: f64 = 0.1;
+    let inferences = subject.total.0 as f64 * subject.iterations as f64;
+    let Some(place) = findings.iter().position(|finding| finding.rule.id == "A33") else { return };
+    let lost = findings[place].evidence.iter().filter_map(|item| item.time).max().unwrap_or_default();
+    if lost.0 as f64 >= PART * inferences {
+        findings[..=place].rotate_right(1);
+    }
 }
 
 fn synchronising(subject: &Subject<'_>, rule: &Rule) -> Outcome {
@@ -106,11 +118,11 @@ fn uncovered_ranges(trace: &Trace, tree: &RangeTree, rule: &Rule) -> Vec<Evidenc
     let nodes = tree.nodes.iter().enumerate();
     let found = nodes.filter(|(_, node)| stands_out(node.uncovered, node.longest_gap()));
     let evidence = found.map(|(index, node)| {
-        let times = if node.count == 1 { String::new() } else { format!(" {} times", node.count) };
-        let mut detail = format!("of {}{times}", units::duration(node.total));
+        let ranges = if node.count == 1 { String::new() } else { format!(" in {} ranges", node.count) };
+        let mut detail = format!("of {}{ranges}", units::duration(node.total));
         if let Some((start, _)) = node.longest_uncovered {
             let gap = node.longest_gap();
-            detail += &format!("; {} at a stretch from {} on", units::duration(gap), units::duration(start));
+            detail += &format!("; {} at a stretch, from {} on", units::duration(gap), units::duration(start));
             if let Some(seconds) = opscope_analyze::whole_seconds(gap, rule.limit("within")) {
                 detail += &format!(", nearly {seconds} s: as of a sleep or a time-out");
             }

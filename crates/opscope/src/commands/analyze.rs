@@ -260,7 +260,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             if arguments.is_plain() {
                 let top = arguments.order.top.unwrap_or(TOP);
                 let ranges = report::ranges_table(&trace, &RangeTree::of(&trace), top, terminal.width());
-                ranges.iter().for_each(|table| text.push_str(&format!("\n{table}")));
+                let gap = if text.ends_with("\n\n") { "" } else { "\n" };
+                ranges.iter().for_each(|table| text.push_str(&format!("{gap}{table}")));
             }
             text
         }

@@ -135,12 +135,13 @@ fn coverage_text(coverage: &Coverage) -> String {
         0 => String::new(),
         without => format!("; during {} no operator was recorded", count(without, "other")),
     };
+    let calls = count(coverage.calls, "call");
+    let average = if coverage.is_average { " on average" } else { "" };
     format!(
-        "{}\nOperators account for {} of the {} in {} that executed a model ({}){without}.\n",
+        "{}\nOperators account for {} of the {} that {calls} took to execute a model{average} ({}){without}.\n",
         bold("Coverage"),
         units::duration(coverage.operators),
         units::duration(coverage.time),
-        count(coverage.calls, "call"),
         units::percent(coverage.share()),
     )
 }

@@ -1,6 +1,6 @@
 //! The answer as JSON for a program. Times are whole nanoseconds, sizes bytes, shares from 0 to 1.
 
-use opscope_analyze::{OperatorCost, Statistics, TypeCost};
+use opscope_analyze::{CallKinds, OperatorCost, Statistics, TypeCost};
 use opscope_trace::{Attribution, Nanoseconds, Trace};
 use serde::Serialize;
 
@@ -154,12 +154,14 @@ impl<'a> Answer<'a> {
             start_ns: nanoseconds(row.start),
             duration_ns: nanoseconds(row.duration),
         });
-        let before =
-            trace.api_calls.iter().filter(|(_, call)| call.iteration.is_none()).map(|(_, call)| Phase {
-                name: text(call.name),
-                start_ns: nanoseconds(call.start),
-                duration_ns: nanoseconds(call.duration),
-            });
+        let kinds = CallKinds::of(trace);
+        let is_steady = |id| kinds.kind(trace, id).phase == Some(opscope_analyze::Phase::SteadyState);
+        let before = trace.api_calls.iter().filter(|(id, call)| call.iteration.is_none() && !is_steady(*id));
+        let before = before.map(|(_, call)| Phase {
+            name: text(call.name),
+            start_ns: nanoseconds(call.start),
+            duration_ns: nanoseconds(call.duration),
+        });
         let removed = trace.operators.iter().filter(|(_, row)| row.attribution == Attribution::Removed);
         let losses = trace.losses.iter().map(|(_, loss)| LossRow {
             severity: loss.severity.name(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use opscope_analyze::{RangeNode, RangeTree};
-use opscope_trace::{Trace, units};
+use opscope_trace::{RangeKind, Trace, units};
 use serde_json::{Value, json};
 
 use super::{count, printable};
@@ -52,7 +52,13 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
     ];
     let mut table = Table::new(&columns, width);
     for node in shown.iter().map(|&index| &tree.nodes[index]) {
-        let name = printable(trace.strings.get(node.name));
+        let mut name = printable(trace.strings.get(node.name)).into_owned();
+        let is_namesake = |other: &RangeNode| {
+            other.name == node.name && other.parent == node.parent && other.kind != node.kind
+        };
+        if node.kind == RangeKind::StartStop && tree.nodes.iter().any(is_namesake) {
+            name += " (started and stopped)";
+        }
         table.row([
             units::duration(node.total),
             node.count.to_string(),
@@ -108,6 +114,7 @@ pub fn ranges_json(trace: &Trace, tree: &RangeTree) -> Value {
         json!({
             "name": trace.strings.get(node.name),
             "domain": node.domain.map(|domain| trace.strings.get(domain)),
+            "kind": node.kind.name(),
             "depth": node.depth,
             "parent": node.parent,
             "count": node.count,

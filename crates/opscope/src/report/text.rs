@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::Statistics;
+use opscope_analyze::{CallKinds, Phase, Statistics};
 use opscope_trace::{Nanoseconds, Trace, units};
 
 use super::operators::{rate, row, shapes};
@@ -70,11 +70,13 @@ fn figures(text: &mut String, report: &Report<'_>) {
             format!("mean {mean} of {} left out of all other figures", count(warm_up.count, "iteration")),
         );
     }
+    let kinds = CallKinds::of(trace);
     let phases: Vec<String> = trace
         .api_calls
         .iter()
         // Which of several models was loaded by a call isn't known.
         .filter(|(_, call)| call.iteration.is_none() && report.model.is_none())
+        .filter(|(id, _)| kinds.kind(trace, *id).phase != Some(Phase::SteadyState))
         .map(|(_, call)| format!("{} {}", trace.strings.get(call.name), units::duration(call.duration)))
         .collect();
     // A profile of many calls (every launch of a kernel) has no use for a list of them.
