@@ -36,7 +36,7 @@ pub struct CallKind {
     pub level: ApiLevel,
     /// The name.
     pub name: StringId,
-    /// Whether it lies within a call of the same layer and name on its thread.
+    /// Whether it lies within a call of the same layer and name on its thread, where that is known.
     pub within_itself: bool,
     /// When it is made; `None` where the profile knows of no inference.
     pub phase: Option<Phase>,
@@ -81,7 +81,8 @@ impl CallKinds {
             let span = (calls.start()[index], calls.start()[index] + calls.duration()[index]);
             let around = open.entry((calls.level()[index], name)).or_insert(NEVER);
             if contains(*around, span) {
-                kinds.within_itself[index] = true;
+                // Calls of threads that aren't known may be of several.
+                kinds.within_itself[index] = calls.thread()[index].is_some();
             } else {
                 *around = span;
             }
@@ -295,17 +296,20 @@ fn letters(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use opscope_trace::{ApiCall, Iteration};
+    use opscope_trace::{ApiCall, Iteration, Process, Thread};
 
     use super::*;
 
     /// Calls of one thread: level, name, begin and end.
     fn trace(calls: &[(ApiLevel, &str, i64, i64)]) -> Trace {
         let mut trace = Trace::new();
+        let name = trace.strings.intern("");
+        let process = trace.processes.push(Process { pid: 1, name });
+        let thread = Some(trace.threads.push(Thread { process, tid: 1, name }));
         for (level, name, start, end) in calls {
             let (level, name) = (*level, trace.strings.intern(name));
             let (start, duration) = (Nanoseconds(*start), Nanoseconds(end - start));
-            trace.api_calls.push(ApiCall { thread: None, level, name, start, duration, iteration: None });
+            trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
         }
         trace
     }

