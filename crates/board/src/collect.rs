@@ -1,18 +1,19 @@
 //! A whole collection, step by step.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::Progress;
 use crate::checks::{self, Plan};
 use crate::config::BoardConfig;
-use crate::connection::{Connection, HostKeys, Timeouts};
+use crate::connection::{Connection, HostKeys, LONG_COMMAND, Timeouts};
 use crate::download;
 use crate::error::Error;
 use crate::link::{ATTEMPTS, Link};
 use crate::nfs::NfsExport;
 use crate::remote::{join, portable, quoted};
 use crate::run::{Program, ProgramEnd};
-use crate::settings::Settings;
+use crate::settings::{Changed, KeyStyle, Settings};
 use crate::upload::{Project, exists, make_folders, read_small};
 
 /// Where the board has opscope's own collector, below the project.
@@ -45,7 +46,7 @@ pub struct Request {
     pub remote: Option<String>,
     /// The profiling switches.
     pub settings: Settings,
-    /// Where the `JOB*` directories go here.
+    /// Where the profiles go here.
     pub output: PathBuf,
     /// A folder that the board mounts for its results.
     pub nfs: Option<NfsExport>,
@@ -60,8 +61,8 @@ pub struct Request {
 /// What a collection brought.
 #[derive(Clone, Debug)]
 pub struct Collected {
-    /// The `JOB*` directories that are here now.
-    pub jobs: Vec<PathBuf>,
+    /// The profiles that are here now: `JOB*` of a board, `PROF_*` of a host with Ascend processors.
+    pub profiles: Vec<PathBuf>,
     /// How the program ended.
     pub end: ProgramEnd,
     /// How many files were uploaded, and how many were on the board already.
@@ -166,32 +167,32 @@ async fn collect_locked(
     if !is_left {
         unmount(request, &output, link).await;
     }
-    let (jobs, end) = result?;
+    let (profiles, end) = result?;
     program.forget(&link.connection).await;
     if request.clean_up {
         clean_up(&link.connection, &root, progress).await;
     }
-    Ok(Collected { jobs, end, uploaded })
+    Ok(Collected { profiles, end, uploaded })
 }
 
-/// The `JOB*` directories that were there before the run that is gone on with.
-async fn earlier_run(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<RemoteJob>, Error> {
+/// The profiles that were there before the run that is gone on with.
+async fn earlier_run(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<RemoteProfile>, Error> {
     let before = read_small(&link.connection.sftp, &join(&program.run, "before")).await;
     let text = before.ok_or_else(|| Error::Check {
         what: format!("there is no collection of {} on the board to go on with", program.name),
         remedy: "collect without --resume".to_owned(),
     })?;
     let lines = String::from_utf8_lossy(&text);
-    let jobs = lines.lines().filter_map(|line| {
+    let profiles = lines.lines().filter_map(|line| {
         let (state, path) = line.split_once(' ')?;
-        Some(RemoteJob { path: path.to_owned(), state: state.to_owned() })
+        Some(RemoteProfile { path: path.to_owned(), state: state.to_owned() })
     });
-    Ok(jobs.collect())
+    Ok(profiles.collect())
 }
 
-/// A `JOB*` directory on the board, and what tells whether it was written again.
+/// A profile on the board, and what tells whether it was written again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct RemoteJob {
+struct RemoteProfile {
     path: String,
     state: String,
 }
@@ -204,7 +205,7 @@ async fn begin(
     program: &Program<'_>,
     link: &mut Link<'_>,
     progress: &mut dyn Progress,
-) -> Result<((u64, u64), Vec<RemoteJob>), Error> {
+) -> Result<((u64, u64), Vec<RemoteProfile>), Error> {
     let uploaded = upload(request, main, root, program.output, link, progress).await?;
     let (mut attempt, mut is_mounted) = (1, false);
     let before = loop {
@@ -214,29 +215,30 @@ async fn begin(
         }
     };
     progress.step(&format!("running {}", program.name));
-    let lines: Vec<String> = before.iter().map(|job| format!("{} {}", job.state, job.path)).collect();
+    let lines: Vec<String> =
+        before.iter().map(|profile| format!("{} {}", profile.state, profile.path)).collect();
     program.start(link, &lines.join("\n"), progress).await?;
     Ok((uploaded, before))
 }
 
-/// Makes the output folder, looks at everything, and lists the `JOB*` directories that are there.
+/// Makes the output folder, looks at everything, and lists the profiles that are there.
 async fn prepare(
     request: &Request,
     program: &Program<'_>,
     is_mounted: &mut bool,
     link: &Link<'_>,
     progress: &mut dyn Progress,
-) -> Result<Vec<RemoteJob>, Error> {
+) -> Result<Vec<RemoteProfile>, Error> {
     let output = program.output;
     make_folders(&link.connection.sftp, output).await?;
     if let Some(export) = request.nfs.as_ref().filter(|_| !*is_mounted) {
-        mount(export, output, &link.connection).await?;
+        mount(export, output, request.timeouts.mount, &link.connection).await?;
         *is_mounted = true;
     }
     progress.step("checking the board");
     let plan = Plan { program: &join(program.folder, program.name), output };
     checks::all(&link.connection, &plan, progress).await?;
-    jobs_in(program, link).await
+    profiles_in(program, link).await
 }
 
 async fn remote_root(request: &Request, connection: &Connection) -> Result<String, Error> {
@@ -280,7 +282,13 @@ async fn upload(
     let existing = std::fs::read(request.project.join(&config)).ok();
     let in_config =
         |source| Error::Settings { path: request.project.join(&config).display().to_string(), source };
-    let text = request.settings.apply(existing.as_deref(), output).map_err(in_config)?;
+    let style = match request.settings.style {
+        KeyStyle::Found => found_style(&link.connection).await?,
+        style => style,
+    };
+    let settings = Settings { style, ..request.settings.clone() };
+    let (text, changed) = settings.apply(existing.as_deref(), output).map_err(in_config)?;
+    tell_changes(&config, &changed, output, progress);
     project.replace(config, text);
     if let Some(collector) = &request.collector {
         project.add(COLLECTOR, collector)?;
@@ -306,6 +314,37 @@ async fn upload(
     Ok((done.files, done.unchanged))
 }
 
+/// The keys that the host's runtime knows, by its devices: AscendCL refuses to profile with a key that it
+/// doesn't know.
+async fn found_style(connection: &Connection) -> Result<KeyStyle, Error> {
+    Ok(match has_ascend(connection).await? {
+        true => KeyStyle::Ascend,
+        false => KeyStyle::Aa,
+    })
+}
+
+/// Whether there is an Ascend processor in the host.
+pub(crate) async fn has_ascend(connection: &Connection) -> Result<bool, Error> {
+    let found = connection.ask("ls -d /dev/davinci[0-9]* 2>/dev/null").await?;
+    Ok(found.is_some_and(|devices| devices.contains("davinci")))
+}
+
+/// Says what the copy of `acl.json` on the board has otherwise than the project's own.
+fn tell_changes(config: &str, changed: &Changed, output: &str, progress: &mut dyn Progress) {
+    if let Some(own) = changed.output.as_ref().filter(|own| *own != output) {
+        progress.warn(&format!(
+            "{config} names '{own}' for its results; on the board, for this collection, it names {output}, from where \
+             they are brought back (--nfs SERVER:PATH puts them on another machine at once)"
+        ));
+    }
+    if !changed.removed.is_empty() {
+        progress.warn(&format!(
+            "{config}: AscendCL doesn't know {} and would refuse to profile; on the host they are left out",
+            changed.removed.join(", ")
+        ));
+    }
+}
+
 /// The project's `acl.json`: the one that is there, nearest to the program; or where the vendor's
 /// samples have theirs, in `src` beside the program's folder if there is one, else beside it.
 fn config_file(project: &Project, main: &str) -> String {
@@ -329,10 +368,24 @@ async fn unmount(request: &Request, output: &str, link: &Link<'_>) {
     }
 }
 
-async fn mount(export: &NfsExport, output: &str, connection: &Connection) -> Result<(), Error> {
+async fn mount(
+    export: &NfsExport,
+    output: &str,
+    limit: Duration,
+    connection: &Connection,
+) -> Result<(), Error> {
     let mut text = Vec::new();
     let command = export.mount_command(output);
-    let end = connection.run(&command, |_, bytes| text.extend_from_slice(bytes)).await?;
+    let ended = connection.run(&command, limit, |_, bytes| text.extend_from_slice(bytes)).await;
+    let end = ended.map_err(|error| match error {
+        // Waiting as long again would not help.
+        Error::Stuck { .. } => Error::Check {
+            what: error.to_string(),
+            remedy: "check that the server is there and can be reached from the board, or collect without --nfs"
+                .to_owned(),
+        },
+        error => error,
+    })?;
     if end == crate::connection::CommandEnd::Status(0) {
         return Ok(());
     }
@@ -346,7 +399,7 @@ async fn mount(export: &NfsExport, output: &str, connection: &Connection) -> Res
 async fn finish(
     request: &Request,
     program: &Program<'_>,
-    before: &[RemoteJob],
+    before: &[RemoteProfile],
     link: &mut Link<'_>,
     progress: &mut dyn Progress,
 ) -> Result<(Vec<PathBuf>, ProgramEnd), Error> {
@@ -358,50 +411,51 @@ async fn finish(
         true => Error::LeftOff { what: "the results are", source: Box::new(error) },
         false => error,
     };
-    let jobs = fetch(request, program, before, link, progress).await.map_err(left_off)?;
-    Ok((jobs, end))
+    let profiles = fetch(request, program, before, link, progress).await.map_err(left_off)?;
+    Ok((profiles, end))
 }
 
-/// Brings back the `JOB*` directories that were not there before.
+/// Brings back the profiles that were not there before.
 async fn fetch(
     request: &Request,
     program: &Program<'_>,
-    before: &[RemoteJob],
+    before: &[RemoteProfile],
     link: &mut Link<'_>,
     progress: &mut dyn Progress,
 ) -> Result<Vec<PathBuf>, Error> {
     let mut attempt = 1;
     let found = loop {
-        match jobs_in(program, link).await {
+        match profiles_in(program, link).await {
             Ok(found) => break found,
             Err(error) => again(error, &mut attempt, link, progress).await?,
         }
     };
-    let new = found.into_iter().filter(|job| !before.contains(job)).map(|job| job.path);
+    let new = found.into_iter().filter(|profile| !before.contains(profile)).map(|profile| profile.path);
     let new: Vec<String> = new.collect();
-    if new.iter().any(|job| !job.starts_with(&join(program.output, ""))) {
+    let is_job = |path: &String| path.rsplit('/').next().is_some_and(|name| name.starts_with("JOB"));
+    if new.iter().any(|path| is_job(path) && !path.starts_with(&join(program.output, ""))) {
         progress
             .warn("the board put results beside the program: it did not take the output folder of acl.json");
     }
-    let mut jobs = Vec::new();
+    let mut profiles = Vec::new();
     for path in new {
-        let job = path.rsplit('/').next().unwrap_or_default();
-        progress.step(&format!("bringing {job} back"));
-        let target = crate::remote::local_target(&request.output, job).ok_or_else(|| Error::Remote {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        progress.step(&format!("bringing {name} back"));
+        let target = crate::remote::local_target(&request.output, name).ok_or_else(|| Error::Remote {
             path: path.clone(),
             what: "a name that can't be a folder's here".to_owned(),
         })?;
         // A collection that is gone on with goes on with what it brought, too.
         let aside = if request.resume { None } else { download::move_aside(&target)? };
         if let Some(aside) = aside {
-            progress.warn(&format!("an earlier {job} was here; it is {} now", aside.display()));
+            progress.warn(&format!("an earlier {name} was here; it is {} now", aside.display()));
         }
         while let Err(error) = download::fetch(&link.connection.sftp, &path, &target, progress).await {
             again(error, &mut attempt, link, progress).await?;
         }
-        jobs.push(target);
+        profiles.push(target);
     }
-    Ok(jobs)
+    Ok(profiles)
 }
 
 /// Connects again for a further attempt, if there is one.
@@ -418,14 +472,20 @@ async fn again(
     link.mend(error, progress).await
 }
 
-/// The paths of the `JOB*` directories on the board: in the output folder, and beside the program.
-async fn jobs_in(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<RemoteJob>, Error> {
+/// The profiles on the board: in the output folder, beside the program, and in the project's own folder,
+/// which is where a script that runs the vendor's collector may have put them.
+async fn profiles_in(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<RemoteProfile>, Error> {
     let (sftp, mut found) = (&link.connection.sftp, Vec::new());
-    for place in [program.output, program.folder] {
-        for job in download::jobs(sftp, place).await? {
-            let path = join(place, &job);
+    let mut places = vec![program.output, program.folder];
+    let root = program.run.rsplit_once('/').map_or("", |(root, _)| root);
+    if !places.contains(&root) && !root.is_empty() {
+        places.push(root);
+    }
+    for place in places {
+        for name in download::profiles(sftp, place).await? {
+            let path = join(place, &name);
             let state = download::state(sftp, &path).await?;
-            found.push(RemoteJob { path, state });
+            found.push(RemoteProfile { path, state });
         }
     }
     Ok(found)
@@ -438,7 +498,8 @@ async fn clean_up(connection: &Connection, root: &str, progress: &mut dyn Progre
         return;
     }
     progress.step("cleaning up");
-    if connection.ask(&format!("rm -rf -- {}", quoted(root))).await.ok().flatten().is_none() {
+    let command = format!("rm -rf -- {}", quoted(root));
+    if connection.ask_within(&command, LONG_COMMAND).await.ok().flatten().is_none() {
         progress.warn(&format!("{root} could not be removed from the board"));
     }
 }

@@ -25,15 +25,32 @@ pub struct Timeouts {
     pub connect: Duration,
     /// For a connection to come back that was lost.
     pub reconnect: Duration,
-    /// For the program to end; `None` waits for ever.
+    /// For a folder to be mounted.
+    pub mount: Duration,
+    /// For the program to end; `None` waits for it as long as it runs.
     pub program: Option<Duration>,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), reconnect: Duration::from_secs(60), program: None }
+        Self {
+            connect: Duration::from_secs(10),
+            reconnect: Duration::from_secs(60),
+            mount: Duration::from_secs(150),
+            program: None,
+        }
     }
 }
+
+/// How long a command on the board may take: each of those that opscope gives does a moment's work, but
+/// a network folder that is gone, or a disk that fails, can hold any of them up for good.
+const COMMAND: Duration = Duration::from_secs(60);
+/// How long removing a project may take, which is no moment's work.
+pub(crate) const LONG_COMMAND: Duration = Duration::from_secs(300);
+/// How much of a command is shown in an error.
+const LONGEST_SHOWN: usize = 80;
+/// How long saying goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(5);
 
 /// Which hosts are known.
 #[derive(Clone, Debug)]
@@ -124,10 +141,27 @@ impl Connection {
     }
 
     /// Runs a command and hands over what it prints.
+    ///
+    /// # Errors
+    /// When the connection is lost, or the command hasn't ended after `limit`.
     pub async fn run(
         &self,
         command: &str,
+        limit: Duration,
         mut output: impl FnMut(Output, &[u8]),
+    ) -> Result<CommandEnd, Error> {
+        let ended = tokio::time::timeout(limit, self.run_to_its_end(command, &mut output)).await;
+        ended.unwrap_or_else(|_| {
+            let first_line = command.lines().next().unwrap_or_default();
+            let command = first_line.chars().take(LONGEST_SHOWN).collect();
+            Err(Error::Stuck { command, limit })
+        })
+    }
+
+    async fn run_to_its_end(
+        &self,
+        command: &str,
+        output: &mut impl FnMut(Output, &[u8]),
     ) -> Result<CommandEnd, Error> {
         const RUNNING: &str = "a command ran on the board";
         let mut channel = self.handle.channel_open_session().await.map_err(|error| lost(RUNNING, error))?;
@@ -150,8 +184,13 @@ impl Connection {
 
     /// Runs a command for its output; `None` if it failed.
     pub async fn ask(&self, command: &str) -> Result<Option<String>, Error> {
+        self.ask_within(command, COMMAND).await
+    }
+
+    /// As [`Connection::ask`], with another limit.
+    pub async fn ask_within(&self, command: &str, limit: Duration) -> Result<Option<String>, Error> {
         let mut text = Vec::new();
-        let end = self.run(command, |stream, bytes| {
+        let end = self.run(command, limit, |stream, bytes| {
             if stream == Output::Stdout {
                 text.extend_from_slice(bytes);
             }
@@ -163,8 +202,11 @@ impl Connection {
 
     /// Says goodbye; a board that is gone already doesn't matter.
     pub async fn close(self) {
-        let _ = self.sftp.close().await;
-        let _ = self.handle.disconnect(Disconnect::ByApplication, "", "en").await;
+        let goodbye = async {
+            let _ = self.sftp.close().await;
+            let _ = self.handle.disconnect(Disconnect::ByApplication, "", "en").await;
+        };
+        let _ = tokio::time::timeout(GOODBYE, goodbye).await;
     }
 }
 

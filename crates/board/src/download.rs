@@ -1,4 +1,4 @@
-//! Bringing `JOB*` directories back. The board is not trusted: its names can't lead out of the
+//! Bringing profiles back: `JOB*` directories of boards, `PROF_*` of hosts with Ascend processors. The board is not trusted: its names can't lead out of the
 //! target folder, and links are not followed.
 
 use std::fs;
@@ -17,7 +17,7 @@ use crate::remote::{join, local_target};
 
 const DOWNLOADING: &str = "results were brought back";
 const BLOCK: usize = 256 << 10;
-/// How deep below a `JOB*` directory is looked; it has two levels.
+/// How deep below a profile is looked; it has two or three levels.
 const DEEPEST: usize = 8;
 
 /// A file on the board and where it goes.
@@ -35,12 +35,13 @@ impl Wanted {
     }
 }
 
-/// The names of the `JOB*` directories in a folder on the board.
-pub(crate) async fn jobs(sftp: &SftpSession, folder: &str) -> Result<Vec<String>, Error> {
+/// The names of the profiles in a folder on the board.
+pub(crate) async fn profiles(sftp: &SftpSession, folder: &str) -> Result<Vec<String>, Error> {
+    const PREFIXES: [&str; 2] = ["JOB", "PROF_"];
     let entries = sftp.read_dir(folder).await.map_err(at(folder, DOWNLOADING))?;
-    let jobs =
-        entries.filter(|entry| entry.file_type() == FileType::Dir && entry.file_name().starts_with("JOB"));
-    let mut names: Vec<String> = jobs.map(|entry| entry.file_name()).collect();
+    let is_named = |name: &str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let found = entries.filter(|entry| entry.file_type() == FileType::Dir && is_named(&entry.file_name()));
+    let mut names: Vec<String> = found.map(|entry| entry.file_name()).collect();
     names.sort();
     Ok(names)
 }

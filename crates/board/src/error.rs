@@ -47,6 +47,11 @@ pub enum Error {
     NoSftp { host: String },
     #[error("the connection to the board was lost while {during}: {what}")]
     Lost { during: &'static str, what: String },
+    #[error(
+        "the board did not finish '{command}' within {} s: is a folder there mounted from a machine that is gone, or \
+         its disk failing?", limit.as_secs()
+    )]
+    Stuck { command: String, limit: Duration },
     #[error("on the board: {path}: {what}")]
     Remote { path: String, what: String },
     #[error("{}: {source}", path.display())]
@@ -68,7 +73,7 @@ pub enum Error {
 impl Error {
     /// Whether trying again with a new connection may help.
     pub(crate) fn is_lost_connection(&self) -> bool {
-        matches!(self, Self::Lost { .. } | Self::Ssh(_))
+        matches!(self, Self::Lost { .. } | Self::Stuck { .. } | Self::Ssh(_))
     }
 
     /// Whether a board that was there before may be there again in a moment.

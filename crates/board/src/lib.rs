@@ -1,4 +1,4 @@
-//! Collecting profiles on a board over SSH: upload a project, run its program there with profiling
+//! Collecting profiles over SSH, on a board or a host with Ascend processors: upload a project, run its program there with profiling
 //! switched on, and bring what it leaves back.
 //!
 //! | step | module |
@@ -10,7 +10,8 @@
 //! | look for what would spoil the run | `checks` |
 //! | bring the project there, only what changed | `upload` |
 //! | run the program apart from the connection, watching time and space | `run` |
-//! | bring the `JOB*` directories back | `download` |
+//! | bring the profiles back | `download` |
+//! | look whether it can be reached at all | `test_connection` |
 //!
 //! [`collect`] does all of it. The facts about the boards come from the vendor's Profiling guide for
 //! SS928 V100 and SS927 V100 (00B01, 2025-09-15).
@@ -28,6 +29,7 @@ mod nfs;
 mod remote;
 mod run;
 mod settings;
+mod test_connection;
 mod upload;
 
 pub use collect::{Collected, Request, collect};
@@ -36,7 +38,8 @@ pub use connection::{HostKeys, Timeouts};
 pub use error::Error;
 pub use nfs::{NfsError, NfsExport};
 pub use run::ProgramEnd;
-pub use settings::{KeyStyle, Settings, SettingsError};
+pub use settings::{Changed, KeyStyle, Settings, SettingsError};
+pub use test_connection::{Reached, test_connection};
 
 /// What the user is told while a collection goes on.
 pub trait Progress {

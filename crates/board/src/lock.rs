@@ -66,6 +66,11 @@ impl Lock {
         join(&self.folder, "pid")
     }
 
+    /// Where the program's status goes if the folder of the run can't take it.
+    pub fn status_file(&self) -> String {
+        join(&self.folder, "status")
+    }
+
     /// Names the present connection as the one that holds the lock.
     pub async fn renew(&self, connection: &Connection) {
         let _ = connection.ask(&format!("echo $PPID > {}", quoted(&join(&self.folder, "session")))).await;

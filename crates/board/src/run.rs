@@ -10,7 +10,9 @@
 //! | `stdout`, `stderr` | what the program printed |
 //! | `status` | its exit status, once it has ended; 128 and more is a signal, as in a shell |
 //!
-//! They are followed over SFTP by offset, so a new connection goes on where the last one stopped.
+//! They are followed over SFTP by offset, so a new connection goes on where the last one stopped. Where
+//! the disk is full, the status goes beside the board's lock, which usually lies on another; and where
+//! that is full, too, the end is known by the program's being gone. No file that is empty says anything.
 
 use std::io::SeekFrom;
 use std::time::Duration;
@@ -38,12 +40,22 @@ const START: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
+/// When asking for the space that is left costs too much.
+const SLOW_ANSWER: Duration = Duration::from_secs(5);
+/// How often the user is told what is waited for, while the program is silent.
+const REMIND: Duration = Duration::from_secs(60);
+
 /// Runs the program and notes its end. Its arguments: the folder of the run, the file for the
-/// program's number, and the program with its own arguments.
+/// program's number, and the program with its own arguments. A program that couldn't be found again
+/// isn't started.
 const WRAPPER: &str = r#"run=$1; pid=$2; shift 2
+echo $$ >"$run/group" && [ -s "$run/group" ] || exit 1
 "$@" >"$run/stdout" 2>"$run/stderr" &
-echo $! >"$pid"; echo $$ >"$run/group"
-wait $!; echo $? >"$run/status.part"; mv "$run/status.part" "$run/status""#;
+echo $! >"$pid"
+wait $!; status=$?
+for place in "$run" "${pid%/*}"; do
+    echo $status >"$place/status.part" && [ -s "$place/status.part" ] && mv "$place/status.part" "$place/status" && break
+done"#;
 
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +70,8 @@ pub enum ProgramEnd {
     Interrupted,
     /// It is gone, and nothing noted how it ended.
     Vanished,
+    /// It has ended, and the board's disk is so full that how it did couldn't be noted.
+    DiskFull,
 }
 
 impl ProgramEnd {
@@ -166,15 +180,16 @@ impl Program<'_> {
             warned: false,
             idle: 0,
             begin,
+            reminded: begin,
         };
         loop {
-            match self.follow_on(&link.connection, &mut following, progress).await {
+            let left = |error| Error::LeftOff { what: "the program runs on", source: Box::new(error) };
+            match self.follow_on(link, &mut following, progress).await {
                 Err(error) if error.is_lost_connection() && following.idle < ATTEMPTS => {
                     following.idle += 1;
-                    let left =
-                        |error| Error::LeftOff { what: "the program runs on", source: Box::new(error) };
                     link.mend(error, progress).await.map_err(left)?;
                 }
+                Err(error) if error.is_lost_connection() => return Err(left(error)),
                 ended => return ended,
             }
         }
@@ -182,18 +197,18 @@ impl Program<'_> {
 
     async fn follow_on(
         &self,
-        connection: &Connection,
+        link: &Link<'_>,
         following: &mut Following,
         progress: &mut dyn Progress,
     ) -> Result<ProgramEnd, Error> {
+        let connection = &link.connection;
         let mut pause = SHORTEST_PAUSE;
         let mut watched = Instant::now();
         loop {
             // The status first: what is printed before it is there when it is.
-            let status = read_small(&connection.sftp, &self.file("status")).await;
+            let status = self.noted_status(link).await;
             let is_new = self.print(connection, following, progress).await?;
-            following.idle = 0;
-            if let Some(status) = status.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok()) {
+            if let Some(status) = status {
                 // It may have ended between two looks at the space.
                 self.watch_space(connection, following, progress).await;
                 return Ok(ProgramEnd::of_shell(status));
@@ -206,19 +221,71 @@ impl Program<'_> {
                 None
             };
             if let Some(end) = stopped {
-                self.stop(connection).await?;
+                self.stop(link).await?;
                 self.print(connection, following, progress).await?;
                 return Ok(end);
             }
             if watched.elapsed() >= WATCH {
                 watched = Instant::now();
-                if !self.watch(connection, following, progress).await? {
-                    self.print(connection, following, progress).await?;
-                    return Ok(ProgramEnd::Vanished);
+                if !self.watch(link, following, progress).await? {
+                    return self.end_without_status(link, following, progress).await;
                 }
+                // A connection over which both was answered was of use.
+                following.idle = 0;
             }
+            self.remind(is_new, following, progress);
             pause = if is_new { SHORTEST_PAUSE } else { LONGEST_PAUSE.min(pause * 2) };
             tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// The status that was noted, in either place. An empty file is one that a full disk kept from
+    /// being written.
+    async fn noted_status(&self, link: &Link<'_>) -> Option<u32> {
+        for path in [self.file("status"), link.lock.status_file()] {
+            let text = read_small(&link.connection.sftp, &path).await;
+            if let Some(status) = text.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok()) {
+                return Some(status);
+            }
+        }
+        None
+    }
+
+    /// The program was gone when it was looked for. Its status may have been noted just before.
+    async fn end_without_status(
+        &self,
+        link: &Link<'_>,
+        following: &mut Following,
+        progress: &mut dyn Progress,
+    ) -> Result<ProgramEnd, Error> {
+        let status = self.noted_status(link).await;
+        self.print(&link.connection, following, progress).await?;
+        self.watch_space(&link.connection, following, progress).await;
+        if let Some(status) = status {
+            return Ok(ProgramEnd::of_shell(status));
+        }
+        // What doesn't even take a byte is full, whatever the servers count.
+        let probe = quoted(&self.file("probe"));
+        let question = format!("echo x 2>/dev/null >{probe} && [ -s {probe} ] && echo room; rm -f {probe}");
+        let has_room = link.connection.ask(&question).await?.as_deref() == Some("room");
+        Ok(if has_room { ProgramEnd::Vanished } else { ProgramEnd::DiskFull })
+    }
+
+    /// Says from time to time what is waited for, and what ends it.
+    fn remind(&self, is_new: bool, following: &mut Following, progress: &mut dyn Progress) {
+        if is_new {
+            following.reminded = Instant::now();
+        } else if following.reminded.elapsed() >= REMIND {
+            following.reminded = Instant::now();
+            let minutes = following.begin.elapsed().as_secs() / 60;
+            let limit = match self.timeout {
+                Some(timeout) => format!("at most {} s", timeout.as_secs()),
+                None => "without a limit (--timeout sets one)".to_owned(),
+            };
+            progress.step(&format!(
+                "waiting for {} to end on the board, for {minutes} min now, {limit}; Ctrl-C stops it there",
+                self.name
+            ));
         }
     }
 
@@ -264,21 +331,20 @@ impl Program<'_> {
     /// Looks at the space that is left, and says whether the program is still there.
     async fn watch(
         &self,
-        connection: &Connection,
+        link: &Link<'_>,
         following: &mut Following,
         progress: &mut dyn Progress,
     ) -> Result<bool, Error> {
-        self.watch_space(connection, following, progress).await;
+        self.watch_space(&link.connection, following, progress).await;
         let group = quoted(&self.file("group"));
-        let status = quoted(&self.file("status"));
         let question = format!(
             "[ -s {group} ] || {{ echo none; exit 0; }}; group=$(cat {group}); \
-             if [ -d /proc/$group ] || kill -0 $group 2>/dev/null || [ -f {status} ]; then echo there; else echo gone; fi"
+             if [ -d /proc/$group ] || kill -0 $group 2>/dev/null; then echo there; else echo gone; fi"
         );
-        match connection.ask(&question).await?.as_deref() {
+        match link.connection.ask(&question).await?.as_deref() {
             Some("none") if following.begin.elapsed() > START => Err(Error::Check {
-                what: format!("{} did not start on the board", self.name),
-                remedy: format!("look at {} there", self.run),
+                what: format!("{} did not start on the board within {} s", self.name, START.as_secs()),
+                remedy: format!("is the disk there full? look at {} there", self.run),
             }),
             answer => Ok(answer != Some("gone")),
         }
@@ -294,7 +360,16 @@ impl Program<'_> {
         if following.warned {
             return;
         }
+        let asked = Instant::now();
         let left = free_space(connection, self.output).await.filter(|left| *left < LITTLE_SPACE);
+        if asked.elapsed() > SLOW_ANSWER {
+            // A mounted folder whose server is gone holds up whoever looks at it.
+            following.warned = true;
+            progress.warn(&format!(
+                "the board takes too long to say how much space is left at {}; it is not asked again",
+                self.output
+            ));
+        }
         if let Some(left) = left {
             following.warned = true;
             progress.warn(&format!(
@@ -306,7 +381,7 @@ impl Program<'_> {
     }
 
     /// Asks it to end, and makes it end after two seconds.
-    async fn stop(&self, connection: &Connection) -> Result<(), Error> {
+    async fn stop(&self, link: &Link<'_>) -> Result<(), Error> {
         let group = quoted(&self.file("group"));
         // Without a group of its own (where there is no setsid) the number is that of the wrapper.
         let kill = |signal: &str| {
@@ -314,11 +389,12 @@ impl Program<'_> {
         };
         let there = "kill -0 -- -$group 2>/dev/null || kill -0 $group 2>/dev/null";
         let command = format!(
-            "group=$(cat {group}) || exit 0; {}; for pause in 1 1; do {there} || exit 0; sleep $pause; done; {}; exit 0",
+            "group=$(cat {group}) && [ -n \"$group\" ] || exit 0; {}; \
+             for pause in 1 1; do {there} || exit 0; sleep $pause; done; {}; exit 0",
             kill("TERM"),
             kill("KILL")
         );
-        connection.ask(&command).await.map(|_| ())
+        link.connection.ask(&command).await.map(|_| ())
     }
 
     /// Removes the folder of the run, once everything is here.
@@ -337,6 +413,8 @@ struct Following {
     /// How many connections in a row were of no use.
     idle: u32,
     begin: Instant,
+    /// When the user last saw that something goes on.
+    reminded: Instant,
 }
 
 async fn put(sftp: &SftpSession, path: &str, content: &[u8]) -> Result<(), Error> {

@@ -10,6 +10,9 @@
 //!
 //! All values are strings. Documents of neighbouring chips write `aicpu` and `aic_metrics`; a file
 //! that has those keeps them.
+//!
+//! AscendCL, on hosts with Ascend processors, has keys of its own for these (`ascendcl`, `aicpu`,
+//! `aic_metrics`, and some for what boards don't have), and refuses to profile where it finds another.
 
 use serde_json::{Map, Value, json};
 
@@ -21,6 +24,19 @@ pub enum KeyStyle {
     Aa,
     /// `aicpu` and `aic_metrics`.
     Ai,
+    /// Those of AscendCL.
+    Ascend,
+    /// Those that the host's runtime knows, by the devices that it has.
+    Found,
+}
+
+/// What of an `acl.json` isn't as it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Where it put the results.
+    pub output: Option<String>,
+    /// The keys that were taken out.
+    pub removed: Vec<String>,
 }
 
 /// The switches.
@@ -38,6 +54,8 @@ pub struct Settings {
     pub metrics: String,
     /// How the keys are spelled in a file that has neither spelling.
     pub style: KeyStyle,
+    /// What is set besides on a host with Ascend processors: AscendCL's own keys and values.
+    pub ascend: Vec<(String, String)>,
 }
 
 impl Default for Settings {
@@ -48,10 +66,16 @@ impl Default for Settings {
             acl_api: true,
             aacpu: true,
             metrics: "ArithmeticUtilization".to_owned(),
-            style: KeyStyle::Aa,
+            style: KeyStyle::Found,
+            ascend: Vec::new(),
         }
     }
 }
+
+/// The keys that only boards know.
+const OF_BOARDS: [&str; 4] = ["interval", "acl_api", "aacpu", "aac_metrics"];
+/// The counters that AscendCL records unless it is told otherwise.
+const USUAL_COUNTERS: &str = "PipeUtilization";
 
 /// An `acl.json` that can't be edited.
 #[derive(Debug, thiserror::Error)]
@@ -68,12 +92,12 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// The content of an `acl.json` with these switches and `output`. Everything else in `existing`
-    /// is kept; without it, a file of its own is made.
+    /// The content of an `acl.json` with these switches and `output`, and what isn't as it was. Everything
+    /// else in `existing` is kept; without it, a file of its own is made.
     ///
     /// # Errors
     /// When `existing` is no JSON object, or dumps values.
-    pub fn apply(&self, existing: Option<&[u8]>, output: &str) -> Result<String, SettingsError> {
+    pub fn apply(&self, existing: Option<&[u8]>, output: &str) -> Result<(String, Changed), SettingsError> {
         let mut json: Value = match existing {
             Some(text) if !text.trim_ascii().is_empty() => serde_json::from_slice(text)?,
             _ => json!({}),
@@ -84,23 +108,55 @@ impl Settings {
         }
         let profiler = root.entry("profiler").or_insert_with(|| json!({}));
         let profiler = profiler.as_object_mut().ok_or(SettingsError::NoObject)?;
+        let mut changed = Changed {
+            output: profiler.get("output").and_then(Value::as_str).map(str::to_owned),
+            removed: Vec::new(),
+        };
+        if self.style == KeyStyle::Ascend {
+            changed.removed = self.set_for_ascend(profiler);
+        } else {
+            self.set_for_board(profiler);
+        }
+        profiler.insert("switch".to_owned(), on_off(self.switch));
+        profiler.insert("output".to_owned(), Value::from(output));
+        let mut text = serde_json::to_string_pretty(&json)?;
+        text.push('\n');
+        Ok((text, changed))
+    }
+
+    fn set_for_board(&self, profiler: &mut Map<String, Value>) {
         let (cpu, metrics) = (
             self.spelling(profiler, ["aacpu", "aicpu"]),
             self.spelling(profiler, ["aac_metrics", "aic_metrics"]),
         );
-        let on_off = |on| if on { "on" } else { "off" };
-        let mut set = |key: &str, value: &str| {
-            profiler.insert(key.to_owned(), Value::from(value));
+        let mut set = |key: &str, value: Value| {
+            profiler.insert(key.to_owned(), value);
         };
-        set("switch", on_off(self.switch));
-        set("output", output);
-        set("interval", &self.interval.to_string());
+        set("interval", Value::from(self.interval.to_string()));
         set("acl_api", on_off(self.acl_api));
         cpu.iter().for_each(|key| set(key, on_off(self.aacpu)));
-        metrics.iter().for_each(|key| set(key, &self.metrics));
-        let mut text = serde_json::to_string_pretty(&json)?;
-        text.push('\n');
-        Ok(text)
+        metrics.iter().for_each(|key| set(key, Value::from(&*self.metrics)));
+    }
+
+    /// Sets what AscendCL knows, and returns the keys that it would refuse. What the file has stays
+    /// unless it was asked for otherwise.
+    fn set_for_ascend(&self, profiler: &mut Map<String, Value>) -> Vec<String> {
+        let refused = OF_BOARDS.into_iter().filter(|key| profiler.contains_key(*key));
+        let refused: Vec<String> = refused.map(str::to_owned).collect();
+        refused.iter().for_each(|key| {
+            profiler.remove(key);
+        });
+        for (key, value) in [
+            ("ascendcl", on_off(self.acl_api)),
+            ("aicpu", on_off(self.aacpu)),
+            ("aic_metrics", Value::from(USUAL_COUNTERS)),
+        ] {
+            profiler.entry(key).or_insert(value);
+        }
+        for (key, value) in &self.ascend {
+            profiler.insert(key.clone(), Value::from(&**value));
+        }
+        refused
     }
 
     /// The keys for a switch: those that the file has; without one, that of the style that its other
@@ -116,10 +172,14 @@ impl Settings {
         match self.style {
             _ if is_aa => vec![aa],
             _ if is_ai => vec![ai],
-            KeyStyle::Aa => vec![aa],
             KeyStyle::Ai => vec![ai],
+            _ => vec![aa],
         }
     }
+}
+
+fn on_off(on: bool) -> Value {
+    Value::from(if on { "on" } else { "off" })
 }
 
 /// A section that lists nothing, or that is switched off, dumps nothing.
@@ -135,8 +195,29 @@ mod tests {
     use super::*;
 
     fn apply(settings: &Settings, existing: Option<&str>) -> Value {
-        let text = settings.apply(existing.map(str::as_bytes), "/root/out").unwrap();
+        let (text, _) = settings.apply(existing.map(str::as_bytes), "/root/out").unwrap();
         serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn ascendcl_is_given_its_own_keys_only_and_what_was_there_is_said() {
+        let settings = Settings {
+            style: KeyStyle::Ascend,
+            ascend: vec![("task_time".to_owned(), "l2".to_owned())],
+            ..Settings::default()
+        };
+        let expected = json!({"profiler": {
+            "switch": "on", "output": "/root/out", "ascendcl": "on", "aicpu": "on", "aic_metrics": "PipeUtilization",
+            "task_time": "l2"
+        }});
+        assert_eq!(apply(&settings, None), expected);
+        let existing = br#"{"profiler": {"output": "mine", "aic_metrics": "Memory", "interval": "0", "l2": "on"}}"#;
+        let (text, changed) = settings.apply(Some(existing), "/root/out").unwrap();
+        assert_eq!(changed.output.as_deref(), Some("mine"));
+        assert_eq!(changed.removed, ["interval"]);
+        let json: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&json["profiler"]["aic_metrics"], &json["profiler"]["l2"]), (&json!("Memory"), &json!("on")));
+        assert_eq!(json["profiler"].get("interval"), None);
     }
 
     #[test]

@@ -5,6 +5,8 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+use std::time::Duration;
 
 use common::{SmallDisk, board, fail, files, run};
 use opscope_board::{ProgramEnd, Request, Secret};
@@ -49,7 +51,7 @@ fn a_link_in_the_place_of_the_program_is_followed_or_refused_with_the_reason() {
     let error = fail(&collected("/bin/true"));
     assert!(error.contains("not in the project") && error.contains("--main"), "{error}");
     let (done, _) = run(&collected("main"));
-    assert_eq!((done.end, done.jobs.len()), (ProgramEnd::Status(0), 1));
+    assert_eq!((done.end, done.profiles.len()), (ProgramEnd::Status(0), 1));
     fs::set_permissions(board.path("my-app/out/main"), fs::Permissions::from_mode(0o644)).unwrap();
     let error = fail(&collected("main"));
     assert!(error.contains("link is not executable") && error.contains("links to"), "{error}");
@@ -95,6 +97,97 @@ fn a_disk_that_fills_while_the_program_runs_is_warned_of() {
     board.restart(|config| config.replace("internal-sftp", "internal-sftp -P statvfs"));
     let error = fail(&board.request());
     assert!(error.contains("only 3 MB left"), "{error}");
+}
+
+/// Fills the disk that the program runs on to its last byte.
+const FILL: &str = "dd if=/dev/zero of=fill bs=64k 2>/dev/null; dd if=/dev/zero of=rest bs=1 count=70000 2>/dev/null\n";
+
+#[test]
+fn a_program_that_fills_its_disk_to_the_last_byte_is_seen_to_end_with_its_status() {
+    let Some(board) = board() else { return };
+    let Some(_disk) = SmallDisk::new(board.path("on_board"), 24) else { return };
+    let job = "mkdir -p ../profiling/JOBZ/data\n";
+    // The status finds room beside the lock, on another disk.
+    board.write_main(&format!("#!/bin/sh\n{job}{FILL}sleep 1\nexit 7\n"));
+    let (collected, log) = run(&board.request());
+    assert_eq!((collected.end, collected.profiles.len()), (ProgramEnd::Status(7), 1), "{:?}", log.warnings);
+    assert!(log.warnings.iter().any(|text| text.contains("only 0 MB left")), "{:?}", log.warnings);
+    fs::remove_dir_all(board.path("on_board/profiling")).unwrap();
+    fs::remove_file(board.path("on_board/out/fill")).unwrap();
+    fs::remove_file(board.path("on_board/out/rest")).unwrap();
+    // Where it finds none there either, the program's being gone is its end.
+    let user = Command::new("id").arg("-u").output().unwrap().stdout;
+    let lock = format!("/tmp/opscope-collection-{}", String::from_utf8(user).unwrap().trim());
+    board.write_main(&format!("#!/bin/sh\n{job}mkdir {lock}/status.part\n{FILL}sleep 1\nexit 7\n"));
+    let (collected, _) = run(&board.request());
+    assert_eq!(collected.end, ProgramEnd::DiskFull);
+}
+
+#[test]
+fn a_disk_that_is_full_before_the_program_starts_is_named_and_nothing_is_started() {
+    let Some(board) = board() else { return };
+    let Some(_disk) = SmallDisk::new(board.path("on_board"), 24) else { return };
+    board.write_main("#!/bin/sh\ntouch started\n");
+    run(&board.request());
+    fs::remove_file(board.path("on_board/out/started")).unwrap();
+    // A server that tells nothing about space, and a board without df.
+    let mut board = board;
+    board.restart(|config| config.replace("internal-sftp", "internal-sftp -P statvfs"));
+    board.replace_program("df", "#!/bin/sh\nexit 1\n");
+    // It ends with a failure: there is no room for its last byte.
+    Command::new("sh").args(["-c", FILL]).current_dir(board.path("on_board")).status().unwrap();
+    let begin = std::time::Instant::now();
+    let error = fail(&board.request());
+    assert!(error.contains("full"), "{error}");
+    assert!(!board.path("on_board/out/started").exists() && begin.elapsed().as_secs() < 30);
+}
+
+#[test]
+fn a_command_on_the_board_that_never_ends_ends_the_wait_with_its_name() {
+    let Some(board) = board() else { return };
+    // The mount of a server that is gone.
+    board.replace_program("mount", "#!/bin/sh\nexec sleep 1000\n");
+    let nfs = Some("192.168.1.2:/srv/results".parse().unwrap());
+    let mut request = Request { nfs, ..board.request() };
+    request.timeouts.mount = Duration::from_secs(2);
+    let error = fail(&request);
+    assert!(error.contains("mount -t nfs") && error.contains("within 2 s"), "{error}");
+}
+
+#[test]
+fn a_host_is_reached_and_described_without_anything_being_written() {
+    let Some(board) = board() else { return };
+    let request = board.request();
+    let reached = opscope_board::test_connection(&request.config, &request.host_keys, &request.timeouts);
+    let reached = reached.unwrap();
+    assert!(reached.system.starts_with("Linux ") && reached.free.is_some() && !reached.has_ascend, "{reached:?}");
+    assert!(!board.path("on_board").exists());
+    board.replace_program("ls", "#!/bin/sh\necho /dev/davinci0\n");
+    let reached = opscope_board::test_connection(&request.config, &request.host_keys, &request.timeouts);
+    assert!(reached.unwrap().has_ascend);
+}
+
+#[test]
+fn a_host_with_ascend_processors_gets_ascendcls_keys_and_its_profile_comes_back() {
+    let Some(board) = board() else { return };
+    board.replace_program("ls", "#!/bin/sh\necho /dev/davinci0\n");
+    let own = r#"{"profiler": {"output": "/data/mine", "interval": "0"}}"#;
+    fs::write(board.path("my-app/src/acl.json"), own).unwrap();
+    let script = "#!/bin/sh\nmkdir -p ../PROF_000001_20260101000000000_ABCDEFGH/host/data\n\
+                  mkdir -p ../profiling/PROF_000002_20260101000000000_ABCDEFGH/device_0/data\n";
+    board.write_main(script);
+    let (collected, log) = run(&board.request());
+    let names: Vec<_> = collected.profiles.iter().map(|path| path.file_name().unwrap().to_owned()).collect();
+    assert_eq!(
+        names,
+        ["PROF_000002_20260101000000000_ABCDEFGH", "PROF_000001_20260101000000000_ABCDEFGH"]
+    );
+    assert!(collected.profiles[0].join("device_0/data").is_dir());
+    let config = fs::read_to_string(board.path("on_board/src/acl.json")).unwrap();
+    assert!(config.contains("aic_metrics") && config.contains("ascendcl") && !config.contains("interval"), "{config}");
+    let said = log.warnings.join("\n");
+    assert!(said.contains("'/data/mine'") && said.contains("on_board/profiling"), "{said}");
+    assert!(said.contains("doesn't know interval"), "{said}");
 }
 
 #[test]

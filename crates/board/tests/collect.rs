@@ -23,7 +23,7 @@ fn a_project_goes_there_runs_and_its_results_come_back() {
     assert_eq!(collected.end, ProgramEnd::Status(0));
     assert_eq!(log.stdout, "hello from out with it's $HOME\n");
     assert_eq!(log.stderr, "a warning\n");
-    let [job] = &collected.jobs[..] else { panic!("{collected:?}") };
+    let [job] = &collected.profiles[..] else { panic!("{collected:?}") };
     assert!(job.starts_with(board.path("results")));
     assert_eq!(files(job), ["data", "info.json.0"]);
     assert_eq!(fs::metadata(job.join("data/aicore.0.net.1.1.1.0.done")).unwrap().len(), 3000);
@@ -42,7 +42,7 @@ fn a_loose_umask_is_warned_of_and_the_program_runs_with_a_strict_one() {
     let (collected, log) = run(&board.request());
     let warned = log.warnings.iter().any(|text| text.contains("0022") && text.contains("'umask 0027'"));
     assert!(warned, "{:?}", log.warnings);
-    assert_eq!(fs::read_to_string(collected.jobs[0].join("data/umask")).unwrap().trim(), "0027");
+    assert_eq!(fs::read_to_string(collected.profiles[0].join("data/umask")).unwrap().trim(), "0027");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_second_collection_uploads_only_what_changed() {
     fs::write(board.path("my-app/src/more.cpp"), "x").unwrap();
     let (second, _) = run(&board.request());
     assert_eq!(second.uploaded, (1, 3));
-    assert_ne!(first.jobs, second.jobs);
+    assert_ne!(first.profiles, second.profiles);
     assert_eq!(files(&board.path("results")).len(), 2);
 }
 
@@ -72,12 +72,12 @@ fn a_program_that_writes_the_same_directory_again_has_the_new_one_brought_and_th
     std::thread::sleep(Duration::from_millis(1100));
     board.write_main(&main("again"));
     let (collected, log) = run(&board.request());
-    assert_eq!(collected.jobs, [board.path("results/JOBSAME")]);
+    assert_eq!(collected.profiles, [board.path("results/JOBSAME")]);
     assert_eq!((read("JOBSAME"), read("JOBSAME.1")), ("again".to_owned(), "first".to_owned()));
     assert!(log.warnings.iter().any(|text| text.contains("JOBSAME.1 now")), "{:?}", log.warnings);
     // What is as it was isn't brought again.
     board.write_main("#!/bin/sh\nexit 0\n");
-    assert_eq!(run(&board.request()).0.jobs, [] as [PathBuf; 0]);
+    assert_eq!(run(&board.request()).0.profiles, [] as [PathBuf; 0]);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn an_rsa_key_and_a_password_let_the_user_in() {
     request.remote = None;
     fs::set_permissions(board.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let (collected, _) = run(&Request { clean_up: true, ..request.clone() });
-    assert_eq!(collected.jobs.len(), 1);
+    assert_eq!(collected.profiles.len(), 1);
     request.config.password = Some(opscope_board::Secret::new("not the password"));
     let error = fail(&request);
     assert!(error.contains("the password was refused") && !error.contains("not the password"), "{error}");
@@ -133,14 +133,14 @@ fn a_line_that_is_cut_is_mended_and_nothing_is_half_written() {
     assert!(log.warnings.iter().any(|text| text.contains("connecting again")), "{:?}", log.warnings);
     assert_eq!(fs::read(board.path("cut_up/model.om")).unwrap(), vec![7; 6 << 20]);
     // What came back is whole, too.
-    let data = collected.jobs[0].join("data");
+    let data = collected.profiles[0].join("data");
     assert_eq!(fs::read(data.join("aicore.0.net.1.1.1.0.done")).unwrap(), vec![b'x'; 6_000_000]);
     assert!(files(&data).iter().all(|name| !name.ends_with(".part")));
     // The line is cut in the middle of the results: the upload has nothing to do this time.
     request.config.port = unreliable_relay(board.port, 3 << 20, 1);
     let (collected, log) = run(&request);
     assert!(log.warnings.iter().any(|text| text.contains("results were brought back")), "{:?}", log.warnings);
-    let data = collected.jobs[0].join("data");
+    let data = collected.profiles[0].join("data");
     assert_eq!(fs::metadata(data.join("aicore.0.net.1.1.1.0.done")).unwrap().len(), 6_000_000);
 }
 
@@ -149,10 +149,10 @@ fn a_program_that_fails_still_brings_its_results() {
     let Some(board) = board() else { return };
     board.set_main("FAIL=1");
     let (collected, _) = run(&board.request());
-    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Status(3), 1));
+    assert_eq!((collected.end, collected.profiles.len()), (ProgramEnd::Status(3), 1));
     board.write_main("#!/bin/sh\nkill -SEGV $$\n");
     let (collected, _) = run(&board.request());
-    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Killed(11), 0));
+    assert_eq!((collected.end, collected.profiles.len()), (ProgramEnd::Killed(11), 0));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_program_that_never_ends_is_stopped() {
     assert_eq!(collected.end, ProgramEnd::TimedOut(Duration::from_secs(3)));
     assert!(begin.elapsed() < Duration::from_secs(30));
     // What it left until then is brought back all the same.
-    assert_eq!(collected.jobs.len(), 1);
+    assert_eq!(collected.profiles.len(), 1);
     let pid = fs::read_to_string(board.path("on_board/started")).unwrap();
     assert!(!Path::new(&format!("/proc/{}", pid.trim())).join("exe").exists());
 }
@@ -226,7 +226,7 @@ fn a_line_that_is_cut_while_the_program_runs_is_mended_and_all_that_it_prints_ar
     request.config.port = unreliable_relay(board.port, 120_000, 3);
     let (collected, log) = run(&request);
     assert!(log.warnings.iter().any(|text| text.contains("connecting again")), "{:?}", log.warnings);
-    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Status(7), 1));
+    assert_eq!((collected.end, collected.profiles.len()), (ProgramEnd::Status(7), 1));
     let expected: String = (1..=300).map(|line| format!("{line:04} {:01000}\n", 0)).collect();
     assert!(log.stdout == expected, "{} bytes instead of {}", log.stdout.len(), expected.len());
     assert_eq!(log.stderr, "the end\n");
@@ -264,7 +264,7 @@ fn a_collection_whose_board_is_gone_is_gone_on_with_later() {
     fs::write(board.path("on_board/go"), "").unwrap();
     let (collected, log) = run(&Request { resume: true, ..request.clone() });
     assert_eq!((collected.end, &*log.stdout), (ProgramEnd::Status(0), "first\nlast\n"));
-    assert_eq!(collected.jobs, [board.path("results/JOBZ")]);
+    assert_eq!(collected.profiles, [board.path("results/JOBZ")]);
     assert_eq!(fs::read_to_string(&starts).unwrap(), "started\n");
     let error = fail(&Request { resume: true, ..board.request() });
     assert!(error.contains("no collection") && error.contains("without --resume"), "{error}");
@@ -276,7 +276,7 @@ fn a_program_whose_end_nobody_noted_is_named_and_its_results_are_brought() {
     // As when the board runs out of memory: whoever waits for the program is killed as well.
     board.write_main("#!/bin/sh\nmkdir -p ../profiling/JOBZ/data\nkill -KILL $PPID $$\n");
     let (collected, _) = run(&board.request());
-    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Vanished, 1));
+    assert_eq!((collected.end, collected.profiles.len()), (ProgramEnd::Vanished, 1));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_program_that_is_interrupted_is_stopped_and_its_results_are_brought() {
     board.write_main("#!/bin/sh\nmkdir -p ../profiling/JOBZ/data\necho here\nexec sleep 1000\n");
     let mut log = Log { interrupt_at: Some("here".to_owned()), ..Log::default() };
     let collected = collect(&board.request(), &mut log).unwrap();
-    assert_eq!((collected.end, collected.jobs.len()), (ProgramEnd::Interrupted, 1));
+    assert_eq!((collected.end, collected.profiles.len()), (ProgramEnd::Interrupted, 1));
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn names_from_the_board_stay_within_the_results() {
          printf x > \"$job/data/odd name (1)\"\n",
     );
     let (collected, log) = run(&board.request());
-    assert_eq!(files(&collected.jobs[0].join("data")), ["odd name (1)"]);
+    assert_eq!(files(&collected.profiles[0].join("data")), ["odd name (1)"]);
     assert_eq!(log.warnings.iter().filter(|text| text.contains("left on the board")).count(), 3);
 }
 
@@ -306,7 +306,7 @@ fn results_beside_the_program_are_found_and_cleaning_up_leaves_nothing() {
     let Some(board) = board() else { return };
     board.write_main("#!/bin/sh\nmkdir -p JOBY/data\necho '{}' > JOBY/info.json.0\n");
     let (collected, log) = run(&Request { clean_up: true, ..board.request() });
-    assert_eq!(collected.jobs.len(), 1);
+    assert_eq!(collected.profiles.len(), 1);
     assert!(log.warnings.iter().any(|text| text.contains("beside the program")), "{:?}", log.warnings);
     assert!(!board.path("on_board").exists());
     // A folder that was there before is not opscope's to remove.

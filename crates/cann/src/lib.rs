@@ -39,7 +39,7 @@ pub use database::export_database;
 pub use discover::{Found, Profile, Source, discover, search};
 pub use error::{Error, Result};
 pub use export::{
-    ExportLayout, ExportOptions, IterationRange, LaneChoice, LaneChoiceError, OperationsOfType, SheetFormat,
+    classic_iteration,    ExportLayout, ExportOptions, IterationRange, LaneChoice, LaneChoiceError, OperationsOfType, SheetFormat,
     StepTimes, describe_results, export_summary, operations, step_times,
 };
 pub use join::Joined;

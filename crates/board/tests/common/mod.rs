@@ -163,6 +163,7 @@ impl Board {
             timeouts: Timeouts {
                 connect: Duration::from_secs(30),
                 reconnect: Duration::from_secs(20),
+                mount: Duration::from_secs(60),
                 program: Some(Duration::from_secs(60)),
             },
             project: self.path("my-app"),

@@ -9,12 +9,13 @@
 //!
 //! A file is called `<kind>_<device>_<model>_<iteration>`; the model is left out where operators are
 //! executed outside of one. In a `JOB*` directory, which is host and device in one, all lie together.
+//! The rows of timelines have the names of that time, too: `MsprofTx`, `AscendCL`, `Task Scheduler`.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::export::view::View;
-use crate::export::{ExportOptions, IterationRange, acl_statistic_sheet, each_sheet};
+use crate::export::{ExportLayout, ExportOptions, IterationRange, acl_statistic_sheet, each_sheet};
 use crate::join::{Joined, JoinedDevice};
 use crate::tables::NO_MODEL;
 use crate::timeline::{LaneChoice, Timeline, each_timeline};
@@ -57,7 +58,7 @@ pub(crate) fn timeline(joined: &Joined, root: &Path, range: Option<IterationRang
         let view = View::of_device(joined, part.range, part.device);
         let own = part.create(root, "timeline")?;
         let of_host = create(root.join("timeline"))?;
-        each_timeline(&view, &Timeline::CLASSIC, LaneChoice::default(), |timeline| {
+        each_timeline(&view, ExportLayout::Classic, LaneChoice::default(), |timeline| {
             let directory = match timeline {
                 Timeline::Tasks | Timeline::Steps => &own,
                 Timeline::Whole | Timeline::Calls | Timeline::Ranges => &of_host,
@@ -68,6 +69,18 @@ pub(crate) fn timeline(joined: &Joined, root: &Path, range: Option<IterationRang
         })?;
     }
     Ok(files)
+}
+
+/// The iteration that is shown where none is chosen, with how many there are on that device; `None` where
+/// it isn't known where iterations begin and end.
+pub(super) fn shown_of(joined: &Joined) -> Option<(IterationRange, u64)> {
+    let devices = joined.data.profile.devices.iter().filter_map(|source| joined.devices.get(&source.id()));
+    let with_model = devices.filter_map(|device| Some((device, first_model(device)?)));
+    let counted = with_model.map(|(device, model)| {
+        let count = device.iterations.model().iter().filter(|of| **of == model).count() as u64;
+        (IterationRange { model, first: 1, count: 1 }, count)
+    });
+    counted.max_by_key(|(_, count)| *count)
 }
 
 /// Whether a table tells of the host alone.

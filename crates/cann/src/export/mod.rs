@@ -115,6 +115,12 @@ pub fn export_summary(
     Ok(files)
 }
 
+/// Which iteration [`ExportLayout::Classic`] shows where none is chosen, and how many of that model were
+/// recorded; `None` where it isn't known where iterations begin and end, and all is shown.
+pub fn classic_iteration(joined: &Joined) -> Option<(IterationRange, u64)> {
+    classic::shown_of(joined)
+}
+
 /// Calls `save` with every table that has rows.
 fn each_sheet(
     view: &View<'_>,

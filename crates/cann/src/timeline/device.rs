@@ -265,6 +265,7 @@ pub(super) fn marks(
 /// Names the lanes of all devices' tasks.
 pub(super) fn name_devices(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
     for device in &view.devices {
-        lanes.name_layer(events, Layer::Hardware, Some(device.device.id), "Ascend Hardware");
+        let name = lanes.name_of("Ascend Hardware", "Task Scheduler");
+        lanes.name_layer(events, Layer::Hardware, Some(device.device.id), name);
     }
 }

@@ -125,10 +125,20 @@ impl Calls {
 
     /// Names the lanes.
     pub(super) fn names(&self, lanes: &Lanes, events: &mut Events) {
-        lanes.name_layer(events, Layer::Cann, None, "CANN");
+        let libraries = self.libraries(lanes);
+        lanes.name_layer(events, Layer::Cann, None, lanes.name_of("CANN", &libraries));
         for (&thread, &tracks) in &self.threads {
             name_threads(lanes, events, Layer::Cann, thread, tracks);
         }
+    }
+
+    /// The libraries whose calls are shown: in 2022 each had a row of its name, with AscendCL's above.
+    fn libraries(&self, lanes: &Lanes) -> String {
+        let mut levels: Vec<u16> = self.kinds.keys().map(|kind| kind.level).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let names: Vec<&str> = levels.into_iter().map(|level| library(level, lanes.dialect())).collect();
+        names.join(", ")
     }
 
     /// Writes the call with a number among the shown ones; `launches` tells by row whether an arrow
@@ -229,7 +239,7 @@ fn item(view: &View<'_>, call: &Api, args: &mut crate::timeline::event::Args<'_>
 /// Names the lanes of the program's ranges.
 pub(super) fn name_ranges(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
     let name = view.joined.data.profile.metadata().map_or("", |metadata| &metadata.info.process_name);
-    lanes.name_layer(events, Layer::Program, None, name);
+    lanes.name_layer(events, Layer::Program, None, lanes.name_of(name, "MsprofTx"));
     for (thread, tracks) in range_tracks(view).1 {
         name_threads(lanes, events, Layer::Program, thread, tracks);
     }

@@ -60,9 +60,12 @@ const HOST: u64 = 31;
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
     pid: u64,
+    dialect: Dialect,
     /// By layer; 0 for those that aren't shown.
     numbers: [u64; LAYERS],
     shown: Vec<Layer>,
+    /// Whether layers have the names that they had in 2022.
+    has_old_names: bool,
 }
 
 impl Lanes {
@@ -103,7 +106,22 @@ impl Lanes {
         };
         let mut numbers = [0; LAYERS];
         shown.iter().for_each(|&layer| numbers[layer as usize] = number(layer));
-        Self { pid: u64::from(pid), numbers, shown: shown.to_vec() }
+        Self { pid: u64::from(pid), dialect, numbers, shown: shown.to_vec(), has_old_names: false }
+    }
+
+    /// The reference whose words are used.
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The same with the names that layers had in 2022.
+    pub(super) fn with_names_of_2022(self) -> Self {
+        Self { has_old_names: true, ..self }
+    }
+
+    /// The name of a layer: the one that it has today, or the one that it had in 2022.
+    pub(super) fn name_of<'a>(&self, today: &'a str, in_2022: &'a str) -> &'a str {
+        if self.has_old_names { in_2022 } else { today }
     }
 
     /// The layers that are shown, in the order of their numbers.

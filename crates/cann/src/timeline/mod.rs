@@ -106,7 +106,7 @@ pub fn export_timeline(
         }
     };
     let mut files = Vec::new();
-    each_timeline(&view, &Timeline::CURRENT, options.lanes, |timeline| {
+    each_timeline(&view, ExportLayout::Current, options.lanes, |timeline| {
         let path = match &divided {
             Some((draft, _)) if timeline == Timeline::Whole => return draft.path().to_owned(),
             _ => directory.join(format!("{}_{suffix}.json", timeline.name())),
@@ -135,15 +135,23 @@ pub fn export_timeline(
     Ok(files)
 }
 
-/// Writes the wanted files of which there is data to the paths that `path_of` gives.
+/// Writes the files of a layout of which there is data to the paths that `path_of` gives.
 pub(crate) fn each_timeline(
     view: &View<'_>,
-    wanted: &[Timeline],
+    layout: ExportLayout,
     choice: LaneChoice,
     mut path_of: impl FnMut(Timeline) -> PathBuf,
 ) -> Result<()> {
     let joined = view.joined;
+    let wanted = match layout {
+        ExportLayout::Current => &Timeline::CURRENT[..],
+        ExportLayout::Classic => &Timeline::CLASSIC[..],
+    };
     let lanes = Lanes::new(view.dialect, joined.data.pid(), &shown_layers(view, choice));
+    let lanes = match layout {
+        ExportLayout::Current => lanes,
+        ExportLayout::Classic => lanes.with_names_of_2022(),
+    };
     let steps = step_trace::steps(view);
     let marks = device_marks(view);
     let collectives = Collectives::new(view);
