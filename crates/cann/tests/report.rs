@@ -167,8 +167,8 @@ fn the_file_and_the_text_say_the_same() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let joined = sample(directory.path(), Chip::V1_1_0);
     let report = performance_reports(&joined, ExportOptions::default()).remove(0);
-    let path = report.save(&directory.path().join("summary")).expect("space on disk");
-    assert!(path.ends_with("summary/prof_rule_0.json"));
+    let path = report.save_as(&directory.path().join(report.file_name())).expect("space on disk");
+    assert!(path.ends_with("prof_rule_0.json") && report.is_in(&path));
     let json: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(path).expect("the file")).expect("JSON");
     assert_eq!(json["status"], 0);

@@ -15,8 +15,10 @@ mod escapes;
 mod input;
 mod json;
 mod output;
+mod own_files;
 #[cfg(test)]
 mod testing;
 
 pub use detect::{DetectError, Kind, OpenError, detect, open};
+pub use own_files::OwnFiles;
 pub use output::{Draft, Unfinished, check_target, discard_unfinished, write_atomically, write_seekable};

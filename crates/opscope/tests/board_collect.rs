@@ -107,13 +107,19 @@ fn a_collection_prints_what_the_program_prints_and_ends_with_its_status() {
     assert!(answer.stderr.contains("was not finished: without svp_acl_finalize()"), "{}", answer.stderr);
     let last = answer.stderr.lines().last().unwrap_or_default();
     assert!(last.ends_with("app/profiling/JOBABC"), "{}", answer.stderr);
-    let again =
-        fs::read_to_string(place.path("app/profiling/JOBABC/summary/op_summary_0.net.1.1.1.1.0.600.csv"));
-    assert!(again.expect("the table").contains("0,,conv1,Convolution,12.5,N/A"));
+    // What the vendor's tool wrote is not written again.
+    let table = "app/profiling/JOBABC/summary/op_summary_0.net.1.1.1.1.0.600.csv";
+    let table = fs::read_to_string(place.path(table)).expect("the table");
+    assert_eq!(table, "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,12.5\n");
+    assert!(answer.stderr.contains("kept as it is"), "{}", answer.stderr);
+    // What is missing stands above what was done.
+    let missing = answer.stderr.find("missing: counters of layers").expect(&answer.stderr);
+    assert!(missing < answer.stderr.find("kept as it is").expect("a note"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("missing: calls"), "{}", answer.stderr);
 
     let quiet = collect(&place, &["--", "quiet"]);
-    assert_eq!(quiet.status, Some(0), "{}", quiet.stderr);
-    assert!(quiet.stderr.contains("left no JOB directory") && quiet.stderr.contains("svp_acl_init()"));
+    assert_eq!(quiet.status, Some(1), "{}", quiet.stderr);
+    assert!(quiet.stderr.contains("left no JOB or PROF directory") && quiet.stderr.contains("svp_acl_init()"));
 
     let vendor = place.path("known_hosts").display().to_string();
     let remote = place.path("on_board").display().to_string();
@@ -136,6 +142,45 @@ fn a_collection_prints_what_the_program_prints_and_ends_with_its_status() {
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     let on_board = fs::read_to_string(place.path("on_board/acl.json")).expect("acl.json");
     assert!(on_board.contains(r#""switch": "off""#), "{on_board}");
+}
+
+#[test]
+fn what_a_host_with_ascend_processors_leaves_is_brought_back_read_and_shown() {
+    let Some((place, _server)) = board() else { return };
+    place.done(&["sample", "prof", "-o", "vendor", "--tasks", "60"]);
+    let main = place.write(
+        "app/main",
+        format!("#!/bin/sh\ncp -r {}/PROF_* profiling/\n", place.path("vendor").display()),
+    );
+    fs::set_permissions(&main, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let answer = collect(&place, &["--key-style", "ascend", "--aic-metrics", "Memory"]);
+    assert_eq!(answer.status, Some(0), "{}", answer.stderr);
+    assert!(answer.stdout.contains("Conv2D"), "{}", answer.stdout);
+    let last = answer.stderr.lines().last().unwrap_or_default();
+    let profile = last.rsplit(' ').next().expect("a path");
+    assert!(profile.contains("app/profiling/PROF_"), "{}", answer.stderr);
+    let analyzed = place.done(&["analyze", profile]);
+    assert!(analyzed.stdout.contains("Conv2D"), "{}", analyzed.stdout);
+    let on_board = fs::read_to_string(place.path("on_board/acl.json")).expect("acl.json");
+    assert!(on_board.contains(r#""aic_metrics": "Memory""#) && !on_board.contains("aacpu"), "{on_board}");
+}
+
+#[test]
+fn a_configuration_alone_tests_the_connection() {
+    let Some((place, _server)) = board() else { return };
+    let test = |config: &str| {
+        let words = ["collect", "--config", config, "--known-hosts", "known", "--accept-new-host-key"];
+        place.run(&words)
+    };
+    let answer = test("board.ini");
+    assert_eq!(answer.status, Some(0), "{}", answer.stderr);
+    assert!(answer.stdout.contains("The connection works") && answer.stdout.contains("Linux"), "{}", answer.stdout);
+    assert!(!place.path("on_board").exists());
+    let ini = fs::read_to_string(place.path("board.ini")).expect("the configuration");
+    place.write("wrong.ini", ini.replace("username = ", "username = nobody_"));
+    let answer = test("wrong.ini");
+    assert_eq!(answer.status, Some(125), "{}", answer.stderr);
+    assert!(answer.stderr.contains("the private key was refused"), "{}", answer.stderr);
 }
 
 /// A program that runs until it is told to end, and leaves something all the same.

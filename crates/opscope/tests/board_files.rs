@@ -153,6 +153,72 @@ fn exporting_writes_the_guides_names_columns_and_digits() {
 }
 
 #[test]
+fn what_the_vendors_tool_wrote_is_never_replaced_and_its_own_columns_are_kept_elsewhere() {
+    let place = Place::new();
+    let table = "JOBAAA/summary/op_summary_0.net.1.1.2.1.0.600.csv";
+    let own = "Layer Id,Layer Name,Layer Type,Time(us),Input Shapes,Mystery\n0,a,Conv,10,1;3,x\n-,-,-,10,,\n";
+    let totals = "JOBAAA/summary/op_statistic_0_1_1_1.csv";
+    let own_totals = "Task ID,OP Name,Total Time(us),Block\n0,a,10,7\n-,-,10,\n";
+    write(&place, table, own);
+    write(&place, totals, own_totals);
+    write(&place, "JOBAAA/timeline/acl_0.net.1.1.json", CALLS);
+    for _ in 0..2 {
+        let answer = place.done(&["export", "all", "JOBAAA"]);
+        assert_eq!(answer.stdout, "");
+        assert!(answer.stderr.contains("kept as it is") && answer.stderr.contains("and 2 more"), "{}", answer.stderr);
+    }
+    place.done(&["msprof", "show", "-dir", "JOBAAA"]);
+    let read = |name: &str| fs::read_to_string(place.path(name)).expect(name);
+    assert_eq!((&*read(table), &*read(totals)), (own, own_totals));
+    assert_eq!(read("JOBAAA/timeline/acl_0.net.1.1.json"), CALLS);
+    place.done(&["export", "all", "JOBAAA", "--output", "again"]);
+    let again = read("again/summary/op_summary_0.net.1.1.2.1.0.600.csv");
+    assert!(again.lines().next().expect("names").ends_with(",Input Shapes,Mystery"), "{again}");
+    assert!(again.contains(",1;3,x\n"), "{again}");
+    let again = read("again/summary/op_statistic_0_1_1_1.csv");
+    assert!(again.contains(",Block\n") && again.contains(",7\n") && again.contains("\n-,"), "{again}");
+    // Our own export is replaced, unless somebody changes it.
+    let answer = place.done(&["export", "all", "JOBAAA", "--output", "again"]);
+    assert_eq!(answer.stdout.lines().count(), 3, "{}", answer.stdout);
+    write(&place, "again/summary/op_statistic_0_1_1_1.csv", "mine");
+    let answer = place.done(&["export", "all", "JOBAAA", "--output", "again"]);
+    assert_eq!(answer.stdout.lines().count(), 2, "{}", answer.stdout);
+    assert_eq!(read("again/summary/op_statistic_0_1_1_1.csv"), "mine");
+}
+
+#[test]
+fn a_table_of_another_model_than_the_timelines_is_a_counted_loss() {
+    let place = exported();
+    let layers = r#"[{"name": "a", "ph": "X", "pid": 0, "tid": 0, "ts": 1, "dur": 2, "args": {"Task Type": "AA CORE"}}]"#;
+    write(&place, "JOBAAA/timeline/task_time_0.other.7.1.json", layers);
+    let said = place.done(&["import", "JOBAAA"]);
+    let said = format!("{}{}", said.stdout, said.stderr);
+    assert!(said.contains("a table of another model than the timelines'"), "{said}");
+    assert!(said.contains("op_summary_0.yolo.v3.1.1.2.1.0.600 (2 rows)"), "{said}");
+}
+
+#[test]
+fn calls_that_were_cut_off_keep_their_whole_records_and_what_is_missing_is_said_first() {
+    let place = Place::new();
+    write(&place, "JOBCCC/info.json.0", "{}");
+    write(&place, "JOBCCC/data/kws.v2.31.net.info", "net");
+    write(&place, "JOBCCC/data/aicore.0.kws.v2.31.1.1.0.done", "secret layout");
+    let calls = [call("svp_acl_init", 1_000, 2_000), call("svp_acl_mdl_execute", 60_000, 83_000)].concat();
+    write(&place, "JOBCCC/data/AclModule.0.kws.v2.31.2", &calls[..200]);
+    let shown = place.done(&["show", "JOBCCC"]);
+    assert!(shown.stdout.starts_with("Missing: layers and their counters: "), "{}", shown.stdout);
+    assert!(shown.stdout.contains("--vendor-parser") && shown.stdout.contains("svp_acl_init"), "{}", shown.stdout);
+    assert!(!shown.stdout.contains("svp_acl_mdl_execute"), "{}", shown.stdout);
+    let json = place.done(&["show", "JOBCCC", "--json"]).json();
+    assert_eq!(json["missing"][0]["what"], "layers and their counters");
+    let said = place.done(&["import", "JOBCCC"]);
+    let said = format!("{}{}", said.stdout, said.stderr);
+    assert!(said.contains("a record that was cut off") && said.contains("72 bytes"), "{said}");
+    let exported = place.done(&["export", "timeline", "JOBCCC"]).stdout;
+    assert!(exported.contains("timeline/acl_0.kws.v2.31.NA.json"), "{exported}");
+}
+
+#[test]
 fn importing_a_job_leaves_its_database_in_sqlite() {
     let place = exported();
     place.done(&["import", "JOBAAA"]);
@@ -197,7 +263,7 @@ fn calls_in_the_layout_of_2022_are_decoded_and_labelled() {
     let label = place.done(&["show", "JOBCCC"]).stderr;
     assert!(label.contains("AclModule layout of 2022"), "{label}");
     let exported = place.done(&["export", "all", "JOBCCC"]);
-    assert!(exported.stdout.contains("acl_statistic_0_0_1.csv"), "{}", exported.stdout);
+    assert!(exported.stdout.contains("acl_statistic_0_31_1.csv"), "{}", exported.stdout);
     place.done(&["import", "JOBCCC"]);
     let database = rusqlite::Connection::open(place.path("JOBCCC/sqlite/opscope.db")).expect("a database");
     let label = "SELECT count(*) FROM properties JOIN strings ON strings.id = value_id \

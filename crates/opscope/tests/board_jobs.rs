@@ -211,11 +211,16 @@ fn the_guides_own_spellings_leave_what_its_tool_leaves() {
     let second = fs::metadata(&database).expect("a database").modified().expect("a time");
     assert!(second > first, "an import makes the database anew");
     place.done(&["msprof", "export", "timeline", "-dir", "JOBSVP"]);
-    assert!(place.path("JOBSVP/timeline/acl_0_0_1.json").exists());
-    // Without calls of layers there is no file of them.
-    assert_eq!(fs::read_dir(place.path("JOBSVP/timeline")).expect("the folder").count(), 1);
+    // The names are those of the raw files, which don't tell the batches.
+    assert!(place.path("JOBSVP/timeline/acl_0.net.1.NA.json").exists());
+    // Without layers there is no file of them.
+    let timelines = fs::read_dir(place.path("JOBSVP/timeline")).expect("the folder").flatten();
+    let hidden = |it: &fs::DirEntry| it.file_name().to_string_lossy().starts_with('.');
+    assert_eq!(timelines.filter(|it| !hidden(it)).count(), 1);
+    // A second export takes the place of the first.
+    place.done(&["msprof", "export", "timeline", "-dir", "JOBSVP"]);
     place.done(&["msprof", "export", "summary", "-dir", "JOBSVP", "--format", "json"]);
-    assert!(place.path("JOBSVP/summary/acl_statistic_0_0_1.json").exists());
+    assert!(place.path("JOBSVP/summary/acl_statistic_0_1_1.json").exists());
     fs::remove_dir_all(place.path("JOBSVP/timeline")).expect("the folder");
     fs::remove_dir_all(place.path("JOBSVP/summary")).expect("the folder");
     let shown = place.done(&["msprof", "show", "-dir", "JOBSVP"]);
@@ -231,7 +236,7 @@ fn an_export_reads_the_raw_files_first_where_nothing_was_imported() {
     let place = Place::new();
     vendors(&place);
     let answer = place.done(&["msprof", "export", "summary", "-dir", "JOBSVP"]);
-    assert!(answer.stdout.contains("acl_statistic_0_0_1.csv"), "{}", answer.stdout);
+    assert!(answer.stdout.contains("acl_statistic_0_1_1.csv"), "{}", answer.stdout);
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! Writing the exported files: `summary/` and `timeline/` below a directory.
+//! Writing the exported files: `summary/` and `timeline/` below a directory. What another tool wrote
+//! there under the same name stays as it is.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use opscope_formats::write_atomically;
+use opscope_formats::{OwnFiles, write_atomically};
 
 use crate::exports::Exports;
 use crate::file_name::FileName;
@@ -29,9 +30,22 @@ pub enum TableFormat {
     Json,
 }
 
-/// The files that were written, in order.
+/// What became of the files, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written(pub Vec<PathBuf>);
+pub struct Written {
+    /// Those that hold what was to be written.
+    pub files: Vec<PathBuf>,
+    /// Those in whose place another tool's file lies, which holds something else and was left alone.
+    pub kept: Vec<PathBuf>,
+}
+
+impl Written {
+    /// Adds what became of others.
+    pub fn append(&mut self, mut other: Self) {
+        self.files.append(&mut other.files);
+        self.kept.append(&mut other.kept);
+    }
+}
 
 impl Exports {
     /// Writes all tables below `folder/summary`. There is no file for what there is no data of.
@@ -49,7 +63,7 @@ impl Exports {
         for sheet in &self.op_statistics {
             files.table(&sheet.name, &sheet.content.to_text(), format)?;
         }
-        Ok(files.written)
+        files.finish()
     }
 
     /// Writes all timelines below `folder/timeline`.
@@ -68,13 +82,14 @@ impl Exports {
             let name = FileName::Acl(sheet.name.clone());
             files.file(&format!("{name}.json"), |out| Timeline::write_calls(&sheet.content, out))?;
         }
-        Ok(files.written)
+        files.finish()
     }
 }
 
 /// The folder that files are written into.
 struct Folder {
     path: PathBuf,
+    own: OwnFiles,
     written: Written,
 }
 
@@ -85,7 +100,7 @@ impl Folder {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
         match builder.create(&path) {
-            Ok(()) => Ok(Self { path, written: Written::default() }),
+            Ok(()) => Ok(Self { own: OwnFiles::of(&path), path, written: Written::default() }),
             Err(source) => Err(ExportError { path, source }),
         }
     }
@@ -103,12 +118,27 @@ impl Folder {
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), ExportError> {
         let path = self.path.join(name);
-        match write_atomically(&path, |out| content(out)) {
-            Ok(()) => {
-                self.written.0.push(path);
-                Ok(())
+        let failed = |source| ExportError { path: path.clone(), source };
+        if self.own.is_foreign(name) {
+            let mut bytes = Vec::new();
+            content(&mut bytes).map_err(failed)?;
+            match fs::read(&path).is_ok_and(|there| there == bytes) {
+                true => self.written.files.push(path),
+                false => self.written.kept.push(path),
             }
-            Err(source) => Err(ExportError { path, source }),
+            return Ok(());
         }
+        write_atomically(&path, |out| content(out)).map_err(failed)?;
+        self.own.add([name]).map_err(failed)?;
+        self.written.files.push(path);
+        Ok(())
+    }
+
+    /// What became of everything; a folder that nothing was written to is not left behind.
+    fn finish(self) -> Result<Written, ExportError> {
+        if self.written == Written::default() {
+            let _ = fs::remove_dir(&self.path);
+        }
+        Ok(self.written)
     }
 }

@@ -206,11 +206,12 @@ fn op_statistic(runs: &[LayerRun]) -> OpStatistic {
         name: run.name.clone(),
         unit: run.unit,
         totals: Totals::of(durations, all),
+        other_cells: Vec::new(),
     });
-    OpStatistic { rows: rows.collect() }
+    OpStatistic { rows: rows.collect(), ..OpStatistic::default() }
 }
 
-fn acl_statistic(calls: &[Call]) -> AclStatistic {
+pub(crate) fn acl_statistic(calls: &[Call]) -> AclStatistic {
     let all: f64 = calls.iter().map(|call| call.duration.as_micros()).sum();
     let mut groups: BTreeMap<(u64, u64, &str, &str), Vec<f64>> = BTreeMap::new();
     for call in calls {
@@ -223,10 +224,11 @@ fn acl_statistic(calls: &[Call]) -> AclStatistic {
         kind: kind_of(mode),
         name: name.to_owned(),
         totals: Totals::of(&durations, all),
+        other_cells: Vec::new(),
     });
     let mut rows: Vec<ApiTotals> = rows.collect();
     rows.sort_by(|a, b| b.totals.total.0.partial_cmp(&a.totals.total.0).unwrap_or(std::cmp::Ordering::Equal));
-    AclStatistic { rows }
+    AclStatistic { rows, ..AclStatistic::default() }
 }
 
 fn unit_of(unit: ExecutionUnit) -> Unit {

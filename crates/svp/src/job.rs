@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use opscope_cann_raw::board;
 use serde_json::Value;
 
+use crate::file_name::TimelineName;
+
 /// The file beside `data/` that describes the collection.
 const INFO: &str = "info.json.0";
 
@@ -183,6 +185,40 @@ impl Job {
     /// Whether opscope's own collector wrote some of it.
     pub fn has_own_records(&self) -> bool {
         self.files.iter().any(|file| file.kind.is_own())
+    }
+
+    /// The models that the directory names, by their numbers: `{model}.{model id}.net.info`.
+    fn models(&self) -> impl Iterator<Item = (u64, &str)> {
+        let networks = self.files.iter().filter(|file| matches!(file.kind, RawKind::Network | RawKind::Layers));
+        networks.filter_map(|file| {
+            let stem = file.name.strip_suffix(".net.info").or_else(|| file.name.strip_suffix(".layer.info"))?;
+            let (model, number) = stem.rsplit_once('.')?;
+            Some((number.parse().ok()?, model))
+        })
+    }
+
+    /// The name of the model of this number, if a file tells it.
+    pub fn model_of(&self, model_id: u64) -> Option<String> {
+        self.models().find(|(number, _)| *number == model_id).map(|(_, model)| model.to_owned())
+    }
+
+    /// What the name of a raw file of calls says: `acl_api.{device}.{model}.{model id}`. A network's file
+    /// tells where a model's name ends that has dots and numbers; `None` where nothing does.
+    pub fn name_of(&self, file: &RawFile) -> Option<TimelineName> {
+        let rest = file.name.split_once('.')?.1;
+        let rest = rest.strip_suffix(".done").unwrap_or(rest);
+        let (device, rest) = rest.split_once('.')?;
+        let is_named = |(number, model): &(u64, &str)| {
+            let named = format!("{model}.{number}");
+            rest.strip_prefix(&*named).is_some_and(|more| more.is_empty() || more.starts_with('.'))
+        };
+        let found = self.models().find(is_named).map(|(number, model)| (number, model.to_owned()));
+        let (model_id, model) = found.or_else(|| {
+            let (model, number) = rest.rsplit_once('.')?;
+            Some((number.parse().ok()?, model.to_owned()))
+        })?;
+        let device = device.parse().ok()?;
+        Some(TimelineName { device, model: Some(model), model_id, batches: None, iteration: None })
     }
 
     /// What makes the data doubtful, in sentences for the user.

@@ -12,8 +12,8 @@
 //! | [`SideFiles`] | what the model converter leaves beside a model |
 //!
 //! The raw records of these processors' counters are not public. They are listed, never guessed
-//! into figures; only calls in the layout that CANN published in 2022 are decoded, if they fit it
-//! to the last byte. What opscope's own collector recorded is read in full.
+//! into figures; only calls in the layout that CANN published in 2022 are decoded, if every whole
+//! record fits it. What opscope's own collector recorded is read in full.
 //!
 //! Sources: the vendor's Profiling guide for SS928 V100 and SS927 V100 (00B01, 2025-09-15), and
 //! public logs of runs on such boards.
@@ -41,7 +41,7 @@ pub use exports::{Exports, ReadError, Sheet};
 pub use file_name::{FileName, SampleName, TimelineName, is_export};
 pub use job::{Job, JobError, RawFile, RawKind};
 pub use op_summary::{Layer, LayerColumn, OpSummary};
-pub use raw_calls::{RawCalls, RawCallsError};
+pub use raw_calls::{RAW_CALLS_LABEL, RawCalls, RawCallsError};
 pub use side_files::{Content, Placement, SideFiles};
 pub use statistic::{AclStatistic, ApiTotals, OpStatistic, OperatorTotals, Totals};
 pub use table_text::TableError;

@@ -127,6 +127,8 @@ pub struct Layer {
     pub layer_type: String,
     /// The dimensions of its inputs, where the file has them; semicolons part the dimensions.
     pub input_shapes: String,
+    /// Its cells in the table's [`OpSummary::other_columns`].
+    pub other_cells: Vec<String>,
     figures: [Figure; LayerColumn::ALL.len()],
 }
 
@@ -185,6 +187,8 @@ pub struct OpSummary {
     pub layers: Vec<Layer>,
     /// The row of the whole network, which must not be added to the layers.
     pub total: Option<Layer>,
+    /// Columns that mean nothing here, and that are written again as they were read.
+    pub other_columns: Vec<String>,
     /// How many cells were neither a number nor a word for nothing.
     pub garbled: u64,
     /// How many rows state another memory bound than follows from their figures.
@@ -206,7 +210,9 @@ impl OpSummary {
         let [id, original, layer_type] = ["Layer Id", "Ori Layer Name", "Layer Type"].map(|n| table.find(n));
         let shapes = table.find("Input Shapes");
         let columns = LayerColumn::ALL.map(|column| (column, table.find(column.name())));
-        let mut summary = Self::default();
+        let names: Vec<&str> = TEXT_COLUMNS.into_iter().chain(LayerColumn::ALL.map(LayerColumn::name)).collect();
+        let (other_columns, others) = table.others(&names);
+        let mut summary = Self { other_columns, ..Self::default() };
         for row in 0..table.len() {
             let text = |column| table.cell(row, column).to_owned();
             let mut layer = Layer {
@@ -215,6 +221,7 @@ impl OpSummary {
                 name: text(Some(name)),
                 layer_type: text(layer_type),
                 input_shapes: text(shapes),
+                other_cells: others.iter().copied().map(text).collect(),
                 ..Layer::default()
             };
             for (column, place) in columns {
@@ -239,14 +246,15 @@ impl OpSummary {
 
     pub(crate) fn to_text(&self) -> TextTable {
         let columns = TEXT_COLUMNS.into_iter().chain(LayerColumn::ALL.map(LayerColumn::name));
-        let mut table = TextTable::new(columns);
+        let mut table = TextTable::new(columns).with_columns(&self.other_columns);
         for layer in self.layers.iter().chain(&self.total) {
             let texts = [&layer.id, &layer.original_name, &layer.name, &layer.layer_type].map(String::clone);
             let figures = LayerColumn::ALL.map(|column| match column {
                 LayerColumn::MemoryBound => layer.best_bound().to_string(),
                 column => layer.figure(column).to_string(),
             });
-            table.push(texts.into_iter().chain(figures).collect());
+            let others = layer.other_cells.iter().cloned();
+            table.push(texts.into_iter().chain(figures).chain(others).collect());
         }
         table
     }
@@ -295,6 +303,18 @@ Layer Id,Ori Layer Name,Layer Name,Layer Type,Time(us),Time Ratio,Mac Busy Ratio
         summary.to_text().write_csv(&mut written).unwrap();
         let corrected = TABLE.replace(",9.9,", ",2,");
         assert_eq!(String::from_utf8(written).unwrap(), corrected);
+    }
+
+    #[test]
+    fn columns_that_mean_nothing_here_are_written_again() {
+        let table = "Layer Name,Time(us),Input Shapes,Mystery\na,1,\"1;3\",x\n-,1,,total\n";
+        let mut written = Vec::new();
+        OpSummary::read(table.as_bytes()).unwrap().to_text().write_csv(&mut written).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        let ends: Vec<&str> = written.lines().map(|line| line.rsplitn(3, ',').nth(0).unwrap()).collect();
+        assert_eq!(ends, ["Mystery", "x", "total"], "{written}");
+        assert!(written.lines().next().unwrap().ends_with(",Input Shapes,Mystery"), "{written}");
+        assert!(written.contains(",1;3,x"), "{written}");
     }
 
     #[test]

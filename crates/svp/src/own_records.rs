@@ -19,7 +19,7 @@ use crate::timeline::{Call, LayerRun, Unit};
 
 /// The call during which layers run.
 const EXECUTE: &str = "svp_acl_mdl_execute";
-const CUT_OFF: &str = "dropped: a record that was cut off at the end of its file";
+pub(crate) const CUT_OFF: &str = "dropped: a record that was cut off at the end of its file";
 const DAMAGED: &str = "dropped: a damaged record";
 pub(crate) const OTHER_CLOCK: &str =
     "doubted: layers by another clock than calls, laid where the first inference began";
@@ -61,7 +61,7 @@ impl Exports {
                 _ => records.add_notes(&bytes),
             }
         }
-        Ok(Some(records.join()))
+        Ok(Some(records.join(&|model_id| job.model_of(model_id))))
     }
 
     /// As [`Exports::from_own_records`], of a directory that is not open yet.
@@ -136,7 +136,8 @@ impl Records {
     }
 
     /// Brings calls and layers together: one clock, and the inference that each layer belongs to.
-    fn join(mut self) -> Exports {
+    /// `name_of` knows the models' names by their numbers.
+    fn join(mut self, name_of: &dyn Fn(u64) -> Option<String>) -> Exports {
         self.runs.sort_by_key(|run| run.start);
         let executions: Vec<(Nanoseconds, Nanoseconds)> = (self.calls.iter())
             .filter(|call| call.name.starts_with(EXECUTE))
@@ -150,14 +151,19 @@ impl Records {
         }
         for (number, runs) in models {
             let model_id = number.into();
-            let name = SampleName { model: "model".to_owned(), model_id, ..SampleName::default() };
+            let model = name_of(model_id);
+            let name = SampleName {
+                model: model.clone().unwrap_or_else(|| UNNAMED.to_owned()),
+                model_id,
+                ..SampleName::default()
+            };
             exports.op_summaries.push(Sheet { name, content: types_of(&runs) });
-            let name = timeline_name(model_id);
+            let name = timeline_name(model_id, model);
             exports.layers.push(Sheet { name, content: layer_runs(runs, &executions) });
         }
         if !self.calls.is_empty() {
             let first = exports.layers.first().map_or(0, |sheet| sheet.name.model_id);
-            exports.calls.push(Sheet { name: timeline_name(first), content: self.calls });
+            exports.calls.push(Sheet { name: timeline_name(first, name_of(first)), content: self.calls });
         }
         exports
     }
@@ -181,8 +187,12 @@ impl Records {
     }
 }
 
-fn timeline_name(model_id: u64) -> TimelineName {
-    TimelineName { device: 0, model: Some("model".to_owned()), model_id, batches: Some(1), iteration: None }
+/// What stands for a model's name in those of files where the directory doesn't tell it.
+const UNNAMED: &str = "model";
+
+fn timeline_name(model_id: u64, model: Option<String>) -> TimelineName {
+    let model = model.or_else(|| Some(UNNAMED.to_owned()));
+    TimelineName { device: 0, model, model_id, batches: Some(1), iteration: None }
 }
 
 /// The types of a model's layers: all that is known of them besides their times.

@@ -1,9 +1,10 @@
 //! Raw files of calls, in the layout that CANN published in 2022.
 //!
 //! Nothing is public about the raw files of these boards but their names. Those of calls begin
-//! like the files whose layout CANN showed in 2022, so that layout is tried, and taken only if a
-//! whole file fits it: its size, the magic number of every record, times in order, names that can
-//! be read. What results is labelled.
+//! like the files whose layout CANN showed in 2022, so that layout is tried, and taken only if every
+//! whole record of a file fits it: the magic number, times in order, names that can be read. What is
+//! cut off behind the last whole one, as where a program ended without `svp_acl_finalize()`, is counted.
+//! What results is labelled, and named as the file is.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,18 @@ use opscope_cann_raw::legacy::{AclCall, tag};
 use opscope_cann_raw::{Record, host};
 use opscope_trace::Nanoseconds;
 
+use crate::exports::{Exports, Sheet};
+use crate::file_name::{FileName, TimelineName};
+use crate::from_trace::acl_statistic;
+use crate::job::{Job, RawKind};
+use crate::own_records::CUT_OFF;
 use crate::timeline::Call;
 
+/// The reason under which files of calls are counted that can't be read.
+const NOT_READ: &str = "not read: calls in a layout that is not public";
+
 /// What is said of calls that were read this way.
-pub(crate) const LABEL: &str = "decoded with the AclModule layout of 2022";
+pub const RAW_CALLS_LABEL: &str = "decoded with the AclModule layout of 2022";
 
 /// How many records a board keeps of one collection; older ones are overwritten.
 pub(crate) const BOARD_CAPACITY: u64 = 512;
@@ -56,13 +65,15 @@ pub struct RawCalls {
     /// The calls, in the order of the file. Their clock is the system's monotonic one, in
     /// nanoseconds.
     pub calls: Vec<Call>,
+    /// How many bytes of a record that was cut off stand at the end.
+    pub cut_off: usize,
 }
 
 impl RawCalls {
-    /// Reads a file, all of it or nothing.
+    /// Reads a file: all whole records, or nothing.
     ///
     /// # Errors
-    /// When a single record doesn't fit.
+    /// When there is no whole record, or a single one doesn't fit.
     pub fn read_file(path: &Path) -> Result<Self, RawCallsError> {
         let bytes =
             std::fs::read(path).map_err(|source| RawCallsError::Io { path: path.to_owned(), source })?;
@@ -71,13 +82,47 @@ impl RawCalls {
 
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
         let (size, record_size) = (bytes.len(), <AclCall as Record>::SIZE);
-        if size == 0 || size % record_size != 0 {
-            return Err(format!("its {size} bytes are no multiple of {record_size}"));
+        if size < record_size {
+            return Err(format!("its {size} bytes are less than one record of {record_size}"));
         }
         let calls = bytes.chunks_exact(record_size).enumerate().map(|(index, bytes)| {
             call(bytes).map_err(|what| format!("{what} in the record at offset {}", index * record_size))
         });
-        Ok(Self { calls: calls.collect::<Result<_, _>>()? })
+        Ok(Self { calls: calls.collect::<Result<_, _>>()?, cut_off: size % record_size })
+    }
+}
+
+impl Exports {
+    /// The calls of all raw files of a directory that can be read, in the names of these files, with their
+    /// totals. What can't be read is counted.
+    pub fn from_raw_calls(job: &Job) -> Self {
+        let mut exports = Self::default();
+        let mut count = 0;
+        for file in job.files.iter().filter(|file| file.kind == RawKind::Calls) {
+            match RawCalls::read_file(&file.path) {
+                Ok(raw) => {
+                    count += raw.calls.len() as u64;
+                    if raw.cut_off > 0 {
+                        exports.losses.push((CUT_OFF, 1, format!("{}: {} bytes", file.name, raw.cut_off)));
+                    }
+                    exports.add_raw_calls(job.name_of(file), raw.calls);
+                }
+                Err(error) => exports.losses.push((NOT_READ, 1, error.to_string())),
+            }
+        }
+        if count >= BOARD_CAPACITY {
+            exports.losses.push((OVERWRITTEN, count, overwritten(count)));
+        }
+        exports
+    }
+
+    fn add_raw_calls(&mut self, name: Option<TimelineName>, calls: Vec<Call>) {
+        let unnamed =
+            TimelineName { device: 0, model: None, model_id: 0, batches: None, iteration: Some(1) };
+        let name = name.unwrap_or(unnamed);
+        let statistic = FileName::AclStatistic { device: name.device, model_id: name.model_id, iteration: 1 };
+        self.acl_statistics.push(Sheet { name: statistic, content: acl_statistic(&calls) });
+        self.calls.push(Sheet { name, content: calls });
     }
 }
 
@@ -145,11 +190,18 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_cut_off_keeps_its_whole_records() {
+        let file = [record("svp_acl_init", 1, 2), record("svp_acl_mdl_execute", 3, 4)].concat();
+        let raw = RawCalls::read(&file[..200]).unwrap();
+        assert_eq!((raw.calls.len(), raw.cut_off), (1, 72));
+    }
+
+    #[test]
     fn one_record_that_does_not_fit_refuses_the_whole_file() {
         let good = record("svp_acl_init", 1, 2);
         let refused = |bytes: &[u8]| RawCalls::read(bytes).unwrap_err();
         assert!(refused(&good[..127]).contains("127 bytes"));
-        assert!(refused(&[]).contains("no multiple"));
+        assert!(refused(&[]).contains("less than one record"));
         assert_eq!(
             refused(&[&good[..], &record("x", 9, 3)].concat()),
             "times out of order in the record at offset 128"

@@ -39,6 +39,8 @@ pub struct OperatorTotals {
     pub unit: Unit,
     /// Its times.
     pub totals: Totals,
+    /// Its cells in the table's other columns.
+    pub other_cells: Vec<String>,
 }
 
 /// A call in the table of their totals.
@@ -54,6 +56,8 @@ pub struct ApiTotals {
     pub name: String,
     /// Its times.
     pub totals: Totals,
+    /// Its cells in the table's other columns.
+    pub other_cells: Vec<String>,
 }
 
 /// The table of layers' totals.
@@ -61,6 +65,10 @@ pub struct ApiTotals {
 pub struct OpStatistic {
     /// A row for each layer.
     pub rows: Vec<OperatorTotals>,
+    /// Rows of the whole network, which must not be added to the layers.
+    pub whole: Vec<OperatorTotals>,
+    /// Columns that mean nothing here, and that are written again as they were read.
+    pub other_columns: Vec<String>,
 }
 
 /// The table of calls' totals.
@@ -68,6 +76,10 @@ pub struct OpStatistic {
 pub struct AclStatistic {
     /// A row for each call and thread.
     pub rows: Vec<ApiTotals>,
+    /// Rows of all calls together, which must not be added to the others.
+    pub whole: Vec<ApiTotals>,
+    /// Columns that mean nothing here, and that are written again as they were read.
+    pub other_columns: Vec<String>,
 }
 
 impl Totals {
@@ -121,6 +133,12 @@ impl Totals {
     }
 }
 
+/// The columns of text before those of totals.
+const OPERATOR_COLUMNS: [&str; 4] = ["Task ID", "Stream ID", "OP Name", "Task Type"];
+const CALL_COLUMNS: [&str; 4] = ["Process ID", "Thread ID", "Type", "Name"];
+/// What stands for a name in a row of all together.
+const WHOLE: &str = "-";
+
 /// A time in parts that differ by a nanosecond at most.
 fn equal_parts(time: Nanoseconds, parts: i64) -> impl Iterator<Item = Nanoseconds> {
     (0..parts).map(move |part| Nanoseconds(time.0 / parts + i64::from(part < time.0 % parts)))
@@ -140,23 +158,28 @@ impl OpStatistic {
         table.need("Total Time(us)")?;
         let [task, stream, unit] = ["Task ID", "Stream ID", "Task Type"].map(|column| table.find(column));
         let totals = TOTAL_COLUMNS.map(|column| table.find(column));
+        let (other_columns, others) = table.others(&[&OPERATOR_COLUMNS[..], &TOTAL_COLUMNS].concat());
         let rows = (0..table.len()).map(|row| OperatorTotals {
+            other_cells: others.iter().map(|column| table.cell(row, *column).to_owned()).collect(),
             task: table.cell(row, task).to_owned(),
             stream: table.cell(row, stream).to_owned(),
             name: table.cell(row, Some(name)).to_owned(),
             unit: Unit::parse(table.cell(row, unit)),
             totals: Totals::read(table, row, &totals),
         });
-        Ok(Self { rows: rows.filter(|row| row.name != "-").collect() })
+        let (whole, rows) = rows.partition(|row| row.name == WHOLE);
+        Ok(Self { rows, whole, other_columns })
     }
 
     pub(crate) fn to_text(&self) -> TextTable {
-        let columns = ["Task ID", "Stream ID", "OP Name", "Task Type"].into_iter().chain(TOTAL_COLUMNS);
-        let mut table = TextTable::new(columns);
-        for OperatorTotals { task, stream, name, unit, totals } in &self.rows {
+        let columns = OPERATOR_COLUMNS.into_iter().chain(TOTAL_COLUMNS);
+        let mut table = TextTable::new(columns).with_columns(&self.other_columns);
+        for row in self.rows.iter().chain(&self.whole) {
+            let OperatorTotals { task, stream, name, unit, totals, other_cells } = row;
             let texts = [task, stream, name].map(String::clone);
             let unit = unit.table_word().to_owned();
-            table.push(texts.into_iter().chain([unit]).chain(totals.cells()).collect());
+            let others = other_cells.iter().cloned();
+            table.push(texts.into_iter().chain([unit]).chain(totals.cells()).chain(others).collect());
         }
         table
     }
@@ -176,14 +199,17 @@ impl AclStatistic {
         table.need("Total Time(us)")?;
         let [process, thread, kind] = ["Process ID", "Thread ID", "Type"].map(|column| table.find(column));
         let totals = TOTAL_COLUMNS.map(|column| table.find(column));
+        let (other_columns, others) = table.others(&[&CALL_COLUMNS[..], &TOTAL_COLUMNS].concat());
         let rows = (0..table.len()).map(|row| ApiTotals {
+            other_cells: others.iter().map(|column| table.cell(row, *column).to_owned()).collect(),
             process: table.cell(row, process).to_owned(),
             thread: table.cell(row, thread).to_owned(),
             kind: table.cell(row, kind).to_owned(),
             name: table.cell(row, Some(name)).to_owned(),
             totals: Totals::read(table, row, &totals),
         });
-        Ok(Self { rows: rows.filter(|row| row.name != "-").collect() })
+        let (whole, rows) = rows.partition(|row| row.name == WHOLE);
+        Ok(Self { rows, whole, other_columns })
     }
 
     /// How many calls there were in all.
@@ -192,11 +218,12 @@ impl AclStatistic {
     }
 
     pub(crate) fn to_text(&self) -> TextTable {
-        let columns = ["Process ID", "Thread ID", "Type", "Name"].into_iter().chain(TOTAL_COLUMNS);
-        let mut table = TextTable::new(columns);
-        for ApiTotals { process, thread, kind, name, totals } in &self.rows {
+        let columns = CALL_COLUMNS.into_iter().chain(TOTAL_COLUMNS);
+        let mut table = TextTable::new(columns).with_columns(&self.other_columns);
+        for row in self.rows.iter().chain(&self.whole) {
+            let ApiTotals { process, thread, kind, name, totals, other_cells } = row;
             let texts = [process, thread, kind, name].map(String::clone);
-            table.push(texts.into_iter().chain(totals.cells()).collect());
+            table.push(texts.into_iter().chain(totals.cells()).chain(other_cells.iter().cloned()).collect());
         }
         table
     }
@@ -221,6 +248,17 @@ mod tests {
         assert_eq!(statistic.calls(), 511);
         statistic.to_text().write_csv(&mut again).unwrap();
         assert_eq!(String::from_utf8(again).unwrap(), calls);
+    }
+
+    #[test]
+    fn other_columns_and_rows_of_all_together_are_written_again() {
+        let operators = "Task ID,Stream ID,OP Name,Task Type,Total Time Ratio(%),Total Time(us),Count,Avg(us),Max(us),Min(us),Block\n\
+                         0,0,conv1,AA_CORE,100,8,2,4,5,3,7\n-,-,-,N/A,100,8,2,4,5,3,x\n";
+        let mut csv = Vec::new();
+        let statistic = OpStatistic::read(operators.as_bytes()).unwrap();
+        assert_eq!(statistic.rows.len(), 1);
+        statistic.to_text().write_csv(&mut csv).unwrap();
+        assert_eq!(String::from_utf8(csv).unwrap(), operators);
     }
 
     #[test]

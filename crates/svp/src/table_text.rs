@@ -63,6 +63,19 @@ impl TextTable {
         self.rows.push(row);
     }
 
+    /// The same table with further columns at its end.
+    pub fn with_columns(mut self, names: &[String]) -> Self {
+        self.columns.extend(names.iter().cloned());
+        self
+    }
+
+    /// The columns that are none of the known ones, as they are called.
+    pub fn others(&self, known: &[&str]) -> (Vec<String>, Vec<Option<Column>>) {
+        let known: Vec<usize> = known.iter().filter_map(|name| Some(self.find(name)?.0)).collect();
+        let others = (0..self.columns.len()).filter(|index| !known.contains(index));
+        others.map(|index| (self.columns[index].clone(), Some(Column(index)))).unzip()
+    }
+
     /// Reads a file, JSON or CSV by its content.
     pub fn read_file(path: &Path) -> Result<Self, TableError> {
         Self::read(&read_small(path)?)

@@ -9,10 +9,9 @@ use opscope_trace::{
 };
 
 use crate::exports::{Exports, Sheet};
-use crate::file_name::FileName;
+use crate::file_name::{FileName, TimelineName};
 use crate::losses::severity;
 use crate::op_summary::{Layer, LayerColumn};
-use crate::raw_calls::{BOARD_CAPACITY, LABEL, OVERWRITTEN, RawCalls, overwritten};
 use crate::statistic::OpStatistic;
 use crate::timeline::{Call, LayerRun, Unit};
 
@@ -35,6 +34,9 @@ impl Exports {
             self.lay_end_to_end(&mut builder);
         }
         for sheet in &self.calls {
+            if let Some(model) = &sheet.name.model {
+                builder.model(sheet.name.model_id, Some(model));
+            }
             builder.add_calls(&sheet.content);
         }
         if self.calls.iter().all(|sheet| sheet.content.is_empty()) {
@@ -45,10 +47,51 @@ impl Exports {
                 builder.add_frequency(sheet.name.device, frequency);
             }
         }
-        for (reason, count, detail) in &self.losses {
-            builder.trace.count_as(severity(reason), reason, *count, detail);
-        }
+        self.count_losses(&mut builder.trace);
+        self.count_left_out(&mut builder.trace);
         builder.trace
+    }
+
+    /// Counts in a trace what was dropped or doubted while these files were read.
+    pub fn count_losses(&self, trace: &mut Trace) {
+        for (reason, count, detail) in &self.losses {
+            trace.count_as(severity(reason), reason, *count, detail);
+        }
+    }
+
+    /// Counts the rows of tables whose model no timeline has, beside timelines of others: a trace has the
+    /// times of the latter, and no place for totals without times.
+    fn count_left_out(&self, trace: &mut Trace) {
+        const LEFT_OUT: &str = "not shown: a table of another model than the timelines'";
+        let mut count = |name: &FileName, rows: usize| {
+            trace.count_loss(LEFT_OUT, rows as u64, &format!("{name} ({rows} rows)"));
+        };
+        let shown = |sheets: &mut dyn Iterator<Item = &TimelineName>| -> Vec<(u32, u64)> {
+            sheets.map(|name| (name.device, name.model_id)).collect()
+        };
+        let with_layers = self.layers.iter().filter(|sheet| !sheet.content.is_empty());
+        let layers = shown(&mut with_layers.map(|sheet| &sheet.name));
+        if !layers.is_empty() {
+            for Sheet { name, content } in &self.op_summaries {
+                if !layers.contains(&(name.device, name.model_id)) {
+                    count(&FileName::OpSummary(name.clone()), content.layers.len());
+                }
+            }
+            for Sheet { name, content } in &self.op_statistics {
+                if !layers.contains(&(name.device(), name.model_id())) {
+                    count(name, content.rows.len());
+                }
+            }
+        }
+        let with_calls = self.calls.iter().filter(|sheet| !sheet.content.is_empty());
+        let calls = shown(&mut with_calls.map(|sheet| &sheet.name));
+        if !calls.is_empty() {
+            for Sheet { name, content } in &self.acl_statistics {
+                if !calls.contains(&(name.device(), name.model_id())) {
+                    count(name, content.rows.len());
+                }
+            }
+        }
     }
 
     fn zero(&self) -> Nanoseconds {
@@ -147,21 +190,6 @@ impl Exports {
         let sheets = self.op_summaries.iter();
         let sheets = sheets.filter(|sheet| (sheet.name.device, sheet.name.model_id) == (device, model_id));
         sheets.flat_map(|sheet| &sheet.content.layers).find(|layer| layer.name == name)
-    }
-}
-
-impl RawCalls {
-    /// The calls as a trace, labelled with the way that they were read.
-    pub fn to_trace(&self) -> Trace {
-        let zero = self.calls.iter().map(|call| call.start).min().unwrap_or_default();
-        let mut builder = Builder::new(zero);
-        builder.add_calls(&self.calls);
-        builder.trace.set_property("calls", LABEL);
-        let count = self.calls.len() as u64;
-        if count >= BOARD_CAPACITY {
-            builder.trace.count_loss(OVERWRITTEN, count, &overwritten(count));
-        }
-        builder.trace
     }
 }
 

@@ -63,8 +63,12 @@ const TABLES: [(&str, &str); 31] = [
 
 const UNKNOWN: &str = "See the vendor's guide to profiling for this one.";
 
+/// What the file begins with, and by what it is known as opscope's own.
+const BEGIN: &str = "Each name is followed by the time of the export; long tables and timelines are in \
+                     several files, _slice_0 and so on.\n";
+
 /// Writes the file for what lies in a directory of results, and returns its path; `None` if there is
-/// nothing to describe.
+/// nothing to describe, or another tool has described it.
 ///
 /// # Errors
 /// If the directory can't be listed or the file can't be written.
@@ -78,12 +82,14 @@ pub fn describe_results(directory: &Path) -> Result<Option<PathBuf>> {
     let is_timeline = |kind: &str| TIMELINES.iter().any(|(known, _)| *known == kind);
     let (timelines, tables): (Vec<_>, Vec<_>) =
         kinds.iter().partition(|(kind, extension)| extension == "json" && is_timeline(kind));
-    let mut text = "Each name is followed by the time of the export; long tables and timelines are in \
-                    several files, _slice_0 and so on.\n"
-        .to_owned();
+    let mut text = BEGIN.to_owned();
     list(&mut text, "Timelines", &TIMELINES, &timelines);
     list(&mut text, "Tables", &TABLES, &tables);
     let path = directory.join("README.txt");
+    // The vendor's tool leaves one of the same name, which stays.
+    if std::fs::read_to_string(&path).is_ok_and(|there| !there.starts_with(BEGIN)) {
+        return Ok(None);
+    }
     write_whole(&path, |out| out.write_all(text.as_bytes()))?;
     Ok(Some(path))
 }

@@ -127,15 +127,23 @@ impl PerformanceReport {
         json!({ "status": 0, "data": self.findings.iter().map(finding).collect::<Vec<_>>() })
     }
 
-    /// Writes `prof_rule_<device>.json` into a directory, which is created if need be.
+    /// How the vendor's tool calls its file.
+    pub fn file_name(&self) -> String {
+        format!("prof_rule_{}.json", self.device)
+    }
+
+    /// Whether a file holds this report already.
+    pub fn is_in(&self, path: &Path) -> bool {
+        std::fs::read_to_string(path).is_ok_and(|text| text == self.json().to_string())
+    }
+
+    /// Writes it as JSON, in the form of the vendor's tool, and returns the path.
     ///
     /// # Errors
-    /// If the directory can't be created or the file can't be written.
-    pub fn save(&self, directory: &Path) -> Result<PathBuf> {
-        std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
-        let path = directory.join(format!("prof_rule_{}.json", self.device));
+    /// If the file can't be written.
+    pub fn save_as(&self, path: &Path) -> Result<PathBuf> {
         let text = self.json().to_string();
-        write_whole(&path, |out| std::io::Write::write_all(out, text.as_bytes()))?;
-        Ok(path)
+        write_whole(path, |out| std::io::Write::write_all(out, text.as_bytes()))?;
+        Ok(path.to_owned())
     }
 }

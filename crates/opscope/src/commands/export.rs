@@ -1,14 +1,16 @@
 //! `opscope export`: the files that the vendor's own tool makes of a raw directory of Ascend.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use opscope_cann::{
-    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, Profile, SheetFormat,
-    describe_results, export_database, export_summary, export_timeline, performance_reports,
+    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, PerformanceReport, Profile,
+    SheetFormat, classic_iteration, describe_results, export_database, export_summary, export_timeline,
+    performance_reports,
 };
+use opscope_formats::OwnFiles;
 use opscope_svp::{Exports, TableFormat};
 use opscope_trace::Severity;
 
@@ -28,7 +30,9 @@ Examples:
   opscope export all /mnt/archive/PROF_… --output results
 
 The tables and timelines go to mindstudio_profiler_output/ below the raw directory, the database
-msprof_<time>.db beside that folder, with the names, columns and numbers of the vendor's tool. The
+msprof_<time>.db beside that folder, with the names, columns and numbers of the vendor's tool. Those
+of data that the tools of 2022 recorded go where those tools put theirs (--layout classic): summary/
+and timeline/ below the raw directory and its device_N/. What another tool wrote is never replaced. The
 import of a profile of up to 100,000 tasks and calls is left beside them if there was none: see
 'opscope import --help'. What was written is listed on standard output, and described in README.txt
 beside it; what was skipped is counted on standard error.
@@ -117,9 +121,9 @@ pub struct Options {
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub slice_mb: Option<u64>,
 
-    /// Where files go, and how they are called
-    #[arg(long, value_enum, default_value_t, value_name = "LAYOUT")]
-    pub layout: Layout,
+    /// Where files go, and how they are called [default: classic for data of 2022, modern for others]
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    pub layout: Option<Layout>,
 
     /// Leave no imported database behind, and remove the one that is there
     #[arg(long)]
@@ -131,14 +135,23 @@ pub struct Options {
 }
 
 /// The layout of the exported files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Layout {
     /// Today's: all in mindstudio_profiler_output/, such as op_summary_20251009085320.csv
-    #[default]
     Modern,
     /// That of 2022: summary/ and timeline/ below the raw directory and its device_N/, such as
     /// op_summary_0_1_1.csv for device 0, model 1, iteration 1
     Classic,
+}
+
+impl Layout {
+    /// The folder that the files go to, or below which they go.
+    fn outputs(self, results: &Results) -> PathBuf {
+        match self {
+            Self::Modern => results.outputs(),
+            Self::Classic => results.folder().to_owned(),
+        }
+    }
 }
 
 /// The format of tables.
@@ -215,10 +228,11 @@ pub fn export_board(
         None => board::exports(path, Tell::Warnings, terminal)?,
     };
     let written = board::write(&exports, (summary, timeline), format, folder)?;
-    for file in &written {
+    for file in &written.files {
         terminal.print(&format!("{}\n", file.display()))?;
     }
-    if written.is_empty() {
+    board::tell_kept(&written, terminal);
+    if written.files.is_empty() && written.kept.is_empty() {
         terminal.note("nothing was written: the profile has no data for these files");
     }
     Ok(Exit::Done)
@@ -245,12 +259,9 @@ pub fn export(
     terminal: &Terminal,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let results = Results::place(&profile, folder, terminal)?;
-    let outputs = match options.layout {
-        Layout::Modern => results.outputs(),
-        Layout::Classic => results.folder().to_owned(),
-    };
+    let outputs = results.outputs();
     let stamp = unused_stamp(stamp, &[results.folder(), &outputs]);
-    let written = write(profile, kinds, options, &results, &outputs, &stamp, terminal);
+    let written = write(profile, kinds, options, &results, &stamp, terminal);
     written.map_err(|problem| match is_about_room(&problem) {
         true => {
             let cause = with_causes(&problem);
@@ -310,27 +321,28 @@ fn write(
     kinds: &[What],
     options: &Options,
     results: &Results,
-    outputs: &Path,
     stamp: &str,
     terminal: &Terminal,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let lock = results.lock()?;
     let bar = StepBar::new(terminal);
     let joined = profile::join(profile, &bar)?;
+    let layout = layout(&joined, options, results, terminal)?;
+    let outputs = &layout.outputs(results);
     let export_options = ExportOptions {
         format: match options.format {
             Format::Csv => SheetFormat::Csv,
             Format::Json => SheetFormat::Json,
         },
         iterations: iterations(&joined, options)?,
-        layout: match options.layout {
+        layout: match layout {
             Layout::Modern => ExportLayout::Current,
             Layout::Classic => ExportLayout::Classic,
         },
         lanes: lanes(options)?,
         timeline_bytes: options.slice_mb.map(|megabytes| megabytes << 20),
     };
-    let files = Files { joined: &joined, kinds, layout: options.layout, options: export_options, stamp };
+    let files = Files { joined: &joined, kinds, layout, options: export_options, stamp };
     let with_reports = kinds.contains(&What::Summary);
     // What is said about the whole profile is worked out beside the writing.
     let (mut written, (outline, import, reports)) = std::thread::scope(|scope| {
@@ -348,8 +360,12 @@ fn write(
         let about = beside.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(about);
         anyhow::Ok((written, about))
     })?;
+    if layout == Layout::Classic {
+        note_own(results.folder(), &written)?;
+        tell_iteration(&joined, kinds, options, terminal);
+    }
     for report in &reports {
-        written.push(report.save(&results.folder().join("summary"))?);
+        written.push(save_report(report, &results.folder().join("summary"), stamp)?);
     }
     if !options.clear && !cache::is_current(&joined.data.profile) {
         if let Some(trace) = import {
@@ -372,6 +388,100 @@ fn write(
         results.clear(lock)?;
     }
     Ok(written)
+}
+
+/// The layout that was asked for; else the one that the data's own time had. Where another tool's results
+/// lie in the classic places, they stay as they are: without a wish, today's places are taken.
+fn layout(
+    joined: &Joined,
+    options: &Options,
+    results: &Results,
+    terminal: &Terminal,
+) -> anyhow::Result<Layout> {
+    let is_old = joined.data.host.legacy;
+    if options.layout == Some(Layout::Modern) || (options.layout.is_none() && !is_old) {
+        return Ok(Layout::Modern);
+    }
+    let Some(foreign) = foreign_in_classic_places(results.folder(), joined) else {
+        return Ok(Layout::Classic);
+    };
+    let foreign = foreign.display();
+    if options.layout.is_some() {
+        bail!(
+            "{foreign}: another tool wrote this, and nothing of it is replaced; name another folder with --output \
+             DIR, or give --layout modern"
+        );
+    }
+    terminal.note(&format!(
+        "{foreign}: another tool wrote this, and it stays as it is; opscope's files go to {} (--output DIR puts them \
+         in the classic layout elsewhere)",
+        results.outputs().display()
+    ));
+    Ok(Layout::Modern)
+}
+
+/// The folders of results in the classic layout, and a file in them that opscope didn't write.
+fn foreign_in_classic_places(folder: &Path, joined: &Joined) -> Option<PathBuf> {
+    let profile = &joined.data.profile;
+    let below = |source: &opscope_cann::Source| source.path.strip_prefix(&profile.path).map(|it| folder.join(it));
+    let devices = profile.devices.iter().filter_map(|source| below(source).ok());
+    let places = std::iter::once(folder.to_owned()).chain(devices);
+    let mut places = places.flat_map(|place| ["summary", "timeline"].map(|kind| place.join(kind)));
+    places.find_map(|place| {
+        let own = OwnFiles::of(&place);
+        let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        // Our own report lies there in either layout, and has a way of its own.
+        let is_result = |name: &String| {
+            (name.ends_with(".csv") || name.ends_with(".json")) && !name.starts_with("prof_rule_")
+        };
+        names.find(|name| is_result(name) && own.is_foreign(name)).map(|name| place.join(name))
+    })
+}
+
+/// Notes which files in the classic places are ours: they have no time in their names, and a later export
+/// takes their place.
+fn note_own(folder: &Path, written: &[PathBuf]) -> anyhow::Result<()> {
+    let mut by_folder: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
+    for path in written.iter().filter(|path| path.starts_with(folder)) {
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) {
+            by_folder.entry(folder).or_default().push(name);
+        }
+    }
+    for (place, names) in by_folder {
+        OwnFiles::of(place)
+            .add(names)
+            .with_context(|| format!("{}: the list of files can't be kept", place.display()))?;
+    }
+    Ok(())
+}
+
+/// The classic layout has a file for each iteration, and of all of them only the first unless told more.
+fn tell_iteration(joined: &Joined, kinds: &[What], options: &Options, terminal: &Terminal) {
+    if kinds == [What::Db] || options.model_id.is_some() || options.iteration_id.is_some() {
+        return;
+    }
+    if let Some((range, count)) = classic_iteration(joined).filter(|(_, count)| *count > 1) {
+        terminal.note(&format!(
+            "the classic layout has a file for each iteration: these are of iteration 1 of {count} of model {model}; \
+             --model-id {model} has all of them written, and --layout modern puts them into one file",
+            model = range.model
+        ));
+    }
+}
+
+/// Keeps a report under its usual name, or, where another tool's report of this name lies, with the time.
+fn save_report(report: &PerformanceReport, folder: &Path, stamp: &str) -> anyhow::Result<PathBuf> {
+    create_folder(folder)?;
+    let mut own = OwnFiles::of(folder);
+    let usual = report.file_name();
+    let name = match own.is_foreign(&usual) && !report.is_in(&folder.join(&usual)) {
+        true => usual.replace(".json", &format!("_{stamp}.json")),
+        false => usual,
+    };
+    let path = report.save_as(&folder.join(&name))?;
+    own.add([&*name]).with_context(|| format!("{}: the list of files can't be kept", folder.display()))?;
+    Ok(path)
 }
 
 /// What is written of a profile: tables, timeline and database.

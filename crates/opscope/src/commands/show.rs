@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::show_placement::Placed;
 use super::vendor::VendorArguments;
 use crate::exit::Exit;
-use crate::profile::{self, Tell};
+use crate::profile::{self, Tell, board};
 use crate::report::{count, printable, ranges_json, ranges_table};
 use crate::terminal::{Column, Table, Terminal, bold, dim};
 
@@ -75,16 +75,22 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(exports) => profile::of_exports(&exports, &arguments.profile, Tell::Warnings, terminal),
         None => profile::open(&arguments.profile, Tell::Warnings, terminal)?,
     };
+    let missing = missing(&arguments.profile, &trace);
     let overview = Overview::of(&trace);
     let (ranges, coverage) = (RangeTree::of(&trace), Coverage::of(&trace));
     let placed = Placed::of(&trace, &side_files(arguments)?);
     if arguments.json {
         let mut answer = to_json(&trace, &overview);
         answer["placement"] = placed.to_json();
+        answer["missing"] = missing.iter().map(|it| json!({"what": it.what, "how": it.how})).collect();
         answer["covered"] = coverage.map_or(Value::Null, |coverage| coverage.share().into());
         answer["ranges"] = ranges_json(&trace, &ranges);
         terminal.print(&profile::answer_in_json(answer, [&trace])?)?;
         return Ok(Exit::Done);
+    }
+    for it in &missing {
+        // What isn't shown belongs above what is.
+        terminal.print(&format!("{} {}: {}\n", bold("Missing:"), it.what, it.how))?;
     }
     let top = if arguments.top == 0 { usize::MAX } else { arguments.top };
     let tables = [
@@ -108,6 +114,16 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
     terminal.print(&tables.join("\n"))?;
     Ok(Exit::Done)
+}
+
+/// What a board's profile lacks; other profiles have remarks of their own.
+fn missing(path: &std::path::Path, trace: &Trace) -> Vec<board::Missing> {
+    if trace.property("source") != Some("SVP") {
+        return Vec::new();
+    }
+    let below = || board::only_below(path).ok().flatten();
+    let job = if profile::is_board(path).unwrap_or(false) { None } else { below() };
+    board::missing(job.as_deref().unwrap_or(path), trace)
 }
 
 /// What the converter left beside the model that was named, or else beside the profile or above it.

@@ -1,4 +1,5 @@
-//! `opscope collect --main`: collects on a board over SSH.
+//! `opscope collect --main`: collects over SSH, on a board or a host with Ascend processors; with
+//! `--config` alone, whether that can be reached.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,18 +10,19 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use opscope_board::{
     BoardConfig, Collected, HostKeys, KeyStyle, NfsExport, Output, ProgramEnd, Progress, Request, Settings,
-    Timeouts, collect,
+    Timeouts, collect, test_connection,
 };
 use opscope_run::Interrupt;
-use opscope_svp::{Exports, Job, TableFormat};
+use opscope_svp::{Job, TableFormat};
 
 use super::super::limit as time;
+use super::finish::{self, Wanted};
+use super::switches::{HardwareSwitches, OnOff};
 use super::OWN_FAILURE;
-use super::switches::OnOff;
 use crate::commands::vendor::VendorArguments;
-use crate::exit::{Exit, report_error, with_causes};
+use crate::exit::{Exit, UsageError, report_error, with_causes};
 use crate::interrupt;
-use crate::profile::{Tell, board};
+use crate::profile::{self, board};
 use crate::terminal::Terminal;
 
 /// The only group of counters that the board's profiler knows.
@@ -28,16 +30,16 @@ const COUNTERS: &str = "ArithmeticUtilization";
 
 /// The options for collecting on a board.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "On a board, over SSH")]
+#[command(next_help_heading = "On a board or a host with Ascend processors, over SSH")]
 pub struct BoardArguments {
     /// The program of the project to upload and run on the board; what follows -- are its arguments
     #[arg(short, long, value_name = "FILE", requires = "config")]
     pub main: Option<PathBuf>,
 
     /// How to reach the board: a file with [ssh_config] and ip, username, pwd or key, port; or with
-    /// HOST=, USER=, PASSWORD= or KEY_FILE=, PORT= lines
-    #[arg(long, value_name = "FILE.ini", requires = "main")]
-    config: Option<PathBuf>,
+    /// HOST=, USER=, PASSWORD= or KEY_FILE=, PORT= lines. Without --main, the connection is tested
+    #[arg(long, value_name = "FILE.ini")]
+    pub config: Option<PathBuf>,
 
     /// The folder to upload [default: that of the program; where that is called out, the one above]
     #[arg(long, value_name = "DIR", requires = "main")]
@@ -72,9 +74,9 @@ pub struct BoardArguments {
     )]
     aac_metrics: String,
 
-    /// How acl.json spells aacpu and aac_metrics where it has neither: other boards of the family
-    /// know aicpu and aic_metrics
-    #[arg(long, value_enum, default_value_t = Style::Aa, value_name = "STYLE", requires = "main")]
+    /// Which keys acl.json has, where it doesn't tell itself: other boards of the family know aicpu and
+    /// aic_metrics, and AscendCL has keys of its own
+    #[arg(long, value_enum, default_value_t = Style::Found, value_name = "STYLE", requires = "main")]
     key_style: Style,
 
     /// Also write the tables and timelines of what was collected
@@ -86,15 +88,15 @@ pub struct BoardArguments {
     nfs: Option<NfsExport>,
 
     /// Add the board to the known hosts if it isn't one of them yet
-    #[arg(long, requires = "main")]
+    #[arg(long, requires = "config")]
     accept_new_host_key: bool,
 
     /// The known hosts [default: .ssh/known_hosts below the home folder]
-    #[arg(long, value_name = "FILE", requires = "main")]
+    #[arg(long, value_name = "FILE", requires = "config")]
     known_hosts: Option<PathBuf>,
 
     /// How long to wait for the board; a bare number is seconds, here and below
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "main")]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "config")]
     connect_timeout: Duration,
 
     /// How long to try to connect again when the line breaks
@@ -122,37 +124,99 @@ pub struct BoardArguments {
     vendor: VendorArguments,
 }
 
-/// The spelling of two keys.
+/// The keys of acl.json.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Style {
-    /// aacpu, aac_metrics
+    /// AscendCL's where the host has /dev/davinci*, else aa
+    Found,
+    /// A board's: aacpu, aac_metrics
     Aa,
-    /// aicpu, aic_metrics
+    /// A board's: aicpu, aic_metrics
     Ai,
+    /// AscendCL's: ascendcl, aicpu, aic_metrics; and the switches of msprof that are given
+    Ascend,
 }
 
 /// Collects on a board and says what came of it. The status is the program's own.
 pub fn execute(
     arguments: &BoardArguments,
+    hardware: &HardwareSwitches,
     program_arguments: &[OsString],
     output: Option<&Path>,
+    wanted: &Wanted,
     terminal: &Terminal,
 ) -> anyhow::Result<Exit> {
-    let collected = request(arguments, program_arguments, output, terminal).and_then(|request| {
-        let mut progress = Reporter::new(terminal);
-        Ok(collect(&request, &mut progress)?)
+    let done = match arguments.main {
+        None => test(arguments, terminal).map(|()| Exit::Done),
+        Some(_) => request(arguments, hardware, program_arguments, output, terminal).and_then(|request| {
+            let mut progress = Reporter::new(terminal);
+            let collected = collect(&request, &mut progress)?;
+            drop(progress);
+            Ok(finish(&collected, arguments, wanted, terminal))
+        }),
+    };
+    done.or_else(|error| {
+        terminal.error(&with_causes(&error));
+        Ok(Exit::Status(OWN_FAILURE))
+    })
+}
+
+/// Tries the connection and says what is there.
+fn test(arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<()> {
+    let config = config(arguments, terminal)?;
+    let reached = test_connection(&config, &host_keys(arguments)?, &timeouts(arguments))?;
+    let free = reached.free.map_or_else(String::new, |free| {
+        format!(", {} left", opscope_trace::units::bytes(free as f64))
     });
-    match collected {
-        Ok(collected) => Ok(finish(&collected, arguments, terminal)),
-        Err(error) => {
-            terminal.error(&with_causes(&error));
-            Ok(Exit::Status(OWN_FAILURE))
-        }
+    let what = match reached.has_ascend {
+        true => "an Ascend processor is there (/dev/davinci*)",
+        false => "no Ascend processor (/dev/davinci*), so acl.json gets a board's keys",
+    };
+    Ok(terminal.print(&format!(
+        "{}@{}:{} answers: {}; projects go below {}{free}; {what}\n\
+         The connection works. To collect: opscope collect --config {} --main PROGRAM\n",
+        config.user,
+        config.host,
+        config.port,
+        reached.system,
+        reached.home,
+        arguments.config.as_deref().unwrap_or(Path::new("FILE.ini")).display()
+    ))?)
+}
+
+/// Reads how to reach the board.
+fn config(arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<BoardConfig> {
+    let Some(path) = &arguments.config else { bail!("--config is needed to reach a board") };
+    let config = BoardConfig::read(path)?;
+    let has_password = config.password.as_ref().is_some_and(|password| !password.is_empty());
+    if has_password && BoardConfig::is_open_to_others(path) {
+        terminal.warn(&format!(
+            "{}: others can read the password in it; run 'chmod 600' on it, or remove it when you are done",
+            path.display()
+        ));
+    }
+    Ok(config)
+}
+
+fn host_keys(arguments: &BoardArguments) -> anyhow::Result<HostKeys> {
+    let Some(known_hosts) = arguments.known_hosts.clone().or_else(known_hosts) else {
+        bail!("there is no home folder with known hosts; name a file with --known-hosts");
+    };
+    Ok(HostKeys { known_hosts, accept_new: arguments.accept_new_host_key })
+}
+
+fn timeouts(arguments: &BoardArguments) -> Timeouts {
+    Timeouts {
+        connect: arguments.connect_timeout,
+        reconnect: arguments.reconnect_timeout,
+        program: arguments.timeout,
+        ..Timeouts::default()
     }
 }
 
 fn request(
     arguments: &BoardArguments,
+    hardware: &HardwareSwitches,
     program_arguments: &[OsString],
     output: Option<&Path>,
     terminal: &Terminal,
@@ -160,14 +224,8 @@ fn request(
     let (Some(main), Some(config_path)) = (&arguments.main, &arguments.config) else {
         bail!("--main and --config are needed to collect on a board");
     };
-    let config = BoardConfig::read(config_path)?;
-    let has_password = config.password.as_ref().is_some_and(|password| !password.is_empty());
-    if has_password && BoardConfig::is_open_to_others(config_path) {
-        terminal.warn(&format!(
-            "{}: others can read the password in it; run 'chmod 600' on it, or remove it when you are done",
-            config_path.display()
-        ));
-    }
+    let config = config(arguments, terminal)?;
+    hardware.check().map_err(UsageError)?;
     if config.board_mount.is_some() || config.host_mount.is_some() {
         terminal.note(
             "BOARD_MOUNT_PATH and HOST_MOUNT_PATH are not used: results come back over SSH; to have the board mount \
@@ -185,20 +243,13 @@ fn request(
         None => project_of(main)?,
     };
     let output = output.map_or_else(|| project.join("profiling"), Path::to_owned);
-    let Some(known_hosts) = arguments.known_hosts.clone().or_else(known_hosts) else {
-        bail!("there is no home folder with known hosts; name a file with --known-hosts");
-    };
     let words = program_arguments.iter().map(|word| match word.to_str() {
         Some(word) => Ok(word.to_owned()),
         None => bail!("{}: an argument for the board must be UTF-8", word.display()),
     });
     Ok(Request {
-        host_keys: HostKeys { known_hosts, accept_new: arguments.accept_new_host_key },
-        timeouts: Timeouts {
-            connect: arguments.connect_timeout,
-            reconnect: arguments.reconnect_timeout,
-            program: arguments.timeout,
-        },
+        host_keys: host_keys(arguments)?,
+        timeouts: timeouts(arguments),
         project,
         secrets: config.private_key.iter().chain([config_path]).cloned().collect(),
         config,
@@ -213,9 +264,12 @@ fn request(
             aacpu: arguments.aacpu == OnOff::On,
             metrics: arguments.aac_metrics.clone(),
             style: match arguments.key_style {
+                Style::Found => KeyStyle::Found,
                 Style::Aa => KeyStyle::Aa,
                 Style::Ai => KeyStyle::Ai,
+                Style::Ascend => KeyStyle::Ascend,
             },
+            ascend: hardware.of_acl_json(),
         },
         output,
         nfs: arguments.nfs.clone(),
@@ -238,52 +292,37 @@ fn known_hosts() -> Option<PathBuf> {
     std::env::home_dir().map(|home| home.join(".ssh").join("known_hosts"))
 }
 
-fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal) -> Exit {
+fn finish(
+    collected: &Collected,
+    arguments: &BoardArguments,
+    wanted: &Wanted,
+    terminal: &Terminal,
+) -> Exit {
     let (files, unchanged) = collected.uploaded;
     terminal.detail(&format!("uploaded {files} files; {unchanged} were on the board already"));
     let (mut failed, mut interrupted) = (false, false);
-    for job in &collected.jobs {
-        if let Ok(found) = Job::open(job) {
-            for problem in found.problems() {
-                terminal.warn(&format!("{}: {problem}", job.display()));
-            }
-        }
-        if arguments.all && !interrupted {
-            let exported = exports(job, arguments, terminal)
-                .and_then(|exports| board::write(&exports, (true, true), TableFormat::Csv, job));
-            match exported {
-                Ok(written) => {
-                    terminal.note(&format!("wrote {} files below {}", written.len(), job.display()))
-                }
-                Err(error) => {
-                    let exit = report_error(&error, terminal);
-                    interrupted |= exit == Exit::Interrupted;
-                    failed = true;
-                }
-            }
-        }
-    }
-    if collected.jobs.is_empty() {
-        let reason = match arguments.switch {
-            _ if arguments.collector.is_some() => {
-                "is the library of --collector built for the board's processor and C library (what its loader says \
-                 stands above), and is the program linked with the runtime's shared library?"
-            }
-            OnOff::Off => "profiling was switched off",
-            OnOff::On => {
-                "does the program call svp_acl_init() with the path of acl.json (not NULL), execute the model, and \
-                 call svp_acl_finalize()? Was the model converted with --online_model_type=2?"
-            }
+    for profile in &collected.profiles {
+        let read = match is_job(profile) {
+            true => finish_job(profile, arguments, interrupted, terminal),
+            false => finish::read_if_wanted(profile, wanted, terminal),
         };
-        terminal.warn(&format!("the board left no JOB directory: {reason}"));
+        if let Err(error) = read {
+            let exit = report_error(&error, terminal);
+            interrupted |= exit == Exit::Interrupted;
+            failed = true;
+        }
     }
-    for job in &collected.jobs {
+    let is_empty = collected.profiles.is_empty();
+    if is_empty {
+        terminal.warn(&format!("the board left no JOB or PROF directory: {}", why_nothing(arguments)));
+    }
+    for profile in &collected.profiles {
         // The path goes last, where scripts look for it.
-        terminal.note(&format!("collected in {}", job.display()));
+        terminal.note(&format!("collected in {}", profile.display()));
     }
     match collected.end {
         ProgramEnd::Status(_) if interrupted => Exit::Interrupted,
-        ProgramEnd::Status(0) if failed => Exit::Failed,
+        ProgramEnd::Status(0) if failed || (is_empty && arguments.switch == OnOff::On) => Exit::Failed,
         ProgramEnd::Status(status) => Exit::Status(u8::try_from(status).unwrap_or(u8::MAX)),
         ProgramEnd::Killed(signal) => {
             terminal.error(&format!("the program on the board was ended by signal {signal}"));
@@ -300,6 +339,13 @@ fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal
             terminal.note("the program on the board was stopped");
             Exit::Interrupted
         }
+        ProgramEnd::DiskFull => {
+            terminal.error(
+                "the program has ended, and the board's disk is so full that how it ended could not be noted: its \
+                 results may be cut off; make room there, or mount a folder of this machine with --nfs SERVER:PATH",
+            );
+            Exit::Status(OWN_FAILURE)
+        }
         ProgramEnd::Vanished => {
             terminal.error(
                 "the program is gone from the board, and how it ended was not noted: was the board restarted, or \
@@ -310,11 +356,55 @@ fn finish(collected: &Collected, arguments: &BoardArguments, terminal: &Terminal
     }
 }
 
-/// What there is to export of a directory: by the vendor's parser, where it was named.
-fn exports(job: &Path, arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<Exports> {
-    match arguments.vendor.parse(job, terminal)? {
-        Some(exports) => Ok(exports),
-        None => board::exports(job, Tell::Warnings, terminal),
+fn is_job(profile: &Path) -> bool {
+    profile.file_name().is_some_and(|name| name.to_string_lossy().starts_with("JOB"))
+}
+
+/// Says what a board's profile lacks, and exports it where that was asked for.
+fn finish_job(
+    job: &Path,
+    arguments: &BoardArguments,
+    interrupted: bool,
+    terminal: &Terminal,
+) -> anyhow::Result<()> {
+    if !arguments.all || interrupted {
+        for problem in Job::open(job).map(|job| job.problems()).unwrap_or_default() {
+            terminal.warn(&format!("{}: {problem}", job.display()));
+        }
+        return Ok(());
+    }
+    let (exports, trace) = match arguments.vendor.parse(job, terminal)? {
+        Some(exports) => {
+            let trace = exports.to_trace();
+            (exports, trace)
+        }
+        None => board::read(job)?,
+    };
+    profile::warn(&trace, job, terminal);
+    for it in board::missing(job, &trace) {
+        terminal.warn(&format!("missing: {}: {}", it.what, it.how));
+    }
+    let written = board::write(&exports, (true, true), TableFormat::Csv, job)?;
+    board::tell_kept(&written, terminal);
+    if !written.files.is_empty() {
+        terminal.note(&format!("wrote {} files below {}", written.files.len(), job.display()));
+    }
+    Ok(())
+}
+
+/// Why a program may have left nothing.
+fn why_nothing(arguments: &BoardArguments) -> &'static str {
+    match arguments.switch {
+        _ if arguments.collector.is_some() => {
+            "is the library of --collector built for the board's processor and C library (what its loader says \
+             stands above), and is the program linked with the runtime's shared library?"
+        }
+        OnOff::Off => "profiling was switched off",
+        OnOff::On => {
+            "does the program call svp_acl_init() (on an Ascend host, aclInit()) with the path of acl.json (not \
+             NULL), execute the model, and call svp_acl_finalize() (aclFinalize())? Was a board's model converted \
+             with --online_model_type=2?"
+        }
     }
 }
 

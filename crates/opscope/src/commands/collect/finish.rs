@@ -54,6 +54,14 @@ pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) {
     let _ = terminal.print(&format!("{}\n", outcome.path.display()));
 }
 
+/// Reads, exports and shows a profile that was brought here from another host, unless that isn't wanted.
+///
+/// # Errors
+/// When it can't be read, or a file can't be written.
+pub fn read_if_wanted(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()> {
+    if wanted.parse { read(path, wanted, terminal) } else { Ok(()) }
+}
+
 fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
     let elapsed = Nanoseconds(outcome.elapsed.as_nanos() as i64);
     terminal.detail(&format!("the program ran for {}", units::duration(elapsed)));

@@ -30,7 +30,8 @@ Examples:
   opscope collect --host-sys=cpu --host-sys-pid=4711 --duration=10s
   opscope collect --dynamic=on -- ./server            start, stop and quit on standard input
   opscope collect --dynamic=on --pid=4711             the same for a program that waits for it
-  opscope collect -m out/main --config board.ini --all      on a board with an SVP processor
+  opscope collect -m out/main --config board.ini --all      on a board, or a host with Ascend processors
+  opscope collect --config board.ini                        whether that can be reached
 
 The program keeps its own input, output and signals, and its exit status becomes that of opscope,
 which uses 125 for failures of its own, 126 for a program that can't be executed, and 127 for one
@@ -201,8 +202,15 @@ const NOT_FOUND: u8 = 127;
 /// # Errors
 /// Never: what keeps the program from being run is reported here, with a status of its own.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    if arguments.board.main.is_some() {
-        return board::execute(&arguments.board, &arguments.program, arguments.output.as_deref(), terminal);
+    if arguments.board.main.is_some() || arguments.board.config.is_some() {
+        return board::execute(
+            &arguments.board,
+            &arguments.hardware,
+            &arguments.program,
+            arguments.output.as_deref(),
+            &arguments.wanted(),
+            terminal,
+        );
     }
     let outcome = plan(arguments, terminal).and_then(|plan| {
         if plan.dynamic {
@@ -236,7 +244,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// Whether a command line asks for a program that runs here: a board's has a status of its own.
 pub fn runs_program(words: &[String]) -> bool {
     let is_command = words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "collect");
-    let names_board = |word: &String| word.starts_with("-m") || word.starts_with("--main");
+    let names_board = |word: &String| ["-m", "--main", "--config"].iter().any(|it| word.starts_with(it));
     is_command && !words.iter().take_while(|word| *word != "--").any(names_board)
 }
 

@@ -232,6 +232,16 @@ impl HardwareSwitches {
         (mask, metrics.unwrap_or(1) as u32)
     }
 
+    /// The switches as keys of AscendCL's `acl.json`, with their values.
+    pub fn of_acl_json(&self) -> Vec<(String, String)> {
+        const KEYS: [&str; 10] = [
+            "task-time", "aicpu", "aic-metrics", "l2", "hccl", "runtime-api", "ge-api", "task-memory",
+            "llc-profiling", "sys-hardware-mem-freq",
+        ];
+        let known = self.0.iter().filter(|(name, ..)| KEYS.contains(name));
+        known.map(|(name, _, value)| (name.replace('-', "_"), value.clone())).collect()
+    }
+
     /// Says which of them have nothing to record here; `asks_ascendcl` where the program's AscendCL is
     /// asked for what they say.
     pub fn tell(&self, asks_ascendcl: bool, terminal: &Terminal) {

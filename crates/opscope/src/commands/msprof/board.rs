@@ -40,12 +40,9 @@ pub fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyh
             let exit = show::execute(&show::Arguments::of(path.clone()), terminal)?;
             if path.is_dir() {
                 let trace = import(path)?;
-                board::write(
-                    &board::exports(path, Tell::InAnswer, terminal)?,
-                    (false, true),
-                    TableFormat::Csv,
-                    path,
-                )?;
+                let exports = board::exports(path, Tell::InAnswer, terminal)?;
+                let written = board::write(&exports, (false, true), TableFormat::Csv, path)?;
+                board::tell_kept(&written, terminal);
                 write_log(path, &trace)?;
             }
             Ok(exit)

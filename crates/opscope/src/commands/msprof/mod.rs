@@ -44,7 +44,9 @@ Usage:
 DIR is a raw directory (PROF_*, JOB*) or one above several, or a board's JOB* directory. Tables and
 timelines go to mindstudio_profiler_output/ below it (a board's to summary/ and timeline/), the
 database msprof_<time>.db beside that; as with the vendor's tool, exporting either of a whole run of
-a 910B or 950 brings the database as well, unless one is there. Values follow an option after = or a
+a 910B or 950 brings the database as well, unless one is there. Data of 2022 have their files in the
+places and with the names of that time (summary/, timeline/, device_N/summary/op_summary_0_1_1.csv);
+--layout classic or modern says which for any data. Values follow an option after = or a
 space.
 
 Examples:

@@ -11,7 +11,7 @@
 use std::path::PathBuf;
 
 use super::questions::{About, Question, check};
-use crate::commands::export::{Format, Options, What};
+use crate::commands::export::{Format, Layout, Options, What};
 
 /// What the command line asks for.
 #[derive(Debug, Default)]
@@ -203,6 +203,13 @@ impl Parsed {
                     other => return Err(format!("--{name}: expected csv or json, found '{other}'")),
                 }
             }
+            "layout" => {
+                options.layout = match given()? {
+                    "classic" => Some(Layout::Classic),
+                    "modern" => Some(Layout::Modern),
+                    other => return Err(format!("--layout: expected classic or modern, found '{other}'")),
+                }
+            }
             "model-id" => options.model_id = Some(number()?),
             "iteration-id" => options.iteration_id = Some(counted()?),
             "iteration-count" => options.iteration_count = Some(counted()?),
@@ -224,7 +231,7 @@ impl Parsed {
 }
 
 const KNOWN: &str = "there are -dir, --model-id, --iteration-id, --iteration-count, --format, --reports, \
-                     --clear, and --parse, --export, --query, --output, --type, --summary-format";
+                     --layout, --clear, and --parse, --export, --query, --output, --type, --summary-format";
 
 #[cfg(test)]
 mod tests {
@@ -287,6 +294,7 @@ mod tests {
             ("query -dir x --data-type 2 --id 0 --model-id 1", "--iteration-id"),
             ("query -dir x --data-type 2 --id -2 --model-id 1", "a value is missing"),
             ("import -dir x y", "'y'"),
+            ("export summary -dir x --layout old", "classic or modern"),
             ("import -dir x --speed", "--speed is not known"),
             ("imprt -dir x", "import, export, query and show"),
         ] {
