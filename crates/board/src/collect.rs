@@ -381,8 +381,9 @@ async fn mount(
         // Waiting as long again would not help.
         Error::Stuck { .. } => Error::Check {
             what: error.to_string(),
-            remedy: "check that the server is there and can be reached from the board, or collect without --nfs"
-                .to_owned(),
+            remedy:
+                "check that the server is there and can be reached from the board, or collect without --nfs"
+                    .to_owned(),
         },
         error => error,
     })?;

@@ -211,12 +211,16 @@ mod tests {
             "task_time": "l2"
         }});
         assert_eq!(apply(&settings, None), expected);
-        let existing = br#"{"profiler": {"output": "mine", "aic_metrics": "Memory", "interval": "0", "l2": "on"}}"#;
+        let existing =
+            br#"{"profiler": {"output": "mine", "aic_metrics": "Memory", "interval": "0", "l2": "on"}}"#;
         let (text, changed) = settings.apply(Some(existing), "/root/out").unwrap();
         assert_eq!(changed.output.as_deref(), Some("mine"));
         assert_eq!(changed.removed, ["interval"]);
         let json: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((&json["profiler"]["aic_metrics"], &json["profiler"]["l2"]), (&json!("Memory"), &json!("on")));
+        assert_eq!(
+            (&json["profiler"]["aic_metrics"], &json["profiler"]["l2"]),
+            (&json!("Memory"), &json!("on"))
+        );
         assert_eq!(json["profiler"].get("interval"), None);
     }
 

@@ -33,7 +33,8 @@ pub fn test_connection(
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     runtime.block_on(async {
         let connection = Connection::open(config, host_keys, timeouts).await?;
-        let home = connection.sftp.canonicalize(".").await.map_err(crate::connection::at(".", "connecting"))?;
+        let home =
+            connection.sftp.canonicalize(".").await.map_err(crate::connection::at(".", "connecting"))?;
         let reached = Reached {
             system: connection.ask("uname -srm").await?.unwrap_or_default(),
             free: free_space(&connection, &home).await,

@@ -100,7 +100,8 @@ fn a_disk_that_fills_while_the_program_runs_is_warned_of() {
 }
 
 /// Fills the disk that the program runs on to its last byte.
-const FILL: &str = "dd if=/dev/zero of=fill bs=64k 2>/dev/null; dd if=/dev/zero of=rest bs=1 count=70000 2>/dev/null\n";
+const FILL: &str =
+    "dd if=/dev/zero of=fill bs=64k 2>/dev/null; dd if=/dev/zero of=rest bs=1 count=70000 2>/dev/null\n";
 
 #[test]
 fn a_program_that_fills_its_disk_to_the_last_byte_is_seen_to_end_with_its_status() {
@@ -160,7 +161,10 @@ fn a_host_is_reached_and_described_without_anything_being_written() {
     let request = board.request();
     let reached = opscope_board::test_connection(&request.config, &request.host_keys, &request.timeouts);
     let reached = reached.unwrap();
-    assert!(reached.system.starts_with("Linux ") && reached.free.is_some() && !reached.has_ascend, "{reached:?}");
+    assert!(
+        reached.system.starts_with("Linux ") && reached.free.is_some() && !reached.has_ascend,
+        "{reached:?}"
+    );
     assert!(!board.path("on_board").exists());
     board.replace_program("ls", "#!/bin/sh\necho /dev/davinci0\n");
     let reached = opscope_board::test_connection(&request.config, &request.host_keys, &request.timeouts);
@@ -178,13 +182,13 @@ fn a_host_with_ascend_processors_gets_ascendcls_keys_and_its_profile_comes_back(
     board.write_main(script);
     let (collected, log) = run(&board.request());
     let names: Vec<_> = collected.profiles.iter().map(|path| path.file_name().unwrap().to_owned()).collect();
-    assert_eq!(
-        names,
-        ["PROF_000002_20260101000000000_ABCDEFGH", "PROF_000001_20260101000000000_ABCDEFGH"]
-    );
+    assert_eq!(names, ["PROF_000002_20260101000000000_ABCDEFGH", "PROF_000001_20260101000000000_ABCDEFGH"]);
     assert!(collected.profiles[0].join("device_0/data").is_dir());
     let config = fs::read_to_string(board.path("on_board/src/acl.json")).unwrap();
-    assert!(config.contains("aic_metrics") && config.contains("ascendcl") && !config.contains("interval"), "{config}");
+    assert!(
+        config.contains("aic_metrics") && config.contains("ascendcl") && !config.contains("interval"),
+        "{config}"
+    );
     let said = log.warnings.join("\n");
     assert!(said.contains("'/data/mine'") && said.contains("on_board/profiling"), "{said}");
     assert!(said.contains("doesn't know interval"), "{said}");

@@ -75,6 +75,18 @@ impl Clock {
         self.monotonic_of_whole_ticks(ticks).unwrap_or_else(|| self.monotonic_by_division(ticks))
     }
 
+    /// What the counter read at a time of `CLOCK_MONOTONIC_RAW` in nanoseconds; `None` before its zero.
+    pub fn ticks_at(&self, monotonic: i64) -> Option<u64> {
+        if self.hertz == 0 {
+            return u64::try_from(monotonic).ok();
+        }
+        let elapsed = i128::from(monotonic) - i128::from(self.monotonic);
+        // Rounded up, so that reading the counter gives the same time or one within a tick of it.
+        let product = elapsed * i128::from(self.hertz) + i128::from(NANOSECONDS) - 1;
+        let ticks = product.div_euclid(i128::from(NANOSECONDS));
+        u64::try_from(ticks + i128::from(self.ticks)).ok()
+    }
+
     /// [`Clock::monotonic`] where no division is needed and nothing overflows.
     #[inline]
     fn monotonic_of_whole_ticks(&self, ticks: u64) -> Option<i64> {
@@ -191,6 +203,19 @@ fn clamp(wide: i128) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_has_the_ticks_that_give_it_back() {
+        for megahertz in [0.0, 100.0, 24.0, 2_699.998, 38.4] {
+            let clock = Clock::new(megahertz, 1_000_000, 5_000_000_000, 7);
+            for time in [5_000_000_000, 5_000_000_001, 4_999_999_000, 9_123_456_789] {
+                let back = clock.monotonic(clock.ticks_at(time).expect("ticks"));
+                let tick = (1e9 / clock.hertz() as f64).ceil() as i64;
+                assert!((0..=tick).contains(&(back - time)), "{megahertz} MHz, {time}: {back}");
+            }
+        }
+        assert_eq!(Clock::new(100.0, 10, 5_000, 0).ticks_at(1_000), None);
+    }
 
     #[test]
     fn ticks_become_nanoseconds_on_both_sides_of_the_reading() {

@@ -39,8 +39,8 @@ pub use database::export_database;
 pub use discover::{Found, Profile, Source, discover, search};
 pub use error::{Error, Result};
 pub use export::{
-    classic_iteration,    ExportLayout, ExportOptions, IterationRange, LaneChoice, LaneChoiceError, OperationsOfType, SheetFormat,
-    StepTimes, describe_results, export_summary, operations, step_times,
+    ExportLayout, ExportOptions, IterationRange, LaneChoice, LaneChoiceError, OperationsOfType, SheetFormat,
+    StepTimes, classic_iteration, describe_results, export_summary, operations, step_times,
 };
 pub use join::Joined;
 pub use kinds::{NodeTaskType, RuntimeKind, device_name, level_name, runtime_name};

@@ -117,7 +117,10 @@ fn rows_have_the_names_that_they_had_then() {
     export(&joined, &root, CLASSIC);
     let names = names_of_rows(&read(root.join("timeline/msprof_0_1_1.json")));
     assert!(names.iter().any(|name| name == "Task Scheduler"), "{names:?}");
-    assert!(names.iter().any(|name| name.starts_with("AscendCL") || name.contains(", AscendCL")), "{names:?}");
+    assert!(
+        names.iter().any(|name| name.starts_with("AscendCL") || name.contains(", AscendCL")),
+        "{names:?}"
+    );
     assert!(!names.iter().any(|name| name == "CANN" || name == "Ascend Hardware"), "{names:?}");
 }
 

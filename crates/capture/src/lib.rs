@@ -49,6 +49,7 @@ pub use dynamic::{Command, OnDemand};
 #[cfg(target_os = "linux")]
 pub use error::CaptureError;
 #[cfg(target_os = "linux")]
+pub use opscope_mark::clock::monotonic_raw;
 pub use output::{OutputDirectory, free_bytes, umask};
 #[cfg(target_os = "linux")]
 pub use plan::{DeviceData, Domains, HostKind, Plan};

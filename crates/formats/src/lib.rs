@@ -20,5 +20,5 @@ mod own_files;
 mod testing;
 
 pub use detect::{DetectError, Kind, OpenError, detect, open};
-pub use own_files::OwnFiles;
 pub use output::{Draft, Unfinished, check_target, discard_unfinished, write_atomically, write_seekable};
+pub use own_files::OwnFiles;

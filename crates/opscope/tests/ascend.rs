@@ -178,6 +178,47 @@ fn an_export_lists_its_files_and_every_option_shows_in_them() {
 }
 
 #[test]
+fn data_of_2022_go_to_the_places_of_their_time_and_what_another_tool_wrote_there_stays() {
+    let place = Place::new();
+    let prof = sample(&place, &["--chip", "310", "--layout", "2022", "--mode", "static"]);
+    let answer = place.done(&["export", "all", &prof]);
+    for file in ["device_0/summary/op_statistic_0_1_1.csv", "timeline/msprof_0_1_1.json"] {
+        assert!(answer.stdout.contains(&format!("{prof}/{file}")), "{file}: {}", answer.stdout);
+    }
+    assert!(
+        answer.stderr.contains("iteration 1 of ") && answer.stderr.contains("--layout modern"),
+        "{}",
+        answer.stderr
+    );
+    let timeline = std::fs::read_to_string(place.path(&format!("{prof}/timeline/msprof_0_1_1.json")));
+    assert!(timeline.expect("the timeline").contains("Task Scheduler"));
+    assert!(!place.path(&format!("{prof}/mindstudio_profiler_output")).exists());
+    // The vendor's spellings do the same, again and again, and reach the other layout.
+    let again = place.done(&["msprof", "export", "summary", "-dir", &prof]).stdout;
+    assert!(again.contains("device_0"), "{again}");
+    place.done(&["msprof", "export", "timeline", "-dir", &prof, "--layout", "modern"]);
+    assert!(place.path(&format!("{prof}/mindstudio_profiler_output")).exists());
+    let whole = place.done(&["export", "summary", &prof, "--layout", "modern", "-o", "m"]).stdout;
+    assert!(whole.contains("m/mindstudio_profiler_output/op_summary_"), "{whole}");
+
+    // Files of another tool in these places are never replaced.
+    let theirs = format!("{prof}/device_0/summary/op_statistic_0_1_1.csv");
+    place.write(&theirs, "the vendor's own");
+    place.write(&format!("{prof}/summary/prof_rule_0.json"), "the vendor's own");
+    place.fails(
+        1,
+        &["another tool wrote this", "--output"],
+        &["export", "all", &prof, "--layout", "classic"],
+    );
+    let answer = place.done(&["export", "all", &prof]);
+    assert!(answer.stdout.contains("mindstudio_profiler_output/op_statistic_"), "{}", answer.stdout);
+    assert!(answer.stderr.contains("stays as it is"), "{}", answer.stderr);
+    for name in [theirs, format!("{prof}/summary/prof_rule_0.json")] {
+        assert_eq!(std::fs::read_to_string(place.path(&name)).expect("a file"), "the vendor's own", "{name}");
+    }
+}
+
+#[test]
 fn the_vendors_spellings_do_the_same_under_either_name() {
     let place = Place::new();
     let prof = sample(&place, &["--mode", "static"]);

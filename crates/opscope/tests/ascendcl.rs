@@ -143,9 +143,14 @@ fn the_profile_that_ascendcl_writes_itself_is_read_at_the_end() {
         let theirs = place.path("out").join(sample.file_name().expect("a name"));
         let says = format!("AscendCL wrote the device's data into {}", theirs.display());
         assert!(answer.stderr.contains(&says), "{}", answer.stderr);
+        // The sample's clock is another, so that the two can't be brought together.
+        assert!(answer.stderr.contains("their clocks have nothing in common"), "{}", answer.stderr);
         assert_eq!(answer.stderr.matches("wrote the device's data").count(), 1, "{}", answer.stderr);
-        // Its operators are shown and exported; ours, with the calls, comes last.
-        let (shown, ours) = (&answer.stdout, answer.stdout.lines().last().expect("the path"));
+        // Its operators are shown and exported, and it is named last; ours, with the calls, before it.
+        let mut lines = answer.stdout.lines().rev();
+        let last = Path::new(lines.next().expect("the path"));
+        assert_eq!(last.file_name(), theirs.file_name(), "{}", answer.stdout);
+        let (shown, ours) = (&answer.stdout, lines.next().expect("the other path"));
         assert!(shown.contains("Conv2D") && shown.contains("Softplus"), "{shown}");
         // The query table names the device.
         assert!(shown.contains("device_0"), "{shown}");
@@ -161,6 +166,46 @@ fn the_profile_that_ascendcl_writes_itself_is_read_at_the_end() {
     assert!(!answer.stderr.contains("wrote the device's data"), "{}", answer.stderr);
     assert_eq!(profiles_in(&place.path("out")).len(), before.len() + 3);
     assert!(answer.stdout.contains("Conv2D"), "{}", answer.stdout);
+}
+
+#[test]
+fn by_default_both_sides_lie_in_one_directory_which_is_named_last_and_analyzed() {
+    let place = Place::new();
+    let test = "by_default_both_sides_lie_in_one_directory_which_is_named_last_and_analyzed";
+    let (Some(_), Some(python)) = (compile(&place, test), common::python(test)) else { return };
+    place.done(&["sample", "prof", "-o", "vendor", "--tasks", "60"]);
+    let sample = place.path("vendor/PROF_000777_20260102030405006_00004711ABCDEFGH");
+    std::fs::rename(profiles_in(&place.path("vendor")).remove(0), &sample).expect("another name");
+    // What the documents' own command says, of a program that sets marks and infers.
+    let script = place.write(
+        "detect.py",
+        "import acl, subprocess\nstamp = acl.prof.create_stamp()\n\
+         acl.prof.set_stamp_trace_message(stamp, 'the whole', 9)\nacl.prof.push(stamp)\n\
+         subprocess.run(['./infer'], check=True)\nacl.prof.pop()\n",
+    );
+    let application = format!("--application={} {}", python.display(), script.display());
+    let words =
+        ["msprof", "--output=out", &application, "--msproftx=on", "--acl-shim", "--aic-metrics=Memory"];
+    let mut command = place.command(&words);
+    command.env("FAKE_PROFILE", &sample).env("FAKE_NOW", "1").env("FAKE_LOG", place.path("log"));
+    let answer = Answer::from(command.output().expect("the program starts"));
+    assert_eq!(answer.status, Some(0), "{}\n{}", answer.stdout, answer.stderr);
+    let log = std::fs::read_to_string(place.path("log")).expect("a log");
+    assert!(log.contains("aclprofCreateConfig 2 "), "{log}");
+    let [profile] = &profiles_in(&place.path("out"))[..] else { panic!("one directory: {}", answer.stderr) };
+    let last = answer.stdout.lines().last().expect("the path");
+    assert_eq!(Path::new(last).file_name(), profile.file_name(), "{}", answer.stdout);
+    // The marks lie where they were set, by the clock of the other records: within this second or two.
+    let begin = "SELECT start_ns FROM ranges WHERE name = 'the whole'";
+    let begin = count(&place, profile, &begin.replace("ranges", "range_details"));
+    assert!(begin.abs() < 20_000_000_000, "{begin}");
+    assert!(count(&place, profile, "SELECT count(*) FROM tasks") >= 60);
+    let analyzed = place.done(&["analyze", last]);
+    assert!(analyzed.stdout.contains("Conv2D"), "{}", analyzed.stdout);
+    let tables = files_in(&profile.join("mindstudio_profiler_output"));
+    for kind in ["op_summary", "msprof_tx", "api_statistic"] {
+        assert!(tables.iter().any(|name| name.starts_with(kind)), "{kind}: {tables:?}");
+    }
 }
 
 fn files_in(folder: &Path) -> Vec<String> {

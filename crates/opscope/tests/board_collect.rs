@@ -119,7 +119,9 @@ fn a_collection_prints_what_the_program_prints_and_ends_with_its_status() {
 
     let quiet = collect(&place, &["--", "quiet"]);
     assert_eq!(quiet.status, Some(1), "{}", quiet.stderr);
-    assert!(quiet.stderr.contains("left no JOB or PROF directory") && quiet.stderr.contains("svp_acl_init()"));
+    assert!(
+        quiet.stderr.contains("left no JOB or PROF directory") && quiet.stderr.contains("svp_acl_init()")
+    );
 
     let vendor = place.path("known_hosts").display().to_string();
     let remote = place.path("on_board").display().to_string();
@@ -174,7 +176,11 @@ fn a_configuration_alone_tests_the_connection() {
     };
     let answer = test("board.ini");
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
-    assert!(answer.stdout.contains("The connection works") && answer.stdout.contains("Linux"), "{}", answer.stdout);
+    assert!(
+        answer.stdout.contains("The connection works") && answer.stdout.contains("Linux"),
+        "{}",
+        answer.stdout
+    );
     assert!(!place.path("on_board").exists());
     let ini = fs::read_to_string(place.path("board.ini")).expect("the configuration");
     place.write("wrong.ini", ini.replace("username = ", "username = nobody_"));

@@ -165,7 +165,11 @@ fn what_the_vendors_tool_wrote_is_never_replaced_and_its_own_columns_are_kept_el
     for _ in 0..2 {
         let answer = place.done(&["export", "all", "JOBAAA"]);
         assert_eq!(answer.stdout, "");
-        assert!(answer.stderr.contains("kept as it is") && answer.stderr.contains("and 2 more"), "{}", answer.stderr);
+        assert!(
+            answer.stderr.contains("kept as it is") && answer.stderr.contains("and 2 more"),
+            "{}",
+            answer.stderr
+        );
     }
     place.done(&["msprof", "show", "-dir", "JOBAAA"]);
     let read = |name: &str| fs::read_to_string(place.path(name)).expect(name);
@@ -207,7 +211,11 @@ fn calls_that_were_cut_off_keep_their_whole_records_and_what_is_missing_is_said_
     write(&place, "JOBCCC/data/AclModule.0.kws.v2.31.2", &calls[..200]);
     let shown = place.done(&["show", "JOBCCC"]);
     assert!(shown.stdout.starts_with("Missing: layers and their counters: "), "{}", shown.stdout);
-    assert!(shown.stdout.contains("--vendor-parser") && shown.stdout.contains("svp_acl_init"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("--vendor-parser") && shown.stdout.contains("svp_acl_init"),
+        "{}",
+        shown.stdout
+    );
     assert!(!shown.stdout.contains("svp_acl_mdl_execute"), "{}", shown.stdout);
     let json = place.done(&["show", "JOBCCC", "--json"]).json();
     assert_eq!(json["missing"][0]["what"], "layers and their counters");

@@ -376,8 +376,8 @@ fn two_collectors_do_not_disturb_each_other() {
 #[test]
 fn msprofs_own_spelling_does_the_same() {
     let place = Place::new();
-    let answer =
-        place.done(&["msprof", "--application=sh -c 'echo from within'", "--output=out", "--msproftx=on"]);
+    let words = ["--application=sh -c 'echo from within'", "--output=out", "--msproftx=on", "--host-sys=mem"];
+    let answer = place.done(&[&["msprof"][..], &words].concat());
     assert!(answer.stdout.starts_with("from within\n"), "{}", answer.stdout);
     let path = answer.stdout.lines().last().expect("the path");
     assert!(path.contains("/out/PROF_000001_"), "{path}");
@@ -387,11 +387,28 @@ fn msprofs_own_spelling_does_the_same() {
     .expect("JSON");
     assert_eq!(sample["msproftx"], "on");
     assert_eq!(sample["devices"], "64");
-    let answer = place.done(&["msprof", "--output=out", "--ai-core=on", "true"]);
-    assert!(
-        answer.stderr.contains("--ai-core") && answer.stderr.contains("nothing is recorded"),
-        "{}",
-        answer.stderr
+}
+
+#[test]
+fn an_empty_collection_ends_with_a_word_and_status_1_and_names_what_was_asked_for_in_vain() {
+    let place = Place::new();
+    let answer = place.fails(
+        1,
+        &["nothing was recorded: ", "nothing was recorded for --aic-metrics: ", "CANN's runtime"],
+        &["msprof", "--output=out", "--aic-metrics=MemoryUB", "true"],
+    );
+    assert!(answer.stdout.lines().last().expect("the path").contains("/out/PROF_"), "{}", answer.stdout);
+    // A program's own failure counts more.
+    place.fails(3, &["nothing was recorded: "], &["collect", "--", "sh", "-c", "exit 3"]);
+    place.done(&["collect", "--host-sys=mem", "--", "true"]);
+    let says = ["groups of counters only", "PipeUtilization"];
+    place.fails(1, &says, &["collect", "--aic-metrics=Custom:0x49", "--", "true"]);
+    place.fails(1, &["--ai-core=on"], &["collect", "--aic-metrics=Memory", "--task-time=l0", "--", "true"]);
+    place.fails(1, &["--via=files"], &["collect", "--aic-metrics=Memory", "--via=subscribe", "--", "true"]);
+    place.fails(
+        1,
+        &["--sys-io-profiling", "CANN's own msprof"],
+        &["collect", "--sys-io-profiling=on", "--", "true"],
     );
 }
 

@@ -189,9 +189,11 @@ impl Job {
 
     /// The models that the directory names, by their numbers: `{model}.{model id}.net.info`.
     fn models(&self) -> impl Iterator<Item = (u64, &str)> {
-        let networks = self.files.iter().filter(|file| matches!(file.kind, RawKind::Network | RawKind::Layers));
+        let networks =
+            self.files.iter().filter(|file| matches!(file.kind, RawKind::Network | RawKind::Layers));
         networks.filter_map(|file| {
-            let stem = file.name.strip_suffix(".net.info").or_else(|| file.name.strip_suffix(".layer.info"))?;
+            let stem =
+                file.name.strip_suffix(".net.info").or_else(|| file.name.strip_suffix(".layer.info"))?;
             let (model, number) = stem.rsplit_once('.')?;
             Some((number.parse().ok()?, model))
         })

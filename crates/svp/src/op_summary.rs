@@ -210,7 +210,8 @@ impl OpSummary {
         let [id, original, layer_type] = ["Layer Id", "Ori Layer Name", "Layer Type"].map(|n| table.find(n));
         let shapes = table.find("Input Shapes");
         let columns = LayerColumn::ALL.map(|column| (column, table.find(column.name())));
-        let names: Vec<&str> = TEXT_COLUMNS.into_iter().chain(LayerColumn::ALL.map(LayerColumn::name)).collect();
+        let names: Vec<&str> =
+            TEXT_COLUMNS.into_iter().chain(LayerColumn::ALL.map(LayerColumn::name)).collect();
         let (other_columns, others) = table.others(&names);
         let mut summary = Self { other_columns, ..Self::default() };
         for row in 0..table.len() {

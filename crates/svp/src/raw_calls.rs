@@ -117,8 +117,7 @@ impl Exports {
     }
 
     fn add_raw_calls(&mut self, name: Option<TimelineName>, calls: Vec<Call>) {
-        let unnamed =
-            TimelineName { device: 0, model: None, model_id: 0, batches: None, iteration: Some(1) };
+        let unnamed = TimelineName { device: 0, model: None, model_id: 0, batches: None, iteration: Some(1) };
         let name = name.unwrap_or(unnamed);
         let statistic = FileName::AclStatistic { device: name.device, model_id: name.model_id, iteration: 1 };
         self.acl_statistics.push(Sheet { name: statistic, content: acl_statistic(&calls) });

@@ -423,7 +423,8 @@ fn layout(
 /// The folders of results in the classic layout, and a file in them that opscope didn't write.
 fn foreign_in_classic_places(folder: &Path, joined: &Joined) -> Option<PathBuf> {
     let profile = &joined.data.profile;
-    let below = |source: &opscope_cann::Source| source.path.strip_prefix(&profile.path).map(|it| folder.join(it));
+    let below =
+        |source: &opscope_cann::Source| source.path.strip_prefix(&profile.path).map(|it| folder.join(it));
     let devices = profile.devices.iter().filter_map(|source| below(source).ok());
     let places = std::iter::once(folder.to_owned()).chain(devices);
     let mut places = places.flat_map(|place| ["summary", "timeline"].map(|kind| place.join(kind)));

@@ -171,8 +171,10 @@ pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
     } else if trace.readings.is_empty() {
         let is_own = job.as_ref().is_some_and(Job::has_own_records);
         let how = match is_own {
-            true => "opscope's own collector can't read them; the board's own profiler records them (collect without \
-                     --collector), and the vendor's tool reads those",
+            true => {
+                "opscope's own collector can't read them; the board's own profiler records them (collect without \
+                     --collector), and the vendor's tool reads those"
+            }
             false if has(RawKind::Counters) => UNREAD,
             false => NOT_COLLECTED,
         };
@@ -180,9 +182,13 @@ pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
     }
     if trace.api_calls.is_empty() {
         let how = match has(RawKind::Calls) {
-            true => "their raw files are there, in a layout that is not public: where the vendor's tool is installed, \
-                     --vendor-parser PATH has it read them",
-            false => "they were not collected: collect with --acl_api on, and let the program call svp_acl_finalize()",
+            true => {
+                "their raw files are there, in a layout that is not public: where the vendor's tool is installed, \
+                     --vendor-parser PATH has it read them"
+            }
+            false => {
+                "they were not collected: collect with --acl_api on, and let the program call svp_acl_finalize()"
+            }
         };
         add("calls", how);
     }

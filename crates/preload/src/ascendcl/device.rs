@@ -10,7 +10,7 @@
 //! | before `aclrtResetDevice` | `aclprofStop`, `aclprofDestroyConfig` | its models are unsubscribed |
 //! | before `aclFinalize`, or at the end | `aclprofFinalize` | the pipe is closed |
 //!
-//! Nothing of this is done where something else profiles the program already: the vendor's own
+//! Where files can't be had, operators are asked for by subscription instead. Nothing of this is done where something else profiles the program already: the vendor's own
 //! collector, the program's `acl.json`, or the program itself.
 
 use std::cell::Cell;
@@ -113,15 +113,15 @@ pub(super) fn initialised(config: Option<&CStr>) {
         if config.is_some_and(profiles_by_configuration) {
             return note("the program's acl.json switches profiling on; opscope leaves the device alone");
         }
-        match via.as_str() {
-            "files" => match Recording::begin() {
-                Ok(recording) => *state = State::Files(recording),
-                Err(why) => note(&why),
-            },
-            _ => match Subscribed::begin() {
-                Ok(subscribed) => *state = State::Subscription(subscribed),
-                Err(why) => note(&why),
-            },
+        if via == "files" {
+            match Recording::begin() {
+                Ok(recording) => return *state = State::Files(recording),
+                Err(why) => note(&format!("{why}; its operators are asked for by subscription instead")),
+            }
+        }
+        match Subscribed::begin() {
+            Ok(subscribed) => *state = State::Subscription(subscribed),
+            Err(why) => note(&why),
         }
     });
 }

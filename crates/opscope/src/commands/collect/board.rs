@@ -16,9 +16,9 @@ use opscope_run::Interrupt;
 use opscope_svp::{Job, TableFormat};
 
 use super::super::limit as time;
+use super::OWN_FAILURE;
 use super::finish::{self, Wanted};
 use super::switches::{HardwareSwitches, OnOff};
-use super::OWN_FAILURE;
 use crate::commands::vendor::VendorArguments;
 use crate::exit::{Exit, UsageError, report_error, with_causes};
 use crate::interrupt;
@@ -165,9 +165,9 @@ pub fn execute(
 fn test(arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<()> {
     let config = config(arguments, terminal)?;
     let reached = test_connection(&config, &host_keys(arguments)?, &timeouts(arguments))?;
-    let free = reached.free.map_or_else(String::new, |free| {
-        format!(", {} left", opscope_trace::units::bytes(free as f64))
-    });
+    let free = reached
+        .free
+        .map_or_else(String::new, |free| format!(", {} left", opscope_trace::units::bytes(free as f64)));
     let what = match reached.has_ascend {
         true => "an Ascend processor is there (/dev/davinci*)",
         false => "no Ascend processor (/dev/davinci*), so acl.json gets a board's keys",
@@ -292,12 +292,7 @@ fn known_hosts() -> Option<PathBuf> {
     std::env::home_dir().map(|home| home.join(".ssh").join("known_hosts"))
 }
 
-fn finish(
-    collected: &Collected,
-    arguments: &BoardArguments,
-    wanted: &Wanted,
-    terminal: &Terminal,
-) -> Exit {
+fn finish(collected: &Collected, arguments: &BoardArguments, wanted: &Wanted, terminal: &Terminal) -> Exit {
     let (files, unchanged) = collected.uploaded;
     terminal.detail(&format!("uploaded {files} files; {unchanged} were on the board already"));
     let (mut failed, mut interrupted) = (false, false);

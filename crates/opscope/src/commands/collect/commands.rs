@@ -35,7 +35,9 @@ pub fn execute(plan: &Plan, arguments: &Arguments, terminal: &Terminal) -> Resul
         tell(&event, &mut told, terminal);
     };
     let wanted = arguments.wanted();
-    let mut done = |outcome: &_| finish::finish_profile(outcome, &wanted, terminal);
+    let mut done = |outcome: &_| {
+        finish::finish_profile(outcome, &wanted, terminal);
+    };
     let stop = interrupt::request();
     let (status, complaints) = programs.obey(&commands, &|| stop.is_requested(), &mut tell_event, &mut done);
     interrupt::release();

@@ -1,11 +1,12 @@
 //! What follows the end of a collected program: what was lost is said, the profile is read and
 //! exported, and its path is printed last.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use opscope_capture::{Outcome, Plan, explain};
 use opscope_trace::{Nanoseconds, units};
 
+use super::together::bring_together;
 use crate::commands::export::{self, What};
 use crate::commands::outputs::AnswerArguments;
 use crate::commands::query;
@@ -27,31 +28,71 @@ pub struct Wanted {
     pub options: export::Options,
 }
 
-/// Does everything that can be done; what fails is said, and the rest goes on.
-pub fn finish(plan: &Plan, outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) {
+/// Does everything that can be done; what fails is said, and the rest goes on. Returns whether nothing was
+/// recorded at all.
+pub fn finish(plan: &Plan, outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) -> bool {
     tell_end(plan, outcome, terminal);
-    finish_profile(outcome, wanted, terminal);
+    finish_profile(outcome, wanted, terminal)
 }
 
-/// Says what was lost, reads the profile and prints its path.
-pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) {
+/// Says what was lost, reads what there is and prints its path. Returns whether nothing was recorded.
+pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) -> bool {
     tell_losses(outcome, terminal);
-    for path in &outcome.device_profiles {
-        terminal.note(&format!("AscendCL wrote the device's data into {}", path.display()));
+    let is_empty = outcome.device_profiles.is_empty() && holds_nothing(&outcome.path);
+    if is_empty {
+        terminal.warn(
+            "nothing was recorded: the program set no marks, ran nothing on ONNX Runtime or AscendCL that could be \
+             seen, and nothing of the host was asked for (--host-sys=cpu,mem); see 'opscope collect --help'",
+        );
+    }
+    let profiles = profiles(outcome, terminal);
+    for path in &profiles {
         if wanted.parse
             && let Err(error) = read(path, wanted, terminal)
+            && !is_about_reader(&error)
         {
             terminal.warn(&format!("{error:#}; the raw data are there all the same"));
         }
     }
-    if wanted.parse
-        && let Err(error) = read(&outcome.path, wanted, terminal)
-        && !is_about_reader(&error)
-    {
-        terminal.warn(&format!("{error:#}; the raw data are there all the same"));
+    for path in &profiles {
+        // Whoever ran this wants the path in any case; standard output may be gone. The last is the one with
+        // the devices' side.
+        let _ = terminal.print(&format!("{}\n", path.display()));
     }
-    // Whoever ran this wants the path in any case; standard output may be gone.
-    let _ = terminal.print(&format!("{}\n", outcome.path.display()));
+    is_empty
+}
+
+/// The profiles of a run: one with both sides, wherever they can be brought together.
+fn profiles(outcome: &Outcome, terminal: &Terminal) -> Vec<PathBuf> {
+    let ours = outcome.path.clone();
+    let theirs = &outcome.device_profiles;
+    for path in theirs {
+        terminal.note(&format!("AscendCL wrote the device's data into {}", path.display()));
+    }
+    let [only] = &theirs[..] else {
+        return std::iter::once(ours).chain(theirs.iter().cloned()).collect();
+    };
+    match bring_together(&ours, only) {
+        Ok(()) => {
+            terminal.detail("what opscope recorded of the host lies there, too");
+            vec![only.clone()]
+        }
+        Err(why) => {
+            terminal.note(&format!("what opscope recorded stays in {}: {why}", ours.display()));
+            vec![ours, only.clone()]
+        }
+    }
+}
+
+/// Whether there is no record in a profile of ours. What libraries had to say is none.
+fn holds_nothing(profile: &Path) -> bool {
+    let is_record = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_about_records = [".done", ".notes"].iter().any(|ending| name.ends_with(ending));
+        !is_about_records && entry.metadata().is_ok_and(|found| found.len() > 0)
+    };
+    let entries = std::fs::read_dir(profile.join("host/data")).into_iter().flatten().flatten();
+    !entries.into_iter().any(|entry| is_record(&entry))
 }
 
 /// Reads, exports and shows a profile that was brought here from another host, unless that isn't wanted.

@@ -4,6 +4,7 @@ mod board;
 mod commands;
 mod finish;
 mod switches;
+mod together;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -39,10 +40,11 @@ that isn't there.
 
 Recorded are the program's marks (mstx, NVTX version 3, acl.prof, opscope's own library), every
 operator that ONNX Runtime executes (in Python, and in programs that are linked with it), the
-calls of AscendCL and the operators that its devices execute where a program uses it (tested
-against a stand-in of that library, and untested on hardware), and what is asked for of the host.
-The result is a directory PROF_..., as CANN's tools write and read it: its tables and timeline lie
-in mindstudio_profiler_output, and 'opscope import' reads it.
+calls of AscendCL and what its devices execute where a program uses it (operators, tasks, counters;
+tested against a stand-in of that library, and untested on hardware), and what is asked for of the
+host. The result is a directory PROF_..., as CANN's tools write and read it, with both sides in it: its
+tables and timeline lie in mindstudio_profiler_output, and 'opscope analyze' reads it. Its path is the
+last line. Where nothing was recorded, that is said, and the status is 1.
 
 All switches of msprof are understood and checked; those for hardware that isn't here are accepted
 and named. --help lists them, too.";
@@ -130,8 +132,8 @@ struct RecordedArguments {
     #[arg(long, value_enum, default_value_t = OnOff::On)]
     ascendcl: OnOff,
 
-    /// How to get the operators that AscendCL's devices execute (untested on hardware)
-    #[arg(long, value_enum, default_value_t = Via::Subscribe)]
+    /// How to get what AscendCL's devices execute (untested on hardware)
+    #[arg(long, value_enum, default_value_t = Via::Files)]
     via: Via,
 
     /// Offer opscope's stand-in to Python programs that import acl where there is none
@@ -158,10 +160,10 @@ struct RecordedArguments {
 /// How device data are got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Via {
-    /// AscendCL tells the operators of every model
-    Subscribe,
-    /// AscendCL writes a profile of its own, beside that of opscope
+    /// AscendCL writes operators, tasks and counters as the vendor's msprof has it, into the same directory
     Files,
+    /// AscendCL tells the operators of every model, without counters
+    Subscribe,
     /// They are not
     Off,
 }
@@ -226,9 +228,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     match outcome {
         Ok((_, Err(status))) => Ok(Exit::Status(status)),
         Ok((plan, Ok(outcome))) => {
-            let status = outcome.status;
-            finish::finish(&plan, &outcome, &arguments.wanted(), terminal);
-            Ok(Exit::Status(status))
+            if outcome.device_profiles.is_empty() {
+                arguments.hardware.tell_unrecorded(terminal);
+            }
+            let is_empty = finish::finish(&plan, &outcome, &arguments.wanted(), terminal);
+            Ok(match outcome.status {
+                0 if is_empty => Exit::Failed,
+                status => Exit::Status(status),
+            })
         }
         Err(error) => {
             terminal.error(&error.to_string());
@@ -262,7 +269,9 @@ pub fn is_meant(arguments: &[String]) -> bool {
     if options.iter().any(|word| is_other(word) || is_help(word)) {
         return false;
     }
-    let asks = ["--application", "--host-sys-pid", "--msproftx", "--host-sys", "--dynamic", "--"];
+    let asks = [
+        "--application", "--host-sys-pid", "--msproftx", "--host-sys", "--dynamic", "--config", "--main", "-m", "--",
+    ];
     let asked = |word: &&String| asks.contains(&word.split('=').next().unwrap_or_default());
     let is_action = |word: &String| matches!(word.as_str(), "import" | "export" | "query" | "show");
     options.iter().any(asked)
@@ -356,7 +365,7 @@ fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError
         return Err(CaptureError::Usage(text.to_owned()));
     }
     arguments.hardware.check().map_err(CaptureError::Usage)?;
-    arguments.hardware.tell(recorded.via == Via::Files, terminal);
+    arguments.hardware.tell(recorded.via == Via::Files && !is_dynamic, terminal);
     warn_of_umask(terminal);
     if is_dynamic && program.is_some() && recorded.onnxruntime == OnOff::On {
         terminal.detail("ONNX Runtime can't be switched on while it runs; its operators are not recorded");

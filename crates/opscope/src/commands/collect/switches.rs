@@ -38,7 +38,7 @@ const fn hertz(most: u64) -> Values {
 }
 
 /// Where the help lists them.
-const HEADING: &str = "Switches of msprof for its hardware, accepted and checked (see --via=files)";
+const HEADING: &str = "Switches of msprof for its hardware, accepted and checked";
 
 /// All of them, with what they can be set to and what they mean.
 const SWITCHES: &[(&str, Values, &str)] = &[
@@ -128,6 +128,11 @@ const METRICS: [&str; 9] = [
     "MemoryAccess",
 ];
 
+/// The group that is recorded unless another is named.
+const PIPE_UTILIZATION: u32 = 1;
+/// No group at all.
+const NO_METRICS: u32 = 0xFF;
+
 impl Values {
     /// What the help says of it.
     fn description(self) -> String {
@@ -213,11 +218,7 @@ impl HardwareSwitches {
             Some("l2" | "l3") => TASK_TIME | TASK_TIME_L2,
             _ => TASK_TIME,
         };
-        let has_cores = match value("ai-core") {
-            Some(value) => value == "on",
-            None => !matches!(value("task-time"), Some("off" | "l0")),
-        };
-        if has_cores {
+        if self.counts_cores() {
             mask |= AICORE_METRICS;
         }
         for (name, bit) in MASKS {
@@ -228,45 +229,104 @@ impl HardwareSwitches {
         if value("ge-api").is_some_and(|value| value != "off") {
             mask |= GE_API_L0;
         }
-        let metrics = value("aic-metrics").and_then(|name| METRICS.iter().position(|known| *known == name));
-        (mask, metrics.unwrap_or(1) as u32)
+        let metrics = match value("aic-metrics") {
+            Some(value) if value.starts_with("Custom:") => NO_METRICS,
+            Some(value) => {
+                METRICS.iter().position(|known| *known == value).map_or(PIPE_UTILIZATION, |it| it as u32)
+            }
+            None => PIPE_UTILIZATION,
+        };
+        (mask, metrics)
     }
 
     /// The switches as keys of AscendCL's `acl.json`, with their values.
     pub fn of_acl_json(&self) -> Vec<(String, String)> {
         const KEYS: [&str; 10] = [
-            "task-time", "aicpu", "aic-metrics", "l2", "hccl", "runtime-api", "ge-api", "task-memory",
-            "llc-profiling", "sys-hardware-mem-freq",
+            "task-time",
+            "aicpu",
+            "aic-metrics",
+            "l2",
+            "hccl",
+            "runtime-api",
+            "ge-api",
+            "task-memory",
+            "llc-profiling",
+            "sys-hardware-mem-freq",
         ];
         let known = self.0.iter().filter(|(name, ..)| KEYS.contains(name));
         known.map(|(name, _, value)| (name.replace('-', "_"), value.clone())).collect()
     }
 
-    /// Says which of them have nothing to record here; `asks_ascendcl` where the program's AscendCL is
-    /// asked for what they say.
+    /// Says which of them have nothing to record here, and what would; `asks_ascendcl` where the program's
+    /// AscendCL is asked for what they say.
     pub fn tell(&self, asks_ascendcl: bool, terminal: &Terminal) {
-        let is_asked = |name: &str| {
-            const OTHERS: [&str; 4] = ["task-time", "ai-core", "aic-metrics", "ge-api"];
-            OTHERS.contains(&name) || MASKS.iter().any(|(known, _)| *known == name)
-        };
-        let wants_nothing = |name: &str, value: &str| {
-            value == "off"
-                || ["type", "summary-format", "python-path", "reports"].contains(&name)
-                || (asks_ascendcl && is_asked(name))
-        };
-        let names: Vec<String> = self
-            .0
-            .iter()
-            .filter(|(name, _, value)| !wants_nothing(name, value))
-            .map(|(name, ..)| format!("--{name}"))
-            .collect();
-        if !names.is_empty() {
+        let (asked, others): (Vec<_>, Vec<_>) = self.wanting().partition(|name| is_asked(name));
+        if !others.is_empty() {
             terminal.note(&format!(
-                "no Ascend processor is collected from here, so nothing is recorded for {}",
-                names.join(", ")
+                "AscendCL's interface for programs doesn't record {}; CANN's own msprof does, on the host with the \
+                 processor, and opscope reads what it leaves",
+                listed(&others)
+            ));
+        }
+        if !asked.is_empty() && !asks_ascendcl {
+            terminal.note(&format!(
+                "nothing is recorded for {} this way: give --via=files, without --dynamic",
+                listed(&asked)
+            ));
+        }
+        if let Some(registers) = self.value("aic-metrics").filter(|value| value.starts_with("Custom:")) {
+            terminal.warn(&format!(
+                "--aic-metrics={registers}: AscendCL's interface for programs knows groups of counters only, so none \
+                 is recorded; name one of {}, or have CANN's own msprof record the registers",
+                METRICS.join(", ")
+            ));
+        } else if asks_ascendcl && self.value("aic-metrics").is_some() && !self.counts_cores() {
+            terminal.warn(
+                "--aic-metrics: counters are off with this --task-time; --ai-core=on has them recorded",
+            );
+        }
+    }
+
+    /// Says what was asked of AscendCL in vain, because the program didn't use it.
+    pub fn tell_unrecorded(&self, terminal: &Terminal) {
+        let asked: Vec<&str> = self.wanting().filter(|name| is_asked(name)).collect();
+        if !asked.is_empty() {
+            terminal.note(&format!(
+                "AscendCL wrote no profile, so nothing was recorded for {}: the program must run on a host with CANN's \
+                 runtime, and call aclInit, aclrtSetDevice and aclFinalize",
+                listed(&asked)
             ));
         }
     }
+
+    /// The switches that ask for something to be recorded.
+    fn wanting(&self) -> impl Iterator<Item = &'static str> {
+        const ABOUT_FILES: [&str; 4] = ["type", "summary-format", "python-path", "reports"];
+        let wants = |(name, _, value): &&(&'static str, Values, String)| {
+            value != "off" && !ABOUT_FILES.contains(name)
+        };
+        self.0.iter().filter(wants).map(|(name, ..)| *name)
+    }
+
+    /// Whether counters of the cores are recorded.
+    fn counts_cores(&self) -> bool {
+        let is_custom = self.value("aic-metrics").is_some_and(|value| value.starts_with("Custom:"));
+        !is_custom
+            && match self.value("ai-core") {
+                Some(value) => value == "on",
+                None => !matches!(self.value("task-time"), Some("off" | "l0")),
+            }
+    }
+}
+
+/// Whether AscendCL can be asked for what a switch says.
+fn is_asked(name: &str) -> bool {
+    const OTHERS: [&str; 4] = ["task-time", "ai-core", "aic-metrics", "ge-api"];
+    OTHERS.contains(&name) || MASKS.iter().any(|(known, _)| *known == name)
+}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ")
 }
 
 impl FromArgMatches for HardwareSwitches {
@@ -328,6 +388,7 @@ mod tests {
             (&["--task-time=l0", "--aicpu=on", "--aic-metrics=MemoryUB"], 0x809, 5),
             (&["--task-time=l2", "--l2=on", "--ge-api=l1"], 0x2217, 1),
             (&["--task-time=off", "--ai-core=on", "--runtime-api=off"], 0x5, 1),
+            (&["--aic-metrics=Custom:0x49"], 0x3, 0xFF),
         ] {
             assert_eq!(parse(arguments).device_mask(), (mask, metrics), "{arguments:?}");
         }

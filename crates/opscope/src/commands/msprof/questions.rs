@@ -1,10 +1,12 @@
 //! `msprof query --data-type`: the questions that the vendor's tool takes about the devices below a
-//! folder. An answer is a file in `query/` below it, and a line of JSON with the file's path.
+//! folder. An answer is a file in `query/` below it, and a line of JSON with the file's path. Where the
+//! vendor's tool left an answer of the same name, ours is called `opscope_…`.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use opscope_cann::{IterationRange, Joined, OperationsOfType, Profile, StepTimes, operations, step_times};
+use opscope_formats::OwnFiles;
 use serde::{Serialize, Serializer};
 
 use super::console::{Level, say};
@@ -131,8 +133,11 @@ fn each(
 fn write(folder: &Path, name: &str, content: &impl Serialize) -> anyhow::Result<PathBuf> {
     let folder = folder.join("query");
     create_folder(&folder)?;
-    let path = std::path::absolute(folder.join(name))?;
+    let mut own = OwnFiles::of(&folder);
+    let name = if own.is_foreign(name) { format!("opscope_{name}") } else { name.to_owned() };
+    let path = std::path::absolute(folder.join(&name))?;
     opscope_formats::write_atomically(&path, |out| Ok(serde_json::to_writer(out, content)?))
+        .and_then(|()| own.add([&*name]))
         .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }
