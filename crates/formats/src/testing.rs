@@ -133,6 +133,7 @@ fn add_operator(trace: &mut Trace, random: &mut Random) {
         model: random.maybe_of(trace.models.ids()),
         position: random.option(|r| r.next() as u32),
         attribution: random.one_of(&Attribution::ALL),
+        engine_type: random.option(|r| r.text(&mut trace.strings)),
         origins: trace.names.push(origins),
         first_input: tensors[..inputs].first().copied(),
         input_count: inputs as u32,
@@ -228,7 +229,12 @@ pub(crate) fn spelled_out(trace: &Trace) -> Vec<String> {
     trace.api_calls.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));
     for (id, row) in trace.operators.iter() {
         let origins: Vec<_> = trace.names.get(row.origins).iter().map(|&name| text(name)).collect();
-        let words = [text(row.name), text(row.op_type), maybe(row.attributes).unwrap_or("no attributes")];
+        let words = [
+            text(row.name),
+            text(row.op_type),
+            maybe(row.engine_type).unwrap_or("no engine type"),
+            maybe(row.attributes).unwrap_or("no attributes"),
+        ];
         let row = Operator { origins: Span::default(), ..row };
         add(format!("{id:?} {row:?} {words:?} {origins:?}"));
     }

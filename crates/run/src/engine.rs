@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use opscope_model::proto::GraphProto;
 use opscope_trace::Nanoseconds;
 
 use crate::error::RunError;
@@ -152,8 +153,6 @@ pub struct EngineNode {
     pub provider: String,
     /// The engine nodes whose results it reads, as positions in the list of nodes.
     pub reads: Vec<u32>,
-    /// Names of the model's values that it computes, where the engine keeps them.
-    pub values: Vec<String>,
 }
 
 /// One execution of an engine node.
@@ -189,6 +188,8 @@ pub struct Recording {
     pub threads: Vec<String>,
     /// Every execution, in the order of its end.
     pub executions: Vec<Execution>,
+    /// The model's graph as the engine rewrote it, where the engine hands it out.
+    pub rewritten: Option<GraphProto>,
     /// What the recording lacks: the reason and how often.
     pub losses: Vec<(String, u64)>,
 }

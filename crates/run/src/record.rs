@@ -7,10 +7,10 @@ use opscope_model::{Bindings, Cost, Graph, Model, NodeId, Shapes, ValueId, Value
 use opscope_trace::{
     ApiCall, ApiLevel, Attribution, Counter, DataType, Device, DeviceId, DeviceKind, ExecutionUnit,
     Iteration, IterationId, Model as ModelRow, ModelId, Operator, OperatorId, Process, Sample, Span, Stream,
-    StreamId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
+    StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
 };
 
-use crate::attribute::{Group, Groups, attribute};
+use crate::attribute::{Group, Groups, attribute, attribute_rewritten};
 use crate::engine::{EngineKind, Phase, Recording};
 use crate::host_tensor::HostTensor;
 use crate::inputs::Input;
@@ -109,13 +109,16 @@ impl<'a> Builder<'a> {
         let model = self.run.model;
         let shapes = infer_shapes(model, self.run.inputs);
         let costs: Vec<Cost> = model.graph().nodes().map(|node| Cost::of(model, &shapes, node.id)).collect();
-        let Groups { groups, removed } = attribute(model.graph(), self.run.engine, &self.run.recording.nodes);
+        let Groups { groups, removed, unknown } = self.attribute();
+        let reason = "nodes of the model of which the engine's graph doesn't tell what became of them";
+        self.trace.count_loss(reason, unknown as u64, &self.run.engine.to_string());
         self.operator_of = vec![None; self.run.recording.nodes.len()];
         for group in &groups {
             let operator = match group.nodes[..] {
                 [] => self.engine_operator(group),
                 _ => self.model_operator(&group.nodes, group.attribution, &shapes, &costs),
             };
+            let operator = Operator { engine_type: Some(self.engine_type(group)), ..operator };
             let id = self.trace.operators.push(operator);
             for &engine_node in &group.engine_nodes {
                 self.operator_of[engine_node as usize] = Some(id);
@@ -127,12 +130,41 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// An operator that the engine added on its own account.
+    /// Ties the engine's nodes to the model's.
+    fn attribute(&self) -> Groups {
+        let RunRecord { model, recording, .. } = self.run;
+        match (&recording.rewritten, self.run.engine) {
+            (Some(rewritten), _) => attribute_rewritten(model, rewritten, &recording.nodes),
+            (None, EngineKind::Tract) => attribute(model.graph(), &recording.nodes),
+            (None, EngineKind::OnnxRuntime) => unattributed(model, recording),
+        }
+    }
+
+    /// The operators of the engine's nodes, each once, in the order of execution.
+    fn engine_type(&mut self, group: &Group) -> StringId {
+        let mut types: Vec<&str> = Vec::new();
+        for &node in &group.engine_nodes {
+            let op_type = self.run.recording.nodes[node as usize].op_type.as_str();
+            if !types.contains(&op_type) {
+                types.push(op_type);
+            }
+        }
+        self.trace.strings.intern(&types.join("+"))
+    }
+
+    /// An operator that stands for none of the main graph's nodes: the engine added it, or it runs within
+    /// one of them.
     fn engine_operator(&mut self, group: &Group) -> Operator {
         let first = &self.run.recording.nodes[group.engine_nodes[0] as usize];
         let (name, op_type) =
             (self.trace.strings.intern(&first.name), self.trace.strings.intern(&first.op_type));
-        Operator { model: Some(self.model), attribution: group.attribution, ..Operator::new(name, op_type) }
+        let origins: Vec<_> = group.inner_nodes.iter().map(|name| self.trace.strings.intern(name)).collect();
+        Operator {
+            model: Some(self.model),
+            attribution: group.attribution,
+            origins: self.trace.names.push(origins),
+            ..Operator::new(name, op_type)
+        }
     }
 
     /// An operator that stands for one or more of the model's nodes.
@@ -246,6 +278,20 @@ impl<'a> Builder<'a> {
             self.trace.threads.push(Thread { process, tid: number as u64, name })
         });
         [self.main_thread].into_iter().chain(further).collect()
+    }
+}
+
+/// Every engine node by itself, where nothing says what it came from.
+fn unattributed(model: &Model, recording: &Recording) -> Groups {
+    let group = |node: usize| Group {
+        engine_nodes: vec![node as u32],
+        attribution: Attribution::Unattributed,
+        ..Group::default()
+    };
+    Groups {
+        groups: (0..recording.nodes.len()).map(group).collect(),
+        removed: Vec::new(),
+        unknown: model.graph().node_count(),
     }
 }
 

@@ -229,7 +229,6 @@ impl Engine for Tract {
                 op_type: node.op().name().into_owned(),
                 provider: "tract".to_owned(),
                 reads: node.inputs.iter().filter_map(|outlet| position_of[outlet.node]).collect(),
-                values: Vec::new(),
             });
         }
         let mut executions = Vec::with_capacity(self.recorder.executions.len());
@@ -242,7 +241,7 @@ impl Engine for Tract {
             }
             begin = end;
         }
-        Ok(Recording { nodes, threads: vec!["main".to_owned()], executions, losses: Vec::new() })
+        Ok(Recording { nodes, threads: vec!["main".to_owned()], executions, ..Recording::default() })
     }
 }
 

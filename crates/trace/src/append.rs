@@ -111,6 +111,7 @@ impl Trace {
                 model: row.model.map(|id| models.models[id.index()]),
                 name: strings.of(self, row.name),
                 op_type: strings.of(self, row.op_type),
+                engine_type: row.engine_type.map(|id| strings.of(self, id)),
                 origins: self.names.push(origins),
                 first_input: row.first_input.map(|id| tensors[id.index()]),
                 first_output: row.first_output.map(|id| tensors[id.index()]),

@@ -38,8 +38,13 @@ table! {
         model: Option<ModelId>,
         /// Its name in the model.
         name: StringId,
-        /// Its type, such as `Conv`; a fused one joins the types with `+`.
+        /// Its type, such as `Conv`; one that stands for several nodes of the graph joins their types
+        /// with `+`.
         op_type: StringId,
+        /// The type that the engine ran it as, such as `QuickGelu` for `Sigmoid+Mul`; where the engine made
+        /// several of it, their types joined with `+`. `None` where there was no graph to match with:
+        /// the type is the engine's own.
+        engine_type: Option<StringId>,
         /// Its position in the model's order of execution.
         position: Option<u32>,
         /// How it was matched with the model's graph.
@@ -77,6 +82,7 @@ impl Operator {
             model: None,
             name,
             op_type,
+            engine_type: None,
             position: None,
             attribution: Attribution::NoGraph,
             origins: Span::default(),

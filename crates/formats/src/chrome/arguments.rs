@@ -74,6 +74,10 @@ fn render(trace: &Trace, operator: &Operator, out: &mut Vec<u8>) {
             push_number(out, value);
         }
     }
+    if let Some(engine_type) = operator.engine_type {
+        push_key(out, "engine_type");
+        push_string(out, trace.strings.get(engine_type));
+    }
     push_key(out, "attribution");
     push_string(out, operator.attribution.name());
     let origins = trace.names.get(operator.origins);

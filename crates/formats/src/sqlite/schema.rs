@@ -332,8 +332,10 @@ pub(super) const TABLES: &[Table] = &[
             model => "model_id",
             /// Its name in the model.
             name => "name_id",
-            /// Its type, such as Conv; a fused one joins the types with +.
+            /// Its type, such as Conv; one that stands for several nodes joins their types with +.
             op_type => "op_type_id",
+            /// The type that the engine ran it as, such as QuickGelu for Sigmoid+Mul.
+            engine_type => "engine_type_id",
             /// Its position in the order of execution.
             position => "position",
             /// How it was matched with the graph: no-graph, exact, fused, engine, unattributed, removed.

@@ -45,7 +45,7 @@ pub(super) const VIEWS: &[View] = &[
         name: "operator_details",
         about: "Nodes of the models with their names, types and shapes.",
         select: "SELECT operators.id, model_name.text AS model, operator_name.text AS name, \
-             op_type.text AS op_type, position, attribution, origins, \
+             op_type.text AS op_type, engine_type.text AS engine_type, position, attribution, origins, \
              (SELECT group_concat(trim(shape || ' ' || data_type), ', ') FROM \
               (SELECT coalesce(shape, '?') AS shape, data_type FROM tensor_details \
                WHERE id >= first_input_id AND id < first_input_id + input_count ORDER BY id)) AS inputs, \
@@ -58,6 +58,7 @@ pub(super) const VIEWS: &[View] = &[
              LEFT JOIN strings AS model_name ON model_name.id = models.name_id \
              LEFT JOIN strings AS operator_name ON operator_name.id = operators.name_id \
              LEFT JOIN strings AS op_type ON op_type.id = op_type_id \
+             LEFT JOIN strings AS engine_type ON engine_type.id = engine_type_id \
              LEFT JOIN strings AS attributes ON attributes.id = attributes_id",
     },
     View {

@@ -4,33 +4,21 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use opscope_formats::onnxruntime::{NodeEvent, Profile, SessionEventKind};
-use opscope_model::Model;
-use opscope_model::proto::{ModelProto, NodeProto};
 use opscope_trace::{Nanoseconds, StringId};
 
 use super::session::lost;
 use crate::engine::{EngineNode, Execution, Recording, Window};
 use crate::error::RunError;
 
-/// Reads a profile. `rewritten` is the model as ONNX Runtime runs it, where that isn't the model
-/// itself; `windows` are the iterations by our own clock.
+/// Reads a profile; `windows` are the iterations by our own clock.
 ///
 /// # Errors
 /// When the profile can't be read.
-pub fn read(
-    profile: &Path,
-    model: &Model,
-    rewritten: Option<&ModelProto>,
-    windows: &[Window],
-) -> Result<Recording, RunError> {
+pub fn read(profile: &Path, windows: &[Window]) -> Result<Recording, RunError> {
     let profile = Profile::read(profile).map_err(|error| lost(error.to_string()))?;
-    let graph = match rewritten {
-        Some(rewritten) => rewritten.graph.as_ref().map(|graph| graph.node.as_slice()).unwrap_or_default(),
-        None => model.graph().proto().node.as_slice(),
-    };
     let runs = Runs::of(&profile, windows);
     let mut recording = Recording { threads: vec!["main".to_owned()], ..Recording::default() };
-    let mut nodes = Nodes::new(&profile, graph, model, rewritten.is_none());
+    let mut nodes = Nodes { profile: &profile, known: HashMap::new() };
     let mut threads: HashMap<i64, u32> = HashMap::new();
     let mut outside = 0;
     for event in &profile.nodes {
@@ -46,7 +34,6 @@ pub fn read(
         recording.executions.push(Execution { node, iteration: iteration as u32, thread, start, duration });
     }
     recording.threads.extend((1..threads.len()).map(|number| format!("worker {number}")));
-    nodes.connect(&mut recording.nodes);
     recording.losses.extend(losses(&profile, &runs, windows, outside));
     Ok(recording)
 }
@@ -121,54 +108,19 @@ fn clock_offset(windows: &[Window], runs: &[(Nanoseconds, Nanoseconds)]) -> Nano
 /// The engine's nodes, met one after the other in the events.
 struct Nodes<'a> {
     profile: &'a Profile,
-    /// Nodes of the graph that ONNX Runtime runs, by name.
-    graph: HashMap<&'a str, &'a NodeProto>,
-    /// Names of the model's own values: those that both graphs have in common.
-    model: &'a Model,
-    /// Whether the graph is the model's own, so that names alone tell the nodes.
-    unchanged: bool,
-    known: HashMap<(StringId, Option<u32>), u32>,
+    known: HashMap<([StringId; 3], Option<u32>), u32>,
 }
 
-impl<'a> Nodes<'a> {
-    fn new(profile: &'a Profile, graph: &'a [NodeProto], model: &'a Model, unchanged: bool) -> Self {
-        let graph = graph.iter().filter_map(|node| Some((node.name.as_deref()?, node))).collect();
-        Self { profile, graph, model, unchanged, known: HashMap::new() }
-    }
-
+impl Nodes<'_> {
     /// The node of an event, which is added when it is met for the first time.
     fn of(&mut self, event: &NodeEvent, nodes: &mut Vec<EngineNode>) -> u32 {
-        *self.known.entry((event.name, event.node_index)).or_insert_with(|| {
+        let key = ([event.name, event.op_name, event.provider], event.node_index);
+        *self.known.entry(key).or_insert_with(|| {
             let text = |id: StringId| self.profile.strings.get(id).to_owned();
-            let name = text(event.name);
-            let values = match self.graph.get(name.as_str()) {
-                Some(node) if !self.unchanged => {
-                    let shared =
-                        node.output.iter().filter(|value| self.model.graph().value_by_name(value).is_some());
-                    shared.cloned().collect()
-                }
-                _ => Vec::new(),
-            };
-            let (op_type, provider) = (text(event.op_name), text(event.provider));
-            nodes.push(EngineNode { name, op_type, provider, reads: Vec::new(), values });
+            let (name, op_type, provider) = (text(event.name), text(event.op_name), text(event.provider));
+            nodes.push(EngineNode { name, op_type, provider, reads: Vec::new() });
             nodes.len() as u32 - 1
         })
-    }
-
-    /// Notes which node reads which other's results.
-    fn connect(&self, nodes: &mut [EngineNode]) {
-        let mut producers: HashMap<&str, u32> = HashMap::new();
-        for (position, engine_node) in nodes.iter().enumerate() {
-            let outputs = self.graph.get(engine_node.name.as_str()).map(|node| node.output.as_slice());
-            for value in outputs.unwrap_or_default().iter().filter(|value| !value.is_empty()) {
-                producers.insert(value, position as u32);
-            }
-        }
-        for engine_node in nodes {
-            let inputs = self.graph.get(engine_node.name.as_str()).map(|node| node.input.as_slice());
-            let reads = inputs.unwrap_or_default().iter().filter_map(|value| producers.get(value.as_str()));
-            engine_node.reads = reads.copied().collect();
-        }
     }
 }
 

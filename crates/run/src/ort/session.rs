@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use opscope_model::Model;
-use opscope_model::proto::{ModelProto, TypeProto, ValueInfoProto};
+use opscope_model::proto::{GraphProto, ModelProto, TypeProto, ValueInfoProto};
 use opscope_trace::DataType;
 use ort::environment::Environment;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
@@ -81,26 +81,6 @@ impl OrtEngine {
             model,
             records,
         })
-    }
-
-    /// The model as ONNX Runtime rewrote it; `None` when it may not rewrite anything.
-    ///
-    /// A second session writes it, so that the first one's loading time isn't burdened.
-    fn rewritten(&self) -> Result<Option<ModelProto>, RunError> {
-        if self.options.optimization == Optimization::Off {
-            return Ok(None);
-        }
-        let path = self.folder.path().join("rewritten.onnx");
-        let builder = builder(&self.environment, &self.options)?;
-        // The weights aren't needed, and a message of more than 2 GiB couldn't be written.
-        let builder = builder
-            .with_config_entry("session.optimized_model_external_initializers_file_name", "weights.bin")
-            .map_err(rejected)?;
-        commit(builder.with_optimized_model_path(&path).map_err(rejected)?, &self.model)?;
-        let bytes = std::fs::read(&path).map_err(|error| lost(format!("the rewritten model: {error}")))?;
-        let proto = ModelProto::decode(bytes.as_slice())
-            .map_err(|error| lost(format!("the rewritten model: {error}")))?;
-        Ok(Some(proto))
     }
 }
 
@@ -181,18 +161,46 @@ impl Engine for OrtEngine {
             return Ok(Recording::default());
         }
         let profile = self.session.end_profiling().map_err(|error| lost(error.to_string()))?;
-        // Without the rewritten model the times are as good as ever; only fewer nodes can be named.
-        let (rewritten, missing) = match self.rewritten() {
-            Ok(rewritten) => (rewritten, None),
+        let mut recording = recording::read(Path::new(&profile), &self.windows)?;
+        let Self { environment, session, inputs, folder, options, model, .. } = *self;
+        // Two sessions' weights at once may be more than the machine has.
+        drop((session, inputs));
+        // Without the rewritten model the times are as good as ever; only no node can be named.
+        match rewritten(&environment, &options, &model, folder.path()) {
+            Ok(graph) => recording.rewritten = Some(graph),
             Err(error) => {
-                (None, Some((format!("the engine's own graph, so that fused nodes go unnamed: {error}"), 1)))
+                let reason = format!("the engine's own graph, so that its nodes can't be named: {error}");
+                recording.losses.push((reason, 1));
             }
-        };
-        let mut recording =
-            recording::read(Path::new(&profile), &self.model, rewritten.as_ref(), &self.windows)?;
-        recording.losses.extend(missing);
+        }
         Ok(recording)
     }
+}
+
+/// The model's graph as ONNX Runtime runs it, which it writes into a folder. Even where it may not
+/// rewrite anything, it replaces operators that it has no kernel for by their definition.
+///
+/// A session of its own does that, so that loading for the measured one isn't burdened.
+fn rewritten(
+    environment: &Environment,
+    options: &EngineOptions,
+    model: &Model,
+    folder: &Path,
+) -> Result<GraphProto, RunError> {
+    const WEIGHTS: &str = "weights.bin";
+    // The weights aren't needed, and a message of more than 2 GiB couldn't be written: they go into a
+    // file of their own, and where the system has one, into nothing.
+    #[cfg(unix)]
+    let _ = std::os::unix::fs::symlink("/dev/null", folder.join(WEIGHTS));
+    let path = folder.join("rewritten.onnx");
+    let builder = builder(environment, options)?
+        .with_config_entry("session.optimized_model_external_initializers_file_name", WEIGHTS)
+        .map_err(rejected)?;
+    drop(commit(builder.with_optimized_model_path(&path).map_err(rejected)?, model)?);
+    let unread = |error: String| lost(format!("the rewritten model: {error}"));
+    let bytes = std::fs::read(&path).map_err(|error| unread(error.to_string()))?;
+    let proto = ModelProto::decode(bytes.as_slice()).map_err(|error| unread(error.to_string()))?;
+    proto.graph.ok_or_else(|| unread("it has no graph".to_owned()))
 }
 
 /// The process' only environment, with the library that it is of. ONNX Runtime can't be set up twice,

@@ -104,7 +104,8 @@ impl<'a> Event<'a> {
                 }
                 b"domain" | b"task" | b"op" => arguments.word = scanner.value()?,
                 b"type" | b"model" | b"inputs" | b"outputs" | b"flops" | b"bytes_read" | b"bytes_written"
-                | b"parameters" | b"attribution" | b"origins" | b"Input Dims" | b"Input type" => {
+                | b"parameters" | b"attribution" | b"origins" | b"engine_type" | b"Input Dims"
+                | b"Input type" => {
                     // The name's own quotes belong to the member.
                     let start = position_in(text, name.bytes).saturating_sub(1);
                     scanner.skip()?;

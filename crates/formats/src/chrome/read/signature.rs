@@ -33,6 +33,7 @@ pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u
                 let value = scanner.value()?;
                 match name {
                     b"type" => operator.op_type = trace.strings.intern(&text_of(value)),
+                    b"engine_type" => operator.engine_type = Some(trace.strings.intern(&text_of(value))),
                     b"model" => operator.model = Some(model_named(trace, &text_of(value))),
                     b"flops" => operator.flops = number(value),
                     b"bytes_read" => operator.bytes_read = number(value),
