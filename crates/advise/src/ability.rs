@@ -5,9 +5,10 @@
 
 use serde::Serialize;
 
-use crate::finding::{Evidence, Found, Outcome};
+use crate::claim::{Means, Places};
+use crate::finding::Outcome;
 use crate::rule::Rule;
-use crate::subject::Subject;
+use crate::subject::{Subject, Target};
 
 /// A rewrite that finds something in the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +23,9 @@ pub struct Ability {
     /// The nodes that it takes away at each place, by name and type.
     #[serde(skip)]
     pub places: Vec<Vec<(String, String)>>,
+    /// The types of the operators that it puts in their place.
+    #[serde(skip)]
+    pub makes: Vec<String>,
 }
 
 /// Whether opscope does what a rule advises.
@@ -31,18 +35,29 @@ pub enum Does {
     Rewrites(Vec<Ability>),
     /// The rule's rewrites find no place where all of their conditions hold.
     Nowhere(String),
+    /// All that the rule's rewrites make are operators that the target lacks, such as these.
+    Unsuitable(String),
 }
 
 impl Does {
-    /// What the rewrites that a rule names do; `None` where it names none.
-    pub(crate) fn of(rule: &Rule, abilities: &[Ability]) -> Option<Self> {
+    /// What the rewrites that a rule names do; `None` where it names none. Those that make an operator
+    /// which the target lacks are no help.
+    pub(crate) fn of(rule: &Rule, abilities: &[Ability], target: Target) -> Option<Self> {
         let named = rule.auto.strip_prefix("rewrite ")?.split_whitespace().next()?;
         if !named.starts_with('G') {
             return None;
         }
         let is_named = |ability: &&Ability| named.split(',').any(|name| ability.id.starts_with(name));
-        let found: Vec<Ability> = abilities.iter().filter(is_named).cloned().collect();
-        Some(if found.is_empty() { Self::Nowhere(named.to_owned()) } else { Self::Rewrites(found) })
+        let lacking = |ability: &Ability| ability.makes.iter().find(|op_type| target.lacks(op_type)).cloned();
+        let named_ones = || abilities.iter().filter(is_named);
+        let found: Vec<Ability> =
+            named_ones().filter(|ability| lacking(ability).is_none()).cloned().collect();
+        let lacked = named_ones().find_map(lacking).filter(|_| found.is_empty());
+        Some(match lacked {
+            Some(lacked) => Self::Unsuitable(lacked),
+            None if found.is_empty() => Self::Nowhere(named.to_owned()),
+            None => Self::Rewrites(found),
+        })
     }
 
     /// The options that make `opscope rewrite` do it.
@@ -66,7 +81,7 @@ impl Does {
     pub fn places(&self) -> usize {
         match self {
             Self::Rewrites(abilities) => abilities.iter().map(|ability| ability.places.len()).sum(),
-            Self::Nowhere(_) => 0,
+            Self::Nowhere(_) | Self::Unsuitable(_) => 0,
         }
     }
 }
@@ -81,19 +96,15 @@ pub(crate) fn or_what_rewrites_find(
     let (Outcome::Silent | Outcome::Missing(_), Some(Does::Rewrites(abilities))) = (&outcome, does) else {
         return outcome;
     };
-    let is_own = |ability: &Ability| ability.opset.is_none() && !ability.lossy;
-    if !rule.id.starts_with('G') || !abilities.iter().any(is_own) {
+    let is_own = |ability: &&Ability| ability.opset.is_none() && !ability.lossy;
+    if !rule.id.starts_with('G') || !abilities.iter().any(|ability| is_own(&ability)) {
         return outcome;
     }
-    let places = abilities.iter().filter(|ability| is_own(ability)).flat_map(|ability| {
-        ability.places.iter().flatten().map(|(name, op_type)| Evidence {
-            name: name.clone(),
-            op_type: op_type.clone(),
-            time: subject.node_time(name),
-            detail: format!("{} takes it away", ability.id),
-        })
-    });
-    let evidence: Vec<Evidence> = places.collect();
-    let saves = evidence.iter().filter_map(|item| item.time).reduce(|a, b| a + b);
-    Outcome::Found(Found { evidence, saves, note: None })
+    let mut places = Places::new(subject, Means::Step);
+    for ability in abilities.iter().filter(is_own) {
+        for (name, op_type) in ability.places.iter().flatten() {
+            places.add_named((name, op_type), &[name], format!("{} takes it away", ability.id));
+        }
+    }
+    places.outcome()
 }

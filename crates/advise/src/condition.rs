@@ -6,7 +6,8 @@ use std::fmt;
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
 use serde::Deserialize;
 
-use crate::finding::{Evidence, Found, Outcome};
+use crate::claim::{Causes, Claim};
+use crate::finding::{Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::{Kernel, Subject};
 
@@ -128,29 +129,21 @@ impl OperatorCondition {
             Ok(comparisons) => comparisons,
             Err(message) => return Outcome::Missing(message),
         };
-        let mut evidence: Vec<Evidence> = Vec::new();
-        let (mut matched, mut saves) = (0.0, 0.0);
+        let mut claims: Vec<Claim> = Vec::new();
+        let mut matched = 0.0;
         let mut names = std::collections::BTreeSet::new();
         for kernel in &subject.kernels {
             let Some(details) = self.holds(subject, rule, kernel, &comparisons) else { continue };
             matched += kernel.time;
             names.insert((kernel.name, kernel.op_type));
-            let first = details.first().map_or(0.0, |(_, value)| *value);
-            saves += kernel.time
-                * match self.saves {
-                    Saves::All => 1.0,
-                    Saves::Half => 0.5,
-                    Saves::Headroom => {
-                        let ratio = details.iter().map(|(_, value)| *value).find(|value| *value > 0.0);
-                        1.0 - ratio.unwrap_or(0.0).clamp(0.0, 1.0)
-                    }
-                    Saves::Ratio => first.clamp(0.0, 1.0),
-                    Saves::Unknown | Saves::Nothing => 0.0,
-                };
             let mut words: Vec<String> =
                 details.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
             words.dedup();
-            evidence.push(subject.evidence(kernel, words.join(", ")));
+            let words = words.join(", ");
+            claims.push(match self.saved(&details) {
+                Some(part) => subject.claim(kernel, words, part),
+                None => subject.mention(kernel, words),
+            });
         }
         let above = |name: &str, value: f64| rule.limits.get(name).is_none_or(|limit| value > *limit);
         let total = subject.total.0 as f64 * subject.iterations as f64;
@@ -158,11 +151,19 @@ impl OperatorCondition {
         if !above("more_than", names.len() as f64) || !above("share_above", share) {
             return Outcome::Silent;
         }
-        let saves = match self.saves {
+        Causes::one(claims)
+    }
+
+    /// Which part of an operator's time could be saved, by the metrics that were compared.
+    fn saved(&self, details: &[(String, f64)]) -> Option<f64> {
+        let mut ratios = details.iter().map(|(_, value)| *value);
+        match self.saves {
+            Saves::All => Some(1.0),
+            Saves::Half => Some(0.5),
+            Saves::Headroom => Some(1.0 - ratios.find(|ratio| *ratio > 0.0).unwrap_or(0.0).clamp(0.0, 1.0)),
+            Saves::Ratio => Some(ratios.next().unwrap_or(0.0).clamp(0.0, 1.0)),
             Saves::Unknown | Saves::Nothing => None,
-            _ => Some(Nanoseconds((saves / subject.iterations as f64) as i64)),
-        };
-        Found { evidence, saves, note: None }.or_silent()
+        }
     }
 
     /// What the profile lacks to ask this.
@@ -199,15 +200,20 @@ impl OperatorCondition {
         kernel: &Kernel<'_>,
         comparisons: &[Comparison<'_>],
     ) -> Option<Vec<(String, f64)>> {
-        let of_type = |pattern: &String| match pattern.strip_suffix('*') {
-            Some(start) => kernel.op_type.starts_with(start),
-            None => kernel.op_type == pattern,
+        let is_type = |op_type: &str, pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => op_type.starts_with(start),
+            None => op_type == pattern,
+        };
+        // An operator that the engine made of several is of a type only if all of them are.
+        let of_type = || {
+            let mut types = subject.executions.types(kernel.executed);
+            types.all(|op_type| self.types.iter().any(|pattern| is_type(op_type, pattern)))
         };
         let at_least = |name: &str, value: Nanoseconds| match rule.limits.get(name) {
             Some(micros) => value.0 as f64 > micros * 1e3,
             None => true,
         };
-        let fits = (self.types.is_empty() || self.types.iter().any(of_type))
+        let fits = (self.types.is_empty() || of_type())
             && (self.names.is_empty()
                 || self
                     .names

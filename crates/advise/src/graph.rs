@@ -2,19 +2,6 @@
 
 use opscope_model::{Model, Node, TensorData, ValueId};
 
-use crate::finding::Evidence;
-use crate::subject::Subject;
-
-/// A node as evidence, with its time where the profile has it.
-pub(crate) fn node_evidence(subject: &Subject<'_>, node: &Node<'_>, detail: String) -> Evidence {
-    Evidence {
-        name: node.name.to_owned(),
-        op_type: node.op_type.to_owned(),
-        time: subject.node_time(node.name),
-        detail,
-    }
-}
-
 /// A model's graph with the questions.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'m> {
@@ -121,18 +108,15 @@ pub(crate) fn reshape_between(model: &Model, from: &str, to: &str) -> Option<Str
     None
 }
 
-/// Convolutions whose channels are no multiple of a number.
-pub(crate) fn odd_channels(subject: &Subject<'_>, model: &Model, multiple: i64) -> Vec<Evidence> {
+/// Convolutions whose channels are no multiple of a number: each with how many it takes and gives.
+pub(crate) fn odd_channels(model: &Model, multiple: i64) -> impl Iterator<Item = (Node<'_>, i64, i64)> {
     let view = View::new(model);
-    let convolutions = view.nodes().filter(|node| node.is("Conv"));
-    convolutions
-        .filter_map(|node| {
-            let dims = view.dims(node.input(1)?)?;
-            let (out, per_group) = (*dims.first()?, *dims.get(1)?);
-            let into = per_group.checked_mul(node.attributes.int("group").unwrap_or(1))?;
-            // The three channels of an image are given.
-            let is_odd = out % multiple != 0 || (into % multiple != 0 && into > 4);
-            is_odd.then(|| node_evidence(subject, &node, format!("{into} to {out} channels")))
-        })
-        .collect()
+    view.nodes().filter(|node| node.is("Conv")).filter_map(move |node| {
+        let dims = view.dims(node.input(1)?)?;
+        let (out, per_group) = (*dims.first()?, *dims.get(1)?);
+        let into = per_group.checked_mul(node.attributes.int("group").unwrap_or(1))?;
+        // The three channels of an image are given.
+        let is_odd = out % multiple != 0 || (into % multiple != 0 && into > 4);
+        is_odd.then_some((node, into, out))
+    })
 }

@@ -12,8 +12,10 @@
 
 mod ability;
 mod checks;
+mod claim;
 mod condition;
 pub mod converter;
+mod executed;
 mod explain;
 mod finding;
 pub mod fusion;
@@ -28,8 +30,9 @@ mod testing;
 
 pub use ability::{Ability, Does};
 pub use converter::ConverterOptions;
+pub use checks::{Why, why_on_ai_cpu};
 pub use explain::{Language, explain};
-pub use finding::{Evidence, Finding, NotRun, Report, advise};
-pub use rule::{Confidence, Rule, Text, rules};
+pub use finding::{Done, Evidence, Finding, NotRun, Report, Whole, advise};
+pub use rule::{Confidence, Kind, Rule, Text, rules};
 pub use settings::{Settings, SettingsError};
 pub use subject::{Environment, Subject, Target};

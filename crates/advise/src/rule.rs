@@ -30,6 +30,18 @@ pub struct Rule {
     /// How sure it is.
     #[serde(default)]
     pub confidence: Confidence,
+    /// Whether one can act on what it finds.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The rule that says the same of the same operators, and under whose id it is said.
+    #[serde(default)]
+    pub same_as: Option<String>,
+    /// The rule that says less about the same operators, and is silent about those that this one names.
+    #[serde(default)]
+    pub refines: Option<String>,
+    /// Names of the vendor's own rules that say the same, as its report has them.
+    #[serde(default)]
+    pub vendor: Vec<String>,
     /// Where the thresholds come from.
     #[serde(default)]
     pub source: String,
@@ -83,6 +95,30 @@ impl Confidence {
             Self::Guessed => "guessed",
             Self::Documented => "documented",
             Self::Measured => "measured",
+        }
+    }
+}
+
+/// Whether one can act on what a rule finds; later ones are shown first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It is about how a profile was taken or is shipped, and not about the model's time.
+    Note,
+    /// A ratio that tells where the time goes, and not what to do about it.
+    Figure,
+    /// Something to change.
+    #[default]
+    Change,
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Figure => "figure",
+            Self::Change => "change",
         }
     }
 }

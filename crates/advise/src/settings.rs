@@ -100,7 +100,7 @@ impl Settings {
             }
         }
         for pattern in &self.silence {
-            if !known.iter().chain(&self.rules).any(|rule| matches(pattern, &rule.id)) {
+            if !known.iter().chain(&self.rules).any(|rule| is_meant(pattern, rule)) {
                 return Err(SettingsError::UnknownRule { path: path(), id: pattern.clone() });
             }
         }
@@ -112,9 +112,31 @@ impl Settings {
         self.silence.push(pattern.to_owned());
     }
 
-    /// Whether a rule is to be silent.
-    pub fn silences(&self, id: &str) -> bool {
+    /// Whether a rule is to be silent, by its id, or by the name of a rule of the vendor's that says the
+    /// same.
+    pub fn silences(&self, rule: &Rule) -> bool {
+        self.silence.iter().any(|pattern| is_meant(pattern, rule))
+    }
+
+    /// Whether the rule of an id is to be silent.
+    pub fn silences_id(&self, id: &str) -> bool {
         self.silence.iter().any(|pattern| matches(pattern, id))
+    }
+
+    /// Whether a rule of the vendor's own report is to be silent, because it is named, or because all
+    /// rules that say the same are silent.
+    pub fn silences_vendor(&self, name: &str) -> bool {
+        let rules = rules();
+        let mut same = rules.iter().filter(|rule| rule.vendor.iter().any(|known| known == name)).peekable();
+        self.silence.iter().any(|pattern| matches(pattern, name))
+            || (same.peek().is_some() && same.all(|rule| self.silences(rule)))
+    }
+
+    /// The same with another threshold.
+    #[cfg(test)]
+    pub(crate) fn with_threshold(mut self, id: &str, name: &str, value: f64) -> Self {
+        self.thresholds.entry(id.to_owned()).or_default().insert(name.to_owned(), value);
+        self
     }
 
     /// The rules with these thresholds, and the user's own behind them.
@@ -128,6 +150,11 @@ impl Settings {
         }
         all
     }
+}
+
+/// Whether a pattern is the id of a rule, or the name of a rule of the vendor's that says the same.
+fn is_meant(pattern: &str, rule: &Rule) -> bool {
+    matches(pattern, &rule.id) || rule.vendor.iter().any(|name| matches(pattern, name))
 }
 
 /// Whether an id is the pattern, or begins with it up to its star; letter case means nothing.

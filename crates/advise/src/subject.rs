@@ -9,7 +9,28 @@ use opscope_trace::{ExecutionUnit, MetricId, Nanoseconds, Operator, ReadingId, S
 
 use crate::ability::Ability;
 use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
+use crate::claim::Claim;
+use crate::executed::{Executed, Executions, Ran};
 use crate::finding::Evidence;
+
+/// Activations beside Relu, LeakyRelu, PRelu and Elu, which every target has.
+pub(crate) const ACTIVATIONS: [&str; 12] = [
+    "Mish",
+    "HardSwish",
+    "Gelu",
+    "Softsign",
+    "Softplus",
+    "HardSigmoid",
+    "Selu",
+    "Celu",
+    "Swish",
+    "ThresholdedRelu",
+    "Erf",
+    "FastGelu",
+];
+
+/// Those of them that the engine of the boards has, by the guide of its converter.
+const ON_BOARD: [&str; 2] = ["Gelu", "Erf"];
 
 /// What a model runs on, or is to run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +112,19 @@ impl Target {
         }
     }
 
+    /// Whether it is known to lack an operator of ONNX; `false` where that isn't known.
+    ///
+    /// For the Ascend 310 these are the activations beside those that Huawei's article names, for
+    /// boards what their converter's guide doesn't list for the engine.
+    pub fn lacks(self, op_type: &str) -> bool {
+        match self {
+            // Softplus and Erf are what it decomposes the others into.
+            Self::Cann310 => ACTIVATIONS.contains(&op_type) && !["Softplus", "Erf"].contains(&op_type),
+            Self::Svp => ACTIVATIONS.contains(&op_type) && !ON_BOARD.contains(&op_type),
+            _ => false,
+        }
+    }
+
     /// Whether a rule is about this target. Rules of users always are.
     pub(crate) fn has_rule(self, id: &str) -> bool {
         let unknown = self == Self::Unknown;
@@ -100,9 +134,9 @@ impl Target {
             "A34" => self.is_accelerator(),
             "E04" => self == Self::Svp,
             "E02" | "E03" | "E05" | "E06" | "E07" => self.is_ascend() || self == Self::Svp,
-            "G02" | "G06" | "G07" | "G17" | "G18" | "G19" | "G20" | "G24" => {
-                self.is_ascend() || self == Self::Svp
-            }
+            "G02" | "G07" | "G17" | "G18" | "G19" | "G20" | "G24" => self.is_ascend() || self == Self::Svp,
+            // What other Ascend processors lack isn't known.
+            "G06" => matches!(self, Self::Cann310 | Self::Svp),
             "G08" | "C01" => self.is_ascend(),
             "C02" | "C03" => self.is_ascend() || self == Self::Svp,
             "H09" => matches!(self, Self::OnnxRuntime | Self::Tract),
@@ -141,6 +175,8 @@ pub struct Environment {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernel<'a> {
     pub task: TaskId,
+    /// The operator that it executed.
+    pub executed: Executed,
     pub name: &'a str,
     pub op_type: &'a str,
     pub unit: ExecutionUnit,
@@ -187,8 +223,12 @@ pub struct Subject<'a> {
     pub total: Nanoseconds,
     /// The metrics by their names in small letters, with the factor that makes a part of 1 of them.
     metrics: HashMap<String, Vec<(MetricId, f64)>>,
-    /// The time of an average iteration by node of the graph.
-    node_times: HashMap<&'a str, f64>,
+    /// The operators that the kernels executed.
+    pub(crate) executions: Executions<'a>,
+    /// Whether the profile has a node of the model, so that those it hasn't got didn't run.
+    is_of_this_model: bool,
+    /// How long an average iteration took from its beginning to its end, where the profile says.
+    pub(crate) inference: Option<Nanoseconds>,
 }
 
 impl<'a> Subject<'a> {
@@ -211,11 +251,15 @@ impl<'a> Subject<'a> {
             iterations: 1,
             total: Nanoseconds::ZERO,
             metrics: HashMap::new(),
-            node_times: HashMap::new(),
+            executions: Executions::default(),
+            is_of_this_model: false,
+            inference: None,
         };
         if let Some(trace) = trace {
             subject.take(trace);
         }
+        let mut names = model.into_iter().flat_map(|model| model.graph().nodes()).map(|node| node.name);
+        subject.is_of_this_model = names.any(|name| subject.executions.has(name));
         subject
     }
 
@@ -243,17 +287,11 @@ impl<'a> Subject<'a> {
             let row = trace.tasks.get(task);
             let Some(operator) = row.operator else { continue };
             let time = own[task.index()].0.max(0) as f64;
-            let origins = trace.names.get(trace.operators.origins()[operator.index()]);
-            let share = time / self.iterations as f64 / origins.len().max(1) as f64;
-            for origin in origins {
-                *self.node_times.entry(trace.strings.get(*origin)).or_default() += share;
-            }
+            let executed = self.executions.add(trace, operator, time / self.iterations as f64);
             let name = trace.strings.get(trace.operators.name()[operator.index()]);
-            if origins.is_empty() {
-                *self.node_times.entry(name).or_default() += share;
-            }
             self.kernels.push(Kernel {
                 task,
+                executed,
                 name,
                 op_type: trace.strings.get(trace.operators.op_type()[operator.index()]),
                 unit: row.unit,
@@ -268,6 +306,9 @@ impl<'a> Subject<'a> {
         self.kernels.sort_by_key(|kernel| (kernel.stream, kernel.start));
         let total: f64 = self.kernels.iter().map(|kernel| kernel.time).sum();
         self.total = Nanoseconds((total / self.iterations as f64) as i64);
+        let durations = measured.iterations.iter().map(|id| trace.iterations.duration()[id.index()].0 as f64);
+        let whole: f64 = durations.sum();
+        self.inference = (whole > 0.0).then(|| Nanoseconds((whole / self.iterations as f64) as i64));
     }
 
     /// The operator of a kernel, as the trace has it.
@@ -304,14 +345,30 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether the profile has the time of a node of the graph.
-    pub fn has_time_of(&self, node: &str) -> bool {
-        self.node_times.contains_key(node)
+    /// A kernel of whose time a part, from 0 to 1, could be saved.
+    pub(crate) fn claim(&self, kernel: &Kernel<'_>, detail: String, part: f64) -> Claim {
+        let saved = kernel.time * part.clamp(0.0, 1.0) / self.iterations as f64;
+        Claim { evidence: self.evidence(kernel, detail), saves: vec![(kernel.executed, saved)] }
     }
 
-    /// The time of a node of the graph in an average iteration, where the profile has it.
-    pub(crate) fn node_time(&self, name: &str) -> Option<Nanoseconds> {
-        self.node_times.get(name).map(|time| Nanoseconds(*time as i64))
+    /// A kernel of which nobody knows how much could be saved.
+    pub(crate) fn mention(&self, kernel: &Kernel<'_>, detail: String) -> Claim {
+        Claim { evidence: self.evidence(kernel, detail), saves: Vec::new() }
+    }
+
+    /// Whether the profile has the time of a node of the graph, alone or with others.
+    pub fn has_time_of(&self, node: &str) -> bool {
+        self.executions.has(node)
+    }
+
+    /// Whether the profile has nodes of the model.
+    pub(crate) fn is_of_this_model(&self) -> bool {
+        self.is_of_this_model
+    }
+
+    /// What became of nodes of the graph.
+    pub(crate) fn ran(&self, nodes: &[&str]) -> Ran {
+        self.executions.ran(nodes, self.is_of_this_model)
     }
 }
 

@@ -37,8 +37,13 @@ fn applied(model: &Model, which: &'static dyn Rewrite, opset: Option<i64>) -> Op
     // Places where what is computed comes to be quantised need the same permission.
     let needs = |done: &&Application| done.exactness == Exactness::Lossy;
     let lossy = info.exactness == Exactness::Lossy || done.iter().all(|it| needs(&it));
-    let places = done.iter().filter(|it| lossy || !needs(it)).map(taken).collect();
-    Some(Ability { id: info.id.to_owned(), lossy, opset, places })
+    let usable: Vec<&Application> = done.iter().filter(|it| lossy || !needs(it)).collect();
+    let places = usable.iter().map(|done| taken(done)).collect();
+    let mut makes: Vec<String> =
+        usable.iter().flat_map(|done| &done.after).map(|text| named(text).1.to_owned()).collect();
+    makes.sort_unstable();
+    makes.dedup();
+    Some(Ability { id: info.id.to_owned(), lossy, opset, places, makes })
 }
 
 /// The nodes that an application takes away without putting one of their type in their place.
@@ -98,5 +103,7 @@ mod tests {
         let of = |id: &str| abilities.iter().find(|ability| ability.id == id);
         assert_eq!(of("G05a").and_then(|ability| ability.opset), Some(18));
         assert!(of("G05b").is_some_and(|ability| ability.lossy && ability.opset.is_none()));
+        let makes = |id: &str| of(id).map(|ability| ability.makes.join(" "));
+        assert_eq!((makes("G05a"), makes("G05b")), (Some("Mish".to_owned()), Some("LeakyRelu".to_owned())));
     }
 }

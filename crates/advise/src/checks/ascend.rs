@@ -3,6 +3,7 @@
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
 
 use super::Check;
+use crate::claim::{Cause, Causes, Means, Places};
 use crate::finding::{Evidence, Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::{Kernel, Subject};
@@ -41,11 +42,13 @@ fn serial_ai_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Silent;
     }
     let share = alone.0 as f64 / busy.0 as f64 * 100.0;
-    let evidence =
-        subject.kernels.iter().filter(on_cpu).map(|kernel| subject.evidence(kernel, String::new()));
-    let saves = Some(Nanoseconds(alone.0 / subject.iterations as i64));
+    let on_the_cpu = || subject.kernels.iter().filter(on_cpu);
+    let whole: f64 = on_the_cpu().map(|kernel| kernel.time).sum();
+    // Which of them ran alone isn't kept: each is claimed for its part.
+    let part = if whole > 0.0 { alone.0 as f64 / whole } else { 0.0 };
+    let claims = on_the_cpu().map(|kernel| subject.claim(kernel, String::new(), part)).collect();
     let note = Some(format!("for {share:.1} % of the busy time nothing but the AI CPU works"));
-    Found { evidence: evidence.collect(), saves, note }.or_silent()
+    Causes::of(Cause { claims, note, ..Cause::default() })
 }
 
 fn waiting(subject: &Subject<'_>, rule: &Rule) -> Outcome {
@@ -83,18 +86,15 @@ fn pipeline(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !subject.has_metric("memory_bound") {
         return missing("the metric memory_bound");
     }
-    let mut found = Found::default();
-    let mut saves = 0.0;
+    let mut claims = Vec::new();
     for kernel in &subject.kernels {
         let bound = subject.metric(kernel, "memory_bound").unwrap_or(0.0);
         let Some((unit, ratio)) = busiest(subject, kernel) else { continue };
         if bound > rule.limit("bound") && ratio < rule.limit("busy") {
-            saves += kernel.time * (1.0 - ratio);
-            found.evidence.push(subject.evidence(kernel, format!("busiest is {unit} {ratio:.3}")));
+            claims.push(subject.claim(kernel, format!("busiest is {unit} {ratio:.3}"), 1.0 - ratio));
         }
     }
-    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
-    found.or_silent()
+    Causes::one(claims)
 }
 
 fn path_rate(subject: &Subject<'_>, rule: &Rule) -> Outcome {
@@ -111,17 +111,17 @@ fn path_rate(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if subject.target != crate::Target::Cann310 {
         return missing("the peak rates of this chip (those of the Ascend 310 are known)");
     }
-    let mut evidence = Vec::new();
+    let mut claims = Vec::new();
     for kernel in &subject.kernels {
         let rates = paths
             .iter()
             .filter_map(|(name, path, peak)| Some((*path, subject.metric(kernel, name)? / rule.limit(peak))));
         let Some((path, share)) = rates.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
         if share > rule.limit("busy") {
-            evidence.push(subject.evidence(kernel, format!("{path} at {:.0} % of its peak", share * 100.0)));
+            claims.push(subject.mention(kernel, format!("{path} at {:.0} % of its peak", share * 100.0)));
         }
     }
-    Found::only(evidence)
+    Causes::one(claims)
 }
 
 fn too_few_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
@@ -129,18 +129,16 @@ fn too_few_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
     if !subject.has_metric("block_num") {
         return missing("the metric block_num");
     }
-    let mut found = Found::default();
-    let mut saves = 0.0;
+    let mut claims = Vec::new();
     for kernel in &subject.kernels {
         let works = subject.metric(kernel, "mac_ratio").is_some_and(|ratio| ratio > 0.0);
         let blocks = subject.metric(kernel, "block_num").unwrap_or(0.0);
         if works && blocks >= 1.0 && blocks < cores {
-            saves += kernel.time * (1.0 - blocks / cores);
-            found.evidence.push(subject.evidence(kernel, format!("{blocks} blocks on {cores} cores")));
+            let detail = format!("{blocks} blocks on {cores} cores");
+            claims.push(subject.claim(kernel, detail, 1.0 - blocks / cores));
         }
     }
-    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
-    found.or_silent()
+    Causes::one(claims)
 }
 
 fn cores(subject: &Subject<'_>) -> Option<f64> {
@@ -162,8 +160,7 @@ fn uneven(subject: &Subject<'_>, metric: &str, cores: Option<f64>) -> Outcome {
     if !subject.has_metric(metric) {
         return Outcome::Missing(format!("the metric {metric}"));
     }
-    let mut found = Found::default();
-    let mut saves = 0.0;
+    let mut claims = Vec::new();
     for kernel in &subject.kernels {
         let blocks = subject.metric(kernel, metric).unwrap_or(0.0);
         let whole = blocks as u64;
@@ -171,11 +168,10 @@ fn uneven(subject: &Subject<'_>, metric: &str, cores: Option<f64>) -> Outcome {
             continue;
         }
         let rounds = (blocks / cores).ceil();
-        saves += kernel.time * (1.0 - blocks / (rounds * cores));
-        found.evidence.push(subject.evidence(kernel, format!("{blocks} blocks on {cores} cores")));
+        let detail = format!("{blocks} blocks on {cores} cores");
+        claims.push(subject.claim(kernel, detail, 1.0 - blocks / (rounds * cores)));
     }
-    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
-    found.or_silent()
+    Causes::one(claims)
 }
 
 fn cube_affinity(subject: &Subject<'_>, rule: &Rule) -> Outcome {
@@ -201,18 +197,15 @@ fn nothing_busy(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !PIPES.iter().any(|name| subject.has_metric(name)) {
         return missing("busy ratios of the units (the group of counters PipeUtilization)");
     }
-    let mut found = Found::default();
-    let mut saves = 0.0;
+    let mut claims = Vec::new();
     for kernel in &subject.kernels {
         let Some((unit, ratio)) = busiest(subject, kernel) else { continue };
         let is_long = kernel.duration.0 as f64 >= rule.limit("min_us") * 1e3;
         if is_long && ratio > 0.0 && ratio <= rule.limit("busy") {
-            saves += kernel.time * (1.0 - ratio);
-            found.evidence.push(subject.evidence(kernel, format!("busiest is {unit} {ratio:.3}")));
+            claims.push(subject.claim(kernel, format!("busiest is {unit} {ratio:.3}"), 1.0 - ratio));
         }
     }
-    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
-    found.or_silent()
+    Causes::one(claims)
 }
 
 fn frequency(subject: &Subject<'_>, rule: &Rule) -> Outcome {
@@ -241,7 +234,7 @@ fn inner_axis(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !subject.has_metric("mac_ratio") && !subject.has_metric("mte2_ratio") {
         return missing("the metrics mac_ratio and mte2_ratio");
     }
-    let mut evidence = Vec::new();
+    let mut claims = Vec::new();
     for kernel in &subject.kernels {
         let ratio = |name| subject.metric(kernel, name).unwrap_or(0.0);
         if ratio("mac_ratio") <= rule.limit("mac") && ratio("mte2_ratio") <= rule.limit("mte2") {
@@ -254,19 +247,23 @@ fn inner_axis(subject: &Subject<'_>, rule: &Rule) -> Outcome {
             (bytes > 0 && bytes as f64 % rule.limit("bytes").max(1.0) != 0.0).then_some(bytes)
         });
         if let Some(bytes) = uneven {
-            evidence.push(subject.evidence(kernel, format!("rows of {bytes} bytes")));
+            claims.push(subject.mention(kernel, format!("rows of {bytes} bytes")));
         }
     }
-    Found::only(evidence)
+    Causes::one(claims)
 }
 
 fn channels(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let multiple = rule.limit("multiple").max(1.0) as i64;
     if let Some(model) = subject.model {
-        return Found::only(crate::graph::odd_channels(subject, model, multiple));
+        let mut places = Places::new(subject, Means::Form);
+        for (node, into, out) in crate::graph::odd_channels(model, multiple) {
+            places.add(&node, &[], format!("{into} to {out} channels"));
+        }
+        return places.without_savings();
     }
     let Some(trace) = subject.trace else { return missing("a profile or a model") };
-    let mut evidence = Vec::new();
+    let mut claims = Vec::new();
     let mut known = false;
     for kernel in subject.kernels.iter().filter(|kernel| kernel.op_type.starts_with("Conv")) {
         let Some(row) = subject.operator_row(kernel) else { continue };
@@ -278,9 +275,10 @@ fn channels(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         });
         let Some(&[out, into, _, _]) = weights.and_then(|weights| trace.shape(weights)) else { continue };
         known = true;
-        if out % multiple != 0 || into % multiple != 0 {
-            evidence.push(subject.evidence(kernel, format!("{into} to {out} channels")));
+        // The three channels of an image are given.
+        if out % multiple != 0 || (into % multiple != 0 && into > 4) {
+            claims.push(subject.mention(kernel, format!("{into} to {out} channels")));
         }
     }
-    if known { Found::only(evidence) } else { missing("shapes of weights (give the model with --model)") }
+    if known { Causes::one(claims) } else { missing("shapes of weights (give the model with --model)") }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use opscope_trace::{DataType, ExecutionUnit};
+use opscope_trace::{DataType, ExecutionUnit, Operator, Trace};
 use serde::Deserialize;
 
 use super::Check;
-use crate::finding::{Found, Outcome};
+use crate::claim::Causes;
+use crate::finding::Outcome;
 use crate::rule::Rule;
 use crate::subject::Subject;
 
@@ -55,16 +56,6 @@ fn tables() -> Vec<Release> {
         .map_or_else(|_| Vec::new(), |tables| tables.release)
 }
 
-/// The table of a release: its own, or else the newest.
-fn table_for(cann: Option<&str>) -> Option<Release> {
-    let mut tables = tables();
-    let named = |table: &Release| {
-        cann.is_some_and(|cann| table.cann.iter().any(|name| name.eq_ignore_ascii_case(cann)))
-    };
-    let place = tables.iter().position(named).or_else(|| tables.len().checked_sub(1))?;
-    Some(tables.swap_remove(place))
-}
-
 fn types_of_the_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace.filter(|_| !subject.kernels.is_empty()) else {
         return Outcome::Missing("operators in a profile".to_owned());
@@ -75,36 +66,69 @@ fn types_of_the_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown) {
         return Outcome::Missing("types of the operators' inputs".to_owned());
     }
-    let Some(table) = table_for(trace.property("cann")) else { return Outcome::Silent };
-    let mut evidence = Vec::new();
+    let tables = Tables { release: tables() };
+    let mut claims = Vec::new();
     for kernel in subject.kernels.iter().filter(|kernel| kernel.unit == ExecutionUnit::AiCpu) {
         let Some(row) = subject.operator_row(kernel) else { continue };
         if kernel.duration.0 as f64 <= rule.limit("min_us") * 1e3 {
             continue;
         }
-        let name = kernel.op_type.to_ascii_lowercase();
+        if let Some(odd) = tables.odd_type(trace, &row) {
+            claims.push(subject.claim(kernel, odd.text(), 1.0));
+        }
+    }
+    Causes::one(claims)
+}
+
+/// A type of an input or output that the cores have no kernel for.
+pub(super) struct OddType {
+    pub data_type: DataType,
+    is_input: bool,
+    /// The releases of the list.
+    cann: String,
+}
+
+impl OddType {
+    /// It in words, such as `a float64 input`.
+    pub fn text(&self) -> String {
+        let side = if self.is_input { "input" } else { "output" };
+        match self.data_type {
+            DataType::Float64 => format!("a float64 {side}: convert it to float32"),
+            other => format!("a {other} {side}, which is not in the list of CANN {}", self.cann),
+        }
+    }
+}
+
+/// The first type of an operator that the cores have no kernel for.
+pub(super) fn odd_type(trace: &Trace, row: &Operator) -> Option<OddType> {
+    Tables { release: tables() }.odd_type(trace, row)
+}
+
+impl Tables {
+    fn odd_type(&self, trace: &Trace, row: &Operator) -> Option<OddType> {
+        let table = self.for_release(trace.property("cann"))?;
+        let name = trace.strings.get(row.op_type).to_ascii_lowercase();
         let types = table.operators.get(&name).unwrap_or(&table.any);
         let is_exempt = table.exempt.contains(&name);
         let tensors = row.inputs().map(|id| (id, true)).chain(row.outputs().map(|id| (id, false)));
-        let odd = tensors.map(|(id, is_input)| (trace.tensors.data_type()[id.index()], is_input)).find(
-            |&(data_type, is_input)| {
+        let (data_type, is_input) = tensors
+            .map(|(id, is_input)| (trace.tensors.data_type()[id.index()], is_input))
+            .find(|&(data_type, is_input)| {
                 // Double precision is slow wherever it is computed, so it counts in any case.
                 let is_double = data_type == DataType::Float64 && is_input;
                 let is_odd = data_type != DataType::Unknown && !is_exempt && !types.has(data_type, is_input);
                 is_double || is_odd
-            },
-        );
-        if let Some((data_type, is_input)) = odd {
-            let side = if is_input { "input" } else { "output" };
-            let release = table.cann.join(" and ");
-            let detail = match data_type {
-                DataType::Float64 => format!("a float64 {side}: convert it to float32"),
-                _ => format!("a {data_type} {side}, which is not in the list of CANN {release}"),
-            };
-            evidence.push(subject.evidence(kernel, detail));
-        }
+            })?;
+        Some(OddType { data_type, is_input, cann: table.cann.join(" and ") })
     }
-    Found::all_of(evidence)
+
+    /// The table of a release: its own, or else the newest.
+    fn for_release(&self, cann: Option<&str>) -> Option<&Release> {
+        let named = |table: &&Release| {
+            cann.is_some_and(|cann| table.cann.iter().any(|name| name.eq_ignore_ascii_case(cann)))
+        };
+        self.release.iter().find(named).or_else(|| self.release.last())
+    }
 }
 
 #[cfg(test)]
@@ -127,8 +151,10 @@ mod tests {
 
     #[test]
     fn a_release_has_its_own_table_and_an_unlisted_one_the_newest() {
-        assert!(!table_for(Some("7.0.RC1")).unwrap().any.has(DataType::Complex64, true));
-        assert!(table_for(Some("8.3.RC1")).unwrap().any.has(DataType::Complex64, true));
-        assert!(table_for(None).unwrap().cann.contains(&"8.0.RC1".to_owned()));
+        let tables = Tables { release: tables() };
+        let table_for = |cann| tables.for_release(cann).unwrap();
+        assert!(!table_for(Some("7.0.RC1")).any.has(DataType::Complex64, true));
+        assert!(table_for(Some("8.3.RC1")).any.has(DataType::Complex64, true));
+        assert!(table_for(None).cann.contains(&"8.0.RC1".to_owned()));
     }
 }

@@ -2,10 +2,10 @@
 
 use super::Check;
 use super::graph_fold::each_node;
+use crate::claim::{Causes, Claim, Means, Places};
 use crate::finding::{Found, Outcome};
-use crate::graph::node_evidence;
 use crate::rule::Rule;
-use crate::subject::Subject;
+use crate::subject::{Kernel, Subject};
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
     ("V06", batch_mode),
@@ -49,16 +49,18 @@ fn softmax(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     {
         return Outcome::Silent;
     }
-    let of_softmax =
-        subject.kernels.iter().filter(|kernel| kernel.op_type.to_ascii_lowercase().contains("softmax"));
-    let evidence: Vec<_> = of_softmax.map(|kernel| subject.evidence(kernel, String::new())).collect();
-    let time: i64 = evidence.iter().filter_map(|item| item.time).map(|time| time.0).sum();
-    if time as f64 <= rule.limit("share_above") * subject.total.0 as f64 {
+    let is_softmax = |kernel: &&Kernel<'_>| {
+        let mut types = subject.executions.types(kernel.executed);
+        types.all(|op_type| op_type.to_ascii_lowercase().contains("softmax"))
+    };
+    let of_softmax = subject.kernels.iter().filter(is_softmax);
+    let time: f64 = of_softmax.clone().map(|kernel| kernel.time).sum();
+    if time <= rule.limit("share_above") * subject.total.0 as f64 * subject.iterations as f64 {
         return Outcome::Silent;
     }
     // Two to four times as fast.
-    let saves = Some(opscope_trace::Nanoseconds(time / 4 * 3));
-    Found { evidence, saves, note: None }.or_silent()
+    let claims: Vec<Claim> = of_softmax.map(|kernel| subject.claim(kernel, String::new(), 0.75)).collect();
+    Causes::one(claims)
 }
 
 fn one_by_one(subject: &Subject<'_>, _: &Rule) -> Outcome {
@@ -89,25 +91,31 @@ const PROCESSOR: &str = " Acos Acosh And Asin Asinh Atan Atanh BitShift Celu Cos
     MaxUnpool Mod Neg NonMaxSuppression NonZero Not OneHot Or Range Reciprocal ReduceLogSum ReduceLogSumExp Resize \
     Round Scatter Selu Shrink Sin Sinh Softplus Softsign ThresholdedRelu Transpose Xor ";
 
+/// Whether an operator is in the published list of the engine, or in that of the general processor
+/// only; `None` if it is in neither.
+pub(super) fn is_for_the_engine(op_type: &str) -> Option<bool> {
+    let among = |list: &str| list.split_whitespace().any(|known| known == op_type);
+    among(ENGINE).then_some(true).or_else(|| among(PROCESSOR).then_some(false))
+}
+
 fn leaves_the_engine(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
-    let among = |list: &str, op_type: &str| list.split_whitespace().any(|known| known == op_type);
-    let mut evidence = Vec::new();
+    let mut places = Places::new(subject, Means::Step);
     for node in model.graph().nodes() {
         let wide = |limit: usize| {
             let shapes = subject.shapes.and_then(|shapes| shapes.get(node.input(0)?));
             shapes.is_some_and(|shape| shape.dims.len() > limit)
         };
-        let detail = match (among(ENGINE, node.op_type), among(PROCESSOR, node.op_type)) {
+        let detail = match is_for_the_engine(node.op_type) {
             _ if node.is("MatMul") && wide(4) => "of more than four dimensions: runs on the AA CPU",
             _ if node.is("Transpose") && node.attributes.ints("perm") == Some(&[0, 3, 2, 1]) => {
                 "permutation 0321: runs on the AA CPU"
             }
-            (true, _) => continue,
-            (false, true) => "runs on the AA CPU and splits the network",
-            (false, false) => "in neither list: the conversion may fail",
+            Some(true) => continue,
+            Some(false) => "runs on the AA CPU and splits the network",
+            None => "in neither list: the conversion may fail",
         };
-        evidence.push(node_evidence(subject, &node, detail.to_owned()));
+        places.add(&node, &[], detail.to_owned());
     }
-    Found::all_of(evidence)
+    places.outcome()
 }

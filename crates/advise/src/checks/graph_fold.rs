@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use opscope_model::Node;
 
 use super::Check;
-use crate::finding::{Evidence, Found, Outcome};
-use crate::graph::{View, is_reshape, node_evidence};
+use crate::claim::{Means, Places};
+use crate::finding::Outcome;
+use crate::graph::{View, is_reshape};
 use crate::rule::Rule;
 use crate::subject::Subject;
 
@@ -14,7 +15,6 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("G01", batch_norm),
     ("G03", scale),
     ("G04", pow),
-    ("G05", mish),
     ("G16", transposed_batch_norm),
     ("G21", query_key_value),
     ("G25", foldable),
@@ -23,33 +23,60 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("G28", in_pieces),
 ];
 
-/// Asks every node; the detail makes it evidence.
+/// Asks every node; the detail makes it a place that the rule speaks of.
 pub(super) fn each_node(
     subject: &Subject<'_>,
     detail: impl Fn(View<'_>, &Node<'_>) -> Option<String>,
 ) -> Outcome {
-    let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
-    let view = View::new(model);
-    let found = view.nodes().filter_map(|node| Some(node_evidence(subject, &node, detail(view, &node)?)));
-    Found::all_of(found.collect::<Vec<Evidence>>())
+    places(subject, Means::Step, |view, node| Some((detail(view, node)?, Vec::new())))
+        .map_or_else(missing, Places::outcome)
 }
 
-/// The same where several nodes are the matter: the others are named with the detail, and their times
-/// count as well.
+/// The same where the matter is how a node is formed, whatever it was fused with.
+pub(super) fn each_form(
+    subject: &Subject<'_>,
+    detail: impl Fn(View<'_>, &Node<'_>) -> Option<String>,
+) -> Outcome {
+    places(subject, Means::Form, |view, node| Some((detail(view, node)?, Vec::new())))
+        .map_or_else(missing, Places::outcome)
+}
+
+/// The same where nobody knows how much of the nodes' time it could save.
+pub(super) fn form_without_savings(
+    subject: &Subject<'_>,
+    detail: impl Fn(View<'_>, &Node<'_>) -> Option<String>,
+) -> Outcome {
+    places(subject, Means::Form, |view, node| Some((detail(view, node)?, Vec::new())))
+        .map_or_else(missing, Places::without_savings)
+}
+
+/// The same where several nodes are one operator in pieces: the others are named with the detail, and
+/// their times count as well.
 pub(super) fn each_group<'m>(
     subject: &Subject<'m>,
     detail: impl Fn(View<'m>, &Node<'_>) -> Option<(String, Vec<Node<'m>>)>,
 ) -> Outcome {
-    let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
-    let view = View::new(model);
-    let found = view.nodes().filter_map(|node| {
-        let (detail, others) = detail(view, &node)?;
-        let mut evidence = node_evidence(subject, &node, detail);
-        let others = others.iter().filter_map(|other| subject.node_time(other.name));
-        evidence.time = others.fold(evidence.time, |sum, time| Some(sum.map_or(time, |sum| sum + time)));
-        Some(evidence)
-    });
-    Found::all_of(found.collect::<Vec<Evidence>>())
+    places(subject, Means::Pieces, detail).map_or_else(missing, Places::outcome)
+}
+
+fn missing() -> Outcome {
+    Outcome::Missing("the model (--model)".to_owned())
+}
+
+/// The places that a question finds in the model; `None` without one.
+pub(super) fn places<'s, 'm>(
+    subject: &'s Subject<'m>,
+    means: Means,
+    detail: impl Fn(View<'m>, &Node<'_>) -> Option<(String, Vec<Node<'m>>)>,
+) -> Option<Places<'s, 'm>> {
+    let view = View::new(subject.model?);
+    let mut places = Places::new(subject, means);
+    for node in view.nodes() {
+        if let Some((detail, others)) = detail(view, &node) {
+            places.add(&node, &others, detail);
+        }
+    }
+    Some(places)
 }
 
 fn has_weights(node: &Node<'_>) -> bool {
@@ -104,28 +131,6 @@ fn pow(subject: &Subject<'_>, _: &Rule) -> Outcome {
     })
 }
 
-fn mish(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    each_group(subject, |view, node| {
-        if node.is("Mish") {
-            return Some(("one operator already: exact as it is".to_owned(), Vec::new()));
-        }
-        let (part, of) = mish_parts(view, node)?;
-        Some((format!("with {} and {}", part.name, of.name), vec![part, of]))
-    })
-}
-
-/// The Tanh and Softplus of `x * tanh(softplus(x))`, by its multiplication.
-pub(super) fn mish_parts<'m>(view: View<'m>, node: &Node<'_>) -> Option<(Node<'m>, Node<'m>)> {
-    if !node.is("Mul") {
-        return None;
-    }
-    (0..2).find_map(|side| {
-        let tanh = view.producer(node, side).filter(|tanh| tanh.is("Tanh"))?;
-        let softplus = view.producer(&tanh, 0).filter(|softplus| softplus.is("Softplus"))?;
-        (softplus.input(0) == node.input(1 - side)).then_some((tanh, softplus))
-    })
-}
-
 fn transposed_batch_norm(subject: &Subject<'_>, _: &Rule) -> Outcome {
     each_node(subject, |view, node| {
         let before = view
@@ -159,9 +164,9 @@ type Computation<'m> = (&'m str, &'m str, &'m [Option<opscope_model::ValueId>], 
 
 /// Nodes of constants only, and nodes that repeat another.
 fn foldable(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
+    let Some(model) = subject.model else { return missing() };
     let view = View::new(model);
-    let mut evidence = Vec::new();
+    let mut places = Places::new(subject, Means::Step);
     let mut seen: HashMap<Computation<'_>, &str> = HashMap::new();
     for node in view.nodes() {
         let random = node.op_type.contains("Random")
@@ -170,18 +175,18 @@ fn foldable(subject: &Subject<'_>, _: &Rule) -> Outcome {
             continue;
         }
         if node.inputs.iter().flatten().all(|input| view.is_constant(*input)) {
-            evidence.push(node_evidence(subject, &node, "all inputs are constants".to_owned()));
+            places.add(&node, &[], "all inputs are constants".to_owned());
             continue;
         }
         let key = (node.domain, node.op_type, node.inputs, node.attributes.to_json());
         match seen.get(&key) {
-            Some(first) => evidence.push(node_evidence(subject, &node, format!("repeats {first}"))),
+            Some(first) => places.add(&node, &[], format!("repeats {first}")),
             None => {
                 seen.insert(key, node.name);
             }
         }
     }
-    Found::all_of(evidence)
+    places.outcome()
 }
 
 fn matmul_add(subject: &Subject<'_>, _: &Rule) -> Outcome {

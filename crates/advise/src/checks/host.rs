@@ -6,6 +6,7 @@ use opscope_analyze::{Measured, Statistics};
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, Trace, units};
 
 use super::Check;
+use crate::claim::{Cause, Causes};
 use crate::finding::{Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::Subject;
@@ -86,11 +87,9 @@ fn small_operators(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if share <= rule.limit("share_above") {
         return Outcome::Silent;
     }
-    let time: f64 = small.iter().map(|kernel| kernel.time).sum();
-    let saves = Some(Nanoseconds((time / subject.iterations as f64) as i64));
-    let evidence = small.iter().map(|kernel| subject.evidence(kernel, String::new())).collect();
+    let claims = small.iter().map(|kernel| subject.claim(kernel, String::new(), 1.0)).collect();
     let note = Some(format!("{:.0} % of the executions", share * 100.0));
-    Found { evidence, saves, note }.or_silent()
+    Causes::of(Cause { claims, note, ..Cause::default() })
 }
 
 fn level(subject: &Subject<'_>, _: &Rule) -> Outcome {

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use opscope_model::{Model, Shapes, ValueId};
-use opscope_trace::{CounterId, Nanoseconds, Trace, units};
+use opscope_trace::{CounterId, Trace, units};
 
 use super::Check;
+use crate::claim::Causes;
 use crate::finding::{Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::Subject;
@@ -18,7 +19,7 @@ fn far_from_the_roof(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     };
     let below = rule.limit("below");
     let least = rule.limit("min_share") * subject.total.0 as f64 * subject.iterations as f64;
-    let (mut known, mut saves, mut evidence) = (false, 0.0, Vec::new());
+    let (mut known, mut claims) = (false, Vec::new());
     let mut time_of: HashMap<&str, f64> = HashMap::new();
     for kernel in &subject.kernels {
         *time_of.entry(kernel.name).or_default() += kernel.time;
@@ -34,17 +35,16 @@ fn far_from_the_roof(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         }
         let (computing, moving) = (flops as f64 / time / roof.flops, bytes as f64 / time / roof.bandwidth);
         if computing < below && moving < below {
-            saves += kernel.time * (1.0 - computing.max(moving));
+            let unused = 1.0 - computing.max(moving);
             let (computing, moving) = (computing * 100.0, moving * 100.0);
             let detail = format!("{computing:.1} % of the peak of arithmetic, {moving:.1} % of memory's");
-            evidence.push(subject.evidence(kernel, detail));
+            claims.push(subject.claim(kernel, detail, unused));
         }
     }
     if !known {
         return Outcome::Missing("operations and bytes of the operators".to_owned());
     }
-    let saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
-    Found { evidence, saves, note: None }.or_silent()
+    Causes::one(claims)
 }
 
 /// Memory that was set aside, and of that what was in use at once, in bytes.

@@ -1,5 +1,7 @@
 //! Conditions that need more than a look at single operators, one file for each family.
 
+mod activations;
+mod ai_cpu;
 mod ascend;
 mod ascend_types;
 mod conversion;
@@ -12,11 +14,13 @@ mod graph_target;
 mod host;
 mod host_limits;
 mod host_sweep;
+mod resizing;
 mod sequences;
 mod span;
 mod svp;
 
 pub(crate) use span::bring_forward;
+pub use ai_cpu::{Why, why_on_ai_cpu};
 
 use crate::finding::Outcome;
 use crate::rule::Rule;
@@ -26,7 +30,10 @@ use crate::subject::Subject;
 type Check = fn(&Subject<'_>, &Rule) -> Outcome;
 
 /// All conditions by the ids of their rules.
-const FAMILIES: [&[(&str, Check)]; 13] = [
+const FAMILIES: [&[(&str, Check)]; 17] = [
+    activations::CHECKS,
+    ai_cpu::CHECKS,
+    resizing::CHECKS,
     ascend::CHECKS,
     ascend_types::CHECKS,
     sequences::CHECKS,

@@ -1,9 +1,8 @@
 //! Conditions about operators that follow one another on a stream.
 
-use opscope_trace::Nanoseconds;
-
 use super::{Check, fusible};
-use crate::finding::{Evidence, Found, Outcome};
+use crate::claim::{Causes, Claim};
+use crate::finding::Outcome;
 use crate::graph;
 use crate::rule::Rule;
 use crate::subject::{Kernel, Subject};
@@ -57,8 +56,7 @@ fn there_and_back(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Missing("operators in a profile".to_owned());
     }
     let wanted = rule.limit("in_a_row").max(2.0) as usize;
-    let mut found = Found::default();
-    let mut saves = 0.0;
+    let mut claims = Vec::new();
     let mut first = 0;
     while first < subject.kernels.len() {
         let rest = &subject.kernels[first..];
@@ -69,18 +67,22 @@ fn there_and_back(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         let length = alternates.count();
         let conversions = length.div_ceil(2);
         if conversions >= wanted {
-            for kernel in &rest[..length] {
-                let detail = if is_trans_data(kernel) { "" } else { "keeps the layout from staying" };
-                found.evidence.push(subject.evidence(kernel, detail.to_owned()));
+            for (place, kernel) in rest[..length].iter().enumerate() {
+                claims.push(match place {
+                    _ if !is_trans_data(kernel) => {
+                        subject.mention(kernel, "keeps the layout from staying".to_owned())
+                    }
+                    // Those at both ends may still be needed.
+                    place if place == 0 || place / 2 + 1 == conversions => {
+                        subject.mention(kernel, String::new())
+                    }
+                    _ => subject.claim(kernel, String::new(), 1.0),
+                });
             }
-            // Those at both ends may still be needed.
-            let inner = rest[..length].iter().filter(|kernel| is_trans_data(kernel)).skip(1);
-            saves += inner.take(conversions - 2).map(|kernel| kernel.time).sum::<f64>();
         }
         first += length.max(1);
     }
-    found.saves = Some(Nanoseconds((saves / subject.iterations as f64) as i64));
-    found.or_silent()
+    Causes::one(claims)
 }
 
 /// Two conversions side by side whose neighbours have a reshape between them in the model.
@@ -89,7 +91,7 @@ fn around_a_reshape(subject: &Subject<'_>, _: &Rule) -> Outcome {
         return Outcome::Missing("operators in a profile".to_owned());
     }
     let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
-    let mut evidence = Vec::new();
+    let mut claims = Vec::new();
     for window in subject.kernels.windows(4) {
         let [before, first, second, after] = window else { continue };
         if !is_trans_data(first) || !is_trans_data(second) {
@@ -97,10 +99,10 @@ fn around_a_reshape(subject: &Subject<'_>, _: &Rule) -> Outcome {
         }
         let Some(reshape) = graph::reshape_between(model, before.name, after.name) else { continue };
         for kernel in [first, second] {
-            evidence.push(subject.evidence(kernel, format!("around {reshape}")));
+            claims.push(subject.claim(kernel, format!("around {reshape}"), 1.0));
         }
     }
-    Found::all_of(evidence)
+    Causes::one(claims)
 }
 
 /// Sequences that ran one by one although there are rules to fuse them. What follows the first
@@ -109,7 +111,7 @@ fn missed_pass(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if subject.kernels.is_empty() {
         return Outcome::Missing("operators in a profile".to_owned());
     }
-    let mut evidence: Vec<Evidence> = Vec::new();
+    let mut claims: Vec<Claim> = Vec::new();
     let mut saves = 0.0;
     let mut at = 0;
     while at < subject.kernels.len() {
@@ -127,7 +129,7 @@ fn missed_pass(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         let types: Vec<&str> = rest[..pattern.len()].iter().map(|kernel| kernel.op_type).collect();
         for kernel in &rest[1..pattern.len()] {
             saves += kernel.time;
-            evidence.push(subject.evidence(kernel, format!("in {}", types.join(" + "))));
+            claims.push(subject.claim(kernel, format!("in {}", types.join(" + ")), 1.0));
         }
         at += pattern.len();
     }
@@ -135,6 +137,5 @@ fn missed_pass(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if total <= 0.0 || saves / total <= rule.limits.get("share_above").copied().unwrap_or(0.0) {
         return Outcome::Silent;
     }
-    Found { evidence, saves: Some(Nanoseconds((saves / subject.iterations as f64) as i64)), note: None }
-        .or_silent()
+    Causes::one(claims)
 }

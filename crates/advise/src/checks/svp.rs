@@ -4,8 +4,8 @@ use opscope_model::{Cost, NodeId, Shapes};
 use opscope_trace::DataType;
 
 use super::Check;
-use crate::finding::{Evidence, Found, Outcome};
-use crate::graph::node_evidence;
+use super::graph_fold::{each_form, form_without_savings};
+use crate::finding::{Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::Subject;
 
@@ -57,14 +57,8 @@ fn utilisation(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     ))
 }
 
-fn nodes(subject: &Subject<'_>, detail: impl Fn(&opscope_model::Node<'_>) -> Option<String>) -> Outcome {
-    let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
-    let found = model.graph().nodes().filter_map(|node| Some(node_evidence(subject, &node, detail(&node)?)));
-    Found::all_of(found.collect::<Vec<Evidence>>())
-}
-
 fn permutation(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    nodes(subject, |node| {
+    each_form(subject, |_, node| {
         let order = node.attributes.ints("perm").filter(|order| node.is("Transpose") && order.len() == 4)?;
         let known = [[0, 2, 3, 1], [0, 3, 1, 2], [0, 1, 3, 2], [0, 2, 1, 3], [0, 1, 2, 3]];
         let digits: String = order.iter().map(i64::to_string).collect();
@@ -73,7 +67,7 @@ fn permutation(subject: &Subject<'_>, _: &Rule) -> Outcome {
 }
 
 fn last_index(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    nodes(subject, |node| {
+    each_form(subject, |_, node| {
         let selects = node.attributes.int("select_last_index") == Some(1);
         (matches!(node.op_type, "ArgMax" | "ArgMin") && selects).then(|| "select_last_index is 1".to_owned())
     })
@@ -83,7 +77,8 @@ fn half_indices(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(shapes) = subject.shapes else {
         return Outcome::Missing("the model with known shapes (--model)".to_owned());
     };
-    nodes(subject, |node| {
+    // Right results are the matter, not time.
+    form_without_savings(subject, |_, node| {
         let input = node.input(0).filter(|_| matches!(node.op_type, "ArgMax" | "ArgMin"))?;
         let known = shapes.get(input)?;
         let axis = node.attributes.int("axis").unwrap_or(0);

@@ -3,7 +3,9 @@
 use super::*;
 
 pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
-    let softmax = |op_type| on(Target::Svp, sequence(&[op_type]));
+    let softmax = |micros| {
+        on(Target::Svp, ops(&[("s", "Softmax", AI, micros, &[]), ("c", "Conv", AI, 1000 - micros, &[])]))
+    };
     let batch = |batch| on(Target::Svp, shaped(&[batch, 3, 8, 8], &["Relu x -> y"]));
     let switched = |text| Case { switches: Some(text), ..Case::default() };
     let fused = |text| Case { fusion_result: Some(text), ..Case::default() };
@@ -43,8 +45,8 @@ pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
                 ..converted("atc --batch_num=256")
             },
         ),
-        ("V07", softmax("Softmax"), softmax("Conv")),
-        ("V08", batch(4), batch(1)),
+        ("V07", softmax(53), softmax(50)),
+        ("V08", batch(2), batch(1)),
         ("V09", converted("atc --gelu_high_precision_mode=1"), converted("atc --gelu_high_precision_mode=0")),
         ("V10", converted("compile_mode=6"), converted("compile_mode=0")),
         ("V11", converted("atc"), converted("atc --online_model_type=0")),

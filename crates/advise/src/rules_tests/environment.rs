@@ -16,16 +16,16 @@ pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
         |level: &str| set(Environment { log_level: Some(level.to_owned()), ..Environment::default() });
     let acl = |text: &str| set(Environment { acl_json: Some(text.to_owned()), ..Environment::default() });
     vec![
-        ("E01", mode(0o100_666), mode(0o100_640)),
+        ("E01", mode(0o100_660), mode(0o100_640)),
         ("E02", link(Some("/data/PROF_1".into())), link(None)),
-        ("E03", free(10_000_000), free(30_000_000_000)),
+        ("E03", free(19_500_000), free(20_000_000)),
         (
             "E04",
             on(Target::Svp, hosts("127.0.0.1 localhost\n127.0.1.1 dev # this machine")),
             on(Target::Svp, hosts("127.0.0.1 localhost\n#127.0.1.1 dev\n192.168.1.5 dev")),
         ),
         ("E05", ended(false), ended(true)),
-        ("E06", level("1"), level("3")),
+        ("E06", level("1"), level("2")),
         ("E07", acl("{\"dump\": {}}"), acl("{\"profiler\": {}}")),
     ]
 }

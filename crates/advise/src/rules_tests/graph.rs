@@ -103,6 +103,12 @@ fn fold_cases() -> Vec<(&'static str, Case, Case)> {
     ]
 }
 
+/// A profile of a resize between images of 18 channels.
+fn seen_resize(op_type: &str, from: i64, to: i64) -> Profile {
+    let rows = [("up", op_type, AI, 20_000, &[][..])];
+    Profile::new(&rows).tensors(&[(DataType::Float16, &[1, 18, from, from])], &[1, 18, to, to])
+}
+
 fn cleanup_cases() -> Vec<(&'static str, Case, Case)> {
     let slice = |start: i64, end: i64| Case {
         model: Some(graph_of(&["Slice x,S:1,E:1 -> y"], &[], &[("S", &[start]), ("E", &[end])])),
@@ -146,13 +152,13 @@ fn cleanup_cases() -> Vec<(&'static str, Case, Case)> {
 fn target_cases() -> Vec<(&'static str, Case, Case)> {
     let trt = |nodes: &[&str]| on(Target::TensorRt, graph(nodes));
     // The size to resize to is the fourth input; without it, the file says nothing about the output.
-    let resize = |to: i64| Case {
+    let resize = |from: u64, to: i64| Case {
         model: Some(graph_of(
             &["Resize x,,,Z:4 mode=linear coordinate_transformation_mode=align_corners -> y"],
             &[],
             &[("Z", &[1, 18, to, to])],
         )),
-        shape: Some(vec![1, 18, 175, 175]),
+        shape: Some(vec![1, 18, from, from]),
         ..Case::default()
     };
     vec![
@@ -160,29 +166,37 @@ fn target_cases() -> Vec<(&'static str, Case, Case)> {
         ("G06", graph(&["HardSwish x -> y"]), graph(&["LeakyRelu x -> y"])),
         (
             "G07",
-            graph(&["Conv x,W:18x3x3x3 -> a", "Relu a -> b", "Conv b,V:32x18x3x3 -> y"]),
-            graph(&["Conv x,W:18x3x3x3 -> a", "Softmax a -> b", "Conv b,V:32x18x3x3 -> y"]),
+            graph(&["Conv x,W:17x3x3x3 -> a", "Relu a -> b", "Conv b,V:32x17x3x3 -> y"]),
+            graph(&["Conv x,W:16x3x3x3 -> a", "Relu a -> b", "Conv b,V:32x16x3x3 -> y"]),
+        ),
+        (
+            "G07",
+            graph(&["Conv x,W:17x3x3x3 -> a", "Relu a -> b", "Conv b,V:32x17x3x3 -> y"]),
+            graph(&["Conv x,W:17x3x3x3 -> a", "Softmax a -> b", "Conv b,V:32x17x3x3 -> y"]),
         ),
         (
             "G08",
             graph(&["Pad x,P:8 mode=reflect -> a", "Mul a,K: -> y"]),
             graph(&["Pad x,P:8 mode=constant -> a", "Mul a,K: -> y"]),
         ),
-        ("G09", resize(350), resize(349)),
+        ("G09", resize(175, 350), resize(176, 351)),
+        ("G09", resize(175, 350), resize(175, 349)),
+        ("G09", of(seen_resize("Interp", 175, 350)), of(seen_resize("Interp", 176, 351))),
         ("G10", graph(&["Upsample x,S:4 mode=linear -> y"]), graph(&["Upsample x,S:4 mode=nearest -> y"])),
         ("G17", graph(&["Conv x,W:16x3x5 -> y"]), graph(&["Conv x,W:16x3x5x5 -> y"])),
-        ("G18", graph(&["Conv x,W:4x3x1x200 -> y"]), graph(&["Conv x,W:4x3x1x100 -> y"])),
+        ("G18", graph(&["Conv x,W:4x3x1x193 -> y"]), graph(&["Conv x,W:4x3x1x192 -> y"])),
         (
             "G19",
             shaped(&[1, 3, 1, 20000], &["Conv x,W:4x3x1x3 -> y"]),
-            shaped(&[1, 3, 1, 2000], &["Conv x,W:4x3x1x3 -> y"]),
+            shaped(&[1, 3, 1, 19999], &["Conv x,W:4x3x1x3 -> y"]),
         ),
         (
             "G20",
             graph(&["AveragePool x kernel_shape=16.16 strides=16.16 -> y"]),
-            graph(&["AveragePool x kernel_shape=8.8 strides=8.8 -> y"]),
+            graph(&["AveragePool x kernel_shape=2.127 strides=2.127 -> y"]),
         ),
         ("G24", graph(&["TopK x,K:1 -> v,i", "Abs i -> y"]), graph(&["TopK x,K:1 -> v,i"])),
         ("H11", trt(&["Gather x,I:2 axis=1 -> y"]), trt(&["Gather x,I:2 axis=0 -> y"])),
+        ("H11", trt(&["Conv x,W:9x3x3x3 -> y"]), trt(&["Conv x,W:8x3x3x3 -> y"])),
     ]
 }

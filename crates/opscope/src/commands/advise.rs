@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use opscope_advise::{
     Environment, Language, Report, Settings, Subject, Target, advise, explain, rules,
 };
+use opscope_analyze::Comparison;
 use opscope_model::Model;
 use opscope_trace::Trace;
 
@@ -32,8 +33,10 @@ Examples:
   opscope advise --list
 
 A finding says at most how much of the measured time it could save: the whole time of what it
-names. It is not a promise. Settings are read from opscope.toml in the current folder, or from the
-file of --rules:
+names. It is not a promise. What one can act on comes first, then figures that only tell where the time
+goes. A rule about the model speaks only of nodes that ran as themselves; what the engine has folded or
+fused is listed as done already. Settings are read from opscope.toml in the current folder, or from the
+file of --rules; what they silence is silent in the report of 'opscope export summary' too:
 
   silence = [\"A01\", \"V*\"]
 
@@ -201,7 +204,12 @@ fn print(
     let text = if arguments.json {
         advice::to_json(subject, report, losses)?
     } else {
-        advice::to_text(subject, report, model, arguments.top, terminal.width())
+        let shown = advice::Shown {
+            top: arguments.top,
+            lists_unasked: terminal.is_verbose(),
+            width: terminal.width(),
+        };
+        advice::to_text(subject, report, model, shown)
     };
     terminal.print(&text)?;
     Ok(())
@@ -226,10 +234,29 @@ fn warn(trace: Option<&Trace>, model: Option<&Model>, subject: &Subject<'_>, ter
     }
 }
 
-fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
+/// The settings in a file, or else in that of the current folder, if it is there.
+///
+/// # Errors
+/// When they can't be read or name what doesn't exist.
+pub fn settings_in(file: Option<&Path>) -> anyhow::Result<Settings> {
     let default = Path::new(SETTINGS);
-    let file = arguments.rules.as_deref().or_else(|| default.is_file().then_some(default));
-    let mut settings = file.map(Settings::read).transpose()?.unwrap_or_default();
+    let file = file.or_else(|| default.is_file().then_some(default));
+    Ok(file.map(Settings::read).transpose()?.unwrap_or_default())
+}
+
+/// Leaves out of a comparison what the settings of the current folder silence.
+///
+/// # Errors
+/// When the settings can't be read.
+pub fn silence_suspects(comparison: &mut Comparison<'_>) -> anyhow::Result<()> {
+    if settings_in(None)?.silences_id("A33") {
+        comparison.suspects.clear();
+    }
+    Ok(())
+}
+
+fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
+    let mut settings = settings_in(arguments.rules.as_deref())?;
     for pattern in &arguments.silence {
         settings.add_silence(pattern);
     }

@@ -13,6 +13,7 @@ use opscope_trace::{Nanoseconds, Severity, Trace, units};
 use opscope_tune::{Budget, interleaved};
 use serde_json::json;
 
+use super::advise::silence_suspects;
 use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments, parse_duration};
 use crate::exit::{Exit, UsageError};
@@ -247,7 +248,8 @@ fn read(baseline: Option<&Path>, candidate: &Path, terminal: &Terminal) -> anyho
 
 /// What two profiles say of each other; whose they are is left out.
 fn compare(before: &Trace, after: &Trace, terminal: &Terminal) -> anyhow::Result<Facts> {
-    let comparison = Comparison::of(before, after);
+    let mut comparison = Comparison::of(before, after);
+    silence_suspects(&mut comparison)?;
     if comparison.basis == opscope_analyze::Basis::Nothing {
         anyhow::bail!("there are no times that can be compared");
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use opscope_analyze::Comparison;
 use opscope_trace::Severity;
 
+use super::advise::silence_suspects;
 use crate::exit::Exit;
 use crate::profile::{self, Tell};
 use crate::report::comparison::{self, Shown};
@@ -60,7 +61,8 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let before = profile::open(&arguments.before, Tell::Warnings, terminal)?;
     let after = profile::open(&arguments.after, Tell::Warnings, terminal)?;
-    let comparison = Comparison::of(&before, &after);
+    let mut comparison = Comparison::of(&before, &after);
+    silence_suspects(&mut comparison)?;
     let shown = Shown { top: arguments.top, each: arguments.each };
     let text = if arguments.json {
         profile::answer_in_json(comparison::to_json(&comparison), [&before, &after])?

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use opscope_advise::Settings;
 use opscope_cann::{
     ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, PerformanceReport, Profile,
     SheetFormat, classic_iteration, describe_results, export_database, export_summary, export_timeline,
@@ -14,6 +15,7 @@ use opscope_formats::OwnFiles;
 use opscope_svp::{Exports, TableFormat};
 use opscope_trace::Severity;
 
+use super::advise;
 use super::run::create_folder;
 use super::vendor::VendorArguments;
 use crate::exit::{Exit, UsageError, with_causes};
@@ -38,7 +40,8 @@ import of a profile of up to 100,000 tasks and calls is left beside them if ther
 beside it; what was skipped is counted on standard error.
 
 With the tables comes a report, as the vendor's tool had it until 2024: which rules about operators
-fire, and on which of them. It is printed, and kept in summary/prof_rule_<device>.json.";
+fire, and on which of them. It is printed, and kept in summary/prof_rule_<device>.json. Rules that the
+opscope.toml of the current folder silences ('opscope advise --help') are left out of both.";
 
 /// The options of `opscope export`.
 #[derive(Debug, Args)]
@@ -324,6 +327,7 @@ fn write(
     stamp: &str,
     terminal: &Terminal,
 ) -> anyhow::Result<Vec<PathBuf>> {
+    let settings = advise::settings_in(None)?;
     let lock = results.lock()?;
     let bar = StepBar::new(terminal);
     let joined = profile::join(profile, &bar)?;
@@ -345,7 +349,7 @@ fn write(
     let files = Files { joined: &joined, kinds, layout, options: export_options, stamp };
     let with_reports = kinds.contains(&What::Summary);
     // What is said about the whole profile is worked out beside the writing.
-    let (mut written, (outline, import, reports)) = std::thread::scope(|scope| {
+    let (mut written, (outline, import, mut reports)) = std::thread::scope(|scope| {
         let about = || {
             let reports =
                 if with_reports { performance_reports(&joined, export_options) } else { Vec::new() };
@@ -364,6 +368,7 @@ fn write(
         note_own(results.folder(), &written)?;
         tell_iteration(&joined, kinds, options, terminal);
     }
+    let silenced = silence(&mut reports, &settings);
     for report in &reports {
         written.push(save_report(report, &results.folder().join("summary"), stamp)?);
     }
@@ -383,6 +388,9 @@ fn write(
     }
     for report in reports {
         terminal.print(&report.text())?;
+    }
+    if !silenced.is_empty() {
+        terminal.note(&format!("silenced in the report by opscope.toml: {}", silenced.join(", ")));
     }
     if options.clear {
         results.clear(lock)?;
@@ -483,6 +491,21 @@ fn save_report(report: &PerformanceReport, folder: &Path, stamp: &str) -> anyhow
     let path = report.save_as(&folder.join(&name))?;
     own.add([&*name]).with_context(|| format!("{}: the list of files can't be kept", folder.display()))?;
     Ok(path)
+}
+
+/// Takes what the settings silence out of the reports, and gives the names of those rules.
+fn silence(reports: &mut [PerformanceReport], settings: &Settings) -> Vec<&'static str> {
+    let mut silenced = BTreeSet::new();
+    for report in reports {
+        report.findings.retain(|finding| {
+            let is_silent = settings.silences_vendor(finding.rule);
+            if is_silent {
+                silenced.insert(finding.rule);
+            }
+            !is_silent
+        });
+    }
+    silenced.into_iter().collect()
 }
 
 /// What is written of a profile: tables, timeline and database.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
+use opscope_advise::{Why, why_on_ai_cpu};
 use opscope_analyze::{Location, Matched, Sighting, locate};
 use opscope_trace::{ExecutionUnit, TaskId, Trace, units};
 use serde_json::{Value, json};
@@ -20,7 +21,8 @@ Examples:
 
 An operator is looked for by its name and by its type, else by a part of its name; a name that is
 also the type of other operators is shown as both (in JSON, the type is \"also\"). The task ids are
-those that the vendor's tables have; they are used again in every inference, and on every stream.";
+those that the vendor's tables have; they are used again in every inference, and on every stream.
+Of operators on the AI CPU it is said why they are there, and what to put in their place.";
 
 /// The options of `opscope where`.
 #[derive(Debug, Args)]
@@ -74,8 +76,31 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         let sentence = sentence(&arguments.operator, sighting.matched, &sighting.locations);
         terminal.print(&format!("{gap}{sentence}"))?;
         terminal.print(&table(&trace, &sighting.locations, top, terminal.width()))?;
+        terminal.print(&reasons(&trace, &sighting.locations))?;
     }
     Ok(Exit::Done)
+}
+
+/// Why operators are on the device's general processor, a paragraph for each type and reason.
+fn reasons(trace: &Trace, locations: &[Location]) -> String {
+    let mut known: Vec<(&str, Why)> = Vec::new();
+    for location in locations {
+        let Some(why) = why(trace, location) else { continue };
+        let reason = (trace.strings.get(location.op_type), why);
+        if !known.contains(&reason) {
+            known.push(reason);
+        }
+    }
+    let paragraph = |(op_type, why): &(&str, Why)| {
+        format!("\nWhy {} is there: {}.\nInstead: {}.\n", bold(op_type), why.because, why.instead)
+    };
+    known.iter().map(paragraph).collect()
+}
+
+/// Why an operator is where it is; `None` for one that the cores execute.
+fn why(trace: &Trace, location: &Location) -> Option<Why> {
+    let task = location.tasks.first().filter(|_| location.unit == ExecutionUnit::AiCpu)?;
+    Some(why_on_ai_cpu(trace, trace.tasks.operator()[task.index()]?))
 }
 
 /// The answer in a sentence for each unit.
@@ -221,6 +246,8 @@ fn to_json(trace: &Trace, sighting: &Sighting) -> Value {
             "unit": location.unit.name(),
             "time_ns": location.time.0,
             "share": location.share,
+            "because": why(trace, location).map(|why| why.because),
+            "instead": why(trace, location).map(|why| why.instead),
             "tasks": tasks.collect::<Vec<_>>(),
         })
     });

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use opscope_advise::{Does, Evidence, Finding, Language, NotRun, Report, Rule, Subject};
+use opscope_advise::{Does, Done, Evidence, Finding, Language, NotRun, Report, Rule, Subject, Whole};
 use opscope_trace::units;
 use serde::Serialize;
 
@@ -12,47 +12,78 @@ use crate::terminal::{Column, Table, bold, dim};
 /// How many rows of evidence are shown of each finding.
 const ROWS: usize = 3;
 
-/// The `top` findings that could save most (0 is all), for a terminal of the given width. `model` is
-/// what commands are to be applied to.
-pub fn to_text(
-    subject: &Subject<'_>,
-    report: &Report,
-    model: Option<&Path>,
-    top: usize,
-    width: Option<u16>,
-) -> String {
+/// What is shown of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// How many findings; 0 is all.
+    pub top: usize,
+    /// Whether the rules that weren't asked are listed, and not only counted.
+    pub lists_unasked: bool,
+    /// The width of the terminal.
+    pub width: Option<u16>,
+}
+
+/// The findings as text. `model` is what commands are to be applied to.
+pub fn to_text(subject: &Subject<'_>, report: &Report, model: Option<&Path>, shown: Shown) -> String {
     let mut text = String::new();
     let mut facts = vec![format!("{} rules", report.asked), format!("target {}", subject.target.name())];
     if subject.total.0 > 0 {
         facts.insert(0, format!("{} in operators", units::duration(subject.total)));
     }
-    let _ = writeln!(text, "{} {}\n", bold("advice"), dim(&format!("({})", facts.join(", "))));
+    let _ = writeln!(text, "{} {}", bold("advice"), dim(&format!("({})", facts.join(", "))));
+    if let Some(together) = report.together {
+        let share = together.0 as f64 / subject.total.0.max(1) as f64;
+        let _ = writeln!(
+            text,
+            "All findings together concern at most {} of that ({}); what several of them name is counted once.",
+            units::duration(together),
+            units::percent(share)
+        );
+    }
+    text.push('\n');
     if report.findings.is_empty() {
-        text.push_str("Nothing was found.\n");
+        text.push_str("Nothing was found.\n\n");
     }
-    let shown = if top == 0 { usize::MAX } else { top };
-    for finding in report.findings.iter().take(shown) {
-        push_finding(&mut text, finding, model, width);
+    let top = if shown.top == 0 { usize::MAX } else { shown.top };
+    for finding in report.findings.iter().take(top) {
+        push_finding(&mut text, finding, model, shown.width);
     }
-    if report.findings.len() > shown {
-        let _ = writeln!(text, "{}\n", dim(&format!("{} more with -t 0", report.findings.len() - shown)));
+    if report.findings.len() > top {
+        let _ = writeln!(text, "{}\n", dim(&format!("{} more with -t 0", report.findings.len() - top)));
     }
-    push_not_run(&mut text, &report.not_run);
+    push_done(&mut text, &report.done, shown.width);
+    push_not_run(&mut text, &report.not_run, subject.trace.is_some(), shown.lists_unasked);
     if !report.silenced.is_empty() {
         let _ = writeln!(text, "{} {}", bold("silenced"), report.silenced.join(", "));
     }
     text
 }
 
+/// What the engine has done already, so that nothing is to be saved by it.
+fn push_done(text: &mut String, done: &[Done], width: Option<u16>) {
+    if done.is_empty() {
+        return;
+    }
+    let each = done.iter().map(|it| format!("{} {} ({})", it.id, it.title, it.places));
+    let each = each.collect::<Vec<_>>().join(", ");
+    let _ = writeln!(text, "{} {}", bold("done already"), dim("by the engine, in so many places"));
+    push_wrapped(text, "", &each, width);
+}
+
 fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, width: Option<u16>) {
     let rule = &finding.rule;
     let saves = match (finding.saves, finding.share) {
         (Some(saves), Some(share)) if saves.0 > 0 => {
-            format!("  at most {} ({})", units::duration(saves), units::percent(share))
+            let of = if finding.whole == Whole::Inference { " of the inference" } else { "" };
+            format!("  at most {} ({}{of})", units::duration(saves), units::percent(share))
         }
         _ => String::new(),
     };
-    let _ = writeln!(text, "{}  {}{saves}", bold(&rule.id), bold(&rule.title));
+    let also = match finding.also.is_empty() {
+        true => String::new(),
+        false => dim(&format!(" (also {})", finding.also.join(", "))),
+    };
+    let _ = writeln!(text, "{}{also}  {}{saves}", bold(&rule.id), bold(&rule.title));
     if let Some(note) = &finding.note {
         let _ = writeln!(text, "     {note}");
     }
@@ -82,8 +113,14 @@ fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, widt
 /// The command that does it, as the rewrites themselves say.
 fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
     let does = finding.does.as_ref()?;
-    let Does::Rewrites(abilities) = does else {
-        return Some("no rewrite of opscope's: their conditions hold nowhere in this model".to_owned());
+    let abilities = match does {
+        Does::Rewrites(abilities) => abilities,
+        Does::Nowhere(_) => {
+            return Some("no rewrite of opscope's: their conditions hold nowhere in this model".to_owned());
+        }
+        Does::Unsuitable(op_type) => {
+            return Some(format!("no rewrite of opscope's: it would make {op_type}, which the target lacks"));
+        }
     };
     let each: Vec<String> = abilities
         .iter()
@@ -139,11 +176,9 @@ fn push_wrapped(text: &mut String, heading: &str, content: &str, width: Option<u
     flush(&mut line);
 }
 
-/// What could not run, by what is missing.
-fn push_not_run(text: &mut String, not_run: &[NotRun]) {
-    if not_run.is_empty() {
-        return;
-    }
+/// What could not run, in a line that names the next best thing to give; or all of it, by what is
+/// missing.
+fn push_not_run(text: &mut String, not_run: &[NotRun], has_profile: bool, lists: bool) {
     let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
     for rule in not_run {
         match missing.iter_mut().find(|(what, _)| *what == rule.missing) {
@@ -151,10 +186,57 @@ fn push_not_run(text: &mut String, not_run: &[NotRun]) {
             None => missing.push((&rule.missing, vec![&rule.id])),
         }
     }
-    let _ = writeln!(text, "{} {}", bold("not asked"), dim("for lack of"));
-    for (what, ids) in missing {
-        let _ = writeln!(text, "     {what}: {}", ids.join(" "));
+    let Some((next, count)) = next_to_give(not_run, has_profile) else { return };
+    if lists {
+        let _ = writeln!(text, "{} {}", bold("not asked"), dim("for lack of"));
+        for (what, ids) in missing {
+            let _ = writeln!(text, "     {what}: {}", ids.join(" "));
+        }
+        return;
     }
+    let rules = |count: usize| if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
+    let _ = writeln!(
+        text,
+        "{} {}; next best to give: {next}, for {count} of them {}",
+        bold("not asked"),
+        rules(not_run.len()),
+        dim("(-v lists all)")
+    );
+}
+
+/// What most of the rules that could not run lack, and how many of them do. Several wordings that name
+/// one option are one thing, and what an option gives goes before what only another profile can give.
+/// Without any profile, one is what is lacking most.
+fn next_to_give(not_run: &[NotRun], has_profile: bool) -> Option<(String, usize)> {
+    let option = |rule: &NotRun| {
+        let (_, rest) = rule.missing.split_once("(--")?;
+        rest.split([')', ',', ' ']).next().map(str::to_owned)
+    };
+    if !has_profile {
+        let count = not_run.iter().filter(|rule| option(rule).is_none()).count();
+        let profile = "a profile of the model (opscope run, collect and import make one)";
+        return (count > 0).then(|| (profile.to_owned(), count));
+    }
+    let mut things: Vec<(Option<String>, &str, usize)> = Vec::new();
+    for rule in not_run {
+        let option = option(rule);
+        let is_same = |(known, words, _): &&mut (Option<String>, &str, usize)| match &option {
+            Some(_) => *known == option,
+            None => *words == rule.missing,
+        };
+        match things.iter_mut().find(is_same) {
+            Some((_, words, count)) => {
+                *count += 1;
+                // The shortest wording is the most general.
+                *words = if rule.missing.len() < words.len() { &rule.missing } else { words };
+            }
+            None => things.push((option, &rule.missing, 1)),
+        }
+    }
+    // The first of equals is named.
+    let best =
+        things.into_iter().rev().max_by_key(|(option, _, count)| (option.is_some() && *count > 2, *count));
+    best.map(|(_, words, count)| (words.to_owned(), count))
 }
 
 /// All rules in a table.
@@ -201,8 +283,11 @@ pub fn to_json(
         schema_version: u32,
         target: &'static str,
         operator_time_ns: i64,
+        /// What could be saved of that if all findings were followed, each operator counted once.
+        saves_together_at_most_ns: Option<i64>,
         rules_asked: usize,
         findings: Vec<FindingJson<'a>>,
+        done_already: &'a [Done],
         not_run: &'a [NotRun],
         silenced: &'a [String],
         losses: Vec<serde_json::Value>,
@@ -215,6 +300,12 @@ pub fn to_json(
         note: Option<&'a str>,
         saves_at_most_ns: Option<i64>,
         share: Option<f64>,
+        /// What the share is of: `operators` or `inference`.
+        share_of: Whole,
+        /// `change`, `figure` or `note`: what one can act on, what only tells, what isn't about time.
+        kind: &'static str,
+        /// Rules that say the same of the same operators.
+        also: &'a [String],
         evidence: &'a [Evidence],
         why: &'a str,
         advice: &'a str,
@@ -235,6 +326,9 @@ pub fn to_json(
             note: finding.note.as_deref(),
             saves_at_most_ns: finding.saves.map(|saves| saves.0),
             share: finding.share,
+            share_of: finding.whole,
+            kind: rule.kind.name(),
+            also: &finding.also,
             evidence: &finding.evidence,
             why: &rule.why,
             advice: &rule.advice,
@@ -249,8 +343,10 @@ pub fn to_json(
         schema_version: 1,
         target: subject.target.name(),
         operator_time_ns: subject.total.0,
+        saves_together_at_most_ns: report.together.map(|time| time.0),
         rules_asked: report.asked,
         findings: report.findings.iter().map(finding_json).collect(),
+        done_already: &report.done,
         not_run: &report.not_run,
         silenced: &report.silenced,
         losses,

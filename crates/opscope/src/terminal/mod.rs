@@ -57,6 +57,11 @@ impl Terminal {
         anstream::eprintln!("{} {text}", style::error("error:"));
     }
 
+    /// Whether details are wanted.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     /// Whether progress may be drawn: someone is watching, and wants to see it.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && io::stderr().is_terminal()

@@ -1,0 +1,159 @@
+//! Mish: in the model, or as the operators that a profile shows of it.
+
+use std::collections::BTreeSet;
+
+use opscope_model::Node;
+use opscope_trace::{Nanoseconds, Trace, units};
+
+use super::Check;
+use super::graph_fold::places;
+use crate::claim::{Cause, Causes, Claim, Means};
+use crate::finding::{Evidence, Outcome};
+use crate::graph::View;
+use crate::rule::Rule;
+use crate::subject::{Kernel, Subject};
+
+pub(super) const CHECKS: &[(&str, Check)] = &[("G05", mish)];
+
+fn mish(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let advice = subject.target.lacks("Mish").then(|| instead_of_mish(subject));
+    // The model says for sure what the order of operators only suggests.
+    if subject.model.is_none() || !(subject.kernels.is_empty() || subject.is_of_this_model()) {
+        let found = in_profile(subject);
+        if !found.is_empty() {
+            let note = Some(cost(subject, &found));
+            let claims = found.into_iter().map(|found| found.claim).collect();
+            return Causes::of(Cause { claims, note, advice, ..Cause::default() });
+        }
+    }
+    let in_model = places(subject, Means::Step, |view, node| {
+        if node.is("Mish") {
+            return Some(("one operator already: exact as it is".to_owned(), Vec::new()));
+        }
+        let (part, of) = mish_parts(view, node)?;
+        Some((format!("with {} and {}", part.name, of.name), vec![part, of]))
+    });
+    match in_model {
+        Some(places) => places.with(Cause { advice, ..Cause::default() }),
+        None if subject.kernels.is_empty() => {
+            Outcome::Missing("operators in a profile, or the model (--model)".to_owned())
+        }
+        None => Outcome::Silent,
+    }
+}
+
+/// What to do where the target has no operator for Mish.
+fn instead_of_mish(subject: &Subject<'_>) -> String {
+    format!(
+        "{} has no operator for Mish, so it runs in pieces. LeakyRelu is one operator there, but another \
+         function: the results change, and the network has to be trained again with it, or the loss of \
+         accuracy measured and borne. opscope tune MODEL.onnx --only G05b --allow-lossy measures the time \
+         that it saves and how far the results move.",
+        subject.target.name()
+    )
+}
+
+/// The Tanh and Softplus of `x * tanh(softplus(x))`, by its multiplication.
+pub(super) fn mish_parts<'m>(view: View<'m>, node: &Node<'_>) -> Option<(Node<'m>, Node<'m>)> {
+    if !node.is("Mul") {
+        return None;
+    }
+    (0..2).find_map(|side| {
+        let tanh = view.producer(node, side).filter(|tanh| tanh.is("Tanh"))?;
+        let softplus = view.producer(&tanh, 0).filter(|softplus| softplus.is("Softplus"))?;
+        (softplus.input(0) == node.input(1 - side)).then_some((tanh, softplus))
+    })
+}
+
+/// A Mish that a profile shows.
+struct Seen {
+    claim: Claim,
+    /// Whether the shapes say so as well, and not only the order of the operators.
+    by_shape: bool,
+}
+
+/// Softplus, Tanh and Mul that follow one another on tensors of one shape, and Mish as an operator.
+/// Where the profile has no shapes, they must follow a convolution.
+fn in_profile(subject: &Subject<'_>) -> Vec<Seen> {
+    let Some(trace) = subject.trace else { return Vec::new() };
+    // Conversions of layout may stand between.
+    let kernels: Vec<&Kernel<'_>> =
+        subject.kernels.iter().filter(|kernel| !kernel.op_type.starts_with("TransData")).collect();
+    let mut found = Vec::new();
+    for (at, kernel) in kernels.iter().enumerate() {
+        if kernel.op_type == "Mish" {
+            let detail = "one operator already: exact as it is".to_owned();
+            found.push(Seen { claim: subject.claim(kernel, detail, 1.0), by_shape: true });
+        }
+        let Some(&[softplus, tanh, mul]) = kernels.get(at..at + 3).and_then(|three| three.first_chunk())
+        else {
+            continue;
+        };
+        let in_order = ["Softplus", "SoftplusV2"].contains(&softplus.op_type)
+            && tanh.op_type == "Tanh"
+            && mul.op_type == "Mul"
+            && softplus.stream == mul.stream
+            && tanh.stream == mul.stream;
+        if !in_order {
+            continue;
+        }
+        let behind = at.checked_sub(1).map(|before| kernels[before]);
+        let convolution = behind.filter(|it| it.stream == mul.stream && it.op_type.starts_with("Conv"));
+        let by_shape = match have_one_shape(trace, subject, [softplus, tanh, mul]) {
+            Some(false) => continue,
+            None if convolution.is_none() => continue,
+            known => known == Some(true),
+        };
+        let detail = convolution.map_or(String::new(), |convolution| format!("behind {}", convolution.name));
+        found.push(Seen { claim: as_one(subject, [softplus, tanh, mul], detail), by_shape });
+    }
+    found
+}
+
+/// Whether what each of the operators gives has the shape of what the first takes; `None` where the
+/// profile has no shapes of them.
+fn have_one_shape(trace: &Trace, subject: &Subject<'_>, kernels: [&Kernel<'_>; 3]) -> Option<bool> {
+    let mut shapes = Vec::new();
+    for kernel in kernels {
+        let row = subject.operator_row(kernel)?;
+        let inputs = row.inputs().filter_map(|input| trace.shape(input));
+        let output = row.outputs().next().and_then(|output| trace.shape(output));
+        // A product may be with something that is smaller; its result tells.
+        shapes.push(output.or_else(|| inputs.max_by_key(|shape| shape.iter().product::<i64>()))?);
+    }
+    Some(shapes.iter().all(|shape| *shape == shapes[0]))
+}
+
+/// Several operators as one claim.
+fn as_one(subject: &Subject<'_>, kernels: [&Kernel<'_>; 3], detail: String) -> Claim {
+    let each: Vec<Claim> = kernels.iter().map(|kernel| subject.claim(kernel, String::new(), 1.0)).collect();
+    let join = |text: fn(&Evidence) -> &str| {
+        each.iter().map(|claim| text(&claim.evidence)).collect::<Vec<_>>().join(" + ")
+    };
+    let evidence = Evidence {
+        name: join(|item| &item.name),
+        op_type: join(|item| &item.op_type),
+        time: each.iter().map(|claim| claim.evidence.time).sum(),
+        detail,
+    };
+    Claim { evidence, saves: each.into_iter().flat_map(|claim| claim.saves).collect() }
+}
+
+/// How often there is a Mish, what it costs, and how sure that is.
+fn cost(subject: &Subject<'_>, found: &[Seen]) -> String {
+    let places: BTreeSet<&str> = found.iter().map(|seen| &*seen.claim.evidence.name).collect();
+    let time: f64 = found.iter().flat_map(|seen| &seen.claim.saves).map(|(_, time)| time).sum();
+    let share = if subject.total.0 > 0 { time / subject.total.0 as f64 } else { 0.0 };
+    let what = match found.iter().all(|seen| seen.by_shape) {
+        true => "by the order and the shapes of its operators",
+        false => "by the order of its operators behind convolutions, for the profile has no shapes of them",
+    };
+    format!(
+        "Mish in {} {}, {what}: {} of {} ({})",
+        places.len(),
+        if places.len() == 1 { "place" } else { "places" },
+        units::duration(Nanoseconds(time as i64)),
+        units::duration(subject.total),
+        units::percent(share)
+    )
+}

@@ -1,0 +1,317 @@
+//! Why operators run on a device's general processor, and what to put in their place.
+
+use std::collections::BTreeMap;
+
+use opscope_trace::{DataType, ExecutionUnit, Operator, OperatorId, Trace};
+use serde::Deserialize;
+
+use super::{Check, ascend_types, conversion};
+use crate::claim::{Cause, Causes};
+use crate::finding::Outcome;
+use crate::rule::Rule;
+use crate::subject::{Kernel, Subject, Target};
+
+pub(super) const CHECKS: &[(&str, Check)] =
+    &[("A04", any_cause), ("A05", wide_integers), ("A08", indexing), ("S10", any_cause)];
+
+/// Why an operator is on the general processor, as far as that is known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Why {
+    /// The reason, as a sentence without its full stop.
+    pub because: String,
+    /// What to put in its place or to do, as a sentence without its full stop.
+    pub instead: String,
+    /// The rewrites of opscope's that do it, if there are any.
+    pub rewrite: Option<String>,
+    /// Whether the reason is that it computes with integers of 64 bits.
+    is_wide_integer: bool,
+}
+
+/// The facts in `rules/ai_cpu.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Facts {
+    operator: Vec<Fact>,
+    board: Vec<Replacement>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fact {
+    types: Vec<String>,
+    /// Types of data of which the first input must have one.
+    #[serde(default)]
+    input_types: Vec<String>,
+    because: String,
+    instead: String,
+    #[serde(default)]
+    rewrite: Option<String>,
+    /// Whether it is so whatever the types of data.
+    #[serde(default)]
+    always: bool,
+    /// Where the fact comes from.
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Replacement {
+    types: Vec<String>,
+    instead: String,
+}
+
+fn facts() -> Facts {
+    // The file is part of the program; a test reads it.
+    let read = toml::from_str(include_str!("../rules/ai_cpu.toml"));
+    read.unwrap_or(Facts { operator: Vec::new(), board: Vec::new() })
+}
+
+fn is_of(op_type: &str, patterns: &[String]) -> bool {
+    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(start) => op_type.starts_with(start),
+        None => op_type == pattern,
+    })
+}
+
+/// Why an operator of a profile is on the general processor of its device. Asking for many, keep what
+/// is said of one: it is the same for all of its executions.
+pub fn why_on_ai_cpu(trace: &Trace, operator: OperatorId) -> Why {
+    why(trace, &trace.operators.get(operator), Target::of(trace), &facts())
+}
+
+fn why(trace: &Trace, row: &Operator, target: Target, facts: &Facts) -> Why {
+    let op_type = trace.strings.get(row.op_type);
+    if target == Target::Svp {
+        return why_on_board(op_type, facts);
+    }
+    let first = row.inputs().next().map(|input| trace.tensors.data_type()[input.index()]);
+    let of_type = |fact: &&Fact| {
+        let has_type = |name: &String| DataType::from_name(name).is_some_and(|known| Some(known) == first);
+        is_of(op_type, &fact.types) && (fact.input_types.is_empty() || fact.input_types.iter().any(has_type))
+    };
+    let fact = facts.operator.iter().find(of_type);
+    if let Some(fact) = fact.filter(|fact| fact.always) {
+        return fact.why(String::new());
+    }
+    if let Some(data_type) = wide_integer(trace, row) {
+        return Why {
+            because: format!(
+                "It computes with {data_type}, and the AI Core has no 64-bit integer arithmetic"
+            ),
+            instead:
+                "Use int32 where the values fit, as indices and shapes nearly always do: change the type \
+                      where the tensor comes from, not by a Cast in front of it"
+                    .to_owned(),
+            rewrite: Some("G11".to_owned()),
+            is_wide_integer: true,
+        };
+    }
+    if let Some(odd) = ascend_types::odd_type(trace, row) {
+        let instead = match odd.data_type {
+            DataType::Float64 => "Compute with float32".to_owned(),
+            _ => "Convert to a type of the list before it: float32, float16 or int32".to_owned(),
+        };
+        let because = format!("It has {}", odd.text());
+        return Why { because, instead, rewrite: Some("G11".to_owned()), is_wide_integer: false };
+    }
+    if let Some(fact) = fact {
+        let types: Vec<&str> = row
+            .inputs()
+            .take(1)
+            .chain(row.outputs().take(1))
+            .map(|tensor| trace.tensors.data_type()[tensor.index()].name())
+            .collect();
+        let are_known = types.len() == 2 && !types.contains(&DataType::Unknown.name());
+        return fact.why(if op_type == "Cast" && are_known {
+            format!(" (here {} to {})", types[0], types[1])
+        } else {
+            String::new()
+        });
+    }
+    let shapes = match row.dynamic {
+        Some(true) => "; its shapes are known only while it runs, which may be the reason",
+        _ => "",
+    };
+    Why {
+        because: format!(
+            "The profile doesn't say: the cores have no version of {op_type}, or its inputs break a limit of \
+             that version{shapes}"
+        ),
+        instead:
+            "See CANN's list of operators for the types and shapes that the AI Core takes, and meet them, or \
+                  replace the operator by others that it has"
+                .to_owned(),
+        rewrite: None,
+        is_wide_integer: false,
+    }
+}
+
+impl Fact {
+    fn why(&self, further: String) -> Why {
+        Why {
+            because: format!("{}{further}", self.because),
+            instead: self.instead.clone(),
+            rewrite: self.rewrite.clone(),
+            is_wide_integer: false,
+        }
+    }
+}
+
+fn why_on_board(op_type: &str, facts: &Facts) -> Why {
+    let known = facts.board.iter().find(|known| is_of(op_type, &known.types));
+    let (because, otherwise) = match conversion::is_for_the_engine(op_type) {
+        Some(false) => (
+            "The converter lists it for the CPU only, so the network is split here".to_owned(),
+            "Replace it by operators of the engine's list (rule V20 says which there are)",
+        ),
+        Some(true) => (
+            "The engine has it, but not in this form, or the converter was told so (--force_to_cpu)"
+                .to_owned(),
+            "See its limits in the converter's guide, and the command that converted the model",
+        ),
+        None => (
+            "The converter put it there; its lists of ONNX's operators don't name this type".to_owned(),
+            "See its device_type in om.json, and its limits in the converter's guide",
+        ),
+    };
+    let instead = known.map_or(otherwise.to_owned(), |known| {
+        format!("Put {} in its place, and keep it only if the board measures it faster", known.instead)
+    });
+    Why { because, instead, rewrite: None, is_wide_integer: false }
+}
+
+/// The 64-bit integers that an operator computes with. A single number, such as how many are wanted, is
+/// no computing.
+fn wide_integer(trace: &Trace, row: &Operator) -> Option<DataType> {
+    row.inputs().find_map(|input| {
+        let data_type = trace.tensors.data_type()[input.index()];
+        let is_single = trace.shape(input).is_some_and(|shape| shape.iter().product::<i64>() == 1);
+        (matches!(data_type, DataType::Int64 | DataType::Uint64) && !is_single).then_some(data_type)
+    })
+}
+
+/// What is missing to ask where operators run.
+fn missing(subject: &Subject<'_>) -> Option<Outcome> {
+    if subject.kernels.is_empty() {
+        return Some(Outcome::Missing("operators in a profile".to_owned()));
+    }
+    let unitless = subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other);
+    unitless.then(|| Outcome::Missing("the units that execute operators".to_owned()))
+}
+
+/// A cause for each type of operator and each reason why operators of it are there.
+fn causes(subject: &Subject<'_>, counts: impl Fn(&Kernel<'_>, &Why) -> bool) -> Outcome {
+    if let Some(missing) = missing(subject) {
+        return missing;
+    }
+    let Some(trace) = subject.trace else { return Outcome::Silent };
+    let facts = facts();
+    let mut known: BTreeMap<OperatorId, Why> = BTreeMap::new();
+    let mut causes: BTreeMap<(&str, Why), Cause> = BTreeMap::new();
+    for kernel in subject.kernels.iter().filter(|kernel| kernel.unit == ExecutionUnit::AiCpu) {
+        let Some(id) = trace.tasks.operator()[kernel.task.index()] else { continue };
+        let why =
+            known.entry(id).or_insert_with(|| why(trace, &trace.operators.get(id), subject.target, &facts));
+        if counts(kernel, why) {
+            let cause = causes.entry((kernel.op_type, why.clone())).or_default();
+            cause.claims.push(subject.claim(kernel, String::new(), 1.0));
+        }
+    }
+    let unit = if subject.target == Target::Svp { "AA CPU" } else { "AI CPU" };
+    let causes = causes.into_iter().map(|((op_type, why), cause)| Cause {
+        title: Some(format!("{op_type} on the {unit}")),
+        why: Some(format!("{}.", why.because)),
+        advice: Some(format!("{}.", why.instead)),
+        auto: Some(why.rewrite.map_or("no".to_owned(), |ids| format!("rewrite {ids}"))),
+        ..cause
+    });
+    Causes { causes: causes.collect(), done: 0 }.outcome()
+}
+
+fn any_cause(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    causes(subject, |_, _| true)
+}
+
+fn wide_integers(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    let typeless = |trace: &Trace| trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown);
+    if missing(subject).is_none() && subject.trace.is_some_and(typeless) {
+        return Outcome::Missing("types of the operators' inputs".to_owned());
+    }
+    let least = rule.limit("min_us") * 1e3;
+    causes(subject, |kernel, why| why.is_wide_integer && kernel.duration.0 as f64 > least)
+}
+
+fn indexing(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    const FAMILY: [&str; 3] = ["Index", "NonZero", "ArgMin"];
+    causes(subject, |kernel, _| FAMILY.iter().any(|start| kernel.op_type.starts_with(start)))
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::Tensor;
+
+    use super::*;
+    use crate::rules;
+
+    #[test]
+    fn the_facts_can_be_read_and_name_types_and_rewrites_that_exist() {
+        let facts: Facts = toml::from_str(include_str!("../rules/ai_cpu.toml")).unwrap();
+        assert!(facts.operator.len() > 10 && facts.board.len() > 5);
+        for fact in &facts.operator {
+            assert!(!fact.because.ends_with('.') && !fact.instead.ends_with('.'), "{}", fact.because);
+            assert!(fact.input_types.iter().all(|name| DataType::from_name(name).is_some()), "{fact:?}");
+            let known = |id: &String| rules().iter().any(|rule| rule.id == *id);
+            assert!(fact.rewrite.iter().all(known), "{fact:?}");
+        }
+        for op_type in facts.board.iter().flat_map(|known| &known.types) {
+            assert_eq!(conversion::is_for_the_engine(op_type), Some(false), "{op_type}");
+        }
+    }
+
+    /// Why an operator with inputs of these types and shapes is on the AI CPU.
+    fn because(op_type: &str, inputs: &[(DataType, &[i64])]) -> String {
+        let mut trace = Trace::new();
+        let mut first = None;
+        for (data_type, shape) in inputs {
+            let dimensions = Some(trace.dimensions.push(shape.iter().copied()));
+            let row =
+                Tensor { name: None, data_type: *data_type, dimensions, layout: None, parameter: false };
+            first.get_or_insert(trace.tensors.push(row));
+        }
+        let op_type = trace.strings.intern(op_type);
+        let row = Operator {
+            first_input: first,
+            input_count: inputs.len() as u32,
+            ..Operator::new(op_type, op_type)
+        };
+        why(&trace, &row, Target::Cann310, &facts()).because
+    }
+
+    #[test]
+    fn the_reason_is_the_operators_own_or_that_of_its_data_or_said_to_be_unknown() {
+        use DataType::{Float16, Float64, Int64};
+        let number: &[i64] = &[1];
+        assert!(because("Pow", &[(Float16, &[8])]).contains("logarithms"));
+        // How many boxes are wanted is a number of 64 bits, and no reason.
+        let boxes = because("NonMaxSuppressionV6", &[(Float16, &[8]), (Int64, number)]);
+        assert!(boxes.contains("one after the other"), "{boxes}");
+        assert!(because("TopK", &[(Int64, &[800])]).contains("integers"));
+        assert!(because("TopK", &[(Float16, &[800]), (Int64, number)]).contains("searches"));
+        assert!(because("GatherV2", &[(Float16, &[8]), (Int64, &[100])]).contains("int64"));
+        assert!(
+            because("GatherV2", &[(Float16, &[8]), (DataType::Int32, &[100])]).contains("breaks a limit")
+        );
+        assert!(because("Mul", &[(Float64, &[8])]).contains("float64"));
+        assert!(because("Mystery", &[(Float16, &[8])]).contains("doesn't say"));
+    }
+
+    #[test]
+    fn a_board_says_what_its_converter_lists() {
+        let on_board = |op_type| why_on_board(op_type, &facts());
+        assert!(on_board("Softplus").instead.contains("Log(Add(1, Exp"));
+        assert!(on_board("NonZero").because.contains("CPU only"));
+        assert!(on_board("Transpose").because.contains("not in this form"));
+        assert!(on_board("Proposal").because.contains("don't name"));
+    }
+}

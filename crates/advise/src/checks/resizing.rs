@@ -1,0 +1,139 @@
+//! Resizes whose steps don't come out even, by the model or by the shapes in a profile.
+
+use opscope_trace::{Attribution, Operator, TensorId, Trace};
+
+use super::Check;
+use super::graph_fold::places;
+use crate::claim::{Causes, Means};
+use crate::finding::Outcome;
+use crate::rule::Rule;
+use crate::subject::Subject;
+
+pub(super) const CHECKS: &[(&str, Check)] = &[("G09", uneven_resize)];
+
+fn uneven_resize(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let of_model = in_model(subject);
+    if matches!(of_model, Some(Outcome::Operators(_))) {
+        return of_model.unwrap_or(Outcome::Silent);
+    }
+    in_profile(subject).or(of_model).unwrap_or_else(|| {
+        Outcome::Missing("shapes in the profile, or the model with known shapes (--model)".to_owned())
+    })
+}
+
+fn in_model(subject: &Subject<'_>) -> Option<Outcome> {
+    let shapes = subject.shapes?;
+    let found = places(subject, Means::Form, |_, node| {
+        let aligned = node.attributes.string("coordinate_transformation_mode") == Some("align_corners");
+        let linear = node.attributes.string("mode").is_some_and(|mode| mode != "nearest");
+        if !node.is("Resize") || !aligned || !linear {
+            return None;
+        }
+        let (from, to) =
+            (shapes.get(node.input(0)?)?.known_dims()?, shapes.get(node.output(0)?)?.known_dims()?);
+        let sizes: Vec<(u64, u64)> = from.into_iter().zip(to).skip(2).collect();
+        Some((proposal(&sizes)?, Vec::new()))
+    })?;
+    Some(found.outcome())
+}
+
+/// `None` where the profile has no shapes at all.
+fn in_profile(subject: &Subject<'_>) -> Option<Outcome> {
+    let trace = subject.trace?;
+    let has_shapes = trace.operators.ids().any(|id| {
+        let row = trace.operators.get(id);
+        row.inputs().next().is_some_and(|input| trace.shape(input).is_some())
+    });
+    if !has_shapes {
+        return None;
+    }
+    let mut claims = Vec::new();
+    for kernel in &subject.kernels {
+        let Some(row) = subject.operator_row(kernel) else { continue };
+        let condition = match corners(trace, &row, kernel.op_type) {
+            Corners::Aligned => "",
+            // Other targets aren't known to mind.
+            Corners::Unknown if subject.target.is_ascend() => {
+                "; this holds if it aligns the corners, which the profile doesn't say"
+            }
+            Corners::Unknown | Corners::Not => continue,
+        };
+        let sizes = (row.inputs().next().and_then(|input| sides(trace, input)))
+            .zip(row.outputs().next().and_then(|output| sides(trace, output)));
+        let Some((from, to)) = sizes else { continue };
+        let sizes: Vec<(u64, u64)> = from.into_iter().zip(to).collect();
+        if let Some(proposal) = proposal(&sizes) {
+            claims.push(subject.claim(kernel, format!("{proposal}{condition}"), 1.0));
+        }
+    }
+    Some(Causes::one(claims))
+}
+
+/// Whether a resize maps the corners of its input to those of its output.
+enum Corners {
+    Aligned,
+    Not,
+    Unknown,
+}
+
+fn corners(trace: &Trace, row: &Operator, op_type: &str) -> Corners {
+    let attributes = row.attributes.map_or("", |text| trace.strings.get(text));
+    let is_resize = ["Resize", "Upsample", "Interp"].iter().any(|start| op_type.starts_with(start));
+    if !is_resize || op_type.contains("Nearest") || attributes.contains("\"nearest\"") {
+        Corners::Not
+    } else if op_type.starts_with("Interp") || attributes.contains("align_corners\"") {
+        // Caffe's Interp knows no other way.
+        Corners::Aligned
+    } else if row.attribution != Attribution::NoGraph || !attributes.is_empty() {
+        Corners::Not
+    } else {
+        Corners::Unknown
+    }
+}
+
+/// Height and width of an image.
+fn sides(trace: &Trace, tensor: TensorId) -> Option<[u64; 2]> {
+    let layout = trace.tensors.layout()[tensor.index()].map(|layout| trace.strings.get(layout));
+    let shape = trace.shape(tensor)?;
+    let first = match (layout, shape.len()) {
+        (Some("NHWC"), 4) => 1,
+        (None | Some("NCHW" | "ND"), 4) | (Some("NC1HWC0"), 5) => 2,
+        _ => return None,
+    };
+    Some([u64::try_from(shape[first]).ok()?, u64::try_from(shape[first + 1]).ok()?])
+}
+
+/// The sizes that would come out even, for those that don't; `None` where all do.
+fn proposal(sizes: &[(u64, u64)]) -> Option<String> {
+    let is_uneven = |(from, to): &(u64, u64)| *from > 1 && to > from && (to - 1) % (from - 1) != 0;
+    let mut uneven: Vec<(u64, u64)> = sizes.iter().copied().filter(is_uneven).collect();
+    uneven.dedup();
+    let each = uneven.iter().map(|&(from, to)| {
+        // The input grows by one and the output with it, or the output alone changes.
+        let times = (to as f64 / from as f64).round().max(1.0) as u64;
+        let steps = ((to - 1) as f64 / (from - 1) as f64).round().max(1.0) as u64;
+        format!(
+            "{from} to {to}; take {} to {}, or {from} to {}",
+            from + 1,
+            times.saturating_mul(from) + 1,
+            steps.saturating_mul(from - 1) + 1
+        )
+    });
+    let text: Vec<String> = each.collect();
+    (!text.is_empty()).then(|| text.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sizes_of_huaweis_case_are_proposed_for_its_sizes() {
+        let text = proposal(&[(175, 350), (175, 350)]).unwrap();
+        assert_eq!(text, "175 to 350; take 176 to 351, or 175 to 349");
+        assert_eq!(proposal(&[(176, 351), (175, 349)]), None);
+        assert_eq!(proposal(&[(175, 175), (350, 175), (1, 7)]), None, "what doesn't grow, or from a point");
+        let parted = proposal(&[(175, 349), (20, 41)]).unwrap();
+        assert_eq!(parted, "20 to 41; take 21 to 41, or 20 to 39");
+    }
+}

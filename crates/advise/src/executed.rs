@@ -1,0 +1,182 @@
+//! Which operators a profile executed, and what became of the model's nodes in them.
+//!
+//! An engine folds, fuses and leaves out nodes of the model before it runs them. A rule about a node
+//! has something to say only where that node was still there when the model ran; and the time of an
+//! operator that several nodes were made into belongs to none of them alone.
+
+use std::collections::HashMap;
+
+use opscope_trace::{Nanoseconds, OperatorId, StringId, Trace};
+
+/// Names an operator of an [`Executions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Executed(usize);
+
+/// An operator that was executed. Rows of a trace that differ in their shapes only are one.
+#[derive(Clone, Debug)]
+struct Row<'a> {
+    op_type: &'a str,
+    /// Its own time in an average iteration, in nanoseconds.
+    time: f64,
+    /// The model's nodes that it stands for; none where the trace doesn't say.
+    nodes: Vec<&'a str>,
+}
+
+/// The operators that a profile executed in its measured iterations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Executions<'a> {
+    rows: Vec<Row<'a>>,
+    known: HashMap<(StringId, StringId), Executed>,
+    by_node: HashMap<&'a str, Vec<Executed>>,
+}
+
+/// What became of some nodes of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Ran {
+    /// Nobody knows: there is no profile, or it has no node of this model.
+    Unknown,
+    /// They ran as themselves, in these operators, which stand for nothing else.
+    Themselves(Vec<Executed>),
+    /// They were made into operators that stand for other nodes as well.
+    WithOthers(Vec<Executed>),
+    /// They didn't run: the engine computed them beforehand, or had no need of them.
+    Not,
+}
+
+impl<'a> Executions<'a> {
+    /// Takes in an execution of an operator, with its part of an average iteration in nanoseconds.
+    pub fn add(&mut self, trace: &'a Trace, operator: OperatorId, time: f64) -> Executed {
+        let index = operator.index();
+        let key = (trace.operators.name()[index], trace.operators.op_type()[index]);
+        let executed = match self.known.get(&key) {
+            Some(executed) => *executed,
+            None => {
+                let executed = Executed(self.rows.len());
+                self.known.insert(key, executed);
+                let origins = trace.names.get(trace.operators.origins()[index]);
+                let nodes: Vec<&str> = origins.iter().map(|name| trace.strings.get(*name)).collect();
+                // Where the trace names no nodes, an operator is known by its own name.
+                let own = [trace.strings.get(key.0)];
+                for node in if nodes.is_empty() { &own[..] } else { &nodes } {
+                    self.by_node.entry(node).or_default().push(executed);
+                }
+                self.rows.push(Row { op_type: trace.strings.get(key.1), time: 0.0, nodes });
+                executed
+            }
+        };
+        self.rows[executed.0].time += time;
+        executed
+    }
+
+    /// The type of an operator; one that several nodes were made into joins their types by a plus.
+    pub fn op_type(&self, executed: Executed) -> &'a str {
+        self.rows[executed.0].op_type
+    }
+
+    /// The own time of an operator in an average iteration, in nanoseconds.
+    pub fn time(&self, executed: Executed) -> f64 {
+        self.rows[executed.0].time
+    }
+
+    /// Whether an operator ran as itself, and not as one that the engine made of several nodes. This
+    /// is the one place that decides it.
+    pub fn is_itself(&self, executed: Executed) -> bool {
+        self.rows[executed.0].nodes.len() <= 1
+    }
+
+    /// The types of which an operator is made: its own, or those of the nodes that it stands for.
+    pub fn types(&self, executed: Executed) -> impl Iterator<Item = &'a str> + use<'a> {
+        let (op_type, is_itself) = (self.op_type(executed), self.is_itself(executed));
+        let parts = if is_itself { None } else { Some(op_type.split('+')) };
+        parts.into_iter().flatten().chain(is_itself.then_some(op_type))
+    }
+
+    /// Whether the profile has a node of the model, by itself or with others.
+    pub fn has(&self, node: &str) -> bool {
+        self.by_node.contains_key(node)
+    }
+
+    /// What became of nodes of the model. Whether the profile is one of this model at all is for the
+    /// caller to say.
+    pub fn ran(&self, nodes: &[&str], is_of_this_model: bool) -> Ran {
+        let mut within: Vec<Executed> =
+            nodes.iter().flat_map(|node| self.by_node.get(node)).flatten().copied().collect();
+        within.sort_unstable();
+        within.dedup();
+        if within.is_empty() {
+            return if is_of_this_model { Ran::Not } else { Ran::Unknown };
+        }
+        let of_these = |executed: &Executed| {
+            let stands_for = &self.rows[executed.0].nodes;
+            self.is_itself(*executed) || stands_for.iter().all(|node| nodes.contains(node))
+        };
+        let own: Vec<Executed> = within.iter().copied().filter(of_these).collect();
+        if own.is_empty() { Ran::WithOthers(within) } else { Ran::Themselves(own) }
+    }
+
+    /// The time of operators in an average iteration.
+    pub fn sum(&self, executed: &[Executed]) -> Nanoseconds {
+        Nanoseconds(executed.iter().map(|executed| self.time(*executed)).sum::<f64>() as i64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::Operator;
+
+    use super::*;
+
+    /// Operators by name and type, with the nodes that they stand for, of 100 ns each.
+    fn trace(rows: &[(&str, &str, &[&str])]) -> Trace {
+        let mut trace = Trace::new();
+        for (name, op_type, nodes) in rows {
+            let (name, op_type) = (trace.strings.intern(name), trace.strings.intern(op_type));
+            let nodes: Vec<StringId> = nodes.iter().map(|node| trace.strings.intern(node)).collect();
+            let origins = trace.names.push(nodes);
+            trace.operators.push(Operator { origins, ..Operator::new(name, op_type) });
+        }
+        trace
+    }
+
+    fn executions(trace: &Trace) -> Executions<'_> {
+        let mut executions = Executions::default();
+        for id in trace.operators.ids() {
+            executions.add(trace, id, 100.0);
+        }
+        executions
+    }
+
+    #[test]
+    fn a_node_that_was_made_into_another_operator_did_not_run_as_itself() {
+        let trace = trace(&[
+            ("conv", "Conv+BatchNormalization", &["conv", "bn"]),
+            ("relu", "Relu", &["relu"]),
+            ("reorder", "ReorderInput", &[]),
+        ]);
+        let all = executions(&trace);
+        assert_eq!(all.ran(&["bn"], true), Ran::WithOthers(vec![Executed(0)]));
+        assert_eq!(all.ran(&["relu"], true), Ran::Themselves(vec![Executed(1)]));
+        assert_eq!(all.ran(&["reorder"], true), Ran::Themselves(vec![Executed(2)]));
+        assert_eq!((all.ran(&["gone"], true), all.ran(&["gone"], false)), (Ran::Not, Ran::Unknown));
+        assert_eq!(all.ran(&["conv", "bn"], true), Ran::Themselves(vec![Executed(0)]));
+        assert_eq!(all.types(Executed(0)).collect::<Vec<_>>(), ["Conv", "BatchNormalization"]);
+    }
+
+    #[test]
+    fn only_operators_that_stand_for_nothing_else_are_a_groups_own() {
+        let trace = trace(&[
+            ("softplus", "Softplus", &["softplus"]),
+            ("conv", "Tanh+Mul+Conv", &["tanh", "mul", "conv"]),
+        ]);
+        let ran = executions(&trace).ran(&["softplus", "tanh", "mul"], true);
+        assert_eq!(ran, Ran::Themselves(vec![Executed(0)]), "the convolution's time is nobody's alone");
+    }
+
+    #[test]
+    fn rows_of_other_shapes_are_the_same_operator() {
+        let trace = trace(&[("conv", "Conv", &["conv"]), ("conv", "Conv", &["conv"])]);
+        let all = executions(&trace);
+        let Ran::Themselves(own) = all.ran(&["conv"], true) else { panic!("it ran") };
+        assert_eq!((own.len(), all.sum(&own)), (1, Nanoseconds(200)));
+    }
+}

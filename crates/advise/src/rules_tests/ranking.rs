@@ -1,0 +1,180 @@
+//! What stands first, what is said once, and what isn't said of operators that the engine made.
+
+use super::*;
+
+const FOLDED: [&str; 3] =
+    ["Conv x,W:16x3x3x3 -> a", "BatchNormalization a,S:16,B:16,M:16,V:16 -> b", "Relu b -> y"];
+
+/// A run of a convolution with its normalisation, of which the engine made these operators.
+fn run(rows: &[(&str, &str, &[&str])]) -> Case {
+    let ops: Vec<Op<'_>> =
+        rows.iter().map(|(name, op_type, _)| (*name, *op_type, ExecutionUnit::Cpu, 100, &[][..])).collect();
+    let profile =
+        rows.iter().fold(Profile::new(&ops), |profile, (name, _, nodes)| profile.stands_for(name, nodes));
+    on(Target::OnnxRuntime, with_model(of(profile), &FOLDED))
+}
+
+#[test]
+fn what_the_engine_has_folded_is_no_saving() {
+    let apart = run(&[
+        ("Conv_a", "Conv", &["Conv_a"]),
+        ("BatchNormalization_b", "BatchNormalization", &["BatchNormalization_b"]),
+        ("Relu_y", "Relu", &["Relu_y"]),
+    ]);
+    assert_eq!(apart.found("G01")[0].saves, Some(Nanoseconds(100_000)));
+    assert!(apart.report().done.is_empty());
+    let all = ["Conv_a", "BatchNormalization_b", "Relu_y"];
+    let fused = run(&[("Conv_a", "Conv+BatchNormalization+Relu", &all)]);
+    let report = fused.report();
+    assert!(!is_found(&report, "G01") && report.together.is_none(), "{:?}", report.findings);
+    let done: Vec<(&str, usize)> = report.done.iter().map(|done| (&*done.id, done.places)).collect();
+    assert_eq!(done, [("G01", 1)]);
+    // What isn't in the profile at all was computed beforehand, or had no name left.
+    let gone = run(&[("Conv_a", "Conv", &["Conv_a"]), ("Relu_y", "Relu", &["Relu_y"])]);
+    assert!(!gone.finds("G01") && gone.report().done.len() == 1);
+    // A profile of another model says nothing about this one.
+    let other = run(&[("elsewhere", "Conv", &["elsewhere"])]);
+    assert_eq!(other.found("G01")[0].saves, None);
+}
+
+#[test]
+fn what_rewrites_would_take_away_is_no_saving_where_the_engine_took_it_away() {
+    let ability = Ability {
+        id: "G27a".to_owned(),
+        lossy: false,
+        opset: None,
+        places: vec![vec![("Relu_y".to_owned(), "Relu".to_owned())]],
+        makes: Vec::new(),
+    };
+    let with = |case| Case { rewrites: Some(vec![ability.clone()]), ..case };
+    assert!(with(run(&[("Conv_a", "Conv", &["Conv_a"]), ("Relu_y", "Relu", &["Relu_y"])])).finds("G27"));
+    assert!(!with(run(&[("Conv_a", "Conv+Relu", &["Conv_a", "Relu_y"])])).finds("G27"));
+}
+
+#[test]
+fn the_form_of_a_convolution_matters_in_whatever_it_was_made_into_and_its_time_is_not_split() {
+    let nodes = ["Conv x,W:17x3x3x3 -> a", "Relu a -> y"];
+    let profile = Profile::new(&[("Conv_a", "Conv2D+Relu", AI, 100, &[])]);
+    let profile = profile.stands_for("Conv_a", &["Conv_a", "Relu_y"]);
+    let finding = with_model(of(profile), &nodes).found("A34").remove(0);
+    assert_eq!(finding.evidence[0].time, Some(Nanoseconds(100_000)), "the whole operator's");
+    assert!(finding.evidence[0].detail.ends_with("; within Conv2D+Relu"), "{:?}", finding.evidence);
+    assert_eq!(finding.saves, None);
+}
+
+#[test]
+fn an_operator_made_of_several_is_of_a_type_only_if_all_of_them_are() {
+    let case = |op_type: &'static str, nodes: &[&str]| {
+        let profile = Profile::new(&[("a", op_type, ExecutionUnit::Cpu, 100, &[])]);
+        on(Target::OnnxRuntime, of(profile.stands_for("a", nodes)))
+    };
+    assert!(case("Transpose", &["a"]).finds("H08"));
+    assert!(case("Transpose+Transpose", &["a", "b"]).finds("H08"));
+    assert!(!case("Transpose+MatMul", &["a", "b"]).finds("H08"), "its time is the product's");
+}
+
+#[test]
+fn all_findings_together_save_no_more_than_the_operators_took() {
+    let slow = [("memory_bound", 1.5), ("mte2_ratio", 0.5), ("mac_ratio", 0.1), ("vec_ratio", 0.2)];
+    let case = ops(&[
+        ("a", "Conv2D", AI, 100, &slow),
+        ("b", "BNInferenceD", AI, 60, &slow),
+        ("c", "TopKD", CPU, 40, &[]),
+        ("d", "Conv2D", AI, 100, &[]),
+    ]);
+    let report = case.report();
+    let sum: i64 = report.findings.iter().filter_map(|finding| finding.saves).map(|saves| saves.0).sum();
+    let whole = 300_000;
+    assert!(sum > whole, "they overlap: {sum}");
+    let together = report.together.unwrap();
+    // All of the first three, whatever is said of each how often, and nothing of the last.
+    assert_eq!(together, Nanoseconds(200_000));
+}
+
+#[test]
+fn what_one_can_act_on_stands_above_figures_and_what_is_not_about_time_below_them() {
+    let case = Case {
+        environment: Environment { mode: Some(0o100_666), ..Environment::default() },
+        ..ops(&[
+            ("a", "Conv2D", AI, 900, &[("mac_ratio", 0.1), ("memory_bound", 2.0)]),
+            ("b", "Pow", CPU, 60, &[]),
+        ])
+    };
+    let report = case.report();
+    let kinds: Vec<Kind> = report.findings.iter().map(|finding| finding.rule.kind).collect();
+    assert!(kinds.is_sorted_by(|a, b| a >= b), "{kinds:?}");
+    assert!(kinds.contains(&Kind::Figure) && kinds.contains(&Kind::Note), "{kinds:?}");
+    assert_eq!(report.findings[0].rule.title, "Pow on the AI CPU", "6 % to act on before 90 % to know");
+}
+
+#[test]
+fn operators_on_the_ai_cpu_are_a_finding_for_each_cause() {
+    let number: (DataType, &[i64]) = (DataType::Float16, &[100]);
+    let profile = Profile::new(&[
+        ("pow", "Pow", CPU, 60, &[]),
+        ("nms", "NonMaxSuppressionV6", CPU, 50, &[]),
+        ("gather", "GatherV2", CPU, 40, &[]),
+        ("gather_1", "GatherV2", CPU, 40, &[]),
+        ("cast", "Cast", CPU, 30, &[]),
+        ("topk", "TopK", CPU, 10, &[]),
+        ("odd", "Mystery", CPU, 5, &[]),
+    ]);
+    let wide: (DataType, &[i64]) = (DataType::Int64, &[100]);
+    let inputs = [number, number, wide, wide, (DataType::Float64, &[100]), number, number];
+    let report = of(profile.tensors(&inputs, &[100])).report();
+    let said = |name: &str| {
+        let of_cause = report.findings.iter().filter(|finding| {
+            let refers = finding.evidence.iter().any(|item| item.name == name);
+            refers && finding.rule.kind == Kind::Change && finding.rule.id.starts_with("A0")
+        });
+        let found: Vec<_> = of_cause.collect();
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
+        (found[0].rule.id.clone(), found[0].rule.why.clone(), found[0].rule.advice.clone())
+    };
+    let causes: Vec<_> = ["pow", "nms", "gather", "cast", "topk", "odd"].map(said).into();
+    let ids: Vec<&str> = causes.iter().map(|(id, ..)| &**id).collect();
+    assert_eq!(ids, ["A04", "A04", "A05", "A07", "A04", "A04"]);
+    assert_eq!(said("gather"), said("gather_1"));
+    for (place, (_, why, advice)) in causes.iter().enumerate() {
+        let others = causes.iter().enumerate().filter(|(other, _)| *other != place);
+        assert!(others.clone().all(|(_, (_, other, _))| other != why), "{why}");
+        assert!(others.clone().all(|(_, (.., other))| other != advice), "{advice}");
+    }
+    assert!(causes[5].1.contains("The profile doesn't say"), "{}", causes[5].1);
+    // Silencing a special rule leaves its operators to the general one.
+    let silent = Settings::default();
+    let case = of(Profile::new(&[("g", "GatherV2", CPU, 40, &[])]).inputs(DataType::Int64, &[100]));
+    let settings = {
+        let mut settings = silent;
+        settings.add_silence("A05");
+        settings
+    };
+    let ids: Vec<String> =
+        case.report_with(&settings).findings.into_iter().map(|finding| finding.rule.id).collect();
+    assert!(ids.contains(&"A04".to_owned()), "{ids:?}");
+}
+
+#[test]
+fn what_is_said_under_another_rules_id_is_silent_with_it() {
+    let case = sequence(&["Conv2D", "BNInferenceD"]);
+    let ids = |silenced: &[&str]| {
+        let mut settings = Settings::default();
+        silenced.iter().for_each(|id| settings.add_silence(id));
+        let report = case.report_with(&settings);
+        report.findings.into_iter().map(|finding| finding.rule.id).collect::<Vec<String>>()
+    };
+    assert!(ids(&[]).contains(&"A29".to_owned()) && !ids(&[]).contains(&"G02".to_owned()));
+    assert!(!ids(&["A29"]).iter().any(|id| id == "A29" || id == "G02"));
+    assert!(ids(&["G02"]).contains(&"A29".to_owned()));
+}
+
+#[test]
+fn rules_are_silenced_by_the_vendors_names_too() {
+    let mut settings = Settings::default();
+    settings.add_silence("A01");
+    settings.add_silence("rule_aicpu_1");
+    assert!(settings.silences_vendor("rule_transData_1") && settings.silences_vendor("rule_aicpu_1"));
+    assert!(!settings.silences_vendor("rule_aicpu_2"));
+    let silent = |id: &str| rules().iter().any(|rule| rule.id == id && settings.silences(rule));
+    assert!(silent("A01") && silent("A04") && !silent("A05"));
+}
