@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use opscope_model::Node;
-use opscope_trace::{Nanoseconds, Trace, units};
+use opscope_trace::{Nanoseconds, StreamId, Trace, units};
 
 use super::Check;
 use super::graph_fold::places;
@@ -97,8 +97,7 @@ fn in_profile(subject: &Subject<'_>) -> Vec<Seen> {
         if !in_order {
             continue;
         }
-        let behind = at.checked_sub(1).map(|before| kernels[before]);
-        let convolution = behind.filter(|it| it.stream == mul.stream && it.op_type.starts_with("Conv"));
+        let convolution = convolution_before(&kernels[..at], mul.stream);
         let by_shape = match have_one_shape(trace, subject, [softplus, tanh, mul]) {
             Some(false) => continue,
             None if convolution.is_none() => continue,
@@ -108,6 +107,18 @@ fn in_profile(subject: &Subject<'_>) -> Vec<Seen> {
         found.push(Seen { claim: as_one(subject, [softplus, tanh, mul], detail), by_shape });
     }
     found
+}
+
+/// The convolution right before an activation; a normalisation or bias may stand between.
+fn convolution_before<'k, 'a>(before: &[&'k Kernel<'a>], stream: Option<StreamId>) -> Option<&'k Kernel<'a>> {
+    let belongs = |kernel: &&&Kernel<'_>| {
+        let op_type = kernel.op_type;
+        kernel.stream == stream
+            && (op_type.starts_with("BN") || op_type.starts_with("Bias") || op_type.starts_with("BatchNorm"))
+    };
+    let last = before.len() - before.iter().rev().take_while(belongs).count();
+    let kernel = before[..last].last()?;
+    (kernel.stream == stream && kernel.op_type.starts_with("Conv")).then_some(*kernel)
 }
 
 /// Whether what each of the operators gives has the shape of what the first takes; `None` where the

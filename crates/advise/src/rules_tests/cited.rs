@@ -55,6 +55,8 @@ fn what_only_looks_like_mish_is_not_taken_for_it() {
     assert!(!of(mish(&[IMAGE, IMAGE, other, IMAGE])).finds("G05"), "of another shape");
     let rows = |types: [&'static str; 4]| sequence(&types);
     assert!(rows(["Conv2D", "Softplus", "Tanh", "Mul"]).finds("G05"), "by the order, behind a convolution");
+    let normalised = sequence(&["Conv2D", "BNInferenceD", "Softplus", "Tanh", "Mul"]);
+    assert_eq!(only(&normalised, "G05").evidence[0].detail, "behind Conv2D");
     let note = only(&rows(["Conv2D", "Softplus", "Tanh", "Mul"]), "G05").note.unwrap();
     assert!(note.contains("the profile has no shapes"), "{note}");
     assert!(!rows(["Softmax", "Softplus", "Tanh", "Mul"]).finds("G05"), "without shapes and convolution");
