@@ -29,8 +29,8 @@ mod subject;
 mod testing;
 
 pub use ability::{Ability, Does};
-pub use converter::ConverterOptions;
 pub use checks::{Why, why_on_ai_cpu};
+pub use converter::ConverterOptions;
 pub use explain::{Language, explain};
 pub use finding::{Done, Evidence, Finding, NotRun, Report, Whole, advise};
 pub use rule::{Confidence, Kind, Rule, Text, rules};

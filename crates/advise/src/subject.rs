@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use opscope_analyze::{Measured, Roofline, self_times};
+use opscope_analyze::{Latencies, Measured, Roofline, self_times};
 use opscope_model::{Model, Shapes};
 use opscope_trace::{ExecutionUnit, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace};
 
 use crate::ability::Ability;
-use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
 use crate::claim::Claim;
+use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
 use crate::executed::{Executed, Executions, Ran};
 use crate::finding::Evidence;
 
@@ -283,10 +283,13 @@ impl<'a> Subject<'a> {
             readings[reading.task.index()] = Some(id);
         }
         let own = self_times(trace);
+        // What a change saves is saved of inferences that nobody records.
+        let latencies = Latencies::of(trace, None);
+        let scale = latencies.scale();
         for task in measured.tasks {
             let row = trace.tasks.get(task);
             let Some(operator) = row.operator else { continue };
-            let time = own[task.index()].0.max(0) as f64;
+            let time = own[task.index()].0.max(0) as f64 * scale;
             let executed = self.executions.add(trace, operator, time / self.iterations as f64);
             let name = trace.strings.get(trace.operators.name()[operator.index()]);
             self.kernels.push(Kernel {
@@ -306,9 +309,7 @@ impl<'a> Subject<'a> {
         self.kernels.sort_by_key(|kernel| (kernel.stream, kernel.start));
         let total: f64 = self.kernels.iter().map(|kernel| kernel.time).sum();
         self.total = Nanoseconds((total / self.iterations as f64) as i64);
-        let durations = measured.iterations.iter().map(|id| trace.iterations.duration()[id.index()].0 as f64);
-        let whole: f64 = durations.sum();
-        self.inference = (whole > 0.0).then(|| Nanoseconds((whole / self.iterations as f64) as i64));
+        self.inference = latencies.typical().filter(|inference| inference.0 > 0);
     }
 
     /// The operator of a kernel, as the trace has it.

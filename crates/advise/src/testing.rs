@@ -55,10 +55,8 @@ pub(crate) fn graph_with(nodes: &[&str], data: &[(&str, &[f32])]) -> Model {
 /// Such a graph whose input is a batch of images: `[batch, channels, height, width]` of float32.
 pub(crate) fn graph_of_images(dims: [u64; 4], nodes: &[&str]) -> Model {
     let mut proto = graph(nodes).proto().clone();
-    let dim = dims.map(|size| Dimension {
-        value: Some(DimensionValue::Value(size as i64)),
-        ..Default::default()
-    });
+    let dim =
+        dims.map(|size| Dimension { value: Some(DimensionValue::Value(size as i64)), ..Default::default() });
     let shape = Some(TensorShapeProto { dim: dim.to_vec() });
     let tensor = TensorType { elem_type: Some(1), shape };
     let declared = TypeProto { value: Some(TypeValue::Tensor(tensor)), ..Default::default() };

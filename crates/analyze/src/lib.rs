@@ -12,6 +12,7 @@
 //! - [`predict`] says what a change would save.
 //! - [`Glance`] is any profile at first sight, with what that leaves out; [`Query`]
 //!   chooses, groups and orders what was executed.
+//! - [`Latencies`] is how long an iteration takes, and what recording its operators costs on top.
 //! - [`Roofline`] says how fast an operator could be on a machine.
 //! - [`Statistics`] is what is said of a set of durations.
 //! - [`self_times`] takes the time of nested tasks off the tasks around them.
@@ -29,6 +30,7 @@ mod nesting;
 mod overview;
 mod query;
 mod range_tree;
+mod recording;
 mod roofline;
 mod scope;
 pub mod signature;
@@ -52,6 +54,7 @@ pub use overview::{
 };
 pub use query::{Aggregate, Answer, Cell, Column, Filter, GroupBy, Query, Row, Sort, TimeKind};
 pub use range_tree::{RangeNode, RangeTree};
+pub use recording::{Latencies, scaled};
 pub use roofline::{BOUND_FROM, Bound, Position, Roofline};
 pub use scope::{Iterations, Scope, ScopeError};
 pub use statistics::Statistics;

@@ -6,6 +6,7 @@ use opscope_trace::{IterationId, ModelId, Nanoseconds, OperatorId, StringId, Tas
 
 use crate::execution::Executions;
 use crate::nesting::{covered_time, self_times};
+use crate::recording::Latencies;
 use crate::signature::bytes_moved;
 use crate::statistics::Statistics;
 
@@ -15,19 +16,26 @@ use crate::statistics::Statistics;
 /// there are no others. A profile that knows no iterations counts as a single one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// The measured iterations; `None` where the profile has none.
+    /// The measured iterations by which the run is judged: those that were timed as a whole, or else
+    /// those that were recorded; `None` where the profile has none.
     pub latency: Option<Statistics>,
-    /// The warm-up iterations; `None` if there were none.
+    /// The warm-up iterations of the same kind; `None` if there were none.
     pub warm_up: Option<Statistics>,
+    /// The measured iterations that were recorded, where others were timed as a whole. All figures below
+    /// refer to these.
+    pub recorded: Option<Statistics>,
+    /// How many times as long a recorded iteration takes, where that is known.
+    pub recording_ratio: Option<f64>,
+    /// By what recorded times are to be multiplied to be parts of the latency ([`Latencies::scale`]).
+    pub scale: f64,
     /// How many iterations the figures of the operators were averaged over.
     pub iterations: usize,
-    /// The time of an average iteration that lies inside operators, whichever thread they ran on;
-    /// each moment counts once.
+    /// The time of a typical iteration (the median) that lies inside operators, whichever thread they ran
+    /// on; each moment counts once.
     pub inside: Nanoseconds,
-    /// The time of an average iteration that lies between operators.
+    /// The rest of the median iteration, which lies between operators.
     pub between: Nanoseconds,
-    /// The sum of all operators' own time in an average iteration; more than `inside` where several
-    /// run at once.
+    /// The sum of all operators' time; more than `inside` where several run at once.
     pub operator_time: Nanoseconds,
     /// The operators, the most costly first.
     pub operators: Vec<OperatorCost>,
@@ -35,7 +43,7 @@ pub struct Summary {
     pub types: Vec<TypeCost>,
 }
 
-/// What an operator costs in an average iteration.
+/// What an operator costs in a typical iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperatorCost {
     /// The operator; `None` stands for tasks that belong to none, by their name.
@@ -44,7 +52,8 @@ pub struct OperatorCost {
     pub name: StringId,
     /// Its type; for tasks without an operator, their name again.
     pub op_type: StringId,
-    /// Its own time in an average iteration.
+    /// Its own time in a typical iteration: the median over the iterations that executed it, times the part
+    /// of the iterations that did. A single iteration that something disturbed doesn't move it.
     pub time: Nanoseconds,
     /// Its share of the time of all operators, from 0 to 1.
     pub share: f64,
@@ -73,7 +82,7 @@ pub struct TypeCost {
     pub op_type: StringId,
     /// How many operators of the type were executed.
     pub operators: usize,
-    /// Their own time in an average iteration.
+    /// The sum of the operators' times.
     pub time: Nanoseconds,
     /// Their share of the time of all operators, from 0 to 1.
     pub share: f64,
@@ -98,13 +107,19 @@ impl Summary {
 
     fn of_iterations(trace: &Trace, model: Option<ModelId>) -> Self {
         let wanted = |iteration: Option<ModelId>| model.is_none() || iteration == model;
-        let durations = |warm_up: bool| {
+        let recorded = |warm_up: bool| {
             let rows = trace.iterations.iter();
             let rows = rows.filter(move |(_, row)| row.warm_up == warm_up && wanted(row.model));
             Statistics::of(rows.map(|(_, row)| row.duration))
         };
-        let (latency, warm_up) = (durations(false), durations(true));
-        let only_warm_up = latency.is_none();
+        let unrecorded = |warm_up: bool| {
+            let rows = trace.unrecorded_iterations.iter();
+            let rows = rows.filter(move |(_, row)| row.warm_up == warm_up && wanted(row.model));
+            Statistics::of(rows.map(|(_, row)| row.duration))
+        };
+        let measured = recorded(false).or(recorded(true));
+        let only_warm_up = recorded(false).is_none();
+        let timed = unrecorded(false).is_some();
         let counted = |iteration: Option<IterationId>| match iteration {
             Some(id) => {
                 let row = trace.iterations.get(id);
@@ -114,16 +129,18 @@ impl Summary {
         };
         let tasks: Vec<TaskId> =
             trace.tasks.ids().filter(|task| counted(trace.tasks.iteration()[task.index()])).collect();
-        let iterations = latency.or(warm_up).map_or(1, |statistics| statistics.count);
-        let per_iteration = |total: Nanoseconds| Nanoseconds(total.0 / iterations as i64);
-
-        let inside = per_iteration(inside_time(trace, &tasks));
-        let whole = latency.or(warm_up).map_or(inside, |statistics| statistics.mean);
+        let iterations = measured.map_or(1, |statistics| statistics.count);
+        let inside = inside_time(trace, &tasks, iterations);
+        let whole = measured.map_or(inside, |statistics| statistics.median);
+        let latencies = Latencies::of(trace, model);
         let operators = operator_costs(trace, &tasks, iterations);
         let types = type_costs(trace, &operators, iterations);
         Self {
-            latency,
-            warm_up,
+            latency: if timed { unrecorded(false) } else { recorded(false) },
+            warm_up: if timed { unrecorded(true) } else { recorded(true) },
+            recorded: measured.filter(|_| timed),
+            recording_ratio: latencies.ratio(),
+            scale: latencies.scale(),
             iterations,
             inside,
             between: Nanoseconds((whole - inside).0.max(0)),
@@ -134,15 +151,24 @@ impl Summary {
     }
 }
 
-/// The time that tasks cover, iteration by iteration.
-fn inside_time(trace: &Trace, tasks: &[TaskId]) -> Nanoseconds {
+/// The time that tasks cover in a typical iteration.
+fn inside_time(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Nanoseconds {
     let mut spans: HashMap<Option<IterationId>, Vec<(Nanoseconds, Nanoseconds)>> = HashMap::new();
     for task in tasks {
         let start = trace.tasks.start()[task.index()];
         let end = start + trace.tasks.duration()[task.index()];
         spans.entry(trace.tasks.iteration()[task.index()]).or_default().push((start, end));
     }
-    spans.into_values().map(covered_time).sum()
+    let covered = Statistics::of(spans.into_values().map(covered_time));
+    covered.map_or(Nanoseconds::ZERO, |covered| typical(covered, iterations))
+}
+
+/// What `iterations` take of something each, as a median, where only those that had it were counted.
+fn typical(of_those: Statistics, iterations: usize) -> Nanoseconds {
+    if of_those.count == iterations {
+        return of_those.median;
+    }
+    Nanoseconds((of_those.median.0 as f64 * of_those.count as f64 / iterations as f64).round() as i64)
 }
 
 /// What the tasks of an average iteration cost, by operator, the most costly first.
@@ -150,7 +176,6 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
     /// One operator's time in one iteration after the other.
     struct Total {
         name: StringId,
-        total: Nanoseconds,
         iterations: HashMap<Option<IterationId>, Nanoseconds>,
         tasks: usize,
         begun: Executions,
@@ -164,19 +189,16 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
         let key = row.operator.ok_or(row.name);
         let total = totals.entry(key).or_insert_with(|| Total {
             name: row.operator.map_or(row.name, |operator| trace.operators.name()[operator.index()]),
-            total: Nanoseconds::ZERO,
             iterations: HashMap::new(),
             tasks: 0,
             begun: Executions::default(),
             executions: 0,
         });
         let time = own[task.index()];
-        total.total += time;
         total.tasks += 1;
         total.executions += usize::from(total.begun.is_first(&row));
         *total.iterations.entry(row.iteration).or_default() += time;
     }
-    let all: Nanoseconds = totals.values().map(|total| total.total).sum();
     let mut costs: Vec<OperatorCost> = totals
         .into_iter()
         .filter_map(|(key, total)| {
@@ -184,14 +206,15 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
             let amounts = amounts(trace, operator, total.executions);
             let [flops, bytes, bytes_read, bytes_written] =
                 amounts.map(|amount| Some(amount? / iterations as u64));
+            let per_iteration = Statistics::of(total.iterations.into_values())?;
             Some(OperatorCost {
                 operator,
                 name: total.name,
                 op_type: operator.map_or(total.name, |operator| trace.operators.op_type()[operator.index()]),
-                time: Nanoseconds(total.total.0 / iterations as i64),
-                share: share(total.total, all),
+                time: typical(per_iteration, iterations),
+                share: 0.0,
                 cumulative_share: 0.0,
-                per_iteration: Statistics::of(total.iterations.into_values())?,
+                per_iteration,
                 tasks: total.tasks,
                 executions: total.executions,
                 flops,
@@ -202,8 +225,10 @@ fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<Ope
         })
         .collect();
     costs.sort_by_key(|cost| (-cost.time, cost.operator, cost.name));
+    let all: Nanoseconds = costs.iter().map(|cost| cost.time).sum();
     let mut cumulative = 0.0;
     for cost in &mut costs {
+        cost.share = share(cost.time, all);
         cumulative += cost.share;
         cost.cumulative_share = cumulative;
     }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StreamId, StringId, TaskId, Trace};
 
 use crate::kind::kind;
-use crate::{Measured, self_times};
+use crate::{Latencies, Measured, scaled, self_times};
 
 /// A change to the operators of a profile. Operators are named by their type, in any engine's
 /// spelling, or by their own name.
@@ -132,10 +132,15 @@ pub fn predict(trace: &Trace, edits: &[Edit]) -> Result<Prediction, EditError> {
     }
     let (basis, from) = simulate(trace, &tasks, &before);
     let (_, to) = simulate(trace, &tasks, &times);
-    let durations = measured.iterations.iter().map(|id| trace.iterations.duration()[id.index()].0);
-    let whole: i64 = durations.sum::<i64>() / count;
-    let measured = if whole > 0 { whole } else { (from / count as f64) as i64 };
-    let saved = ((from - to) / count as f64) as i64;
+    let latencies = Latencies::of(trace, None);
+    // Times of recorded operators become parts of the inference that nobody watched.
+    let each = latencies.scale() / count as f64;
+    for (_, time) in &mut told {
+        *time = scaled(*time, latencies.scale());
+    }
+    let whole = latencies.typical().map_or(0, |typical| typical.0);
+    let measured = if whole > 0 { whole } else { (from * each) as i64 };
+    let saved = ((from - to) * each) as i64;
     let predicted = Nanoseconds((measured - saved).max(0));
     Ok(Prediction { measured: Nanoseconds(measured), predicted, basis, edits: told })
 }

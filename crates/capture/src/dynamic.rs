@@ -138,7 +138,9 @@ impl<'p> OnDemand<'p> {
                     if self.running.is_none() {
                         break 0;
                     }
-                    tell(Event::Remark("no further profile is begun; the program's end is waited for".to_owned()));
+                    tell(Event::Remark(
+                        "no further profile is begun; the program's end is waited for".to_owned(),
+                    ));
                 }
                 None => self.watch_space(tell, done),
             }

@@ -47,6 +47,8 @@ fn build(seed: u64, rows: &[usize]) -> Trace {
         let (number, warm_up) = (random.next() as u32, random.coin());
         let row = Iteration { model, number, warm_up, start: random.time(), duration: random.time() };
         trace.iterations.push(row);
+        let (number, start, duration) = (random.next() as u32, random.time(), random.time());
+        trace.unrecorded_iterations.push(UnrecordedIteration { model, number, warm_up, start, duration });
     }
     for _ in 0..rows[7] {
         let row = ApiCall {
@@ -226,6 +228,7 @@ pub(crate) fn spelled_out(trace: &Trace) -> Vec<String> {
     trace.streams.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));
     trace.models.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));
     trace.iterations.iter().for_each(|(id, row)| add(format!("{id:?} {row:?}")));
+    trace.unrecorded_iterations.iter().for_each(|(id, row)| add(format!("{id:?} {row:?}")));
     trace.api_calls.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));
     for (id, row) in trace.operators.iter() {
         let origins: Vec<_> = trace.names.get(row.origins).iter().map(|&name| text(name)).collect();

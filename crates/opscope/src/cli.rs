@@ -54,6 +54,8 @@ Environment:
   NO_COLOR         set it to print without colours; a pipe or a file never gets any
   ORT_DYLIB_PATH   the shared library of ONNX Runtime
 
+Called by the name of msprof, load_and_run or profile_analyze (a link), it is that command.
+
 Data goes to standard output, everything else to standard error.";
 
 /// The commands.
@@ -103,6 +105,9 @@ pub enum Command {
     WhatIf(commands::whatif::Arguments),
     /// Show which chains of a model an accelerator can fuse, and where each stops
     Fusion(commands::fusion::Arguments),
+    /// Run a model by the command line of MegEngine's own load_and_run
+    #[command(name = "load_and_run")]
+    LoadAndRun(commands::load_and_run::Arguments),
     /// Ask a MegEngine profile what MegEngine's own profile_analyze asks it, with the same options
     #[command(name = "profile_analyze")]
     ProfileAnalyze(commands::profile_analyze::Arguments),

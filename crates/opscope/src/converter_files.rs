@@ -73,7 +73,10 @@ impl ConverterArguments {
                 );
             }
             if command.others() > 0 {
-                terminal.warn(&format!("{text}: {} further commands of the converter are not read", command.others()));
+                terminal.warn(&format!(
+                    "{text}: {} further commands of the converter are not read",
+                    command.others()
+                ));
             }
             files.command = Some(command);
         }
@@ -127,7 +130,9 @@ impl ConverterFiles {
     /// The switches that the command names: a file here or beside the script, or the rules themselves.
     fn named_switches(&self, folder: &Path, terminal: &Terminal) -> anyhow::Result<Option<Switches>> {
         let named = self.command.as_ref().and_then(|command| command.get("fusion_switch_file"));
-        let Some(named) = named.filter(|named| !named.is_empty() && !named.contains('$')) else { return Ok(None) };
+        let Some(named) = named.filter(|named| !named.is_empty() && !named.contains('$')) else {
+            return Ok(None);
+        };
         if let Some(path) = [PathBuf::from(named), folder.join(named)].iter().find(|path| path.is_file()) {
             return switches(&path.to_string_lossy()).map(Some);
         }

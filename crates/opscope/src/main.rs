@@ -22,19 +22,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what the command line says, or, under the name of the vendor's tool, what it says there.
+/// Does what the command line says, or, under the name of another tool, what it says there.
 fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    if words.next().is_some_and(|program| commands::msprof::is_called_for(&program)) {
-        interrupt::listen();
-        let terminal = terminal::Terminal::new(false, false);
-        return (commands::msprof::run(&words.collect::<Vec<_>>(), &terminal), terminal);
+    let program = words.next().unwrap_or_default();
+    if let Some(done) = run_under_other_name(&program, words) {
+        return done;
     }
     let arguments = match cli::Cli::try_parse() {
         Ok(arguments) => arguments,
         Err(problem) => {
             let _ = problem.print();
-            let words: Vec<String> = words.collect();
+            let words: Vec<String> =
+                std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
             let status = exit::Exit::of_parsing(&problem, commands::collect::runs_program(&words));
             return (Ok(status), terminal::Terminal::new(false, false));
         }
@@ -42,4 +42,24 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     interrupt::listen();
     let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
     (commands::dispatch(arguments.command, &terminal), terminal)
+}
+
+/// Does what another tool's command line says, if the program was called by that tool's name.
+fn run_under_other_name(
+    program: &str,
+    words: impl Iterator<Item = String>,
+) -> Option<(anyhow::Result<exit::Exit>, terminal::Terminal)> {
+    let terminal = terminal::Terminal::new(false, false);
+    let done = if commands::msprof::is_called_for(program) {
+        interrupt::listen();
+        commands::msprof::run(&words.collect::<Vec<_>>(), &terminal)
+    } else if commands::load_and_run::is_called_for(program) {
+        interrupt::listen();
+        commands::load_and_run::run(&words.collect::<Vec<_>>(), &terminal)
+    } else if commands::profile_analyze::is_called_for(program) {
+        commands::profile_analyze::run(std::env::args_os().skip(1).collect())
+    } else {
+        return None;
+    };
+    Some((done, terminal))
 }

@@ -67,7 +67,8 @@ fn filters_and_groups_choose_what_their_names_say() {
     assert_eq!(names(&["--type", "elemwise", "--type", "Pooling"]), ["add_a", "add_b"]);
     assert_eq!(names(&["--min-time", "1ms"]), ["conv", "add_a"]);
     assert_eq!(names(&["--min-time", "600us", "--max-time", "2ms"]), ["add_a"]);
-    assert_eq!(names(&["--max-time", "500"]), ["add_b"], "a bare number is microseconds");
+    assert_eq!(names(&["--max-time", "500us"]), ["add_b"]);
+    place.fails(2, &["500s", "500us"], &["analyze", "profile.json", "--max-time", "500"]);
     assert_eq!(names(&["--unit", "gpu", "-t", "1"]), ["conv"]);
     assert_eq!(names(&["--unit", "cpu"]), [""; 0]);
     assert_eq!(names(&["--dtype", "float16"]), [""; 0]);

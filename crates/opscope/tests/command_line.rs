@@ -78,7 +78,8 @@ fn a_reader_that_goes_away_is_no_error() {
 fn topics_are_explained_in_two_languages_and_found_by_their_words() {
     let place = Place::new();
     let list = place.done(&["explain"]).stdout;
-    for topic in ["units", "memory", "operators", "aipp", "fusion", "graph-fusion", "ub-fusion", "l2-fusion"] {
+    for topic in ["units", "memory", "operators", "aipp", "fusion", "graph-fusion", "ub-fusion", "l2-fusion"]
+    {
         assert!(list.lines().any(|line| line.trim_start().starts_with(topic)), "{topic} in\n{list}");
         let english = place.done(&["explain", topic]).stdout;
         let chinese = place.done(&["explain", topic, "--lang", "zh"]).stdout;

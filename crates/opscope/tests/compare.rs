@@ -185,7 +185,8 @@ fn what_operators_leave_of_the_headline_is_a_step_of_its_own() {
     let timeline = |conv: i64, gap: i64| {
         let mut events = vec![
             r#"{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "AscendCL"}}"#.to_owned(),
-            r#"{"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "Ascend Hardware"}}"#.to_owned(),
+            r#"{"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "Ascend Hardware"}}"#
+                .to_owned(),
         ];
         let mut start = 1_000;
         for _ in 0..10 {

@@ -160,7 +160,8 @@ fn other_commands_know_the_converters_files_by_their_content() {
         let findings = json["findings"].as_array().unwrap().clone();
         findings.iter().map(|it| it["id"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
-    let found = advise(&["--switches", "any.txt", "--fusion-result", "result.json", "--converter", "convert.sh"]);
+    let found =
+        advise(&["--switches", "any.txt", "--fusion-result", "result.json", "--converter", "convert.sh"]);
     assert!(["C01", "C02", "C03"].iter().all(|id| found.iter().any(|it| it == id)), "{found:?}");
     let found = advise(&[]);
     assert!(found.iter().all(|id| !id.starts_with('C')), "{found:?}");

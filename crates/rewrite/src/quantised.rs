@@ -24,7 +24,8 @@ impl Draft<'_> {
     /// The node that quantises what an edit computes, if any does.
     pub(crate) fn quantiser_behind(&self, edit: &Edit) -> Option<String> {
         let removed = edit.removed().iter().filter_map(|id| self.node(*id));
-        let mut open: Vec<&str> = removed.flat_map(|node| node.proto.output.iter().map(String::as_str)).collect();
+        let mut open: Vec<&str> =
+            removed.flat_map(|node| node.proto.output.iter().map(String::as_str)).collect();
         let mut seen: HashSet<&str> = open.iter().copied().collect();
         while let Some(value) = open.pop() {
             for reader in self.consumers(value).filter(|reader| !edit.removed().contains(&reader.id)) {
@@ -135,7 +136,8 @@ mod tests {
         for (id, pattern) in PATTERNS {
             let text = format!("{pattern}; output y");
             let rewritten = with(&text, false);
-            let done: Vec<_> = rewritten.applications.iter().map(|it| (it.rewrite.id, it.exactness)).collect();
+            let done: Vec<_> =
+                rewritten.applications.iter().map(|it| (it.rewrite.id, it.exactness)).collect();
             assert!(done.iter().any(|(done, _)| *done == id), "{id} in {text}: {done:?}");
             assert!(done.iter().all(|(_, exactness)| *exactness != Exactness::Lossy), "{done:?}");
             let after = opscope_model::Model::from_proto(rewritten.proto, None).unwrap();
@@ -193,11 +195,15 @@ mod tests {
 
     #[test]
     fn products_are_powers_of_special_numbers_as_well() {
-        let numbers = [0.0, -0.0, 1.5, -1.5, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MIN_POSITIVE, 1e30];
+        let numbers =
+            [0.0, -0.0, 1.5, -1.5, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MIN_POSITIVE, 1e30];
         for x in numbers {
             let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
             assert!(same(x * x, x.powf(2.0)), "{x}");
-            assert!(same(x * x * x, x.powf(3.0)) || ((x * x * x) / x.powf(3.0) - 1.0).abs() <= f32::EPSILON, "{x}");
+            assert!(
+                same(x * x * x, x.powf(3.0)) || ((x * x * x) / x.powf(3.0) - 1.0).abs() <= f32::EPSILON,
+                "{x}"
+            );
         }
     }
 }

@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex};
 use opscope_model::Model;
 use opscope_model::proto::{AttributeProto, AttributeType, GraphProto, NodeProto};
 use opscope_run::{
-    EngineKind, EngineOptions, HostTensor, Input, InputRequest, Interrupt, Optimization, RunClock,
-    prepare_unrecorded,
+    EngineKind, EngineOptions, HostTensor, Input, InputRequest, Interrupt, Optimization, RunClock, prepare,
 };
 use opscope_trace::DataType;
 
@@ -138,7 +137,7 @@ fn outputs(model: &Model, inputs: &[Input], kind: EngineKind) -> Result<Outputs,
     let _one_at_a_time = ENGINES.lock();
     let model = Model::from_proto(model.proto().clone(), None).expect("a sound model");
     let options = EngineOptions { kind, optimization: Optimization::Off, threads: 1, ort_library: None };
-    let engine = prepare_unrecorded(Arc::new(model), inputs, &options, RunClock::start());
+    let engine = prepare(Arc::new(model), inputs, &options, RunClock::start());
     let mut engine = engine.map_err(|error| error.to_string())?;
     engine.infer(&Interrupt::new()).map_err(|error| error.to_string())?;
     engine.outputs().map_err(|error| error.to_string())

@@ -16,8 +16,7 @@ use opscope_model::samples::Sample;
 use opscope_model::{Dim, Model};
 use opscope_rewrite::{ALL, Exactness, Rewrite, Rewritten, Selection, Use, rewrite};
 use opscope_run::{
-    EngineKind, EngineOptions, HostTensor, Input, InputRequest, Interrupt, Optimization, RunClock,
-    prepare_unrecorded,
+    EngineKind, EngineOptions, HostTensor, Input, InputRequest, Interrupt, Optimization, RunClock, prepare,
 };
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rewrites.md");
@@ -193,7 +192,7 @@ fn outputs(name: &str, model: Model, inputs: &[Input]) -> Outputs {
         threads: 2,
         ort_library: None,
     };
-    let engine = prepare_unrecorded(Arc::new(model), inputs, &options, RunClock::start());
+    let engine = prepare(Arc::new(model), inputs, &options, RunClock::start());
     let mut engine = engine.unwrap_or_else(|error| panic!("{name}: {error}"));
     engine.infer(&Interrupt::new()).unwrap_or_else(|error| panic!("{name}: {error}"));
     engine.outputs().expect("outputs")

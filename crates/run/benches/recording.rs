@@ -46,19 +46,19 @@ fn measure(sample: Sample, pairs: usize) -> (f64, f64, f64) {
         Tract::prepare(model, &inputs, &options, RunClock::start()).expect("tract runs the samples");
     let interrupt = Interrupt::new();
     for _ in 0..2 {
+        engine.infer_recorded(&interrupt).expect("an inference");
         engine.infer(&interrupt).expect("an inference");
-        engine.infer_unrecorded().expect("an inference");
     }
     let mut times = (Vec::new(), Vec::new(), Vec::new());
     for pair in 0..pairs {
         let mut recorded = 0.0;
         // Whichever comes second finds warmer caches: they take turns.
         if pair % 2 == 0 {
-            recorded = engine.infer(&interrupt).expect("an inference").duration.0 as f64;
+            recorded = engine.infer_recorded(&interrupt).expect("an inference").duration.0 as f64;
         }
-        let plain = engine.infer_unrecorded().expect("an inference").duration.0 as f64;
+        let plain = engine.infer(&interrupt).expect("an inference").duration.0 as f64;
         if pair % 2 == 1 {
-            recorded = engine.infer(&interrupt).expect("an inference").duration.0 as f64;
+            recorded = engine.infer_recorded(&interrupt).expect("an inference").duration.0 as f64;
         }
         times.0.push(plain);
         times.1.push(recorded);

@@ -208,11 +208,18 @@ pub trait Engine {
     /// How many engine nodes an iteration executes, as far as that is known in advance.
     fn node_count(&self) -> usize;
 
-    /// Runs the model once and records every node.
+    /// Runs the model once and notes nothing but how long that takes: what the model costs where nobody
+    /// watches it, and the only source of the latency that is shown, compared or judged.
     ///
     /// # Errors
     /// When a node fails, or [`RunError::Interrupted`].
     fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError>;
+
+    /// Runs the model once and records every node, which takes longer.
+    ///
+    /// # Errors
+    /// When a node fails, or [`RunError::Interrupted`].
+    fn infer_recorded(&mut self, interrupt: &Interrupt) -> Result<Window, RunError>;
 
     /// Hands over other inputs, of the same types and shapes as those before, for the next inferences.
     ///

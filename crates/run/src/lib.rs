@@ -20,6 +20,7 @@ pub mod peak;
 mod record;
 mod run;
 mod tract;
+mod turn;
 
 pub use engine::{
     Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Optimization, Phase, Recording,
@@ -31,5 +32,6 @@ pub use inputs::{Fill, Input, InputError, InputRequest, InputSpec, Source, SpecE
 pub use measure::{Measurement, Progress, Repetition, measure};
 pub use memory::MemoryLog;
 pub use record::{RunRecord, to_trace};
-pub use run::{Outcome, RunOptions, prepare, prepare_unrecorded, run};
+pub use run::{Outcome, RunOptions, prepare, run};
 pub use tract::Tract;
+pub use turn::Turn;

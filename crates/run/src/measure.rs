@@ -7,15 +7,17 @@ use opscope_trace::Nanoseconds;
 use crate::engine::{DEFAULT_BUDGET, Engine, Interrupt, RunClock, Window};
 use crate::error::RunError;
 use crate::memory::MemoryLog;
+use crate::turn::Turn;
 
 /// How often to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repetition {
-    /// Measured iterations; `None` is as many as fit the time budget, at least 10.
+    /// Measured iterations of each kind, unrecorded and recorded; `None` is as many as fit the time
+    /// budget, at least 10.
     pub iterations: Option<usize>,
-    /// Iterations before them, which are kept but marked; `None` is 2.
+    /// Iterations of each kind before them, which are kept but marked; `None` is 2.
     pub warm_up: Option<usize>,
-    /// The time budget of the measured iterations; `None` is 3 seconds.
+    /// The time budget of the measured iterations of both kinds together; `None` is 3 seconds.
     pub budget: Option<Duration>,
 }
 
@@ -35,11 +37,13 @@ pub struct Progress {
 /// What was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
-    /// All iterations in order, those of the warm-up first.
+    /// The iterations that were recorded, in order, those of the warm-up first.
     pub windows: Vec<Window>,
-    /// How many of them served to warm up.
+    /// The iterations that were timed as a whole, likewise.
+    pub unrecorded: Vec<Window>,
+    /// How many of each served to warm up.
     pub warm_up: usize,
-    /// Memory before and after each.
+    /// Memory before and after each turn.
     pub memory: MemoryLog,
     /// Whether the user stopped it early.
     pub interrupted: bool,
@@ -55,11 +59,11 @@ const MOST: usize = 1_000;
 /// profiler keeps no more than a million events.
 const MOST_EXECUTIONS: usize = 900_000;
 
-/// Runs the model as often as asked. A request to stop ends it after the iterations that are
-/// complete.
+/// Runs the model as often as asked, timed as a whole and recorded in turn. A request to stop ends it
+/// after the iterations that are complete.
 ///
 /// # Errors
-/// When an inference fails, or when it was stopped before any was complete.
+/// When an inference fails, or when it was stopped before one of each kind was complete.
 pub fn measure(
     engine: &mut dyn Engine,
     repetition: Repetition,
@@ -70,12 +74,11 @@ pub fn measure(
     let mut measurement = Measurement::default();
     measurement.memory.sample(clock);
     let warm_up = repetition.warm_up.unwrap_or(2);
-    let mut planned = warm_up;
-    while measurement.windows.len() < warm_up && !measurement.interrupted {
-        step(engine, clock, interrupt, &mut measurement)?;
-        report(&measurement, true, measurement.windows.len(), planned, progress);
+    while measurement.done() < warm_up && !measurement.interrupted {
+        turns(engine, warm_up - measurement.done(), clock, interrupt, &mut measurement)?;
+        report(&measurement, true, measurement.done(), warm_up, progress);
     }
-    measurement.warm_up = measurement.windows.len().min(warm_up);
+    measurement.warm_up = warm_up;
 
     let budget = repetition.budget.unwrap_or(DEFAULT_BUDGET);
     let begun = Instant::now();
@@ -83,49 +86,72 @@ pub fn measure(
         Some(_) => usize::MAX,
         None => MOST.min(MOST_EXECUTIONS / engine.node_count().max(1)).max(FEWEST),
     });
-    loop {
-        let done = measurement.windows.len() - measurement.warm_up;
-        let enough = match (repetition.iterations, repetition.budget) {
-            (Some(wanted), None) => done >= wanted,
-            (Some(wanted), Some(budget)) => done >= wanted || begun.elapsed() >= budget,
-            (None, _) => done >= most || (done >= FEWEST && begun.elapsed() >= budget),
+    while !measurement.interrupted {
+        let done = measurement.done() - warm_up;
+        let in_time = begun.elapsed() < budget;
+        let wanted = match (repetition.iterations, repetition.budget) {
+            (Some(wanted), None) => wanted,
+            (Some(wanted), Some(_)) => {
+                if in_time {
+                    wanted
+                } else {
+                    0
+                }
+            }
+            (None, _) => {
+                if in_time {
+                    most
+                } else {
+                    FEWEST
+                }
+            }
         };
-        if enough || measurement.interrupted {
+        if done >= wanted {
             break;
         }
-        step(engine, clock, interrupt, &mut measurement)?;
-        planned = plan(most, budget, &measurement, done + 1);
-        report(&measurement, false, done + 1, planned, progress);
+        turns(engine, wanted - done, clock, interrupt, &mut measurement)?;
+        let done = measurement.done().saturating_sub(warm_up);
+        report(&measurement, false, done, plan(most, budget, begun.elapsed(), done), progress);
     }
-    if measurement.windows.is_empty() { Err(RunError::Interrupted) } else { Ok(measurement) }
+    if measurement.done() == 0 { Err(RunError::Interrupted) } else { Ok(measurement) }
 }
 
-/// One iteration, with a sample of the memory behind it.
-fn step(
+impl Measurement {
+    /// How many iterations of each kind are complete.
+    fn done(&self) -> usize {
+        self.windows.len().min(self.unrecorded.len())
+    }
+}
+
+/// A turn of at most `most` unrecorded iterations, then one of as many recorded ones.
+fn turns(
     engine: &mut dyn Engine,
+    most: usize,
     clock: RunClock,
     interrupt: &Interrupt,
     measurement: &mut Measurement,
 ) -> Result<(), RunError> {
-    if interrupt.is_requested() {
-        measurement.interrupted = true;
-        return Ok(());
-    }
-    match engine.infer(interrupt) {
-        Ok(window) => measurement.windows.push(window),
-        Err(RunError::Interrupted) => measurement.interrupted = true,
-        Err(error) => return Err(error),
+    let unrecorded = Turn::take(most, interrupt, || engine.infer(interrupt))?;
+    measurement.memory.sample(clock);
+    // Recording may need a second copy of the model, which isn't the model's own need.
+    measurement.memory.note_peak();
+    measurement.interrupted = unrecorded.interrupted;
+    let mut missing = unrecorded.windows.len();
+    measurement.unrecorded.extend(unrecorded.windows);
+    while missing > 0 && !measurement.interrupted {
+        let recorded = Turn::take(missing, interrupt, || engine.infer_recorded(interrupt))?;
+        missing -= recorded.windows.len();
+        measurement.interrupted = recorded.interrupted;
+        measurement.windows.extend(recorded.windows);
     }
     measurement.memory.sample(clock);
     Ok(())
 }
 
 /// How many iterations it will be, going by those so far.
-fn plan(most: usize, budget: Duration, measurement: &Measurement, done: usize) -> usize {
-    let measured = &measurement.windows[measurement.warm_up..];
-    let total: Nanoseconds = measured.iter().map(|window| window.duration).sum();
-    let mean = (total.0.max(1) as u128 / measured.len().max(1) as u128).max(1);
-    let fitting = (budget.as_nanos() / mean).max(FEWEST as u128);
+fn plan(most: usize, budget: Duration, elapsed: Duration, done: usize) -> usize {
+    let each = (elapsed.as_nanos() / done.max(1) as u128).max(1);
+    let fitting = (budget.as_nanos() / each).max(FEWEST as u128);
     usize::try_from(fitting).unwrap_or(most).min(most).max(done)
 }
 
@@ -136,7 +162,7 @@ fn report(
     planned: usize,
     progress: &mut dyn FnMut(Progress),
 ) {
-    let last = measurement.windows.last().map_or(Nanoseconds::ZERO, |window| window.duration);
+    let last = measurement.unrecorded.last().map_or(Nanoseconds::ZERO, |window| window.duration);
     progress(Progress { warming_up, done, planned, last });
 }
 
@@ -177,6 +203,9 @@ mod tests {
             }
             Ok(Window { start: Nanoseconds::ZERO, duration: Nanoseconds(1_000_000) })
         }
+        fn infer_recorded(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+            self.infer(interrupt)
+        }
         fn feed(&mut self, _: &[Input]) -> Result<(), RunError> {
             Ok(())
         }
@@ -203,7 +232,8 @@ mod tests {
     fn warm_up_iterations_are_kept_and_counted() {
         let repetition = Repetition { iterations: Some(4), warm_up: Some(3), budget: None };
         let measurement = run(repetition, tireless()).unwrap();
-        assert_eq!((measurement.windows.len(), measurement.warm_up), (7, 3));
+        assert_eq!((measurement.windows.len(), measurement.unrecorded.len()), (7, 7));
+        assert_eq!(measurement.warm_up, 3);
     }
 
     #[test]
@@ -229,7 +259,54 @@ mod tests {
         let engine = Fake { interrupt_after: 5, ..tireless() };
         let measurement = run(Repetition::default(), engine).unwrap();
         assert!(measurement.interrupted);
-        assert_eq!(measurement.windows.len(), 5);
+        assert!(measurement.done() >= 2 && measurement.done() < MOST);
+    }
+
+    #[test]
+    fn unrecorded_and_recorded_iterations_take_turns() {
+        /// Takes as long as a turn, and notes which kind was asked for.
+        struct Slow(Vec<bool>, Fake);
+        impl Engine for Slow {
+            fn kind(&self) -> EngineKind {
+                self.1.kind()
+            }
+            fn version(&self) -> String {
+                self.1.version()
+            }
+            fn phases(&self) -> &[Phase] {
+                self.1.phases()
+            }
+            fn node_count(&self) -> usize {
+                self.1.node_count()
+            }
+            fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+                std::thread::sleep(Duration::from_millis(11));
+                self.0.push(false);
+                self.1.infer(interrupt)
+            }
+            fn infer_recorded(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+                let window = self.infer(interrupt);
+                self.0.pop();
+                self.0.push(true);
+                window
+            }
+            fn feed(&mut self, inputs: &[Input]) -> Result<(), RunError> {
+                self.1.feed(inputs)
+            }
+            fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError> {
+                self.1.outputs()
+            }
+            fn first_non_finite(&mut self) -> Result<Option<(String, NonFinite)>, RunError> {
+                self.1.first_non_finite()
+            }
+            fn finish(self: Box<Self>) -> Result<Recording, RunError> {
+                Ok(Recording::default())
+            }
+        }
+        let mut engine = Slow(Vec::new(), tireless());
+        let repetition = Repetition { iterations: Some(3), warm_up: Some(0), budget: None };
+        measure(&mut engine, repetition, RunClock::start(), &Interrupt::new(), &mut |_| {}).unwrap();
+        assert_eq!(engine.0, [false, true, false, true, false, true]);
     }
 
     #[test]

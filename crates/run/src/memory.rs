@@ -9,6 +9,8 @@ use crate::engine::RunClock;
 pub struct MemoryLog {
     /// Time and resident bytes.
     pub samples: Vec<(Nanoseconds, u64)>,
+    /// The peak when it was asked for.
+    peak: Option<u64>,
 }
 
 impl MemoryLog {
@@ -29,11 +31,18 @@ impl MemoryLog {
         self.samples.first().map(|(_, bytes)| *bytes)
     }
 
-    /// The most resident bytes at any time, from the system's own account where it keeps one, else
-    /// from the samples.
+    /// Notes the peak until now, unless one was noted before.
+    pub fn note_peak(&mut self) {
+        if self.peak.is_none() {
+            let sampled = self.samples.iter().map(|(_, bytes)| *bytes).max();
+            self.peak = [sampled, high_water_mark()].into_iter().flatten().max();
+        }
+    }
+
+    /// The most resident bytes at any time until the peak was noted, from the system's own account
+    /// where it keeps one, else from the samples.
     pub fn peak(&self) -> Option<u64> {
-        let sampled = self.samples.iter().map(|(_, bytes)| *bytes).max();
-        [sampled, high_water_mark()].into_iter().flatten().max()
+        self.peak
     }
 }
 

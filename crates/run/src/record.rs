@@ -7,7 +7,7 @@ use opscope_model::{Bindings, Cost, Graph, Model, NodeId, Shapes, ValueId, Value
 use opscope_trace::{
     ApiCall, ApiLevel, Attribution, Counter, DataType, Device, DeviceId, DeviceKind, ExecutionUnit,
     Iteration, IterationId, Model as ModelRow, ModelId, Operator, OperatorId, Process, Sample, Span, Stream,
-    StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
+    StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace, UnrecordedIteration,
 };
 
 use crate::attribute::{Group, Groups, attribute, attribute_rewritten};
@@ -94,6 +94,15 @@ impl<'a> Builder<'a> {
                 start: window.start,
                 duration: window.duration,
             }));
+        }
+        for (number, window) in self.run.measurement.unrecorded.iter().enumerate() {
+            self.trace.unrecorded_iterations.push(UnrecordedIteration {
+                model: Some(self.model),
+                number: number as u32 + 1,
+                warm_up: number < self.run.measurement.warm_up,
+                start: window.start,
+                duration: window.duration,
+            });
         }
     }
 

@@ -52,24 +52,7 @@ pub fn prepare(
 ) -> Result<Box<dyn Engine>, RunError> {
     match options.kind {
         EngineKind::Tract => Ok(Box::new(Tract::prepare(model, inputs, options, clock)?)),
-        EngineKind::OnnxRuntime => crate::ort::prepare(model, inputs, options, clock, true),
-    }
-}
-
-/// Makes a model ready as [`prepare`] does, to be timed as a whole: nothing is recorded of its nodes,
-/// so that a comparison doesn't charge a model for having more of them.
-///
-/// # Errors
-/// When the engine isn't there or refuses the model.
-pub fn prepare_unrecorded(
-    model: Arc<Model>,
-    inputs: &[Input],
-    options: &EngineOptions,
-    clock: RunClock,
-) -> Result<Box<dyn Engine>, RunError> {
-    match options.kind {
-        EngineKind::Tract => Ok(Box::new(Tract::prepare(model, inputs, options, clock)?.unrecorded())),
-        EngineKind::OnnxRuntime => crate::ort::prepare(model, inputs, options, clock, false),
+        EngineKind::OnnxRuntime => crate::ort::prepare(model, inputs, options, clock),
     }
 }
 

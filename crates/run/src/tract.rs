@@ -36,8 +36,6 @@ pub struct Tract {
     outputs: Option<TVec<TValue>>,
     output_names: Vec<String>,
     recorder: Recorder,
-    /// Whether inferences are recorded node by node.
-    records: bool,
     /// The model before any rewriting, for a closer look at its values.
     plain: TypedModel,
     model: Arc<Model>,
@@ -87,37 +85,51 @@ impl Tract {
         let graph = model.graph();
         let output_names = graph.outputs().iter().map(|&id| graph.value(id).name.to_owned()).collect();
         let recorder = Recorder::default();
-        let (records, outputs) = (true, None);
-        Ok(Self {
-            clock,
-            phases,
-            state,
-            inputs: values,
-            outputs,
-            output_names,
-            recorder,
-            records,
-            plain,
-            model,
-        })
+        let outputs = None;
+        Ok(Self { clock, phases, state, inputs: values, outputs, output_names, recorder, plain, model })
     }
 
-    /// The same engine, whose inferences are timed as a whole only.
-    pub fn unrecorded(self) -> Self {
-        Self { records: false, ..self }
-    }
-
-    /// Runs the model once without recording anything, as a measure of what recording costs.
-    ///
-    /// # Errors
-    /// When a node fails.
-    pub fn infer_unrecorded(&mut self) -> Result<Window, RunError> {
-        let (state, inputs) = (&mut self.state, self.inputs.clone());
-        let start = self.clock.now();
-        let outputs = guarded(|| state.run(inputs).map_err(failed), failed_text)?;
-        let duration = self.clock.now() - start;
-        self.outputs = Some(outputs);
-        Ok(Window { start, duration })
+    /// Runs the model once. Between its nodes it can be stopped; the start and end of each is noted if
+    /// `records`.
+    fn execute(&mut self, interrupt: &Interrupt, records: bool) -> Result<Window, RunError> {
+        let Self { clock, state, recorder, .. } = self;
+        let (clock, inputs) = (*clock, self.inputs.clone());
+        let executions = &mut recorder.executions;
+        if records {
+            executions.reserve(state.plan().order_without_consts().len());
+        }
+        let complete = executions.len();
+        let step = |context: &EvalContext<'_>,
+                    op_state: Option<&mut (dyn OpState + 'static)>,
+                    node: &TypedNode,
+                    inputs| {
+            if interrupt.is_requested() {
+                return Err(TractError::msg("interrupted"));
+            }
+            if !records {
+                return plan::eval(context, op_state, node, inputs);
+            }
+            let start = clock.now();
+            let outputs = plan::eval(context, op_state, node, inputs)?;
+            executions.push((node.id as u32, start, clock.now()));
+            Ok(outputs)
+        };
+        let start = clock.now();
+        let result = guarded(|| state.run_plan_with_eval(inputs, step).map_err(failed), failed_text);
+        let duration = clock.now() - start;
+        match result {
+            Ok(outputs) => {
+                self.outputs = Some(outputs);
+                if records {
+                    self.recorder.iteration_ends.push(self.recorder.executions.len());
+                }
+                Ok(Window { start, duration })
+            }
+            Err(error) => {
+                self.recorder.executions.truncate(complete);
+                Err(if interrupt.is_requested() { RunError::Interrupted } else { error })
+            }
+        }
     }
 }
 
@@ -139,44 +151,11 @@ impl Engine for Tract {
     }
 
     fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
-        if !self.records {
-            return if interrupt.is_requested() {
-                Err(RunError::Interrupted)
-            } else {
-                self.infer_unrecorded()
-            };
-        }
-        let Self { clock, state, recorder, .. } = self;
-        let (clock, inputs) = (*clock, self.inputs.clone());
-        let executions = &mut recorder.executions;
-        executions.reserve(state.plan().order_without_consts().len());
-        let complete = executions.len();
-        let record = |context: &EvalContext<'_>,
-                      op_state: Option<&mut (dyn OpState + 'static)>,
-                      node: &TypedNode,
-                      inputs| {
-            if interrupt.is_requested() {
-                return Err(TractError::msg("interrupted"));
-            }
-            let start = clock.now();
-            let outputs = plan::eval(context, op_state, node, inputs)?;
-            executions.push((node.id as u32, start, clock.now()));
-            Ok(outputs)
-        };
-        let start = clock.now();
-        let result = guarded(|| state.run_plan_with_eval(inputs, record).map_err(failed), failed_text);
-        let duration = clock.now() - start;
-        match result {
-            Ok(outputs) => {
-                self.outputs = Some(outputs);
-                self.recorder.iteration_ends.push(self.recorder.executions.len());
-                Ok(Window { start, duration })
-            }
-            Err(error) => {
-                self.recorder.executions.truncate(complete);
-                Err(if interrupt.is_requested() { RunError::Interrupted } else { error })
-            }
-        }
+        self.execute(interrupt, false)
+    }
+
+    fn infer_recorded(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+        self.execute(interrupt, true)
     }
 
     fn feed(&mut self, inputs: &[Input]) -> Result<(), RunError> {

@@ -3,7 +3,7 @@
 use crate::{
     ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, Iteration, IterationId, Metric, MetricId,
     Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range, Reading, Sample, Span,
-    Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId, Trace,
+    Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId, Trace, UnrecordedIteration,
 };
 
 impl Trace {
@@ -88,6 +88,11 @@ impl Trace {
         for (_, row) in other.iterations.iter() {
             let model = row.model.map(|id| ids.models[id.index()]);
             ids.iterations.push(self.iterations.push(Iteration { model, start: row.start + shift, ..row }));
+        }
+        for (_, row) in other.unrecorded_iterations.iter() {
+            let model = row.model.map(|id| ids.models[id.index()]);
+            let start = row.start + shift;
+            self.unrecorded_iterations.push(UnrecordedIteration { model, start, ..row });
         }
         ids
     }

@@ -48,6 +48,7 @@ mod task;
 mod tensor;
 mod time;
 pub mod units;
+mod unrecorded_iteration;
 mod words;
 
 pub use api_call::{ApiCall, ApiCallId, ApiCallTable, ApiLevel};
@@ -67,6 +68,7 @@ pub use strings::{StringId, StringTable};
 pub use task::{ExecutionUnit, Task, TaskId, TaskTable};
 pub use tensor::{Tensor, TensorId, TensorTable};
 pub use time::Nanoseconds;
+pub use unrecorded_iteration::{UnrecordedIteration, UnrecordedIterationId, UnrecordedIterationTable};
 
 /// Everything that one profile recorded.
 ///
@@ -92,6 +94,8 @@ pub struct Trace {
     pub models: ModelTable,
     /// Inferences, warm-up ones included.
     pub iterations: IterationTable,
+    /// Inferences that were timed as a whole, in turn with those that were recorded.
+    pub unrecorded_iterations: UnrecordedIterationTable,
     /// Host-side calls: loading, executing, launching.
     pub api_calls: ApiCallTable,
     /// Nodes of the models.

@@ -58,8 +58,8 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// Reads a duration as people write it: `50us`, `1.5ms`, `2s`, `1min`; a bare number is
-/// microseconds.
+/// Reads a duration as people write it: `50us`, `1.5ms`, `2s`, `1min`. A bare number but 0 is refused:
+/// some tools mean seconds by it, others microseconds.
 ///
 /// # Errors
 /// With a sentence that says what is wrong.
@@ -72,7 +72,13 @@ pub fn parse_duration(text: &str) -> Result<Nanoseconds, String> {
         .map_err(|_| format!("'{text}' is not a duration; write one like 50us, 1.5ms or 2s"))?;
     let nanoseconds = match unit.trim() {
         "ns" => 1.0,
-        "" | "us" | "µs" | "μs" => 1e3,
+        "" if value == 0.0 => 1.0,
+        "" => {
+            return Err(format!(
+                "'{text}' lacks its unit: write {number}s for seconds, {number}us for microseconds"
+            ));
+        }
+        "us" | "µs" | "μs" => 1e3,
         "ms" => 1e6,
         "s" => 1e9,
         "min" => 60e9,
@@ -153,11 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_with_and_without_a_unit() {
+    fn durations_are_read_with_their_unit_and_refused_without() {
         assert_eq!(parse_duration("50us"), Ok(Nanoseconds(50_000)));
         assert_eq!(parse_duration("1.5ms"), Ok(Nanoseconds(1_500_000)));
         assert_eq!(parse_duration("2 s"), Ok(Nanoseconds(2_000_000_000)));
-        assert_eq!(parse_duration("7"), Ok(Nanoseconds(7_000)));
+        assert_eq!(parse_duration("0"), Ok(Nanoseconds(0)));
+        let refusal = parse_duration("3").unwrap_err();
+        assert!(refusal.contains("3s") && refusal.contains("3us"), "{refusal}");
         assert!(parse_duration("fast").unwrap_err().contains("50us"));
         assert!(parse_duration("5 parsecs").unwrap_err().contains("parsecs"));
         assert!(parse_duration("99999999999999s").unwrap_err().contains("too long"));

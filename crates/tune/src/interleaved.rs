@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use opscope_run::{Engine, Interrupt, RunError, Window};
+use opscope_run::{Engine, Interrupt, RunError, Turn};
 use opscope_trace::Nanoseconds;
 
 /// How long to go on.
@@ -15,18 +15,20 @@ use opscope_trace::Nanoseconds;
 pub struct Budget {
     /// Pairs that are run before any counts.
     pub warm_up: usize,
-    /// At least so many pairs, however long they take.
+    /// At least so many pairs of turns, however long they take.
     pub fewest: usize,
     /// At most so many.
     pub most: usize,
     /// As many in between as fit into this time.
     pub time: Duration,
+    /// At most so many inferences of one model before it is the other's turn.
+    pub in_a_turn: usize,
 }
 
 impl Default for Budget {
     /// Two pairs to warm up, then 12 to 1000 within 3 seconds.
     fn default() -> Self {
-        Self { warm_up: 2, fewest: 12, most: 1_000, time: Duration::from_secs(3) }
+        Self { warm_up: 2, fewest: 12, most: 1_000, time: Duration::from_secs(3), in_a_turn: 1_000 }
     }
 }
 
@@ -64,10 +66,9 @@ pub enum Verdict {
 }
 
 /// Runs two engines in turn. The first goes first in one pair and last in the next, so that neither
-/// always finds the caches as the other left them.
-///
-/// Prepare both with [`opscope_run::prepare_unrecorded`]: recording costs time for each node, and would
-/// favour the model with fewer. `progress` is told the pairs that are done and the time that they took.
+/// always has the machine as the other left it. A turn lasts a while ([`Turn`]), and what counts of it is
+/// the median of its inferences, of which nothing is recorded: the same figure that a run shows as its
+/// latency. `progress` is told the pairs that are done and the time that they took.
 ///
 /// # Errors
 /// When an inference fails. A request to stop ends it after the pairs that are complete.
@@ -75,14 +76,14 @@ pub enum Verdict {
 /// ```no_run
 /// # use std::sync::Arc;
 /// # use opscope_model::Model;
-/// use opscope_run::{EngineOptions, InputRequest, Interrupt, RunClock, prepare_unrecorded};
+/// use opscope_run::{EngineOptions, InputRequest, Interrupt, RunClock, prepare};
 /// use opscope_tune::{Budget, Verdict, interleaved};
 /// # fn judge(a: Arc<Model>, b: Arc<Model>, options: &EngineOptions) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let inputs = InputRequest::default().resolve(&a)?;
 /// let clock = RunClock::start();
-/// let mut a = prepare_unrecorded(a, &inputs, options, clock)?;
-/// let mut b = prepare_unrecorded(b, &inputs, options, clock)?;
+/// let mut a = prepare(a, &inputs, options, clock)?;
+/// let mut b = prepare(b, &inputs, options, clock)?;
 /// let pairs =
 ///     interleaved(a.as_mut(), b.as_mut(), Budget::default(), &Interrupt::new(), &mut |_, _| {})?;
 /// if pairs.verdict(0.99) == Verdict::Faster {
@@ -101,40 +102,51 @@ pub fn interleaved(
 ) -> Result<Pairs, RunError> {
     let mut pairs = Pairs::default();
     for round in 0..budget.warm_up {
-        if pair(a, b, round, interrupt)?.is_none() {
+        if pair(a, b, budget, round, interrupt)?.is_none() {
             pairs.interrupted = true;
             return Ok(pairs);
         }
     }
     let begun = Instant::now();
     while pairs.len() < budget.fewest || (pairs.len() < budget.most && begun.elapsed() < budget.time) {
-        let Some((first, second)) = pair(a, b, pairs.len(), interrupt)? else {
+        let Some((first, second)) = pair(a, b, budget, pairs.len(), interrupt)? else {
             pairs.interrupted = true;
             break;
         };
-        pairs.a.push(first.duration);
-        pairs.b.push(second.duration);
+        pairs.a.push(first);
+        pairs.b.push(second);
         progress(pairs.len(), begun.elapsed());
     }
     Ok(pairs)
 }
 
-/// One inference of each; `None` if the user asked to stop.
+/// A turn of each, as its median; `None` if the user asked to stop.
 fn pair(
     a: &mut dyn Engine,
     b: &mut dyn Engine,
+    budget: Budget,
     round: usize,
     interrupt: &Interrupt,
-) -> Result<Option<(Window, Window)>, RunError> {
-    let both = if round.is_multiple_of(2) {
-        a.infer(interrupt).and_then(|first| Ok((first, b.infer(interrupt)?)))
-    } else {
-        b.infer(interrupt).and_then(|second| Ok((a.infer(interrupt)?, second)))
+) -> Result<Option<(Nanoseconds, Nanoseconds)>, RunError> {
+    let turn = |engine: &mut dyn Engine| {
+        let turn = Turn::take(budget.in_a_turn, interrupt, || engine.infer(interrupt))?;
+        let durations: Vec<Nanoseconds> = turn.windows.iter().map(|window| window.duration).collect();
+        Ok::<_, RunError>((!turn.interrupted).then(|| median_duration(&durations)))
     };
-    match both {
-        Err(RunError::Interrupted) => Ok(None),
-        both => both.map(Some),
-    }
+    Ok(if round.is_multiple_of(2) {
+        let first = turn(a)?;
+        first.zip(turn(b)?)
+    } else {
+        let second = turn(b)?;
+        turn(a)?.zip(second)
+    })
+}
+
+/// The median of durations, of which there is at least one.
+fn median_duration(durations: &[Nanoseconds]) -> Nanoseconds {
+    let mut sorted: Vec<f64> = durations.iter().map(|duration| duration.0 as f64).collect();
+    sorted.sort_by(f64::total_cmp);
+    Nanoseconds(median(&sorted).round() as i64)
 }
 
 impl Pairs {
@@ -169,12 +181,7 @@ impl Pairs {
 
     /// The median durations of both models.
     pub fn medians(&self) -> Option<(Nanoseconds, Nanoseconds)> {
-        let of = |durations: &[Nanoseconds]| {
-            let mut sorted: Vec<f64> = durations.iter().map(|duration| duration.0 as f64).collect();
-            sorted.sort_by(f64::total_cmp);
-            Nanoseconds(median(&sorted).round() as i64)
-        };
-        (!self.is_empty()).then(|| (of(&self.a), of(&self.b)))
+        (!self.is_empty()).then(|| (median_duration(&self.a), median_duration(&self.b)))
     }
 }
 
@@ -210,7 +217,7 @@ fn ranks_outside(count: usize, confidence: f64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use opscope_run::{EngineKind, HostTensor, Input, NonFinite, Phase, Recording};
+    use opscope_run::{EngineKind, HostTensor, Input, NonFinite, Phase, Recording, Window};
 
     use super::*;
 
@@ -248,6 +255,9 @@ mod tests {
             self.done += 1;
             Ok(Window { start: Nanoseconds::ZERO, duration })
         }
+        fn infer_recorded(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+            self.infer(interrupt)
+        }
         fn feed(&mut self, _: &[Input]) -> Result<(), RunError> {
             Ok(())
         }
@@ -263,7 +273,7 @@ mod tests {
     }
 
     fn run(mut a: Fake, mut b: Fake, pairs: usize) -> Pairs {
-        let budget = Budget { warm_up: 0, fewest: pairs, most: pairs, time: Duration::ZERO };
+        let budget = Budget { warm_up: 0, fewest: pairs, most: pairs, time: Duration::ZERO, in_a_turn: 1 };
         interleaved(&mut a, &mut b, budget, &Interrupt::new(), &mut |_, _| {}).unwrap()
     }
 

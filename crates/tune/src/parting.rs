@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opscope_model::Model;
 use opscope_model::proto::{TypeProto, ValueInfoProto};
-use opscope_run::{Engine, EngineKind, EngineOptions, Optimization, RunClock, RunError, prepare_unrecorded};
+use opscope_run::{Engine, EngineKind, EngineOptions, Optimization, RunClock, RunError, prepare};
 use opscope_run::{Input, Interrupt};
 
 use crate::agreement::{Agreement, compare, compare_tensors};
@@ -75,8 +75,7 @@ fn run(
     options: &EngineOptions,
     interrupt: &Interrupt,
 ) -> Result<Outputs, RunError> {
-    let mut engine: Box<dyn Engine> =
-        prepare_unrecorded(Arc::clone(model), inputs, options, RunClock::start())?;
+    let mut engine: Box<dyn Engine> = prepare(Arc::clone(model), inputs, options, RunClock::start())?;
     engine.infer(interrupt)?;
     engine.outputs()
 }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use opscope_model::proto::ModelProto;
 use opscope_model::{LoadError, Model};
 use opscope_rewrite::{Application, Exactness, Info, Rewrite, RewriteError, rewrite};
-use opscope_run::{
-    Engine, EngineKind, EngineOptions, InputRequest, Interrupt, RunClock, RunError, prepare_unrecorded,
-};
+use opscope_run::{Engine, EngineKind, EngineOptions, InputRequest, Interrupt, RunClock, RunError, prepare};
 use opscope_trace::Nanoseconds;
 
 use crate::agreement::Agreement;
@@ -148,9 +146,8 @@ impl Tuned {
     /// Whether a rewrite changed more than it may: then something is wrong with it.
     pub fn check_failed(&self) -> bool {
         // A lossy rewrite beyond the user's limit is refused, but no fault.
-        let fault = |step: &Step| {
-            matches!(step.fate, Fate::CheckFailed { .. }) && step.exactness != Exactness::Lossy
-        };
+        let fault =
+            |step: &Step| matches!(step.fate, Fate::CheckFailed { .. }) && step.exactness != Exactness::Lossy;
         self.steps.iter().any(fault)
     }
 }
@@ -227,7 +224,7 @@ pub fn tune(
     let sets = InputSets::resolve(&model, &options.inputs, RANDOM_SETS).map_err(RunError::from)?;
     let clock = RunClock::start();
     progress(Progress::Begin("the model as it is"));
-    let mut engine = prepare_unrecorded(Arc::clone(&model), sets.own(), &options.engine, clock)?;
+    let mut engine = prepare(Arc::clone(&model), sets.own(), &options.engine, clock)?;
     let engine_version = engine.version();
     let expected = sets.outputs(engine.as_mut(), interrupt)?;
     progress(Progress::Begin("the other engine's answer"));
@@ -353,7 +350,7 @@ impl Tuner<'_> {
         step: &mut Step,
     ) -> Result<Option<Contender>, TuneError> {
         let options = &self.options.engine;
-        let prepared = prepare_unrecorded(Arc::clone(&model), self.sets.own(), options, self.clock);
+        let prepared = prepare(Arc::clone(&model), self.sets.own(), options, self.clock);
         let outputs = prepared.and_then(|mut engine| {
             let outputs = self.sets.outputs(engine.as_mut(), self.interrupt)?;
             Ok((engine, outputs))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use opscope_analyze::{Measured, Statistics};
+use opscope_analyze::{Latencies, Statistics};
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, Trace, units};
 
 use super::Check;
@@ -26,25 +26,32 @@ fn needs_iterations() -> Outcome {
 
 fn warm_up(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace else { return needs_iterations() };
-    let rows: Vec<_> = trace.iterations.iter().map(|(_, row)| row).collect();
-    let Some(first) = rows.iter().min_by_key(|row| row.start) else { return needs_iterations() };
-    let later = rows.iter().filter(|row| !row.warm_up && row.start > first.start);
-    let Some(later) = Statistics::of(later.map(|row| row.duration)).filter(|later| later.count >= 2) else {
+    // The very first inference of all is one of those that weren't recorded, where there are any.
+    let unrecorded =
+        trace.unrecorded_iterations.iter().map(|(_, row)| (row.start, row.warm_up, row.duration));
+    let recorded = trace.iterations.iter().map(|(_, row)| (row.start, row.warm_up, row.duration));
+    let rows: Vec<_> = match trace.unrecorded_iterations.is_empty() {
+        true => recorded.collect(),
+        false => unrecorded.collect(),
+    };
+    let Some(&(begun, _, first)) = rows.iter().min_by_key(|(start, ..)| *start) else {
         return needs_iterations();
     };
-    let ratio = first.duration.0 as f64 / later.median.0.max(1) as f64;
+    let later = rows.iter().filter(|(start, warm_up, _)| !warm_up && *start > begun);
+    let later = Statistics::of(later.map(|(.., duration)| *duration));
+    let Some(later) = later.filter(|later| later.count >= 2) else { return needs_iterations() };
+    let ratio = first.0 as f64 / later.median.0.max(1) as f64;
     if ratio <= rule.limit("ratio") {
         return Outcome::Silent;
     }
-    let (first, median) = (units::duration(first.duration), units::duration(later.median));
+    let (first, median) = (units::duration(first), units::duration(later.median));
     Found::note(format!("the first took {first}, {ratio:.1} times the median of {median}"))
 }
 
 fn noise(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace else { return needs_iterations() };
-    let measured = Measured::of(trace).iterations;
-    let durations: Vec<Nanoseconds> =
-        measured.iter().map(|id| trace.iterations.duration()[id.index()]).collect();
+    let latencies = Latencies::of(trace, None);
+    let durations = latencies.headline();
     let Some(all) =
         Statistics::of(durations.iter().copied()).filter(|all| all.count >= 5 && all.median.0 > 0)
     else {
@@ -65,16 +72,20 @@ fn gap(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Missing("iterations and operators in the profile".to_owned());
     };
     let summary = opscope_analyze::Summary::of(trace);
-    let whole = summary.inside + summary.between;
-    if whole.0 <= 0 || summary.between.0 as f64 <= rule.limit("share_above") * whole.0 as f64 {
+    // What the recorder does lies between operators, too, and isn't the model's: an inference that wasn't
+    // recorded has no more between them than is left of it.
+    let whole = match (summary.recorded, summary.latency) {
+        (Some(_), Some(unrecorded)) => unrecorded.median,
+        _ => summary.inside + summary.between,
+    };
+    let between = whole - summary.inside;
+    if whole.0 <= 0 || between.0 as f64 <= rule.limit("share_above") * whole.0 as f64 {
         return Outcome::Silent;
     }
-    let share = summary.between.0 as f64 / whole.0 as f64 * 100.0;
-    let note = Some(format!(
-        "{} of each inference ({share:.0} %) lie in no operator",
-        units::duration(summary.between)
-    ));
-    Outcome::Found(Found { evidence: Vec::new(), saves: Some(summary.between), note })
+    let share = between.0 as f64 / whole.0 as f64 * 100.0;
+    let note =
+        Some(format!("{} of each inference ({share:.0} %) lie in no operator", units::duration(between)));
+    Outcome::Found(Found { evidence: Vec::new(), saves: Some(between), note })
 }
 
 fn small_operators(subject: &Subject<'_>, rule: &Rule) -> Outcome {

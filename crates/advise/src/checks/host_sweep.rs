@@ -1,6 +1,6 @@
 //! Conditions about several runs of one model that differ in threads or batch.
 
-use opscope_analyze::{Measured, Statistics};
+use opscope_analyze::{Latencies, Statistics};
 use opscope_trace::{Nanoseconds, Trace, units};
 
 use super::Check;
@@ -26,9 +26,9 @@ struct Run {
 impl Run {
     /// What a trace says of its run; `None` where it has too few iterations.
     fn of(trace: &Trace) -> Option<Self> {
-        let measured = Measured::of(trace).iterations;
-        let durations = measured.iter().map(|id| trace.iterations.duration()[id.index()]);
-        let statistics = Statistics::of(durations).filter(|all| all.count >= 3 && all.median.0 > 0)?;
+        let latencies = Latencies::of(trace, None);
+        let statistics = Statistics::of(latencies.headline().iter().copied())
+            .filter(|all| all.count >= 3 && all.median.0 > 0)?;
         let inputs: Vec<(String, String)> = (trace.properties.iter())
             .map(|(key, value)| (trace.strings.get(*key), trace.strings.get(*value)))
             .filter_map(|(key, value)| Some((key.strip_prefix("input ")?.to_owned(), value.to_owned())))

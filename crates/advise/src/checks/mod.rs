@@ -19,8 +19,8 @@ mod sequences;
 mod span;
 mod svp;
 
-pub(crate) use span::bring_forward;
 pub use ai_cpu::{Why, why_on_ai_cpu};
+pub(crate) use span::bring_forward;
 
 use crate::finding::Outcome;
 use crate::rule::Rule;

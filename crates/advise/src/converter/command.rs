@@ -215,9 +215,15 @@ mod tests {
     #[test]
     fn options_come_in_three_forms() {
         let options = ConverterOptions::parse("compile_mode = 6\n--n_loop_enable 1\nsoc_version=SS928V100\n");
-        assert_eq!(get(&options, &["compile_mode", "n_loop_enable", "soc_version"]), [Some("6"), Some("1"), Some("SS928V100")]);
+        assert_eq!(
+            get(&options, &["compile_mode", "n_loop_enable", "soc_version"]),
+            [Some("6"), Some("1"), Some("SS928V100")]
+        );
         let inline = ConverterOptions::parse("atc --fusion_switch_file=ReluMerge:off;AbsMerge:on --mode 0");
-        assert_eq!(get(&inline, &["fusion_switch_file", "mode"]), [Some("ReluMerge:off;AbsMerge:on"), Some("0")]);
+        assert_eq!(
+            get(&inline, &["fusion_switch_file", "mode"]),
+            [Some("ReluMerge:off;AbsMerge:on"), Some("0")]
+        );
     }
 
     #[test]

@@ -83,10 +83,7 @@ mod tests {
             (r#"{"Switch": {"GraphFusion": {"ALL": "on"}}}"#, Some(ConverterFile::Switches)),
             ("\u{feff}ConvBatchnormFusionPass:off\r\n", Some(ConverterFile::Switches)),
             ("ReluMerge:off;BiasMergeToConv:on", Some(ConverterFile::Switches)),
-            (
-                r#"{"session_and_graph_id_0_0": {"graph_fusion": {}}}"#,
-                Some(ConverterFile::Result),
-            ),
+            (r#"{"session_and_graph_id_0_0": {"graph_fusion": {}}}"#, Some(ConverterFile::Result)),
             ("#!/bin/bash\ncd models\natc --model=m.onnx --framework=5\n", Some(ConverterFile::Command)),
             (r#"{"profiler": {"switch": "on"}}"#, None),
             ("Name: on\nand some prose", None),

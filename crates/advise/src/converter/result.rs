@@ -54,7 +54,9 @@ impl FusionResult {
                 Ok(Json::Array(objects)) => objects.iter().for_each(|it| read.read(it, &mut counts)),
                 Ok(object) => read.read(&object, &mut counts),
                 Err(error) if read.graphs == 0 => return Err(ConverterError::Json(error.to_string())),
-                Err(error) => read.problems.push(format!("what follows graph {} can't be read: {error}", read.graphs)),
+                Err(error) => {
+                    read.problems.push(format!("what follows graph {} can't be read: {error}", read.graphs))
+                }
             }
         }
         if read.graphs == 0 {
@@ -100,7 +102,10 @@ impl FusionResult {
 
     /// How often rules of a kind took effect.
     pub fn took_effect(&self, kind: Fused) -> u64 {
-        self.passes.iter().filter(|pass| pass.kind == kind).fold(0, |sum, pass| sum.saturating_add(pass.took_effect))
+        self.passes
+            .iter()
+            .filter(|pass| pass.kind == kind)
+            .fold(0, |sum, pass| sum.saturating_add(pass.took_effect))
     }
 }
 
@@ -135,7 +140,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_cut_off_keeps_its_whole_graphs() {
-        let text = r#"{"session_and_graph_id": "0", "graph_fusion": {"A": {"match_times": "1"}}} {"session_and"#;
+        let text =
+            r#"{"session_and_graph_id": "0", "graph_fusion": {"A": {"match_times": "1"}}} {"session_and"#;
         let read = FusionResult::parse(text).unwrap();
         assert_eq!((read.passes.len(), read.problems.len()), (1, 1));
         assert!(FusionResult::parse("{").is_err() && FusionResult::parse("{}").is_err());

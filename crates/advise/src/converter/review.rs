@@ -127,9 +127,10 @@ impl Conversion<'_> {
         let mut remarks: Vec<Remark> =
             result.problems.iter().map(|problem| wrong(format!("fusion_result.json: {problem}"))).collect();
         if let Some(switches) = self.switches {
-            let in_spite = result.passes.iter().filter(|pass| {
-                pass.took_effect > 0 && switches.turns_off(&pass.rule, pass.kind)
-            });
+            let in_spite = result
+                .passes
+                .iter()
+                .filter(|pass| pass.took_effect > 0 && switches.turns_off(&pass.rule, pass.kind));
             let names: Vec<&str> = in_spite.map(|pass| &*pass.rule).collect();
             if !names.is_empty() {
                 remarks.push(wrong(format!(
@@ -170,7 +171,8 @@ fn required(command: &ConverterOptions, is_svp: bool, remarks: &mut Vec<Remark>)
     let missing: Vec<String> =
         names.iter().filter(|name| command.get(name).is_none()).map(|name| format!("--{name}")).collect();
     if !missing.is_empty() {
-        remarks.push(wrong(format!("missing: {}, without which the converter doesn't run", missing.join(", "))));
+        remarks
+            .push(wrong(format!("missing: {}, without which the converter doesn't run", missing.join(", "))));
     }
 }
 
@@ -193,7 +195,8 @@ fn framework(command: &ConverterOptions, remarks: &mut Vec<Remark>) {
     if let Some(ending) = command.known("model").and_then(ending) {
         let of_others = ["prototxt", "caffemodel", "air", "pb", "onnx"].contains(&&*ending);
         if of_others && !files.contains(&&*ending) {
-            remarks.push(wrong(format!("--framework={framework} is {name}, but the model is a .{ending} file")));
+            remarks
+                .push(wrong(format!("--framework={framework} is {name}, but the model is a .{ending} file")));
         }
     }
     if framework == "0" && command.get("weight").is_none() {
@@ -206,7 +209,9 @@ fn framework(command: &ConverterOptions, remarks: &mut Vec<Remark>) {
                 formats.join(", ")
             )));
         } else if command.get("insert_op_conf").is_some() && !["NCHW", "NHWC"].contains(&format) {
-            remarks.push(wrong(format!("--input_format={format} does not go with --insert_op_conf: NCHW or NHWC does")));
+            remarks.push(wrong(format!(
+                "--input_format={format} does not go with --insert_op_conf: NCHW or NHWC does"
+            )));
         }
     }
 }
@@ -250,7 +255,10 @@ fn inputs(command: &ConverterOptions, model: &Model, shapes: Option<&Shapes>) ->
             declared.is_none_or(|dims| dims.iter().any(|dim| !matches!(dim, opscope_model::Dim::Known(_))))
         };
         let open: Vec<&str> = inputs.iter().filter(is_open).map(|id| graph.value(**id).name).collect();
-        if open.is_empty() || command.get("input_shape").is_some() || command.get("input_shape_range").is_some() {
+        if open.is_empty()
+            || command.get("input_shape").is_some()
+            || command.get("input_shape_range").is_some()
+        {
             return Vec::new();
         }
         return vec![wrong(format!(
@@ -273,17 +281,28 @@ fn inputs(command: &ConverterOptions, model: &Model, shapes: Option<&Shapes>) ->
             )));
             continue;
         };
-        let Some(dims) = shapes.and_then(|shapes| shapes.get(**id)).map(|shape| &shape.dims) else { continue };
+        let Some(dims) = shapes.and_then(|shapes| shapes.get(**id)).map(|shape| &shape.dims) else {
+            continue;
+        };
         let sizes: Vec<&str> = sizes.split(',').map(str::trim).filter(|size| !size.is_empty()).collect();
         let differs = |(size, dim): (&&str, &Option<u64>)| match (size.parse::<i64>(), dim) {
             (Ok(size), Some(dim)) => size >= 0 && size as u64 != *dim,
             _ => false,
         };
         if sizes.len() != dims.len() {
-            remarks.push(wrong(format!("--input_shape gives `{name}` {} dimensions, the model {}", sizes.len(), dims.len())));
+            remarks.push(wrong(format!(
+                "--input_shape gives `{name}` {} dimensions, the model {}",
+                sizes.len(),
+                dims.len()
+            )));
         } else if sizes.iter().zip(dims).any(differs) {
-            let dims: Vec<String> = dims.iter().map(|dim| dim.map_or("?".to_owned(), |dim| dim.to_string())).collect();
-            remarks.push(wrong(format!("--input_shape gives `{name}` {}, the model {}", sizes.join(","), dims.join(","))));
+            let dims: Vec<String> =
+                dims.iter().map(|dim| dim.map_or("?".to_owned(), |dim| dim.to_string())).collect();
+            remarks.push(wrong(format!(
+                "--input_shape gives `{name}` {}, the model {}",
+                sizes.join(","),
+                dims.join(",")
+            )));
         }
     }
     remarks
@@ -315,20 +334,29 @@ mod tests {
     fn options_that_are_missing_or_contradict_one_another_are_named() {
         let cases = [
             ("atc --model=m.onnx --output=m", "missing: --framework, --soc_version,"),
-            ("atc --model=m.pb --framework=5 --output=m --soc_version=x", "ONNX, but the model is a .pb file"),
+            (
+                "atc --model=m.pb --framework=5 --output=m --soc_version=x",
+                "ONNX, but the model is a .pb file",
+            ),
             ("atc --model=m.prototxt --framework=0 --output=m --soc_version=x", "--weight is missing"),
             (&format!("{WHOLE} --soc_version=Ascend310P3"), "--soc_version is given several times"),
             (&format!("{WHOLE} --input_format=NHWC"), "--input_format=NHWC is not for ONNX"),
             (&format!("{WHOLE} --input_format=ND --insert_op_conf=a"), "does not go with --insert_op_conf"),
             (&format!("{WHOLE} --dynamic_batch_size=1,2"), "needs --input_shape"),
-            (&format!("{WHOLE} --dynamic_batch_size=1,2 --input_shape=x:1,3"), "no dimension of --input_shape=x:1,3 is -1"),
+            (
+                &format!("{WHOLE} --dynamic_batch_size=1,2 --input_shape=x:1,3"),
+                "no dimension of --input_shape=x:1,3 is -1",
+            ),
             (
                 &format!("{WHOLE} --dynamic_batch_size=1,2 --dynamic_dims=1 --input_shape=x:-1"),
                 "--dynamic_batch_size, --dynamic_dims exclude one another",
             ),
             (&format!("{WHOLE} --input_shape=x:-1,3"), "dynamic shape"),
             (&format!("{WHOLE} --buffer_optimize=off_optimize"), "through DDR"),
-            (&format!("{WHOLE} --net_optimize_enable=0 --fusion_switch_file=a"), "the switch file is ignored"),
+            (
+                &format!("{WHOLE} --net_optimize_enable=0 --fusion_switch_file=a"),
+                "the switch file is ignored",
+            ),
         ];
         for (command, expected) in cases {
             let found = remarks(command);
@@ -338,7 +366,8 @@ mod tests {
 
     #[test]
     fn variables_of_a_script_are_not_judged() {
-        let text = "atc --model=$1 --framework=$2 --output=$3 --soc_version=$4 --input_shape=$5 --dynamic_dims=$6";
+        let text =
+            "atc --model=$1 --framework=$2 --output=$3 --soc_version=$4 --input_shape=$5 --dynamic_dims=$6";
         assert_eq!(remarks(text), [""; 0]);
     }
 
@@ -354,7 +383,10 @@ mod tests {
         let found: Vec<_> = conversion.remarks(None).into_iter().map(|it| (it.gravity, it.text)).collect();
         let has = |gravity, text: &str| found.iter().any(|it| it.0 == gravity && it.1.contains(text));
         assert!(has(Gravity::Wrong, "ConvBatchnormFusionPass took effect although"), "{found:?}");
-        assert!(has(Gravity::Costly, "AReduceMeanFusionPass (graph fusion) matched 3 times and took effect never"));
+        assert!(has(
+            Gravity::Costly,
+            "AReduceMeanFusionPass (graph fusion) matched 3 times and took effect never"
+        ));
         assert!(has(Gravity::Costly, "turns off ConvBatchnormFusionPass"));
         assert_eq!(found.len(), 3);
     }

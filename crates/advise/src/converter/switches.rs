@@ -125,7 +125,8 @@ impl Switches {
                 "GraphFusion" => Fused::Graph,
                 "UBFusion" => Fused::Ub,
                 other => {
-                    self.problems.push(format!("`{other}` is neither GraphFusion nor UBFusion: it is ignored"));
+                    self.problems
+                        .push(format!("`{other}` is neither GraphFusion nor UBFusion: it is ignored"));
                     continue;
                 }
             };
@@ -231,7 +232,11 @@ mod tests {
     use super::*;
 
     fn off(text: &str) -> Vec<String> {
-        Switches::parse(text).unwrap().off().map(|switch| format!("{} ({})", switch.rule, switch.kind.name())).collect()
+        Switches::parse(text)
+            .unwrap()
+            .off()
+            .map(|switch| format!("{} ({})", switch.rule, switch.kind.name()))
+            .collect()
     }
 
     #[test]
@@ -258,11 +263,16 @@ mod tests {
         assert_eq!(problems("A:on\nA:off"), ["line 2: `A` is both on and off"]);
         assert_eq!(problems("A:on\nB=off"), ["line 2: `B=off` is not of the form Rule:on or Rule:off"]);
         assert_eq!(problems("A:on\nB:offf"), ["line 2: `B` is `offf`: it must be on or off"]);
-        assert_eq!(problems(r#"{"Switch": {"GraphFusion": {"A": "on", "A": "on"}}}"#), ["`A` is there twice"]);
+        assert_eq!(
+            problems(r#"{"Switch": {"GraphFusion": {"A": "on", "A": "on"}}}"#),
+            ["`A` is there twice"]
+        );
         assert_eq!(problems(r#"{"Switch": {"Graph": {"A": "on"}}}"#).len(), 1);
         let [problem] = &problems("ReluMerge:on\nBatchNormTransformToDepthwiseConv:on")[..] else { panic!() };
         assert!(problem.contains("`BatchNormTransfromToDepthwiseConv`"), "{problem}");
-        assert!(Switches::parse("{").is_err() && Switches::parse("").is_err() && Switches::parse("{}").is_err());
+        assert!(
+            Switches::parse("{").is_err() && Switches::parse("").is_err() && Switches::parse("{}").is_err()
+        );
     }
 
     #[test]

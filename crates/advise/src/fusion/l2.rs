@@ -123,7 +123,8 @@ fn need(view: View<'_>, shapes: &Shapes, node: &Node<'_>, batch: u64, each: u64)
     let live = node.inputs.iter().flatten().filter(|input| !view.is_constant(**input));
     let inputs: Option<Vec<u64>> = live.map(size).collect();
     let results: Option<Vec<u64>> = node.outputs.iter().flatten().map(size).collect();
-    let (inputs, results) = (inputs?.into_iter().fold(0, u64::saturating_add), results?.into_iter().fold(0, u64::saturating_add));
+    let (inputs, results) =
+        (inputs?.into_iter().fold(0, u64::saturating_add), results?.into_iter().fold(0, u64::saturating_add));
     Some(match role(node) {
         Role::Elementwise => inputs.max(results),
         _ => inputs.saturating_add(results),
@@ -183,12 +184,18 @@ mod tests {
     fn what_fits_is_not_split_and_a_greater_cache_takes_more() {
         assert_eq!(split_of(2, "Ascend310"), None);
         assert_eq!(split_of(8, "Ascend910A"), None);
-        assert_eq!(split_of(8, "Ascend310P3").unwrap().tasks.map(|(tasks, each, _)| (tasks, each)), Some((2, 4)));
+        assert_eq!(
+            split_of(8, "Ascend310P3").unwrap().tasks.map(|(tasks, each, _)| (tasks, each)),
+            Some((2, 4))
+        );
     }
 
     #[test]
     fn an_odd_batch_splits_as_well_and_one_that_never_fits_is_said_to() {
-        assert_eq!(split_of(9, "Ascend310").unwrap().tasks.map(|(tasks, each, _)| (tasks, each)), Some((9, 1)));
+        assert_eq!(
+            split_of(9, "Ascend310").unwrap().tasks.map(|(tasks, each, _)| (tasks, each)),
+            Some((9, 1))
+        );
         let tiny = L2 { bytes: MIB, ..L2::of("Ascend310").unwrap() };
         let model = graph_of_images([4, 3, 640, 640], &["Conv x,W:16x3x1x1 -> a", "Relu a -> y"]);
         let shapes = Shapes::infer(&model, &Bindings::default()).unwrap();

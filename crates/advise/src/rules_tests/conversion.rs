@@ -24,7 +24,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
                     {"match_times": "22", "effect_times": "22"}}}}"#,
             ),
         ),
-        ("C03", command("atc --model=m.onnx --framework=3 --output=m --soc_version=Ascend310"), command(WHOLE)),
+        (
+            "C03",
+            command("atc --model=m.onnx --framework=3 --output=m --soc_version=Ascend310"),
+            command(WHOLE),
+        ),
         ("V01", converted("atc --net_optimize_enable=0"), converted("atc --net_optimize_enable=1")),
         (
             "V02",

@@ -17,8 +17,8 @@ use opscope_analyze::Roofline;
 use opscope_model::{Bindings, Model, Shapes};
 use opscope_trace::*;
 
-use crate::testing::{graph_of, graph_with};
 use crate::converter::{FusionResult, Switches};
+use crate::testing::{graph_of, graph_with};
 use crate::{Ability, ConverterOptions, Environment, Kind, Report, Settings, Subject, Target, advise, rules};
 
 /// An operator: name, type, unit, microseconds, and metrics with their values.

@@ -60,6 +60,8 @@ pub struct Comparison<'t> {
 pub enum Basis {
     /// The measured iterations.
     Iterations,
+    /// The measured iterations that were timed as a whole, in both profiles.
+    Unrecorded,
     /// The call that executes a model, as the host saw it.
     ExecuteCalls,
     /// The sum of the operators' own time.
@@ -207,13 +209,18 @@ impl<'t> Comparison<'t> {
     /// Compares two profiles.
     pub fn of(before: &'t Trace, after: &'t Trace) -> Self {
         let extent = Extent::of(before, after);
-        let sides = sides(before, after, extent.whole);
+        let mut sides = sides(before, after, extent.whole);
+        if is_unrecorded(&sides.0, &sides.1) {
+            sides.0.leave_recording_out();
+            sides.1.leave_recording_out();
+        }
         let (groups, matched) = align(&sides.0, &sides.1);
         let operators = (sides.0.operator_time(), sides.1.operator_time());
         let spans = spans::changes(&sides.0.spans, &sides.1.spans);
         let (basis, from, to) = basis(&sides.0, &sides.1, &spans);
         let difference = match basis {
             Basis::Iterations => Difference::of(&sides.0.iterations, &sides.1.iterations),
+            Basis::Unrecorded => Difference::of(&sides.0.latencies.unrecorded, &sides.1.latencies.unrecorded),
             Basis::ExecuteCalls => Difference::of(&sides.0.executions, &sides.1.executions),
             _ => None,
         };
@@ -272,7 +279,17 @@ fn mean(values: &[Nanoseconds]) -> Nanoseconds {
     Nanoseconds((sum / values.len().max(1) as i128) as i64)
 }
 
+/// Whether both profiles know what an inference takes that isn't recorded. Where only one does, recorded
+/// iterations are compared with recorded ones.
+fn is_unrecorded(a: &Side<'_>, b: &Side<'_>) -> bool {
+    !a.latencies.unrecorded.is_empty() && !b.latencies.unrecorded.is_empty()
+}
+
 fn basis(a: &Side<'_>, b: &Side<'_>, spans: &[SpanChange]) -> (Basis, Nanoseconds, Nanoseconds) {
+    if let (true, Some(from), Some(to)) = (is_unrecorded(a, b), a.latencies.typical(), b.latencies.typical())
+    {
+        return (Basis::Unrecorded, from, to);
+    }
     if !a.iterations.is_empty() && !b.iterations.is_empty() {
         return (Basis::Iterations, mean(&a.iterations), mean(&b.iterations));
     }
@@ -295,7 +312,8 @@ const WITHIN: f64 = 0.01;
 
 fn suspects(spans: &[SpanChange], basis: Basis, from: Nanoseconds, to: Nanoseconds) -> Vec<Suspect> {
     let whole = ("the inference".to_owned(), to - from);
-    let whole = Some(whole).filter(|_| matches!(basis, Basis::Iterations | Basis::OperatorTime));
+    let whole =
+        Some(whole).filter(|_| matches!(basis, Basis::Iterations | Basis::Unrecorded | Basis::OperatorTime));
     let spans = spans.iter().map(|span| (span.title(), span.after - span.before));
     spans
         .chain(whole)

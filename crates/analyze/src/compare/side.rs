@@ -6,7 +6,7 @@ use opscope_trace::{IterationId, Nanoseconds, StringId, Trace};
 
 use super::spans::Spans;
 use crate::calls::executions;
-use crate::{Measured, self_times};
+use crate::{Latencies, Measured, scaled, self_times};
 
 /// An operator with its time in an average iteration.
 pub(super) struct Row<'t> {
@@ -22,8 +22,10 @@ pub(super) struct Side<'t> {
     pub trace: &'t Trace,
     /// The operators in the order in which they first ran.
     pub rows: Vec<Row<'t>>,
-    /// The durations of the measured iterations.
+    /// The durations of the measured iterations that were recorded.
     pub iterations: Vec<Nanoseconds>,
+    /// The same with those that were timed as a whole.
+    pub latencies: Latencies,
     /// The durations of the calls that execute a model.
     pub executions: Vec<Nanoseconds>,
     /// The calls and ranges.
@@ -41,7 +43,16 @@ impl<'t> Side<'t> {
             executions(trace).into_iter().map(|id| trace.api_calls.duration()[id.index()]).collect();
         let spans = Spans::of(trace);
         let rows = rows(trace, &measured, if whole { 1 } else { executions.len() });
-        Self { trace, rows, iterations, executions, spans }
+        let latencies = Latencies::of(trace, None);
+        Self { trace, rows, iterations, latencies, executions, spans }
+    }
+
+    /// Makes the operators' times parts of an iteration that wasn't recorded.
+    pub fn leave_recording_out(&mut self) {
+        let scale = self.latencies.scale();
+        for row in &mut self.rows {
+            row.time = scaled(row.time, scale);
+        }
     }
 
     pub fn operator_time(&self) -> Nanoseconds {

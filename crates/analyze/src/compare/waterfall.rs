@@ -68,7 +68,8 @@ impl<'t> Comparison<'t> {
         if left.0 != 0 {
             let (before, after) = self.outside();
             let is_outside = before.0 >= 0 && after.0 >= 0;
-            steps.push(Step { what: if is_outside { What::Outside } else { What::Unexplained }, delta: left });
+            steps
+                .push(Step { what: if is_outside { What::Outside } else { What::Unexplained }, delta: left });
         }
         steps
     }
@@ -102,17 +103,25 @@ mod tests {
             let mut tasks = Vec::new();
             for (place, (kind, micros)) in operators.iter().enumerate() {
                 let name = trace.strings.intern(&format!("op{place}"));
-                let op_type = trace.strings.intern(["Conv", "Relu", "BatchNormalization", "Pool"][*kind as usize % 4]);
+                let op_type =
+                    trace.strings.intern(["Conv", "Relu", "BatchNormalization", "Pool"][*kind as usize % 4]);
                 let operator = trace.operators.push(Operator::new(name, op_type));
                 let duration = Nanoseconds(i64::from(*micros) + i64::from(*gap) / 3);
-                tasks.push(Task { operator: Some(operator), ..Task::new(name, Nanoseconds(start), duration) });
+                tasks
+                    .push(Task { operator: Some(operator), ..Task::new(name, Nanoseconds(start), duration) });
                 start += duration.0;
             }
             start += i64::from(*gap);
             let (begin, duration) = (Nanoseconds(from), Nanoseconds(start - from));
             let iteration = (recorded_as == 0).then(|| {
                 let number = number as u32;
-                trace.iterations.push(Iteration { model: None, number, warm_up: false, start: begin, duration })
+                trace.iterations.push(Iteration {
+                    model: None,
+                    number,
+                    warm_up: false,
+                    start: begin,
+                    duration,
+                })
             });
             if recorded_as == 1 {
                 let name = trace.strings.intern("aclmdlExecute");
@@ -174,9 +183,12 @@ mod tests {
     fn what_operators_leave_is_a_step_of_its_own() {
         let (before, after) = (profile(&[(0, 1_000)], &[9_000], 0), profile(&[(0, 600)], &[3_000], 0));
         let comparison = Comparison::of(&before, &after);
-        let steps: Vec<_> = comparison.waterfall(10, false).into_iter().map(|it| (it.what, it.delta.0)).collect();
+        let steps: Vec<_> =
+            comparison.waterfall(10, false).into_iter().map(|it| (it.what, it.delta.0)).collect();
         // The generated operators take a third of the gap besides.
-        let [(What::Group(group), operators), (What::Outside, outside)] = &steps[..] else { panic!("{steps:?}") };
+        let [(What::Group(group), operators), (What::Outside, outside)] = &steps[..] else {
+            panic!("{steps:?}")
+        };
         assert_eq!((group.delta.0, *operators, *outside), (-2_400, -2_400, -6_000));
     }
 }

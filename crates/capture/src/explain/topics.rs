@@ -37,7 +37,10 @@ macro_rules! topic {
 pub const TOPICS: &[Topic] = &[
     topic!(
         "units",
-        &["cube", "vector", "scalar", "dvpp", "ai-core", "aicore", "ai-cpu", "aicpu", "ctrl-cpu", "ctrlcpu", "单元"],
+        &[
+            "cube", "vector", "scalar", "dvpp", "ai-core", "aicore", "ai-cpu", "aicpu", "ctrl-cpu",
+            "ctrlcpu", "单元"
+        ],
         "What Cube, Vector, Scalar, DVPP, AI CPU and Ctrl CPU do",
         "Cube、Vector、Scalar、DVPP、AI CPU、Ctrl CPU 各做什么"
     ),
@@ -114,7 +117,9 @@ mod tests {
         for page in TOPICS {
             for text in [page.text, page.text_zh] {
                 for (_, rest) in text.match_indices("opscope explain ").map(|(at, _)| text.split_at(at)) {
-                    let word = rest["opscope explain ".len()..].split([' ', '\n', ',', '。', ',', '.', ';', ':']).next();
+                    let word = rest["opscope explain ".len()..]
+                        .split([' ', '\n', ',', '。', ',', '.', ';', ':'])
+                        .next();
                     assert!(word.is_some_and(|word| topic(word).is_some()), "{}: {word:?}", page.name);
                 }
                 assert!(text.lines().all(|line| line.chars().count() <= 120), "{}", page.name);

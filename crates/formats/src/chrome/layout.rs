@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     ApiCallId, DeviceId, IterationId, Nanoseconds, RangeId, RangeKind, StreamId, TaskId, ThreadId, Trace,
+    UnrecordedIterationId,
 };
 
 use super::lanes::spread;
 
 /// The lanes of a timeline, in groups that viewers show as processes.
 ///
-/// - The first group holds the inferences of each model and the calls of each thread.
+/// - The first group holds the inferences of each model, those that weren't recorded on lanes of their
+///   own, and the calls of each thread.
 /// - The second holds the ranges and marks that the program set, a lane for every thread.
 /// - Every device is a group of its own, with a lane for every stream.
 ///
@@ -33,6 +35,7 @@ pub(super) struct Lane {
 /// The rows that a lane draws, in drawing order.
 pub(super) enum Rows {
     Iterations(Vec<IterationId>),
+    Unrecorded(Vec<UnrecordedIterationId>),
     Calls(Vec<ApiCallId>),
     Ranges(Vec<RangeId>),
     Tasks(Vec<TaskId>),
@@ -42,6 +45,7 @@ impl Rows {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Iterations(rows) => rows.len(),
+            Self::Unrecorded(rows) => rows.len(),
             Self::Calls(rows) => rows.len(),
             Self::Ranges(rows) => rows.len(),
             Self::Tasks(rows) => rows.len(),
@@ -77,7 +81,11 @@ impl Layout {
 
     fn lay_host_out(&mut self, trace: &Trace) -> Option<usize> {
         let has_host_counter = trace.counters.device().contains(&None) && !trace.samples.is_empty();
-        if trace.iterations.is_empty() && trace.api_calls.is_empty() && !has_host_counter {
+        if trace.iterations.is_empty()
+            && trace.unrecorded_iterations.is_empty()
+            && trace.api_calls.is_empty()
+            && !has_host_counter
+        {
             return None;
         }
         let group = self.add_group("Inferences and calls".to_owned());
@@ -94,6 +102,20 @@ impl Layout {
             };
             let lanes = spread(rows, |id| time_line.span(starts[id.index()], durations[id.index()]));
             self.add_lanes(group, &name, lanes, Rows::Iterations);
+        }
+
+        let unrecorded = &trace.unrecorded_iterations;
+        let models = unrecorded.model();
+        let by_model =
+            grouped(unrecorded.ids(), trace.models.len(), |id| models[id.index()].map(|m| m.index()));
+        let (starts, durations) = (unrecorded.start(), unrecorded.duration());
+        for (model, rows) in by_model.into_iter().enumerate() {
+            let name = match trace.models.name().get(model) {
+                Some(&model) => format!("unrecorded inferences of {}", trace.strings.get(model)),
+                None => "unrecorded inferences".to_owned(),
+            };
+            let lanes = spread(rows, |id| time_line.span(starts[id.index()], durations[id.index()]));
+            self.add_lanes(group, &name, lanes, Rows::Unrecorded);
         }
 
         let threads = trace.api_calls.thread();
@@ -285,6 +307,7 @@ impl TimeLine {
     fn new(trace: &Trace) -> Self {
         let columns = [
             trace.iterations.start(),
+            trace.unrecorded_iterations.start(),
             trace.api_calls.start(),
             trace.ranges.start(),
             trace.tasks.start(),

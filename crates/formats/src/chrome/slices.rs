@@ -3,7 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use opscope_trace::{ApiCallId, IterationId, RangeId, RangeKind, StringId, Task, TaskId, Trace};
+use opscope_trace::{
+    ApiCallId, IterationId, RangeId, RangeKind, StringId, Task, TaskId, Trace, UnrecordedIterationId,
+};
 
 use super::arguments::OperatorFragments;
 use super::launches::Launches;
@@ -27,6 +29,7 @@ impl<'a> SliceEncoder<'a> {
         let place = Place::new(layout, lane);
         match &layout.lanes[lane].rows {
             Rows::Iterations(ids) => ids[rows].iter().for_each(|&id| self.push_iteration(id, &place, out)),
+            Rows::Unrecorded(ids) => ids[rows].iter().for_each(|&id| self.push_unrecorded(id, &place, out)),
             Rows::Calls(ids) => ids[rows].iter().for_each(|&id| self.push_call(id, &place, out)),
             Rows::Ranges(ids) => ids[rows].iter().for_each(|&id| self.push_range(id, &place, out)),
             Rows::Tasks(ids) => ids[rows].iter().for_each(|&id| self.push_task(id, &place, out)),
@@ -41,6 +44,20 @@ impl<'a> SliceEncoder<'a> {
         let (number, warm_up) = (iteration.number, iteration.warm_up);
         let rest = format!(
             ",\"name\":\"{word} {number}\",\"cat\":\"{word}\"{colour},\
+             \"args\":{{\"iteration\":{number},\"warm_up\":{warm_up}}}}}"
+        );
+        out.extend_from_slice(rest.as_bytes());
+    }
+
+    /// An inference that was timed as a whole; nothing lies below it.
+    fn push_unrecorded(&self, id: UnrecordedIterationId, place: &Place, out: &mut Vec<u8>) {
+        let iteration = self.trace.unrecorded_iterations.get(id);
+        place.begin_slice(out, place.time_line.span(iteration.start, iteration.duration));
+        let (word, colour) =
+            if iteration.warm_up { ("warm-up", ",\"cname\":\"grey\"") } else { ("inference", "") };
+        let (number, warm_up) = (iteration.number, iteration.warm_up);
+        let rest = format!(
+            ",\"name\":\"unrecorded {word} {number}\",\"cat\":\"unrecorded\"{colour},\
              \"args\":{{\"iteration\":{number},\"warm_up\":{warm_up}}}}}"
         );
         out.extend_from_slice(rest.as_bytes());

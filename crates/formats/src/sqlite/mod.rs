@@ -38,7 +38,7 @@ pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 
 /// The version of the tables; it rises with every change to them, and with every change of what a column
 /// means: since version 4 losses have a severity, and iterations are counted from 1,
-/// and operators say what the engine ran.
+/// operators say what the engine ran, and iterations that were only timed have a table.
 pub const SCHEMA_VERSION: i64 = 4;
 
 /// What every SQLite file begins with.

@@ -2,7 +2,7 @@
 
 use opscope_trace::{
     ApiCall, Counter, Device, Iteration, Loss, Metric, Model, Operator, Process, Range, Reading, Sample,
-    Stream, Task, Tensor, Thread, Trace,
+    Stream, Task, Tensor, Thread, Trace, UnrecordedIteration,
 };
 use rusqlite::Statement;
 use rusqlite::types::{ToSql, ValueRef};
@@ -284,6 +284,21 @@ pub(super) const TABLES: &[Table] = &[
             /// The model that was run.
             model => "model_id",
             /// Its number: what the program or the vendor's tool calls it, else its place among those of its model from 1.
+            number => "number",
+            /// 1 if it served to warm up.
+            warm_up => "warm_up",
+            /// When it began.
+            start => "start_ns",
+            /// How long it took.
+            duration => "duration_ns",
+        }
+    },
+    table! {
+        /// Inferences that were timed as a whole, in turn with those whose tasks were recorded.
+        unrecorded_iterations: UnrecordedIteration {
+            /// The model that was run.
+            model => "model_id",
+            /// Its number among the unrecorded ones, from 1.
             number => "number",
             /// 1 if it served to warm up.
             warm_up => "warm_up",

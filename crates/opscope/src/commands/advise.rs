@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use opscope_advise::{
-    Environment, Language, Report, Settings, Subject, Target, advise, explain, rules,
-};
+use opscope_advise::{Environment, Language, Report, Settings, Subject, Target, advise, explain, rules};
 use opscope_analyze::Comparison;
 use opscope_model::Model;
 use opscope_trace::Trace;

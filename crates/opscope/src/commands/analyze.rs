@@ -218,6 +218,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 "program": "opscope",
                 "program_version": env!("CARGO_PKG_VERSION"),
                 "path": arguments.path.to_string_lossy(),
+                "latency": report::latency_json(&trace),
                 "overview": overview,
                 "averaged_over": answer.averaged,
                 "selected_ns": answer.selected.0,
@@ -241,7 +242,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             match query.host {
                 true => text.push_str(&report::host_text(&trace, &query, &answer)),
                 false if trace.tasks.is_empty() => text.push_str(&report::losses_text(&trace)),
-                false => text.push_str(&report::glance_text(&trace, &glance()?)),
+                false => {
+                    text.push_str(&report::latency_text(&trace));
+                    text.push_str(&report::glance_text(&trace, &glance()?));
+                }
             }
             if let Some(roof) = query.roofline {
                 text.push_str(&super::peak::roof_text(&roof));

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use opscope_analyze::Comparison;
 use opscope_model::Model;
-use opscope_run::{RunClock, prepare_unrecorded};
+use opscope_run::{RunClock, prepare};
 use opscope_trace::{Nanoseconds, Severity, Trace, units};
 use opscope_tune::{Budget, interleaved};
 use serde_json::json;
@@ -77,7 +77,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// How long to measure two models: 500ms, 10s; a bare number is microseconds [default: 3s]
+    /// How long to measure two models: 500ms, 10s [default: 3s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
@@ -195,7 +195,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
         let model = Arc::new(Model::load(path)?);
         model.check_external_data()?;
         let inputs = arguments.inputs.request().resolve(&model).map_err(opscope_run::RunError::from)?;
-        Ok(prepare_unrecorded(model, &inputs, &options, clock)?)
+        Ok(prepare(model, &inputs, &options, clock)?)
     };
     let (mut a, mut b) = (prepare(baseline)?, prepare(&arguments.candidate)?);
     let mut budget = Budget::default();

@@ -52,7 +52,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
         None => {
             let near = nearest(text.trim()).map_or(String::new(), |name| format!("; did you mean '{name}'?"));
-            terminal.error(&format!("nothing is known about this{near} 'opscope explain' lists what is known"));
+            terminal
+                .error(&format!("nothing is known about this{near} 'opscope explain' lists what is known"));
             Ok(Exit::Failed)
         }
     }

@@ -101,7 +101,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         terminal.note(&format!("wrote the switch file {}", file.display()));
     }
     let answer = Answer { found, split, conversion, remarks, command };
-    let text = if arguments.json { answer.to_json()? } else { answer.to_text(arguments.all, terminal.width()) };
+    let text =
+        if arguments.json { answer.to_json()? } else { answer.to_text(arguments.all, terminal.width()) };
     terminal.print(&text)?;
     Ok(Exit::Done)
 }
@@ -181,7 +182,10 @@ impl Answer<'_> {
             fields.insert("schema_version".to_owned(), 2.into());
             fields.insert("batch_split".to_owned(), serde_json::to_value(&self.split)?);
             fields.insert("conversion".to_owned(), conversion::to_json(&self.conversion, &self.remarks)?);
-            fields.insert("command".to_owned(), self.command.clone().map_or(serde_json::Value::Null, Into::into));
+            fields.insert(
+                "command".to_owned(),
+                self.command.clone().map_or(serde_json::Value::Null, Into::into),
+            );
         }
         Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
     }

@@ -14,6 +14,7 @@ pub mod fusion;
 pub mod import;
 mod import_raw;
 pub mod info;
+pub mod load_and_run;
 pub mod locate;
 pub mod man;
 pub mod msprof;
@@ -76,6 +77,7 @@ pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Check(arguments) => check::execute(&arguments, terminal),
         Command::WhatIf(arguments) => whatif::execute(&arguments, terminal),
         Command::Fusion(arguments) => fusion::execute(&arguments, terminal),
+        Command::LoadAndRun(arguments) => load_and_run::execute(&arguments, terminal),
         Command::ProfileAnalyze(arguments) => profile_analyze::execute(&arguments),
         Command::Sql(arguments) => sql::execute(&arguments, terminal),
         Command::Info(arguments) => info::execute(&arguments, terminal),

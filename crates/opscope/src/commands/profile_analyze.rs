@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 
 use clap::Args;
 use opscope_formats::megengine::analyze::profile_analyze;
@@ -15,6 +16,20 @@ pub struct Arguments {
     /// The profile and the options of MegEngine's tool; --help lists them
     #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
+}
+
+/// Whether the program was called by the name of MegEngine's tool.
+pub fn is_called_for(program: &str) -> bool {
+    let name = Path::new(program).file_stem().unwrap_or_default().to_string_lossy();
+    name.replace('-', "_") == "profile_analyze"
+}
+
+/// As [`execute`], with the words behind the program's name.
+///
+/// # Errors
+/// As [`execute`].
+pub fn run(arguments: Vec<OsString>) -> anyhow::Result<Exit> {
+    execute(&Arguments { arguments })
 }
 
 /// Answers the question on standard output.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
 use opscope_rewrite::{ALL, Application, Exactness, Info, Rewritten, Selection, Use, rewrite};
-use opscope_run::{RunClock, prepare_unrecorded};
+use opscope_run::{RunClock, prepare};
 use opscope_tune::report::agreement_text;
 use opscope_tune::{Agreement, InputSets, agreement};
 use serde_json::{Value, json};
@@ -213,7 +213,7 @@ fn check(arguments: &Arguments, model: &Arc<Model>, rewritten: &Rewritten) -> an
         InputSets::resolve(model, &arguments.inputs.request(), 3).map_err(opscope_run::RunError::from)?;
     let options = arguments.engine.options();
     let outputs = |model: Arc<Model>| -> anyhow::Result<_> {
-        let mut engine = prepare_unrecorded(model, sets.own(), &options, RunClock::start())?;
+        let mut engine = prepare(model, sets.own(), &options, RunClock::start())?;
         Ok(sets.outputs(engine.as_mut(), interrupt::request())?)
     };
     let after = Arc::new(Model::from_proto(rewritten.proto.clone(), model.folder())?);

@@ -82,8 +82,10 @@ pub struct InputArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Inputs")]
 pub struct ShapeArguments {
-    /// What to feed an input with: NAME=SHAPE (such as data=1x3x224x224), NAME=FILE.npy, or
-    /// NAME=random|zeros|ones with or without :SHAPE; may be given for each input
+    /// What to feed an input with: NAME=SHAPE (such as data=1x3x224x224), NAME=FILE.npy,
+    /// NAME=random|zeros|ones with or without :SHAPE, or NAME=NUMBER; may be given for each input. A
+    /// single number is the value of a scalar (or of a tensor of one element), and the size of an input
+    /// of one dimension; [16000] is always the size
     #[arg(long = "input", value_name = "NAME=WHAT")]
     inputs: Vec<InputSpec>,
 
@@ -132,7 +134,7 @@ struct MeasuringArguments {
     #[arg(long, value_name = "N")]
     warmup: Option<u32>,
 
-    /// How long to measure: 500ms, 10s, 2min; a bare number is microseconds [default: 3s]
+    /// How long to measure: 500ms, 10s, 2min [default: 3s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 }
@@ -306,7 +308,7 @@ fn parse_dimension(text: &str) -> Result<(String, u64), String> {
         .ok_or_else(|| format!("'{text}' is not of the form NAME=N, such as batch=1"))
 }
 
-/// Reads a duration with its unit; a bare number is microseconds.
+/// Reads a duration with its unit.
 ///
 /// # Errors
 /// When it is no duration, or a negative one.

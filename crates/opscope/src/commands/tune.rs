@@ -84,7 +84,7 @@ pub struct JudgingArguments {
     #[arg(long, value_name = "E", value_parser = parse_error)]
     pub max_error: Option<f64>,
 
-    /// How long to measure each step: 500ms, 10s, 2min; a bare number is microseconds
+    /// How long to measure each step: 500ms, 10s, 2min
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
     pub duration: Duration,
 }
@@ -127,7 +127,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     warn_of_unknown_version(&model, terminal);
     if arguments.selection.opset.is_some() {
         // Whether the version can be raised shows once everything was rewritten.
-        opscope_rewrite::rewrite(&model, &rewrites, arguments.selection.opset, arguments.selection.allow_lossy)?;
+        opscope_rewrite::rewrite(
+            &model,
+            &rewrites,
+            arguments.selection.opset,
+            arguments.selection.allow_lossy,
+        )?;
     }
     let options = TuneOptions {
         inputs: arguments.inputs.request(),

@@ -13,6 +13,7 @@ use crate::terminal::{Column, Table, bold, dim};
 fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Iterations => "mean of the measured inferences",
+        Basis::Unrecorded => "median of the measured inferences that weren't recorded",
         Basis::ExecuteCalls => "mean of the calls that execute the model",
         Basis::OperatorTime => "sum of the operators' own time",
         Basis::Range => "longest range that both have",
@@ -68,7 +69,8 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
         Some(difference) => {
             let (low, high) = difference.interval;
             // Single outliers move the means above, but not the test.
-            let parts = comparison.relative_change().is_some_and(|it| percent(it) != percent(difference.change));
+            let parts =
+                comparison.relative_change().is_some_and(|it| percent(it) != percent(difference.change));
             lines.push(format!(
                 "{}: {}{} (95 % interval {} to {}; {} and {} runs)",
                 difference.verdict.text(),
@@ -138,7 +140,8 @@ fn name(step: &Step<'_, '_>) -> String {
 /// Says why operators leave a step that isn't explained.
 fn why_unexplained(comparison: &Comparison<'_>) -> Option<String> {
     let (before, after) = comparison.outside();
-    let more: Vec<&str> = [("A", before), ("B", after)].iter().filter(|it| it.1.0 < 0).map(|it| it.0).collect();
+    let more: Vec<&str> =
+        [("A", before), ("B", after)].iter().filter(|it| it.1.0 < 0).map(|it| it.0).collect();
     (!more.is_empty()).then(|| {
         format!(
             "The operators' own times of {} sum to more than its figure: they ran side by side, or were \

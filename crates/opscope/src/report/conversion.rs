@@ -33,7 +33,12 @@ pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u1
     if let Some(result) = conversion.result {
         let kinds = [Fused::Graph, Fused::Ub].map(|kind| {
             let rules = result.passes.iter().filter(|pass| pass.kind == kind && pass.took_effect > 0).count();
-            format!("{} took effect {} times by {}", kind.name(), result.took_effect(kind), count(rules, "rule"))
+            format!(
+                "{} took effect {} times by {}",
+                kind.name(),
+                result.took_effect(kind),
+                count(rules, "rule")
+            )
         });
         fact("fusion", &format!("{}, in {}", kinds.join(", "), count(result.graphs, "graph")));
         let columns = [
@@ -45,7 +50,12 @@ pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u1
         let mut table = Table::new(&columns, width);
         for pass in &result.passes {
             let rule = printable(&pass.rule).into_owned();
-            table.row([rule, pass.kind.name().to_owned(), pass.matched.to_string(), pass.took_effect.to_string()]);
+            table.row([
+                rule,
+                pass.kind.name().to_owned(),
+                pass.matched.to_string(),
+                pass.took_effect.to_string(),
+            ]);
         }
         let _ = write!(text, "\n{}", table.render());
     }

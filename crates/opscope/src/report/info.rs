@@ -183,6 +183,15 @@ pub fn of_trace(trace: &Trace, facts: &mut Facts) {
     let note = if warm_up > 0 { format!(", {warm_up} of them to warm up") } else { String::new() };
     let value = json!({ "count": iterations, "warm_up": warm_up });
     facts.add("iterations", "iterations", format!("{iterations}{note}"), value);
+    if !trace.unrecorded_iterations.is_empty() {
+        let unrecorded = trace.unrecorded_iterations.len();
+        facts.add(
+            "unrecorded",
+            "unrecorded_iterations",
+            format!("{unrecorded} more, timed only"),
+            unrecorded,
+        );
+    }
     of_tasks(trace, facts);
     let mut levels: BTreeMap<&str, usize> = BTreeMap::new();
     trace.api_calls.level().iter().for_each(|level| *levels.entry(level.name()).or_default() += 1);

@@ -1,6 +1,6 @@
 //! The answer as JSON for a program. Times are whole nanoseconds, sizes bytes, shares from 0 to 1.
 
-use opscope_analyze::{CallKinds, OperatorCost, Statistics, TypeCost};
+use opscope_analyze::{CallKinds, OperatorCost, Statistics, TypeCost, scaled};
 use opscope_trace::{Attribution, Nanoseconds, Trace};
 use serde::Serialize;
 
@@ -30,9 +30,17 @@ struct Answer<'a> {
     model: Option<&'a str>,
     /// Engine, its version, optimization, threads, seed, inputs and whatever else is known.
     properties: serde_json::Map<String, serde_json::Value>,
+    /// Of the unrecorded iterations, where there are any, or else of the recorded ones.
     latency: Option<Distribution>,
     warm_up: Option<Distribution>,
+    /// The recorded iterations, where the latency is that of others.
+    recorded: Option<Distribution>,
+    /// How many times as long a recorded iteration takes.
+    recording_ratio: Option<f64>,
+    /// By what recorded times (all but the latency) are to be multiplied to be parts of the latency.
+    scale: f64,
     iterations: Vec<IterationRow>,
+    unrecorded_iterations: Vec<IterationRow>,
     before: Vec<Phase<'a>>,
     inside_ns: i64,
     between_ns: i64,
@@ -90,6 +98,8 @@ struct OperatorRow<'a> {
     #[serde(rename = "type")]
     op_type: &'a str,
     time_ns: i64,
+    /// Its part of the latency: its time less what recording adds, if all operators bear that alike.
+    scaled_time_ns: i64,
     share: f64,
     cumulative_share: f64,
     per_iteration: Distribution,
@@ -162,6 +172,13 @@ impl<'a> Answer<'a> {
             start_ns: nanoseconds(call.start),
             duration_ns: nanoseconds(call.duration),
         });
+        let unrecorded = trace.unrecorded_iterations.iter().filter(|(_, row)| wanted(row.model));
+        let unrecorded = unrecorded.map(|(_, row)| IterationRow {
+            number: row.number,
+            warm_up: row.warm_up,
+            start_ns: nanoseconds(row.start),
+            duration_ns: nanoseconds(row.duration),
+        });
         let removed = trace.operators.iter().filter(|(_, row)| row.attribution == Attribution::Removed);
         let losses = trace.losses.iter().map(|(_, loss)| LossRow {
             severity: loss.severity.name(),
@@ -180,7 +197,11 @@ impl<'a> Answer<'a> {
             properties: properties.collect(),
             latency: summary.latency.map(Distribution::of),
             warm_up: summary.warm_up.map(Distribution::of),
+            recorded: summary.recorded.map(Distribution::of),
+            recording_ratio: summary.recording_ratio,
+            scale: summary.scale,
             iterations: iterations.collect(),
+            unrecorded_iterations: unrecorded.collect(),
             before: before.collect(),
             inside_ns: nanoseconds(summary.inside),
             between_ns: nanoseconds(summary.between),
@@ -193,7 +214,9 @@ impl<'a> Answer<'a> {
                 unattributed: report.matching.unattributed,
                 removed: report.matching.removed,
             },
-            operators: ranked(&summary.operators, |rank, cost| OperatorRow::of(trace, rank, cost)),
+            operators: ranked(&summary.operators, |rank, cost| {
+                OperatorRow::of(trace, rank, cost, summary.scale)
+            }),
             removed_nodes: removed.map(|(_, row)| text(row.name)).collect(),
             types: ranked(&summary.types, |rank, cost| TypeRow::of(trace, rank, cost)),
             losses: losses.collect(),
@@ -227,7 +250,7 @@ impl Distribution {
 }
 
 impl<'a> OperatorRow<'a> {
-    fn of(trace: &'a Trace, rank: usize, cost: &OperatorCost) -> Self {
+    fn of(trace: &'a Trace, rank: usize, cost: &OperatorCost, scale: f64) -> Self {
         let operator = row(trace, cost);
         let tensors = |inputs: bool| -> Vec<TensorRow<'a>> {
             let Some(operator) = operator else { return Vec::new() };
@@ -251,6 +274,7 @@ impl<'a> OperatorRow<'a> {
             name: trace.strings.get(cost.name),
             op_type: trace.strings.get(cost.op_type),
             time_ns: cost.time.0,
+            scaled_time_ns: scaled(cost.time, scale).0,
             share: cost.share,
             cumulative_share: cost.cumulative_share,
             per_iteration: Distribution::of(cost.per_iteration),

@@ -9,6 +9,7 @@ mod glance;
 pub mod info;
 mod json;
 pub mod junit;
+mod latency;
 mod operators;
 mod ranges;
 mod sheet;
@@ -22,6 +23,7 @@ pub use glance::{
     glance_json, glance_text, host_text, loss_line, losses_by_severity, losses_json, losses_text,
 };
 pub use json::to_json;
+pub use latency::{latency_json, latency_text};
 pub use ranges::{ranges_json, ranges_table, ranges_text};
 pub use sheet::{FormArguments, Sheet, SheetCell, SheetColumn, printable};
 pub use text::{count, to_text};

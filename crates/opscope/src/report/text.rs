@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::{CallKinds, Phase, Statistics};
+use opscope_analyze::{CallKinds, OperatorCost, Phase, Statistics};
 use opscope_trace::{Nanoseconds, Trace, units};
 
 use super::operators::{rate, row, shapes};
@@ -63,6 +63,9 @@ fn figures(text: &mut String, report: &Report<'_>) {
     if let Some(latency) = summary.latency {
         line("latency", distribution(&latency));
     }
+    if let Some(recorded) = &summary.recorded {
+        line("recorded", super::latency::recorded(recorded, summary.recording_ratio));
+    }
     if let Some(warm_up) = summary.warm_up {
         let mean = units::duration(warm_up.mean);
         line(
@@ -120,8 +123,9 @@ fn coverage(report: &Report<'_>) -> String {
     let whole = summary.inside + summary.between;
     let share =
         |part: Nanoseconds| units::percent(if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 });
+    let iteration = if summary.scale == 1.0 { "an iteration" } else { "a recorded iteration" };
     format!(
-        "{} ({}) of an iteration lies inside {}, {} ({}) between them",
+        "{} ({}) of {iteration} lies inside {}, {} ({}) between them",
         units::duration(summary.inside),
         share(summary.inside),
         count(summary.operators.len(), "operator"),
@@ -174,9 +178,10 @@ fn shown(top: usize, all: usize, noun: &str) -> String {
 fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
     let (trace, operators) = (report.trace, &report.summary.operators);
     let _ = writeln!(text, "\n{} by their own time", shown(top, operators.len(), "operator"));
-    let columns = [
-        Column::number("#"),
-        Column::number("time"),
+    let scale = report.summary.scale;
+    let mut columns = vec![Column::number("#")];
+    columns.extend(super::latency::time_columns(scale));
+    columns.extend([
         Column::number("share"),
         Column::number("cum.").expendable(),
         Column::text("operator"),
@@ -186,14 +191,14 @@ fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u
         Column::number("rate").expendable(),
         Column::number("moved").expendable(),
         Column::number("bandwidth").expendable(),
-    ];
+    ]);
     let mut table = Table::new(&columns, width);
     for (rank, cost) in operators.iter().take(top).enumerate() {
         let operator = row(trace, cost);
         let (flops, moved) = (cost.flops, cost.bytes);
-        table.row([
-            (rank + 1).to_string(),
-            units::duration(cost.time),
+        let mut cells = vec![(rank + 1).to_string()];
+        cells.extend(super::latency::time_cells(cost.time, scale));
+        cells.extend([
             units::percent(cost.share),
             units::percent(cost.cumulative_share),
             trace.strings.get(cost.name).to_owned(),
@@ -204,16 +209,43 @@ fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u
             moved.map_or(unknown(), |bytes| units::bytes(bytes as f64)),
             moved.and_then(|bytes| rate(bytes, cost.time)).map_or(unknown(), units::byte_rate),
         ]);
+        table.row(cells);
     }
     text.push_str(&table.render());
+    text.push_str(&disturbed(trace, operators.iter().take(top)));
+}
+
+/// Which of the shown operators single iterations made slow on average, though not as a rule: the table
+/// goes by the median.
+fn disturbed<'c>(trace: &Trace, shown: impl Iterator<Item = &'c OperatorCost>) -> String {
+    /// How many times the median the mean must be, and by how much, to be worth a word.
+    const APART: f64 = 1.2;
+    const AT_LEAST: Nanoseconds = Nanoseconds(1_000);
+    let apart = shown.filter(|cost| {
+        let all = cost.per_iteration;
+        all.mean.0 as f64 > APART * all.median.0 as f64 && all.mean - all.median > AT_LEAST
+    });
+    let named: Vec<String> = apart
+        .map(|cost| {
+            let (all, name) = (cost.per_iteration, super::printable(trace.strings.get(cost.name)));
+            let figures = [all.median, all.mean, all.max].map(units::duration);
+            format!("{name} (median {}, mean {}, max {})", figures[0], figures[1], figures[2])
+        })
+        .collect();
+    if named.is_empty() {
+        return String::new();
+    }
+    let note = "Times are medians; single iterations make the mean much longer of";
+    format!("{}\n", dim(&format!("{note} {}", named.join(", "))))
 }
 
 fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
     let (trace, types) = (report.trace, &report.summary.types);
     let _ = writeln!(text, "\n{} by operators' own time", shown(top, types.len(), "type"));
-    let columns = [
-        Column::number("#"),
-        Column::number("time"),
+    let scale = report.summary.scale;
+    let mut columns = vec![Column::number("#")];
+    columns.extend(super::latency::time_columns(scale));
+    columns.extend([
         Column::number("share"),
         Column::number("cum.").expendable(),
         Column::text("type"),
@@ -222,12 +254,12 @@ fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>)
         Column::number("rate").expendable(),
         Column::number("moved").expendable(),
         Column::number("bandwidth").expendable(),
-    ];
+    ]);
     let mut table = Table::new(&columns, width);
     for (rank, cost) in types.iter().take(top).enumerate() {
-        table.row([
-            (rank + 1).to_string(),
-            units::duration(cost.time),
+        let mut cells = vec![(rank + 1).to_string()];
+        cells.extend(super::latency::time_cells(cost.time, scale));
+        cells.extend([
             units::percent(cost.share),
             units::percent(cost.cumulative_share),
             trace.strings.get(cost.op_type).replace('+', " + "),
@@ -237,6 +269,7 @@ fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>)
             cost.bytes.map_or(unknown(), |bytes| units::bytes(bytes as f64)),
             cost.bytes.and_then(|bytes| rate(bytes, cost.time)).map_or(unknown(), units::byte_rate),
         ]);
+        table.row(cells);
     }
     text.push_str(&table.render());
 }

@@ -36,7 +36,9 @@ pub enum Refusal {
     Captured { value: String },
     #[error("a node of the pattern was taken out before")]
     Gone,
-    #[error("`{by}` quantises what comes of it, so that another rounding becomes a whole step (--allow-lossy)")]
+    #[error(
+        "`{by}` quantises what comes of it, so that another rounding becomes a whole step (--allow-lossy)"
+    )]
     Quantised { by: String },
 }
 

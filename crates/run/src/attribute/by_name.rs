@@ -297,10 +297,8 @@ mod tests {
 
     #[test]
     fn a_multiplication_named_after_the_activation_takes_what_lies_before_it() {
-        let engine_nodes = [
-            engine_node("OptMatMulPack", "conv.pack_a"),
-            engine_node("OptMatMul", "relu.low.prefused"),
-        ];
+        let engine_nodes =
+            [engine_node("OptMatMulPack", "conv.pack_a"), engine_node("OptMatMul", "relu.low.prefused")];
         assert_eq!(
             groups(&block(), &engine_nodes),
             [("conv+bn+relu".to_owned(), vec![0, 1], Attribution::Fused)]
@@ -318,10 +316,8 @@ mod tests {
             ],
             "after_out",
         );
-        let engine_nodes = [
-            engine_node("OptMaxByScalar", "before.low"),
-            engine_node("OptMatMul", "after.low.prefused"),
-        ];
+        let engine_nodes =
+            [engine_node("OptMaxByScalar", "before.low"), engine_node("OptMatMul", "after.low.prefused")];
         assert_eq!(
             groups(&residual, &engine_nodes),
             [
@@ -333,11 +329,8 @@ mod tests {
 
     #[test]
     fn an_engine_node_that_matches_nothing_is_shown_as_such() {
-        let engine_nodes = [
-            engine_node("Conv", "conv"),
-            engine_node("Mystery", "secret_7"),
-            engine_node("Relu", "relu"),
-        ];
+        let engine_nodes =
+            [engine_node("Conv", "conv"), engine_node("Mystery", "secret_7"), engine_node("Relu", "relu")];
         let found = groups(&block(), &engine_nodes);
         assert_eq!(found[1], (String::new(), vec![1], Attribution::Unattributed));
     }

@@ -89,7 +89,8 @@ impl<'n, 'p> Meaning<'n, 'p> {
         let rewritten = self.rewritten;
         for (index, node) in rewritten.nodes.iter().enumerate() {
             let (name, op_type) = (node.proto.name(), node.proto.op_type());
-            let by_name = (!name.is_empty()).then(|| names.get(&(name, op_type)).copied().flatten()).flatten();
+            let by_name =
+                (!name.is_empty()).then(|| names.get(&(name, op_type)).copied().flatten()).flatten();
             let kept = by_name.or_else(|| self.by_output(node)).or_else(|| {
                 let value = blocked_name(node).and_then(|name| self.model.value(name))?;
                 self.named_after[index] = Some(value);
@@ -194,7 +195,9 @@ impl<'n, 'p> Meaning<'n, 'p> {
             let equal = |a: NodeIndex, b: NodeIndex| {
                 let of = |node: NodeIndex| {
                     let outputs = self.model.nodes[node].outputs.iter();
-                    outputs.map(|output| output.map(|output| self.model.canonical(output))).collect::<Vec<_>>()
+                    outputs
+                        .map(|output| output.map(|output| self.model.canonical(output)))
+                        .collect::<Vec<_>>()
                 };
                 of(a) == of(b)
             };
@@ -216,7 +219,8 @@ impl<'n, 'p> Meaning<'n, 'p> {
             for &output in self.model.nodes[reader].outputs.iter().flatten() {
                 if self.model.canonical(output) == source {
                     let further = &self.model.values[output].readers;
-                    let new: Vec<_> = further.iter().filter(|node| !readers.contains(node)).copied().collect();
+                    let new: Vec<_> =
+                        further.iter().filter(|node| !readers.contains(node)).copied().collect();
                     readers.extend(new);
                 }
             }
@@ -250,7 +254,8 @@ impl<'n, 'p> Meaning<'n, 'p> {
     fn by_blocked_names(&mut self) -> bool {
         let rewritten = self.rewritten;
         for (index, node) in rewritten.nodes.iter().enumerate() {
-            let (Some(mut value), Some(&Some(output))) = (self.named_after[index], node.outputs.first()) else {
+            let (Some(mut value), Some(&Some(output))) = (self.named_after[index], node.outputs.first())
+            else {
                 continue;
             };
             if self.of[output].is_some() {

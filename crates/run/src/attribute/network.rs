@@ -172,14 +172,18 @@ impl<'p> Network<'p> {
         }
         let index = self.nodes.len();
         let scope = around.last();
-        let outputs: Vec<_> =
-            node.output.iter().map(|name| scope.and_then(|scope| scope.get(name.as_str()).copied())).collect();
+        let outputs: Vec<_> = node
+            .output
+            .iter()
+            .map(|name| scope.and_then(|scope| scope.get(name.as_str()).copied()))
+            .collect();
         for &value in outputs.iter().flatten() {
             self.values[value].producer = Some(index);
         }
         if let ("Constant", [Some(value)]) = (node.op_type(), &outputs[..]) {
             self.values[*value].is_constant = true;
-            self.values[*value].content = node.attribute.iter().find_map(|stored| content(stored.t.as_ref()?));
+            self.values[*value].content =
+                node.attribute.iter().find_map(|stored| content(stored.t.as_ref()?));
         }
         self.nodes.push(NetworkNode { proto: node, position, reads, outputs });
     }
@@ -239,9 +243,14 @@ impl<'p> Network<'p> {
                     order.push(node);
                 } else if !std::mem::replace(&mut met[node], true) {
                     open.push((node, true));
-                    let producers =
-                        self.nodes[node].reads.iter().flatten().filter_map(|&read| self.values[read].producer);
-                    open.extend(producers.filter(|&producer| !met[producer]).map(|producer| (producer, false)));
+                    let producers = self.nodes[node]
+                        .reads
+                        .iter()
+                        .flatten()
+                        .filter_map(|&read| self.values[read].producer);
+                    open.extend(
+                        producers.filter(|&producer| !met[producer]).map(|producer| (producer, false)),
+                    );
                 }
             }
         }
@@ -250,7 +259,11 @@ impl<'p> Network<'p> {
 }
 
 /// Finds a name in the scopes around; notes those that aren't the innermost's.
-fn resolve(name: &str, around: &[HashMap<&str, ValueIndex>], captured: &mut Vec<ValueIndex>) -> Option<ValueIndex> {
+fn resolve(
+    name: &str,
+    around: &[HashMap<&str, ValueIndex>],
+    captured: &mut Vec<ValueIndex>,
+) -> Option<ValueIndex> {
     let (innermost, outer) = around.split_last()?;
     if let Some(&value) = innermost.get(name) {
         return Some(value);

@@ -42,11 +42,7 @@ pub fn attribute_rewritten(model: &Model, rewritten: &GraphProto, engine_nodes: 
             other => {
                 let added = *other == Stands::Added;
                 let attribution = if added { Attribution::Engine } else { Attribution::Unattributed };
-                groups.push(Group {
-                    engine_nodes: vec![position as u32],
-                    attribution,
-                    ..Group::default()
-                });
+                groups.push(Group { engine_nodes: vec![position as u32], attribution, ..Group::default() });
                 continue;
             }
         };

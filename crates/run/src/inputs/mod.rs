@@ -1,6 +1,7 @@
 //! What the model is fed with: from the user's wishes to one tensor for each input.
 
 mod generate;
+mod number;
 mod spec;
 
 use std::collections::BTreeMap;
@@ -139,6 +140,18 @@ pub enum InputError {
         /// What it is.
         kind: String,
     },
+    /// A number that the input can't hold.
+    #[error("the input '{input}' ({declared}) can't be {given}: {reason}")]
+    Number {
+        /// The input.
+        input: String,
+        /// The input's declared type and shape.
+        declared: String,
+        /// What the user wrote.
+        given: String,
+        /// Why not, and what to write.
+        reason: String,
+    },
     /// The tensor is too large for this machine.
     #[error("the input '{input}' of shape {shape} does not fit into memory")]
     TooLarge {
@@ -203,6 +216,10 @@ impl InputRequest {
             let shape = match source {
                 Source::File(path) => Some(npy::read(path)?.shape),
                 Source::Fill { shape, .. } => shape.clone(),
+                Source::Number(text) => match self.number(graph, input, text)? {
+                    Number::Value(tensor) => Some(tensor.shape),
+                    Number::Size(size) => Some(vec![size]),
+                },
             };
             let Some(shape) = shape else { continue };
             let declared = graph.value_by_name(input).and_then(|value| value.declared());
@@ -284,6 +301,10 @@ impl InputRequest {
         }
         let (fill, shape) = match source {
             Some(Source::Fill { fill, shape }) => (*fill, shape.clone()),
+            Some(Source::Number(text)) => match self.number(graph, value.name, text)? {
+                Number::Value(tensor) => return Ok(tensor),
+                Number::Size(size) => (Fill::Random, Some(vec![size])),
+            },
             _ => (Fill::Random, None),
         };
         let shape = match shape {
@@ -300,6 +321,31 @@ impl InputRequest {
         let bytes =
             generate::elements(declared.data_type, elements, fill, limits, seed).ok_or_else(too_large)?;
         Ok(HostTensor { data_type: declared.data_type, shape, bytes })
+    }
+
+    /// What a single number means to an input: its value where it holds one element, else its size.
+    fn number(&self, graph: Graph<'_>, input: &str, text: &str) -> Result<Number, InputError> {
+        let declared = graph.value_by_name(input).and_then(|value| value.declared());
+        let size = text.parse::<usize>().ok();
+        let wrong = |reason: String| InputError::Number {
+            input: input.to_owned(),
+            declared: declared.as_ref().map_or("no tensor".to_owned(), declared_text),
+            given: text.to_owned(),
+            reason,
+        };
+        match &declared {
+            Some(declared) if number::is_single(declared) => {
+                let bytes = number::element(declared.data_type, text)
+                    .ok_or_else(|| wrong(format!("{} can't hold that", declared.data_type)))?;
+                let shape = declared.dims.iter().flatten().map(|_| 1).collect();
+                Ok(Number::Value(HostTensor { data_type: declared.data_type, shape, bytes }))
+            }
+            // Where nothing is declared, a rank of 1 is as good as any.
+            _ => size.map(Number::Size).ok_or_else(|| {
+                let all = format!("{input}=zeros:SHAPE, {input}=ones:SHAPE or {input}=FILE.npy");
+                wrong(format!("a number is the value of a scalar only; write {all}"))
+            }),
+        }
     }
 
     /// The declared shape with every symbol sized.
@@ -349,6 +395,14 @@ impl InputRequest {
             }),
         }
     }
+}
+
+/// What a single number means to an input.
+enum Number {
+    /// Its only element.
+    Value(HostTensor),
+    /// The size of its only dimension.
+    Size(usize),
 }
 
 /// A declaration as people write it: `float32 [batch,3,224,224]`.

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A wish for one input: `NAME=SHAPE`, `NAME=FILE.npy` or `NAME=random|zeros|ones[:SHAPE]`; the name
-/// may be left out where the model has a single input.
+use super::number::is_number;
+
+/// A wish for one input: `NAME=SHAPE`, `NAME=FILE.npy`, `NAME=random|zeros|ones[:SHAPE]` or
+/// `NAME=NUMBER`; the name may be left out where the model has a single input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputSpec {
     /// The input's name, if it was given.
@@ -27,6 +29,9 @@ pub enum Source {
         /// In which shape; `None` is the declared one.
         shape: Option<Vec<usize>>,
     },
+    /// A single number. It is the value where the input holds a single element, else the size of the
+    /// only dimension.
+    Number(String),
 }
 
 /// Values that are made up.
@@ -43,8 +48,8 @@ pub enum Fill {
 /// Why a wish can't be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is neither a shape (such as 1x3x224x224 or scalar), nor a .npy file, nor random, zeros or ones \
-     with or without :SHAPE"
+    "'{0}' is neither a shape (such as 1x3x224x224 or scalar), nor a .npy file, nor a number for a scalar, \
+     nor random, zeros or ones with or without :SHAPE"
 )]
 pub struct SpecError(String);
 
@@ -67,6 +72,9 @@ impl FromStr for Source {
     fn from_str(text: &str) -> Result<Self, SpecError> {
         if text.to_ascii_lowercase().ends_with(".npy") {
             return Ok(Self::File(PathBuf::from(text)));
+        }
+        if is_number(text) {
+            return Ok(Self::Number(text.to_owned()));
         }
         let (fill, shape) = match text.split_once(':') {
             Some((fill, shape)) => (fill, Some(shape)),
@@ -118,6 +126,14 @@ mod tests {
         assert_eq!(source("image=data/photo.NPY"), Source::File("data/photo.NPY".into()));
         assert_eq!(source("x=zeros"), Source::Fill { fill: Fill::Zeros, shape: None });
         assert_eq!(source("x=ones:2x2"), Source::Fill { fill: Fill::Ones, shape: Some(vec![2, 2]) });
+    }
+
+    #[test]
+    fn a_single_number_is_a_value_or_a_size_as_the_model_will_tell() {
+        for text in ["16000", "-1", "0.5", "1e-3", "true"] {
+            assert_eq!(source(&format!("sr={text}")), Source::Number(text.to_owned()));
+        }
+        assert_eq!(source("x=[7]"), Source::Fill { fill: Fill::Random, shape: Some(vec![7]) });
     }
 
     #[test]

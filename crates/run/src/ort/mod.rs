@@ -1,6 +1,7 @@
 //! ONNX Runtime, loaded when it is asked for.
 
 mod library;
+mod recorder;
 mod recording;
 mod session;
 
@@ -12,7 +13,7 @@ use crate::engine::{Engine, EngineOptions, RunClock};
 use crate::error::RunError;
 use crate::inputs::Input;
 
-/// Loads ONNX Runtime and makes a model ready on it; its nodes are recorded if `records`.
+/// Loads ONNX Runtime and makes a model ready on it.
 ///
 /// # Errors
 /// When the library isn't found or can't be used, or when it refuses the model.
@@ -21,8 +22,7 @@ pub fn prepare(
     inputs: &[Input],
     options: &EngineOptions,
     clock: RunClock,
-    records: bool,
 ) -> Result<Box<dyn Engine>, RunError> {
     let library = library::find(options.ort_library.as_deref())?;
-    Ok(Box::new(session::OrtEngine::prepare(model, inputs, options, &library, clock, records)?))
+    Ok(Box::new(session::OrtEngine::prepare(model, inputs, options, &library, clock)?))
 }

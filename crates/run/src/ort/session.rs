@@ -1,4 +1,4 @@
-//! A session of ONNX Runtime whose own profiler records the nodes.
+//! Sessions of ONNX Runtime: one that is timed, and one that records, once it is needed.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -13,6 +13,7 @@ use ort::value::{DynTensorValueType, DynValue, TensorElementType};
 use prost::Message;
 use tempfile::TempDir;
 
+use super::recorder::Recorder;
 use super::{library, recording};
 use crate::engine::{
     Engine, EngineKind, EngineOptions, Interrupt, Optimization, Phase, Recording, RunClock, Window,
@@ -26,22 +27,23 @@ pub struct OrtEngine {
     clock: RunClock,
     phases: Vec<Phase>,
     environment: Environment,
+    /// The session that is timed; nothing is recorded of it.
     session: Session,
-    /// Holds the profile that the session writes.
+    /// The session that records.
+    recorder: Option<Recorder>,
+    /// Holds the profile that the recording session writes.
     folder: TempDir,
     inputs: Vec<(String, DynValue)>,
-    outputs: Vec<(String, HostTensor)>,
-    windows: Vec<Window>,
+    /// The outputs of the last timed inference, as the engine handed them out: copying them each time
+    /// would leave the next one colder caches.
+    outputs: Vec<(String, DynValue)>,
     options: EngineOptions,
     version: String,
     model: Arc<Model>,
-    /// Whether the session's profiler records the nodes.
-    records: bool,
 }
 
 impl OrtEngine {
-    /// Loads the library and the model, and hands over the inputs. Its nodes are recorded if
-    /// `records`.
+    /// Loads the library and the model, and hands over the inputs.
     ///
     /// # Errors
     /// When the library can't be used or refuses the model.
@@ -51,36 +53,36 @@ impl OrtEngine {
         options: &EngineOptions,
         library: &Path,
         clock: RunClock,
-        records: bool,
     ) -> Result<Self, RunError> {
         let mut phases = Vec::new();
         let environment = Phase::measure("load engine", clock, &mut phases, || environment(library))?;
         let folder = tempfile::tempdir().map_err(|error| refused(format!("no temporary folder: {error}")))?;
         let session = Phase::measure("load model", clock, &mut phases, || {
-            let builder = builder(&environment, options)?;
-            let builder = match records {
-                true => builder.with_profiling(folder.path().join("profile")).map_err(rejected)?,
-                false => builder,
-            };
-            commit(builder, &model)
+            commit(builder(&environment, options)?, &model)
         })?;
         let inputs = to_values(&session, inputs)?;
-        let (outputs, windows, options) = (Vec::new(), Vec::new(), options.clone());
+        let (outputs, recorder, options) = (Vec::new(), None, options.clone());
         let version = library::version(library);
         Ok(Self {
             clock,
             phases,
             environment,
             session,
+            recorder,
             folder,
             inputs,
             outputs,
-            windows,
             options,
             version,
             model,
-            records,
         })
+    }
+
+    /// A session of the same model whose profiler is on.
+    fn recording_session(&self) -> Result<Session, RunError> {
+        let builder = builder(&self.environment, &self.options)?;
+        let builder = builder.with_profiling(self.folder.path().join("profile")).map_err(rejected)?;
+        commit(builder, &self.model)
     }
 }
 
@@ -105,18 +107,25 @@ impl Engine for OrtEngine {
         if interrupt.is_requested() {
             return Err(RunError::Interrupted);
         }
-        let inputs: Vec<(&str, SessionInputValue<'_>)> =
-            self.inputs.iter().map(|(name, value)| (name.as_str(), value.into())).collect();
+        let inputs = by_name(&self.inputs);
         let start = self.clock.now();
         let outputs = self.session.run(inputs).map_err(failed)?;
         let window = Window { start, duration: self.clock.now() - start };
-        self.outputs =
-            outputs.iter().filter_map(|(name, value)| Some((name.to_owned(), from_value(&value)?))).collect();
-        drop(outputs);
-        if self.records {
-            self.windows.push(window);
-        }
+        self.outputs = outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Ok(window)
+    }
+
+    fn infer_recorded(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
+        if interrupt.is_requested() {
+            return Err(RunError::Interrupted);
+        }
+        if self.recorder.is_none() {
+            self.recorder = Some(Recorder::new(self.recording_session()?));
+        }
+        match &mut self.recorder {
+            Some(recorder) => recorder.infer(by_name(&self.inputs), self.clock),
+            None => Err(lost("no session records".to_owned())),
+        }
     }
 
     fn feed(&mut self, inputs: &[Input]) -> Result<(), RunError> {
@@ -125,7 +134,9 @@ impl Engine for OrtEngine {
     }
 
     fn outputs(&mut self) -> Result<Vec<(String, HostTensor)>, RunError> {
-        Ok(self.outputs.clone())
+        let tensors =
+            self.outputs.iter().filter_map(|(name, value)| Some((name.clone(), from_value(value)?)));
+        Ok(tensors.collect())
     }
 
     fn first_non_finite(&mut self) -> Result<Option<(String, NonFinite)>, RunError> {
@@ -147,9 +158,7 @@ impl Engine for OrtEngine {
         let options = EngineOptions { optimization: Optimization::Off, ..self.options.clone() };
         let folder = self.model.folder();
         let mut session = commit_proto(builder(&self.environment, &options)?, &proto, folder)?;
-        let inputs: Vec<(&str, SessionInputValue<'_>)> =
-            self.inputs.iter().map(|(name, value)| (name.as_str(), value.into())).collect();
-        let outputs = session.run(inputs).map_err(failed)?;
+        let outputs = session.run(by_name(&self.inputs)).map_err(failed)?;
         Ok(values.iter().find_map(|(node, value)| {
             let kind = from_value(outputs.get(value.name)?)?.first_non_finite()?;
             Some((graph.node(*node).name.to_owned(), kind))
@@ -157,14 +166,12 @@ impl Engine for OrtEngine {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Recording, RunError> {
-        if !self.records {
-            return Ok(Recording::default());
-        }
-        let profile = self.session.end_profiling().map_err(|error| lost(error.to_string()))?;
-        let mut recording = recording::read(Path::new(&profile), &self.windows)?;
-        let Self { environment, session, inputs, folder, options, model, .. } = *self;
+        let Some(recorder) = self.recorder.take() else { return Ok(Recording::default()) };
+        let (profile, windows) = recorder.finish()?;
+        let mut recording = recording::read(&profile, &windows)?;
+        let Self { environment, session, inputs, outputs, folder, options, model, .. } = *self;
         // Two sessions' weights at once may be more than the machine has.
-        drop((session, inputs));
+        drop((session, inputs, outputs));
         // Without the rewritten model the times are as good as ever; only no node can be named.
         match rewritten(&environment, &options, &model, folder.path()) {
             Ok(graph) => recording.rewritten = Some(graph),
@@ -235,6 +242,11 @@ fn builder(environment: &Environment, options: &EngineOptions) -> Result<Session
     let builder = Session::builder(environment).map_err(rejected)?;
     let builder = builder.with_optimization_level(level).map_err(rejected)?;
     builder.with_intra_threads(options.threads).map_err(rejected)
+}
+
+/// Inputs as a session takes them.
+fn by_name(inputs: &[(String, DynValue)]) -> Vec<(&str, SessionInputValue<'_>)> {
+    inputs.iter().map(|(name, value)| (name.as_str(), value.into())).collect()
 }
 
 /// Loads the model with every node named as in [`Model`]'s graph.
@@ -355,7 +367,7 @@ fn rejected<Recovered>(error: ort::Error<Recovered>) -> RunError {
     refused(error.to_string())
 }
 
-fn failed(error: ort::Error) -> RunError {
+pub(super) fn failed(error: ort::Error) -> RunError {
     RunError::Infer { engine: EngineKind::OnnxRuntime, message: error.to_string().trim_end().to_owned() }
 }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use opscope_trace::{
     ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, Model, ModelId, Nanoseconds, RangeKind, Severity,
-    Stream, Trace,
+    Stream, Trace, UnrecordedIteration,
 };
 
 use super::builder::{Builder, Item, OperatorKey, Row, text_of};
@@ -17,6 +17,8 @@ use crate::json::Scanner;
 pub(super) enum Role {
     /// The inferences of a model, if it is named.
     Iterations(Option<String>),
+    /// Those of them that were timed as a whole.
+    Unrecorded(Option<String>),
     /// The calls of a thread.
     Calls,
     /// Ranges and marks.
@@ -78,10 +80,11 @@ pub(super) fn assign_roles(lanes: &mut [Lane<'_>]) {
         let name = base_name(lanes, index);
         let lane = &mut lanes[index];
         let role = match &*lane.process_name {
-            "Inferences and calls" => match name.strip_prefix("inferences") {
-                Some(of) => Role::Iterations(of.strip_prefix(" of ").map(str::to_owned)),
-                None => Role::Calls,
-            },
+            "Inferences and calls" => {
+                let of = |lane: &str| Some(name.strip_prefix(lane)?.strip_prefix(" of ").map(str::to_owned));
+                let unrecorded = || of("unrecorded inferences").map(Role::Unrecorded);
+                of("inferences").map(Role::Iterations).or_else(unrecorded).unwrap_or(Role::Calls)
+            }
             "Ranges and marks" => Role::Ranges,
             "Tasks without a stream" => Role::LooseTasks,
             device => Role::Stream { device: parse_device(device), name: name.clone() },
@@ -148,6 +151,14 @@ pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: &Role)
             let (number, warm_up) = (item.details.iteration, item.details.warm_up);
             let (start, duration) = (item.start, item.duration);
             builder.iterations.push(Iteration { model, number, warm_up, start, duration });
+            Row::Other
+        }
+        Role::Unrecorded(model) => {
+            let model = model.as_deref().map(|name| model_named(&mut builder.trace, name));
+            let (number, warm_up) = (item.details.iteration, item.details.warm_up);
+            let (start, duration) = (item.start, item.duration);
+            let row = UnrecordedIteration { model, number, warm_up, start, duration };
+            builder.trace.unrecorded_iterations.push(row);
             Row::Other
         }
         Role::Calls => {

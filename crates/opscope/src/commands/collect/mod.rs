@@ -172,13 +172,17 @@ enum Via {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "When and how much")]
 struct WhenArguments {
-    /// Begin to record so long after the start; a bare number is seconds, as in msprof
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
-    delay: Option<Duration>,
+    /// Begin to record so long after the start: 5s, 1500ms
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    delay: Option<Time>,
 
-    /// Record so long, while the program runs on; a bare number is seconds, as in msprof
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
-    duration: Option<Duration>,
+    /// Record so long, while the program runs on: 10s, 2min
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    duration: Option<Time>,
+
+    /// Whether times without a unit are seconds, as the vendor's are.
+    #[arg(skip)]
+    bare_seconds: bool,
 
     /// How much the raw data may take before the oldest go, at least 200MB
     #[arg(long, value_name = "NMB", value_parser = parse_storage_limit)]
@@ -270,7 +274,15 @@ pub fn is_meant(arguments: &[String]) -> bool {
         return false;
     }
     let asks = [
-        "--application", "--host-sys-pid", "--msproftx", "--host-sys", "--dynamic", "--config", "--main", "-m", "--",
+        "--application",
+        "--host-sys-pid",
+        "--msproftx",
+        "--host-sys",
+        "--dynamic",
+        "--config",
+        "--main",
+        "-m",
+        "--",
     ];
     let asked = |word: &&String| asks.contains(&word.split('=').next().unwrap_or_default());
     let is_action = |word: &String| matches!(word.as_str(), "import" | "export" | "query" | "show");
@@ -303,7 +315,10 @@ pub fn run_vendor(arguments: &[String], terminal: &Terminal) -> anyhow::Result<E
 fn run_words(words: impl Iterator<Item = String>, terminal: &Terminal) -> anyhow::Result<Exit> {
     use clap::Parser;
     match Vendor::try_parse_from(std::iter::once("msprof".to_owned()).chain(words)) {
-        Ok(vendor) => execute(&vendor.arguments, terminal),
+        Ok(mut vendor) => {
+            vendor.arguments.when.bare_seconds = true;
+            execute(&vendor.arguments, terminal)
+        }
         Err(error) => {
             let _ = error.print();
             Ok(Exit::of_parsing(&error, true))
@@ -391,8 +406,8 @@ fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureError
         host,
         host_hertz: hertz,
         host_pid: recorded.host_sys_pid,
-        delay: arguments.when.delay.unwrap_or_default(),
-        duration: arguments.when.duration,
+        delay: arguments.when.time("--delay", arguments.when.delay.as_ref())?.unwrap_or_default(),
+        duration: arguments.when.time("--duration", arguments.when.duration.as_ref())?,
         storage_limit: arguments.when.storage_limit,
         dynamic: is_dynamic,
     })
@@ -483,17 +498,40 @@ fn parse_host_usage(text: &str) -> Result<Option<HostKind>, String> {
     }
 }
 
-fn parse_seconds(text: &str) -> Result<Duration, String> {
+impl WhenArguments {
+    /// The time that an option gives.
+    fn time(&self, option: &str, given: Option<&Time>) -> Result<Option<Duration>, CaptureError> {
+        let Some(Time { duration, lacks_unit }) = given else { return Ok(None) };
+        match lacks_unit.as_ref().filter(|_| !self.bare_seconds) {
+            Some(problem) => Err(CaptureError::Usage(format!("{option}: {problem}"))),
+            None => Ok(Some(*duration)),
+        }
+    }
+}
+
+/// A time on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Time {
+    /// How long; without a unit, as so many seconds.
+    duration: Duration,
+    /// What is wrong with it outside of the vendor's own command line.
+    lacks_unit: Option<String>,
+}
+
+fn parse_time(text: &str) -> Result<Time, String> {
     const MOST: u64 = 4_294_967_295;
-    let wrong = || format!("expected a time from 1 to {MOST} seconds, such as 5 or 1500ms");
-    let seconds = match text.parse::<u64>() {
-        Ok(seconds) => Duration::from_secs(seconds),
+    let wrong = || format!("expected a time of up to {MOST} seconds, such as 5s or 1500ms");
+    let (duration, lacks_unit) = match text.parse::<u64>() {
+        Ok(seconds) => (Duration::from_secs(seconds), opscope_trace::units::parse_duration(text).err()),
         Err(_) => {
             let nanoseconds = opscope_trace::units::parse_duration(text)?.0;
-            Duration::from_nanos(u64::try_from(nanoseconds).map_err(|_| wrong())?)
+            (Duration::from_nanos(u64::try_from(nanoseconds).map_err(|_| wrong())?), None)
         }
     };
-    if seconds.is_zero() || seconds > Duration::from_secs(MOST) { Err(wrong()) } else { Ok(seconds) }
+    if duration.is_zero() || duration > Duration::from_secs(MOST) {
+        return Err(wrong());
+    }
+    Ok(Time { duration, lacks_unit })
 }
 
 fn parse_storage_limit(text: &str) -> Result<u64, String> {
@@ -521,11 +559,13 @@ mod tests {
     }
 
     #[test]
-    fn times_may_have_a_unit_and_are_seconds_without() {
-        assert_eq!(parse_seconds("5"), Ok(Duration::from_secs(5)));
-        assert_eq!(parse_seconds("250ms"), Ok(Duration::from_millis(250)));
-        for wrong in ["0", "-1s", "x", "99999999999"] {
-            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+    fn times_have_a_unit_but_for_the_vendors() {
+        let time = |text: &str| parse_time(text).map(|time| (time.duration, time.lacks_unit.is_some()));
+        assert_eq!(time("5"), Ok((Duration::from_secs(5), true)));
+        assert_eq!(time("5s"), Ok((Duration::from_secs(5), false)));
+        assert_eq!(time("250ms"), Ok((Duration::from_millis(250), false)));
+        for wrong in ["0", "-1s", "x", "99999999999", "99999999999s"] {
+            assert!(time(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -1,0 +1,65 @@
+//! What an inference takes, and what recording its operators costs on top: the words and columns for both.
+
+use opscope_analyze::{Latencies, Statistics, scaled};
+use opscope_trace::{Nanoseconds, Trace, units};
+use serde_json::{Value, json};
+
+use super::count;
+use crate::terminal::{Column, bold};
+
+/// The recorded iterations in a line, where the latency is that of others.
+pub fn recorded(recorded: &Statistics, ratio: Option<f64>) -> String {
+    let ratio = ratio.map_or(String::new(), |ratio| format!(", {ratio:.2} times the latency"));
+    let median = units::duration(recorded.median);
+    format!("median {median}{ratio}, of {} whose operators were recorded", count(recorded.count, "iteration"))
+}
+
+/// The columns of an operator's time. Where recording takes a good part of an iteration, its recorded time
+/// is no part of the latency; its share is.
+pub fn time_columns(scale: f64) -> Vec<Column<'static>> {
+    match scale == 1.0 {
+        true => vec![Column::number("time")],
+        false => vec![Column::number("≈ time"), Column::number("recorded").expendable()],
+    }
+}
+
+/// What stands in these columns.
+pub fn time_cells(time: Nanoseconds, scale: f64) -> Vec<String> {
+    match scale == 1.0 {
+        true => vec![units::duration(time)],
+        false => vec![units::duration(scaled(time, scale)), units::duration(time)],
+    }
+}
+
+/// The latency of a profile that knows more than recorded iterations, as lines above what was recorded;
+/// nothing for others.
+pub fn latency_text(trace: &Trace) -> String {
+    let latencies = Latencies::of(trace, None);
+    let of = |durations: &[Nanoseconds]| Statistics::of(durations.iter().copied());
+    let (Some(latency), Some(watched)) = (of(&latencies.unrecorded), of(&latencies.recorded)) else {
+        return String::new();
+    };
+    format!(
+        "{} median {} of {} of which nothing was recorded\n{} {}; all that follows is of these\n",
+        bold("latency  "),
+        units::duration(latency.median),
+        count(latency.count, "iteration"),
+        bold("recorded "),
+        recorded(&watched, latencies.ratio()),
+    )
+}
+
+/// The same for a program; null where only recorded iterations are known.
+pub fn latency_json(trace: &Trace) -> Value {
+    let latencies = Latencies::of(trace, None);
+    let latency = Statistics::of(latencies.unrecorded.iter().copied());
+    latency.map_or(Value::Null, |latency| {
+        json!({
+            "iterations": latency.count,
+            "median_ns": latency.median.0,
+            "mean_ns": latency.mean.0,
+            "recording_ratio": latencies.ratio(),
+            "scale": latencies.scale(),
+        })
+    })
+}
