@@ -106,6 +106,9 @@ pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
         return Exit::Interrupted;
     }
     terminal.error(&with_causes(error));
+    if let Some(details) = run_error(error).and_then(RunError::details) {
+        terminal.detail(details);
+    }
     if let Some(VendorError::Interrupted { .. }) = error.downcast_ref() {
         return Exit::Interrupted;
     }

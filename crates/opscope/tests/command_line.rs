@@ -100,3 +100,47 @@ fn topics_are_explained_in_two_languages_and_found_by_their_words() {
     assert!(place.done(&["explain", "--lang", "zh"]).stdout.contains("主题"));
     place.fails(1, &["nothing is known", "did you mean 'memory'?"], &["explain", "memroy"]);
 }
+
+#[test]
+fn a_duration_without_its_unit_is_refused_alike_by_every_command() {
+    let place = Place::new();
+    let commands: [(i32, &[&str]); 6] = [
+        (2, &["run", "model.onnx"]),
+        (2, &["tune", "model.onnx"]),
+        (2, &["check", "--candidate", "model.onnx", "--baseline", "model.onnx"]),
+        (2, &["peak"]),
+        (125, &["collect", "--delay=3", "--", "true"]),
+        (125, &["collect", "--duration=3", "--", "true"]),
+    ];
+    for (status, command) in commands {
+        let duration = if command[0] == "collect" { &[][..] } else { &["--duration", "3"] };
+        place.fails(status, &["3s", "3us"], &[command, duration].concat());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn under_the_names_of_megengines_tools_it_is_these() {
+    let place = Place::new();
+    let model = place.sample("mobilenet-v2");
+    for name in ["load_and_run", "profile_analyze"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_opscope"), place.path(name)).expect("a link");
+    }
+    let called = |name: &str, arguments: &[&str]| {
+        let mut command = std::process::Command::new(place.path(name));
+        let output = command.args(arguments).current_dir(place.path("")).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{name} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        text
+    };
+    let files = ["--profile", "out.json", "--profile-host=host.json"];
+    let input = ["--input", "input:{1,3,224,224}", "--iter", "2", "--json"];
+    let answer = called("load_and_run", &[&[model.as_str()], &input[..], &files[..]].concat());
+    let answer: serde_json::Value = serde_json::from_str(&answer).expect("the answer of run");
+    assert_eq!(answer["latency"]["count"], 2);
+    let table = called("profile_analyze", &["out.json", "-t", "2"]);
+    assert!(table.contains("total device time"), "{table}");
+    assert_eq!(table, place.done(&["profile_analyze", "out.json", "-t", "2"]).stdout);
+    assert!(place.files().contains(&"host.json".to_owned()));
+    place.fails(2, &["photo.ppm", ".npy"], &["load_and_run", &model, "--input", "input:photo.ppm"]);
+}

@@ -119,7 +119,81 @@ fn an_operator_that_the_engine_lacks_is_named_with_its_node() {
     }
     let nodes = vec![node("Det", "determinant", &["x"], "y")];
     place.write("det.onnx", model(&["4", "4"], nodes, Vec::new()));
-    place.fails(1, &["Det", "'determinant'", "--engine ort"], &[&["run", "det.onnx"], &QUICK[..]].concat());
+    let arguments = [&["run", "det.onnx", "--engine", "tract"], &QUICK[..]].concat();
+    place.fails(1, &["Det", "'determinant'", "--engine ort"], &arguments);
+}
+
+#[test]
+fn by_default_the_other_engine_takes_what_the_embedded_one_lacks_and_that_is_said() {
+    let place = Place::new();
+    let test = "by_default_the_other_engine_takes_what_the_embedded_one_lacks_and_that_is_said";
+    let det = vec![node("Det", "determinant", &["x"], "d"), node("Add", "sum", &["x", "d"], "y")];
+    place.write("det.onnx", model(&["4", "4"], det, Vec::new()));
+    let relu = vec![node("Relu", "relu", &["x"], "y")];
+    place.write("relu.onnx", model(&["4", "4"], relu, Vec::new()));
+    let engine_of = |file: &str| {
+        let answer = place.done(&[&["run", file, "--json"], &QUICK[..]].concat());
+        (answer.json()["properties"]["engine"].as_str().map(str::to_owned), answer.stderr)
+    };
+    let (engine, said) = engine_of("relu.onnx");
+    assert_eq!((engine.as_deref(), said.contains("--engine auto")), (Some("tract"), false), "{said}");
+    if !has_onnxruntime(test) {
+        return;
+    }
+    let (engine, said) = engine_of("det.onnx");
+    assert_eq!(engine.as_deref(), Some("ort"));
+    assert!(said.contains("Det") && said.contains("'determinant'"), "{said}");
+    assert!(said.contains("ONNX Runtime takes its place (--engine auto)"), "{said}");
+    let further: [&[&str]; 3] = [
+        &["tune", "det.onnx", "--duration", "50ms"],
+        &["check", "--baseline", "det.onnx", "--candidate", "relu.onnx", "--duration", "50ms"],
+        &["rewrite", "det.onnx", "-o", "out.onnx", "--check"],
+    ];
+    for arguments in further {
+        let said = place.run(arguments).stderr;
+        assert!(said.contains("ONNX Runtime takes its place"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn sizes_of_inputs_reach_the_shapes_that_the_file_declares_between_nodes() {
+    let place = Place::new();
+    let nodes = || vec![node("Relu", "first", &["x"], "a"), node("Neg", "second", &["a"], "y")];
+    // One name for a dimension, another, and the size of the exporter's own example.
+    for declared in [["batch", "8"], ["unk__1", "8"], ["7", "8"]] {
+        let mut proto = model_proto(17, &["batch", "8"], nodes(), Vec::new());
+        let graph = proto.graph.as_mut().expect("a graph");
+        graph.value_info = vec![value("a", &declared)];
+        graph.output = vec![value("y", &declared)];
+        place.write("declared.onnx", encode(&proto));
+        for size in [&["--dim", "batch=3"][..], &["--input", "x=3x8"]] {
+            let quick = [&["run", "declared.onnx", "--engine", "tract", "--json"], size, &QUICK[..]].concat();
+            let answer = place.done(&quick).json();
+            for row in answer["operators"].as_array().expect("operators") {
+                assert_eq!(row["outputs"][0]["shape"], serde_json::json!([3, 8]), "{declared:?} {row:#}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_single_number_is_the_value_of_a_scalar_and_the_size_of_a_vector() {
+    let place = Place::new();
+    let folder = |further: &[&str]| {
+        place.done(&[&["run", "m.onnx", "--outputs", "out"], further, &QUICK[..]].concat());
+        let bytes = std::fs::read(place.path("out").join("y.npy")).expect("the output");
+        let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+        let values = bytes[header..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b));
+        values.collect::<Vec<f32>>()
+    };
+    for shape in [&[][..], &["1"]] {
+        place.write("m.onnx", model(shape, vec![node("Neg", "turn", &["x"], "y")], Vec::new()));
+        assert_eq!(folder(&["--input", "x=16000"]), [-16000.0], "{shape:?}");
+        assert_eq!(folder(&["--input", "x=-0.5"]), [0.5], "{shape:?}");
+    }
+    place.write("m.onnx", model(&["n"], vec![node("Neg", "turn", &["x"], "y")], Vec::new()));
+    assert_eq!(folder(&["--input", "x=5"]).len(), 5);
+    place.fails(2, &["0.5", "scalar", "x=FILE.npy"], &["run", "m.onnx", "--input", "x=0.5"]);
 }
 
 #[test]
@@ -268,7 +342,7 @@ fn a_function_of_the_models_own_is_left_to_the_engine_that_knows_such() {
         ..Default::default()
     }];
     place.write("function.onnx", encode(&proto));
-    let arguments = ["run", "function.onnx"];
+    let arguments = ["run", "function.onnx", "--engine", "tract"];
     place.fails(1, &["Twice", "'call'", "--engine ort"], &[&arguments[..], &QUICK[..]].concat());
     if has_onnxruntime("a_function_of_the_models_own_is_left_to_the_engine_that_knows_such") {
         let quick = ["--duration", "50ms", "--engine", "ort"];

@@ -31,16 +31,20 @@ pub enum RunError {
     Prepare {
         /// The engine.
         engine: EngineKind,
-        /// The engine's own words.
+        /// The engine's own words, in a line.
         message: String,
+        /// All of them, where they are more.
+        details: Option<String>,
     },
     /// An inference failed.
     #[error("{engine} failed during an inference: {message}{}", other_engine(.engine, .message))]
     Infer {
         /// The engine.
         engine: EngineKind,
-        /// The engine's own words.
+        /// The engine's own words, in a line.
         message: String,
+        /// All of them, where they are more.
+        details: Option<String>,
     },
     /// The library of ONNX Runtime isn't there.
     #[error(
@@ -80,7 +84,33 @@ pub(crate) const HAS_IT: &str = "; ONNX Runtime has it: try --engine ort";
 /// What to do about anything else that the embedded engine refuses.
 const MAY_RUN_IT: &str = "; ONNX Runtime may run it: try --engine ort";
 
+/// How many characters of an engine's own words are shown: the cause comes first.
+const LONGEST: usize = 300;
+
+/// An engine's words in a line, and all of them where they are more than that.
+pub(crate) fn in_a_line(words: &str) -> (String, Option<String>) {
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = line.trim_end_matches('.').to_owned();
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => (format!("{}…", &line[..end]), Some(words.to_owned())),
+        None => (line, (words.trim().contains('\n')).then(|| words.to_owned())),
+    }
+}
+
 impl RunError {
+    /// All that the engine said, where the message leaves some of it out.
+    pub fn details(&self) -> Option<&str> {
+        match self {
+            Self::Prepare { details, .. } | Self::Infer { details, .. } => details.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether the engine couldn't do what was asked, and another might.
+    pub(crate) fn is_the_engines(&self) -> bool {
+        matches!(self, Self::UnsupportedOperator { .. } | Self::Prepare { .. } | Self::Infer { .. })
+    }
+
     /// What happened without what to do about it, for where the other engine is in use already.
     pub fn cause(&self) -> String {
         let text = self.to_string();

@@ -7,8 +7,10 @@
 //! - [`peak`] measures how fast this machine could be at best.
 
 pub mod attribute;
+mod declared_shapes;
 mod engine;
 mod error;
+mod fallback;
 mod host_tensor;
 mod inputs;
 mod measure;
@@ -27,6 +29,7 @@ pub use engine::{
     RunClock, Window,
 };
 pub use error::RunError;
+pub use fallback::{Settled, with_fallback};
 pub use host_tensor::{HostTensor, NonFinite, shape_text};
 pub use inputs::{Fill, Input, InputError, InputRequest, InputSpec, Source, SpecError, declared_text};
 pub use measure::{Measurement, Progress, Repetition, measure};

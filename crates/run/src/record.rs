@@ -357,7 +357,7 @@ fn sum(parts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
 }
 
 /// The shapes of all values when the model is fed with `inputs`.
-fn infer_shapes(model: &Model, inputs: &[Input]) -> Shapes {
+pub(crate) fn infer_shapes(model: &Model, inputs: &[Input]) -> Shapes {
     let mut bindings = Bindings::new();
     for input in inputs {
         let shape: Vec<u64> = input.tensor.shape.iter().map(|&size| size as u64).collect();

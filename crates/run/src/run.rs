@@ -8,6 +8,7 @@ use opscope_trace::Trace;
 
 use crate::engine::{Engine, EngineKind, EngineOptions, Interrupt, RunClock};
 use crate::error::RunError;
+use crate::fallback::with_fallback;
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::{Input, InputRequest};
 use crate::measure::{Progress, Repetition, measure};
@@ -21,6 +22,8 @@ pub struct RunOptions {
     pub inputs: InputRequest,
     /// On which engine.
     pub engine: EngineOptions,
+    /// Whether ONNX Runtime may take the place of an engine that can't run the model.
+    pub auto: bool,
     /// How often.
     pub repetition: Repetition,
 }
@@ -38,6 +41,8 @@ pub struct Outcome {
     pub non_finite_from: Option<String>,
     /// Whether the user stopped the run early.
     pub interrupted: bool,
+    /// What was done instead of what was asked, and why.
+    pub remarks: Vec<String>,
 }
 
 /// Makes a model ready on the engine that the options name.
@@ -68,15 +73,31 @@ pub fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, RunError> {
     let inputs = options.inputs.resolve(&model)?;
+    let settled = with_fallback(&options.engine, options.auto, |engine| {
+        let options = RunOptions { engine: engine.clone(), ..options.clone() };
+        run_on(Arc::clone(&model), model_name, &inputs, &options, interrupt, progress)
+    })?;
+    Ok(Outcome { remarks: settled.remarks, ..settled.done })
+}
+
+/// Runs a model on the engine that the options name, and on no other.
+fn run_on(
+    model: Arc<Model>,
+    model_name: &str,
+    inputs: &[Input],
+    options: &RunOptions,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, RunError> {
     let zero = SystemTime::now();
     let clock = RunClock::start();
-    let mut engine = prepare(Arc::clone(&model), &inputs, &options.engine, clock)?;
+    let mut engine = prepare(Arc::clone(&model), inputs, &options.engine, clock)?;
     let measurement = measure(engine.as_mut(), options.repetition, clock, interrupt, progress)?;
 
     let outputs = engine.outputs()?;
     let found = |(name, tensor): &(String, HostTensor)| Some((name.clone(), tensor.first_non_finite()?));
     let non_finite: Vec<_> = outputs.iter().filter_map(found).collect();
-    let non_finite_from = if non_finite.is_empty() { None } else { origin(engine.as_mut(), &inputs)? };
+    let non_finite_from = if non_finite.is_empty() { None } else { origin(engine.as_mut(), inputs)? };
 
     let (phases, version) = (engine.phases().to_vec(), engine.version());
     let recording = engine.finish()?;
@@ -84,7 +105,7 @@ pub fn run(
     let mut trace = to_trace(&RunRecord {
         model: &model,
         model_name,
-        inputs: &inputs,
+        inputs,
         engine,
         phases: &phases,
         measurement: &measurement,
@@ -101,7 +122,7 @@ pub fn run(
     ] {
         trace.set_property(key, value);
     }
-    for input in &inputs {
+    for input in inputs {
         let shape = crate::host_tensor::shape_text(&input.tensor.shape);
         trace.set_property(&format!("input {}", input.name), &format!("{} {shape}", input.tensor.data_type));
     }
@@ -115,7 +136,8 @@ pub fn run(
     if measurement.interrupted {
         trace.set_property("interrupted", "true");
     }
-    Ok(Outcome { trace, outputs, non_finite, non_finite_from, interrupted: measurement.interrupted })
+    let (interrupted, remarks) = (measurement.interrupted, Vec::new());
+    Ok(Outcome { trace, outputs, non_finite, non_finite_from, interrupted, remarks })
 }
 
 /// Where what isn't finite comes from: an input that holds it already, or the first node that

@@ -15,14 +15,16 @@ use tract_onnx::tract_core::ops::source::TypedSource;
 use tract_onnx::tract_core::plan::{self, EvalContext};
 use tract_onnx::tract_hir::internal::{InferenceFact, InferenceModelExt};
 
+use crate::declared_shapes::{Keep, drop_declared};
 use crate::engine::{
     Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Optimization, Phase, Recording,
     RunClock, Window,
 };
-use crate::error::{HAS_IT, RunError};
+use crate::error::{HAS_IT, RunError, in_a_line};
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
 use crate::node_names::NodeNames;
+use crate::record::infer_shapes;
 
 /// The release of tract that this program is built with; it doesn't tell itself.
 const VERSION: &str = "0.23.9";
@@ -77,11 +79,13 @@ impl Tract {
                 Ok((plain, optimized))
             },
             refused_text,
-        )?;
+        )
+        .map_err(|error| at_node(error, &model))?;
         let values = inputs.iter().map(|input| to_value(&input.tensor)).collect::<Result<_, _>>()?;
         let state = Phase::measure("plan execution", clock, &mut phases, || {
             guarded(|| plan(optimized, options.threads).map_err(refused), refused_text)
-        })?;
+        })
+        .map_err(|error| at_node(error, &model))?;
         let graph = model.graph();
         let output_names = graph.outputs().iter().map(|&id| graph.value(id).name.to_owned()).collect();
         let recorder = Recorder::default();
@@ -127,7 +131,7 @@ impl Tract {
             }
             Err(error) => {
                 self.recorder.executions.truncate(complete);
-                Err(if interrupt.is_requested() { RunError::Interrupted } else { error })
+                Err(if interrupt.is_requested() { RunError::Interrupted } else { at_node(error, &self.model) })
             }
         }
     }
@@ -229,7 +233,25 @@ impl Engine for Tract {
 fn load(model: &Model, inputs: &[Input]) -> Result<TypedModel, RunError> {
     let onnx = tract_onnx::onnx();
     check_operators(model, &onnx)?;
-    let bytes = model.with_named_nodes().encode_to_vec();
+    let mut proto = model.with_named_nodes();
+    let shapes = infer_shapes(model, inputs);
+    drop_declared(&mut proto, model, &shapes, Keep::Fitting);
+    typed(&onnx, &proto, model, inputs).or_else(|error| {
+        // Declarations that seem to fit may be wrong all the same, where the shapes aren't known in advance.
+        match drop_declared(&mut proto, model, &shapes, Keep::Nothing) {
+            true => typed(&onnx, &proto, model, inputs).map_err(|_| error),
+            false => Err(error),
+        }
+    })
+}
+
+fn typed(
+    onnx: &tract_onnx::Onnx,
+    proto: &opscope_model::proto::ModelProto,
+    model: &Model,
+    inputs: &[Input],
+) -> Result<TypedModel, RunError> {
+    let bytes = proto.encode_to_vec();
     let proto = pb::ModelProto::decode(bytes.as_slice()).map_err(|error| refused(error.into()))?;
     let folder = model.folder().map(Path::to_string_lossy);
     let mut inference = onnx.parse(&proto, folder.as_deref()).map_err(refused)?.model;
@@ -345,24 +367,52 @@ fn guarded<T>(
     result.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("an unknown fault");
-        Err(wrap(format!("{text} (a fault in the engine; try --engine ort, or --optimize off)")))
+        Err(wrap(format!("{text} (a fault in the engine)")))
     })
 }
 
 fn refused_text(message: String) -> RunError {
-    RunError::Prepare { engine: EngineKind::Tract, message }
+    let (message, details) = in_a_line(&message);
+    RunError::Prepare { engine: EngineKind::Tract, message, details }
 }
 
 fn failed_text(message: String) -> RunError {
-    RunError::Infer { engine: EngineKind::Tract, message }
+    let (message, details) = in_a_line(&message);
+    RunError::Infer { engine: EngineKind::Tract, message, details }
 }
 
 fn refused(error: TractError) -> RunError {
-    refused_text(format!("{error:#}"))
+    let (message, details) = (in_a_line(&error.root_cause().to_string()).0, Some(format!("{error:#}")));
+    RunError::Prepare { engine: EngineKind::Tract, message, details }
 }
 
 fn failed(error: TractError) -> RunError {
-    failed_text(format!("{error:#}"))
+    let (message, details) = (in_a_line(&error.root_cause().to_string()).0, Some(format!("{error:#}")));
+    RunError::Infer { engine: EngineKind::Tract, message, details }
+}
+
+/// The same error with the model's node that it is about, which tract's longer words name: `node #7 "conv"`.
+fn at_node(error: RunError, model: &Model) -> RunError {
+    let name = |details: &Option<String>| -> Option<String> {
+        let (_, behind) = details.as_deref()?.split_once("node #")?;
+        let name = behind.split('"').nth(1)?;
+        let names = NodeNames::of(model.graph());
+        let node = names.by_prefix(name).map(|id| model.graph().node(id));
+        Some(node.map_or(format!("'{name}'"), |node| format!("'{}' ({})", node.name, node.op_type)))
+    };
+    let placed = |message: String, details: &Option<String>| match name(details) {
+        Some(node) if !message.contains(&node) => format!("at the node {node}: {message}"),
+        _ => message,
+    };
+    match error {
+        RunError::Prepare { engine, message, details } => {
+            RunError::Prepare { engine, message: placed(message, &details), details }
+        }
+        RunError::Infer { engine, message, details } => {
+            RunError::Infer { engine, message: placed(message, &details), details }
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use opscope_analyze::Comparison;
 use opscope_model::Model;
-use opscope_run::{RunClock, prepare};
+use opscope_run::{EngineOptions, RunClock, RunError, prepare};
 use opscope_trace::{Nanoseconds, Severity, Trace, units};
 use opscope_tune::{Budget, interleaved};
 use serde_json::json;
@@ -189,15 +189,24 @@ fn is_model(path: &Path) -> bool {
 
 /// Measures both models in turn; `None` if the user stopped it.
 fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyhow::Result<Option<Facts>> {
-    let options = arguments.engine.options();
     let clock = RunClock::start();
-    let prepare = |path: &Path| -> anyhow::Result<_> {
+    let load = |path: &Path| -> anyhow::Result<_> {
         let model = Arc::new(Model::load(path)?);
         model.check_external_data()?;
-        let inputs = arguments.inputs.request().resolve(&model).map_err(opscope_run::RunError::from)?;
-        Ok(prepare(model, &inputs, &options, clock)?)
+        let inputs = arguments.inputs.request().resolve(&model).map_err(RunError::from)?;
+        Ok((model, inputs))
     };
-    let (mut a, mut b) = (prepare(baseline)?, prepare(&arguments.candidate)?);
+    let sides = [load(baseline)?, load(&arguments.candidate)?];
+    // Both run on the same engine, with the same options.
+    let ready = |options: &EngineOptions| {
+        let [a, b] = sides.each_ref().map(|(model, inputs)| {
+            let mut engine = prepare(Arc::clone(model), inputs, options, clock)?;
+            engine.infer(interrupt::request())?;
+            Ok::<_, RunError>(engine)
+        });
+        Ok((a?, b?))
+    };
+    let ((mut a, mut b), options) = arguments.engine.settle(terminal, ready)?;
     let mut budget = Budget::default();
     budget.time = arguments.duration.unwrap_or(budget.time);
     terminal.note("measuring both models alternately");

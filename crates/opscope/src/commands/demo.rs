@@ -116,6 +116,7 @@ impl Round<'_> {
         let options = RunOptions {
             inputs: InputRequest::default(),
             engine: self.arguments.engine.options(),
+            auto: self.arguments.engine.auto(),
             repetition: Repetition { budget, ..Repetition::default() },
         };
         let outcome = run_model(model, &options, self.terminal)?;

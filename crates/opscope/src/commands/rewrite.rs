@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
 use opscope_rewrite::{ALL, Application, Exactness, Info, Rewritten, Selection, Use, rewrite};
-use opscope_run::{RunClock, prepare};
+use opscope_run::{EngineOptions, RunClock, prepare};
 use opscope_tune::report::agreement_text;
 use opscope_tune::{Agreement, InputSets, agreement};
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let model = Arc::new(Model::load(path)?);
     warn_of_unknown_version(&model, terminal);
     let rewritten = rewrite(&model, &rewrites, arguments.selection.opset, arguments.selection.allow_lossy)?;
-    let found = if arguments.check { Some(check(arguments, &model, &rewritten)?) } else { None };
+    let found = if arguments.check { Some(check(arguments, &model, &rewritten, terminal)?) } else { None };
     let lossy = rewritten.applications.iter().any(|done| done.exactness == Exactness::Lossy);
     let failed = !lossy && found.is_some_and(|found| found.relative > arguments.tolerance);
 
@@ -208,17 +208,21 @@ pub fn write_model(
 }
 
 /// How well the outputs of both models agree.
-fn check(arguments: &Arguments, model: &Arc<Model>, rewritten: &Rewritten) -> anyhow::Result<Agreement> {
+fn check(
+    arguments: &Arguments,
+    model: &Arc<Model>,
+    rewritten: &Rewritten,
+    terminal: &Terminal,
+) -> anyhow::Result<Agreement> {
     let sets =
         InputSets::resolve(model, &arguments.inputs.request(), 3).map_err(opscope_run::RunError::from)?;
-    let options = arguments.engine.options();
-    let outputs = |model: Arc<Model>| -> anyhow::Result<_> {
-        let mut engine = prepare(model, sets.own(), &options, RunClock::start())?;
-        Ok(sets.outputs(engine.as_mut(), interrupt::request())?)
+    let outputs = |model: &Arc<Model>, options: &EngineOptions| {
+        let mut engine = prepare(Arc::clone(model), sets.own(), options, RunClock::start())?;
+        sets.outputs(engine.as_mut(), interrupt::request())
     };
     let after = Arc::new(Model::from_proto(rewritten.proto.clone(), model.folder())?);
-    let expected = outputs(Arc::clone(model))?;
-    let found = outputs(after).context("the rewritten model")?;
+    let (expected, options) = arguments.engine.settle(terminal, |options| outputs(model, options))?;
+    let found = outputs(&after, &options).context("the rewritten model")?;
     Ok(agreement(&expected, &found)?)
 }
 

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use opscope_model::{Model, Shapes};
 use opscope_run::{
     EngineKind, EngineOptions, HostTensor, InputRequest, InputSpec, Optimization, Outcome, Repetition,
-    RunOptions,
+    RunError, RunOptions, with_fallback,
 };
 use opscope_trace::units;
 
@@ -30,13 +30,16 @@ Examples:
 Engines:
   tract is built in. ort is ONNX Runtime: its shared library is searched for in --ort-lib,
   ORT_DYLIB_PATH, the packages of the active Python (pip install onnxruntime) and the system's
-  library paths. Its nodes are recorded by its own profiler, which costs a few percent of an
-  iteration, and more where operators are tiny; tract's are recorded at next to no cost.
+  library paths. auto takes ort where tract can't run the model, and says so.
 
 Times:
+  The latency is that of inferences of which nothing is recorded. In turn with them others are
+  recorded operator by operator, which takes longer (several times as long on tiny operators): the
+  answer says how much. Where it is more than 5 %, the table shows recorded times beside what they
+  are of the latency (≈ time), if all operators bear the recording alike.
   An operator's own time leaves out the operators that run within it, as in the body of a loop. It
-  is the average over all measured iterations, as are the shares. Warm-up iterations are kept in
-  the files, marked as such, and left out of the figures.";
+  is the median over the measured iterations. Warm-up iterations are kept in the files, marked as
+  such, and left out of the figures.";
 
 /// The options of `opscope run`.
 #[derive(Debug, Args)]
@@ -161,10 +164,12 @@ pub struct EngineArguments {
 }
 
 /// An engine's name on the command line.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum EngineName {
-    /// tract, built in
+    /// tract, and ONNX Runtime where that can't run the model
     #[default]
+    Auto,
+    /// tract, built in
     Tract,
     /// ONNX Runtime, found on this machine
     Ort,
@@ -183,12 +188,31 @@ enum OptimizationLevel {
 }
 
 impl EngineArguments {
+    /// Whether ONNX Runtime may take the place of the embedded engine.
+    pub fn auto(&self) -> bool {
+        self.engine == EngineName::Auto
+    }
+
+    /// Does something with the engine, or with what takes its place, and says so.
+    ///
+    /// # Errors
+    /// When no engine can.
+    pub fn settle<T>(
+        &self,
+        terminal: &Terminal,
+        work: impl FnMut(&EngineOptions) -> Result<T, RunError>,
+    ) -> Result<(T, EngineOptions), RunError> {
+        let settled = with_fallback(&self.options(), self.auto(), work)?;
+        settled.remarks.iter().for_each(|remark| terminal.warn(remark));
+        Ok((settled.done, settled.options))
+    }
+
     /// The same for the engines.
     pub fn options(&self) -> EngineOptions {
         let processors = available_parallelism().map_or(1, usize::from);
         EngineOptions {
             kind: match self.engine {
-                EngineName::Tract => EngineKind::Tract,
+                EngineName::Auto | EngineName::Tract => EngineKind::Tract,
                 EngineName::Ort => EngineKind::OnnxRuntime,
             },
             optimization: match self.optimize {
@@ -214,6 +238,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let options = RunOptions {
         inputs: arguments.inputs.request(),
         engine: arguments.engine.options(),
+        auto: arguments.engine.auto(),
         repetition: Repetition {
             iterations: arguments.measuring.iterations.map(|n| n as usize),
             warm_up: arguments.measuring.warmup.map(|n| n as usize),
@@ -244,7 +269,9 @@ pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyh
     let outcome =
         opscope_run::run(model, &name, options, interrupt::request(), &mut |progress| bar.update(progress));
     drop(bar);
-    Ok(outcome?)
+    let outcome = outcome?;
+    outcome.remarks.iter().for_each(|remark| terminal.warn(remark));
+    Ok(outcome)
 }
 
 /// Says what is odd about a run, and how it ends.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
+use opscope_run::{RunClock, prepare};
 use opscope_trace::units;
 use opscope_tune::report::{self, Subject, agreement_text, fate, names, speedup_text};
 use opscope_tune::{Budget, Fate, Progress, Step, TuneOptions, Tuned, tune};
@@ -134,9 +135,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             arguments.selection.allow_lossy,
         )?;
     }
+    let inputs = arguments.inputs.request();
+    let values = inputs.resolve(&model).map_err(opscope_run::RunError::from)?;
+    let ((), engine) = arguments.engine.settle(terminal, |options| {
+        let mut engine = prepare(Arc::clone(&model), &values, options, RunClock::start())?;
+        engine.infer(interrupt::request()).map(|_| ())
+    })?;
     let options = TuneOptions {
-        inputs: arguments.inputs.request(),
-        engine: arguments.engine.options(),
+        inputs,
+        engine,
         rewrites,
         allow_lossy: arguments.selection.allow_lossy,
         opset: arguments.selection.opset,

@@ -13,6 +13,11 @@ use crate::engine::{Engine, EngineOptions, RunClock};
 use crate::error::RunError;
 use crate::inputs::Input;
 
+/// Whether ONNX Runtime is on this machine, or where the options say.
+pub fn is_found(options: &EngineOptions) -> bool {
+    library::find(options.ort_library.as_deref()).is_ok()
+}
+
 /// Loads ONNX Runtime and makes a model ready on it.
 ///
 /// # Errors

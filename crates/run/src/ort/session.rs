@@ -18,7 +18,7 @@ use super::{library, recording};
 use crate::engine::{
     Engine, EngineKind, EngineOptions, Interrupt, Optimization, Phase, Recording, RunClock, Window,
 };
-use crate::error::RunError;
+use crate::error::{RunError, in_a_line};
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
 
@@ -358,8 +358,8 @@ fn from_value(value: &DynValue) -> Option<HostTensor> {
 }
 
 fn refused(message: String) -> RunError {
-    // Its own words may end with a line's end, behind which a sentence can't go on.
-    RunError::Prepare { engine: EngineKind::OnnxRuntime, message: message.trim_end().to_owned() }
+    let (message, details) = in_a_line(&message);
+    RunError::Prepare { engine: EngineKind::OnnxRuntime, message, details }
 }
 
 /// The same for an error that hands back what it was about.
@@ -368,7 +368,8 @@ fn rejected<Recovered>(error: ort::Error<Recovered>) -> RunError {
 }
 
 pub(super) fn failed(error: ort::Error) -> RunError {
-    RunError::Infer { engine: EngineKind::OnnxRuntime, message: error.to_string().trim_end().to_owned() }
+    let (message, details) = in_a_line(&error.to_string());
+    RunError::Infer { engine: EngineKind::OnnxRuntime, message, details }
 }
 
 pub(super) fn lost(message: String) -> RunError {
