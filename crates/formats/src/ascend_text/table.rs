@@ -152,14 +152,14 @@ pub(super) fn read_rows(
     let mut reader = reader(text);
     let mut record = ByteRecord::new();
     let mut is_header = true;
-    let mut last = 0;
+    let mut last_whole = None;
     // Bytes in memory can't fail to be read, and rows of any length are taken.
     while reader.read_byte_record(&mut record).unwrap_or(false) {
         if std::mem::take(&mut is_header) {
             continue;
         }
         let line = record.position().map_or(0, |position| first_line(text, position));
-        last = line;
+        last_whole = (record.len() >= header.len()).then_some(line);
         if record.len() < header.len() {
             losses.count("dropped: a row with too few cells", line);
         } else {
@@ -167,8 +167,8 @@ pub(super) fn read_rows(
         }
     }
     // All tools that write these tables end every line.
-    if last > 0 && !text.ends_with(b"\n") {
-        losses.count(NOT_ENDED, last);
+    if let Some(line) = last_whole.filter(|_| !text.ends_with(b"\n")) {
+        losses.count(NOT_ENDED, line);
     }
 }
 

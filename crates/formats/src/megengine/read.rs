@@ -39,6 +39,9 @@ pub enum ContentError {
     /// It is no JSON, or has another value where a section should be.
     #[error(transparent)]
     Json(#[from] JsonError),
+    /// It is cut off or damaged before there is anything to show.
+    #[error("it is cut off or damaged before the times of any operator: {0}")]
+    Damaged(JsonError),
     /// A section is missing.
     #[error("it has no \"{0}\"; write it with load_and_run --profile or opscope run --profile")]
     Missing(&'static str),
@@ -83,7 +86,7 @@ impl Profile {
             let mut scanner = Scanner::new(&text);
             match reader.root(&mut scanner).and_then(|()| scanner.end()) {
                 Ok(()) => reader.finish().map_err(ContentError::Missing),
-                Err(damage) => Ok(reader.rest(damage)?),
+                Err(damage) => reader.rest(damage).map_err(ContentError::Damaged),
             }
         })?;
         Ok(Self { text, ..profile })

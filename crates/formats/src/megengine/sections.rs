@@ -53,14 +53,37 @@ impl<'scope> Reader<'scope> {
         Self { keeps_rest: true, ..self }
     }
 
-    /// What is known of a profile whose reading ended with `damage`, if times of known operators are.
-    pub fn rest(self, damage: JsonError) -> Result<Profile, JsonError> {
-        let Self { profile, .. } = self;
-        let has_times = !(profile.device.is_empty() && profile.host.is_empty());
-        if profile.operators.is_empty() || !has_times {
+    /// What is known of a profile whose reading ended with `damage`, if times are. The graph stands
+    /// behind the times, so operators that it doesn't tell of any more are known by their ids only.
+    pub fn rest(mut self, damage: JsonError) -> Result<Profile, JsonError> {
+        let timed = self.profile.device.iter().chain(self.profile.host.iter()).map(|(id, _)| id);
+        let timed: Vec<GraphId> = timed.collect();
+        if timed.is_empty() {
             return Err(damage);
         }
-        Ok(Profile { damage: Some(damage), ..profile })
+        let unnamed = self.unnamed_operator();
+        let operators = &mut self.profile.operators;
+        let before = operators.len();
+        for id in timed {
+            if operators.get(id).is_none() {
+                operators.insert(id, unnamed);
+            }
+        }
+        let added = operators.len() - before;
+        self.profile.lose("names and types of operators, which lie behind the damage", added as u64);
+        Ok(Profile { damage: Some(damage), ..self.profile })
+    }
+
+    /// An operator of which nothing is known.
+    fn unnamed_operator(&mut self) -> Operator {
+        Operator {
+            name: Piece::default(),
+            op_type: self.symbol(b""),
+            inputs: Span::default(),
+            outputs: Span::default(),
+            extra: Piece::default(),
+            waiting_spec: Piece::default(),
+        }
     }
 
     /// Puts up with the end of the reading within a section, so that its rows up to there are kept:
@@ -235,14 +258,7 @@ impl<'scope> Reader<'scope> {
     }
 
     fn operator(&mut self, scanner: &mut Scanner) -> Scanned<Operator> {
-        let mut operator = Operator {
-            name: Piece::default(),
-            op_type: self.symbol(b""),
-            inputs: Span::default(),
-            outputs: Span::default(),
-            extra: Piece::default(),
-            waiting_spec: Piece::default(),
-        };
+        let mut operator = self.unnamed_operator();
         self.object_or_loss(scanner, "operators that are no object", |reader, scanner, name| {
             match name {
                 b"name" => operator.name = scanner.skip()?,

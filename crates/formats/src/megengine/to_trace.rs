@@ -92,7 +92,11 @@ impl<'a> Projection<'a> {
             let outputs = self.solid_outputs(operator);
             let first_input = self.tensors(inputs, footprint.and_then(|known| known.in_shapes));
             let first_output = self.tensors(&outputs, footprint.and_then(|known| known.out_shapes));
-            let name = self.trace.strings.intern(&profile.string(operator.name));
+            let name = match operator.name.is_none() {
+                true => format!("operator {}", id.text(&profile.symbols)).into(),
+                false => profile.string(operator.name),
+            };
+            let name = self.trace.strings.intern(&name);
             let op_type = self.trace.strings.intern(profile.symbols.get(operator.op_type));
             let (read, written) = footprint.map_or((None, None), |known| self.bytes(known, &outputs));
             let row = Operator {
