@@ -43,11 +43,6 @@ pub struct ConverterFiles {
 }
 
 impl ConverterArguments {
-    /// Whether anything is named.
-    pub fn is_empty(&self) -> bool {
-        self.converter.is_none() && self.switches.is_none() && self.fusion_result.is_none()
-    }
-
     /// Reads what is named, and the switch file that the command names, if it is there.
     ///
     /// # Errors

@@ -28,7 +28,8 @@ static PAST_MOVEMENT: Info = Info {
     use_: Use::Always,
     summary: "Conv + Reshape + Relu -> Conv + Relu + Reshape, and the like",
     condition: "The activation works element by element, what is between only moves elements, and nothing \
-                else reads the results.",
+                else reads the results. Exact for Relu and LeakyRelu; engines may round others otherwise at \
+                other places (rounding).",
 };
 
 /// Functions of one element that has no other input than constants.
@@ -101,6 +102,10 @@ impl Rewrite for ActivationBeforeMovement {
         }
         draft.only_consumer(source.output(0))?;
         let mut edit = Edit::new("early");
+        if !["Relu", "LeakyRelu"].contains(&activation.op_type()) {
+            // Engines approximate the others, and in vectors otherwise than at the end of a row.
+            edit.exactness(Exactness::Rounding);
+        }
         edit.remove(movement).remove(activation);
         let early = node(activation.op_type(), &[movement.input(0)], &[]).like(activation.proto);
         let early = edit.apply_node(draft, early.named(activation.name()), movement.output(0));
