@@ -392,6 +392,9 @@ fn nothing(trace: &Trace, choice: &Choice) -> String {
             };
             format!("the profile holds no operator or task{calls}; opscope info says what it holds")
         }
+        _ if trace.api_calls.is_empty() && choice.host => {
+            "the profile holds no call of the host; opscope info says what it holds".to_owned()
+        }
         _ => "nothing is left by these options".to_owned(),
     }
 }

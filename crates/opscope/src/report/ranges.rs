@@ -31,6 +31,7 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
     let marks = count(tree.marks, "mark");
     let mut text = bold(&match shown.len() {
         0 => format!("The program set {marks}"),
+        1 if all == 1 => format!("The only range that the program marked, and {marks}"),
         number if number == all => {
             format!("All {} that the program marked, and {marks}", count(all, "range"))
         }
