@@ -356,9 +356,15 @@ const UNPINNED: [(&str, &str, &str); 2] = [
     ("A33", "", "its thresholds stand for one another; the cases of spans are beside the rule's"),
 ];
 
-/// Whether a rule finds something once one of its thresholds is moved a little, to either side.
+/// Thresholds that count, so that the next one is one away.
+const COUNTS: [&str; 10] =
+    ["more_than", "in_a_row", "times", "bytes", "multiple", "level", "axis", "records", "length", "below_us"];
+
+/// Whether a rule finds something, or is silent, once one of its thresholds is moved by a tenth or by one
+/// to either side.
 fn is_near(case: &Case, id: &str, limit: &str, value: f64, wanted: bool) -> bool {
-    let moved = [value * 0.9, value * 1.1, value - 1.0, value + 1.0];
+    let counts = COUNTS.contains(&limit) || value == 0.0;
+    let moved = if counts { [value - 1.0, value + 1.0] } else { [value * 0.9, value * 1.1] };
     moved.into_iter().any(|moved| {
         let settings = Settings::default().with_threshold(id, limit, moved);
         is_found(&case.report_with(&settings), id) == wanted
