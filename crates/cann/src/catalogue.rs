@@ -257,6 +257,33 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_of_another_size_than_its_marker_says_is_counted_and_so_is_one_that_is_gone() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let write = |name: &str, text: &str| {
+            std::fs::write(directory.path().join(name), text).expect("a new file");
+        };
+        // Whole, cut off, gone, old and therefore dropped, without a size.
+        for (slice, bytes, marker) in [
+            ("hbm.data.0.slice_0", Some("1234"), "filesize:4"),
+            ("hbm.data.0.slice_1", Some("12"), "filesize:10\n"),
+            ("unaging.api_event.data.slice_0", None, "filesize:7"),
+            ("aging.api_event.data.slice_0", None, "filesize:9"),
+            ("qos.data.0.slice_0", Some("1"), ""),
+        ] {
+            if let Some(bytes) = bytes {
+                write(slice, bytes);
+            }
+            write(&format!("{slice}.done"), marker);
+        }
+        let mut losses = Losses::default();
+        Catalogue::read(directory.path(), &mut losses).expect("a listing");
+        let cut: Vec<(&str, u64)> =
+            losses.rows().iter().map(|loss| (loss.place.as_str(), loss.count)).collect();
+        assert_eq!(cut, [("hbm.data.0.slice_1", 8), ("unaging.api_event.data.slice_0", 7)]);
+        assert_eq!(losses.total(Reason::CutSlice), 15);
+    }
+
+    #[test]
     fn streams_that_nobody_asks_for_are_unread() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         for name in ["hbm.data.0.slice_0", "qos.data.0.slice_0", "qos.data.0.slice_1"] {

@@ -388,6 +388,21 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_is_cut_off_is_counted_wherever_its_table_ends() {
+        let whole =
+            "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,10\n1,conv2,Convolution,20\n";
+        let reasons = |text: &str| {
+            let folder = folder(&[("op_summary_0_3_1_1.csv", text)]);
+            let exports = Exports::read(folder.path()).unwrap();
+            exports.losses.iter().map(|(reason, ..)| *reason).collect::<Vec<_>>()
+        };
+        assert_eq!(reasons(whole), [] as [&str; 0]);
+        // Within the last cell, and before it.
+        assert_eq!(reasons(&whole[..whole.len() - 2]), [NOT_ENDED]);
+        assert!(reasons(&whole[..whole.len() - 8]).contains(&"dropped: cells of a row that is cut off"));
+    }
+
+    #[test]
     fn totals_are_told_from_others_of_that_name_by_their_columns() {
         let svp = "OP Name,Task Type,Total Time(us)\nconv1,AA_CORE,10\n";
         let of_ascend = "Device_id,OP Type,Core Type,Count,Total Time(us)\n0,Conv2D,AI_CORE,1,10\n";
