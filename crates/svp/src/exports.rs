@@ -392,7 +392,7 @@ mod tests {
         let whole =
             "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,10\n1,conv2,Convolution,20\n";
         let reasons = |text: &str| {
-            let folder = folder(&[("op_summary_0_3_1_1.csv", text)]);
+            let folder = folder(&[("summary/op_summary_0.net.3.1.10.1.NA.600.csv", text)]);
             let exports = Exports::read(folder.path()).unwrap();
             exports.losses.iter().map(|(reason, ..)| *reason).collect::<Vec<_>>()
         };
