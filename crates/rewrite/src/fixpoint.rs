@@ -183,7 +183,9 @@ fn apply_everywhere(
         let Some(edit) = rewrite.edit(draft, id) else { continue };
         let mut exactness = edit.own_exactness().unwrap_or(rewrite.info().exactness);
         let mut done = Ok(());
-        if let Some(by) = quantiser(draft, &edit, exactness) {
+        if rewrite.computes()
+            && let Some(by) = quantiser(draft, &edit, exactness)
+        {
             exactness = Exactness::Lossy;
             done = if allow_lossy { done } else { Err(Refusal::Quantised { by }) };
         }

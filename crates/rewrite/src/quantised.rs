@@ -174,6 +174,14 @@ mod tests {
         assert!(rewritten.applications.len() >= 3, "{:?}", rewritten.applications);
         assert!(rewritten.applications.iter().all(|it| it.exactness == Exactness::Exact));
         prove(&net(&text), &opscope_model::Model::from_proto(rewritten.proto, None).unwrap(), 0.0);
+        // Bounded for inputs without elements only.
+        let text = format!(
+            "input x f32[n,m,4]; const o i64[1] 0; const i0 i64 0; const i1 i64 1; const two i64[2] 2 2; s = Shape(x)
+             d0 = Gather(s, i0); d1 = Gather(s, i1); u0 = Unsqueeze(d0, o); u1 = Unsqueeze(d1, o)
+             t = Concat(u0, u1, two) axis=0; y = Reshape(x, t); {}",
+            CONSUMERS[0]
+        );
+        assert!(with(&text, false).applications.iter().any(|it| it.rewrite.id == "G22"));
     }
 
     #[test]

@@ -68,6 +68,12 @@ pub trait Rewrite: Sync {
     /// What is said of it.
     fn info(&self) -> &'static Info;
 
+    /// Whether it computes numbers in another way. One that only moves them, or says what they are for,
+    /// rounds nothing, whatever its class is for other reasons.
+    fn computes(&self) -> bool {
+        true
+    }
+
     /// The operators at which the pattern can be found; an empty list is all of them.
     fn roots(&self) -> &'static [&'static str];
 

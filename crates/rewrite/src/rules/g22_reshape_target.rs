@@ -27,6 +27,10 @@ impl Rewrite for ReshapeTarget {
         &INFO
     }
 
+    fn computes(&self) -> bool {
+        false
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Reshape"]
     }
