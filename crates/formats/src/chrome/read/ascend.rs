@@ -45,9 +45,17 @@ pub(super) enum Role {
     Derived,
     /// Ranges and marks of the program, and whatever has no other place.
     Ranges,
+    /// Something else of a device: operators that another recorder saw, or what has no other place.
+    Other {
+        /// The device's number.
+        device: u32,
+    },
 }
 
 const HARDWARE: &str = "Ascend Hardware";
+
+/// The number that stands for the host among those of devices.
+const HOST: u32 = 31;
 
 /// Whether only an Ascend timeline has a process of this name.
 pub(super) fn is_process(name: &str) -> bool {
@@ -75,14 +83,16 @@ pub(super) fn assign_roles(lanes: &mut [Lane<'_>]) {
             "Overlap Analysis" => Role::Derived,
             // PyTorch's own lanes have the real process's number.
             _ if !real.contains(&(lane.pid >> 10)) => continue,
+            _ if device != HOST => Role::Other { device },
             _ => Role::Ranges,
         };
         lane.pid >>= 10;
         // The lanes' names are no names of processes, but for the one that has the program's.
-        if role != Role::Ranges {
+        let has_name = matches!(role, Role::Ranges | Role::Other { .. });
+        if !has_name {
             lane.process_name = String::new();
         }
-        lane.is_no_thread = !matches!(role, Role::Calls | Role::Ranges);
+        lane.is_no_thread = !(has_name || role == Role::Calls);
         lane.role = Rc::new(LaneRole::Ascend(role));
     }
 }
@@ -123,15 +133,42 @@ pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) 
             Row::Other
         }
         Role::Planes { device, repeated: false } => task(builder, item, device),
-        Role::Ranges => {
-            let kind = match item.kind {
-                b"push/pop" => RangeKind::PushPop,
-                b"marker" | b"marker_ex" => RangeKind::Mark,
-                _ => RangeKind::StartStop,
-            };
-            builder.range(item, kind, item.word)
-        }
+        Role::Other { device } => match beside(builder, item, device) {
+            Some(row) => row,
+            None => range(builder, item),
+        },
+        Role::Ranges => range(builder, item),
     }
+}
+
+fn range<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
+    let kind = match item.kind {
+        b"push/pop" => RangeKind::PushPop,
+        b"marker" | b"marker_ex" => RangeKind::Mark,
+        _ => RangeKind::StartStop,
+    };
+    builder.range(item, kind, item.word)
+}
+
+/// An operator that another recorder saw, such as ONNX Runtime's profile: opscope's timelines have them
+/// in lanes of their own, with unit and type. They are no ranges of the program.
+fn beside<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Option<Row> {
+    let unit = std::str::from_utf8(item.kind).ok().and_then(ExecutionUnit::from_name)?;
+    if item.word.is_empty() {
+        return None;
+    }
+    let op_type = builder.intern(item.word);
+    let operator = OperatorKey { name: item.name, op_type, model: None, signature: b"" };
+    let operator = builder.operator(operator);
+    let lane = &builder.lanes[item.lane.0];
+    let (device_name, name, number) = (lane.process_name.clone(), lane.name.clone(), lane.tid);
+    let kind = match unit {
+        ExecutionUnit::Cpu => DeviceKind::Cpu,
+        ExecutionUnit::Gpu => DeviceKind::Gpu,
+        _ => DeviceKind::Npu,
+    };
+    let stream = builder.device_stream(kind, device, &device_name, number, &name);
+    Some(builder.task(item, Some(stream), unit, Some(operator)))
 }
 
 fn task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Row {
@@ -165,7 +202,7 @@ fn communication_stream<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: 
 
 /// The device of a process by whose number counters are told apart; `None` is the host.
 pub(super) fn device_of(pid: u32) -> Option<u32> {
-    Some(pid & 31).filter(|device| *device != 31)
+    Some(pid & 31).filter(|device| *device != HOST)
 }
 
 /// Whether a slice of PyTorch's lanes hands work from one of its threads to another.

@@ -99,10 +99,10 @@ impl<'a> Event<'a> {
                 b"iteration" | b"Iteration ID" => details.iteration = small(scanner.value()?),
                 b"warm_up" => details.warm_up = scanner.value()? == b"true",
                 b"wait_ns" => details.wait = decimal::whole(scanner.value()?).unwrap_or(Details::NO_WAIT),
-                b"Task Type" | b"task type" | b"unit" | b"level" | b"event_type" => {
+                b"Task Type" | b"task type" | b"unit" | b"Unit" | b"level" | b"event_type" => {
                     arguments.kind = scanner.value()?;
                 }
-                b"domain" | b"task" | b"op" => arguments.word = scanner.value()?,
+                b"domain" | b"task" | b"op" | b"OP Type" => arguments.word = scanner.value()?,
                 b"type" | b"model" | b"inputs" | b"outputs" | b"flops" | b"bytes_read" | b"bytes_written"
                 | b"parameters" | b"attribution" | b"origins" | b"engine_type" | b"Input Dims"
                 | b"Input type" => {

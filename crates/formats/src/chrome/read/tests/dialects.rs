@@ -314,3 +314,27 @@ fn both_exporters_of_the_vendor_give_the_same_trace() {
     // All but the marks that the program set between the inferences.
     assert_eq!(of_iterations, 102);
 }
+
+/// What opscope exports of a collected program: its ranges, and ONNX Runtime's operators beside them.
+const BESIDE: &str = r#"[
+  {"ph": "M", "name": "process_name", "pid": 5375, "tid": 0, "args": {"name": "CANN"}},
+  {"ph": "M", "name": "process_name", "pid": 5280, "tid": 0, "args": {"name": "ONNX Runtime (CPU)"}},
+  {"ph": "M", "name": "process_name", "pid": 5343, "tid": 0, "args": {"name": "python3"}},
+  {"ph": "X", "name": "conv1", "pid": 5280, "tid": 0, "ts": "20.000", "dur": 10.0, "args": {"Unit": "cpu", "OP Type": "Conv"}},
+  {"ph": "X", "name": "something", "pid": 5280, "tid": 1, "ts": "20.000", "dur": 10.0, "args": {}},
+  {"ph": "X", "name": "infer", "pid": 5343, "tid": 7, "ts": "10.000", "dur": 30.0, "args": {"event_type": "push/pop"}}
+]"#;
+
+#[test]
+fn operators_that_another_recorder_saw_are_no_ranges_of_the_program() {
+    let trace = read(BESIDE.as_bytes()).unwrap();
+    let mut ranges: Vec<_> =
+        trace.ranges.iter().map(|(_, row)| (trace.strings.get(row.name), row.kind)).collect();
+    ranges.sort_by_key(|(name, _)| *name);
+    assert_eq!(ranges, [("infer", RangeKind::PushPop), ("something", RangeKind::StartStop)]);
+    let [task] = trace.tasks.iter().map(|(_, task)| task).collect::<Vec<_>>()[..] else { panic!() };
+    let operator = trace.operators.get(task.operator.unwrap());
+    assert_eq!((trace.strings.get(operator.op_type), task.unit), ("Conv", ExecutionUnit::Cpu));
+    let device = trace.devices.get(trace.streams.device()[task.stream.unwrap().index()]);
+    assert_eq!(trace.strings.get(device.name), "ONNX Runtime (CPU)");
+}
