@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 

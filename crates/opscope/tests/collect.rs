@@ -376,7 +376,12 @@ fn two_collectors_do_not_disturb_each_other() {
 #[test]
 fn msprofs_own_spelling_does_the_same() {
     let place = Place::new();
-    let words = ["--application=sh -c 'echo from within'", "--output=out", "--msproftx=on", "--host-sys=mem"];
+    let words = [
+        "--application=sh -c 'echo from within; sleep 0.5'",
+        "--output=out",
+        "--msproftx=on",
+        "--host-sys=mem",
+    ];
     let answer = place.done(&[&["msprof"][..], &words].concat());
     assert!(answer.stdout.starts_with("from within\n"), "{}", answer.stdout);
     let path = answer.stdout.lines().last().expect("the path");

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use opscope_formats::OwnFiles;
+
 use crate::file_name::{FileName, SampleName, TimelineName};
 use crate::losses::{MISSING_SAMPLES, NOT_ENDED, WRONG_BOUND};
 use crate::op_summary::OpSummary;
@@ -120,6 +122,15 @@ impl Exports {
     /// model's name in them.
     pub fn is_folder(path: &Path) -> bool {
         files_of(path).is_ok_and(|files| files.iter().any(|file| has_own_name(file)))
+    }
+
+    /// As [`Exports::is_folder`], for files that opscope didn't write there itself.
+    pub fn is_folder_of_others(path: &Path) -> bool {
+        let is_foreign = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            has_own_name(file) && file.parent().is_none_or(|folder| OwnFiles::of(folder).is_foreign(&name))
+        };
+        files_of(path).is_ok_and(|files| files.iter().any(is_foreign))
     }
 
     /// Whether a file is named as only the tools of such boards name theirs.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::export::ExportOptions;
 use crate::export::sheet::write_whole;
 use crate::export::view::View;

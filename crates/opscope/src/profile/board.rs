@@ -94,7 +94,7 @@ fn find(path: &Path) -> anyhow::Result<Found> {
     let job = Job::open(path);
     let problems = job.as_ref().map(Job::problems).unwrap_or_default();
     let is_own = job.as_ref().is_ok_and(Job::has_own_records);
-    if !is_own && Exports::is_folder(path) {
+    if !is_own && Exports::is_folder_of_others(path) {
         return Ok(Found::Exports(Exports::read(path)?, problems));
     }
     let raw = job.map_err(anyhow::Error::from).and_then(|job| open_job(&job));

@@ -72,7 +72,14 @@ impl Source {
 pub fn is_board(path: &Path) -> anyhow::Result<bool> {
     check_presence(path)?;
     let is_named = Exports::is_file(path) || is_board_folder(path);
-    Ok(is_named || Exports::has_totals(path))
+    Ok(is_named || (Exports::has_totals(path) && !is_raw(path)))
+}
+
+/// Whether a path is a raw directory of Ascend itself: the tools of 2022 put tables of calls into those
+/// that look like a board's.
+fn is_raw(path: &Path) -> bool {
+    let found = path.is_dir().then(|| opscope_cann::search(path).ok()).flatten();
+    found.is_some_and(|found| found.profiles.iter().any(|profile| profile.path == path))
 }
 
 fn is_board_folder(path: &Path) -> bool {

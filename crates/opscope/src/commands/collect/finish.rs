@@ -42,7 +42,8 @@ pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) -
     if is_empty {
         terminal.warn(
             "nothing was recorded: the program set no marks, ran nothing on ONNX Runtime or AscendCL that could be \
-             seen, and nothing of the host was asked for (--host-sys=cpu,mem); see 'opscope collect --help'",
+             seen, and no sample of the host was taken (--host-sys=cpu,mem asks for them; a program that ends at once \
+             has none); see 'opscope collect --help'",
         );
     }
     let profiles = profiles(outcome, terminal);

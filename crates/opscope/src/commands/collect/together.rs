@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::{Profile, Source};
 use opscope_cann_raw::Record;
-use opscope_cann_raw::additional::{Head, Tx};
+use opscope_cann_raw::additional::Tx;
+use opscope_cann_raw::host::Head;
 
 /// Names that are AscendCL's business where it records itself.
 const THEIRS: [&str; 2] = ["aging.api_event.data.slice_", "unaging.additional.type_info_dic.slice_"];
