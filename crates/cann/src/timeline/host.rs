@@ -137,7 +137,8 @@ impl Calls {
         let mut levels: Vec<u16> = self.kinds.keys().map(|kind| kind.level).collect();
         levels.sort_unstable();
         levels.dedup();
-        let names: Vec<&str> = levels.into_iter().map(|level| library(level, lanes.dialect())).collect();
+        let names: Vec<&str> =
+            levels.into_iter().rev().map(|level| library(level, lanes.dialect())).collect();
         names.join(", ")
     }
 

@@ -6,6 +6,7 @@ mod console;
 mod options;
 mod questions;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
@@ -218,16 +219,19 @@ fn write(
         with_database.push(What::Db);
     }
     let files = export(profile, &with_database, options, None, stamp, terminal)?;
-    match files.first().and_then(|file| file.parent()) {
-        Some(folder) => {
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    match folders.len() {
+        1.. => {
             let count = match files.len() {
                 1 => "1 file is".to_owned(),
                 count => format!("{count} files are"),
             };
-            let text = format!("End exporting {name} output_file: {count} in \"{}\".", folder.display());
+            let folders: Vec<String> =
+                folders.iter().map(|folder| format!("\"{}\"", folder.display())).collect();
+            let text = format!("End exporting {name} output_file: {count} in {}.", folders.join(", "));
             say(Level::Info, &text);
         }
-        None => {
+        0 => {
             let text = format!("End exporting {name} output_file: there was nothing to write.");
             say(Level::Warning, &text);
         }
