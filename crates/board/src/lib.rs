@@ -4,7 +4,7 @@
 //! | step | module |
 //! |---|---|
 //! | read how to reach the board | [`BoardConfig`] |
-//! | switch profiling on in `acl.json` | [`Settings`] |
+//! | switch profiling on in `acl.json` | [`Settings`], `acl_json` |
 //! | connect, checking the host's key | `connection`; again where the line breaks, `link` |
 //! | keep others from collecting there at the same time | `lock` |
 //! | look for what would spoil the run | `checks` |
@@ -16,6 +16,7 @@
 //! [`collect`] does all of it. The facts about the boards come from the vendor's Profiling guide for
 //! SS928 V100 and SS927 V100 (00B01, 2025-09-15).
 
+mod acl_json;
 mod checks;
 mod collect;
 mod config;

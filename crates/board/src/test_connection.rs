@@ -1,6 +1,6 @@
 //! Whether a board can be reached, and what it is, before anything is brought there.
 
-use crate::collect::has_ascend;
+use crate::acl_json::has_ascend;
 use crate::config::BoardConfig;
 use crate::connection::{Connection, HostKeys, Timeouts};
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Which files in a folder of results opscope wrote: other tools write theirs under the same names, and
 //! nothing of theirs is ever replaced.
 //!
-//! The list lies beside the files (`.opscope-files`), a line for each: size in bytes, time of the last
+//! The list lies beside the files (`.written-by-opscope`), a line for each: size in bytes, time of the last
 //! change in nanoseconds since 1970, and name, with a tab between. A file that was changed since is
 //! somebody else's, and so is one that the list doesn't have.
 
@@ -13,7 +13,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::output::write_atomically;
 
-const LIST: &str = ".opscope-files";
+const LIST: &str = ".written-by-opscope";
 
 /// What tells that a file is as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

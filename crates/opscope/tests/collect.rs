@@ -405,7 +405,7 @@ fn an_empty_collection_ends_with_a_word_and_status_1_and_names_what_was_asked_fo
     assert!(answer.stdout.lines().last().expect("the path").contains("/out/PROF_"), "{}", answer.stdout);
     // A program's own failure counts more.
     place.fails(3, &["nothing was recorded: "], &["collect", "--", "sh", "-c", "exit 3"]);
-    place.done(&["collect", "--host-sys=mem", "--", "true"]);
+    place.done(&["collect", "--host-sys=mem", "--", "sleep", "0.5"]);
     let says = ["groups of counters only", "PipeUtilization"];
     place.fails(1, &says, &["collect", "--aic-metrics=Custom:0x49", "--", "true"]);
     place.fails(1, &["--ai-core=on"], &["collect", "--aic-metrics=Memory", "--task-time=l0", "--", "true"]);

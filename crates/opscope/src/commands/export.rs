@@ -1,21 +1,20 @@
 //! `opscope export`: the files that the vendor's own tool makes of a raw directory of Ascend.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use opscope_advise::Settings;
 use opscope_cann::{
-    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, PerformanceReport, Profile,
-    SheetFormat, classic_iteration, describe_results, export_database, export_summary, export_timeline,
-    performance_reports,
+    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, Profile, SheetFormat,
+    describe_results, export_database, export_summary, export_timeline, performance_reports,
 };
-use opscope_formats::OwnFiles;
 use opscope_svp::{Exports, TableFormat};
 use opscope_trace::Severity;
 
 use super::advise;
+use super::export_places::{layout, note_own, save_report, tell_iteration};
 use super::run::create_folder;
 use super::vendor::VendorArguments;
 use crate::exit::{Exit, UsageError, with_causes};

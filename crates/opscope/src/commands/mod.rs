@@ -10,6 +10,7 @@ pub mod completions;
 pub mod demo;
 pub mod explain;
 pub mod export;
+mod export_places;
 pub mod fusion;
 pub mod import;
 mod import_raw;
