@@ -21,8 +21,9 @@ Examples:
 
 Operators are brought together by the nodes of the model that they stand for, then by name, then by
 type and order; what one of them took in is told as merged. What became of many operators alike is
-one line, unless --each is given. Times are those of an average measured
-inference. With two inferences or more on both sides, Welch's test at 95 % says whether the
+one line, unless --each is given. Times are those of an average measured inference. The steps sum to
+the change of the headline; what operators don't account for is a step of its own. With two
+inferences or more on both sides, Welch's test at 95 % says whether the
 difference is more than noise.";
 
 /// The options of `opscope compare`.
