@@ -35,10 +35,11 @@ pub fn finish(plan: &Plan, outcome: &Outcome, wanted: &Wanted, terminal: &Termin
     finish_profile(outcome, wanted, terminal)
 }
 
-/// Says what was lost, reads what there is and prints its path. Returns whether nothing was recorded.
+/// Says what was lost, reads what there is and prints its path. Returns whether nothing was recorded, which is
+/// found out by reading only: a program whose profile isn't read keeps its status and its standard error.
 pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) -> bool {
     tell_losses(outcome, terminal);
-    let is_empty = outcome.device_profiles.is_empty() && holds_nothing(&outcome.path);
+    let is_empty = wanted.parse && outcome.device_profiles.is_empty() && holds_nothing(&outcome.path);
     if is_empty {
         terminal.warn(
             "nothing was recorded: the program set no marks, ran nothing on ONNX Runtime or AscendCL that could be \

@@ -237,8 +237,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             }
             let is_empty = finish::finish(&plan, &outcome, &arguments.wanted(), terminal);
             Ok(match outcome.status {
-                // Without reading it, nobody says what a collection should have.
-                0 if is_empty && !arguments.no_parse => Exit::Failed,
+                0 if is_empty => Exit::Failed,
                 status => Exit::Status(status),
             })
         }
