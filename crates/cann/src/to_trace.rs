@@ -37,6 +37,7 @@ pub fn to_trace(joined: &Joined) -> Trace {
         let severity = loss.reason.severity();
         projection.trace.count_as(severity, loss.reason.text(), loss.count, &loss.place);
     }
+    projection.trace.drop_impossible_times("the raw records");
     projection.trace
 }
 

@@ -26,6 +26,9 @@ fn survive(directory: &Path, output: &Path, options: ExportOptions, database: bo
         let joined = Joined::new(data);
         let trace = to_trace(&joined);
         assert!(trace.tasks.len() <= 10_000, "no more tasks than records");
+        let durations = trace.tasks.duration().iter().chain(trace.api_calls.duration());
+        let a_year = 366 * 24 * 3600 * 1_000_000_000;
+        assert!(durations.into_iter().all(|time| (0..=a_year).contains(&time.0)), "times that can be");
         export_summary(&joined, output, "0", options).expect("space on disk");
         export_timeline(&joined, output, "0", options).expect("space on disk");
         for report in performance_reports(&joined, options) {

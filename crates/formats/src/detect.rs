@@ -192,7 +192,9 @@ pub fn detect(path: &Path) -> Result<Kind, DetectError> {
 pub fn open(path: &Path) -> Result<Trace, OpenError> {
     let kind = detect(path)?;
     if kind == Kind::AscendFolder {
-        return Ok(ascend_text::read_folder(path)?);
+        let mut trace = ascend_text::read_folder(path)?;
+        trace.drop_impossible_times(&path.display().to_string());
+        return Ok(trace);
     }
     let format = FORMATS.iter().find(|format| format.kind == kind);
     let Some(open) = format.and_then(|format| format.open) else {
@@ -200,7 +202,11 @@ pub fn open(path: &Path) -> Result<Trace, OpenError> {
     };
     let input = Input::open(path).map_err(|source| DetectError::Io { path: path.to_owned(), source })?;
     let problem = input.damage().map(str::to_owned);
-    match (open(input, path), problem) {
+    let read = open(input, path).map(|mut trace| {
+        trace.drop_impossible_times(&path.display().to_string());
+        trace
+    });
+    match (read, problem) {
         (Ok(mut trace), Some(problem)) => {
             trace.count_loss(CUT_COMPRESSION, 1, &problem);
             Ok(trace)

@@ -149,15 +149,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The operators of the engine's nodes, each once, in the order of execution.
+    /// The operators of the engine's nodes, in the order of execution.
     fn engine_type(&mut self, group: &Group) -> StringId {
-        let mut types: Vec<&str> = Vec::new();
-        for &node in &group.engine_nodes {
-            let op_type = self.run.recording.nodes[node as usize].op_type.as_str();
-            if !types.contains(&op_type) {
-                types.push(op_type);
-            }
-        }
+        let nodes = &self.run.recording.nodes;
+        let types = group.engine_nodes.iter().map(|&node| nodes[node as usize].op_type.as_str());
+        let types: Vec<&str> = types.collect();
         self.trace.strings.intern(&types.join("+"))
     }
 

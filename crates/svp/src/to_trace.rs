@@ -49,6 +49,7 @@ impl Exports {
         }
         self.count_losses(&mut builder.trace);
         self.count_left_out(&mut builder.trace);
+        builder.trace.drop_impossible_times("the exported files");
         builder.trace
     }
 
@@ -381,5 +382,26 @@ fn level_of(mode: &str) -> ApiLevel {
         "MODEL" => ApiLevel::Model,
         "RTS" | "RUNTIME" => ApiLevel::Runtime,
         _ => ApiLevel::Application,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_whose_time_can_not_be_is_a_counted_loss() {
+        let call = |start: i64, duration: i64| Call {
+            name: "aclmdlExecute".to_owned(),
+            mode: "ACL_MODEL".to_owned(),
+            process: 1,
+            thread: 1,
+            start: Nanoseconds(start),
+            duration: Nanoseconds(duration),
+        };
+        let calls = vec![call(100, 40), call(200, -40), call(300, i64::MAX)];
+        let trace = RawCalls { calls, ..RawCalls::default() }.to_trace();
+        assert_eq!(trace.api_calls.duration(), [Nanoseconds(40)]);
+        assert_eq!(trace.losses.count(), [2]);
     }
 }

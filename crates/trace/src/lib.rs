@@ -34,6 +34,7 @@ mod counter;
 mod data_type;
 mod device;
 mod ids;
+mod impossible;
 mod iteration;
 mod loss;
 mod metric;

@@ -53,6 +53,15 @@ macro_rules! table {
                 $(self.$column[id.index()] = row.$column;)+
             }
 
+            /// Keeps the rows that are marked. Those behind a row that goes get smaller ids, so whoever
+            /// refers to them has to be told.
+            pub fn retain(&mut self, keep: &[bool]) {
+                $(
+                    let mut marks = keep.iter();
+                    self.$column.retain(|_| marks.next().copied().unwrap_or(true));
+                )+
+            }
+
             /// How many rows there are.
             #[inline]
             pub fn len(&self) -> usize {

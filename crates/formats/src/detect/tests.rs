@@ -116,6 +116,55 @@ fn whatever_holds_a_profile_opens_as_a_trace() {
 }
 
 #[test]
+fn a_time_that_can_not_be_is_a_counted_loss_in_every_format() {
+    const YEAR: i64 = 366 * 24 * 3600 * 1_000_000_000;
+    let replaced = |content: &[u8], from: &str, to: &str| {
+        let text = std::str::from_utf8(content).unwrap();
+        assert!(text.contains(from), "{text}");
+        text.replace(from, to).into_bytes()
+    };
+    let mut trace = Trace::new();
+    let name = trace.strings.intern("x");
+    trace.tasks.push(Task::new(name, Nanoseconds(1), Nanoseconds(-40)));
+    trace.tasks.push(Task::new(name, Nanoseconds(1), Nanoseconds(i64::MAX)));
+    let file = OneFile::new(b"");
+    sqlite::write_file(&trace, &file.path).unwrap();
+    let negative = std::fs::read(&file.path).unwrap();
+    let ascend = |sql: &str| {
+        let file = OneFile::new(&ascend_database());
+        rusqlite::Connection::open(&file.path).unwrap().execute_batch(sql).unwrap();
+        std::fs::read(&file.path).unwrap()
+    };
+    let runs = |duration: &str| {
+        let sound = std::str::from_utf8(ONNX_RUNTIME).unwrap();
+        let event = sound.lines().nth(1).unwrap();
+        format!("[\n{event},\n{}\n]\n", event.replace("\"dur\" :9", &format!("\"dur\" :{duration}")))
+    };
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("ONNX Runtime, negative", runs("-40").into_bytes()),
+        ("ONNX Runtime, absurd", runs("9000000000000000000").into_bytes()),
+        ("MegEngine, end before start", replaced(MEGENGINE, "\"end\": 0.003", "\"end\": 0.0001")),
+        ("MegEngine, absurd", replaced(MEGENGINE, "\"end\": 0.003", "\"end\": 1e12")),
+        ("opscope's own, negative and at the end of the range", negative),
+        ("Ascend's database, end before start", ascend("INSERT INTO TASK VALUES (9, 5)")),
+        ("Ascend's database, absurd", ascend("INSERT INTO TASK VALUES (5, 4000000000000000000)")),
+        ("Ascend's table, negative", replaced(KERNELS, ",12.5,", ",-12.5,")),
+        ("Ascend's table, no number", replaced(KERNELS, ",12.5,", ",nan,")),
+        ("Ascend's table, absurd", replaced(KERNELS, ",12.5,", ",900000000000000,")),
+        ("a timeline, negative", replaced(TIMELINE, "\"dur\":2", "\"dur\":-2")),
+        ("a timeline, absurd", replaced(TIMELINE, "\"dur\":2", "\"dur\":900000000000000")),
+        ("a timeline, out of range", replaced(TIMELINE, "\"ts\":1", "\"ts\":1e300")),
+    ];
+    for (what, content) in cases {
+        let trace = open(&OneFile::new(&content).path).unwrap();
+        let durations = trace.tasks.duration().iter().chain(trace.api_calls.duration());
+        let durations: Vec<_> = durations.chain(trace.iterations.duration()).collect();
+        assert!(durations.iter().all(|time| (0..=YEAR).contains(&time.0)), "{what}: {durations:?}");
+        assert!(trace.losses.count().iter().sum::<u64>() >= 1, "{what}: nothing is counted");
+    }
+}
+
+#[test]
 fn a_folder_of_outputs_opens_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
     let outputs = folder.path().join("ASCEND_PROFILER_OUTPUT");

@@ -191,6 +191,9 @@ impl<'t> Decoder<'t> {
         let (Some(Micros(start)), Some(Micros(duration))) = (event.start, event.duration) else {
             return Err("the event has no \"ts\" or no \"dur\"");
         };
+        if duration < Nanoseconds::ZERO {
+            return Err("the event has a negative \"dur\"");
+        }
         match kind {
             EventKind::Session => self.profile.sessions.push(SessionEvent {
                 kind: SessionEventKind::of(&event.name),

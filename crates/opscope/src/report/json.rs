@@ -5,7 +5,7 @@ use opscope_trace::{Attribution, Nanoseconds, Trace};
 use serde::Serialize;
 
 use super::Report;
-use super::operators::{data_type, rate, row};
+use super::operators::{data_type, engine_nodes, rate, row};
 
 /// Rises when a field changes its meaning or goes away; a new field doesn't raise it.
 const SCHEMA_VERSION: u32 = 1;
@@ -106,6 +106,8 @@ struct OperatorRow<'a> {
     tasks: usize,
     attribution: &'static str,
     nodes: Vec<&'a str>,
+    engine_type: Option<&'a str>,
+    engine_nodes: Vec<&'a str>,
     data_type: Option<&'static str>,
     inputs: Vec<TensorRow<'a>>,
     outputs: Vec<TensorRow<'a>>,
@@ -179,6 +181,7 @@ impl<'a> Answer<'a> {
             start_ns: nanoseconds(row.start),
             duration_ns: nanoseconds(row.duration),
         });
+        let mut engine_nodes = engine_nodes(trace);
         let removed = trace.operators.iter().filter(|(_, row)| row.attribution == Attribution::Removed);
         let losses = trace.losses.iter().map(|(_, loss)| LossRow {
             severity: loss.severity.name(),
@@ -215,7 +218,8 @@ impl<'a> Answer<'a> {
                 removed: report.matching.removed,
             },
             operators: ranked(&summary.operators, |rank, cost| {
-                OperatorRow::of(trace, rank, cost, summary.scale)
+                let engine_nodes = cost.operator.and_then(|operator| engine_nodes.remove(&operator));
+                OperatorRow::of(trace, rank, cost, engine_nodes.unwrap_or_default(), summary.scale)
             }),
             removed_nodes: removed.map(|(_, row)| text(row.name)).collect(),
             types: ranked(&summary.types, |rank, cost| TypeRow::of(trace, rank, cost)),
@@ -225,7 +229,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-fn ranked<'c, C, R>(costs: &'c [C], row: impl Fn(usize, &'c C) -> R) -> Vec<R> {
+fn ranked<'c, C, R>(costs: &'c [C], mut row: impl FnMut(usize, &'c C) -> R) -> Vec<R> {
     costs.iter().enumerate().map(|(index, cost)| row(index + 1, cost)).collect()
 }
 
@@ -250,7 +254,13 @@ impl Distribution {
 }
 
 impl<'a> OperatorRow<'a> {
-    fn of(trace: &'a Trace, rank: usize, cost: &OperatorCost, scale: f64) -> Self {
+    fn of(
+        trace: &'a Trace,
+        rank: usize,
+        cost: &OperatorCost,
+        engine_nodes: Vec<&'a str>,
+        scale: f64,
+    ) -> Self {
         let operator = row(trace, cost);
         let tensors = |inputs: bool| -> Vec<TensorRow<'a>> {
             let Some(operator) = operator else { return Vec::new() };
@@ -281,6 +291,8 @@ impl<'a> OperatorRow<'a> {
             tasks: cost.tasks,
             attribution: operator.map_or(Attribution::Unattributed, |operator| operator.attribution).name(),
             nodes: origins.iter().map(|&name| trace.strings.get(name)).collect(),
+            engine_type: operator.and_then(|operator| operator.engine_type).map(|id| trace.strings.get(id)),
+            engine_nodes,
             data_type: operator
                 .and_then(|operator| data_type(trace, &operator))
                 .map(|data_type| data_type.name()),

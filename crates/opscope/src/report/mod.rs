@@ -15,8 +15,10 @@ mod ranges;
 mod sheet;
 mod text;
 
+use std::collections::HashSet;
+
 use opscope_analyze::Summary;
-use opscope_trace::{Attribution, ModelId, Trace};
+use opscope_trace::{Attribution, ModelId, StringId, Trace};
 
 pub use analysis::{fitting_columns, sheet_of, title};
 pub use glance::{
@@ -78,6 +80,8 @@ impl<'a> Report<'a> {
 
     fn new(trace: &'a Trace, model: Option<ModelId>, summary: Summary) -> Self {
         let mut matching = Matching::default();
+        // A node is in several operators where several do its work for themselves.
+        let mut fused: HashSet<StringId> = HashSet::new();
         let wanted = |of: Option<ModelId>| model.is_none() || of == model;
         for (_, operator) in trace.operators.iter().filter(|(_, operator)| wanted(operator.model)) {
             match operator.attribution {
@@ -85,13 +89,14 @@ impl<'a> Report<'a> {
                 Attribution::Exact => matching.exact += 1,
                 Attribution::Fused => {
                     matching.fused += 1;
-                    matching.fused_nodes += operator.origins.len();
+                    fused.extend(trace.names.get(operator.origins));
                 }
                 Attribution::Engine => matching.engine += 1,
                 Attribution::Unattributed => matching.unattributed += 1,
                 Attribution::Removed => matching.removed += 1,
             }
         }
+        matching.fused_nodes = fused.len();
         Self { trace, model, summary, matching }
     }
 }

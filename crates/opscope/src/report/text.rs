@@ -5,7 +5,7 @@ use std::fmt::Write;
 use opscope_analyze::{CallKinds, OperatorCost, Phase, Statistics};
 use opscope_trace::{Nanoseconds, Trace, units};
 
-use super::operators::{rate, row, shapes};
+use super::operators::{engine_types, operator_kind, rate, row, shapes};
 use super::{Matching, Report, losses_text, ranges_text};
 use crate::terminal::{Column, Table, bold, dim};
 
@@ -202,7 +202,7 @@ fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u
             units::percent(cost.share),
             units::percent(cost.cumulative_share),
             trace.strings.get(cost.name).to_owned(),
-            trace.strings.get(cost.op_type).replace('+', " + "),
+            operator_kind(trace, cost.op_type, operator.and_then(|operator| operator.engine_type)),
             operator.map_or(String::new(), |operator| shapes(trace, &operator)),
             flops.map_or(unknown(), |flops| units::flops(flops as f64)),
             flops.and_then(|flops| rate(flops, cost.time)).map_or(unknown(), units::flop_rate),
@@ -255,6 +255,7 @@ fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>)
         Column::number("moved").expendable(),
         Column::number("bandwidth").expendable(),
     ]);
+    let ran_as = engine_types(trace);
     let mut table = Table::new(&columns, width);
     for (rank, cost) in types.iter().take(top).enumerate() {
         let mut cells = vec![(rank + 1).to_string()];
@@ -262,7 +263,7 @@ fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>)
         cells.extend([
             units::percent(cost.share),
             units::percent(cost.cumulative_share),
-            trace.strings.get(cost.op_type).replace('+', " + "),
+            operator_kind(trace, cost.op_type, ran_as.get(&cost.op_type).copied().flatten()),
             cost.operators.to_string(),
             cost.flops.map_or(unknown(), |flops| units::flops(flops as f64)),
             cost.flops.and_then(|flops| rate(flops, cost.time)).map_or(unknown(), units::flop_rate),

@@ -107,3 +107,192 @@ fn left_over(
     removed.sort_unstable();
     (removed, unknown.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{block, engine_node, graph, model};
+    use super::*;
+
+    type NodeText<'a> = (&'a str, &'a str, &'a [&'a str], &'a str);
+
+    /// The groups as names of nodes, operators of the engine, and the way they were matched.
+    fn groups(model: &Model, rewritten: &[NodeText<'_>], output: &str) -> Vec<(String, String, Attribution)> {
+        let engine_nodes: Vec<EngineNode> = rewritten
+            .iter()
+            .map(|(op_type, name, ..)| engine_node(op_type.rsplit('.').next().unwrap_or_default(), name))
+            .collect();
+        let found = attribute_rewritten(model, &graph(rewritten, output), &engine_nodes);
+        let rows = found.groups.into_iter().map(|group| {
+            let nodes: Vec<&str> = group.nodes.iter().map(|&id| model.graph().node(id).name).collect();
+            let types: Vec<&str> =
+                group.engine_nodes.iter().map(|&node| &*engine_nodes[node as usize].op_type).collect();
+            (nodes.join("+"), types.join("+"), group.attribution)
+        });
+        rows.collect()
+    }
+
+    fn row(nodes: &str, types: &str, attribution: Attribution) -> (String, String, Attribution) {
+        (nodes.to_owned(), types.to_owned(), attribution)
+    }
+
+    #[test]
+    fn what_is_folded_into_weights_belongs_to_the_node_that_has_the_weights() {
+        assert_eq!(
+            groups(
+                &block(),
+                &[
+                    ("Conv", "conv", &["x", "w_folded"], "bn_out"),
+                    ("Relu", "relu", &["bn_out"], "relu_out")
+                ],
+                "relu_out",
+            ),
+            [row("conv+bn", "Conv", Attribution::Fused), row("relu", "Relu", Attribution::Exact)]
+        );
+    }
+
+    #[test]
+    fn an_activation_that_runs_by_itself_is_no_part_of_the_convolution_in_another_layout() {
+        let silu = model(
+            &[
+                ("Conv", "conv1", &["x", "w1"], "a"),
+                ("Sigmoid", "sigmoid", &["a"], "b"),
+                ("Mul", "mul", &["a", "b"], "c"),
+                ("Conv", "conv2", &["c", "w2"], "y"),
+            ],
+            "y",
+        );
+        assert_eq!(
+            groups(
+                &silu,
+                &[
+                    ("com.microsoft.nchwc.ReorderInput", "ReorderInput", &["x"], "reorder_0"),
+                    ("com.microsoft.nchwc.Conv", "a_nchwc", &["reorder_0", "w1_blocked"], "reorder_1"),
+                    ("com.microsoft.QuickGelu", "fused", &["reorder_1"], "reorder_2"),
+                    ("com.microsoft.nchwc.Conv", "y_nchwc", &["reorder_2", "w2_blocked"], "reorder_3"),
+                    ("com.microsoft.nchwc.ReorderOutput", "ReorderOutput", &["reorder_3"], "y"),
+                ],
+                "y",
+            ),
+            [
+                row("", "ReorderInput", Attribution::Engine),
+                row("conv1", "Conv", Attribution::Exact),
+                row("sigmoid+mul", "QuickGelu", Attribution::Fused),
+                row("conv2", "Conv", Attribution::Exact),
+                row("", "ReorderOutput", Attribution::Engine),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_operator_that_is_run_by_its_definition_is_one_operator_of_several_engine_nodes() {
+        let hard_swish = model(
+            &[("Conv", "conv", &["x", "w"], "a"), ("HardSwish", "swish", &["a"], "y")],
+            "y",
+        );
+        assert_eq!(
+            groups(
+                &hard_swish,
+                &[
+                    ("Conv", "conv", &["x", "w"], "a"),
+                    ("HardSigmoid", "_inline_HardSigmoid", &["a"], "_inline_t"),
+                    ("Mul", "_inline_Mul", &["a", "_inline_t"], "y"),
+                ],
+                "y",
+            ),
+            [
+                row("conv", "Conv", Attribution::Exact),
+                row("swish", "HardSigmoid+Mul", Attribution::Exact)
+            ]
+        );
+    }
+
+    #[test]
+    fn reshapes_that_the_engine_put_around_a_product_are_its_own() {
+        let dense = model(
+            &[("MatMul", "matmul", &["x", "w"], "product"), ("Add", "add", &["product", "b"], "sum")],
+            "sum",
+        );
+        assert_eq!(
+            groups(
+                &dense,
+                &[
+                    ("Reshape", "gemm_input_reshape", &["x", "flat"], "gemm_input"),
+                    ("Gemm", "matmul/MatMulAddFusion", &["gemm_input", "w", "b"], "gemm_output"),
+                    ("Reshape", "gemm_output_reshape", &["gemm_output", "full"], "sum"),
+                ],
+                "sum",
+            ),
+            [
+                row("", "Reshape", Attribution::Engine),
+                row("matmul+add", "Gemm", Attribution::Fused),
+                row("", "Reshape", Attribution::Engine)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_node_that_was_merged_with_an_equal_one_is_removed_and_taken_for_no_part() {
+        let twice = model(
+            &[
+                ("Sigmoid", "first", &["x"], "a"),
+                ("Sigmoid", "second", &["x"], "b"),
+                ("Tanh", "tanh", &["b"], "c"),
+                ("Add", "add", &["a", "c"], "y"),
+            ],
+            "y",
+        );
+        let rewritten: [NodeText<'_>; 3] = [
+            ("Sigmoid", "first", &["x"], "a"),
+            ("Tanh", "tanh", &["a"], "c"),
+            ("Add", "add", &["a", "c"], "y"),
+        ];
+        let engine_nodes = rewritten.map(|(op_type, name, ..)| engine_node(op_type, name));
+        let found = attribute_rewritten(&twice, &graph(&rewritten, "y"), &engine_nodes);
+        let removed: Vec<&str> = found.removed.iter().map(|&id| twice.graph().node(id).name).collect();
+        assert_eq!(removed, ["second"]);
+        assert!(found.groups.iter().all(|group| group.attribution == Attribution::Exact), "{found:?}");
+    }
+
+    #[test]
+    fn what_depends_on_shapes_alone_is_removed_and_not_claimed() {
+        let flatten = model(
+            &[
+                ("Shape", "shape", &["x"], "sizes"),
+                ("Gather", "pick", &["sizes", "index"], "size"),
+                ("Reshape", "reshape", &["x", "size"], "flat"),
+                ("Relu", "relu", &["flat"], "y"),
+            ],
+            "y",
+        );
+        let rewritten: [NodeText<'_>; 2] =
+            [("Reshape", "reshape", &["x", "size"], "flat"), ("Relu", "relu", &["flat"], "y")];
+        let engine_nodes = rewritten.map(|(op_type, name, ..)| engine_node(op_type, name));
+        let found = attribute_rewritten(&flatten, &graph(&rewritten, "y"), &engine_nodes);
+        let removed: Vec<&str> = found.removed.iter().map(|&id| flatten.graph().node(id).name).collect();
+        assert_eq!(removed, ["shape", "pick"]);
+        assert!(found.groups.iter().all(|group| group.attribution == Attribution::Exact), "{found:?}");
+    }
+
+    #[test]
+    fn what_can_not_be_followed_is_unattributed_and_its_nodes_are_not_called_removed() {
+        let rewritten: [NodeText<'_>; 2] = [
+            ("Mystery", "secret_7", &["other"], "bn_out"),
+            ("Relu", "relu", &["bn_out"], "relu_out"),
+        ];
+        let engine_nodes = rewritten.map(|(op_type, name, ..)| engine_node(op_type, name));
+        let found = attribute_rewritten(&block(), &graph(&rewritten, "relu_out"), &engine_nodes);
+        assert_eq!(found.groups[0].attribution, Attribution::Unattributed);
+        assert!(found.groups[0].nodes.is_empty() && found.removed.is_empty());
+        assert_eq!(found.unknown, 2);
+    }
+
+    #[test]
+    fn a_recorded_node_that_the_rewritten_model_lacks_is_unattributed() {
+        let found = attribute_rewritten(
+            &block(),
+            &graph(&[("Relu", "relu", &["bn_out"], "relu_out")], "relu_out"),
+            &[engine_node("Relu", "relu"), engine_node("Conv", "conv_of_another_model")],
+        );
+        assert_eq!(found.groups[1].attribution, Attribution::Unattributed);
+    }
+}
