@@ -124,7 +124,7 @@ mod tests {
     fn raised(text: &str, to: i64) -> Result<i64, OpsetError> {
         let model = net(text);
         check_opset(&model, to)?;
-        let rewritten = rewrite(&model, &[], Some(to)).unwrap();
+        let rewritten = rewrite(&model, &[], Some(to), false).unwrap();
         Ok(Model::from_proto(rewritten.proto, None).unwrap().opset_version("").unwrap())
     }
 

@@ -80,7 +80,7 @@ mod tests {
         let load = |sample: Sample| Model::from_proto(sample.build(0), None).unwrap();
         let (mish, leaky) = (load(Sample::YoloMish), load(Sample::YoloLeaky));
         let only = Selection { only: vec!["G05b".into()], allow_lossy: true, ..Selection::default() };
-        let rewritten = rewrite(&mish, &only.resolve().unwrap(), None).unwrap();
+        let rewritten = rewrite(&mish, &only.resolve().unwrap(), None, true).unwrap();
         let rewritten = Model::from_proto(rewritten.proto, None).unwrap();
         assert_eq!(operators(&rewritten), operators(&leaky));
         prove(&leaky, &rewritten, 0.0);

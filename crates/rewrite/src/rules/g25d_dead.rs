@@ -70,7 +70,7 @@ mod tests {
         *node = with_graph(with_graph(node.clone(), "then_branch", inner.clone()), "else_branch", inner);
         let model = Model::from_proto(proto, None).unwrap();
         let only = Selection { only: vec!["G25d".into()], ..Selection::default() };
-        let rewritten = rewrite(&model, &only.resolve().unwrap(), None).unwrap();
+        let rewritten = rewrite(&model, &only.resolve().unwrap(), None, false).unwrap();
         assert!(rewritten.applications.is_empty());
         assert_eq!(rewritten.proto.graph.unwrap().initializer.len(), 1);
     }
