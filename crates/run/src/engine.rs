@@ -151,8 +151,6 @@ pub struct EngineNode {
     pub op_type: String,
     /// Who executes it, such as `CPUExecutionProvider`.
     pub provider: String,
-    /// The engine nodes whose results it reads, as positions in the list of nodes.
-    pub reads: Vec<u32>,
 }
 
 /// One execution of an engine node.

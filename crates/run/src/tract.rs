@@ -211,7 +211,6 @@ impl Engine for Tract {
                 name: node.name.clone(),
                 op_type: node.op().name().into_owned(),
                 provider: "tract".to_owned(),
-                reads: node.inputs.iter().filter_map(|outlet| position_of[outlet.node]).collect(),
             });
         }
         let mut executions = Vec::with_capacity(self.recorder.executions.len());

@@ -5,12 +5,16 @@
 //! operator:
 //!
 //! 1. An engine node is tied to the model's node that it is named after.
-//! 2. An engine node that does the work of several takes the model's nodes upstream that nothing
-//!    else computes: those between its own node and the values that other engine nodes deliver.
+//! 2. An engine node that does the work of several takes the model's nodes around that nothing else
+//!    computes. What its operator is sets bounds to that: a chain of operations takes as many as it
+//!    lists; an activation takes what lies between one value and the product that ends it; a product
+//!    of matrices takes the nodes upstream up to the values that other engine nodes deliver.
 //! 3. What is still untied was folded into the node before it (a normalisation into a convolution's
 //!    weights), or was computed when the model was loaded, or was needless.
 
-use opscope_model::{Graph, NodeId, ValueKind};
+use std::collections::BTreeSet;
+
+use opscope_model::{Graph, NodeId, ValueId, ValueKind};
 use opscope_trace::Attribution;
 
 use super::{Group, Groups};
@@ -21,6 +25,8 @@ use crate::node_names::NodeNames;
 pub fn attribute(graph: Graph<'_>, engine_nodes: &[EngineNode]) -> Groups {
     let mut ties = Ties::new(graph, engine_nodes);
     ties.tie_by_name();
+    ties.claim_chains();
+    ties.claim_activations();
     ties.claim_upstream();
     ties.fold_the_rest();
     ties.into_groups()
@@ -90,7 +96,79 @@ impl<'a> Ties<'a> {
         }
     }
 
-    /// Step 2.
+    /// Step 2, for chains of operations: those that they list, and no others.
+    fn claim_chains(&mut self) {
+        for position in 0..self.engine_nodes.len() {
+            let Some(mut left) = chain_parts(&self.engine_nodes[position].op_type) else { continue };
+            let mut open = self.anchors[position].clone();
+            for &node in &open {
+                take_parts(self.graph.node(node).op_type, &mut left);
+            }
+            let mut next = 0;
+            while let Some(&node) = open.get(next) {
+                next += 1;
+                for producer in self.unclaimed_producers(node) {
+                    if !open.contains(&producer) && take_parts(self.graph.node(producer).op_type, &mut left) {
+                        self.tie(producer, position);
+                        open.push(producer);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Step 2, for activations that the model spells out: tract names them after a node in their midst.
+    fn claim_activations(&mut self) {
+        for position in 0..self.engine_nodes.len() {
+            let Some(&anchor) = self.anchors[position].first() else { continue };
+            let is_itself = is_activation(self.graph.node(anchor).op_type);
+            if is_itself || !is_activation(&self.engine_nodes[position].op_type) {
+                continue;
+            }
+            for node in self.activation_around(anchor).unwrap_or_default() {
+                self.tie(node, position);
+            }
+        }
+    }
+
+    /// The nodes around one that make an activation with it: on to the product of two computed values
+    /// that ends it, and back until all of it reads one value. `None` when there are no such nodes.
+    fn activation_around(&self, anchor: NodeId) -> Option<Vec<NodeId>> {
+        let mut inside = vec![anchor];
+        let mut last = anchor;
+        while !(self.graph.node(last).is("Mul") && self.dynamic_reads(last).count() == 2) {
+            let output = self.graph.value(self.graph.node(last).output(0)?);
+            last = *output.consumers.iter().find(|&&reader| self.is_unclaimed(reader))?;
+            inside.push(last);
+        }
+        loop {
+            let entries: BTreeSet<ValueId> = (inside.iter().flat_map(|&node| self.dynamic_reads(node)))
+                .filter(|&value| self.graph.value(value).producer.is_none_or(|node| !inside.contains(&node)))
+                .collect();
+            if entries.len() <= 1 {
+                return Some(inside);
+            }
+            let producers = entries.into_iter().filter_map(|value| self.graph.value(value).producer);
+            inside.push(producers.filter(|&producer| self.is_unclaimed(producer)).max()?);
+        }
+    }
+
+    /// The values that a node reads and that depend on the inputs.
+    fn dynamic_reads(&self, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
+        self.graph.node(node).reads().filter(|&value| {
+            let value = self.graph.value(value);
+            let computed = value.producer.is_some_and(|producer| self.dynamic[producer.index()]);
+            computed || value.kind == ValueKind::Input
+        })
+    }
+
+    fn unclaimed_producers(&self, node: NodeId) -> Vec<NodeId> {
+        let producers = self.graph.node(node).reads().filter_map(|value| self.graph.value(value).producer);
+        let free = |&producer: &NodeId| self.dynamic[producer.index()] && self.is_unclaimed(producer);
+        producers.filter(free).collect()
+    }
+
+    /// Step 2, for products of matrices and norms.
     fn claim_upstream(&mut self) {
         for position in 0..self.engine_nodes.len() {
             if !does_the_work_of_several(&self.engine_nodes[position], &self.anchors[position], self.graph) {
@@ -103,11 +181,8 @@ impl<'a> Ties<'a> {
                 if next > self.anchors[position].len() && self.ends_the_claim(node) {
                     continue;
                 }
-                for value in self.graph.node(node).reads() {
-                    let producer =
-                        self.graph.value(value).producer.filter(|producer| !open.contains(producer));
-                    let Some(producer) = producer else { continue };
-                    if self.dynamic[producer.index()] && self.is_unclaimed(producer) {
+                for producer in self.unclaimed_producers(node) {
+                    if !open.contains(&producer) {
                         self.tie(producer, position);
                         open.push(producer);
                     }
@@ -202,12 +277,49 @@ fn dynamic_nodes(graph: Graph<'_>) -> Vec<bool> {
 
 /// Whether an engine node computes more than the model's nodes that it was named after.
 fn does_the_work_of_several(engine_node: &EngineNode, anchors: &[NodeId], graph: Graph<'_>) -> bool {
-    const COMPOSITE: [&str; 8] =
-        ["OptBinChain", "Gelu", "Silu", "Swish", "LayerNorm", "RmsNorm", "Sdpa", "HardSwish"];
+    const COMPOSITE: [&str; 3] = ["LayerNorm", "RmsNorm", "Sdpa"];
     let op_type = engine_node.op_type.as_str();
     let contraction_elsewhere = is_engine_contraction(op_type)
         && !anchors.iter().any(|&node| is_contraction(graph.node(node).op_type));
     contraction_elsewhere || COMPOSITE.iter().any(|composite| op_type.starts_with(composite))
+}
+
+/// The operations that tract runs as one, such as `Add` and `Max`; `None` for any other operator.
+fn chain_parts(op_type: &str) -> Option<Vec<&str>> {
+    Some(op_type.strip_prefix("OptBinChain(")?.strip_suffix(')')?.split('+').map(str::trim).collect())
+}
+
+/// Takes what a model's operator becomes out of a chain's operations, if that is there.
+fn take_parts(op_type: &str, left: &mut Vec<&str>) -> bool {
+    let forms: &[&[&str]] = match op_type {
+        "Relu" => &[&["Max"]],
+        "Clip" => &[&["Max", "Min"], &["Max"], &["Min"]],
+        "Sub" => &[&["Sub"], &["Add"]],
+        "Div" => &[&["Div"], &["Mul"]],
+        "BatchNormalization" => &[&["Mul", "Add"]],
+        "Add" => &[&["Add"]],
+        "Mul" => &[&["Mul"]],
+        "Max" => &[&["Max"]],
+        "Min" => &[&["Min"]],
+        _ => &[],
+    };
+    for form in forms {
+        let places: Option<Vec<usize>> =
+            form.iter().map(|part| left.iter().position(|known| known == part)).collect();
+        if let Some(mut places) = places {
+            places.sort_unstable();
+            places.into_iter().rev().for_each(|place| {
+                left.remove(place);
+            });
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether an operator, ONNX's or tract's, is an activation that models also spell out.
+fn is_activation(op_type: &str) -> bool {
+    ["Gelu", "Silu", "Swish", "HardSwish"].iter().any(|activation| op_type.starts_with(activation))
 }
 
 /// Whether an ONNX operator multiplies matrices, or does what amounts to it.
@@ -333,6 +445,61 @@ mod tests {
             [engine_node("Conv", "conv"), engine_node("Mystery", "secret_7"), engine_node("Relu", "relu")];
         let found = groups(&block(), &engine_nodes);
         assert_eq!(found[1], (String::new(), vec![1], Attribution::Unattributed));
+    }
+
+    #[test]
+    fn an_activation_takes_what_it_is_made_of_and_a_chain_no_more_than_it_lists() {
+        let net = model(
+            &[
+                ("Conv", "conv1", &["x", "w1"], "a"),
+                ("BatchNormalization", "bn", &["a", "scale"], "b"),
+                ("Sigmoid", "sigmoid", &["b"], "c"),
+                ("Mul", "mul", &["b", "c"], "d"),
+                ("Conv", "conv2", &["d", "w2"], "e"),
+                ("Add", "add", &["e", "d"], "f"),
+                ("Relu", "relu", &["f"], "y"),
+            ],
+            "y",
+        );
+        let engine_nodes = [
+            engine_node("OptMatMul", "conv1.matmatmul"),
+            engine_node("Silu", "sigmoid.silu"),
+            engine_node("OptMatMul", "conv2.matmatmul"),
+            engine_node("OptBinChain(Add+Max)", "relu.low"),
+        ];
+        assert_eq!(
+            groups(&net, &engine_nodes),
+            [
+                ("conv1+bn".to_owned(), vec![0], Attribution::Fused),
+                ("sigmoid+mul".to_owned(), vec![1], Attribution::Fused),
+                ("conv2".to_owned(), vec![2], Attribution::Exact),
+                ("add+relu".to_owned(), vec![3], Attribution::Fused)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_gelu_that_is_named_after_its_error_function_takes_all_of_its_formula() {
+        let net = model(
+            &[
+                ("Conv", "conv", &["x", "w"], "a"),
+                ("Div", "div", &["a", "root"], "b"),
+                ("Erf", "erf", &["b"], "c"),
+                ("Add", "add", &["c", "one"], "d"),
+                ("Mul", "mul", &["a", "d"], "e"),
+                ("Mul", "half", &["e", "point_five"], "y"),
+            ],
+            "y",
+        );
+        let engine_nodes =
+            [engine_node("OptMatMul", "conv.matmatmul"), engine_node("GeluExact", "erf.gelu_exact")];
+        assert_eq!(
+            groups(&net, &engine_nodes),
+            [
+                ("conv".to_owned(), vec![0], Attribution::Exact),
+                ("div+erf+add+mul+half".to_owned(), vec![1], Attribution::Fused)
+            ]
+        );
     }
 
     #[test]

@@ -27,16 +27,15 @@ pub fn attribute_rewritten(model: &Model, rewritten: &GraphProto, engine_nodes: 
     let meaning = Meaning::find(&own, &rewritten);
     let stands = regions(&meaning);
 
-    let node_of = nodes_by_name(&rewritten);
+    let tied = tie(engine_nodes, &rewritten);
     let mut ids = vec![None; own_graph.node.len()];
     model.graph().nodes().for_each(|node| ids[node.position] = Some(node.id));
     let id_of = |node: NodeIndex| own.nodes[node].position.and_then(|position| ids[position]);
 
     let mut groups: Vec<Group> = Vec::new();
     let mut known: HashMap<&BTreeSet<NodeIndex>, usize> = HashMap::new();
-    for (position, engine_node) in engine_nodes.iter().enumerate() {
-        let key = (engine_node.name.as_str(), engine_node.op_type.as_str());
-        let stands = node_of.get(&key).copied().flatten().map_or(&Stands::Unknown, |node| &stands[node]);
+    for (position, node) in tied.into_iter().enumerate() {
+        let stands = node.map_or(&Stands::Unknown, |node| &stands[node]);
         let nodes = match stands {
             Stands::For(nodes) => nodes,
             other => {
@@ -65,14 +64,38 @@ pub fn attribute_rewritten(model: &Model, rewritten: &GraphProto, engine_nodes: 
     Groups { groups, removed, unknown }
 }
 
-/// The nodes of a rewritten model by name and operator; `None` where several are called the same.
-fn nodes_by_name<'p>(network: &Network<'p>) -> HashMap<(&'p str, &'p str), Option<NodeIndex>> {
-    let mut nodes = HashMap::new();
+/// The node of the rewritten model that each recorded node is: the one of its name and operator. Where
+/// several of the main graph have the same name or none, as the parts of a definition have that the runtime
+/// put in for operators, the order tells, provided that all others ran in the order in which they stand.
+fn tie(engine_nodes: &[EngineNode], network: &Network<'_>) -> Vec<Option<NodeIndex>> {
+    let mut named: HashMap<(&str, &str), Vec<NodeIndex>> = HashMap::new();
     for (index, node) in network.nodes.iter().enumerate() {
-        let key = (node.proto.name(), node.proto.op_type());
-        nodes.entry(key).and_modify(|known| *known = None).or_insert(Some(index));
+        named.entry((node.proto.name(), node.proto.op_type())).or_default().push(index);
     }
-    nodes
+    let mut recorded: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    for (position, node) in engine_nodes.iter().enumerate() {
+        let key = (node.name.as_str(), node.op_type.as_str());
+        // A node without a name gets one only in the recording.
+        let key = if named.contains_key(&key) { key } else { ("", key.1) };
+        recorded.entry(key).or_default().push(position);
+    }
+    let mut tied = vec![None; engine_nodes.len()];
+    for (key, positions) in &recorded {
+        if let Some([only]) = named.get(key).map(Vec::as_slice).filter(|_| !key.0.is_empty()) {
+            positions.iter().for_each(|&position| tied[position] = Some(*only));
+        }
+    }
+    let in_main = |node: &NodeIndex| network.nodes[*node].position.is_some();
+    if !tied.iter().flatten().filter(|node| in_main(node)).is_sorted() {
+        return tied;
+    }
+    for (key, positions) in &recorded {
+        let Some(nodes) = named.get(key).filter(|nodes| nodes.len() > 1 || key.0.is_empty()) else { continue };
+        if nodes.len() == positions.len() && nodes.iter().all(in_main) {
+            positions.iter().zip(nodes).for_each(|(&position, &node)| tied[position] = Some(node));
+        }
+    }
+    tied
 }
 
 /// The nodes of the main graph that nothing stands for, and how many of those may yet be the work of
@@ -204,6 +227,30 @@ mod tests {
                 row("swish", "HardSigmoid+Mul", Attribution::Exact)
             ]
         );
+    }
+
+    #[test]
+    fn nodes_of_the_same_name_are_told_by_their_order_where_the_others_keep_it() {
+        let twice = model(
+            &[("HardSwish", "first", &["x"], "a"), ("HardSwish", "second", &["a"], "y")],
+            "y",
+        );
+        let rewritten: [NodeText<'_>; 4] = [
+            ("HardSigmoid", "_inline", &["x"], "_t0"),
+            ("Mul", "", &["x", "_t0"], "a"),
+            ("HardSigmoid", "_inline", &["a"], "_t1"),
+            ("Mul", "", &["a", "_t1"], "y"),
+        ];
+        let expected = [
+            row("first", "HardSigmoid+Mul", Attribution::Exact),
+            row("second", "HardSigmoid+Mul", Attribution::Exact),
+        ];
+        assert_eq!(groups(&twice, &rewritten, "y"), expected);
+        // One of them wasn't recorded, so that nothing tells which the others are.
+        let recorded = [("HardSigmoid", "_inline"), ("Mul", "Mul_7"), ("Mul", "Mul_9")];
+        let recorded = recorded.map(|(op_type, name)| engine_node(op_type, name));
+        let found = attribute_rewritten(&twice, &graph(&rewritten, "y"), &recorded);
+        assert_eq!(found.groups[0].attribution, Attribution::Unattributed, "{found:?}");
     }
 
     #[test]

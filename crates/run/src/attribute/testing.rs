@@ -69,6 +69,5 @@ pub(super) fn engine_node(op_type: &str, name: &str) -> EngineNode {
         name: name.to_owned(),
         op_type: op_type.to_owned(),
         provider: String::new(),
-        reads: Vec::new(),
     }
 }

@@ -118,7 +118,7 @@ impl Nodes<'_> {
         *self.known.entry(key).or_insert_with(|| {
             let text = |id: StringId| self.profile.strings.get(id).to_owned();
             let (name, op_type, provider) = (text(event.name), text(event.op_name), text(event.provider));
-            nodes.push(EngineNode { name, op_type, provider, reads: Vec::new() });
+            nodes.push(EngineNode { name, op_type, provider });
             nodes.len() as u32 - 1
         })
     }
