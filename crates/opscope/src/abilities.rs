@@ -39,8 +39,7 @@ fn applied(model: &Model, which: &'static dyn Rewrite, opset: Option<i64>) -> Op
     let lossy = info.exactness == Exactness::Lossy || done.iter().all(|it| needs(&it));
     let usable: Vec<&Application> = done.iter().filter(|it| lossy || !needs(it)).collect();
     let places = usable.iter().map(|done| taken(done)).collect();
-    let mut makes: Vec<String> =
-        usable.iter().flat_map(|done| &done.after).map(|text| named(text).1.to_owned()).collect();
+    let mut makes: Vec<String> = usable.iter().flat_map(|done| made(done)).map(str::to_owned).collect();
     makes.sort_unstable();
     makes.dedup();
     Some(Ability { id: info.id.to_owned(), lossy, opset, places, makes })
@@ -59,6 +58,12 @@ fn taken(done: &Application) -> Vec<(String, String)> {
         }
     }
     taken
+}
+
+/// The types of the nodes that an application puts in, without those that it only puts elsewhere.
+fn made(done: &Application) -> impl Iterator<Item = &str> {
+    let was_there = |op_type: &str| done.before.iter().any(|text| named(text).1 == op_type);
+    done.after.iter().map(|text| named(text).1).filter(move |op_type| !was_there(op_type))
 }
 
 /// The name and type of `name (type)`.

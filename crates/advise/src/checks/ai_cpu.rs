@@ -1,6 +1,7 @@
 //! Why operators run on a device's general processor, and what to put in their place.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use opscope_trace::{DataType, ExecutionUnit, Operator, OperatorId, Trace};
 use serde::Deserialize;
@@ -61,11 +62,11 @@ struct Replacement {
     instead: String,
 }
 
-fn facts() -> Facts {
-    // The file is part of the program; a test reads it.
+/// The file is part of the program; a test reads it.
+static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     let read = toml::from_str(include_str!("../rules/ai_cpu.toml"));
     read.unwrap_or(Facts { operator: Vec::new(), board: Vec::new() })
-}
+});
 
 fn is_of(op_type: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
@@ -74,10 +75,9 @@ fn is_of(op_type: &str, patterns: &[String]) -> bool {
     })
 }
 
-/// Why an operator of a profile is on the general processor of its device. Asking for many, keep what
-/// is said of one: it is the same for all of its executions.
+/// Why an operator of a profile is on the general processor of its device.
 pub fn why_on_ai_cpu(trace: &Trace, operator: OperatorId) -> Why {
-    why(trace, &trace.operators.get(operator), Target::of(trace), &facts())
+    why(trace, &trace.operators.get(operator), Target::of(trace), &FACTS)
 }
 
 fn why(trace: &Trace, row: &Operator, target: Target, facts: &Facts) -> Why {
@@ -206,13 +206,12 @@ fn causes(subject: &Subject<'_>, counts: impl Fn(&Kernel<'_>, &Why) -> bool) -> 
         return missing;
     }
     let Some(trace) = subject.trace else { return Outcome::Silent };
-    let facts = facts();
     let mut known: BTreeMap<OperatorId, Why> = BTreeMap::new();
     let mut causes: BTreeMap<(&str, Why), Cause> = BTreeMap::new();
     for kernel in subject.kernels.iter().filter(|kernel| kernel.unit == ExecutionUnit::AiCpu) {
         let Some(id) = trace.tasks.operator()[kernel.task.index()] else { continue };
         let why =
-            known.entry(id).or_insert_with(|| why(trace, &trace.operators.get(id), subject.target, &facts));
+            known.entry(id).or_insert_with(|| why(trace, &trace.operators.get(id), subject.target, &FACTS));
         if counts(kernel, why) {
             let cause = causes.entry((kernel.op_type, why.clone())).or_default();
             cause.claims.push(subject.claim(kernel, String::new(), 1.0));
@@ -285,7 +284,7 @@ mod tests {
             input_count: inputs.len() as u32,
             ..Operator::new(op_type, op_type)
         };
-        why(&trace, &row, Target::Cann310, &facts()).because
+        why(&trace, &row, Target::Cann310, &FACTS).because
     }
 
     #[test]
@@ -308,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_board_says_what_its_converter_lists() {
-        let on_board = |op_type| why_on_board(op_type, &facts());
+        let on_board = |op_type| why_on_board(op_type, &FACTS);
         assert!(on_board("Softplus").instead.contains("Log(Add(1, Exp"));
         assert!(on_board("NonZero").because.contains("CPU only"));
         assert!(on_board("Transpose").because.contains("not in this form"));

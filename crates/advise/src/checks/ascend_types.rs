@@ -1,6 +1,7 @@
 //! Which element types operators have kernels for on the AI Core.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use opscope_trace::{DataType, ExecutionUnit, Operator, Trace};
 use serde::Deserialize;
@@ -49,12 +50,11 @@ impl Types {
     }
 }
 
-/// The tables, the oldest first.
-fn tables() -> Vec<Release> {
-    // The file is part of the program; a test reads it.
-    toml::from_str::<Tables>(include_str!("../rules/aicpu_types.toml"))
-        .map_or_else(|_| Vec::new(), |tables| tables.release)
-}
+/// The tables, the oldest first. The file is part of the program; a test reads it.
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let read = toml::from_str(include_str!("../rules/aicpu_types.toml"));
+    read.unwrap_or(Tables { release: Vec::new() })
+});
 
 fn types_of_the_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace.filter(|_| !subject.kernels.is_empty()) else {
@@ -66,14 +66,13 @@ fn types_of_the_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown) {
         return Outcome::Missing("types of the operators' inputs".to_owned());
     }
-    let tables = Tables { release: tables() };
     let mut claims = Vec::new();
     for kernel in subject.kernels.iter().filter(|kernel| kernel.unit == ExecutionUnit::AiCpu) {
         let Some(row) = subject.operator_row(kernel) else { continue };
         if kernel.duration.0 as f64 <= rule.limit("min_us") * 1e3 {
             continue;
         }
-        if let Some(odd) = tables.odd_type(trace, &row) {
+        if let Some(odd) = TABLES.odd_type(trace, &row) {
             claims.push(subject.claim(kernel, odd.text(), 1.0));
         }
     }
@@ -101,7 +100,7 @@ impl OddType {
 
 /// The first type of an operator that the cores have no kernel for.
 pub(super) fn odd_type(trace: &Trace, row: &Operator) -> Option<OddType> {
-    Tables { release: tables() }.odd_type(trace, row)
+    TABLES.odd_type(trace, row)
 }
 
 impl Tables {
@@ -137,9 +136,8 @@ mod tests {
 
     #[test]
     fn the_tables_can_be_read_and_name_types_that_exist() {
-        let tables = tables();
-        assert_eq!(tables.len(), 2);
-        for table in &tables {
+        assert_eq!(TABLES.release.len(), 2);
+        for table in &TABLES.release {
             for types in table.operators.values().chain([&table.any]) {
                 let all = types.types.iter().chain(&types.inputs).chain(&types.outputs);
                 let unknown: Vec<_> = all.filter(|name| DataType::from_name(name).is_none()).collect();
@@ -151,8 +149,7 @@ mod tests {
 
     #[test]
     fn a_release_has_its_own_table_and_an_unlisted_one_the_newest() {
-        let tables = Tables { release: tables() };
-        let table_for = |cann| tables.for_release(cann).unwrap();
+        let table_for = |cann| TABLES.for_release(cann).unwrap();
         assert!(!table_for(Some("7.0.RC1")).any.has(DataType::Complex64, true));
         assert!(table_for(Some("8.3.RC1")).any.has(DataType::Complex64, true));
         assert!(table_for(None).cann.contains(&"8.0.RC1".to_owned()));

@@ -34,7 +34,8 @@ A finding says at most how much of the measured time it could save: the whole ti
 names. It is not a promise. What one can act on comes first, then figures that only tell where the time
 goes. A rule about the model speaks only of nodes that ran as themselves; what the engine has folded or
 fused is listed as done already. Settings are read from opscope.toml in the current folder, or from the
-file of --rules; what they silence is silent in the report of 'opscope export summary' too:
+file of --rules. What they silence, by id or by the name of the vendor's own rule, is silent in
+'opscope compare', 'check' and the report of 'export summary' too:
 
   silence = [\"A01\", \"V*\"]
 

@@ -66,7 +66,12 @@ fn push_done(text: &mut String, done: &[Done], width: Option<u16>) {
     }
     let each = done.iter().map(|it| format!("{} {} ({})", it.id, it.title, it.places));
     let each = each.collect::<Vec<_>>().join(", ");
-    let _ = writeln!(text, "{} {}", bold("done already"), dim("by the engine, in so many places"));
+    let _ = writeln!(
+        text,
+        "{} {}",
+        bold("done already"),
+        dim("by the engine: the profile has no such operators of their own, in so many places")
+    );
     push_wrapped(text, "", &each, width);
 }
 
