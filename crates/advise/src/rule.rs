@@ -183,6 +183,27 @@ mod tests {
     }
 
     #[test]
+    fn every_file_of_rules_and_every_condition_is_in_use() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+        let known: Vec<String> = rules().into_iter().map(|rule| rule.id).collect();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let ids = text.lines().filter_map(|line| line.strip_prefix("id = \""));
+            for id in ids.map(|rest| rest.trim_end_matches('"')) {
+                assert!(known.iter().any(|known| known == id), "{id} of {} isn't read", path.display());
+            }
+        }
+        for id in crate::checks::ids() {
+            assert!(known.iter().any(|known| known == id), "the condition of {id} belongs to no rule");
+        }
+        let all = rules();
+        for other in all.iter().flat_map(|rule| rule.same_as.iter().chain(&rule.refines)) {
+            assert!(known.contains(other), "there is no rule {other} to say the same as");
+        }
+    }
+
+    #[test]
     fn no_two_rules_have_the_same_id() {
         let rules = rules();
         let ids: std::collections::BTreeSet<_> = rules.iter().map(|rule| &rule.id).collect();

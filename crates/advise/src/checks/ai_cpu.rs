@@ -306,6 +306,26 @@ mod tests {
     }
 
     #[test]
+    fn every_fact_is_told_of_its_operators_and_of_no_others() {
+        for fact in &FACTS.operator {
+            let data_type = fact.input_types.first().and_then(|name| DataType::from_name(name));
+            let data_type = data_type.unwrap_or(DataType::Float16);
+            for op_type in fact.types.iter().map(|pattern| pattern.trim_end_matches('*')) {
+                let told = because(op_type, &[(data_type, &[100])]);
+                assert!(told.starts_with(&fact.because), "{op_type}: {told}");
+                let other = because(&format!("X{op_type}"), &[(data_type, &[100])]);
+                assert!(!other.starts_with(&fact.because), "X{op_type}: {other}");
+            }
+        }
+        for known in &FACTS.board {
+            for op_type in &known.types {
+                assert!(why_on_board(op_type, &FACTS).instead.contains(&known.instead), "{op_type}");
+                assert!(!why_on_board(&format!("X{op_type}"), &FACTS).instead.contains(&known.instead));
+            }
+        }
+    }
+
+    #[test]
     fn a_board_says_what_its_converter_lists() {
         let on_board = |op_type| why_on_board(op_type, &FACTS);
         assert!(on_board("Softplus").instead.contains("Log(Add(1, Exp"));

@@ -132,6 +132,8 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
+    use opscope_trace::Tensor;
+
     use super::*;
 
     #[test]
@@ -153,5 +155,31 @@ mod tests {
         assert!(!table_for(Some("7.0.RC1")).any.has(DataType::Complex64, true));
         assert!(table_for(Some("8.3.RC1")).any.has(DataType::Complex64, true));
         assert!(table_for(None).cann.contains(&"8.0.RC1".to_owned()));
+    }
+
+    /// The type of an operator's input that the cores of a release have no kernel for.
+    fn odd_input(cann: &str, op_type: &str, data_type: DataType) -> Option<DataType> {
+        let mut trace = Trace::new();
+        trace.set_property("cann", cann);
+        let tensor = Tensor { name: None, data_type, dimensions: None, layout: None, parameter: false };
+        let first_input = Some(trace.tensors.push(tensor));
+        let op_type = trace.strings.intern(op_type);
+        let row = Operator { first_input, input_count: 1, ..Operator::new(op_type, op_type) };
+        odd_type(&trace, &row).map(|odd| odd.data_type)
+    }
+
+    #[test]
+    fn every_operator_of_the_tables_is_held_to_its_own_types() {
+        for release in &TABLES.release {
+            let any = ("Mystery".to_owned(), &release.any);
+            let own = release.operators.iter().map(|(name, types)| (name.clone(), types));
+            for (op_type, types) in own.chain([any]).filter(|(name, _)| !release.exempt.contains(name)) {
+                for data_type in DataType::ALL {
+                    let is_odd = data_type == DataType::Float64 || !types.has(data_type, true);
+                    let found = odd_input(&release.cann[0], &op_type, data_type).is_some();
+                    assert_eq!(found, is_odd, "{op_type} of {data_type} in {}", release.cann[0]);
+                }
+            }
+        }
     }
 }

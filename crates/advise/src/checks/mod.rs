@@ -60,6 +60,12 @@ pub(crate) fn has(id: &str) -> bool {
     find(id).is_some()
 }
 
+/// The ids of all rules that have their conditions here.
+#[cfg(test)]
+pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().copied().flatten().map(|(id, _)| *id)
+}
+
 /// Asks the condition of a rule.
 pub(crate) fn check(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     match find(&rule.id) {
