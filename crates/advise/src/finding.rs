@@ -209,8 +209,8 @@ fn without_repetition(subject: &Subject<'_>, findings: &mut Vec<Finding>) {
     for finding in std::mem::take(findings) {
         let id = finding.rule.same_as.as_deref();
         let known = kept.iter_mut().find(|known| {
-            let names = |item: &Evidence| known.evidence.iter().any(|other| other.name == item.name);
-            id == Some(&known.rule.id) && finding.evidence.iter().all(names)
+            let names: HashSet<&str> = known.evidence.iter().map(|item| &*item.name).collect();
+            id == Some(&known.rule.id) && finding.evidence.iter().all(|item| names.contains(&*item.name))
         });
         match known {
             Some(known) => known.also.push(finding.rule.id),
@@ -220,10 +220,13 @@ fn without_repetition(subject: &Subject<'_>, findings: &mut Vec<Finding>) {
     for place in 0..kept.len() {
         let Some(general) = kept[place].rule.refines.clone() else { continue };
         let special = kept[place].clone();
+        let mut says_all_of_it = false;
         for finding in kept.iter_mut().filter(|finding| finding.rule.id == general) {
+            let said_something = !finding.evidence.is_empty();
             finding.leave_out(subject, &special);
+            says_all_of_it |= said_something && finding.evidence.is_empty();
         }
-        if kept.iter().any(|finding| finding.rule.id == general && finding.evidence.is_empty()) {
+        if says_all_of_it {
             kept[place].also.push(general);
         }
     }
