@@ -23,6 +23,9 @@ pub struct Ability {
     /// The nodes that it takes away at each place, by name and type.
     #[serde(skip)]
     pub places: Vec<Vec<(String, String)>>,
+    /// The nodes that it moves at each place where it takes none away.
+    #[serde(skip)]
+    pub moves: Vec<Vec<(String, String)>>,
     /// The types of the operators that it puts in their place.
     #[serde(skip)]
     pub makes: Vec<String>,
@@ -104,6 +107,12 @@ pub(crate) fn or_what_rewrites_find(
     for ability in abilities.iter().filter(is_own) {
         for (name, op_type) in ability.places.iter().flatten() {
             places.add_named((name, op_type), &[name], format!("{} takes it away", ability.id));
+        }
+        for nodes in &ability.moves {
+            let names: Vec<&str> = nodes.iter().map(|(name, _)| &**name).collect();
+            if let Some((name, op_type)) = nodes.last() {
+                places.mention_named((name, op_type), &names, format!("{} moves it", ability.id));
+            }
         }
     }
     places.outcome()

@@ -112,6 +112,13 @@ impl<'s, 'a> Places<'s, 'a> {
         }
     }
 
+    /// The same without a claim on their time.
+    pub fn mention_named(&mut self, place: (&str, &str), nodes: &[&str], detail: String) {
+        let before = self.claims.len();
+        self.add_named(place, nodes, detail);
+        self.claims.iter_mut().skip(before).for_each(|claim| claim.saves.clear());
+    }
+
     /// Whether pieces ran as one operator already.
     fn is_contracted(&self, own: &[Executed], nodes: &[&str]) -> bool {
         let executions = &self.subject.executions;

@@ -179,7 +179,7 @@ impl<'m> Node<'m> {
     }
 
     /// Everything that the node reads: inputs that are there, then what its subgraphs capture.
-    pub fn reads(&self) -> impl Iterator<Item = ValueId> + 'm {
+    pub fn reads(&self) -> impl Iterator<Item = ValueId> + use<'m> {
         self.inputs.iter().flatten().copied().chain(self.captured.iter().copied())
     }
 

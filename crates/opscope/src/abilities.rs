@@ -39,10 +39,11 @@ fn applied(model: &Model, which: &'static dyn Rewrite, opset: Option<i64>) -> Op
     let lossy = info.exactness == Exactness::Lossy || done.iter().all(|it| needs(&it));
     let usable: Vec<&Application> = done.iter().filter(|it| lossy || !needs(it)).collect();
     let places = usable.iter().map(|done| taken(done)).collect();
+    let moves = usable.iter().filter(|done| taken(done).is_empty()).map(|done| moved(done)).collect();
     let mut makes: Vec<String> = usable.iter().flat_map(|done| made(done)).map(str::to_owned).collect();
     makes.sort_unstable();
     makes.dedup();
-    Some(Ability { id: info.id.to_owned(), lossy, opset, places, makes })
+    Some(Ability { id: info.id.to_owned(), lossy, opset, places, moves, makes })
 }
 
 /// The nodes that an application takes away without putting one of their type in their place.
@@ -58,6 +59,12 @@ fn taken(done: &Application) -> Vec<(String, String)> {
         }
     }
     taken
+}
+
+/// The nodes of an application that takes none away.
+fn moved(done: &Application) -> Vec<(String, String)> {
+    let owned = |(name, op_type): (&str, &str)| (name.to_owned(), op_type.to_owned());
+    done.before.iter().map(|text| owned(named(text))).collect()
 }
 
 /// The types of the nodes that an application puts in, without those that it only puts elsewhere.

@@ -5,7 +5,7 @@ use crate::Does;
 
 fn ability(id: &str, lossy: bool, opset: Option<i64>, node: &str) -> Ability {
     let places = vec![vec![(node.to_owned(), "Pow".to_owned())]];
-    Ability { id: id.to_owned(), lossy, opset, places, makes: Vec::new() }
+    Ability { id: id.to_owned(), lossy, opset, places, moves: Vec::new(), makes: Vec::new() }
 }
 
 fn found(case: &Case, id: &str) -> crate::Finding {

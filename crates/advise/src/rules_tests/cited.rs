@@ -70,6 +70,7 @@ fn the_command_for_mish_makes_no_operator_that_the_target_lacks() {
         lossy,
         opset: None,
         places: vec![vec![("Mul_y".to_owned(), "Mul".to_owned())]],
+        moves: Vec::new(),
         makes: vec![makes.to_owned()],
     };
     let nodes = ["Softplus x -> s", "Tanh s -> t", "Mul x,t -> y"];

@@ -44,11 +44,17 @@ fn what_rewrites_would_take_away_is_no_saving_where_the_engine_took_it_away() {
         lossy: false,
         opset: None,
         places: vec![vec![("Relu_y".to_owned(), "Relu".to_owned())]],
+        moves: Vec::new(),
         makes: Vec::new(),
     };
     let with = |case| Case { rewrites: Some(vec![ability.clone()]), ..case };
     assert!(with(run(&[("Conv_a", "Conv", &["Conv_a"]), ("Relu_y", "Relu", &["Relu_y"])])).finds("G27"));
     assert!(!with(run(&[("Conv_a", "Conv+Relu", &["Conv_a", "Relu_y"])])).finds("G27"));
+    // What is only moved is told, and claims no time.
+    let moves = Ability { moves: ability.places.clone(), places: vec![Vec::new()], ..ability.clone() };
+    let case = run(&[("Conv_a", "Conv", &["Conv_a"]), ("Relu_y", "Relu", &["Relu_y"])]);
+    let found = Case { rewrites: Some(vec![moves]), ..case }.found("G27").remove(0);
+    assert_eq!((found.saves, &*found.evidence[0].detail), (None, "G27a moves it"));
 }
 
 #[test]
