@@ -12,6 +12,9 @@
 /// Nanoseconds of a second.
 const NANOSECONDS: u64 = 1_000_000_000;
 
+/// Nanoseconds of a century: no machine runs for that long without a restart.
+pub(crate) const CENTURY: i64 = 100 * 365 * 24 * 3_600 * NANOSECONDS as i64;
+
 /// A counter of which the frequency and one reading are known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
@@ -109,6 +112,13 @@ impl Clock {
             None => (elapsed * i128::from(NANOSECONDS)).div_euclid(hertz),
         };
         clamp(nanoseconds + i128::from(self.monotonic))
+    }
+
+    /// Whether a counter value can be one: neither readings nor what is counted from them lies more than
+    /// a century behind the machine's start.
+    #[inline]
+    pub fn can_show(&self, ticks: u64) -> bool {
+        self.monotonic(ticks) <= 2 * CENTURY
     }
 
     /// `CLOCK_MONOTONIC_RAW` of a device's counter value, by way of double precision:

@@ -84,6 +84,31 @@ fn count_unread(
     }
 }
 
+/// Drops and counts tasks at times that the device's clock can't show: one of them would stretch the run
+/// over centuries.
+fn drop_impossible_tasks(tables: &mut DeviceTables, clock: &Clock) {
+    let DeviceTables { tasks, losses, .. } = tables;
+    let before = tasks.len();
+    if !tasks.end().iter().all(|&end| clock.can_show(end)) {
+        tasks.retain(|task| clock.can_show(task.end));
+    }
+    losses.count(Reason::ImpossibleTime, "device tasks", (before - tasks.len()) as u64);
+}
+
+/// The same for calls and ranges of the host.
+fn drop_impossible_calls(host: &mut HostTables, clock: &Clock) {
+    let HostTables { api, tx, losses, .. } = host;
+    let before = (api.len(), tx.len());
+    if !api.end().iter().all(|&end| clock.can_show(end)) {
+        api.retain(|call| clock.can_show(call.end));
+    }
+    if !tx.end().iter().all(|&end| clock.can_show(end)) {
+        tx.retain(|range| clock.can_show(range.end));
+    }
+    losses.count(Reason::ImpossibleTime, "calls", (before.0 - api.len()) as u64);
+    losses.count(Reason::ImpossibleTime, "ranges", (before.1 - tx.len()) as u64);
+}
+
 impl Data {
     /// Decodes a profile. Damaged parts are dropped and counted.
     ///
@@ -115,12 +140,14 @@ impl Data {
         count_unread(&profile, &host_catalogue, &catalogues, &mut losses);
         host.losses.merge(losses);
         host.expanded_streams = expanded;
-        let devices = catalogues.iter().zip(decoded).map(|((id, metadata, _), tables)| {
+        let devices = catalogues.iter().zip(decoded).map(|((id, metadata, _), mut tables)| {
             let (metadata, clock) = ((*metadata).clone(), metadata.device_clock());
+            drop_impossible_tasks(&mut tables, &clock);
             (*id, Device { id: *id, metadata, clock, tables })
         });
         let devices = devices.collect();
         let host_clock = profile.metadata().map(Metadata::host_clock).unwrap_or_default();
+        drop_impossible_calls(&mut host, &host_clock);
         Ok(Self { host, host_clock, devices, profile })
     }
 

@@ -53,6 +53,8 @@ pub enum Reason {
     UnmatchedNote,
     /// A hash for which no dictionary has a name.
     UnnamedHash,
+    /// A time that no clock can show.
+    ImpossibleTime,
     /// A time before the profile's begin.
     TimeBeforeStart,
     /// A file of which the format isn't known.
@@ -119,6 +121,7 @@ impl Reason {
             Self::CounterOverflow => "counters that overflowed",
             Self::UnmatchedNote => "note outside of every call it could belong to",
             Self::UnnamedHash => "hash without a name in the dictionaries",
+            Self::ImpossibleTime => "time that can't be",
             Self::TimeBeforeStart => "time before the begin of the profile",
             Self::UnknownFile => "file of an unknown format",
             Self::RefusedFile => "file with another content than its name tells, left out whole",

@@ -10,14 +10,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::clock::CENTURY;
 use crate::losses::{Losses, Reason};
 use crate::metadata::{MAX_METADATA_BYTES, text};
-
-/// A century in seconds: no machine runs for that long without a restart.
-const CENTURY: u64 = 100 * 365 * 24 * 3_600;
-
-/// Nanoseconds of a second.
-const NANOSECONDS: u64 = 1_000_000_000;
 
 /// The begin of the year 2200 in seconds since 1970, which still fits 64 bits in nanoseconds.
 const YEAR_2200: i64 = 7_258_118_400;
@@ -53,7 +48,7 @@ impl Reading {
             let known = value.parse().ok();
             let possible = match key {
                 "clock_monotonic_raw" => {
-                    reading.monotonic = known.filter(|&time| time <= CENTURY * NANOSECONDS);
+                    reading.monotonic = known.filter(|&time| time <= CENTURY as u64);
                     reading.monotonic.is_some()
                 }
                 "cntvct" => {
@@ -82,7 +77,7 @@ impl Reading {
 /// fast as any.
 fn is_counter(ticks: u64, megahertz: Option<f64>) -> bool {
     let hertz = megahertz.unwrap_or(*MEGAHERTZ.end()) * 1e6;
-    ticks as f64 <= hertz * CENTURY as f64
+    ticks as f64 <= hertz * CENTURY as f64 / 1e9
 }
 
 /// A frequency in MHz; `None` where the file has none, or one that can't be.
@@ -108,7 +103,7 @@ pub(crate) fn wall_clock(json: &Value, key: &str, place: &str, losses: &mut Loss
 
 /// A time of the monotonic clock in nanoseconds; `None` where the file has none, or one that can't be.
 pub(crate) fn monotonic(json: &Value, key: &str, place: &str, losses: &mut Losses) -> Option<i64> {
-    whole(json, key, 0..=(CENTURY * NANOSECONDS) as i64, place, losses)
+    whole(json, key, 0..=CENTURY, place, losses)
 }
 
 fn whole(

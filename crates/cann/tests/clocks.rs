@@ -3,6 +3,7 @@
 mod common;
 
 use common::edited::Edited;
+use opscope_cann::{Reason, to_trace};
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::device::{HwtsLog, MAGIC, StarsLog, function};
 
@@ -47,4 +48,18 @@ fn the_plain_statistic_rounds_ties_to_even() {
     let profile = profile.with(0, "hwts.data", &log);
     let columns = ["Total Time(us)", "Min Time(us)", "Avg Time(us)", "Max Time(us)"];
     assert_eq!(profile.cells("op_statistic", &columns), [["4.062"; 4]]);
+}
+
+#[test]
+fn a_task_at_a_time_that_cannot_be_is_left_out_and_counted() {
+    let profile = Edited::new(Chip::V3_3_0, 4);
+    let (stream, begin) = (u32::from(stream(&profile)), profile.device_begin());
+    let log = [(0, 1, begin), (1, 1, begin + 100), (0, 2, begin + 200), (1, 2, u64::MAX)];
+    let log =
+        log.map(|(tag, task, time)| HwtsLog { tag, magic: MAGIC, stream, task, time, ..HwtsLog::default() });
+    let joined = profile.with(0, "hwts.data", &log).joined();
+    assert_eq!(joined.all_losses().total(Reason::ImpossibleTime), 1);
+    let trace = to_trace(&joined);
+    assert_eq!((trace.tasks.len(), trace.tasks.number()[0]), (1, Some(1)));
+    assert!(trace.extent().is_some_and(|(_, end)| end.as_seconds() < 1.0), "{:?}", trace.extent());
 }

@@ -63,7 +63,7 @@ impl Iterations {
                 Row::Other => continue,
             };
             let named = |found: &Iteration| (found.number, found.warm_up) == (number, warm_up);
-            // Several models may count from 0; then time decides.
+            // Several models may count from 1; then time decides.
             let in_time = self.candidates(at).find(|&index| named(&self.found[index]));
             let index = in_time.or_else(|| self.found.iter().position(named));
             let iteration = index.map(IterationId::from_index);
