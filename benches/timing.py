@@ -6,7 +6,7 @@
 
 For each of ten models (tiny ones among them) `opscope run --engine ort` and a loop around a session of
 the same library run in turn, round by round, on the same inputs and number of threads. Printed is the
-ratio of both medians: that of the middle round, the extremes, and whether it lies within 0.97 to 1.03;
+ratio of both medians: the median over all rounds, the extremes, and whether it lies within 0.97 to 1.03;
 besides, how many times as long recorded iterations take. The loop binds inputs and outputs once, because
 Python's own conversions take longer than opscope's.
 
@@ -41,8 +41,8 @@ MODELS = [
     ("rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", {"x": (1, 3, 48, 320)}),
     ("nudenet/320n.onnx", {"images": (1, 3, 320, 320)}),
     ("speechmos/dnsmos_models/model_v8.onnx", {"input_1": (1, 900, 120)}),
-    ("speechmos/dnsmos_models/sig.onnx", {"input_1": (1, 144160)}),
-    ("speechmos/plcmos_models/plcmos_v2.onnx", {}),
+    ("speechmos/dnsmos_models/sig.onnx", {"input_1": (1, 901, 161)}),
+    ("speechmos/plcmos_models/plcmos_v2.onnx", {"degraded_audio": (1, 1, 100, 257)}),
     ("pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx", {"input_features": (1, 80, 800)}),
 ]
 TYPES = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(int64)": "int64", "tensor(int32)": "int32"}
@@ -75,12 +75,14 @@ class Bare:
     def median(self, seconds):
         """The median nanoseconds of the inferences that fit, at least ten of them."""
         durations, end = [], time.perf_counter() + seconds
+        # Beneath Python's own wrapper, which would count as the session's.
+        infer, binding, clock = self.session._sess.run_with_iobinding, self.binding._iobinding, time.perf_counter_ns
         for _ in range(2):
-            self.session.run_with_iobinding(self.binding)
+            infer(binding, None)
         while len(durations) < 10 or (time.perf_counter() < end and len(durations) < 1000):
-            start = time.perf_counter_ns()
-            self.session.run_with_iobinding(self.binding)
-            durations.append(time.perf_counter_ns() - start)
+            start = clock()
+            infer(binding, None)
+            durations.append(clock() - start)
         return statistics.median(durations)
 
 

@@ -11,6 +11,9 @@ use crate::statistics::Statistics;
 /// Up to this many times as long, recorded iterations pass for what the model takes.
 const NEGLIGIBLE: f64 = 1.05;
 
+/// Fewer iterations of a kind than that say nothing about the difference of both.
+const FEWEST: usize = 5;
+
 /// The durations of a profile's measured iterations. Warm-up ones are left out unless there are no
 /// others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,12 +48,13 @@ impl Latencies {
         Some(if self.unrecorded.is_empty() { statistics.mean } else { statistics.median })
     }
 
-    /// How many times as long a recorded iteration takes, by the medians; `None` where only one kind was
-    /// measured.
+    /// How many times as long a recorded iteration takes, by the medians; `None` where there are too few of
+    /// either kind to tell that from chance.
     pub fn ratio(&self) -> Option<f64> {
         let median = |durations: &[Nanoseconds]| Some(Statistics::of(durations.iter().copied())?.median.0);
         let (recorded, unrecorded) = (median(&self.recorded)?, median(&self.unrecorded)?);
-        (unrecorded > 0 && recorded > 0).then(|| recorded as f64 / unrecorded as f64)
+        let enough = self.recorded.len().min(self.unrecorded.len()) >= FEWEST;
+        (enough && unrecorded > 0 && recorded > 0).then(|| recorded as f64 / unrecorded as f64)
     }
 
     /// By what times of recorded operators are to be multiplied so that they are parts of the headline's
@@ -100,16 +104,23 @@ mod tests {
 
     #[test]
     fn what_nobody_watched_is_the_headline_and_tells_what_watching_costs() {
-        let found = Latencies::of(&trace(&[900, 100, 100, 120], &[900, 500, 500, 510]), None);
-        assert_eq!(found.headline(), [100, 100, 120].map(Nanoseconds));
-        assert_eq!(found.ratio(), Some(5.0));
+        let found =
+            Latencies::of(&trace(&[900, 100, 100, 120, 95, 110], &[900, 500, 500, 510, 490, 505]), None);
+        assert_eq!(found.headline(), [100, 100, 120, 95, 110].map(Nanoseconds));
+        assert_eq!(found.ratio(), Some(5.0), "500 over 100");
         assert_eq!(scaled(Nanoseconds(250), found.scale()), Nanoseconds(50));
     }
 
     #[test]
     fn a_few_percent_scale_nothing() {
-        let found = Latencies::of(&trace(&[0, 100], &[0, 104]), None);
+        let found = Latencies::of(&trace(&[0, 100, 100, 100, 100, 100], &[0, 104, 104, 104, 104, 104]), None);
         assert_eq!((found.ratio(), found.scale()), (Some(1.04), 1.0));
+    }
+
+    #[test]
+    fn a_few_iterations_say_nothing_about_what_recording_costs() {
+        let found = Latencies::of(&trace(&[0, 100, 100], &[0, 500, 500]), None);
+        assert_eq!((found.ratio(), found.scale(), found.headline().len()), (None, 1.0, 2));
     }
 
     #[test]

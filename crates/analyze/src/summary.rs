@@ -357,6 +357,59 @@ mod tests {
     }
 
     #[test]
+    fn one_disturbed_iteration_does_not_make_its_operator_the_most_costly() {
+        let mut trace = Trace::new();
+        let op_type = trace.strings.intern("Conv");
+        let [quick, steady] = ["quick", "steady"].map(|name| {
+            let name = trace.strings.intern(name);
+            (name, trace.operators.push(Operator::new(name, op_type)))
+        });
+        for number in 0..10i64 {
+            let (start, model) = (Nanoseconds(number * 100_000), None);
+            let disturbed = if number == 4 { 50_000 } else { 0 };
+            let (number, duration) = (number as u32, Nanoseconds(30 + disturbed));
+            let row = Iteration { model, number, warm_up: false, start, duration };
+            let iteration = Some(trace.iterations.push(row));
+            for ((name, operator), offset, time) in [(quick, 0, 10 + disturbed), (steady, 60_000, 20)] {
+                let task = Task::new(name, start + Nanoseconds(offset), Nanoseconds(time));
+                trace.tasks.push(Task { operator: Some(operator), iteration, ..task });
+            }
+        }
+        let summary = Summary::of(&trace);
+        let [first, second] = &summary.operators[..] else { panic!("{:?}", summary.operators) };
+        assert_eq!((trace.strings.get(first.name), first.time), ("steady", Nanoseconds(20)));
+        assert_eq!((trace.strings.get(second.name), second.time), ("quick", Nanoseconds(10)));
+        assert!(second.per_iteration.mean > second.per_iteration.median + Nanoseconds(4_000));
+        assert!((first.share + second.share - 1.0).abs() < 1e-9 && second.cumulative_share > 0.999);
+        assert_eq!((summary.operator_time, summary.inside), (Nanoseconds(30), Nanoseconds(30)));
+    }
+
+    #[test]
+    fn unrecorded_iterations_are_the_latency_and_scale_what_was_recorded() {
+        let mut trace = trace();
+        let (model, number, start) = (None, 0, Nanoseconds::ZERO);
+        for (warm_up, duration) in [(true, 900), (false, 50), (false, 40), (false, 60)] {
+            let row = opscope_trace::UnrecordedIteration {
+                model,
+                number,
+                warm_up,
+                start,
+                duration: Nanoseconds(duration),
+            };
+            trace.unrecorded_iterations.push(row);
+        }
+        let summary = Summary::of(&trace);
+        assert_eq!(
+            summary.latency.map(|latency| (latency.count, latency.median)),
+            Some((3, Nanoseconds(50)))
+        );
+        assert_eq!(summary.recorded.map(|recorded| recorded.median), Some(Nanoseconds(100)));
+        assert_eq!(summary.warm_up.map(|warm_up| warm_up.median), Some(Nanoseconds(900)));
+        // What was recorded is averaged over the recorded iterations only.
+        assert_eq!((summary.iterations, summary.operators[0].time), (2, Nanoseconds(60)));
+    }
+
+    #[test]
     fn operations_and_bytes_are_those_that_a_query_gives() {
         use crate::{GroupBy, Query};
         let mut trace = trace();

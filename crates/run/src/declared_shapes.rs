@@ -47,7 +47,8 @@ fn contradicted<'m>(model: &'m Model, shapes: &Shapes) -> impl Iterator<Item = &
 
 /// Whether a declared shape leaves a dimension open.
 fn is_open(info: &ValueInfoProto) -> bool {
-    let Some(TypeValue::Tensor(tensor)) = info.r#type.as_ref().and_then(|declared| declared.value.as_ref()) else {
+    let Some(TypeValue::Tensor(tensor)) = info.r#type.as_ref().and_then(|declared| declared.value.as_ref())
+    else {
         return false;
     };
     let mut sizes = tensor.shape.iter().flat_map(|shape| &shape.dim).map(|dim| &dim.value);

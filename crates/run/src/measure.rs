@@ -196,7 +196,11 @@ mod tests {
         fn infer(&mut self, interrupt: &Interrupt) -> Result<Window, RunError> {
             self.inferences += 1;
             if self.inferences == self.fails_at {
-                return Err(RunError::Infer { engine: EngineKind::Tract, message: "broken".into(), details: None });
+                return Err(RunError::Infer {
+                    engine: EngineKind::Tract,
+                    message: "broken".into(),
+                    details: None,
+                });
             }
             if self.inferences >= self.interrupt_after {
                 interrupt.request();

@@ -131,7 +131,11 @@ impl Tract {
             }
             Err(error) => {
                 self.recorder.executions.truncate(complete);
-                Err(if interrupt.is_requested() { RunError::Interrupted } else { at_node(error, &self.model) })
+                Err(if interrupt.is_requested() {
+                    RunError::Interrupted
+                } else {
+                    at_node(error, &self.model)
+                })
             }
         }
     }

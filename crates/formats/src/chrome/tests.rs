@@ -229,7 +229,8 @@ proptest! {
     fn every_row_is_drawn_once_and_the_slices_of_a_lane_nest(trace in any_trace()) {
         let (events, written) = events_of(&trace);
         let marks = trace.ranges.kind().iter().filter(|&&kind| kind == RangeKind::Mark).count();
-        let rows = trace.iterations.len() + trace.api_calls.len() + trace.ranges.len() + trace.tasks.len();
+        let iterations = trace.iterations.len() + trace.unrecorded_iterations.len();
+        let rows = iterations + trace.api_calls.len() + trace.ranges.len() + trace.tasks.len();
         let count = |phase| of_phase(&events, phase).count();
         prop_assert_eq!(count("X"), rows - marks);
         prop_assert_eq!(count("i"), marks);

@@ -242,6 +242,7 @@ proptest! {
         prop_assert_eq!(read.api_calls.len(), trace.api_calls.len());
         prop_assert_eq!(read.ranges.len(), trace.ranges.len());
         prop_assert_eq!(read.iterations.len(), trace.iterations.len());
+        prop_assert_eq!(read.unrecorded_iterations.len(), trace.unrecorded_iterations.len());
         let finite = trace.samples.value().iter().filter(|value| value.is_finite()).count();
         prop_assert_eq!(read.samples.len(), finite);
         let mut units = [trace.tasks.unit().to_vec(), read.tasks.unit().to_vec()];
@@ -251,7 +252,7 @@ proptest! {
         let is_near = |time: Nanoseconds| time.0.unsigned_abs() < 1 << 40;
         let columns = [
             trace.tasks.start(), trace.tasks.duration(), trace.api_calls.start(), trace.ranges.start(),
-            trace.iterations.start(), trace.samples.time(),
+            trace.iterations.start(), trace.unrecorded_iterations.start(), trace.samples.time(),
         ];
         if columns.into_iter().flatten().all(|time| is_near(*time)) {
             let mut written: Vec<_> = trace.tasks.duration().iter().map(|&time| time.max(Nanoseconds(0))).collect();
