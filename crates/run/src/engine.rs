@@ -219,6 +219,11 @@ pub trait Engine {
     /// When a node fails, or [`RunError::Interrupted`].
     fn infer_recorded(&mut self, interrupt: &Interrupt) -> Result<Window, RunError>;
 
+    /// Whether recording takes a second copy of the model, whose memory isn't the model's own need.
+    fn records_apart(&self) -> bool {
+        false
+    }
+
     /// Hands over other inputs, of the same types and shapes as those before, for the next inferences.
     ///
     /// # Errors

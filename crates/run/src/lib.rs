@@ -22,6 +22,7 @@ pub mod peak;
 mod record;
 mod run;
 mod tract;
+mod tract_words;
 mod turn;
 
 pub use engine::{

@@ -43,7 +43,7 @@ pub struct Measurement {
     pub unrecorded: Vec<Window>,
     /// How many of each served to warm up.
     pub warm_up: usize,
-    /// Memory before and after each turn.
+    /// Memory before and after each turn, as long as it is that of the model alone.
     pub memory: MemoryLog,
     /// Whether the user stopped it early.
     pub interrupted: bool,
@@ -113,6 +113,7 @@ pub fn measure(
         let done = measurement.done().saturating_sub(warm_up);
         report(&measurement, false, done, plan(most, budget, begun.elapsed(), done), progress);
     }
+    measurement.memory.close(clock);
     if measurement.done() == 0 { Err(RunError::Interrupted) } else { Ok(measurement) }
 }
 
@@ -133,8 +134,9 @@ fn turns(
 ) -> Result<(), RunError> {
     let unrecorded = Turn::take(most, interrupt, || engine.infer(interrupt))?;
     measurement.memory.sample(clock);
-    // Recording may need a second copy of the model, which isn't the model's own need.
-    measurement.memory.note_peak();
+    if engine.records_apart() {
+        measurement.memory.close(clock);
+    }
     measurement.interrupted = unrecorded.interrupted;
     let mut missing = unrecorded.windows.len();
     measurement.unrecorded.extend(unrecorded.windows);

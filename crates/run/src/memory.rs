@@ -9,8 +9,9 @@ use crate::engine::RunClock;
 pub struct MemoryLog {
     /// Time and resident bytes.
     pub samples: Vec<(Nanoseconds, u64)>,
-    /// The peak when it was asked for.
+    /// The peak when the account was closed.
     peak: Option<u64>,
+    closed: bool,
 }
 
 impl MemoryLog {
@@ -18,9 +19,15 @@ impl MemoryLog {
     pub fn sample(&mut self, clock: RunClock) {
         // Asking takes longer than an iteration of a small model.
         const OFTEN: Nanoseconds = Nanoseconds(2_000_000);
-        if self.samples.last().is_some_and(|(time, _)| clock.now() - *time < OFTEN) {
+        if self.closed {
             return;
         }
+        if self.samples.last().is_none_or(|(time, _)| clock.now() - *time >= OFTEN) {
+            self.ask(clock);
+        }
+    }
+
+    fn ask(&mut self, clock: RunClock) {
         if let Some(usage) = memory_stats::memory_stats() {
             self.samples.push((clock.now(), usage.physical_mem as u64));
         }
@@ -31,16 +38,18 @@ impl MemoryLog {
         self.samples.first().map(|(_, bytes)| *bytes)
     }
 
-    /// Notes the peak until now, unless one was noted before.
-    pub fn note_peak(&mut self) {
-        if self.peak.is_none() {
+    /// Ends the account with a last sample: what the process takes from now on is no longer asked for.
+    pub fn close(&mut self, clock: RunClock) {
+        if !self.closed {
+            self.ask(clock);
             let sampled = self.samples.iter().map(|(_, bytes)| *bytes).max();
             self.peak = [sampled, high_water_mark()].into_iter().flatten().max();
+            self.closed = true;
         }
     }
 
-    /// The most resident bytes at any time until the peak was noted, from the system's own account
-    /// where it keeps one, else from the samples.
+    /// The most resident bytes at any time until the end of the account, from the system's own where it
+    /// keeps one, else from the samples; `None` before the end.
     pub fn peak(&self) -> Option<u64> {
         self.peak
     }

@@ -20,11 +20,12 @@ use crate::engine::{
     Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Optimization, Phase, Recording,
     RunClock, Window,
 };
-use crate::error::{HAS_IT, RunError, in_a_line};
+use crate::error::{HAS_IT, RunError};
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
 use crate::node_names::NodeNames;
 use crate::record::infer_shapes;
+use crate::tract_words::{at_node, failed, failed_text, refused, refused_text};
 
 /// The release of tract that this program is built with; it doesn't tell itself.
 const VERSION: &str = "0.23.9";
@@ -372,50 +373,6 @@ fn guarded<T>(
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("an unknown fault");
         Err(wrap(format!("{text} (a fault in the engine)")))
     })
-}
-
-fn refused_text(message: String) -> RunError {
-    let (message, details) = in_a_line(&message);
-    RunError::Prepare { engine: EngineKind::Tract, message, details }
-}
-
-fn failed_text(message: String) -> RunError {
-    let (message, details) = in_a_line(&message);
-    RunError::Infer { engine: EngineKind::Tract, message, details }
-}
-
-fn refused(error: TractError) -> RunError {
-    let (message, details) = (in_a_line(&error.root_cause().to_string()).0, Some(format!("{error:#}")));
-    RunError::Prepare { engine: EngineKind::Tract, message, details }
-}
-
-fn failed(error: TractError) -> RunError {
-    let (message, details) = (in_a_line(&error.root_cause().to_string()).0, Some(format!("{error:#}")));
-    RunError::Infer { engine: EngineKind::Tract, message, details }
-}
-
-/// The same error with the model's node that it is about, which tract's longer words name: `node #7 "conv"`.
-fn at_node(error: RunError, model: &Model) -> RunError {
-    let name = |details: &Option<String>| -> Option<String> {
-        let (_, behind) = details.as_deref()?.split_once("node #")?;
-        let name = behind.split('"').nth(1)?;
-        let names = NodeNames::of(model.graph());
-        let node = names.by_prefix(name).map(|id| model.graph().node(id));
-        Some(node.map_or(format!("'{name}'"), |node| format!("'{}' ({})", node.name, node.op_type)))
-    };
-    let placed = |message: String, details: &Option<String>| match name(details) {
-        Some(node) if !message.contains(&node) => format!("at the node {node}: {message}"),
-        _ => message,
-    };
-    match error {
-        RunError::Prepare { engine, message, details } => {
-            RunError::Prepare { engine, message: placed(message, &details), details }
-        }
-        RunError::Infer { engine, message, details } => {
-            RunError::Infer { engine, message: placed(message, &details), details }
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]

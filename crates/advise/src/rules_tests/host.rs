@@ -143,3 +143,20 @@ fn a_process_that_grew_by_much_more_than_its_values_need_is_told() {
     assert!(grown(40e6).finds("H13"));
     assert!(!grown(3e6).finds("H13") && grown(3e6).asks("H13"));
 }
+
+#[test]
+fn what_the_recorder_adds_between_operators_is_no_gap_of_the_model() {
+    let gap = |unrecorded: &[i64]| {
+        let mut profile = Profile::new(&[("a", "Conv", ExecutionUnit::Cpu, 95, &[])])
+            .iterations(&[300, 300, 300, 300, 300]);
+        for (number, micros) in unrecorded.iter().enumerate() {
+            let (model, number, warm_up) = (None, number as u32 + 1, false);
+            let (start, duration) = (Nanoseconds(0), Nanoseconds(micros * 1_000));
+            let row = opscope_trace::UnrecordedIteration { model, number, warm_up, start, duration };
+            profile.trace.unrecorded_iterations.push(row);
+        }
+        on(Target::OnnxRuntime, of(profile))
+    };
+    assert!(gap(&[]).finds("H05"), "205 of 300 us lie in no operator");
+    assert!(!gap(&[100; 5]).finds("H05"), "of 100 us no more than 5 do");
+}

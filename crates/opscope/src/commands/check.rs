@@ -230,7 +230,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
         change: Some((change(speed.median), Some(interval))),
         after_interval: Some((ms(interval.0), ms(interval.1))),
         lines: vec![format!(
-            "{} pairs of inferences on {}, measured alternately",
+            "{} pairs of turns on {}, measured alternately",
             pairs.len(),
             options.kind.name()
         )],

@@ -128,12 +128,12 @@ impl InputArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Measuring")]
 struct MeasuringArguments {
-    /// How many iterations to measure [default: as many as fit into the duration, from 10 to 1000];
-    /// with a duration as well, whichever ends first
+    /// How many iterations to measure, unrecorded and recorded ones each [default: as many as fit into
+    /// the duration, from 10 to 1000]; with a duration as well, whichever ends first
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     iterations: Option<u32>,
 
-    /// How many iterations to run before [default: 2]
+    /// How many iterations of each kind to run before [default: 2]
     #[arg(long, value_name = "N")]
     warmup: Option<u32>,
 

@@ -128,6 +128,10 @@ impl Engine for OrtEngine {
         }
     }
 
+    fn records_apart(&self) -> bool {
+        true
+    }
+
     fn feed(&mut self, inputs: &[Input]) -> Result<(), RunError> {
         self.inputs = to_values(&self.session, inputs)?;
         Ok(())
