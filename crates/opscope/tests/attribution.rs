@@ -151,7 +151,8 @@ fn same_nodes(what: &str, answer: &Value, truth: &Value) {
     let all = counted(rows.iter().map(|(name, op_type, _)| (&**name, &**op_type)));
     let main = counted(rows.iter().filter(|row| !row.2).map(|(name, op_type, _)| (&**name, &**op_type)));
     // A node without a name has one only in the recording.
-    let named = |name, op_type| if known.contains(&(name, op_type)) { (name, op_type) } else { ("", op_type) };
+    let named =
+        |name, op_type| if known.contains(&(name, op_type)) { (name, op_type) } else { ("", op_type) };
     let shown = counted(shown(answer).into_iter().map(|(name, op_type, _)| named(name, op_type)));
     let times = |counts: &BTreeMap<_, usize>, node| counts.get(node).copied().unwrap_or_default();
     let missing: Vec<_> = main.iter().filter(|(node, count)| times(&shown, node) < **count).collect();
@@ -162,15 +163,22 @@ fn same_nodes(what: &str, answer: &Value, truth: &Value) {
 /// Each operator stands for the model's nodes that compute its values, and for none beyond those that its
 /// inputs tell.
 fn stand_for_the_truth(what: &str, answer: &Value, truth: &Value) {
-    let by_name: BTreeMap<&str, &Value> =
-        truth.as_array().into_iter().flatten().map(|node| (node["name"].as_str().unwrap_or(""), node)).collect();
+    let by_name: BTreeMap<&str, &Value> = truth
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|node| (node["name"].as_str().unwrap_or(""), node))
+        .collect();
     let mut checked = 0;
     for (name, op_type, operator) in shown(answer) {
         let Some(node) = by_name.get(name).filter(|_| operator["attribution"] != "engine") else { continue };
         let nodes = texts(&operator["nodes"]);
         let must = texts(&node["must"]);
         let absent: Vec<_> = must.iter().filter(|own| !nodes.contains(own)).collect();
-        assert!(absent.is_empty(), "{what}: {op_type} '{name}' stands for {absent:?} too, not only {nodes:?}");
+        assert!(
+            absent.is_empty(),
+            "{what}: {op_type} '{name}' stands for {absent:?} too, not only {nodes:?}"
+        );
         checked += must.len();
         // Where several nodes make one operator, none of them alone tells what it stands for.
         if texts(&operator["engine_nodes"]).len() == 1 && !node["may"].is_null() {

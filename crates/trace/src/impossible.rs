@@ -39,8 +39,7 @@ impl Trace {
             self.count_impossible("range", &keep, detail);
         }
         if !self.samples.time().iter().copied().all(is_possible_instant) {
-            let keep: Vec<bool> =
-                self.samples.time().iter().map(|&time| is_possible_instant(time)).collect();
+            let keep: Vec<bool> = self.samples.time().iter().map(|&time| is_possible_instant(time)).collect();
             self.samples.retain(&keep);
             self.count_impossible("sample", &keep, detail);
         }
@@ -87,7 +86,8 @@ impl Trace {
 
     fn count_impossible(&mut self, what: &str, keep: &[bool], detail: &str) {
         let dropped = keep.iter().filter(|kept| !**kept).count() as u64;
-        let reason = format!("dropped: a {what} with a time that can't be (negative, over a year, or out of range)");
+        let reason =
+            format!("dropped: a {what} with a time that can't be (negative, over a year, or out of range)");
         self.count_loss(&reason, dropped, detail);
     }
 }

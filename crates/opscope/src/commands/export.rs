@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use opscope_advise::Settings;
 use opscope_cann::{
-    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, Profile, SheetFormat,
-    describe_results, export_database, export_summary, export_timeline, performance_reports,
+    ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, PerformanceReport, Profile,
+    SheetFormat, describe_results, export_database, export_summary, export_timeline, performance_reports,
 };
 use opscope_svp::{Exports, TableFormat};
 use opscope_trace::Severity;
@@ -395,101 +395,6 @@ fn write(
         results.clear(lock)?;
     }
     Ok(written)
-}
-
-/// The layout that was asked for; else the one that the data's own time had. Where another tool's results
-/// lie in the classic places, they stay as they are: without a wish, today's places are taken.
-fn layout(
-    joined: &Joined,
-    options: &Options,
-    results: &Results,
-    terminal: &Terminal,
-) -> anyhow::Result<Layout> {
-    let is_old = joined.data.host.legacy;
-    if options.layout == Some(Layout::Modern) || (options.layout.is_none() && !is_old) {
-        return Ok(Layout::Modern);
-    }
-    let Some(foreign) = foreign_in_classic_places(results.folder(), joined) else {
-        return Ok(Layout::Classic);
-    };
-    let foreign = foreign.display();
-    if options.layout.is_some() {
-        bail!(
-            "{foreign}: another tool wrote this, and nothing of it is replaced; name another folder with --output \
-             DIR, or give --layout modern"
-        );
-    }
-    terminal.note(&format!(
-        "{foreign}: another tool wrote this, and it stays as it is; opscope's files go to {} (--output DIR puts them \
-         in the classic layout elsewhere)",
-        results.outputs().display()
-    ));
-    Ok(Layout::Modern)
-}
-
-/// The folders of results in the classic layout, and a file in them that opscope didn't write.
-fn foreign_in_classic_places(folder: &Path, joined: &Joined) -> Option<PathBuf> {
-    let profile = &joined.data.profile;
-    let below =
-        |source: &opscope_cann::Source| source.path.strip_prefix(&profile.path).map(|it| folder.join(it));
-    let devices = profile.devices.iter().filter_map(|source| below(source).ok());
-    let places = std::iter::once(folder.to_owned()).chain(devices);
-    let mut places = places.flat_map(|place| ["summary", "timeline"].map(|kind| place.join(kind)));
-    places.find_map(|place| {
-        let own = OwnFiles::of(&place);
-        let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
-        let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        // Our own report lies there in either layout, and has a way of its own.
-        let is_result = |name: &String| {
-            (name.ends_with(".csv") || name.ends_with(".json")) && !name.starts_with("prof_rule_")
-        };
-        names.find(|name| is_result(name) && own.is_foreign(name)).map(|name| place.join(name))
-    })
-}
-
-/// Notes which files in the classic places are ours: they have no time in their names, and a later export
-/// takes their place.
-fn note_own(folder: &Path, written: &[PathBuf]) -> anyhow::Result<()> {
-    let mut by_folder: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
-    for path in written.iter().filter(|path| path.starts_with(folder)) {
-        if let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) {
-            by_folder.entry(folder).or_default().push(name);
-        }
-    }
-    for (place, names) in by_folder {
-        OwnFiles::of(place)
-            .add(names)
-            .with_context(|| format!("{}: the list of files can't be kept", place.display()))?;
-    }
-    Ok(())
-}
-
-/// The classic layout has a file for each iteration, and of all of them only the first unless told more.
-fn tell_iteration(joined: &Joined, kinds: &[What], options: &Options, terminal: &Terminal) {
-    if kinds == [What::Db] || options.model_id.is_some() || options.iteration_id.is_some() {
-        return;
-    }
-    if let Some((range, count)) = classic_iteration(joined).filter(|(_, count)| *count > 1) {
-        terminal.note(&format!(
-            "the classic layout has a file for each iteration: these are of iteration 1 of {count} of model {model}; \
-             --model-id {model} has all of them written, and --layout modern puts them into one file",
-            model = range.model
-        ));
-    }
-}
-
-/// Keeps a report under its usual name, or, where another tool's report of this name lies, with the time.
-fn save_report(report: &PerformanceReport, folder: &Path, stamp: &str) -> anyhow::Result<PathBuf> {
-    create_folder(folder)?;
-    let mut own = OwnFiles::of(folder);
-    let usual = report.file_name();
-    let name = match own.is_foreign(&usual) && !report.is_in(&folder.join(&usual)) {
-        true => usual.replace(".json", &format!("_{stamp}.json")),
-        false => usual,
-    };
-    let path = report.save_as(&folder.join(&name))?;
-    own.add([&*name]).with_context(|| format!("{}: the list of files can't be kept", folder.display()))?;
-    Ok(path)
 }
 
 /// Takes what the settings silence out of the reports, and gives the names of those rules.

@@ -90,7 +90,9 @@ fn tie(engine_nodes: &[EngineNode], network: &Network<'_>) -> Vec<Option<NodeInd
         return tied;
     }
     for (key, positions) in &recorded {
-        let Some(nodes) = named.get(key).filter(|nodes| nodes.len() > 1 || key.0.is_empty()) else { continue };
+        let Some(nodes) = named.get(key).filter(|nodes| nodes.len() > 1 || key.0.is_empty()) else {
+            continue;
+        };
         if nodes.len() == positions.len() && nodes.iter().all(in_main) {
             positions.iter().zip(nodes).for_each(|(&position, &node)| tied[position] = Some(node));
         }
@@ -163,10 +165,7 @@ mod tests {
         assert_eq!(
             groups(
                 &block(),
-                &[
-                    ("Conv", "conv", &["x", "w_folded"], "bn_out"),
-                    ("Relu", "relu", &["bn_out"], "relu_out")
-                ],
+                &[("Conv", "conv", &["x", "w_folded"], "bn_out"), ("Relu", "relu", &["bn_out"], "relu_out")],
                 "relu_out",
             ),
             [row("conv+bn", "Conv", Attribution::Fused), row("relu", "Relu", Attribution::Exact)]
@@ -208,10 +207,8 @@ mod tests {
 
     #[test]
     fn an_operator_that_is_run_by_its_definition_is_one_operator_of_several_engine_nodes() {
-        let hard_swish = model(
-            &[("Conv", "conv", &["x", "w"], "a"), ("HardSwish", "swish", &["a"], "y")],
-            "y",
-        );
+        let hard_swish =
+            model(&[("Conv", "conv", &["x", "w"], "a"), ("HardSwish", "swish", &["a"], "y")], "y");
         assert_eq!(
             groups(
                 &hard_swish,
@@ -222,19 +219,13 @@ mod tests {
                 ],
                 "y",
             ),
-            [
-                row("conv", "Conv", Attribution::Exact),
-                row("swish", "HardSigmoid+Mul", Attribution::Exact)
-            ]
+            [row("conv", "Conv", Attribution::Exact), row("swish", "HardSigmoid+Mul", Attribution::Exact)]
         );
     }
 
     #[test]
     fn nodes_of_the_same_name_are_told_by_their_order_where_the_others_keep_it() {
-        let twice = model(
-            &[("HardSwish", "first", &["x"], "a"), ("HardSwish", "second", &["a"], "y")],
-            "y",
-        );
+        let twice = model(&[("HardSwish", "first", &["x"], "a"), ("HardSwish", "second", &["a"], "y")], "y");
         let rewritten: [NodeText<'_>; 4] = [
             ("HardSigmoid", "_inline", &["x"], "_t0"),
             ("Mul", "", &["x", "_t0"], "a"),
@@ -322,10 +313,8 @@ mod tests {
 
     #[test]
     fn what_can_not_be_followed_is_unattributed_and_its_nodes_are_not_called_removed() {
-        let rewritten: [NodeText<'_>; 2] = [
-            ("Mystery", "secret_7", &["other"], "bn_out"),
-            ("Relu", "relu", &["bn_out"], "relu_out"),
-        ];
+        let rewritten: [NodeText<'_>; 2] =
+            [("Mystery", "secret_7", &["other"], "bn_out"), ("Relu", "relu", &["bn_out"], "relu_out")];
         let engine_nodes = rewritten.map(|(op_type, name, ..)| engine_node(op_type, name));
         let found = attribute_rewritten(&block(), &graph(&rewritten, "relu_out"), &engine_nodes);
         assert_eq!(found.groups[0].attribution, Attribution::Unattributed);

@@ -65,9 +65,5 @@ pub(super) fn block() -> Model {
 
 /// A node as an engine's recording has it.
 pub(super) fn engine_node(op_type: &str, name: &str) -> EngineNode {
-    EngineNode {
-        name: name.to_owned(),
-        op_type: op_type.to_owned(),
-        provider: String::new(),
-    }
+    EngineNode { name: name.to_owned(), op_type: op_type.to_owned(), provider: String::new() }
 }
