@@ -284,8 +284,7 @@ impl<'a> Subject<'a> {
         }
         let own = self_times(trace);
         // What a change saves is saved of inferences that nobody records.
-        let latencies = Latencies::of(trace, None);
-        let scale = latencies.scale();
+        let scale = Latencies::of(trace, None).scale();
         for task in measured.tasks {
             let row = trace.tasks.get(task);
             let Some(operator) = row.operator else { continue };
@@ -309,7 +308,10 @@ impl<'a> Subject<'a> {
         self.kernels.sort_by_key(|kernel| (kernel.stream, kernel.start));
         let total: f64 = self.kernels.iter().map(|kernel| kernel.time).sum();
         self.total = Nanoseconds((total / self.iterations as f64) as i64);
-        self.inference = latencies.typical().filter(|inference| inference.0 > 0);
+        // Of the same iterations as the operators' times, so that the rest is what lies between those.
+        let durations = measured.iterations.iter().map(|id| trace.iterations.duration()[id.index()].0 as f64);
+        let whole = durations.sum::<f64>() * scale;
+        self.inference = (whole > 0.0).then(|| Nanoseconds((whole / self.iterations as f64) as i64));
     }
 
     /// The operator of a kernel, as the trace has it.
