@@ -262,7 +262,7 @@ fn each_rewrite_by_itself_keeps_the_outputs_of_the_models_that_packages_ship() {
         let applied: Vec<(&str, Model)> = rewrites
             .iter()
             .filter_map(|rewrite_| {
-                let done = rewrite(&model, &[*rewrite_], None).expect("a sound rewrite");
+                let done = rewrite(&model, &[*rewrite_], None, true).expect("a sound rewrite");
                 let after = Model::from_proto(done.proto, model.folder()).expect("a sound model");
                 (!done.applications.is_empty()).then_some((rewrite_.info().id, after))
             })
