@@ -136,7 +136,7 @@ impl<'a> Ties<'a> {
     fn activation_around(&self, anchor: NodeId) -> Option<Vec<NodeId>> {
         let mut inside = vec![anchor];
         let mut last = anchor;
-        while !(self.graph.node(last).is("Mul") && self.dynamic_reads(last).count() == 2) {
+        while !(self.graph.node(last).is("Mul") && self.dynamic_reads(last).len() == 2) {
             let output = self.graph.value(self.graph.node(last).output(0)?);
             last = *output.consumers.iter().find(|&&reader| self.is_unclaimed(reader))?;
             inside.push(last);
@@ -154,18 +154,21 @@ impl<'a> Ties<'a> {
     }
 
     /// The values that a node reads and that depend on the inputs.
-    fn dynamic_reads(&self, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
-        self.graph.node(node).reads().filter(|&value| {
-            let value = self.graph.value(value);
+    fn dynamic_reads(&self, node: NodeId) -> Vec<ValueId> {
+        let depends = |value: &ValueId| {
+            let value = self.graph.value(*value);
             let computed = value.producer.is_some_and(|producer| self.dynamic[producer.index()]);
             computed || value.kind == ValueKind::Input
-        })
+        };
+        self.graph.node(node).reads().filter(depends).collect()
     }
 
     fn unclaimed_producers(&self, node: NodeId) -> Vec<NodeId> {
-        let producers = self.graph.node(node).reads().filter_map(|value| self.graph.value(value).producer);
-        let free = |&producer: &NodeId| self.dynamic[producer.index()] && self.is_unclaimed(producer);
-        producers.filter(free).collect()
+        let node = self.graph.node(node);
+        let producers = node.reads().filter_map(|value| self.graph.value(value).producer);
+        producers
+            .filter(|&producer| self.dynamic[producer.index()] && self.is_unclaimed(producer))
+            .collect()
     }
 
     /// Step 2, for products of matrices and norms.

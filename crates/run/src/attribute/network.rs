@@ -29,11 +29,6 @@ pub(super) struct NetworkNode<'p> {
 }
 
 impl NetworkNode<'_> {
-    /// Whether the operator is ONNX's own.
-    pub fn is_standard(&self) -> bool {
-        matches!(self.proto.domain(), "" | "ai.onnx")
-    }
-
     fn has_subgraphs(&self) -> bool {
         subgraphs(self.proto).next().is_some()
     }
@@ -335,8 +330,8 @@ fn raw_data(tensor: &TensorProto) -> prost::bytes::Bytes {
     bytes.into()
 }
 
-/// Whether `other` has all attributes of `node` with the same values, and none besides that changes
-/// what an operator of ONNX does: a runtime's own operators carry what was fused into them.
+/// Whether `other` has all attributes of `node` with the same values, and none besides by which it would
+/// do the work of operators before it.
 pub(super) fn keeps_attributes(other: &NetworkNode<'_>, node: &NetworkNode<'_>) -> bool {
     let of = |node: &NetworkNode<'_>, name: &str| -> Option<AttributeProto> {
         let found = node.proto.attribute.iter().find(|attribute| attribute.name() == name)?;
@@ -348,8 +343,12 @@ pub(super) fn keeps_attributes(other: &NetworkNode<'_>, node: &NetworkNode<'_>) 
             || of(other, attribute.name()) == of(node, attribute.name())
     });
     let mut further = other.proto.attribute.iter().filter(|attribute| of(node, attribute.name()).is_none());
-    kept && further.all(|added| is_neutral(added) || !other.is_standard() && added.name() != "pads")
+    kept && further.all(|added| is_neutral(added) || !ABSORBS.contains(&added.name()))
 }
+
+/// Attributes by which an operator takes in one before it; others that a file left out are spelled out
+/// defaults, or what was fused behind.
+const ABSORBS: [&str; 5] = ["pads", "transA", "transB", "alpha", "beta"];
 
 /// Whether an attribute is all zeros, as most defaults are.
 fn is_neutral(attribute: &AttributeProto) -> bool {
