@@ -32,7 +32,7 @@ fn the_library_is_brought_to_the_board_and_its_records_are_brought_back() {
     let (collected, log) = board::run(&request);
     assert_eq!(collected.end, ProgramEnd::Status(0), "{}", log.stderr);
     assert_eq!((&*log.stdout, &*log.stderr), ("the program ends with 0\n", ""));
-    let [job] = &collected.jobs[..] else { panic!("{collected:?}") };
+    let [job] = &collected.profiles[..] else { panic!("{collected:?}") };
     assert!(job.starts_with(board.path("results")));
     let exports = Exports::open_own_records(job).unwrap().expect("records");
     assert_eq!(exports.losses, []);
@@ -52,8 +52,8 @@ fn what_it_recorded_until_the_program_died_is_brought_back() {
         Request { collector: Some(build::library()), arguments: vec!["dies".to_owned()], ..board.request() };
     let (collected, _) = board::run(&request);
     assert_eq!(collected.end, ProgramEnd::Killed(6));
-    let exports = Exports::open_own_records(&collected.jobs[0]).unwrap().expect("records");
+    let exports = Exports::open_own_records(&collected.profiles[0]).unwrap().expect("records");
     assert_eq!(exports.layers[0].content.len(), 12);
-    let problems = Job::open(&collected.jobs[0]).unwrap().problems();
+    let problems = Job::open(&collected.profiles[0]).unwrap().problems();
     assert!(problems.iter().any(|text| text.contains("svp_acl_finalize()")), "{problems:?}");
 }
