@@ -126,7 +126,8 @@ fn missing_bytes(directory: &Path, slice: &str) -> Option<u64> {
     /// No marker says more than this.
     const LONGEST: u64 = 64;
     let mut text = String::new();
-    let marker = File::open(directory.join(format!("{slice}{MARKER}"))).ok()?;
+    let marker = directory.join(format!("{slice}{MARKER}"));
+    let marker = File::open(Some(marker).filter(|marker| marker.is_file())?).ok()?;
     marker.take(LONGEST).read_to_string(&mut text).ok()?;
     let told: u64 = text.trim().strip_prefix("filesize:")?.trim().parse().ok()?;
     match std::fs::metadata(directory.join(slice)) {
@@ -269,6 +270,7 @@ mod tests {
             ("unaging.api_event.data.slice_0", None, "filesize:7"),
             ("aging.api_event.data.slice_0", None, "filesize:9"),
             ("qos.data.0.slice_0", Some("1"), ""),
+            ("qos.data.0.slice_1", Some("1"), "filesize:-4"),
         ] {
             if let Some(bytes) = bytes {
                 write(slice, bytes);

@@ -6,6 +6,8 @@
 //! | jobs of CANN 3 to 5 | `JOB*` | the same directory | the same directory |
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -166,7 +168,7 @@ impl Profile {
         let folder = directory.file_name().unwrap_or_default().to_string_lossy();
         for name in file_names(directory).unwrap_or_default() {
             let is_reading = name.starts_with("host_start.log") || name.starts_with("dev_start.log");
-            if is_reading && std::fs::read(directory.join(&name)).is_ok_and(|text| !text.ends_with(b"\n")) {
+            if is_reading && last_byte(&directory.join(&name)).is_some_and(|last| last != b'\n') {
                 self.losses.count(Reason::CutReading, &format!("{folder}/{name}"), 1);
             }
         }
@@ -185,6 +187,18 @@ impl Profile {
             self.devices.push(source);
         }
     }
+}
+
+/// The last byte of a file that has any.
+fn last_byte(path: &Path) -> Option<u8> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::End(-1)).ok()?;
+    let mut last = [0];
+    file.read_exact(&mut last).ok()?;
+    Some(last[0])
 }
 
 /// The profile's directory that a host or device directory belongs to.

@@ -161,7 +161,8 @@ impl Losses {
             return;
         }
         match self.rows.iter_mut().find(|row| row.reason == reason && row.place == place) {
-            Some(row) => row.count += count,
+            // What a file tells of its size may be anything.
+            Some(row) => row.count = row.count.saturating_add(count),
             None => self.rows.push(Loss { reason, place: place.to_owned(), count }),
         }
     }
@@ -180,7 +181,8 @@ impl Losses {
 
     /// How often something happened for `reason`, over all places.
     pub fn total(&self, reason: Reason) -> u64 {
-        self.rows.iter().filter(|row| row.reason == reason).map(|row| row.count).sum()
+        let counts = self.rows.iter().filter(|row| row.reason == reason).map(|row| row.count);
+        counts.fold(0, u64::saturating_add)
     }
 }
 

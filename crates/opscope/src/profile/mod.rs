@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use opscope_cann::{Data, Found, Joined, Profile, to_trace};
 use opscope_formats::ascend_text;
-use opscope_svp::Exports;
 use opscope_trace::{Nanoseconds, Trace};
 
 use crate::exit::Exit;
@@ -83,7 +82,7 @@ fn is_raw(path: &Path) -> bool {
 }
 
 fn is_board_folder(path: &Path) -> bool {
-    path.is_dir() && (Exports::is_folder(path) || opscope_svp::Job::is_one(path))
+    path.is_dir() && (opscope_svp::Exports::is_folder(path) || opscope_svp::Job::is_one(path))
 }
 
 /// Makes sure that there is something at `path`; otherwise says so, and suggests the path from the
@@ -121,7 +120,7 @@ pub fn open(path: &Path, how: Tell, terminal: &Terminal) -> anyhow::Result<Opene
 }
 
 /// The profile of a board that the vendor's parser read, with its losses told as `how` says.
-pub fn of_exports(exports: &Exports, path: &Path, how: Tell, terminal: &Terminal) -> Opened {
+pub fn of_exports(exports: &opscope_svp::Exports, path: &Path, how: Tell, terminal: &Terminal) -> Opened {
     Opened::new(exports.to_trace(), path, how, terminal)
 }
 
