@@ -41,8 +41,9 @@ impl Outline {
         });
         let api = &joined.data.host.api;
         let mut calls = (0..api.len()).filter(|&row| matches!(api.level()[row], level::ACL | level::MODEL));
+        let copies: usize = view.devices.iter().map(|device| device.joined.copies.len()).sum();
         Self {
-            tasks: launched.len(),
+            tasks: launched.len() + copies,
             tasks_before_begin: joined.all_losses().total(Reason::TimeBeforeStart),
             calls: api.len(),
             has_launches: launched.contains(&true),

@@ -17,6 +17,7 @@ use crate::export::api_statistic::call_name;
 use crate::export::counters::CounterColumns;
 use crate::export::memory::{hbm_rates, scope_name};
 use crate::export::step_trace::{Step, steps};
+use crate::export::track_copies;
 use crate::export::view::{DeviceView, TaskRef, View};
 use crate::join::{HostTask, Joined, OpSource};
 use crate::names::NumberMap;
@@ -31,6 +32,7 @@ pub fn to_trace(joined: &Joined) -> Trace {
     projection.iterations();
     projection.calls();
     projection.tasks();
+    projection.copies();
     projection.ranges();
     projection.samples();
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
@@ -55,6 +57,8 @@ struct Projection<'a> {
     threads: NumberMap<u32, ThreadId>,
     models: NumberMap<u64, ModelId>,
     devices: Vec<DeviceId>,
+    /// By place of the device in the view, and number.
+    streams: NumberMap<(u32, u16), StreamId>,
     operators: NumberMap<(u64, u64, u64), OperatorId>,
     /// The ids of names by their hash, so that each text is looked up once.
     texts: NumberMap<u64, StringId>,
@@ -93,6 +97,7 @@ impl<'a> Projection<'a> {
             threads: NumberMap::default(),
             models: NumberMap::default(),
             devices,
+            streams: NumberMap::default(),
             operators: NumberMap::default(),
             texts: NumberMap::default(),
             iterations: Vec::new(),
@@ -214,7 +219,6 @@ impl<'a> Projection<'a> {
         let view = self.view;
         let tasks = view.tasks();
         self.trace.tasks.reserve(tasks.len());
-        let mut streams: NumberMap<(u32, u32), StreamId> = NumberMap::default();
         let mut measured = Measured::new(view, &mut self.trace);
         // The end of the operator before, by device.
         let mut ends: Vec<Option<i64>> = vec![None; view.devices.len()];
@@ -226,16 +230,7 @@ impl<'a> Projection<'a> {
             if device.is_doubled(number) {
                 continue;
             }
-            let stream = *streams.entry((task.device, u32::from(record.stream))).or_insert_with(|| {
-                let name = self.trace.strings.intern(&format!("Stream {}", record.stream));
-                let device = self.devices[task.device as usize];
-                self.trace.streams.push(Stream {
-                    device,
-                    number: u64::from(record.stream),
-                    thread: None,
-                    name,
-                })
-            });
+            let stream = self.stream(task.device, record.stream);
             let (operator, name, unit) = self.operator(task, host.as_ref());
             let (start, end) = (device.start(number), device.end(number));
             let call = host.as_ref().map_or(NONE, |host| host.call);
@@ -257,6 +252,35 @@ impl<'a> Projection<'a> {
             let id = self.trace.tasks.push(row);
             measured.enter(&mut self.trace, id, view, task, host.as_ref());
         }
+    }
+
+    /// Copies of which the device tracked the states alone.
+    fn copies(&mut self) {
+        let view = self.view;
+        for (number, device) in (0..).zip(&view.devices) {
+            for copy in &device.joined.copies {
+                let name = self.trace.strings.intern(track_copies::NAME);
+                let (start, end) = (device.time(copy.started), device.time(copy.ended));
+                let row = Task {
+                    number: Some(u32::from(copy.task)),
+                    stream: Some(self.stream(number, copy.stream)),
+                    unit: ExecutionUnit::MemoryCopy,
+                    iteration: self.iteration_at(number as usize, copy.started),
+                    ..Task::new(name, self.time(start), Nanoseconds(end.saturating_sub(start)))
+                };
+                self.trace.tasks.push(row);
+            }
+        }
+    }
+
+    /// A stream of the device of this place in the view.
+    fn stream(&mut self, device: u32, number: u16) -> StreamId {
+        let Self { streams, trace, devices, .. } = self;
+        *streams.entry((device, number)).or_insert_with(|| {
+            let name = trace.strings.intern(&format!("Stream {number}"));
+            let device = devices[device as usize];
+            trace.streams.push(Stream { device, number: u64::from(number), thread: None, name })
+        })
     }
 
     fn iteration_at(&self, device: usize, ticks: u64) -> Option<IterationId> {

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use crate::export::sheet::{Row, Sheet, WriteRow};
-use crate::export::track_copies::{self, TrackCopy, track_copies};
+use crate::export::track_copies::{self, track_copies};
 use crate::export::view::{TaskRef, View};
+use crate::join::TrackCopy;
 use crate::metrics::Dialect;
 use crate::numbers;
 use crate::tables::NONE;

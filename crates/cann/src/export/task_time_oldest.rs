@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::data::Device;
 use crate::export::sheet::{Row, Sheet};
-use crate::export::track_copies::{self, TrackCopy, track_copies};
+use crate::export::track_copies::{self, track_copies};
 use crate::export::view::{DeviceView, TaskRef, View};
+use crate::join::TrackCopy;
 use crate::kinds::oldest_name;
 use crate::names::NumberMap;
 use crate::numbers;

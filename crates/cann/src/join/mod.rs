@@ -11,6 +11,7 @@
 mod batches;
 mod call_tree;
 mod communication;
+mod copies;
 mod counters;
 mod cursor;
 mod described_tasks;
@@ -19,6 +20,7 @@ mod iterations;
 mod tasks;
 
 pub use communication::{Collective, CollectiveTable, Communication, Step, StepTable};
+pub use copies::TrackCopy;
 pub use counters::TaskCounters;
 pub use host_tasks::{HostTask, HostTaskTable, OpSource};
 pub use iterations::{Iteration, IterationTable, Stretch, StretchTable};
@@ -28,6 +30,8 @@ use std::collections::BTreeMap;
 
 use opscope_cann_raw::Chip;
 use opscope_trace::Trace;
+
+pub(crate) use crate::join::copies::{are_tracked, copies_of};
 
 use crate::data::{Data, Device};
 use crate::join::tasks::Apart;
@@ -69,6 +73,8 @@ pub struct JoinedDevice {
     pub reduces: StretchTable,
     /// When data for a training was fetched, by inference.
     pub fetches: StretchTable,
+    /// Copies that the device's table of tasks doesn't have.
+    pub copies: Vec<TrackCopy>,
     /// The tasks of which parts were executed as sub-tasks.
     divided: NumberSet<TaskNumber>,
 }
@@ -121,6 +127,7 @@ impl<'a> Side<'a> {
         let joined = JoinedDevice { iterations: table, reduces, fetches, ..JoinedDevice::default() };
         let mut side = Self { device, joined, losses: Losses::default() };
         side.losses.count(Reason::UnmatchedEvent, "steps of models", unmatched);
+        side.find_copies();
         side.losses.count(Reason::TimeBeforeStart, "device tasks", tasks_before_begin(side.device));
         side
     }
@@ -128,6 +135,17 @@ impl<'a> Side<'a> {
     /// Finds the counters of the device's tasks.
     fn find_counters(&self) -> (TaskCounters, Losses) {
         counters::task_counters(&self.device.tables, self.device.metadata.chip() == Chip::V1_1_0)
+    }
+
+    /// Finds the copies that are no tasks of their own.
+    fn find_copies(&mut self) {
+        let Device { metadata, clock, tables, .. } = &*self.device;
+        let (mut copies, others) = copies::further_copies(tables, metadata.chip());
+        let (found, begin) = (copies.len(), metadata.session.begin.unwrap_or(i64::MIN));
+        copies.retain(|copy| clock.local(copy.ended) >= begin);
+        self.losses.count(Reason::UnmatchedTask, "states of copies", others);
+        self.losses.count(Reason::TimeBeforeStart, "copies", (found - copies.len()) as u64);
+        self.joined.copies = copies;
     }
 
     /// Finds the tasks for which their sub-tasks stand.
