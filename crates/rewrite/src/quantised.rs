@@ -97,9 +97,9 @@ mod tests {
     /// What makes whole steps of `y`, and gives an output of it.
     const CONSUMERS: [&str; 4] = [
         "const qs f32 0.05; const qz u8 128; q = QuantizeLinear(y, qs, qz); z = DequantizeLinear(q, qs, qz); output z",
-        "t = Relu(y); z, sc, zp = DynamicQuantizeLinear(t); output z",
+        "q = Relu(y); z, qs, qz = DynamicQuantizeLinear(q); output z",
         "z = Round(y); output z",
-        "t = Sigmoid(y); const f f32 90; u = Mul(t, f); z = Cast(u) to=6; output z",
+        "q = Sigmoid(y); const qf f32 90; qm = Mul(q, qf); z = Cast(qm) to=6; output z",
     ];
 
     fn with(text: &str, allow_lossy: bool) -> Rewritten {
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn sizes_that_are_computed_of_a_result_do_not_quantise_it() {
         let text = format!(
-            "{}; output y; s = Shape(y); f = Cast(s) to=1; h = Floor(f); o = Cast(h) to=7; output o",
+            "{}; output y; n = Shape(y); f = Cast(n) to=1; h = Floor(f); o = Cast(h) to=7; output o",
             PATTERNS[0].1
         );
         assert!(with(&text, false).applications.iter().any(|it| it.rewrite.id == "G01"));
@@ -198,7 +198,8 @@ mod tests {
         };
         assert_eq!(class(&power("f32", 2), "G04a"), Some(Exactness::Rounding));
         assert_eq!(class(&power("i32", 2), "G04a"), Some(Exactness::Bounded));
-        assert_eq!(class(&power("i64", 1), "G04a"), Some(Exactness::Exact));
+        let first = with(&power("i64", 1), false).applications;
+        assert!(!first.is_empty() && first.iter().all(|it| it.exactness == Exactness::Exact), "{first:?}");
     }
 
     #[test]
