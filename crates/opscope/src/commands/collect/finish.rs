@@ -93,8 +93,8 @@ fn holds_nothing(profile: &Path) -> bool {
         let is_about_records = [".done", ".notes"].iter().any(|ending| name.ends_with(ending));
         !is_about_records && entry.metadata().is_ok_and(|found| found.len() > 0)
     };
-    let entries = std::fs::read_dir(profile.join("host/data")).into_iter().flatten().flatten();
-    !entries.into_iter().any(|entry| is_record(&entry))
+    let mut entries = std::fs::read_dir(profile.join("host/data")).into_iter().flatten().flatten();
+    !entries.any(|entry| is_record(&entry))
 }
 
 /// Reads, exports and shows a profile that was brought here from another host, unless that isn't wanted.
