@@ -231,7 +231,7 @@ fn inputs_of(name: &str, model: &Model) -> Vec<Input> {
         "frames" => 20,
         // A symbol of that name, which stands for the height of a line of text.
         "?" => 48,
-        "height" | "width" | "p2o.DynamicDimension.1" | "p2o.DynamicDimension.2" => 64,
+        "height" | "width" | "image_wdith" | "p2o.DynamicDimension.1" | "p2o.DynamicDimension.2" => 64,
         _ => 1,
     };
     let graph = model.graph();

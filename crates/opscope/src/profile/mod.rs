@@ -70,8 +70,8 @@ impl Source {
 /// When there is nothing at `path`.
 pub fn is_board(path: &Path) -> anyhow::Result<bool> {
     check_presence(path)?;
-    let is_named = Exports::is_file(path) || is_board_folder(path);
-    Ok(is_named || (Exports::has_totals(path) && !is_raw(path)))
+    let is_named = opscope_svp::Exports::is_file(path) || is_board_folder(path);
+    Ok(is_named || (opscope_svp::Exports::has_totals(path) && !is_raw(path)))
 }
 
 /// Whether a path is a raw directory of Ascend itself: the tools of 2022 put tables of calls into those

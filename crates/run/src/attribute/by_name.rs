@@ -166,9 +166,7 @@ impl<'a> Ties<'a> {
     fn unclaimed_producers(&self, node: NodeId) -> Vec<NodeId> {
         let node = self.graph.node(node);
         let producers = node.reads().filter_map(|value| self.graph.value(value).producer);
-        producers
-            .filter(|&producer| self.dynamic[producer.index()] && self.is_unclaimed(producer))
-            .collect()
+        producers.filter(|&producer| self.dynamic[producer.index()] && self.is_unclaimed(producer)).collect()
     }
 
     /// Step 2, for products of matrices and norms.
