@@ -62,12 +62,10 @@ pub(super) fn is_process(name: &str) -> bool {
     matches!(name, HARDWARE | "CANN")
 }
 
-/// Finds out what every lane shows.
-pub(super) fn assign_roles(lanes: &mut [Lane<'_>]) {
+/// Finds out what every lane shows, from the numbers of the processes that [`is_process`] knows.
+pub(super) fn assign_roles(lanes: &mut [Lane<'_>], pids: &[u32]) {
     let has_streams = lanes.iter().any(|lane| lane.process_name == HARDWARE);
-    // The numbers of the processes that the vendor's lanes stand for.
-    let real: Vec<u32> =
-        (lanes.iter()).filter(|lane| is_process(&lane.process_name)).map(|lane| lane.pid >> 10).collect();
+    let real: Vec<u32> = pids.iter().map(|pid| pid >> 10).collect();
     for lane in lanes {
         let device = lane.pid & 31;
         let role = match &*lane.process_name {

@@ -81,7 +81,10 @@ impl<'a> Lanes<'a> {
         if is_own {
             own::assign_roles(&mut lanes);
         } else if is_ascend {
-            ascend::assign_roles(&mut lanes);
+            // The processes that the vendor's lanes stand for; not every one of them has a slice.
+            let of_vendor = processes.iter().filter(|(_, name)| ascend::is_process(name));
+            let pids: Vec<u32> = of_vendor.map(|(&process, _)| numbers.process(process)).collect();
+            ascend::assign_roles(&mut lanes, &pids);
         }
         (lanes, Self { of_chunks, processes, is_ascend })
     }
