@@ -87,7 +87,7 @@ pub fn describe_results(directory: &Path) -> Result<Option<PathBuf>> {
     list(&mut text, "Tables", &TABLES, &tables);
     let path = directory.join("README.txt");
     // The vendor's tool leaves one of the same name, which stays.
-    if std::fs::read_to_string(&path).is_ok_and(|there| !there.starts_with(BEGIN)) {
+    if std::fs::read_to_string(&path).is_ok_and(|there| !there.is_empty() && !there.starts_with(BEGIN)) {
         return Ok(None);
     }
     write_whole(&path, |out| out.write_all(text.as_bytes()))?;
@@ -152,5 +152,9 @@ mod tests {
             ]
         );
         assert!(text.contains(UNKNOWN) && text.find("Timelines") < text.find("Tables"));
+        // Our own is written anew, and that of another tool stays.
+        assert!(describe_results(directory.path()).expect("space on disk").is_some());
+        std::fs::write(directory.path().join("README.txt"), "the vendor's").expect("a file");
+        assert_eq!(describe_results(directory.path()).expect("a listing"), None);
     }
 }
