@@ -63,6 +63,24 @@ fn models_of_other_packages_are_named_as_the_runtime_names_them() {
     models.iter().for_each(|model| compare(&place, &python, model));
 }
 
+#[test]
+fn asking_the_runtime_for_its_model_leaves_no_file_behind() {
+    if !has_onnxruntime("asking_the_runtime_for_its_model_leaves_no_file_behind") {
+        return;
+    }
+    let place = Place::new();
+    let model = place.sample("mobilenet-v2");
+    let folder = place.path("temporary");
+    std::fs::create_dir(&folder).expect("a folder");
+    let arguments = ["run", &model, "--engine", "ort", "--iterations", "1", "--warmup", "0", "--json"];
+    let output = place.command(&arguments).env("TMPDIR", &folder).output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(answer["losses"].as_array().is_some_and(Vec::is_empty), "{}", answer["losses"]);
+    let left: Vec<_> = std::fs::read_dir(&folder).expect("the folder").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// NumPy's form of a single whole number, 16000.
 fn sampling_rate() -> Vec<u8> {
     let header = "{'descr': '<i8', 'fortran_order': False, 'shape': (), }";
