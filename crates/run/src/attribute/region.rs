@@ -85,10 +85,8 @@ fn region(meaning: &Meaning<'_, '_>, index: NodeIndex, reads: &Reads) -> Stands 
     let (model, node) = (meaning.model, &meaning.rewritten.nodes[index]);
     let outputs = meaning.outputs(node);
     let kept = meaning.kept(index);
-    if let Some(kept) = kept
-        && model.nodes[kept].proto.output == node.proto.output
-        && moves_data(node.proto.op_type())
-    {
+    // Moving data is all that such a node can do, wherever the runtime put it.
+    if let Some(kept) = kept.filter(|_| moves_data(node.proto.op_type())) {
         return Stands::For([kept].into());
     }
     let nothing_new = outputs.iter().all(|&output| reads.values.contains(&model.canonical(output)));
