@@ -37,7 +37,7 @@ pub enum RunError {
         details: Option<String>,
     },
     /// An inference failed.
-    #[error("{engine} failed during an inference: {message}{}", other_engine(.engine, .message))]
+    #[error("{engine} failed during an inference: {message}{}", other_inputs(.engine, .message))]
     Infer {
         /// The engine.
         engine: EngineKind,
@@ -114,9 +114,17 @@ impl RunError {
     /// What happened without what to do about it, for where the other engine is in use already.
     pub fn cause(&self) -> String {
         let text = self.to_string();
-        let cause = text.strip_suffix(HAS_IT).or_else(|| text.strip_suffix(MAY_RUN_IT));
+        let mut remedies = [HAS_IT, MAY_RUN_IT, OTHER_INPUTS].into_iter();
+        let cause = remedies.find_map(|remedy| text.strip_suffix(remedy));
         cause.unwrap_or(&text).to_owned()
     }
+}
+
+/// What to do about an inference that ONNX Runtime gives up.
+const OTHER_INPUTS: &str = "; inputs of other shapes or values may do: see --input and --dim";
+
+fn other_inputs(engine: &EngineKind, message: &str) -> &'static str {
+    if *engine == EngineKind::OnnxRuntime { OTHER_INPUTS } else { other_engine(engine, message) }
 }
 
 /// What the embedded engine refuses in words of its own, such as a recurrent layer over a batch,
