@@ -77,9 +77,11 @@ impl Reason {
     pub fn severity(self) -> Severity {
         match self {
             // Devices never report some tasks, such as those that start a model.
-            Self::UnknownFile | Self::UnreadFile | Self::OldLayout | Self::HostTaskWithoutDevice => {
-                Severity::Remark
-            }
+            Self::UnknownFile
+            | Self::UnreadFile
+            | Self::OldLayout
+            | Self::DividedTask
+            | Self::HostTaskWithoutDevice => Severity::Remark,
             // At the begin and the end of a collection these are usual; a slice that is cut off is
             // known by its marker.
             Self::UnmatchedEvent

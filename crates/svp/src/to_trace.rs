@@ -400,7 +400,8 @@ mod tests {
             duration: Nanoseconds(duration),
         };
         let calls = vec![call(100, 40), call(200, -40), call(300, i64::MAX)];
-        let trace = RawCalls { calls, ..RawCalls::default() }.to_trace();
+        let name = TimelineName { device: 0, model: None, model_id: 0, batches: None, iteration: Some(1) };
+        let trace = Exports { calls: vec![Sheet { name, content: calls }], ..Exports::default() }.to_trace();
         assert_eq!(trace.api_calls.duration(), [Nanoseconds(40)]);
         assert_eq!(trace.losses.count(), [2]);
     }
