@@ -216,7 +216,7 @@ def optimize(path, level):
             "name": node.name,
             "type": node.op_type,
             "inner": depth > 0,
-            "must": [own.name for own in made if own.op_type not in MOVES],
+            "must": [own.name for own in made if own.op_type not in MOVES and node.op_type not in MOVES],
             "may": between(node),
         })
     print(json.dumps(rows))
