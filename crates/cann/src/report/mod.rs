@@ -134,7 +134,8 @@ impl PerformanceReport {
 
     /// Whether a file holds this report already.
     pub fn is_in(&self, path: &Path) -> bool {
-        std::fs::read_to_string(path).is_ok_and(|text| text == self.json().to_string())
+        let own = self.json().to_string();
+        std::fs::read_to_string(path).is_ok_and(|text| text == own)
     }
 
     /// Writes it as JSON, in the form of the vendor's tool, and returns the path.

@@ -24,7 +24,7 @@ pub(super) fn regions(meaning: &Meaning<'_, '_>) -> Vec<Stands> {
     // Nodes whose results only others of them read, by those that do: a node of the model may be
     // computed by several.
     let mut parts: HashMap<NodeIndex, BTreeSet<NodeIndex>> = HashMap::new();
-    for index in 0..rewritten.nodes.len() {
+    for (index, stands) in stands.iter_mut().enumerate() {
         if computes_the_unknown(meaning, index) {
             parts.entry(index).or_default();
         } else {
@@ -32,7 +32,7 @@ pub(super) fn regions(meaning: &Meaning<'_, '_>) -> Vec<Stands> {
             for &part in &reads.parts {
                 parts.entry(part).or_default().insert(index);
             }
-            stands[index] = region(meaning, index, &reads);
+            *stands = region(meaning, index, &reads);
         }
     }
     for (part, wholes) in parts {
