@@ -22,11 +22,17 @@ impl Trace {
     /// file.
     pub fn drop_impossible_times(&mut self, detail: &str) {
         let iterations = possible(self.iterations.start(), self.iterations.duration());
+        let unrecorded = &self.unrecorded_iterations;
+        let unrecorded = possible(unrecorded.start(), unrecorded.duration());
         let calls = possible(self.api_calls.start(), self.api_calls.duration());
         let tasks = possible(self.tasks.start(), self.tasks.duration());
         let ranges = possible(self.ranges.start(), self.ranges.duration());
         if let Some(keep) = iterations {
             self.drop_iterations(&keep, detail);
+        }
+        if let Some(keep) = unrecorded {
+            self.unrecorded_iterations.retain(&keep);
+            self.count_impossible("timed inference", &keep, detail);
         }
         if let Some(keep) = calls {
             self.drop_calls(&keep, detail);
@@ -113,7 +119,7 @@ fn moved<Id>(keep: &[bool], id: impl Fn(usize) -> Id) -> Vec<Option<Id>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ApiCall, ApiLevel, Counter, Iteration, Range, Sample, Task};
+    use crate::{ApiCall, ApiLevel, Counter, Iteration, Range, Sample, Task, UnrecordedIteration};
 
     const HOUR: Nanoseconds = Nanoseconds(3600 * 1_000_000_000);
 
@@ -125,6 +131,8 @@ mod tests {
         for duration in [bad, HOUR] {
             let start = Nanoseconds(5);
             trace.iterations.push(Iteration { model: None, number: 0, warm_up: false, start, duration });
+            let unrecorded = UnrecordedIteration { model: None, number: 1, warm_up: false, start, duration };
+            trace.unrecorded_iterations.push(unrecorded);
             let iteration = trace.iterations.ids().last();
             let level = ApiLevel::Runtime;
             let call = ApiCall { thread: None, level, name, start, duration, iteration };
@@ -145,10 +153,11 @@ mod tests {
         assert_eq!(trace.tasks.launched_by(), [Some(ApiCallId::from_index(0))]);
         assert_eq!(trace.readings.task(), [TaskId::from_index(0)]);
         assert_eq!(trace.iterations.duration(), [HOUR]);
+        assert_eq!(trace.unrecorded_iterations.duration(), [HOUR]);
         assert_eq!(trace.api_calls.duration(), [HOUR]);
         assert_eq!(trace.ranges.duration(), [HOUR]);
         assert_eq!(trace.samples.time(), [HOUR]);
-        assert_eq!(trace.losses.count(), [1; 5]);
+        assert_eq!(trace.losses.count(), [1; 6]);
     }
 
     #[test]
