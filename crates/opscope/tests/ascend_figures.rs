@@ -97,7 +97,7 @@ fn iterations_are_counted_from_one_as_the_vendors_tool_counts_them() {
         place.done(&["import", &prof, "--db", "one.db", "--trace", "one.json", "--quiet"]);
         let sql = "SELECT group_concat(number, ' ') AS n FROM iterations";
         let numbers = place.done(&["sql", "one.db", sql, "--json"]).json();
-        assert_eq!(numbers[0]["n"], "1 2 3 4 5", "{chip}");
+        assert_eq!(numbers["rows"][0]["n"], "1 2 3 4 5", "{chip}");
         let timeline = std::fs::read_to_string(place.path("one.json")).expect("a timeline");
         assert!(timeline.contains("\"inference 1\"") && !timeline.contains("\"inference 0\""), "{chip}");
         for file in ["one.db", "one.json"] {
@@ -149,7 +149,7 @@ fn agrees_with_the_oracle(place: &Place, prof: &str, what: &str) -> usize {
     let query = place.done(&["query", prof, "--json"]).json();
     let model = query.as_array().expect("lines").iter().find_map(|line| line["model_id"].as_u64());
     let folder = format!("tables-{}", place.files().len());
-    let mut arguments = vec!["export", "summary", prof, "-o", &folder];
+    let mut arguments = vec!["export", "summary", prof, "--layout", "modern", "-o", &folder];
     let model = model.map(|model| model.to_string());
     // Unasked, the vendor's tool shows a single iteration of a 310.
     let info = place.done(&["info", prof, "--json"]).json().to_string();

@@ -672,8 +672,8 @@ fn every_switch_has_the_values_and_limits_of_the_vendors() {
         ("host-sys", &["cpu,mem,disk,network,osrt,numa"], &["gpu"], "cpu"),
         ("host-sys-usage", &["cpu,mem"], &["disk"], "cpu or mem"),
         ("storage-limit", &["200MB", "4294967295MB"], &["199MB", "4294967296MB", "300"], "200"),
-        ("duration", &["1", "4294967295"], &["0", "4294967296"], "4294967295"),
-        ("delay", &["1ms"], &["0", "4294967296"], "4294967295"),
+        ("duration", &["1s", "4294967295s"], &["0s", "4294967296s"], "4294967295"),
+        ("delay", &["1ms"], &["0s", "4294967296s"], "4294967295"),
         ("msproftx", &["on", "off"], &["maybe"], "on"),
     ];
     for (switch, good, bad, says) in table {

@@ -139,8 +139,10 @@ fn a_virtual_environment_is_recorded_and_isolation_is_said() {
     let inner = place.path("environment/bin/python");
     let (_, profile) = collect(&place, &inner, &[], "infer(4)", 0);
     assert_eq!(runs(&profile), [4]);
-    let (answer, profile) = collect(&place, &inner, &["-u", "-I"], "infer(4)", 0);
+    // Nothing is left to record.
+    let (answer, profile) = collect(&place, &inner, &["-u", "-I"], "infer(4)", 1);
     assert!(answer.stderr.contains("Python's option -I"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("nothing was recorded"), "{}", answer.stderr);
     assert!(runs(&profile).is_empty());
 }
 
@@ -226,6 +228,7 @@ fn a_c_program_that_is_linked_with_the_runtime_is_recorded_unchanged() {
     let profile = PathBuf::from(answer.stdout.lines().last().expect("the path"));
     assert_eq!(runs(&profile), [4]);
     assert!(!place.files().iter().any(|name| name.contains("onnxruntime_profile")), "{:?}", place.files());
-    let answer = place.done(&["collect", "--onnxruntime=off", "--", "./program"]);
+    let nothing = ["nothing was recorded"];
+    let answer = place.fails(1, &nothing, &["collect", "--onnxruntime=off", "--", "./program"]);
     assert!(!answer.stdout.contains("Relu"), "{}", answer.stdout);
 }

@@ -150,10 +150,13 @@ fn two_runs_of_one_model_are_matched_whole_and_judged() {
     let steps = json["waterfall"].as_array().unwrap();
     let sum: f64 = steps.iter().map(|step| number(step, "/delta_ns")).sum();
     assert_eq!(sum, number(&json, "/after_ns") - number(&json, "/before_ns"), "{steps:?}");
-    let outside = steps.iter().filter(|step| step["kind"] == "outside operators").count();
-    assert_eq!(outside, 1, "between operators there is always some time: {steps:?}");
+    // Operators that were recorded in other inferences may take longer than those that were timed.
+    let rest = |step: &&serde_json::Value| step["kind"] != "operators";
+    let rests: Vec<_> = steps.iter().filter(rest).map(|step| &step["kind"]).collect();
+    assert_eq!(rests.len(), 1, "between operators there is always some time: {steps:?}");
+    assert!(rests[0] == "outside operators" || rests[0] == "not explained", "{rests:?}");
     let text = place.done(&["compare", "a.db", "b.db", "-t", "1"]).stdout;
-    assert!(text.contains("outside operators"), "{text}");
+    assert!(text.contains(steps.iter().find(rest).unwrap()["name"].as_str().unwrap()), "{text}");
     assert_eq!((number(&json, "/matched/before"), number(&json, "/matched/after")), (1.0, 1.0));
     assert_eq!(json["different_models"], false);
     let verdict = json["difference"]["verdict"].as_str().unwrap();

@@ -409,7 +409,7 @@ fn every_command_that_reads_a_profile_is_asked_here() {
         "run",
     ];
     /// Those that read no profile; models and machines they may measure.
-    const OTHERS: [&str; 5] = ["fusion", "peak", "rewrite", "tune", "explain"];
+    const OTHERS: [&str; 6] = ["fusion", "load_and_run", "peak", "rewrite", "tune", "explain"];
     let place = Place::new();
     let help = place.done(&["--help"]).stdout;
     let commands = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);

@@ -32,7 +32,7 @@ fn every_step_is_checked_measured_and_logged() {
         serde_json::from_slice(&std::fs::read(place.path("log/tune.json")).expect("a log")).expect("JSON");
     assert_eq!(log, answer);
     let text = std::fs::read_to_string(place.path("log/tune.md")).expect("a log");
-    assert!(text.contains("| G01 conv-bn-fold | exact |") && text.contains("The way back"), "{text}");
+    assert!(text.contains("| G01 conv-bn-fold | rounding |") && text.contains("The way back"), "{text}");
 }
 
 #[test]
