@@ -270,7 +270,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             text
         }
     };
-    terminal.print(&text)?;
+    match arguments.form.csv {
+        true => terminal.print_data(&text)?,
+        false => terminal.print(&text)?,
+    }
     if answer.rows.is_empty() {
         terminal.note(&nothing(&trace, &arguments.choice));
     }
@@ -333,7 +336,7 @@ impl Arguments {
     /// What the profile is, and of what.
     fn heading(&self, trace: &Trace) -> String {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let mut text = bold(&report::printable(&name(&self.path)));
+        let mut text = bold(&crate::terminal::printable(&name(&self.path)));
         if let Ok(kind) = opscope_formats::detect(&self.path) {
             text.push_str(&format!(": {kind}"));
         }
@@ -341,7 +344,9 @@ impl Arguments {
             if let Some(value) = trace.property(key) {
                 let version =
                     if key == "engine" { trace.property("engine_version").unwrap_or("") } else { "" };
-                text.push_str(format!(", {before}{} {}", report::printable(value), version).trim_end());
+                text.push_str(
+                    format!(", {before}{} {}", crate::terminal::printable(value), version).trim_end(),
+                );
             }
         }
         text.push_str("\n\n");

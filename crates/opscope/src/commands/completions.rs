@@ -28,6 +28,6 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "opscope", &mut script);
-    terminal.print(&String::from_utf8_lossy(&script))?;
+    terminal.print_data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -14,8 +14,8 @@ use super::outputs::check_target;
 use super::run::ShapeArguments;
 use crate::converter_files::{ConverterArguments, ConverterFiles};
 use crate::exit::{Exit, UsageError};
-use crate::report::{conversion, printable};
-use crate::terminal::{Terminal, bold, dim};
+use crate::report::conversion;
+use crate::terminal::{Terminal, bold, dim, printable};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -14,7 +14,7 @@ use crate::profile::{self, Source, Tell};
 use crate::report::board_info::{of_job, of_side_files};
 use crate::report::conversion;
 use crate::report::info::{Facts, of_model, of_trace};
-use crate::report::printable;
+use crate::terminal::printable;
 use crate::terminal::{Terminal, bold};
 
 const EXAMPLES: &str = "\

@@ -37,6 +37,6 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     let mut text = Vec::new();
     clap_mangen::Man::new(page).render(&mut text)?;
-    terminal.print(&String::from_utf8_lossy(&text))?;
+    terminal.print_data(&String::from_utf8_lossy(&text))?;
     Ok(Exit::Done)
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use opscope_formats::megengine::analyze::profile_analyze;
 
 use crate::exit::Exit;
+use crate::terminal::DataOutput;
 
 /// The command line of MegEngine's tool, which has conventions of its own: it is handed on as it is.
 #[derive(Debug, Args)]
@@ -37,9 +38,11 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<Exit> {
 /// # Errors
 /// When standard output can't take it.
 pub fn execute(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut output = io::stdout().lock();
-    let status = profile_analyze(&arguments.arguments, &mut output, &mut io::stderr().lock());
+    let mut output = DataOutput::new(io::stdout().lock());
+    let mut complaints = DataOutput::new(io::stderr().lock());
+    let status = profile_analyze(&arguments.arguments, &mut output, &mut complaints);
     output.flush()?;
+    complaints.flush()?;
     Ok(match status {
         0 => Exit::Done,
         2 => Exit::Usage,

@@ -16,8 +16,8 @@ use super::show_placement::Placed;
 use super::vendor::VendorArguments;
 use crate::exit::Exit;
 use crate::profile::{self, Tell, board};
-use crate::report::{count, printable, ranges_json, ranges_table};
-use crate::terminal::{Column, Table, Terminal, bold, dim};
+use crate::report::{count, ranges_json, ranges_table};
+use crate::terminal::{Column, Table, Terminal, bold, dim, printable};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Tell};
 use crate::report::{FormArguments, Sheet, SheetCell, SheetColumn};
-use crate::terminal::Terminal;
+use crate::terminal::{DataOutput, Terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -113,7 +113,7 @@ fn unique(names: Vec<String>) -> Vec<String> {
 }
 
 fn print_csv(database: &Database, statement: &str) -> anyhow::Result<()> {
-    let writer = std::cell::RefCell::new(csv::Writer::from_writer(io::stdout().lock()));
+    let writer = std::cell::RefCell::new(csv::Writer::from_writer(DataOutput::new(io::stdout().lock())));
     let columns =
         |names: Vec<String>| Ok(writer.borrow_mut().write_record(unique(names)).map_err(io_error)?);
     let row = |row: Vec<Value>| {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use opscope_trace::{Severity, Trace};
 use serde_json::{Value, json};
 
-use crate::report::{loss_line, losses_by_severity, losses_json, printable};
-use crate::terminal::Terminal;
+use crate::report::{loss_line, losses_by_severity, losses_json};
+use crate::terminal::{Terminal, printable};
 
 /// How a command tells what a profile has lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -93,7 +93,8 @@ pub fn of_side_files(found: &SideFiles, facts: &mut Facts) {
 }
 
 fn few(names: &[&str]) -> String {
-    let mut text = names.iter().take(NAMED).map(|name| super::printable(name)).collect::<Vec<_>>().join(", ");
+    let mut text =
+        names.iter().take(NAMED).map(|name| crate::terminal::printable(name)).collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
         text.push_str(&format!(" and {} more", names.len() - NAMED));
     }

@@ -6,10 +6,10 @@ use std::path::Path;
 use opscope_advise::converter::{Conversion, Fused, Gravity, Remark, Switch};
 use serde_json::{Value, json};
 
+use super::count;
 use super::info::Facts;
-use super::{count, printable};
 use crate::converter_files::ConverterFiles;
-use crate::terminal::{Column, Table, bold, dim};
+use crate::terminal::{Column, Table, bold, dim, printable};
 
 /// The switches, the rules' counts and the remarks.
 pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u16>) -> String {

@@ -99,7 +99,7 @@ fn memory(trace: &Trace) -> Option<String> {
     let peak = trace.property("peak_memory_bytes").or_else(|| trace.property("peak_memory"))?;
     let mut text = format!("peak {}", units::bytes(peak.parse().ok()?));
     if let Some(operator) = trace.property("peak_memory_operator").filter(|name| !name.is_empty()) {
-        let _ = write!(text, " at {}", super::printable(operator));
+        let _ = write!(text, " at {}", crate::terminal::printable(operator));
     }
     Some(text)
 }
@@ -148,9 +148,9 @@ pub fn losses_by_severity(trace: &Trace) -> impl Iterator<Item = Loss> {
 
 /// A loss in words: how often, what, and where.
 pub fn loss_line(trace: &Trace, loss: &Loss) -> String {
-    let detail = super::printable(trace.strings.get(loss.detail));
+    let detail = crate::terminal::printable(trace.strings.get(loss.detail));
     let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
-    format!("{} × {}{detail}", loss.count, super::printable(trace.strings.get(loss.reason)))
+    format!("{} × {}{detail}", loss.count, crate::terminal::printable(trace.strings.get(loss.reason)))
 }
 
 /// What was dropped or doubted, a line each.

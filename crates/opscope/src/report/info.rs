@@ -8,8 +8,8 @@ use opscope_model::{Dim, Model};
 use opscope_trace::{Attribution, DataType, Trace, units};
 use serde_json::{Map, Value, json};
 
-use super::{count, losses_json, losses_text, printable};
-use crate::terminal::bold;
+use super::{count, losses_json, losses_text};
+use crate::terminal::{bold, printable};
 
 /// Facts in order, and what one might expect and is not there.
 #[derive(Debug, Default)]

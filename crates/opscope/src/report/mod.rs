@@ -27,7 +27,7 @@ pub use glance::{
 pub use json::to_json;
 pub use latency::{latency_json, latency_text};
 pub use ranges::{ranges_json, ranges_table, ranges_text};
-pub use sheet::{FormArguments, Sheet, SheetCell, SheetColumn, printable};
+pub use sheet::{FormArguments, Sheet, SheetCell, SheetColumn};
 pub use text::{count, to_text};
 
 /// A trace with the figures that both forms of the answer show.

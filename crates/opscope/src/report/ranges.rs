@@ -6,8 +6,8 @@ use opscope_analyze::{RangeNode, RangeTree};
 use opscope_trace::{RangeKind, Trace, units};
 use serde_json::{Value, json};
 
-use super::{count, printable};
-use crate::terminal::{Column, Table, bold, dim};
+use super::count;
+use crate::terminal::{Column, Table, bold, dim, printable};
 
 /// How many blanks a range is set in for each one that it lies in, and how many are shown of them.
 const STEP: usize = 2;

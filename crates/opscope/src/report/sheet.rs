@@ -6,7 +6,7 @@ use clap::Args;
 use opscope_trace::units;
 use serde_json::Value;
 
-use crate::terminal::{Column, Table};
+use crate::terminal::{Column, Table, printable};
 
 /// The form in which rows are printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -76,7 +76,7 @@ impl Sheet {
         let columns: Vec<Column<'_>> = self.columns.iter().map(SheetColumn::to_column).collect();
         let mut table = Table::new(&columns, width);
         for row in &self.rows {
-            table.row(row.iter().map(|cell| printable(&cell.text).into_owned()));
+            table.row(row.iter().map(|cell| cell.text.clone()));
         }
         table.render()
     }
@@ -121,18 +121,6 @@ impl Sheet {
         };
         Value::Array(self.rows.iter().map(|row| Value::Object(object(row))).collect())
     }
-}
-
-/// Text without what would move the cursor or colour the terminal: names come from files.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let letter = |letter: char| match letter.is_control() {
-        true => letter.escape_debug().collect::<String>(),
-        false => letter.to_string(),
-    };
-    Cow::Owned(text.chars().map(letter).collect())
 }
 
 /// The beginning and end of a text that is too long for a table, such as a list of forty shapes.

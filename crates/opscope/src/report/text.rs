@@ -227,7 +227,7 @@ fn disturbed<'c>(trace: &Trace, shown: impl Iterator<Item = &'c OperatorCost>) -
     });
     let named: Vec<String> = apart
         .map(|cost| {
-            let (all, name) = (cost.per_iteration, super::printable(trace.strings.get(cost.name)));
+            let (all, name) = (cost.per_iteration, crate::terminal::printable(trace.strings.get(cost.name)));
             let figures = [all.median, all.mean, all.max].map(units::duration);
             format!("{name} (median {}, mean {}, max {})", figures[0], figures[1], figures[2])
         })

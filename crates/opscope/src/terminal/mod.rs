@@ -1,11 +1,13 @@
 //! What a person sees: messages, colours, progress and tables.
 
+mod harmless;
 mod progress;
 mod style;
 mod table;
 
 use std::io::{self, IsTerminal, Write};
 
+pub use harmless::{DataOutput, harmless, printable};
 pub use progress::{IterationBar, StepBar};
 pub use style::{bold, dim};
 pub use table::{Column, Table};
@@ -23,12 +25,23 @@ impl Terminal {
         Self { quiet, verbose }
     }
 
-    /// Prints data to standard output, with colours only on a terminal.
+    /// Prints an answer to standard output, with colours only on a terminal. What names from files could
+    /// do to a terminal is spelled out.
     ///
     /// # Errors
     /// When standard output can't take it.
     pub fn print(&self, text: &str) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
+        out.write_all(harmless(text).as_bytes())?;
+        out.flush()
+    }
+
+    /// Prints data for programs to standard output, as they are unless that is a terminal.
+    ///
+    /// # Errors
+    /// When standard output can't take them.
+    pub fn print_data(&self, text: &str) -> io::Result<()> {
+        let mut out = DataOutput::new(io::stdout().lock());
         out.write_all(text.as_bytes())?;
         out.flush()
     }
@@ -36,25 +49,25 @@ impl Terminal {
     /// Says what was done, on standard error; not when quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            anstream::eprintln!("{text}");
+            say(text);
         }
     }
 
     /// Says something that only some want to know.
     pub fn detail(&self, text: &str) {
         if self.verbose {
-            anstream::eprintln!("{}", dim(text));
+            say(&dim(text));
         }
     }
 
     /// Says something that may spoil the result, even when quiet.
     pub fn warn(&self, text: &str) {
-        anstream::eprintln!("{} {text}", style::warning("warning:"));
+        say(&format!("{} {text}", style::warning("warning:")));
     }
 
     /// Says why it failed.
     pub fn error(&self, text: &str) {
-        anstream::eprintln!("{} {text}", style::error("error:"));
+        say(&format!("{} {text}", style::error("error:")));
     }
 
     /// Whether details are wanted.
@@ -71,4 +84,9 @@ impl Terminal {
     pub fn width(&self) -> Option<u16> {
         terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0)
     }
+}
+
+/// Prints a message to standard error; one that can't be printed is nobody's loss.
+fn say(text: &str) {
+    anstream::eprintln!("{}", harmless(text));
 }

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use opscope_run::Progress;
 use opscope_trace::units;
 
-use super::Terminal;
+use super::{Terminal, printable};
 
 /// A bar over iterations; it is drawn on standard error and leaves nothing behind.
 pub struct IterationBar {
@@ -46,7 +46,7 @@ impl StepBar {
 
     /// Names the step that begins.
     pub fn step(&self, name: &str) {
-        self.bar.set_message(name.to_owned());
+        self.bar.set_message(printable(name).into_owned());
     }
 
     /// Makes room for something that is to stay on the terminal.

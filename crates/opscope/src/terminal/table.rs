@@ -3,6 +3,7 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
 
+use super::harmless::printable;
 use super::style::bold;
 
 /// A column of a table.
@@ -49,9 +50,9 @@ impl<'h> Table<'h> {
         Self { columns: columns.to_vec(), rows: Vec::new(), width: width.map(usize::from) }
     }
 
-    /// Adds a row of as many cells as there are columns.
+    /// Adds a row of as many cells as there are columns. Cells are single lines of plain text.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(|cell| printable(&cell).into_owned()).collect());
     }
 
     /// The table as lines of text, each with a line end.

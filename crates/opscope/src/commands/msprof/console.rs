@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use crate::terminal::harmless;
+
 /// Writes a message to standard output: the local time, the level, the tool, the process.
 pub fn say(level: Level, text: &str) {
     let time = jiff::Zoned::now().strftime("%a %d %b %Y %H:%M:%S");
@@ -11,7 +13,12 @@ pub fn say(level: Level, text: &str) {
         Level::Error => "ERROR",
     };
     // Whoever doesn't read the messages still wants the files.
-    let _ = writeln!(std::io::stdout(), "{time} [{level}] [MSVP] [{}] opscope: {text}", std::process::id());
+    let _ = writeln!(
+        std::io::stdout(),
+        "{time} [{level}] [MSVP] [{}] opscope: {}",
+        std::process::id(),
+        harmless(text)
+    );
 }
 
 /// How serious a message is.
