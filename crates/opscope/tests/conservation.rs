@@ -1,0 +1,105 @@
+//! Nothing is lost or made between a profile of another tool, the database and the timeline that are made
+//! of it, and a few lines of Python that count by themselves. What is left out is a counted loss.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Place, number, shared};
+use serde_json::Value;
+
+/// Numbers and summed durations of a profile's tables.
+const SUMS: &str = "SELECT (SELECT count(*) FROM tasks) AS tasks, (SELECT sum(duration_ns) FROM tasks) AS task_time, \
+     (SELECT count(*) FROM api_calls) AS calls, (SELECT sum(duration_ns) FROM api_calls) AS call_time, \
+     (SELECT count(*) FROM ranges) AS ranges, (SELECT sum(duration_ns) FROM ranges) AS range_time, \
+     (SELECT count(*) FROM iterations) AS iterations, \
+     (SELECT sum(duration_ns) FROM iterations) AS iteration_time";
+
+fn sums(place: &Place, profile: &str) -> Value {
+    place.done(&["sql", profile, SUMS, "--json"]).json()
+}
+
+/// The profile's sums, which its database and its timeline must have as well.
+fn conserved(place: &Place, profile: &str) -> Value {
+    place.done(&["import", profile, "--db", "made.db", "--trace", "made.json", "--quiet"]);
+    let own = sums(place, profile);
+    for made in ["made.db", "made.json"] {
+        assert_eq!(sums(place, made)["rows"], own["rows"], "{profile}: {made}");
+        std::fs::remove_file(place.path(made)).expect("a file");
+    }
+    let analysis = place.done(&["analyze", profile, "--iteration", "all", "--json"]).json();
+    let rows = analysis["rows"].as_array().expect("rows");
+    let shares: f64 = rows.iter().map(|row| number(row, "/share")).sum();
+    assert!(rows.is_empty() || (shares - 1.0).abs() < 1e-9, "{profile}: shares sum to {shares}");
+    own
+}
+
+/// What a program that shares no code with opscope counts in files.
+fn oracle(files: &[PathBuf]) -> Vec<Value> {
+    let python = std::env::var_os("OPSCOPE_PYTHON").unwrap_or_else(|| "python3".into());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/sums_of_files.py");
+    let output = Command::new(&python).arg(script).args(files).output();
+    let output = output.unwrap_or_else(|problem| {
+        panic!("{}: {problem}; set OPSCOPE_PYTHON to a Python 3", python.to_string_lossy())
+    });
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// Compares a file's sums with those of the oracle.
+fn agrees(own: &Value, expected: &Value, file: &Path) {
+    let losses = own["losses"].as_array().expect("losses");
+    let dropped =
+        losses.iter().filter(|loss| loss["reason"].as_str().unwrap_or("").starts_with("dropped: a task"));
+    let dropped: f64 = dropped.map(|loss| number(loss, "/count")).sum();
+    let found = number(own, "/rows/0/tasks");
+    assert_eq!(found + dropped, number(expected, "/executions"), "{}", file.display());
+    if dropped == 0.0 {
+        let apart = number(own, "/rows/0/task_time") - number(expected, "/nanoseconds");
+        assert!(apart.abs() <= found, "{}: {apart} ns", file.display());
+    }
+}
+
+#[test]
+fn a_run_of_our_own_is_conserved_in_every_file_that_is_made_of_it() {
+    let place = Place::new();
+    let model = place.sample("mask-ssd");
+    let files = ["--db", "run.db", "--trace", "run.json", "--profile", "profile.json"];
+    place.done(
+        &[&["run", &model, "--engine", "tract", "-n", "4", "--warmup", "1", "--quiet"], &files[..]].concat(),
+    );
+    assert_eq!(conserved(&place, "run.db")["rows"], conserved(&place, "run.json")["rows"]);
+    let profile = place.path("profile.json");
+    agrees(&conserved(&place, "profile.json"), &oracle(std::slice::from_ref(&profile))[0], &profile);
+}
+
+#[test]
+fn profiles_of_other_tools_are_conserved() {
+    let test = "profiles_of_other_tools_are_conserved";
+    let (Some(golden), Some(data)) = (shared(test, "golden"), shared(test, "data/ascend-pytorch")) else {
+        return;
+    };
+    let place = Place::new();
+    let mut files = Vec::new();
+    let folders = ["onnxruntime", "megengine"].map(|name| golden.join(name));
+    for folder in folders {
+        let entries = std::fs::read_dir(&folder).expect("the folder").flatten().map(|entry| entry.path());
+        let is_profile = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+        files.extend(entries.filter(is_profile));
+    }
+    let runs = std::fs::read_dir(&data).expect("the folder").flatten();
+    let runs: Vec<PathBuf> = runs.map(|entry| entry.path()).collect();
+    let kernels = |run: &PathBuf| run.join("ASCEND_PROFILER_OUTPUT/kernel_details.csv");
+    files.extend(runs.iter().map(kernels).filter(|path| path.exists()));
+    // Profiles of the host alone have no executions to count.
+    files.retain(|path| !path.ends_with("edge_no_device.json"));
+    assert!(files.len() >= 15 && runs.len() >= 6, "{files:?} {runs:?}");
+    for (file, expected) in files.iter().zip(oracle(&files)) {
+        agrees(&conserved(&place, &file.to_string_lossy()), &expected, file);
+    }
+    for run in runs {
+        let own = conserved(&place, &run.to_string_lossy());
+        assert!(number(&own, "/rows/0/tasks") > 0.0, "{}", run.display());
+    }
+}
