@@ -178,12 +178,17 @@ fn the_latency_is_that_of_inferences_of_which_nothing_is_recorded_wherever_it_is
         }
         let checked = place.run(&["check", "--baseline", "run.db", "--candidate", "run.db", "--json"]).json();
         assert_eq!(number(&checked, "/after_ns"), latency, "{engine}: check of profiles");
-        // What is measured anew may differ by what the machine does besides, but not by the recorder.
-        let arguments = ["check", "--baseline", &model, "--candidate", &model, "--engine", engine];
-        let quick = ["--threads", "1", "--duration", "100ms", "--json"];
-        let checked = place.run(&[&arguments[..], &quick[..]].concat()).json();
-        let times = number(&checked, "/after_ns") / latency;
-        assert!((0.2..5.0).contains(&times), "{engine}: check of models says {times} times the latency");
+        // What is measured anew differs by what the machine does besides, and not by the recorder, which
+        // takes this model's inferences several times as long on ONNX Runtime.
+        let models = ["check", "--baseline", &model, "--candidate", &model, "--duration", "200ms"];
+        let tuning = ["tune", &model, "--only", "G15", "--duration", "200ms"];
+        let quick = ["--engine", engine, "--threads", "1", "--json"];
+        for (command, time) in [(&models[..], "/after_ns"), (&tuning[..], "/original_ns")] {
+            let times = || number(&place.run(&[command, &quick[..]].concat()).json(), time) / latency;
+            let tries: Vec<f64> = (0..4).map(|_| times()).collect();
+            let agrees = |times: &f64| (0.7..1.4).contains(times);
+            assert!(tries.iter().any(agrees), "{engine}: {command:?} says {tries:?} times the latency");
+        }
     }
 }
 

@@ -51,9 +51,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             Ok(Exit::Done)
         }
         None => {
-            let near = nearest(text.trim()).map_or(String::new(), |name| format!("; did you mean '{name}'?"));
-            terminal
-                .error(&format!("nothing is known about this{near} 'opscope explain' lists what is known"));
+            let near = nearest(text.trim()).map_or(String::new(), |name| format!("did you mean '{name}'? "));
+            terminal.error(&format!("nothing is known about this; {near}'opscope explain' lists the topics"));
             Ok(Exit::Failed)
         }
     }
