@@ -1,34 +1,34 @@
 //! Ascend profiles: raw directories decoded into native tables, and the vendor's own exports.
 
-mod cache_rates;
 mod catalogue;
 mod clock;
 mod columns;
 mod data;
 mod database;
 mod decode;
-mod digits;
+mod dialect;
 mod discover;
 mod error;
 mod export;
+mod facts;
 pub mod join;
 mod kinds;
+mod lane_choice;
+mod layout_2022;
 mod losses;
 mod metadata;
 mod metrics;
-mod metrics_nano;
-mod metrics_wide;
 mod names;
-mod numbers;
+mod options;
 mod outline;
 mod parallel;
-mod readings;
 mod report;
-mod sample;
+mod results;
 mod slices;
 mod sqlite_file;
+mod synthetic;
 pub mod tables;
-mod tensor_names;
+mod text;
 mod timeline;
 mod to_trace;
 
@@ -36,23 +36,22 @@ pub use catalogue::Catalogue;
 pub use clock::{Clock, SampleClock};
 pub use data::{Data, Device};
 pub use database::export_database;
+pub use dialect::Dialect;
 pub use discover::{Found, Profile, Source, discover, search};
 pub use error::{Error, Result};
-pub use export::{
-    ExportLayout, ExportOptions, IterationRange, LaneChoice, LaneChoiceError, OperationsOfType, SheetFormat,
-    StepTimes, classic_iteration, describe_results, export_summary, operations, step_times,
-};
+pub use export::describe_results;
+pub use facts::{OperationsOfType, StepTimes, operations, step_times};
 pub use join::Joined;
 pub use kinds::{NodeTaskType, RuntimeKind, device_name, level_name, runtime_name};
+pub use lane_choice::{LaneChoice, LaneChoiceError};
 pub use losses::{Loss, Losses, Reason};
-pub use metadata::{HOST_ID, Info, Metadata, Sample, Session};
-pub use metrics::Dialect;
+pub use metadata::{HOST_ID, Info, Metadata, Reading, Sample, Session};
 pub use names::Names;
+pub use options::{ExportLayout, ExportOptions, IterationRange, SheetFormat};
 pub use outline::{Outline, is_model_load};
-pub use readings::Reading;
 pub use report::{PerformanceReport, ReportFinding, ReportGroup, performance_reports};
-pub use sample::{SampleLayout, SampleMode, SampleOptions, write_sample};
+pub use results::{classic_iteration, export_summary, export_timeline};
 pub use slices::{Mapped, Stream};
-pub use tensor_names::TensorTexts;
-pub use timeline::export_timeline;
+pub use synthetic::{SampleLayout, SampleMode, SampleOptions, write_sample};
+pub use text::tensor_names::TensorTexts;
 pub use to_trace::{note, to_trace};

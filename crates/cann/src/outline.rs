@@ -2,8 +2,8 @@
 
 use opscope_cann_raw::host::level;
 
-use crate::export::api_statistic::call_name;
-use crate::export::view::View;
+use crate::facts::calls::call_name;
+use crate::facts::view::View;
 use crate::join::Joined;
 use crate::losses::Reason;
 use crate::parallel;

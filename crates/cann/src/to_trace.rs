@@ -13,16 +13,16 @@ use opscope_trace::{
 use opscope_cann_raw::additional::Tensor as RawTensor;
 use opscope_cann_raw::host::level;
 
-use crate::export::api_statistic::call_name;
-use crate::export::counters::CounterColumns;
-use crate::export::memory::{hbm_rates, scope_name};
-use crate::export::step_trace::{Step, steps};
-use crate::export::track_copies;
-use crate::export::view::{DeviceView, TaskRef, View};
+use crate::facts::calls::call_name;
+use crate::facts::counters::CounterColumns;
+use crate::facts::rates::{hbm_rates, scope_name};
+use crate::facts::steps::{Step, steps};
+use crate::facts::tracked_copies;
+use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::{HostTask, Joined, OpSource};
 use crate::names::NumberMap;
 use crate::tables::{NO_MODEL, NONE};
-use crate::tensor_names;
+use crate::text::tensor_names;
 
 /// Projects a joined profile into a trace.
 pub fn to_trace(joined: &Joined) -> Trace {
@@ -259,7 +259,7 @@ impl<'a> Projection<'a> {
         let view = self.view;
         for (number, device) in (0..).zip(&view.devices) {
             for copy in &device.joined.copies {
-                let name = self.trace.strings.intern(track_copies::NAME);
+                let name = self.trace.strings.intern(tracked_copies::NAME);
                 let (start, end) = (device.time(copy.started), device.time(copy.ended));
                 let row = Task {
                     number: Some(u32::from(copy.task)),

@@ -4,8 +4,8 @@ use std::io::{self, Seek, Write};
 
 use crate::database::output::Output;
 use crate::database::schema;
-use crate::export::api_statistic::call_name;
-use crate::export::view::View;
+use crate::facts::calls::call_name;
+use crate::facts::view::View;
 
 /// A thread with its process.
 pub(super) fn global_thread(pid: u32, thread: u32) -> i64 {

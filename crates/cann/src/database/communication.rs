@@ -5,13 +5,13 @@ use std::io::{self, Seek, Write};
 use crate::database::ids::{TaskIds, TaskKey};
 use crate::database::output::Output;
 use crate::database::schema;
-use crate::export::communication::Collectives;
-use crate::export::view::View;
+use crate::facts::collectives::Collectives;
+use crate::facts::view::View;
 use crate::kinds::communication::{DATA_TYPES, LINKS, NOT_APPLICABLE, Names, OTHER, RDMA, TRANSPORTS};
 
 /// For each step its task's number in the database.
 pub(super) fn step_ids(view: &View<'_>, found: &Collectives<'_>, ids: &mut TaskIds) -> Vec<u32> {
-    let id = |step: &crate::export::communication::StepRun<'_>| {
+    let id = |step: &crate::facts::collectives::StepRun<'_>| {
         let device = view.device(step.place).device;
         ids.id(TaskKey::of_device(device.id, &device.tables.tasks.row(step.place.task as usize)))
     };

@@ -5,8 +5,8 @@ use std::io::{self, Seek, Write};
 use crate::database::output::Output;
 use crate::database::samples::begin;
 use crate::database::schema;
-use crate::export::core_samples::{CoreTotals, CoreUse, core_use};
-use crate::export::view::View;
+use crate::facts::core_use::{CoreTotals, CoreUse, core_use};
+use crate::facts::view::View;
 use crate::tables::Core;
 
 /// The kinds of cores, and their names here.

@@ -8,9 +8,10 @@ use std::io::{self, Seek, Write};
 use crate::database::output::Output;
 use crate::database::schema;
 use crate::database::tasks::Task;
-use crate::export::counters::CounterColumns;
-use crate::export::view::View;
-use crate::metrics::{Dialect, Formula, Load, Metric, group};
+use crate::dialect::Dialect;
+use crate::facts::counters::CounterColumns;
+use crate::facts::view::View;
+use crate::metrics::{Formula, Load, Metric, group};
 use crate::parallel;
 use crate::tables::{COUNTERS, Core, Counters, NONE};
 

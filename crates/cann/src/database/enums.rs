@@ -3,7 +3,7 @@
 use opscope_cann_raw::host::level;
 
 use crate::database::schema::{self, Table};
-use crate::export::copies;
+use crate::facts::copies;
 use crate::kinds::communication;
 
 /// The number for anything that has none of its own.

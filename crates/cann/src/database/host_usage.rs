@@ -4,7 +4,7 @@ use std::io::{self, Seek, Write};
 
 use crate::database::output::Output;
 use crate::database::schema;
-use crate::export::view::View;
+use crate::facts::view::View;
 use crate::tables::{HostCpuSample, NONE};
 
 /// Writes the tables; one without rows is left out.

@@ -6,7 +6,7 @@ use crate::database::calls::global_thread;
 use crate::database::ids::{TaskIds, TaskKey};
 use crate::database::output::Output;
 use crate::database::schema;
-use crate::export::view::View;
+use crate::facts::view::View;
 use crate::tables::Step;
 
 /// The connection of ranges without a side on a device.

@@ -33,11 +33,11 @@ use crate::database::ids::TaskIds;
 use crate::database::output::Output;
 use crate::database::strings::Strings;
 use crate::error::{Error, Result};
-use crate::export::communication::Collectives;
-use crate::export::sheet::write_whole;
-use crate::export::view::View;
+use crate::facts::collectives::Collectives;
+use crate::facts::view::View;
 use crate::join::Joined;
 use crate::sqlite_file::SqliteWriter;
+use crate::text::file::write_whole;
 
 /// Writes the unified database of a profile into a directory, which is created if need be, as
 /// `msprof_<suffix>.db`. Returns the file; `None` for chips of which the vendor makes no database.

@@ -4,9 +4,9 @@ use std::io::{self, Seek, Write};
 
 use crate::database::output::Output;
 use crate::database::schema;
-use crate::export::busy::busy;
-use crate::export::communication::Collectives;
-use crate::export::view::View;
+use crate::facts::busy::busy;
+use crate::facts::collectives::Collectives;
+use crate::facts::view::View;
 
 /// The stretches of time of one kind on a device.
 struct Stretches<'a> {

@@ -7,7 +7,7 @@ use opscope_cann_raw::Chip;
 use crate::database::calls::global_thread;
 use crate::database::output::Output;
 use crate::database::schema;
-use crate::export::view::{DeviceView, View};
+use crate::facts::view::{DeviceView, View};
 use crate::tables::NpuMemory;
 
 /// Writes the tables of what was sampled; a table without rows is left out.

@@ -8,7 +8,7 @@ use opscope_cann_raw::Chip;
 use crate::database::enums;
 use crate::database::output::Output;
 use crate::database::schema;
-use crate::export::view::View;
+use crate::facts::view::View;
 
 /// The schema's version, in the order of the reference.
 const VERSION: [(&str, &str); 4] = [

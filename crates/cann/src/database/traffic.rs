@@ -6,9 +6,8 @@ use std::io::{self, Seek, Write};
 use crate::database::output::Output;
 use crate::database::samples::begin;
 use crate::database::schema::{self, Table};
-use crate::export::memory::hbm_rates;
-use crate::export::traffic::{PCIE_LATENCY, Rates, cache_use, ddr_rates, hccs_rates, pcie_samples};
-use crate::export::view::{DeviceView, View};
+use crate::facts::rates::{PCIE_LATENCY, Rates, cache_use, ddr_rates, hbm_rates, hccs_rates, pcie_samples};
+use crate::facts::view::{DeviceView, View};
 use crate::tables::{NetworkSample, NetworkTable};
 
 /// Bytes of a megabyte.

@@ -2,11 +2,11 @@
 
 use opscope_cann_raw::cache::{CacheCounters, SocCounters, WideSocCounters, unit};
 
-use crate::cache_rates::CacheRates;
 use crate::catalogue::Catalogue;
 use crate::decode::decode;
 use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
+use crate::metrics::cache_rates::CacheRates;
 use crate::tables::{DeviceTables, TaskEvents, TaskEventsTable};
 
 /// Counters of the cache, and of the translation.

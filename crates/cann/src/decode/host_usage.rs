@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use crate::catalogue::Catalogue;
 use crate::losses::{Losses, Reason};
 use crate::metadata::{Info, Metadata};
-use crate::numbers::python_round;
 use crate::slices::Stream;
 use crate::tables::{
     HostCpuSample, HostCpuTable, HostDiskSample, HostDiskTable, HostMemorySample, HostMemoryTable,
     HostNetworkSample, HostNetworkTable, HostSampleTables, NONE,
 };
+use crate::text::numbers::python_round;
 
 /// kB of a page of memory.
 const PAGE_KB: f64 = 4.0;

@@ -22,7 +22,7 @@ mod tx;
 
 pub(crate) use device::device_tables;
 pub(crate) use host::{has_expanded_streams, host_tables};
-pub(crate) use legacy::Source as LegacySource;
+pub(crate) use legacy::records::Source as LegacySource;
 
 use std::convert::Infallible;
 

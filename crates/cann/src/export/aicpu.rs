@@ -1,10 +1,10 @@
 //! `aicpu`: operators on the device's general processors.
 
 use crate::export::sheet::Sheet;
-use crate::export::view::{TaskRef, View};
+use crate::facts::view::{TaskRef, View};
 use crate::names::NumberMap;
-use crate::numbers;
 use crate::tables::AiCpu;
+use crate::text::numbers;
 
 /// The table, or `None` if no operator ran there.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {

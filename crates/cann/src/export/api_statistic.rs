@@ -4,21 +4,13 @@ use std::collections::BTreeMap;
 
 use opscope_cann_raw::host::level;
 
+use crate::dialect::Dialect;
 use crate::export::sheet::{Row, Sheet};
-use crate::export::view::View;
+use crate::facts::calls::call_name;
+use crate::facts::view::View;
 use crate::kinds::level_name;
-use crate::metrics::Dialect;
 use crate::names::NumberMap;
-use crate::numbers;
-use crate::tables::Api;
-
-/// The name of a call: that of its type, or for collective operations that of the operation.
-pub(crate) fn call_name<'a>(view: &View<'a>, call: &Api) -> &'a str {
-    if call.level == level::COMMUNICATION {
-        return view.text(call.item);
-    }
-    view.joined.data.host.names.type_name(call.level, call.kind).unwrap_or("N/A")
-}
+use crate::text::numbers;
 
 /// The table, or `None` if there are no calls.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {

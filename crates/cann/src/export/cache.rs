@@ -2,12 +2,12 @@
 
 use opscope_cann_raw::DeviceLog;
 
-use crate::cache_rates::CacheRates;
 use crate::export::sheet::{Row, Sheet};
-use crate::export::view::{DeviceView, TaskRef, View};
+use crate::facts::view::{DeviceView, TaskRef, View};
+use crate::metrics::cache_rates::CacheRates;
 use crate::names::NumberMap;
-use crate::numbers;
 use crate::tables::{TaskEvents, TaskEventsTable};
+use crate::text::numbers;
 
 /// A row: the device, the task, both rates, and the operator.
 struct Line<'a> {

@@ -1,351 +1,70 @@
-//! The columns of counters in the table of operators.
+//! The cells of counters in the table of operators.
 
 use crate::data::Device;
+use crate::dialect::Dialect;
 use crate::export::sheet::{Row, SharedCells};
-use crate::export::view::{OpTexts, TaskRef, View};
-use crate::metrics::{Dialect, Load, Metric, Places, group, header, is_for_cube, is_for_vector, total_time};
-use crate::numbers;
-use crate::tables::{Core, Counters};
+use crate::facts::counters::{Column, CoreWork, CounterColumns, counters_of};
+use crate::facts::view::{OpTexts, TaskRef, View};
+use crate::text::numbers;
 
-/// The columns of counters of one device, and how they are computed.
-pub(crate) struct CounterColumns {
-    cube: Vec<Column>,
-    vector: Vec<Column>,
-    /// Whether cube and vector core have columns of their own.
-    split: bool,
-    /// Raw columns of a group that isn't known, by event number.
-    raw: Vec<u32>,
-    /// Changes of the frequency, by device ticks.
-    frequencies: Vec<(u64, f64)>,
-    /// The implementation that exports.
+/// Writes the cells of counters of one device.
+pub(super) struct CounterCells {
+    columns: CounterColumns,
     dialect: Dialect,
-    /// The implementation that works out the values.
-    figures: Dialect,
+    headers: Vec<String>,
     /// The cells of each kind of core on which a task didn't run, cube first.
     idle: [SharedCells; 2],
     /// The cells of a task of which nothing was counted.
     uncounted: SharedCells,
-    /// The columns of the cube core from which it is told by what a task is bound, if there are such:
-    /// shares of the vector unit, the cube unit and the moves of data.
-    bounds: Option<[usize; 3]>,
-    /// The column that tells whether the cube unit worked, if there is one.
-    cube_ratio: Option<usize>,
 }
 
-/// A column with values of one core.
-struct Column {
-    metric: Metric,
-    /// Where its events are among those that the core counted.
-    places: Places,
-    /// Whether its values are whole numbers.
-    is_whole: bool,
-}
-
-impl Column {
-    fn all(metrics: Vec<Metric>, events: &[u32]) -> Vec<Self> {
-        let column = |metric: Metric| {
-            let (places, is_whole) = (metric.places(events), metric.name.ends_with("_cycles"));
-            Self { metric, places, is_whole }
-        };
-        metrics.into_iter().map(column).collect()
-    }
-}
-
-/// A core's work on a task.
-pub(crate) struct Work {
-    /// Microseconds that it worked.
-    pub(crate) time: f64,
-    /// The blocks into which the task was divided.
-    blocks: u32,
-    /// How many such cores there are.
-    cores: u32,
-}
-
-/// The names of the column that tells whether the cube unit worked.
-const CUBE_RATIO: [&str; 2] = ["mac_ratio", "mac_ratio_extra"];
-
-/// The names of the columns from which it is told by what a task is bound.
-const BOUNDS: [[&str; 3]; 2] =
-    [["vec_ratio", "mac_ratio", "mte2_ratio"], ["vec_exe_ratio", "mac_exe_ratio", "mte2_exe_ratio"]];
-
-/// What one core did in one task.
-struct CoreWork<'a> {
-    /// What it counted; `None` if the task didn't run on it.
-    load: Option<Load<'a>>,
-}
-
-impl CoreWork<'_> {
-    /// Of a core on which the task didn't run.
-    const IDLE: Self = Self { load: None };
-
-    /// Microseconds that it worked.
-    fn time(&self) -> f64 {
-        self.load.as_ref().map_or(0.0, |load| load.total_time)
-    }
-
-    fn cycles(&self) -> u64 {
-        self.load.as_ref().map_or(0, |load| load.counters.cycles)
-    }
-
-    fn value(&self, column: &Column) -> f64 {
-        self.load.as_ref().map_or(0.0, |load| column.metric.value_of_places(&column.places, load))
-    }
-
-    /// How often an event was counted, by its place.
-    fn count(&self, event: usize) -> f64 {
-        self.load.as_ref().and_then(|load| load.counters.counters.get(event).copied()).unwrap_or(0) as f64
-    }
-}
-
-impl CounterColumns {
-    /// The columns of a device; `None` if it has no counters.
-    pub(crate) fn new(device: &Device, dialect: Dialect) -> Option<Self> {
-        if device.tables.counters.is_empty() {
-            return None;
-        }
-        let chip = device.metadata.chip();
-        let sample = &device.metadata.sample;
-        let split = chip.splits_cores();
-        let cube = group(&sample.core_metrics, chip, dialect);
-        let mut vector = if split { group(&sample.vector_metrics, chip, dialect) } else { Vec::new() };
-        let raw = if cube.is_empty() { sample.core_events.clone() } else { Vec::new() };
-        let figures = dialect.of_counters(chip, !raw.is_empty());
-        let mut cube = cube;
-        if split {
-            cube.retain(|metric| is_for_cube(metric.name));
-            vector.retain(|metric| is_for_vector(metric.name));
-        }
-        let changes = &device.tables.samples.frequency;
-        let mut frequencies: Vec<(u64, f64)> =
-            changes.rows().map(|change| (change.time, f64::from(change.value) * 1e6)).collect();
-        frequencies.sort_by_key(|(time, _)| *time);
-        // A frequency of zero can't be right; the reference then trusts none of them.
-        if frequencies.iter().any(|(_, hertz)| *hertz == 0.0) || !split {
-            frequencies.clear();
-        }
-        let cube = Column::all(cube, &sample.core_events);
-        let vector = Column::all(vector, &sample.vector_events);
-        let find = |name: &str| cube.iter().position(|column| column.metric.name == name);
-        let bounds = |names: &[&str; 3]| match names.map(find) {
-            [Some(vector), Some(matrix), Some(moves)] if !split => Some([vector, matrix, moves]),
-            _ => None,
-        };
-        let (bounds, cube_ratio) =
-            (BOUNDS.iter().find_map(bounds), CUBE_RATIO.iter().find_map(|name| find(name)));
-        let idle = [&cube, &vector]
-            .map(|columns| SharedCells::new(|row| write_core(row, columns, raw.len(), &CoreWork::IDLE)));
-        let mut columns = Self {
-            cube,
-            vector,
-            split,
-            raw,
-            frequencies,
-            dialect,
-            figures,
-            idle,
-            uncounted: SharedCells::new(|_| {}),
-            bounds,
-            cube_ratio,
-        };
-        let count = columns.headers().len();
-        columns.uncounted = SharedCells::new(|row| (0..count).for_each(|_| row.missing()));
-        Some(columns)
+impl CounterCells {
+    /// The cells of a device; `None` if it has no counters.
+    pub(super) fn new(device: &Device, dialect: Dialect) -> Option<Self> {
+        let columns = CounterColumns::new(device, dialect)?;
+        let headers = columns.headers();
+        let raw = columns.raw.len();
+        let idle = [&columns.cube, &columns.vector]
+            .map(|columns| SharedCells::new(|row| write_core(row, columns, raw, &CoreWork::IDLE)));
+        let uncounted = SharedCells::new(|row| headers.iter().for_each(|_| row.missing()));
+        Some(Self { columns, dialect, headers, idle, uncounted })
     }
 
     /// The headings.
-    pub(crate) fn headers(&self) -> Vec<String> {
-        let mut headers = vec!["aicore_time(us)".to_owned()];
-        let prefix = if self.split { "aic_" } else { "" };
-        headers.push(format!("{prefix}total_cycles"));
-        headers.extend(self.cube.iter().map(|column| header(&format!("{prefix}{}", column.metric.name))));
-        headers.extend(self.raw.iter().map(|event| format!("{prefix}r{event:x}")));
-        if self.split {
-            headers.push("aiv_time(us)".to_owned());
-            headers.push("aiv_total_cycles".to_owned());
-            headers.extend(self.vector.iter().map(|column| header(&format!("aiv_{}", column.metric.name))));
-            headers.extend(self.raw.iter().map(|event| format!("aiv_r{event:x}")));
-        }
-        if self.bounds.is_some() {
-            headers.push("memory_bound".to_owned());
-        }
-        if self.cube_ratio.is_some() {
-            headers.push("cube_utilization(%)".to_owned());
-        }
-        headers
+    pub(super) fn headers(&self) -> &[String] {
+        &self.headers
     }
 
     /// Writes the cells of a task.
-    pub(crate) fn write(&self, row: &mut Row<'_>, view: &View<'_>, task: TaskRef, op: &OpTexts<'_>) {
-        let device_view = view.device(task);
-        let device = device_view.device;
-        let joined = &device_view.joined.counters;
-        let cube = joined.get(&device.tables, joined.cube[task.task as usize]);
-        let vector = joined.get(&device.tables, joined.vector[task.task as usize]);
-        if cube.is_none() && vector.is_none() {
-            return row.shared(&self.uncounted, |row| self.headers().iter().for_each(|_| row.missing()));
-        }
-        let [idle_cube, idle_vector] = &self.idle;
-        let raw = self.raw.len();
-        let cube_work = self.core_work(device, cube.as_ref(), vector.as_ref(), op, Core::Cube);
-        match &cube {
-            Some(_) => write_core(row, &self.cube, raw, &cube_work),
-            None => row.shared(idle_cube, |row| write_core(row, &self.cube, raw, &cube_work)),
-        }
-        if self.split {
-            let work = self.core_work(device, vector.as_ref(), cube.as_ref(), op, Core::Vector);
-            match &vector {
-                Some(_) => write_core(row, &self.vector, raw, &work),
-                None => row.shared(idle_vector, |row| write_core(row, &self.vector, raw, &work)),
-            }
-        }
-        if let Some(bounds) = self.bounds {
-            match self.memory_bound(&cube_work, bounds) {
-                Some(bound) => row.float(bound),
-                None => row.integer(0),
-            }
-        }
-        if let Some(ratio) = self.cube_ratio {
-            let duration = device_view.duration(task.task as usize) / 1_000.0;
-            match self.utilization(device, &cube_work, ratio, duration) {
-                Some(share) if self.dialect == Dialect::Accelerated => {
-                    row.number(|out| numbers::push_fixed(out, share));
+    pub(super) fn write(&self, row: &mut Row<'_>, view: &View<'_>, task: TaskRef, op: &OpTexts<'_>) {
+        let counters = counters_of(view, task);
+        let Some(work) = self.columns.of_task(view, task, op, &counters) else {
+            return row.shared(&self.uncounted, |row| self.headers.iter().for_each(|_| row.missing()));
+        };
+        let raw = self.columns.raw.len();
+        let cores = [(&self.columns.cube, Some(&work.cube)), (&self.columns.vector, work.vector.as_ref())];
+        for ((columns, work), idle) in cores.into_iter().zip(&self.idle) {
+            match work {
+                Some(work) if work.is_idle() => {
+                    row.shared(idle, |row| write_core(row, columns, raw, work));
                 }
-                Some(share) => row.float(share),
-                None if self.dialect == Dialect::Accelerated => row.missing(),
-                None => row.integer(0),
+                Some(work) => write_core(row, columns, raw, work),
+                None => {}
             }
         }
-    }
-
-    /// The values of a task, one for each of the headings, with no more decimals than the table
-    /// shows; `false` if nothing was counted.
-    pub(crate) fn read(&self, view: &View<'_>, task: TaskRef, op: &OpTexts<'_>, out: &mut Vec<f64>) -> bool {
-        let device_view = view.device(task);
-        let device = device_view.device;
-        let joined = &device_view.joined.counters;
-        let cube = joined.get(&device.tables, joined.cube[task.task as usize]);
-        let vector = joined.get(&device.tables, joined.vector[task.task as usize]);
-        if cube.is_none() && vector.is_none() {
-            return false;
+        match work.memory_bound {
+            Some(Some(bound)) => row.float(bound),
+            Some(None) => row.integer(0),
+            None => {}
         }
-        let cube_work = self.core_work(device, cube.as_ref(), vector.as_ref(), op, Core::Cube);
-        self.read_core(&self.cube, &cube_work, out);
-        if self.split {
-            let work = self.core_work(device, vector.as_ref(), cube.as_ref(), op, Core::Vector);
-            self.read_core(&self.vector, &work, out);
+        let is_accelerated = self.dialect == Dialect::Accelerated;
+        match work.utilization {
+            Some(Some(share)) if is_accelerated => row.number(|out| numbers::push_fixed(out, share)),
+            Some(Some(share)) => row.float(share),
+            Some(None) if is_accelerated => row.missing(),
+            Some(None) => row.integer(0),
+            None => {}
         }
-        if let Some(bounds) = self.bounds {
-            out.push(self.memory_bound(&cube_work, bounds).unwrap_or(0.0));
-        }
-        if let Some(ratio) = self.cube_ratio {
-            let duration = device_view.duration(task.task as usize) / 1_000.0;
-            let none = if self.dialect == Dialect::Accelerated { f64::NAN } else { 0.0 };
-            let share = self.utilization(device, &cube_work, ratio, duration).unwrap_or(none);
-            out.push((share * 1_000.0).round() / 1_000.0);
-        }
-        true
-    }
-
-    fn read_core(&self, columns: &[Column], work: &CoreWork<'_>, out: &mut Vec<f64>) {
-        out.push(numbers::sqlite_round(work.time()));
-        out.push(work.cycles() as f64);
-        out.extend(columns.iter().map(|column| numbers::sqlite_round(work.value(column))));
-        out.extend((0..self.raw.len()).map(|event| work.count(event)));
-    }
-
-    /// A value of the cube core as the table shows it.
-    fn rounded(&self, work: &CoreWork<'_>, column: usize) -> f64 {
-        numbers::sqlite_round(work.value(&self.cube[column]))
-    }
-
-    /// How much longer data was moved than computed with; `None` if nothing was computed.
-    fn memory_bound(&self, work: &CoreWork<'_>, bounds: [usize; 3]) -> Option<f64> {
-        let [vector, matrix, moves] = bounds.map(|column| self.rounded(work, column));
-        let compute = vector.max(matrix);
-        (compute != 0.0).then(|| numbers::python_round(moves / compute, 3))
-    }
-
-    /// Which part of what the cube cores could do in the task's time they did, in percent. `ratio` is the
-    /// column that tells whether they worked.
-    fn utilization(&self, device: &Device, work: &CoreWork<'_>, ratio: usize, duration: f64) -> Option<f64> {
-        let megahertz = device.metadata.info.core_mhz.unwrap_or(0.0);
-        let cores = f64::from(device.metadata.info.cores);
-        let capacity = megahertz * cores;
-        let cycles = work.cycles() as f64;
-        if self.dialect == Dialect::Accelerated {
-            let share = || numbers::python_round(cycles / capacity * 100.0, 6) / duration;
-            return (capacity != 0.0).then(|| if duration == 0.0 { 0.0 } else { share() });
-        }
-        if capacity == 0.0 || duration == 0.0 || self.rounded(work, ratio) == 0.0 {
-            return None;
-        }
-        Some(numbers::python_round(cycles / (capacity * duration) * 100.0, 3))
-    }
-
-    /// The work of one core on a task. `other` are the counters of the other core, which tell the time
-    /// where sums over blocks don't.
-    fn core_work<'a>(
-        &'a self,
-        device: &'a Device,
-        counters: Option<&'a Counters>,
-        other: Option<&Counters>,
-        op: &OpTexts<'_>,
-        core: Core,
-    ) -> CoreWork<'a> {
-        let Some(counters) = counters else {
-            return CoreWork::IDLE;
-        };
-        let Work { time, blocks, cores } =
-            self.work(device, counters, other, (op.blocks, op.mix_blocks), core);
-        // The Python code goes on with the time that it shows.
-        let total_time = if self.dialect == Dialect::Plain { numbers::python_round(time, 2) } else { time };
-        let hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
-        let events = match core {
-            Core::Vector if self.split => &device.metadata.sample.vector_events,
-            _ => &device.metadata.sample.core_events,
-        };
-        let rounds = match self.dialect {
-            Dialect::Oldest if blocks > 0 && cores > 0 => {
-                f64::from(blocks.div_ceil(cores)) / f64::from(blocks)
-            }
-            _ => 1.0,
-        };
-        CoreWork { load: Some(Load { counters, events, total_time, hertz, rounds }) }
-    }
-
-    /// How long a core worked on a task, whose operator has `blocks` blocks and slave blocks.
-    pub(crate) fn work(
-        &self,
-        device: &Device,
-        counters: &Counters,
-        other: Option<&Counters>,
-        blocks: (u32, u32),
-        core: Core,
-    ) -> Work {
-        let info = &device.metadata.info;
-        let end = if counters.block { other.map_or(counters.end, |main| main.end) } else { counters.end };
-        let hertz = self.hertz_at(end).unwrap_or(info.core_mhz.unwrap_or(0.0) * 1e6);
-        let cores = if core == Core::Vector && self.split { info.vector_cores } else { info.cores };
-        let blocks = match (counters.block, counters.blocks) {
-            (true, _) => blocks.1,
-            (false, 0) => blocks.0,
-            (false, blocks) => u32::from(blocks),
-        };
-        // Chips 15 and 16 record the time itself.
-        let time = match device.metadata.chip().has_wide_task_ids() {
-            true => counters.end.saturating_sub(counters.start) as f64 / device.clock.hertz() as f64 * 1e6,
-            false => total_time(counters.cycles, hertz, blocks, cores),
-        };
-        // The library goes on with what the Python code shows.
-        let is_shown = self.figures != self.dialect;
-        let time = if is_shown { numbers::python_round(time, 2) } else { time };
-        Work { time, blocks, cores }
-    }
-
-    /// The frequency at a time, if changes of it were recorded before.
-    fn hertz_at(&self, time: u64) -> Option<f64> {
-        let after = self.frequencies.partition_point(|(change, _)| *change <= time);
-        after.checked_sub(1).map(|last| self.frequencies[last].1)
     }
 }
 

@@ -1,9 +1,9 @@
 //! `dp`: how data was prepared for the device.
 
 use crate::export::sheet::Sheet;
-use crate::export::view::View;
-use crate::numbers;
+use crate::facts::view::View;
 use crate::tables::Preparation;
+use crate::text::numbers;
 
 /// The table, or `None` if nothing was prepared.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {

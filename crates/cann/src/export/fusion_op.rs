@@ -1,9 +1,9 @@
 //! `fusion_op`: operators that were fused from others, and their memory.
 
+use crate::dialect::Dialect;
 use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
-use crate::export::view::View;
-use crate::metrics::Dialect;
+use crate::facts::view::View;
 use crate::tables::NO_MODEL;
 
 /// The table, or `None` if nothing was fused.

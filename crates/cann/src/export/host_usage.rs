@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::export::sheet::{Row, Sheet};
-use crate::export::view::View;
+use crate::facts::view::View;
 use crate::metadata::Info;
-use crate::numbers::python_round;
 use crate::tables::{HostSampleTables, NONE};
+use crate::text::numbers::python_round;
 
 /// A machine should be no busier than this.
 const BEST_LOAD: f64 = 0.8;

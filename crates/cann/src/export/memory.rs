@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::dialect::Dialect;
 use crate::export::sheet::Sheet;
-use crate::export::view::{DeviceView, View};
-use crate::metrics::Dialect;
-use crate::numbers;
-use crate::tables::{NpuMemory, Traffic};
+use crate::facts::rates::{hbm_rates, scope_name};
+use crate::facts::view::View;
+use crate::tables::NpuMemory;
+use crate::text::numbers;
 
 /// The table of memory in use, or `None` if it wasn't sampled.
 pub(crate) fn npu_mem<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
@@ -35,56 +36,6 @@ pub(crate) fn npu_mem<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
             row.time(device.device.metadata.sample_clock().local(sample.time));
         }),
     })
-}
-
-/// Whose memory a sample counts.
-pub(crate) fn scope_name(scope: u32) -> &'static str {
-    match scope {
-        0 => "APP",
-        1 => "Device",
-        _ => "UNKNOWN",
-    }
-}
-
-/// A sample of an HBM's traffic in MB/s.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HbmRate {
-    /// When; wall-clock nanoseconds.
-    pub(crate) time: i64,
-    pub(crate) id: u32,
-    pub(crate) is_read: bool,
-    pub(crate) rate: f64,
-}
-
-/// The traffic of a device's HBMs, by time, direction and HBM.
-///
-/// A transfer is 32 bytes. The reference takes the time since the sample eight places before (four
-/// if only one direction was sampled), which is the sample before on chips with four HBMs; the
-/// first ones have no such sample and count as zero.
-pub(crate) fn hbm_rates(device: &DeviceView<'_>) -> Vec<HbmRate> {
-    const MEGABYTES: f64 = 32.0 / 1_048_576.0;
-    let samples = &device.device.tables.samples;
-    let clock = device.device.metadata.sample_clock();
-    let time = |ticks: u64| if samples.absolute { ticks as i64 } else { clock.local(ticks) };
-    let mut rows: Vec<Traffic> = samples.hbm.rows().collect();
-    rows.sort_by_key(|row| (row.time, row.event != 0, row.id));
-    rows.dedup_by_key(|row| (row.time, row.event != 0, row.id));
-    let has = |read: bool| rows.iter().any(|row| (row.event == 0) == read);
-    let before = if has(true) && has(false) { 8 } else { 4 };
-    if rows.len() < before {
-        return Vec::new();
-    }
-    let rate = |index: usize| {
-        let row = rows[index];
-        let seconds = index.checked_sub(before).map(|b| (time(row.time) - time(rows[b].time)) as f64 / 1e9);
-        let rate = match seconds {
-            Some(seconds) if seconds > 0.0 => row.count as f64 * MEGABYTES / seconds,
-            Some(_) => row.count as f64,
-            None => 0.0,
-        };
-        HbmRate { time: time(row.time), id: row.id, is_read: row.event == 0, rate }
-    };
-    (0..rows.len()).map(rate).collect()
 }
 
 /// One row: the device, the HBM (or the average), and its two rates.

@@ -4,12 +4,11 @@
 //! time is a duration. Rates are per second in these tables, and the time is that of the first
 //! sample.
 
-use std::collections::BTreeMap;
-
 use crate::export::sheet::Sheet;
-use crate::export::view::{DeviceView, View};
-use crate::numbers::python_round;
+use crate::facts::rates::{by_port, efficiency, share};
+use crate::facts::view::{DeviceView, View};
 use crate::tables::{NetworkSample, NetworkTable, PortCounts};
+use crate::text::numbers::python_round;
 
 /// The table of the network card's ports.
 pub(crate) fn nic<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
@@ -85,14 +84,6 @@ fn sheet<'a>(
     })
 }
 
-/// The samples of each port, by time.
-pub(crate) fn by_port(table: &NetworkTable) -> BTreeMap<u32, Vec<NetworkSample>> {
-    let mut ports: BTreeMap<u32, Vec<NetworkSample>> = BTreeMap::new();
-    table.rows().for_each(|sample| ports.entry(sample.port).or_default().push(sample));
-    ports.values_mut().for_each(|samples| samples.sort_by_key(|sample| sample.time));
-    ports
-}
-
 fn port(device: &DeviceView<'_>, number: u32, samples: &[NetworkSample]) -> Option<Port> {
     let (first, last) = (samples.first()?, samples.last()?);
     let seconds = (last.time - first.time) as f64 / 1e9;
@@ -127,14 +118,4 @@ fn direction(
         error_percent: python_round(share(last.errors, last.packets) * 100.0, 3),
         dropped_percent: python_round(share(last.dropped, last.packets) * 100.0, 3),
     }
-}
-
-/// Which part of what a port can carry it carried.
-pub(crate) fn efficiency(bytes_per_second: f64, megabits: u64) -> f64 {
-    share(bytes_per_second * 8.0, megabits as f64 * 1_024.0 * 1_024.0)
-}
-
-/// A part of a whole; 0 of nothing.
-pub(crate) fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }

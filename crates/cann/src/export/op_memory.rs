@@ -1,11 +1,11 @@
 //! `operator_memory`, `memory_record`, `npu_module_mem` and `static_op_mem`: who holds device memory.
 
+use crate::dialect::Dialect;
 use crate::export::sheet::Sheet;
-use crate::export::view::View;
-use crate::metrics::Dialect;
+use crate::facts::view::View;
 use crate::names::NumberMap;
-use crate::numbers::{push_float, python_round};
 use crate::tables::{NpuModuleMemory, TaskMemory};
+use crate::text::numbers::{push_float, python_round};
 
 /// kB with three decimals.
 fn kilobytes(bytes: f64) -> f64 {

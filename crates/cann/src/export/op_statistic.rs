@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use crate::dialect::Dialect;
 use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
-use crate::export::view::{TaskRef, View};
-use crate::metrics::Dialect;
+use crate::facts::view::{TaskRef, View};
 use crate::names::NumberMap;
-use crate::numbers;
 use crate::tables::TaskLog;
+use crate::text::numbers;
 
 /// Count and times of one type of operator, in nanoseconds.
 #[derive(Clone, Copy, Debug)]

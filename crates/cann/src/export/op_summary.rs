@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::export::communication::{Collectives, OperationRun};
-use crate::export::counters::CounterColumns;
-use crate::export::sheet::{Row, SharedCells, Sheet, SheetFormat};
-use crate::export::view::{TaskRef, View};
-use crate::metrics::Dialect;
-use crate::numbers;
+use crate::dialect::Dialect;
+use crate::export::counters::CounterCells;
+use crate::export::sheet::{Row, SharedCells, Sheet};
+use crate::facts::collectives::{Collectives, OperationRun};
+use crate::facts::view::{TaskRef, View};
+use crate::options::SheetFormat;
 use crate::parallel;
 use crate::tables::NO_CONTEXT;
-use crate::tensor_names::TensorTexts;
+use crate::text::numbers;
+use crate::text::tensor_names::TensorTexts;
 
 /// A row: an operator's task, or a collective operation by its place.
 #[derive(Clone, Copy)]
@@ -84,9 +85,9 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
         return None;
     }
     let chip = view.joined.data.chip();
-    let columns: Vec<Option<CounterColumns>> =
-        view.devices.iter().map(|device| CounterColumns::new(device.device, view.dialect)).collect();
-    let counter_headers = columns.iter().flatten().next().map(CounterColumns::headers).unwrap_or_default();
+    let columns: Vec<Option<CounterCells>> =
+        view.devices.iter().map(|device| CounterCells::new(device.device, view.dialect)).collect();
+    let counter_headers = columns.iter().flatten().next().map_or(&[][..], CounterCells::headers).to_vec();
     let layout = Layout { one_iteration: view.one_iteration, stars: chip.has_stars() };
     let mut headers = layout.headers();
     headers.extend(counter_headers.iter().cloned());

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::export::sheet::write_whole;
+use crate::text::file::write_whole;
 
 /// The kinds of timelines, and what they show.
 const TIMELINES: [(&str, &str); 3] = [

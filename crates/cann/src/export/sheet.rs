@@ -1,35 +1,15 @@
 //! Tables of rows and cells, and how they become CSV or JSON files.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use opscope_formats::Draft;
-
-use crate::digits::Whole;
-use crate::error::{Error, Result};
-use crate::export::quoting::{push_csv, push_json};
-use crate::numbers;
+use crate::error::Result;
+use crate::options::SheetFormat;
 use crate::parallel;
-
-/// How tables are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SheetFormat {
-    /// Comma-separated values after RFC 4180, with line feeds.
-    #[default]
-    Csv,
-    /// An array of objects, without the device's column.
-    Json,
-}
-
-impl SheetFormat {
-    /// The files' ending.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Json => "json",
-        }
-    }
-}
+use crate::text::digits::Whole;
+use crate::text::file::write_whole;
+use crate::text::numbers;
+use crate::text::quoting::{push_csv, push_json};
 
 /// A table that writes itself row by row.
 pub(crate) struct Sheet<'a> {
@@ -275,14 +255,6 @@ impl Sheet<'_> {
         );
         out.extend_from_slice(if format == SheetFormat::Json { b"}" } else { b"\n" });
     }
-}
-
-/// Writes a file under a temporary name beside its target and renames it when it is whole.
-pub(crate) fn write_whole(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<Draft>) -> std::io::Result<()>,
-) -> Result<()> {
-    opscope_formats::write_seekable(path, write).map_err(Error::io("write the file", path))
 }
 
 #[cfg(test)]

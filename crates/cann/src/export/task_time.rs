@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use crate::dialect::Dialect;
 use crate::export::sheet::{Row, Sheet, WriteRow};
-use crate::export::track_copies::{self, track_copies};
-use crate::export::view::{TaskRef, View};
+use crate::facts::tracked_copies::{self, track_copies};
+use crate::facts::view::{TaskRef, View};
 use crate::join::TrackCopy;
-use crate::metrics::Dialect;
-use crate::numbers;
 use crate::tables::NONE;
+use crate::text::numbers;
 
 /// The table, or `None` if no task ran.
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
@@ -67,8 +67,8 @@ fn write_rows<'a>(view: &'a View<'a>, tasks: Vec<TaskRef>, copies: Vec<(u32, Tra
 fn write_copy(view: &View<'_>, (device, copy): (u32, TrackCopy), row: &mut Row<'_>) {
     let device = &view.devices[device as usize];
     row.integer(device.device.id);
-    row.text(track_copies::NAME);
-    row.text(track_copies::KIND);
+    row.text(tracked_copies::NAME);
+    row.text(tracked_copies::KIND);
     row.integer(copy.stream);
     row.integer(copy.task);
     row.float(numbers::python_round(copy.duration(&device.device.clock), 3));

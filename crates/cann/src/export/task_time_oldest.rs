@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::data::Device;
 use crate::export::sheet::{Row, Sheet};
-use crate::export::track_copies::{self, track_copies};
-use crate::export::view::{DeviceView, TaskRef, View};
+use crate::facts::tracked_copies::{self, track_copies};
+use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::TrackCopy;
 use crate::kinds::oldest_name;
 use crate::names::NumberMap;
-use crate::numbers;
+use crate::text::numbers;
 
 /// What is summed up over the runs of a task, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +127,7 @@ fn lines_of_copies<'a>(view: &View<'a>, device: &DeviceView<'a>) -> Vec<Line<'a>
             max: durations().fold(0.0, f64::max),
             waiting: copies.iter().map(|copy| copy.waiting(clock)).sum(),
             pending: None,
-            kind: track_copies::KIND.to_owned(),
+            kind: tracked_copies::KIND.to_owned(),
             call: "MemcpyAsync",
             task: u32::from(task),
             name: "N/A",

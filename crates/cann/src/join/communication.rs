@@ -7,10 +7,10 @@ use opscope_cann_raw::host::level;
 
 use crate::columns::columns;
 use crate::join::call_tree::{Walk, threads};
-use crate::join::cursor::Cursor;
-use crate::join::host_tasks::{HostTaskTable, thread_ranges};
-use crate::names::NumberMap;
-use crate::tables::{HostTables, NO_CONTEXT, NO_MODEL, NONE};
+use crate::join::cursor::{Cursor, thread_ranges};
+use crate::join::host_tasks::HostTaskTable;
+use crate::join::steps::Steps;
+use crate::tables::{HostTables, NO_MODEL, NONE};
 
 columns! {
     /// Steps of collective operations, in the order of the host's tasks.
@@ -51,73 +51,6 @@ pub struct Communication {
     pub operations: CollectiveTable,
     /// Their steps.
     pub steps: StepTable,
-}
-
-/// What a task within a step's call stands for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StepPart {
-    /// The context of the device's task.
-    pub(super) context: u32,
-    /// The row of the note on it, or [`NONE`].
-    note: u32,
-    /// Whether it is a step; else the whole of those with contexts.
-    is_step: bool,
-}
-
-/// Finds the parts of one thread's steps.
-pub(super) struct Steps<'a> {
-    notes: Cursor<'a>,
-    contexts: Cursor<'a>,
-}
-
-/// More contexts than any graph has; a range of more isn't one.
-const MOST_CONTEXTS: u32 = 1 << 16;
-
-impl<'a> Steps<'a> {
-    pub(super) fn of_thread(host: &'a HostTables, thread: u32) -> Self {
-        let (notes, contexts) = (&host.communication_notes, &host.node_contexts);
-        Self {
-            notes: Cursor::new(notes.thread(), notes.time(), thread),
-            contexts: Cursor::new(contexts.thread(), contexts.time(), thread),
-        }
-    }
-
-    /// The parts of the step that a call launches.
-    pub(super) fn of_call(&mut self, host: &HostTables, call: u32) -> Vec<StepPart> {
-        let (begin, end) = (host.api.begin()[call as usize], host.api.end()[call as usize]);
-        let notes = self.notes.rows(begin, end);
-        let context_of = |row: usize| host.communication_notes.context()[row];
-        let mut parts: Vec<StepPart> = Vec::new();
-        let is_of_step = |row: &usize| host.node_contexts.level()[*row] == level::COMMUNICATION;
-        for row in self.contexts.rows(begin, end).filter(is_of_step) {
-            // The first and the last context.
-            let &[first, last] = host.contexts_of(row) else { continue };
-            let contexts = first..=last.min(first.saturating_add(MOST_CONTEXTS));
-            parts.extend(contexts.map(|context| StepPart { context, note: NONE, is_step: true }));
-        }
-        if parts.is_empty() {
-            for row in notes {
-                let part = StepPart { context: context_of(row), note: row as u32, is_step: true };
-                match parts.iter_mut().find(|known| known.context == part.context) {
-                    Some(known) => *known = part,
-                    None => parts.push(part),
-                }
-            }
-            if parts.is_empty() {
-                parts.push(StepPart { context: NO_CONTEXT, note: NONE, is_step: true });
-            }
-            return parts;
-        }
-        let places: NumberMap<u32, usize> =
-            parts.iter().enumerate().map(|(place, part)| (part.context, place)).collect();
-        for row in notes {
-            if let Some(&place) = places.get(&context_of(row)) {
-                parts[place].note = row as u32;
-            }
-        }
-        parts.push(StepPart { context: NO_CONTEXT, note: NONE, is_step: false });
-        parts
-    }
 }
 
 /// The collective operations behind the host's tasks.

@@ -1,4 +1,4 @@
-//! Finds the rows of a table, sorted by thread and time, that lie in an interval.
+//! Ways through a table that is sorted by thread and time.
 
 /// The rows of one thread, with a place that follows the questions.
 pub(super) struct Cursor<'a> {
@@ -33,4 +33,14 @@ impl<'a> Cursor<'a> {
         let count = self.times[self.position..].iter().take_while(|&&time| time <= end).count();
         self.first + self.position..self.first + self.position + count
     }
+}
+
+/// The runs of equal threads in a sorted column.
+pub(super) fn thread_ranges(threads: &[u32]) -> Vec<(usize, usize)> {
+    let mut end = 0;
+    let run = |run: &[u32]| {
+        end += run.len();
+        (end - run.len(), end)
+    };
+    threads.chunk_by(|a, b| a == b).map(run).collect()
 }

@@ -8,8 +8,8 @@ use opscope_cann_raw::host::level;
 
 use crate::columns::columns;
 use crate::join::call_tree::{Path, Walk, threads};
-use crate::join::communication::Steps;
-use crate::join::cursor::Cursor;
+use crate::join::cursor::{Cursor, thread_ranges};
+use crate::join::steps::Steps;
 use crate::kinds::{RuntimeKind, runtime_name};
 use crate::losses::{Losses, Reason};
 use crate::names::{Names, NumberMap, NumberSet};
@@ -114,16 +114,6 @@ pub(super) fn host_tasks(
     );
     let fusion_models = fusion_models(host, &calls, losses);
     (table, fusion_models)
-}
-
-/// The runs of equal threads in a sorted column.
-pub(super) fn thread_ranges(threads: &[u32]) -> Vec<(usize, usize)> {
-    let mut end = 0;
-    let run = |run: &[u32]| {
-        end += run.len();
-        (end - run.len(), end)
-    };
-    threads.chunk_by(|a, b| a == b).map(run).collect()
 }
 
 /// What each kind of task means.

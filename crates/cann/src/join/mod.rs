@@ -17,6 +17,7 @@ mod cursor;
 mod described_tasks;
 mod host_tasks;
 mod iterations;
+mod steps;
 mod tasks;
 
 pub use communication::{Collective, CollectiveTable, Communication, Step, StepTable};

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::export::view::{DeviceView, TaskRef, View};
+use crate::dialect::Dialect;
+use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::HostTask;
-use crate::metrics::{Dialect, Load, Metric, group};
+use crate::metrics::{Load, Metric, group};
 use crate::names::NumberMap;
 use crate::parallel;
 use crate::tables::{Counters, NONE};

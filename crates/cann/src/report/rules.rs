@@ -1,8 +1,8 @@
 //! The rules: which conditions they need, and what they say.
 
-use crate::export::view::View;
+use crate::facts::view::View;
 use crate::report::conditions::{Operators, Times, condition as c};
-use crate::report::{ReportFinding, ReportGroup as Group};
+use crate::report::finding::{ReportFinding, ReportGroup as Group};
 
 /// What else must be so, besides that operators match.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,19 @@
 //! The report in words.
 
-use crate::report::{PerformanceReport, ReportFinding, ReportGroup};
+use crate::report::finding::{PerformanceReport, ReportFinding, ReportGroup};
 
 /// No more operators than these are printed for a finding; the file has all.
 const SHOWN_OPERATORS: usize = 100;
 
+impl PerformanceReport {
+    /// The report as it is printed.
+    pub fn text(&self) -> String {
+        render(self)
+    }
+}
+
 /// Writes the report: its groups, numbered, and under each its findings or `N/A`.
-pub(super) fn render(report: &PerformanceReport) -> String {
+fn render(report: &PerformanceReport) -> String {
     let mut text = String::from("Performance Summary Report:\n");
     for (number, group) in (1..).zip(ReportGroup::ALL) {
         text.push_str(&format!("{number}. {}:\n", group.heading()));

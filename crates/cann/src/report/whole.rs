@@ -1,7 +1,7 @@
 //! What the report says about the run as a whole.
 
 use crate::report::conditions::{Operators, extend};
-use crate::report::{ReportFinding, ReportGroup};
+use crate::report::finding::{ReportFinding, ReportGroup};
 
 /// The share of time from which on the AI CPU working alone is reported.
 const ALONE: f64 = 0.05;

@@ -6,19 +6,20 @@
 //! A leaf page is as that of a table, but of kind 10 and its entries have no key: each is the length
 //! of its record and the record, whose last value is the key of the row.
 
-use std::io::{self, Seek, Write};
+use std::io;
 
 use crate::sqlite_file::interior::{self, InteriorPage, spread};
+use crate::sqlite_file::page::PAGE;
 use crate::sqlite_file::record::integer_type;
-use crate::sqlite_file::{PAGE, SqliteWriter};
 
 /// Bytes of a leaf page's header.
 const LEAF_HEADER: usize = 8;
 
-/// Writes the pages of an index with sorted entries; returns the root's number.
-pub(super) fn write<W: Write + Seek + Send, const COLUMNS: usize>(
-    writer: &mut SqliteWriter<W>,
+/// Writes the pages of an index with sorted entries; returns the root's number. `append` writes pages behind
+/// the others and gives their numbers.
+pub(super) fn write<const COLUMNS: usize>(
     entries: &[[i64; COLUMNS]],
+    mut append: impl FnMut(&[u8]) -> io::Result<Vec<u32>>,
 ) -> io::Result<u32> {
     let longest = entries.iter().map(entry_len).max().unwrap_or(0);
     let on_leaf = (PAGE - LEAF_HEADER) / (longest + 2);
@@ -33,7 +34,7 @@ pub(super) fn write<W: Write + Seek + Send, const COLUMNS: usize>(
         between.push(up);
     }
     between.pop();
-    let mut children = writer.append(&pages)?;
+    let mut children = append(&pages)?;
     let on_interior = (PAGE - interior::HEADER) / (4 + longest + 2) + 1;
     while children.len() > 1 {
         let groups = children.len().div_ceil(on_interior);
@@ -49,7 +50,7 @@ pub(super) fn write<W: Write + Seek + Send, const COLUMNS: usize>(
             pages.extend_from_slice(&page.finish());
             above.extend(between.get(last).copied());
         }
-        children = writer.append(&pages)?;
+        children = append(&pages)?;
         between = above;
     }
     Ok(children.first().copied().unwrap_or(0))

@@ -17,8 +17,8 @@
 
 use std::ops::Range;
 
+use crate::sqlite_file::page::{FILE_HEADER, PAGE};
 use crate::sqlite_file::record::{put_varint, varint_len};
-use crate::sqlite_file::{FILE_HEADER, PAGE};
 
 /// Bytes of an interior page's header.
 pub(super) const HEADER: usize = 12;

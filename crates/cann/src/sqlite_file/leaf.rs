@@ -15,8 +15,8 @@
 //! record that is too long for a page, only the begin lies there, with the number of the page where
 //! it goes on; such pages begin with the number of the next one (0 for none).
 
+use crate::sqlite_file::page::{FILE_HEADER, PAGE};
 use crate::sqlite_file::record::{RowBuffer, put_varint, varint_len};
-use crate::sqlite_file::{FILE_HEADER, PAGE};
 
 /// Bytes of a leaf page's header.
 const HEADER: usize = 8;

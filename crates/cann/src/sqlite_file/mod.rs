@@ -16,6 +16,7 @@
 mod index;
 mod interior;
 mod leaf;
+mod page;
 mod record;
 
 use std::io::{self, Seek, SeekFrom, Write};
@@ -24,17 +25,11 @@ pub(crate) use record::Row;
 
 use crate::parallel;
 use crate::sqlite_file::leaf::LeafPages;
+use crate::sqlite_file::page::{FILE_HEADER, PAGE};
 use crate::sqlite_file::record::RowBuffer;
-
-/// Bytes of a page. Large enough that whole tables are read in few steps, small enough that one
-/// row is not dear.
-const PAGE: usize = 16_384;
 
 /// The page that holds the byte 2³⁰, by which SQLite locks the file; it stays unused.
 const LOCK_PAGE: u32 = (1 << 30) / PAGE as u32 + 1;
-
-/// Bytes of the file's header, at the begin of page 1.
-const FILE_HEADER: usize = 100;
 
 /// How many rows are put into pages in one go.
 const ROWS_PER_CHUNK: usize = 1 << 15;
@@ -105,7 +100,7 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
         sql: String,
         entries: &[[i64; COLUMNS]],
     ) -> io::Result<()> {
-        let root = index::write(self, entries)?;
+        let root = index::write(entries, |pages| self.append(pages))?;
         self.add("index", name, table, root, sql);
         Ok(())
     }

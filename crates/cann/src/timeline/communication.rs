@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::export::communication::{Collectives, UNKNOWN};
-use crate::export::view::View;
+use crate::dialect::Dialect;
+use crate::facts::collectives::{Collectives, UNKNOWN};
+use crate::facts::view::View;
 use crate::kinds::communication::{data_type_name, link_name, transport_name};
-use crate::metrics::Dialect;
+use crate::lane_choice::Layer;
 use crate::timeline::event::{Events, Lane};
-use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
+use crate::timeline::lanes::{Lanes, Tracks, name_lane};
 
 /// What is added to a lane's number for each further lane that it needs.
 const NEXT_TRACK: u64 = 1 << 20;

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use opscope_cann_raw::host::level;
 
-use crate::export::copies::{self, Copied};
-use crate::export::msprof_tx::DeviceMark;
-use crate::export::step_trace::Step;
-use crate::export::view::{TaskRef, View};
+use crate::dialect::Dialect;
+use crate::facts::copies::{self, Copied};
+use crate::facts::marks::DeviceMark;
+use crate::facts::steps::Step;
+use crate::facts::view::{TaskRef, View};
 use crate::join::HostTask;
 use crate::kinds::device_name;
-use crate::metrics::Dialect;
+use crate::lane_choice::Layer;
 use crate::names::{NumberMap, NumberSet};
 use crate::tables::{NO_MODEL, NONE};
 use crate::timeline::event::{Args, Events, Lane};
 use crate::timeline::host::mark_arrow;
-use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
+use crate::timeline::lanes::{Lanes, Tracks, name_lane};
 use crate::timeline::training;
 
 /// What is added to a stream's number for each further lane that it needs.

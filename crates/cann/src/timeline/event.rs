@@ -1,8 +1,14 @@
 //! Writes the events of a Chrome trace, one after another, each behind a comma.
 
-use crate::digits::Whole;
-use crate::export::quoting::{push_json, push_json_inner};
-use crate::numbers;
+use std::io::Write;
+
+use crate::parallel;
+use crate::text::digits::Whole;
+use crate::text::numbers;
+use crate::text::quoting::{push_json, push_json_inner};
+
+/// How many tasks or calls are put into text in one go.
+const CHUNK: usize = 512;
 
 /// A lane: a process and a thread of the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -236,4 +242,20 @@ impl Args<'_> {
         events.raw("\"");
         self
     }
+}
+
+/// Writes many events on all cores, in their order.
+pub(super) fn write_all(
+    out: &mut (dyn Write + Send),
+    count: usize,
+    write: impl Fn(usize, &mut Events) + Sync,
+) -> std::io::Result<()> {
+    let chunk = |number: usize, text: &mut Vec<u8>| {
+        let mut events = Events { text: std::mem::take(text) };
+        for index in number * CHUNK..((number + 1) * CHUNK).min(count) {
+            write(index, &mut events);
+        }
+        *text = events.text;
+    };
+    parallel::texts(count.div_ceil(CHUNK), chunk, |text| out.write_all(text))
 }

@@ -6,16 +6,17 @@ use std::ops::Range;
 
 use opscope_cann_raw::host::level;
 
-use crate::export::api_statistic::call_name;
-use crate::export::msprof_tx::event_type;
-use crate::export::view::View;
+use crate::dialect::Dialect;
+use crate::facts::calls::call_name;
+use crate::facts::marks::event_type;
+use crate::facts::view::View;
 use crate::kinds::level_name;
-use crate::metrics::Dialect;
+use crate::lane_choice::Layer;
 use crate::names::NumberMap;
 use crate::parallel;
 use crate::tables::Api;
 use crate::timeline::event::{Events, SharedSlice};
-use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane, seen};
+use crate::timeline::lanes::{Lanes, Tracks, name_lane, seen};
 
 /// What is added to a thread's number for each further lane that it needs.
 const NEXT_TRACK: u64 = 1 << 32;

@@ -1,54 +1,8 @@
 //! The lanes of the timeline: which process of the viewer shows what, and in which order.
 
-use crate::metrics::Dialect;
+use crate::dialect::Dialect;
+use crate::lane_choice::Layer;
 use crate::timeline::event::{Events, Lane};
-
-/// A group of lanes, shown as a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Layer {
-    /// Ranges and marks of the program.
-    Program,
-    /// Calls of the host's libraries.
-    Cann,
-    /// Tasks of a device.
-    Hardware,
-    /// Collective operations.
-    Communication,
-    /// The AI cores' frequency.
-    Frequency,
-    /// Voltages.
-    Voltage,
-    /// Memory in use.
-    NpuMemory,
-    /// Traffic of the HBM.
-    Hbm,
-    /// Traffic of the DDR memory.
-    Ddr,
-    /// Traffic over PCIe.
-    Pcie,
-    /// Traffic between processors.
-    Hccs,
-    /// Traffic of the network card.
-    Nic,
-    /// Traffic through RDMA.
-    Roce,
-    /// Use of the last-level cache.
-    Llc,
-    /// How much the AI cores work.
-    CoreUse,
-    /// Use of the host's processors.
-    HostCpu,
-    /// Use of the host's memory.
-    HostMemory,
-    /// Use of the host's network.
-    HostNetwork,
-    /// Use of the host's disks.
-    HostDisk,
-    /// How computing and communication overlap.
-    Overlap,
-    /// Operators that other recorders saw.
-    Beside,
-}
 
 /// How many layers there are.
 const LAYERS: usize = Layer::Beside as usize + 1;

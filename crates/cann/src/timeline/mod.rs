@@ -1,19 +1,16 @@
 //! The timeline: one Chrome trace with everything that was recorded, and smaller ones with a part.
 
-mod beside;
-mod choice;
 mod communication;
 pub(crate) mod device;
 mod division;
 mod event;
 mod host;
-mod lanes;
+pub(crate) mod lanes;
+mod other_recorders;
 mod overlap;
 pub(crate) mod samples;
-mod track_copies;
+mod tracked_copies;
 mod training;
-
-pub use choice::{LaneChoice, LaneChoiceError};
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,24 +18,21 @@ use std::path::{Path, PathBuf};
 use opscope_formats::Draft;
 
 use crate::error::{Error, Result};
-use crate::export::communication::Collectives;
-use crate::export::msprof_tx::{DeviceMark, device_marks};
-use crate::export::sheet::write_whole;
-use crate::export::step_trace;
-use crate::export::view::View;
-use crate::export::{ExportLayout, ExportOptions, classic};
-use crate::join::Joined;
+use crate::facts::collectives::Collectives;
+use crate::facts::marks::{DeviceMark, device_marks};
+use crate::facts::steps::{self, shown_steps};
+use crate::facts::view::View;
+use crate::lane_choice::{LaneChoice, Layer};
 use crate::names::NumberMap;
+use crate::options::{ExportLayout, ExportOptions};
 use crate::parallel;
+use crate::text::file::write_whole;
 use crate::timeline::device::Tasks;
-use crate::timeline::event::Events;
+use crate::timeline::event::{Events, write_all};
 use crate::timeline::host::Calls;
-use crate::timeline::lanes::{Lanes, Layer};
+use crate::timeline::lanes::Lanes;
 use crate::timeline::overlap::Overlap;
-use crate::timeline::track_copies::write_track_copies;
-
-/// How many tasks or calls are put into text in one go.
-const CHUNK: usize = 512;
+use crate::timeline::tracked_copies::write_track_copies;
 
 /// A file of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,29 +67,14 @@ impl Timeline {
     }
 }
 
-/// Writes the timelines of a profile into a directory, which is created if need be: `msprof_*.json`
-/// with everything, and where there is such data `step_trace_*.json` and `msprof_tx_*.json`.
-/// Returns the files.
-///
-/// A timeline larger than [`ExportOptions::timeline_bytes`] is divided by time into
-/// `msprof_slice_0_*.json` and so on.
-///
-/// With [`ExportLayout::Classic`] there are more files, their names are others, and `suffix` isn't
-/// used.
-///
-/// # Errors
-/// If the directory can't be created or a file can't be written.
-pub fn export_timeline(
-    joined: &Joined,
+/// Writes the timelines in today's layout into a directory; a whole one that is larger than
+/// [`ExportOptions::timeline_bytes`] in parts. Returns the files.
+pub(crate) fn save_in(
+    view: &View<'_>,
     directory: &Path,
     suffix: &str,
     options: ExportOptions,
 ) -> Result<Vec<PathBuf>> {
-    if options.layout == ExportLayout::Classic {
-        return classic::timeline(joined, directory, options.iterations);
-    }
-    std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
-    let view = View::new(joined, options.iterations);
     let whole = directory.join(format!("{}_{suffix}.json", Timeline::Whole.name()));
     // A timeline that is to be divided is only seen in its parts.
     let divided = match options.timeline_bytes {
@@ -106,7 +85,7 @@ pub fn export_timeline(
         }
     };
     let mut files = Vec::new();
-    each_timeline(&view, ExportLayout::Current, options.lanes, |timeline| {
+    each_timeline(view, ExportLayout::Current, options.lanes, |timeline| {
         let path = match &divided {
             Some((draft, _)) if timeline == Timeline::Whole => return draft.path().to_owned(),
             _ => directory.join(format!("{}_{suffix}.json", timeline.name())),
@@ -152,7 +131,7 @@ pub(crate) fn each_timeline(
         ExportLayout::Current => lanes,
         ExportLayout::Classic => lanes.with_names_of_2022(),
     };
-    let steps = step_trace::steps(view);
+    let steps = steps::steps(view);
     let marks = device_marks(view);
     let collectives = Collectives::new(view);
     let shows_overlap = choice.shows(Layer::Overlap) && wanted.contains(&Timeline::Whole);
@@ -198,9 +177,9 @@ pub(crate) fn each_timeline(
                 }
                 overlap.iter().for_each(|overlap| overlap.names(&lanes, &mut small));
                 samples::samples(view, &lanes, &mut small);
-                beside::write_beside(view, &lanes, &mut small);
+                other_recorders::write_beside(view, &lanes, &mut small);
                 if !steps.is_empty() && choice.shows_steps() {
-                    let shown = view.shown_steps(step_trace::steps(view));
+                    let shown = shown_steps(view, steps::steps(view));
                     device::steps(view, &lanes, &shown, false, &mut small);
                 }
                 if has_ranges && choice.shows(Layer::Program) {
@@ -253,22 +232,6 @@ fn save(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Res
         write(out)?;
         out.write_all(b"]")
     })
-}
-
-/// Writes many events on all cores, in their order.
-fn write_all(
-    out: &mut (dyn Write + Send),
-    count: usize,
-    write: impl Fn(usize, &mut Events) + Sync,
-) -> std::io::Result<()> {
-    let chunk = |number: usize, text: &mut Vec<u8>| {
-        let mut events = Events { text: std::mem::take(text) };
-        for index in number * CHUNK..((number + 1) * CHUNK).min(count) {
-            write(index, &mut events);
-        }
-        *text = events.text;
-    };
-    parallel::texts(count.div_ceil(CHUNK), chunk, |text| out.write_all(text))
 }
 
 /// The layers that have something to show, in the order in which the reference numbers them.

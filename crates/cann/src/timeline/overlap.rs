@@ -2,17 +2,17 @@
 
 use std::io::Write;
 
-use crate::export::busy::{Busy, busy};
-use crate::export::communication::Collectives;
-use crate::export::spans::Spans;
-use crate::export::view::View;
-use crate::metrics::Dialect;
+use crate::dialect::Dialect;
+use crate::facts::busy::{Busy, busy};
+use crate::facts::collectives::Collectives;
+use crate::facts::spans::Spans;
+use crate::facts::view::View;
+use crate::lane_choice::Layer;
 use crate::names::NumberMap;
 use crate::parallel;
 use crate::timeline::device::NEXT_TRACK;
-use crate::timeline::event::Events;
-use crate::timeline::lanes::{Lanes, Layer, Tracks, name_lane};
-use crate::timeline::write_all;
+use crate::timeline::event::{Events, write_all};
+use crate::timeline::lanes::{Lanes, Tracks, name_lane};
 
 /// The stretches of all devices.
 pub(super) struct Overlap(Vec<Stretches>);

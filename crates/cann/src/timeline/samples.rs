@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_cann_raw::Chip;
 
-use crate::export::core_samples::{CoreUse, core_use};
-use crate::export::memory::{hbm_rates, scope_name};
-use crate::export::network::{by_port, efficiency, share};
-use crate::export::traffic::{
-    PCIE_LATENCY, Rates, cache_use, ddr_rates, hccs_rates, pcie_samples, pcie_value,
+use crate::dialect::Dialect;
+use crate::facts::core_use::{CoreUse, core_use};
+use crate::facts::rates::{
+    PCIE_LATENCY, Rates, by_port, cache_use, ddr_rates, efficiency, hbm_rates, hccs_rates, pcie_samples,
+    pcie_value, scope_name, share,
 };
-use crate::export::view::{DeviceView, View};
-use crate::metrics::Dialect;
-use crate::numbers::python_round;
+use crate::facts::view::{DeviceView, View};
+use crate::lane_choice::Layer;
 use crate::tables::{Core, FrequencyTable, HostSampleTables, NONE, NetworkTable, PortCounts};
+use crate::text::numbers::python_round;
 use crate::timeline::event::Events;
-use crate::timeline::lanes::{Lanes, Layer, name_lane};
+use crate::timeline::lanes::{Lanes, name_lane};
 
 /// A voltage before its first change, in mV.
 const DEFAULT_MILLIVOLTS: u32 = 900;
@@ -277,7 +277,7 @@ fn core_use_of(device: &DeviceView<'_>, counters: &mut Counters<'_>, is_shown: i
     for used in core_use(device, Core::Cube) {
         of_cores.entry(used.core).or_default().push(used);
     }
-    let rounded = |usage: f64| crate::numbers::python_round(usage, 6);
+    let rounded = |usage: f64| crate::text::numbers::python_round(usage, 6);
     for (core, uses) in &of_cores {
         for used in uses.iter().filter(|used| is_shown(used.time)) {
             counters.add(&format!("Core {core}"), used.time, &[(KEY, rounded(used.usage))]);

@@ -3,9 +3,9 @@
 
 use std::cmp::Reverse;
 
-use crate::export::step_trace::Step;
-use crate::export::view::View;
-use crate::metrics::Dialect;
+use crate::dialect::Dialect;
+use crate::facts::steps::Step;
+use crate::facts::view::View;
 use crate::timeline::event::{Args, Events, Lane};
 
 /// A part of an iteration, in device ticks.

@@ -6,7 +6,7 @@ use opscope_cann_raw::host::level;
 use opscope_cann_raw::legacy::{AclCall, ModelTime, RuntimeCall, StepInfo, tag};
 
 use crate::decode::api::sort_calls;
-use crate::decode::legacy::{CallKinds, Source, call_name, model_call, name_model_calls, records};
+use crate::decode::legacy::records::{CallKinds, Source, call_name, model_call, name_model_calls, records};
 use crate::losses::{Losses, Reason};
 use crate::tables::{Api, HostTables};
 

@@ -6,7 +6,7 @@ use opscope_cann_raw::host::level;
 use opscope_cann_raw::legacy::{FusionOp, IdMap, ModelLoad, tag};
 
 use crate::decode::api::sort_calls;
-use crate::decode::legacy::{Source, hash_of_name, is_mixed_name, model_call, records};
+use crate::decode::legacy::records::{Source, hash_of_name, is_mixed_name, model_call, records};
 use crate::tables::{Api, ApiTable, Fusion, HostTables, Model};
 
 /// Adds the models, the calls that loaded them, and their fused operators.

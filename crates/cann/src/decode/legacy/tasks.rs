@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use opscope_cann_raw::host::level;
 use opscope_cann_raw::legacy::{self, RuntimeTrack, TaskDescription, TensorData, tag, until_zero};
 
-use crate::decode::legacy::{CallKinds, Placed, Source, hash_of_name, is_mixed_name, is_name, records};
+use crate::decode::legacy::records::{
+    CallKinds, Placed, Source, hash_of_name, is_mixed_name, is_name, records,
+};
 use crate::kinds::{runtime_kind, usual_kind};
 use crate::names::NumberMap;
 use crate::tables::{DescribedTask, DescribedTaskTable, HostTables, NO_CONTEXT, NO_MODEL, NONE, Node};

@@ -1,0 +1,18 @@
+//! Facts that are derived from the joined tables, and that tables, timelines and databases show alike.
+
+pub(crate) mod busy;
+pub(crate) mod calls;
+pub(crate) mod collectives;
+pub(crate) mod copies;
+pub(crate) mod core_use;
+pub(crate) mod counters;
+mod device_view;
+mod inference_times;
+pub(crate) mod marks;
+pub(crate) mod rates;
+pub(crate) mod spans;
+pub(crate) mod steps;
+pub(crate) mod tracked_copies;
+pub(crate) mod view;
+
+pub use inference_times::{OperationsOfType, StepTimes, operations, step_times};

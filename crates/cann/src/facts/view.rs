@@ -1,0 +1,486 @@
+//! What the exports of one profile share: the host's times, texts of operators, and what is shown.
+
+use opscope_cann_raw::Chip;
+use opscope_cann_raw::host::level;
+
+use crate::dialect::Dialect;
+pub(crate) use crate::facts::device_view::DeviceView;
+use crate::facts::device_view::{Shown, offset_us};
+use crate::join::{HostTask, Joined, OpSource};
+use crate::kinds::{NodeTaskType, device_name, runtime_name};
+use crate::names::{NumberMap, NumberSet};
+use crate::options::IterationRange;
+use crate::parallel;
+use crate::tables::{Api, NONE, TaskLog};
+use crate::text::numbers;
+use crate::text::tensor_names::TensorTexts;
+
+/// A joined profile, prepared for exporting.
+pub(crate) struct View<'a> {
+    pub(crate) joined: &'a Joined,
+    pub(crate) dialect: Dialect,
+    /// The texts of each combination of tensors.
+    pub(crate) tensors: Vec<TensorTexts>,
+    no_tensors: TensorTexts,
+    pub(crate) devices: Vec<DeviceView<'a>>,
+    /// The texts of the grids of launches of many threads, and of their blocks.
+    grids: NumberMap<[u16; 6], [String; 2]>,
+    /// The runtime's name of each kind of task.
+    kinds: NumberMap<u32, &'a str>,
+    /// The numbers of units that have no name, as texts.
+    unnamed_units: NumberMap<u32, String>,
+    /// What `python_local` adds to the host's times.
+    pub(crate) host_offset_us: f64,
+    pub(crate) level0: bool,
+    /// Whether one iteration is shown instead of the whole run.
+    pub(crate) one_iteration: bool,
+    /// The wall-clock times between which calls are shown.
+    call_window: Option<(i64, i64)>,
+    /// The calls that loaded models, by thread: their begins and ends in host ticks, by begin.
+    loads: NumberMap<u32, Vec<(u64, u64)>>,
+    begin: i64,
+    /// The streams that the program knows, by the devices' streams that stand for them.
+    logical_streams: NumberMap<u32, u32>,
+    /// The wall-clock times between which the program's ranges and samples are shown.
+    sample_window: Option<(i64, i64)>,
+}
+
+/// What is known about the operator behind a task.
+pub(crate) struct OpTexts<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) op_type: &'a str,
+    /// `static` or `dynamic`, or `N/A`.
+    pub(crate) state: &'static str,
+    /// The unit, in the word of the tables.
+    pub(crate) task_type: &'a str,
+    pub(crate) blocks: u32,
+    pub(crate) mix_blocks: u32,
+    /// `YES`, `NO` or `N/A`.
+    pub(crate) hf32: &'static str,
+    pub(crate) tensors: &'a TensorTexts,
+}
+
+/// The runtime's kind of tasks that run one program in many threads.
+const SIMT: &str = "KERNEL_SIMT";
+
+/// The units of operators that no table lists.
+const UNLISTED: [NodeTaskType; 2] = [NodeTaskType::WriteBack, NodeTaskType::Invalid];
+
+/// What stands for a text that isn't known.
+const UNKNOWN: &str = "N/A";
+
+/// A task's place: the device's number in [`View::devices`] and the row in its table of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskRef {
+    pub(crate) device: u32,
+    pub(crate) task: u32,
+}
+
+impl<'a> View<'a> {
+    /// Shows the chosen iterations, or what the vendor's tool shows where none are chosen, which is a
+    /// single iteration on some chips.
+    pub(crate) fn new(joined: &'a Joined, range: Option<IterationRange>) -> Self {
+        Self::of(joined, range.map_or(Shown::ByDefault, Shown::Iterations))
+    }
+
+    /// Shows everything that was recorded, on every chip.
+    pub(crate) fn whole(joined: &'a Joined) -> Self {
+        Self::of(joined, Shown::Everything)
+    }
+
+    fn of(joined: &'a Joined, shown: Shown) -> Self {
+        let host = &joined.data.host;
+        let chip = joined.data.chip();
+        let dialect = match shown {
+            Shown::Iterations(_) => Dialect::of_iterations(chip),
+            Shown::ByDefault | Shown::Everything => Dialect::of(chip),
+        };
+        let kinds: NumberSet<u32> = joined.host_tasks.kind().iter().copied().collect();
+        let kinds: NumberMap<u32, &str> =
+            kinds.into_iter().map(|kind| (kind, runtime_name(&host.names, kind))).collect();
+        let devices = joined.data.devices.values().filter_map(|device| {
+            Some(DeviceView::new(device, joined.devices.get(&device.id)?, dialect, shown))
+        });
+        let devices: Vec<DeviceView<'a>> = devices.collect();
+        // Chips of which one inference is shown show the whole run if there is none.
+        let is_chosen = matches!(shown, Shown::Iterations(_));
+        let one_iteration = is_chosen || devices.iter().any(|device| device.window.is_some());
+        let call_window = devices.iter().find_map(DeviceView::call_window);
+        let sample_window = devices.iter().find_map(DeviceView::sample_window);
+        let metadata = joined.data.profile.metadata();
+        Self {
+            call_window,
+            loads: loads(joined),
+            logical_streams: host.logic_streams.rows().map(|row| (row.physical, row.logical)).collect(),
+            begin: metadata.and_then(|metadata| metadata.session.begin).unwrap_or(i64::MIN),
+            sample_window,
+            dialect,
+            grids: grids(joined, &kinds),
+            tensors: tensor_texts(joined),
+            no_tensors: TensorTexts::unknown(),
+            devices,
+            kinds,
+            unnamed_units: unnamed_units(joined),
+            host_offset_us: metadata.map_or(0.0, |metadata| offset_us(&metadata.session)),
+            level0: metadata.is_some_and(|metadata| metadata.sample.level0),
+            one_iteration,
+            joined,
+        }
+    }
+
+    /// As [`View::new`], but of one device only.
+    pub(crate) fn of_device(joined: &'a Joined, range: Option<IterationRange>, device: u32) -> Self {
+        let mut view = Self::new(joined, range);
+        view.devices.retain(|of| of.device.id == device);
+        view.call_window = view.devices.iter().find_map(DeviceView::call_window);
+        view.sample_window = view.devices.iter().find_map(DeviceView::sample_window);
+        view
+    }
+
+    /// The text of a hash.
+    pub(crate) fn text(&self, hash: u64) -> &'a str {
+        self.joined.data.host.names.get(hash).unwrap_or("N/A")
+    }
+
+    /// The wall-clock time of a host's counter value.
+    pub(crate) fn host_time(&self, ticks: u64) -> i64 {
+        let clock = &self.joined.data.host_clock;
+        match self.dialect {
+            Dialect::Accelerated => clock.local(ticks),
+            _ => self.host_time_rounded(ticks),
+        }
+    }
+
+    /// The wall-clock time of a host's counter value, rounded as the reference's Python code does.
+    pub(crate) fn host_time_rounded(&self, ticks: u64) -> i64 {
+        numbers::python_local(self.joined.data.host_clock.host_f64(ticks), self.host_offset_us)
+    }
+
+    /// The number of the lane that shows a device's stream: that of the stream that the program knows.
+    pub(crate) fn lane_of_stream(&self, stream: u16) -> u32 {
+        let stream = u32::from(stream);
+        self.logical_streams.get(&stream).copied().unwrap_or(stream)
+    }
+
+    /// How long a call took, in microseconds with three decimals.
+    pub(crate) fn host_duration(&self, begin: u64, end: u64) -> f64 {
+        match self.dialect {
+            Dialect::Accelerated => self.unrounded_host_duration(begin, end),
+            _ => numbers::python_round(self.unrounded_host_duration(begin, end), 3),
+        }
+    }
+
+    /// How long a call took, in microseconds: whole nanoseconds in the accelerated form.
+    pub(crate) fn unrounded_host_duration(&self, begin: u64, end: u64) -> f64 {
+        let clock = &self.joined.data.host_clock;
+        match self.dialect {
+            Dialect::Accelerated => (clock.local(end) - clock.local(begin)) as f64 / 1_000.0,
+            _ => clock.micros_f64(end.saturating_sub(begin)),
+        }
+    }
+
+    /// Whether a call is shown: with chosen iterations, only what overlaps them or the time since
+    /// the iteration before. Of what ended before the collection began, or in the plain form began before
+    /// it, only the loads of models are.
+    pub(crate) fn shows_call(&self, call: &Api) -> bool {
+        match (self.call_window, self.dialect) {
+            (Some(_), _) => self.is_in_call_window(call),
+            (None, Dialect::Accelerated) => self.is_of_collection(call),
+            _ => self.host_time(call.begin) >= self.begin || self.is_of_load(call),
+        }
+    }
+
+    /// Whether a call counts in statistics: as [`View::shows_call`], but in the plain form all of a whole
+    /// run do.
+    pub(crate) fn counts_call(&self, call: &Api) -> bool {
+        self.is_in_call_window(call) && (self.dialect != Dialect::Accelerated || self.is_of_collection(call))
+    }
+
+    /// Whether a call overlaps the chosen iterations, if some were chosen.
+    fn is_in_call_window(&self, call: &Api) -> bool {
+        self.call_window
+            .is_none_or(|(first, last)| self.host_time(call.begin) < last && self.host_time(call.end) > first)
+    }
+
+    /// Whether a call ended after the collection's begin, or belongs to the load of a model.
+    pub(crate) fn is_of_collection(&self, call: &Api) -> bool {
+        self.joined.data.host_clock.local(call.end) >= self.begin || self.is_of_load(call)
+    }
+
+    /// Whether a call belongs to the load of a model.
+    fn is_of_load(&self, call: &Api) -> bool {
+        let of_thread = self.loads.get(&call.thread).map_or(&[][..], Vec::as_slice);
+        let begun = of_thread.partition_point(|(begin, _)| *begin <= call.begin);
+        of_thread[..begun].last().is_some_and(|(_, end)| call.end <= *end)
+    }
+
+    /// Whether the timeline shows a range of the program, or a sample: with chosen iterations, only
+    /// what begins in them or lasts into them.
+    pub(crate) fn shows_span(&self, begin: i64, end: i64) -> bool {
+        self.sample_window.is_none_or(|(first, last)| begin < last && (begin >= first || end > first))
+    }
+
+    /// The runtime's name of a kind of task.
+    pub(crate) fn kind_name(&self, kind: u32) -> &'a str {
+        self.kinds.get(&kind).copied().unwrap_or("UNKNOWN")
+    }
+
+    /// Whether tasks of a kind copy while the host goes on.
+    pub(crate) fn is_copy(&self, kind: u32) -> bool {
+        self.kind_name(kind) == "MEMCPY_ASYNC"
+    }
+
+    /// The host task of a device task.
+    // Its columns lie far apart, and callers need some of them only.
+    #[inline(always)]
+    pub(crate) fn host_task(&self, task: TaskRef) -> Option<HostTask> {
+        match self.device(task).joined.matches.host_of.get(task.task as usize) {
+            None | Some(&NONE) => None,
+            Some(&row) => Some(self.joined.host_tasks.row(row as usize)),
+        }
+    }
+
+    /// The devices for each of which tables of what the host did have all their rows. The accelerated
+    /// reference has them once, for the host.
+    pub(crate) fn devices_of_host_tables(&self) -> Vec<Option<u32>> {
+        match self.dialect {
+            Dialect::Accelerated => vec![None],
+            _ if self.devices.is_empty() => vec![None],
+            _ => self.devices.iter().map(|device| Some(device.device.id)).collect(),
+        }
+    }
+
+    pub(crate) fn device(&self, task: TaskRef) -> &DeviceView<'a> {
+        &self.devices[task.device as usize]
+    }
+
+    /// The operator of a host task, if it has one.
+    pub(crate) fn op(&'a self, task: &HostTask) -> Option<OpTexts<'a>> {
+        let nodes = &self.joined.data.host.nodes;
+        let (blocks, mix_blocks) = self.blocks(task);
+        let op = OpTexts {
+            name: self.text(task.name),
+            op_type: UNKNOWN,
+            state: UNKNOWN,
+            task_type: self.unit(task)?,
+            blocks,
+            mix_blocks,
+            hf32: UNKNOWN,
+            tensors: self.tensors.get(task.tensors as usize).unwrap_or(&self.no_tensors),
+        };
+        Some(match task.op {
+            _ if self.level0 => op,
+            OpSource::Kernel => OpTexts { op_type: op.name, ..op },
+            OpSource::Node | OpSource::Collective if task.node != NONE => {
+                let node = nodes.row(task.node as usize);
+                OpTexts {
+                    op_type: self.text(node.op_type),
+                    state: if node.dynamic { "dynamic" } else { "static" },
+                    hf32: if node.flags != 0 { "YES" } else { "NO" },
+                    ..op
+                }
+            }
+            _ => op,
+        })
+    }
+
+    /// The unit on which the operator of a host task runs, in the word of the tables; `None` if the task
+    /// has no operator.
+    pub(crate) fn unit(&self, task: &HostTask) -> Option<&str> {
+        match task.op {
+            OpSource::None => None,
+            OpSource::Kernel if task.kernel == 0 => None,
+            OpSource::Collective if self.kind_name(task.kind) == "KERNEL_AICPU" => Some("HCCL_AI_CPU"),
+            OpSource::Collective => Some("COMMUNICATION"),
+            _ if self.level0 => Some(UNKNOWN),
+            OpSource::Kernel => Some(unit_of_kernel(self.kind_name(task.kind))),
+            OpSource::Node if task.node == NONE => Some(UNKNOWN),
+            OpSource::Node => {
+                let kind = self.joined.data.host.nodes.task_type()[task.node as usize];
+                Some(self.unit_of_node(kind, task))
+            }
+        }
+    }
+
+    /// The blocks of a host task's operator, and the slave blocks of one on both kinds of cores: as the
+    /// runtime told with the launch, else as its node was noted.
+    pub(crate) fn blocks(&self, task: &HostTask) -> (u32, u32) {
+        const RATIO: u16 = 0b111;
+        if let Some(extent) = self.extent(task).filter(|_| !self.is_simt(task.kind)) {
+            let [blocks, _, ratio, ..] = extent;
+            return (u32::from(blocks), u32::from(blocks) * u32::from(ratio & RATIO));
+        }
+        if task.node == NONE || self.level0 {
+            return (0, 0);
+        }
+        let blocks = self.joined.data.host.nodes.blocks()[task.node as usize];
+        (blocks & 0xFFFF, (blocks & 0xFFFF) * (blocks >> 16))
+    }
+
+    /// How large a launch was, where the runtime told.
+    fn extent(&self, task: &HostTask) -> Option<[u16; 6]> {
+        let host = &self.joined.data.host;
+        let place = *host.task_tracks.extent().get(task.track as usize)?;
+        host.extents.get(place as usize).copied()
+    }
+
+    /// Whether tasks of a kind run one program in many threads.
+    pub(crate) fn is_simt(&self, kind: u32) -> bool {
+        self.kind_name(kind) == SIMT
+    }
+
+    /// The grid of a launch of many threads, and of each of its blocks, as texts.
+    pub(crate) fn grid(&self, task: &HostTask) -> Option<&[String; 2]> {
+        self.grids.get(&self.extent(task).filter(|_| self.is_simt(task.kind))?)
+    }
+
+    /// The begin of the collection, in wall-clock nanoseconds.
+    pub(crate) fn begin(&self) -> i64 {
+        self.begin
+    }
+
+    /// Two numbers that are equal only for operators of the same type on the same unit.
+    pub(crate) fn op_number(&self, task: &HostTask) -> (u64, u64) {
+        const KERNEL: u64 = 1 << 32;
+        let nodes = &self.joined.data.host.nodes;
+        match task.node {
+            NONE => (task.kernel, KERNEL << 1 | u64::from(task.kind)),
+            node => (
+                nodes.op_type()[node as usize],
+                u64::from(nodes.task_type()[node as usize]) << 32 | u64::from(task.kind),
+            ),
+        }
+    }
+
+    /// The unit that a node names. Collective operations that run on the AI CPU name another one.
+    fn unit_of_node(&self, task_type: u32, task: &HostTask) -> &str {
+        match NodeTaskType::from_number(task_type) {
+            Some(NodeTaskType::Communication) if self.kind_name(task.kind) == "KERNEL_AICPU" => "AI_CPU",
+            Some(NodeTaskType::Communication) if self.dialect != Dialect::Accelerated => "HCCL",
+            Some(known) => known.name(),
+            None => self.unnamed_units.get(&task_type).map_or(UNKNOWN, String::as_str),
+        }
+    }
+
+    /// All tasks of all devices that end after the collection's begin, by device and start.
+    pub(crate) fn tasks(&self) -> Vec<TaskRef> {
+        let mut tasks = Vec::new();
+        for (number, view) in self.devices.iter().enumerate() {
+            let shown = parallel::column(view.device.tables.tasks.len(), |rows, shown| {
+                let all = rows.filter(|&task| view.shows(task));
+                shown.extend(all.map(|task| TaskRef { device: number as u32, task: task as u32 }));
+            });
+            if tasks.is_empty() { tasks = shown } else { tasks.extend(shown) }
+        }
+        tasks
+    }
+
+    /// Which host tasks stand for an operator that tables show.
+    pub(crate) fn shown_ops(&self) -> Vec<bool> {
+        // Steps of collective operations aren't operators, unless the vector cores do them.
+        let shown = |task: HostTask| match self.unit(&task) {
+            Some("COMMUNICATION") => self.text(task.name).ends_with("AivKernel"),
+            Some(unit) => unit != "HCCL_AI_CPU" && !UNLISTED.iter().any(|unlisted| unlisted.name() == unit),
+            None => false,
+        };
+        let tasks = &self.joined.host_tasks;
+        parallel::column(tasks.len(), |rows, out| out.extend(rows.map(|row| shown(tasks.row(row)))))
+    }
+
+    /// The tasks that execute operators which no table lists, though their time counts.
+    pub(crate) fn unlisted_tasks(&self) -> Vec<TaskRef> {
+        let nodes = self.joined.data.host.nodes.task_type();
+        let is_unlisted =
+            |unit: &u32| NodeTaskType::from_number(*unit).is_some_and(|unit| UNLISTED.contains(&unit));
+        if !nodes.iter().any(is_unlisted) {
+            return Vec::new();
+        }
+        let mut tasks = self.tasks();
+        tasks.retain(|&task| {
+            let host = self.host_task(task);
+            let unit = host.as_ref().and_then(|host| self.unit(host));
+            UNLISTED.iter().any(|unlisted| Some(unlisted.name()) == unit)
+        });
+        tasks
+    }
+
+    /// The tasks that execute operators, by device and start.
+    pub(crate) fn op_tasks(&self) -> Vec<TaskRef> {
+        let shown = self.shown_ops();
+        let mut tasks = self.tasks();
+        tasks.retain(|&task| {
+            let host = self.device(task).joined.matches.host_of[task.task as usize];
+            shown.get(host as usize).copied().unwrap_or(false)
+        });
+        tasks
+    }
+
+    /// The kind of a task in the word of the tables.
+    pub(crate) fn task_type(&self, task: TaskRef) -> &'a str {
+        let row = self.device(task).device.tables.tasks.row(task.task as usize);
+        match self.host_task(task).map(|host| self.kind_name(host.kind)) {
+            // The runtime has no kinds for tasks that the compiler describes.
+            _ if row.log == TaskLog::NanoStars => device_name(row.log, row.kind),
+            // On a 910 the device's kind isn't told.
+            None if self.joined.data.chip() == Chip::V2_1_0 => "Other",
+            Some("FFTS_PLUS") | None => device_name(row.log, row.kind),
+            Some(name) => name,
+        }
+    }
+}
+
+/// The calls that loaded models, by thread: their begins and ends, by begin.
+fn loads(joined: &Joined) -> NumberMap<u32, Vec<(u64, u64)>> {
+    let host = &joined.data.host;
+    let mut loads: NumberMap<u32, Vec<(u64, u64)>> = NumberMap::default();
+    for row in (0..host.api.len()).filter(|&row| host.api.level()[row] == level::MODEL) {
+        let call = host.api.row(row);
+        if host.names.type_name(call.level, call.kind) == Some("ModelLoad") {
+            loads.entry(call.thread).or_default().push((call.begin, call.end));
+        }
+    }
+    loads
+}
+
+/// The numbers of units that nodes name and that have no name, as texts.
+fn unnamed_units(joined: &Joined) -> NumberMap<u32, String> {
+    let units = joined.data.host.nodes.task_type().iter();
+    let unnamed = units.filter(|&&unit| NodeTaskType::from_number(unit).is_none());
+    unnamed.map(|&unit| (unit, unit.to_string())).collect()
+}
+
+/// The texts of the grids of launches, and of their blocks, if there are `kinds` of launches that have such.
+fn grids(joined: &Joined, kinds: &NumberMap<u32, &str>) -> NumberMap<[u16; 6], [String; 2]> {
+    if !kinds.values().any(|name| *name == SIMT) {
+        return NumberMap::default();
+    }
+    let extents = joined.data.host.extents.iter();
+    let texts = |&[x, y, z, block_x, block_y, block_z]: &[u16; 6]| {
+        [format!("{x},{y},{z}"), format!("{block_x},{block_y},{block_z}")]
+    };
+    extents.map(|extent| (*extent, texts(extent))).collect()
+}
+
+/// The texts of each combination of tensors. Shapes that the compiler of chip 9 tells have no
+/// quotes in the vendor's tables.
+fn tensor_texts(joined: &Joined) -> Vec<TensorTexts> {
+    let mut texts = TensorTexts::of_all(&joined.data.host.tensor_sets);
+    if joined.data.chip().names_tasks_by_model() {
+        for shapes in texts.iter_mut().flat_map(|of| [&mut of.input_shapes, &mut of.output_shapes]) {
+            shapes.retain(|letter| letter != '"');
+        }
+    }
+    texts
+}
+
+/// The unit on which a kernel without a node runs.
+fn unit_of_kernel(kind: &str) -> &'static str {
+    match kind {
+        "KERNEL_AICORE" => "AI_CORE",
+        "KERNEL_AICPU" => "AI_CPU",
+        "KERNEL_AIVEC" | "KERNEL_SIMT" => "AI_VECTOR_CORE",
+        "KERNEL_MIX_AIC" => "MIX_AIC",
+        "KERNEL_MIX_AIV" => "MIX_AIV",
+        _ => "N/A",
+    }
+}

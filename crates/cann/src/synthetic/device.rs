@@ -1,0 +1,211 @@
+//! The device's files of sample profiles.
+
+use std::io;
+use std::path::Path;
+
+use opscope_cann_raw::device::{
+    CompactStarsLog, ContextCounters, CoreCounters, EventCount, HwtsLog, MAGIC, StarsLog, StepTrace,
+    TrackFlip, TrackHead, TrackTimeline, WideCounters, WideStepTrace, counter_flag, function, track,
+};
+use opscope_cann_raw::{Chip, DeviceLog, Record, SliceWriter};
+
+use crate::synthetic::clockwork::{Clockwork, Random};
+use crate::synthetic::execution::Execution;
+use crate::synthetic::host::STREAM;
+use crate::synthetic::machine::{core_megahertz, cores};
+use crate::synthetic::network::Network;
+use crate::synthetic::options::SampleLayout;
+
+/// Writes the device's files.
+pub(super) struct DeviceFiles {
+    chip: Chip,
+    clockwork: Clockwork,
+    log: SliceWriter,
+    counters: SliceWriter,
+    track: SliceWriter,
+    buffer: Vec<u8>,
+}
+
+impl DeviceFiles {
+    pub(super) fn new(directory: &Path, chip: Chip, clockwork: Clockwork, layout: SampleLayout) -> Self {
+        let (log, counters) = match chip.device_log() {
+            DeviceLog::Stars | DeviceLog::CompactStars => ("stars_soc.data", "ffts_profile.data"),
+            DeviceLog::Hwts if layout == SampleLayout::Job2022 => ("hwts.log.data", "aicore.data"),
+            DeviceLog::Hwts => ("hwts.data", "aicore.data"),
+            // Chip 0 has no other log than the track.
+            _ => ("unused", "aicore.data"),
+        };
+        let infix = if layout == SampleLayout::Job2022 { ".45.dev.profiler_default_tag" } else { "" };
+        let writer = |name: &str| SliceWriter::new(directory, &format!("{name}{infix}.0"));
+        Self {
+            chip,
+            clockwork,
+            log: writer(log),
+            counters: writer(counters),
+            track: writer("ts_track.data"),
+            buffer: Vec::with_capacity(256),
+        }
+    }
+
+    /// Writes what executing an operator leaves behind: start, end, and counters.
+    pub(super) fn execute(
+        &mut self,
+        network: &Network,
+        execution: Execution,
+        random: &mut Random,
+    ) -> io::Result<()> {
+        let op = &network.ops[execution.op];
+        let start = self.clockwork.device(execution.start);
+        let end = self.clockwork.device(execution.start + execution.duration).max(start + 1);
+        let megahertz = core_megahertz(self.chip);
+        let blocks = u64::from(op.blocks);
+        // Blocks beyond the number of cores are executed in further rounds.
+        let rounds = blocks.div_ceil(u64::from(cores(self.chip))).max(1);
+        let cycles = execution.duration * megahertz / 1_000 * blocks * 4 / 5 / rounds;
+        let mut counters = [0; 8];
+        counters.iter_mut().for_each(|counter| *counter = cycles * (1 + random.below(50)) / 100);
+        let task = execution.low();
+        match self.chip.device_log() {
+            DeviceLog::Stars => {
+                for (edge, time) in [(function::TASK_START, start), (function::TASK_END, end)] {
+                    let record = StarsLog {
+                        word: edge,
+                        magic: MAGIC,
+                        stream: STREAM,
+                        task,
+                        time,
+                        ..StarsLog::default()
+                    };
+                    put(&mut self.log, &mut self.buffer, &record)?;
+                }
+                // Kind 1 are the vector cores.
+                let vector = u16::from(op.task_type == 2 && self.chip.splits_cores());
+                let record = ContextCounters {
+                    word: function::CONTEXT_COUNTERS,
+                    magic: MAGIC,
+                    stream: STREAM,
+                    task,
+                    subtask_type: vector,
+                    context: 0,
+                    ffts: vector << 13,
+                    cycles,
+                    counters,
+                    start,
+                    end,
+                };
+                put(&mut self.counters, &mut self.buffer, &record)
+            }
+            DeviceLog::CompactStars => {
+                for (word, time) in [(function::TASK_START, start), (function::TASK_END, end)] {
+                    let record = CompactStarsLog {
+                        word,
+                        magic: MAGIC,
+                        task_low: task,
+                        task_high: execution.high(),
+                        time,
+                        ..CompactStarsLog::default()
+                    };
+                    put(&mut self.log, &mut self.buffer, &record)?;
+                }
+                let mut ten = [0; 10];
+                ten[..8].copy_from_slice(&counters);
+                let record = WideCounters {
+                    word: function::WIDE_COUNTERS,
+                    magic: MAGIC,
+                    task_low: task,
+                    task_high: execution.high(),
+                    cycles,
+                    flags: counter_flag::LEADING,
+                    core_type: u8::from(op.task_type == 2),
+                    counters: ten,
+                    start,
+                    end,
+                    ..WideCounters::default()
+                };
+                put(&mut self.counters, &mut self.buffer, &record)
+            }
+            DeviceLog::Hwts => {
+                let stream = u32::from(STREAM);
+                for (tag, time) in [(0, start), (1, end)] {
+                    let record = HwtsLog { tag, task_type: 0, magic: MAGIC, task, time, stream };
+                    put(&mut self.log, &mut self.buffer, &record)?;
+                }
+                let record = CoreCounters { tag: 0, magic: MAGIC, task, cycles, counters, stream };
+                put(&mut self.counters, &mut self.buffer, &record)
+            }
+            _ => {
+                let head = TrackHead { mode: 0, tag: track::TIMELINE, size: TrackTimeline::SIZE as u16 };
+                for (state, time) in [(1, start.saturating_sub(20)), (2, start), (3, end)] {
+                    let record = TrackTimeline {
+                        head,
+                        task_type: 0,
+                        state,
+                        stream: STREAM,
+                        task,
+                        time,
+                        thread: 0,
+                        device: 0,
+                    };
+                    put(&mut self.track, &mut self.buffer, &record)?;
+                }
+                let head = TrackHead { mode: 0, tag: track::EVENT_COUNT, size: EventCount::SIZE as u16 };
+                let blocks = op.blocks as u16;
+                let record = EventCount {
+                    head,
+                    stream: STREAM,
+                    task,
+                    counters,
+                    cycles,
+                    time: end,
+                    blocks,
+                    ..EventCount::default()
+                };
+                put(&mut self.counters, &mut self.buffer, &record)
+            }
+        }
+    }
+
+    /// Notes that the task numbers start again with this execution.
+    pub(super) fn flip(&mut self, execution: Execution, number: u16) -> io::Result<()> {
+        // Without batches nothing reads the note.
+        if !self.chip.exports_whole_run() {
+            return Ok(());
+        }
+        let head = TrackHead { mode: 0, tag: track::FLIP, size: TrackFlip::SIZE as u16 };
+        let time = self.clockwork.device(execution.start) - 1;
+        let record = TrackFlip { head, time, stream: STREAM, flip: number, task: 0 };
+        put(&mut self.track, &mut self.buffer, &record)
+    }
+
+    fn step(&mut self, nanoseconds: u64, index: u64, tag: u16) -> io::Result<()> {
+        let head = TrackHead { mode: 0, tag: track::STEP, size: StepTrace::SIZE as u16 };
+        let time = self.clockwork.device(nanoseconds);
+        if self.chip.has_wide_task_ids() {
+            let record = WideStepTrace { head, time, index, model: 1, tag, stream: 1, task: index as u32 };
+            return put(&mut self.track, &mut self.buffer, &record);
+        }
+        let record = StepTrace { head, time, index, model: 1, stream: 1, task: index as u16, tag };
+        put(&mut self.track, &mut self.buffer, &record)
+    }
+
+    /// Notes the begin of an inference.
+    pub(super) fn model_start(&mut self, nanoseconds: u64, inference: u64) -> io::Result<()> {
+        self.step(nanoseconds, inference, 0)
+    }
+
+    /// Notes the end of an inference.
+    pub(super) fn model_end(&mut self, nanoseconds: u64, inference: u64) -> io::Result<()> {
+        self.step(nanoseconds, inference, 1)
+    }
+
+    /// Completes the files.
+    pub(super) fn finish(self) -> io::Result<()> {
+        [self.log, self.counters, self.track].into_iter().try_for_each(SliceWriter::finish)
+    }
+}
+
+fn put(writer: &mut SliceWriter, buffer: &mut Vec<u8>, record: &impl Record) -> io::Result<()> {
+    buffer.clear();
+    record.append_to(buffer);
+    writer.write(buffer)
+}

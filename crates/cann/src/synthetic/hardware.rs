@@ -1,0 +1,222 @@
+//! The sampled quantities of sample profiles: memory, traffic, frequency, and the host's usage.
+//!
+//! Sample number k is taken k intervals after the begin. Each value is a simple function of k, so
+//! that what the exports make of it can be worked out by hand.
+
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+
+use opscope_cann_raw::host::{Head, MAGIC, level};
+use opscope_cann_raw::samples::{
+    Ddr, Frequencies, Frequency, Hbm, Llc, NpuMemory, NpuModuleMemory, Pcie, PowerInfo, power,
+};
+use opscope_cann_raw::{
+    Record, SliceWriter,
+    additional::{StaticOpMem, TaskMemoryInfo},
+    hash_of,
+};
+
+use crate::synthetic::clockwork::{Clockwork, DEVICE_MONOTONIC, HOST_MONOTONIC};
+use crate::synthetic::host::THREAD;
+use crate::synthetic::network::Network;
+
+/// Nanoseconds between two samples.
+pub(super) const INTERVAL: u64 = 10_000_000;
+
+/// The events of the last-level cache that are counted when reading.
+const LLC_EVENTS: [u32; 8] = [0x00, 0x01, 0x02, 0x13, 0x20, 0x22, 0x34, 0x36];
+
+/// Writes everything that is sampled during a run of `end` nanoseconds.
+pub(super) fn write(
+    host: &Path,
+    device: &Path,
+    clockwork: Clockwork,
+    network: &Network,
+    end: u64,
+) -> io::Result<()> {
+    let samples = end / INTERVAL + 4;
+    of_device(device, clockwork, samples)?;
+    links(device, samples)?;
+    of_host(host, samples)?;
+    memory_of_operators(host, clockwork, network)
+}
+
+/// One file of records.
+struct File {
+    writer: SliceWriter,
+    buffer: Vec<u8>,
+}
+
+impl File {
+    fn new(directory: &Path, name: &str) -> Self {
+        Self { writer: SliceWriter::new(directory, name), buffer: Vec::with_capacity(1_024) }
+    }
+
+    fn put(&mut self, record: &impl Record) -> io::Result<()> {
+        self.buffer.clear();
+        record.append_to(&mut self.buffer);
+        self.writer.write(&self.buffer)
+    }
+}
+
+/// Memory, its traffic, and frequencies.
+fn of_device(directory: &Path, clockwork: Clockwork, samples: u64) -> io::Result<()> {
+    let file = |name: &str| File::new(directory, &format!("{name}.data.0"));
+    let (mut memory, mut modules, mut hbm) = (file("npu_mem"), file("npu_module_mem"), file("hbm"));
+    let (mut ddr, mut llc) = (file("ddr"), file("llc"));
+    for k in 0..samples {
+        let micros = (k + 1) * INTERVAL / 1_000;
+        for scope in 0..2 {
+            let hbm = (900 + k + u64::from(scope)) << 20;
+            memory.put(&NpuMemory { micros: micros as u32, scope, wide_micros: 0, ddr: 0, hbm })?;
+        }
+        // Modules 7 and 45 are the runtime and the graph engine; their times are the host's.
+        for module in [7, 45] {
+            let time = clockwork.host(k * INTERVAL);
+            modules.put(&NpuModuleMemory { module, time, total: (k + u64::from(module)) << 10 })?;
+        }
+        for id in 0..4 {
+            for event in 0..2 {
+                let count = 1_000_000 + k * 1_000 + u64::from(id * 10 + event);
+                hbm.put(&Hbm { time: micros, count, event, id })?;
+            }
+            for (place, event) in (1..).zip(LLC_EVENTS) {
+                llc.put(&Llc { time: micros, count: place * 1_000 + k, event, id })?;
+            }
+        }
+        for direction in 0..2 {
+            let count = 50_000 + k as u32 * 100 + direction;
+            ddr.put(&Ddr { time: micros as u32, count, direction, controller: 0, master: u32::MAX })?;
+        }
+    }
+    let mut frequency = File::new(directory, "lpmFreqConv.data.0");
+    let mut record = Frequencies { count: 1, ..Frequencies::default() };
+    record.changes[0] = Frequency { time: clockwork.device(0), value: clockwork.core_megahertz };
+    frequency.put(&record)?;
+    let mut voltages = File::new(directory, "lpmInfoConv.data.0");
+    for kind in [power::CORE_VOLTAGE, power::BUS_VOLTAGE] {
+        let mut record = PowerInfo { count: 1, kind, ..PowerInfo::default() };
+        record.changes[0] = Frequency { time: clockwork.device(INTERVAL / 10), value: 850 + kind };
+        voltages.put(&record)?;
+    }
+    [memory, modules, hbm, ddr, llc, frequency, voltages]
+        .into_iter()
+        .try_for_each(|file| file.writer.finish())
+}
+
+/// Traffic over PCIe, HCCS and the network, whose times are the device's own.
+fn links(directory: &Path, samples: u64) -> io::Result<()> {
+    let mut pcie = File::new(directory, "pcie.data.0");
+    let mut hccs = "timestamp txAmount rxAmount\n".to_owned();
+    let mut ports = "timestamp bandwidth(Mb/s) rxPacket/s rxByte/s rxPackets rxBytes rxErrors rxDropped \
+                     txPacket/s txByte/s txPackets txBytes txErrors txDropped funcId\n"
+        .to_owned();
+    for k in 0..samples {
+        let time = DEVICE_MONOTONIC + (k + 1) * INTERVAL;
+        let three = |first: u32| [first, first + 20, first + 10];
+        pcie.put(&Pcie {
+            time,
+            device: 0,
+            tx_posted: three(100 + k as u32),
+            tx_non_posted: three(200),
+            tx_completion: three(300),
+            tx_latency: three(1_000),
+            rx_posted: three(400),
+            rx_non_posted: three(500),
+            rx_completion: three(600),
+        })?;
+        // Writing to a string can't fail.
+        let _ = writeln!(hccs, "{time}: {} {}", k * 2_000_000, k * 1_000_000);
+        let _ = writeln!(
+            ports,
+            "{time}: 200000 {} 2000000 {} {} 0 0 {} 4000000 {} {} {k} 0 0",
+            100 + k,
+            100 * (k + 1),
+            20_000 * (k + 1),
+            200 + k,
+            200 * (k + 1),
+            40_000 * (k + 1),
+        );
+    }
+    pcie.writer.finish()?;
+    save(directory, "hccs.data.0", &hccs)?;
+    save(directory, "nic.data.0", &ports)?;
+    save(directory, "roce.data.0", &ports)
+}
+
+/// What the program used of the host.
+fn of_host(directory: &Path, samples: u64) -> io::Result<()> {
+    let (mut cpu, mut memory, mut network) = (String::new(), String::new(), String::new());
+    let mut disk = format!("start_time {HOST_MONOTONIC}\n");
+    for k in 0..samples {
+        let time = HOST_MONOTONIC + k * INTERVAL;
+        let seconds = 100_000.0 + (k * INTERVAL) as f64 / 1e9;
+        let _ = writeln!(cpu, "time {time}\n{seconds:.2} 99999.00");
+        for thread in 0..2u64 {
+            // One jiffy a sample on processor 0, none on processor 1.
+            let (jiffies, zeros) = (k * (1 - thread), "0 ".repeat(10));
+            let number = u64::from(THREAD) + thread;
+            let _ = writeln!(cpu, "{number} (infer) S {zeros}{jiffies} 0 {}{thread} 0", "0 ".repeat(23));
+        }
+        let _ = writeln!(memory, "{time} 5000000 {} 300 1 0 2 0", 1_000_000 + k * 1_000);
+        let _ = writeln!(network, "time {time}\n  eth0: {0} 1 0 0 0 0 0 0 {0} 1 0 0 0 0 0 0", k * k * 1_000);
+        let _ = writeln!(disk, "12:00:00 {THREAD} be/4 root {k}.00 K/s {}.00 K/s 0.00 % 1.50 % infer", 2 * k);
+    }
+    let files = [
+        ("host_cpu.data", cpu),
+        ("host_mem.data", memory),
+        ("host_disk.data", disk),
+        ("host_network.data", network),
+    ];
+    files.iter().try_for_each(|(name, text)| save(directory, name, text))
+}
+
+fn save(directory: &Path, name: &str, text: &str) -> io::Result<()> {
+    let mut writer = SliceWriter::new(directory, name);
+    writer.write(text.as_bytes())?;
+    writer.finish()
+}
+
+/// Memory that the first operators held, and that a graph planned for them.
+fn memory_of_operators(directory: &Path, clockwork: Clockwork, network: &Network) -> io::Result<()> {
+    let head = |kind: u32, time: u64| Head {
+        magic: MAGIC,
+        level: level::NODE,
+        kind,
+        thread: THREAD,
+        length: 60,
+        time: clockwork.host(time),
+    };
+    let mut held = File::new(directory, "aging.additional.task_memory_info");
+    let mut planned = File::new(directory, "unaging.additional.static_op_mem");
+    for (k, op) in (0u64..).zip(network.ops.iter().take(4)) {
+        let (node, address) = (hash_of(&op.name), 0x1000 * (k + 1));
+        let bytes = 4_096 * (k as i64 + 1);
+        // Each operator gives back what it held, but the last.
+        for (place, size) in (0..).zip([bytes, -bytes]).take(if k == 3 { 1 } else { 2 }) {
+            held.put(&TaskMemoryInfo {
+                head: head(9, (2 * k + place) * 1_000),
+                address,
+                size,
+                node,
+                total_allocated: if place == 0 { bytes as u64 } else { 0 },
+                total_reserved: 1 << 20,
+                device: 0,
+                device_type: 20,
+            })?;
+        }
+        planned.put(&StaticOpMem {
+            head: head(10, k),
+            size: bytes + 512,
+            name: if k == 0 { 0 } else { node },
+            life_start: k,
+            life_end: k + 2,
+            total_allocated: 1 << 20,
+            dynamic_name: hash_of(&network.ops[0].name),
+            graph: 1,
+        })?;
+    }
+    held.writer.finish()?;
+    planned.writer.finish()
+}
