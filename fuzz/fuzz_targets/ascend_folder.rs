@@ -7,7 +7,7 @@ use opscope_fuzz::{OUTPUTS, folder, unpack};
 fuzz_target!(|input: &[u8]| {
     let directory = folder();
     unpack(input, OUTPUTS, directory.path());
-    if opscope_formats::ascend_text::is_folder(directory.path()) {
-        let _ = opscope_formats::ascend_text::read_folder(directory.path());
+    if opscope_cann::read::is_folder(directory.path()) {
+        let _ = opscope_cann::read::read_folder(directory.path());
     }
 });

@@ -22,6 +22,7 @@ mod names;
 mod options;
 mod outline;
 mod parallel;
+pub mod read;
 mod report;
 mod results;
 mod slices;

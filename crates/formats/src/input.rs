@@ -12,7 +12,7 @@ use memmap2::Mmap;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// How the losses of a trace name what is behind the damage of a compressed file.
-pub(crate) const CUT_COMPRESSION: &str = "lost: what lies behind the damage of a compressed file";
+pub const CUT_COMPRESSION: &str = "lost: what lies behind the damage of a compressed file";
 
 /// How much a compressed file may hold. It is unpacked into memory, and a few kilobytes can claim
 /// to be terabytes.
@@ -20,11 +20,14 @@ const UNPACKED_LIMIT: u64 = 8 << 30;
 
 /// The bytes of a file, unpacked.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub enum Input {
+    /// An uncompressed file.
     Mapped(Mmap),
+    /// What was unpacked, or bytes from elsewhere.
     Owned(Vec<u8>),
     /// What could be unpacked of a compressed file that is cut off or damaged.
     Cut {
+        /// Those before the damage.
         bytes: Vec<u8>,
         /// What ended the unpacking.
         problem: String,
@@ -48,13 +51,13 @@ impl Input {
     ///
     /// # Errors
     /// What the system reports; compression that gives nothing; and what unpacks to more than 8 GiB.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let bytes = Self::open_packed(path)?;
         if bytes.starts_with(&GZIP_MAGIC) { unpack(&bytes, UNPACKED_LIMIT) } else { Ok(bytes) }
     }
 
     /// What ended the unpacking of a compressed file before its end.
-    pub(crate) fn damage(&self) -> Option<&str> {
+    pub fn damage(&self) -> Option<&str> {
         match self {
             Self::Cut { problem, .. } => Some(problem),
             Self::Mapped(_) | Self::Owned(_) => None,
@@ -65,7 +68,7 @@ impl Input {
     ///
     /// # Errors
     /// What the system reports, and compression that gives nothing.
-    pub(crate) fn head(path: &Path, limit: u64) -> io::Result<(bool, Vec<u8>)> {
+    pub fn head(path: &Path, limit: u64) -> io::Result<(bool, Vec<u8>)> {
         let mut head = Vec::new();
         File::open(path)?.take(limit).read_to_end(&mut head)?;
         if !head.starts_with(&GZIP_MAGIC) {

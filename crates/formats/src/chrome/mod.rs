@@ -22,7 +22,7 @@ mod lanes;
 mod launches;
 mod layout;
 mod ordered;
-pub(crate) mod read;
+mod read;
 mod slices;
 mod text;
 mod write;

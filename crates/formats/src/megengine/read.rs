@@ -79,7 +79,7 @@ impl Profile {
     /// # Errors
     /// When there are no times of known operators before the damage, or sections are missing without
     /// any.
-    pub(crate) fn from_input_as_far_as_it_goes(input: Input) -> Result<Self, ContentError> {
+    pub fn from_input_as_far_as_it_goes(input: Input) -> Result<Self, ContentError> {
         let text = Text(input);
         let profile = thread::scope(|scope| {
             let mut reader = Reader::new(read_ahead(scope, &text)).keeping_rest();

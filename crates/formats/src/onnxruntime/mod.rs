@@ -38,7 +38,7 @@ pub use profile::{
 pub use read::ReadError;
 
 /// Whether a name is one that only this runtime gives to its events.
-pub(crate) fn is_event_name(name: &str) -> bool {
+pub fn is_event_name(name: &str) -> bool {
     let of_node = ["_kernel_time", "_fence_before", "_fence_after"].iter().any(|end| name.ends_with(end));
     of_node || SessionEventKind::of(name) != SessionEventKind::Other
 }

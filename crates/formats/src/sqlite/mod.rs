@@ -42,22 +42,22 @@ pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 pub const SCHEMA_VERSION: i64 = 4;
 
 /// What every SQLite file begins with.
-pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+pub const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The application id in the first bytes of a SQLite file, if they are those of one
 /// (SQLite's documentation, "Database File Format", section 1.3).
-pub(crate) fn application_id(head: &[u8]) -> Option<u32> {
+pub fn application_id(head: &[u8]) -> Option<u32> {
     let id = head.strip_prefix(MAGIC)?.get(68 - MAGIC.len()..)?.first_chunk()?;
     Some(u32::from_be_bytes(*id))
 }
 
 /// How many bytes the header of a SQLite file has.
-pub(crate) const HEADER_BYTES: usize = 100;
+pub const HEADER_BYTES: usize = 100;
 
 /// How many bytes a SQLite file of `length` bytes lacks of those that its header tells; 0 where that
 /// doesn't tell (the same document, sections 1.3.2, 1.3.6 and 1.3.7). SQLite itself lets a last page pass
 /// that is there in part.
-pub(crate) fn missing_bytes(header: &[u8], length: u64) -> u64 {
+pub fn missing_bytes(header: &[u8], length: u64) -> u64 {
     let number =
         |at: usize| -> Option<u32> { Some(u32::from_be_bytes(*header.get(at..at + 4)?.first_chunk()?)) };
     let told = || {

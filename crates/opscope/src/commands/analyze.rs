@@ -337,7 +337,7 @@ impl Arguments {
     fn heading(&self, trace: &Trace) -> String {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut text = bold(&crate::terminal::printable(&name(&self.path)));
-        if let Ok(kind) = opscope_formats::detect(&self.path) {
+        if let Ok(kind) = opscope_open::detect(&self.path) {
             text.push_str(&format!(": {kind}"));
         }
         for (key, before) in [("engine", "on "), ("chip", "on ")] {

@@ -90,7 +90,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// The default database of a profile; `None` when the profile is a database itself, or lies where
 /// nothing can be written.
 fn beside(profile: &Path, terminal: &Terminal) -> Option<PathBuf> {
-    if matches!(opscope_formats::detect(profile), Ok(opscope_formats::Kind::OpscopeDatabase)) {
+    if matches!(opscope_open::detect(profile), Ok(opscope_open::Kind::OpscopeDatabase)) {
         return None;
     }
     let database = match profile.is_dir() {

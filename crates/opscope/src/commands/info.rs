@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope_formats::{Kind, detect};
+use opscope_open::{Kind, detect};
 use opscope_svp::{Exports, Job, SideFiles};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_formats::sqlite::{Database, QueryError, Value, schema_help};
-use opscope_formats::{Kind, detect};
+use opscope_open::{Kind, detect};
 use serde_json::Value as Json;
 
 use crate::exit::{Exit, UsageError};

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use opscope_cann::{Data, Found, Joined, Profile, to_trace};
-use opscope_formats::ascend_text;
 use opscope_trace::{Nanoseconds, Trace};
 
 use crate::exit::Exit;
@@ -52,7 +51,7 @@ impl Source {
         }
         let found = opscope_cann::search(path);
         let is_raw = found.as_ref().is_ok_and(|found| found.profiles.iter().any(|it| it.path == path));
-        if !is_raw && ascend_text::is_folder(path) {
+        if !is_raw && opscope_cann::read::is_folder(path) {
             return Ok(Self::Outputs(path.to_owned()));
         }
         if !found.as_ref().is_ok_and(|found| !found.profiles.is_empty())
@@ -112,7 +111,7 @@ pub fn check_presence(path: &Path) -> anyhow::Result<()> {
 /// When there is no profile at `path`, when there are several, or when it can't be read.
 pub fn open(path: &Path, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
     let trace = match Source::find(path, terminal)? {
-        Source::File(path) | Source::Outputs(path) => opscope_formats::open(&path)?,
+        Source::File(path) | Source::Outputs(path) => opscope_open::open(&path)?,
         Source::Raw(profiles) => read_raw(only(path, profiles)?, terminal)?,
         Source::Board(path) => board::open(&path)?,
     };

@@ -12,7 +12,8 @@ use super::builder::{Builder, Item, OperatorKey, Row, text_of};
 use super::chunk::Details;
 use super::event::unquoted;
 use super::lanes::{Lane, Role as LaneRole};
-use crate::ascend_text::{model_numbered, vocabulary};
+use crate::ascend_vocabulary as vocabulary;
+use crate::reading::model_numbered;
 
 /// What a lane of an Ascend timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq)]

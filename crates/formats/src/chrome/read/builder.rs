@@ -11,13 +11,14 @@ use opscope_trace::{
 
 use super::chunk::{Chunk, Details, DetailsId, Head, Raw, Text};
 use super::event::unquoted;
-use super::iterations::Iterations;
 use super::lanes::{Lane, LaneId};
 use super::numbers::NumberMap;
-use super::places::Places;
 use super::problems::Problems;
 use super::signature;
 use crate::escapes::string_text;
+use crate::reading::{Iterations, Places};
+
+pub(super) use crate::reading::Row;
 
 /// A slice with its text, independent of the chunk that it was read in.
 #[derive(Clone, Copy)]
@@ -35,16 +36,6 @@ pub(super) struct Item<'a> {
     pub kind: &'a [u8],
     pub word: Raw<'a>,
     pub signature: Raw<'a>,
-}
-
-/// The row that was made of a slice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Row {
-    /// One that no arrow can lead to or from.
-    #[default]
-    Other,
-    Call(ApiCallId),
-    Task(TaskId),
 }
 
 /// A trace while it is being made.

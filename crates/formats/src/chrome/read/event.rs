@@ -6,9 +6,9 @@ use super::chunk::{
     ArrowEnd, Chunk, ChunkLane, CounterKey, Details, DetailsId, Edge, Head, Match, Metadata, Raw, Slice,
     Value,
 };
-use super::decimal::{self, NoTime};
 use super::problems::Problem;
 use crate::json::{Scanned, Scanner};
+use crate::reading::decimal::{self, NoTime};
 
 /// Reads the next element of the list of events.
 pub(super) fn read_event<'a>(

@@ -17,18 +17,15 @@ mod ascend;
 mod builder;
 mod chunk;
 mod counters;
-pub(crate) mod decimal;
 mod document;
 mod edges;
 mod event;
-pub(crate) mod iterations;
 mod kineto;
 mod lanes;
 mod members;
 mod numbers;
 mod own;
 mod parts;
-pub(crate) mod places;
 mod problems;
 mod signature;
 
@@ -41,6 +38,7 @@ use std::rc::Rc;
 use opscope_trace::{RangeKind, Severity, Trace};
 
 use crate::json::{JsonError, Scanner};
+use crate::reading::{WALL_CLOCK, decimal};
 use builder::{Builder, ChunkNames, Item, Row, text_of};
 use chunk::{Chunk, Raw};
 use counters::Owner;
@@ -95,10 +93,6 @@ fn read_divided(bytes: &[u8], division: Division) -> Result<Trace, ReadError> {
     }
     Ok(trace)
 }
-
-/// Times since 1970 that are later than this (in nanoseconds, September 2001) can be no time since
-/// a machine or program was started.
-pub(crate) const WALL_CLOCK: i64 = 1_000_000_000_000_000_000;
 
 fn make_trace(document: &Document<'_>) -> Trace {
     let chunks = &document.chunks;

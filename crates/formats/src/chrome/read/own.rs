@@ -53,7 +53,7 @@ pub(super) fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
         let value = scanner.value()?;
         let name = String::from_utf8_lossy(name);
         if name == "zero_ns" {
-            zero = super::decimal::whole(value).unwrap_or(0);
+            zero = crate::reading::decimal::whole(value).unwrap_or(0);
         } else if let Some(key) = name.strip_prefix("property ") {
             trace.set_property(key, &text_of(value));
         } else if let Some((severity, loss)) = severity_and_loss(&name) {

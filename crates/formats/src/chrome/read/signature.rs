@@ -161,7 +161,7 @@ impl TorchInputs {
 }
 
 fn push_dimension(scanner: &mut Scanner<'_>, shape: &mut Vec<i64>) -> Scanned<()> {
-    let dimension = super::decimal::whole(scanner.value()?).unwrap_or(-1);
+    let dimension = crate::reading::decimal::whole(scanner.value()?).unwrap_or(-1);
     shape.push(dimension);
     Ok(())
 }

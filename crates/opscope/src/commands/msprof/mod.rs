@@ -253,8 +253,7 @@ fn has_database(folder: &Path) -> bool {
     entries.map(|entry| entry.path()).any(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_named = name.starts_with("msprof_") && name.ends_with(".db");
-        is_named
-            && opscope_formats::detect(&path).is_ok_and(|kind| kind == opscope_formats::Kind::AscendDatabase)
+        is_named && opscope_open::detect(&path).is_ok_and(|kind| kind == opscope_open::Kind::AscendDatabase)
     })
 }
 

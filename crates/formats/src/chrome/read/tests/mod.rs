@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use opscope_trace::*;
 
-use crate::ascend_text::testing::shared;
+use crate::testing::shared;
 
 use super::parts::Division;
 use super::{ReadError, read, read_divided};

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use opscope_trace::{ModelId, Operator, OperatorId, StringId, StringTable, Tensor, TensorId, Trace};
 
-use super::vocabulary;
+use opscope_formats::ascend_vocabulary as vocabulary;
 
 /// The inputs or the outputs of an operator, as the texts of three columns.
 ///
 /// Shapes are `"1,3,416,416;16"`, with the quotes as part of the text; types and formats are lists
 /// with semicolons as well. `N/A` is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Side {
+pub(super) struct Side {
     pub shapes: StringId,
     pub types: StringId,
     pub formats: StringId,
@@ -20,7 +20,7 @@ pub(crate) struct Side {
 /// What tells operators apart. The texts belong to a table of their own, because most of them have
 /// no place in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Described {
+pub(super) struct Described {
     pub model: Option<ModelId>,
     pub name: StringId,
     pub op_type: StringId,
@@ -31,7 +31,7 @@ pub(crate) struct Described {
 
 /// The operators that were entered so far.
 #[derive(Default)]
-pub(crate) struct Operators {
+pub(super) struct Operators {
     known: HashMap<Described, OperatorId>,
 }
 

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::query::{self, Cells};
 use super::texts::Texts;
-use crate::chrome::read::places::Places;
+use opscope_formats::reading::Places;
 
 /// What is known while the tables are read one after another.
 pub(super) struct Reader<'c> {

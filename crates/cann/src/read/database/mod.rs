@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use opscope_trace::{Severity, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
-use crate::sqlite::{HEADER_BYTES, missing_bytes};
+use opscope_formats::sqlite::{HEADER_BYTES, missing_bytes};
 use reader::Reader;
 
 /// A database that could not be read as a trace.

@@ -7,8 +7,7 @@ use opscope_trace::{Iteration, ModelId, Nanoseconds, Task, TaskId};
 
 use super::reader::Reader;
 use super::tasks::TaskRow;
-use crate::ascend_text::model_numbered;
-use crate::chrome::read::iterations::Iterations;
+use opscope_formats::reading::{Iterations, model_numbered};
 
 /// One run of a model: its number and span, and its tasks.
 type Run = (Iteration, Vec<TaskId>);

@@ -4,7 +4,7 @@ use opscope_trace::Nanoseconds;
 
 /// Why text is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoTime {
+pub enum NoTime {
     /// It isn't a decimal number.
     NotANumber,
     /// Its nanoseconds don't fit in 64 bits.
@@ -13,12 +13,12 @@ pub(crate) enum NoTime {
 
 /// How many nanoseconds a decimal number of microseconds is, to the nearest one, halves away from
 /// zero. White space around the number is ignored: some tables put a tab behind it.
-pub(crate) fn from_micros(text: &[u8]) -> Result<Nanoseconds, NoTime> {
+pub fn from_micros(text: &[u8]) -> Result<Nanoseconds, NoTime> {
     scaled(text, 3).map(Nanoseconds)
 }
 
 /// A decimal number as the nearest whole number, halves away from zero.
-pub(crate) fn whole(text: &[u8]) -> Result<i64, NoTime> {
+pub fn whole(text: &[u8]) -> Result<i64, NoTime> {
     scaled(text, 0)
 }
 

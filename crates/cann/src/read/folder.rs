@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use opscope_trace::Trace;
 
-use super::kernels::Kernels;
-use super::table::read_header;
-use super::{Kind, ReadError, join};
-use crate::input::{CUT_COMPRESSION, Input};
-use crate::{ascend_database, chrome};
+use opscope_formats::chrome;
+use opscope_formats::input::{CUT_COMPRESSION, Input};
+
+use super::database;
+use super::tables::{self, Kernels, join};
 
 /// The folders below a run's own that the tools put their outputs into.
 const OUTPUT_FOLDERS: [&str; 2] = ["ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output"];
@@ -38,7 +38,7 @@ pub enum FolderError {
     },
     /// A database that could not be read.
     #[error(transparent)]
-    Database(#[from] ascend_database::ReadError),
+    Database(#[from] database::ReadError),
     /// A timeline that could not be read.
     #[error("{}: {source}", path.display())]
     Timeline {
@@ -53,7 +53,7 @@ pub enum FolderError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: ReadError,
+        source: tables::ReadError,
     },
 }
 
@@ -80,7 +80,7 @@ pub fn is_folder(path: &Path) -> bool {
 pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
     let outputs = find_outputs(path)?;
     if let Some(database) = &outputs.database {
-        return Ok(ascend_database::read_file(database)?);
+        return Ok(database::read_file(database)?);
     }
     if outputs.is_empty() {
         return Err(FolderError::NoOutputs { path: path.to_owned() });
@@ -89,9 +89,8 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
     let mut damaged = Vec::new();
     for path in &outputs.tables {
         let text = open(path, &mut damaged)?;
-        let header = read_header(&text).filter(|header| Kind::of(header) == Some(Kind::Tasks));
-        let no_table = || FolderError::Table { path: path.clone(), source: ReadError::NotATable };
-        kernels.read(&text, &header.ok_or_else(no_table)?);
+        let failed = |source| FolderError::Table { path: path.clone(), source };
+        tables::read_tasks(&text, &mut kernels).map_err(failed)?;
     }
     let mut trace = match outputs.timeline {
         None => kernels.to_trace(),

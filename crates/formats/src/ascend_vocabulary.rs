@@ -4,11 +4,11 @@
 use opscope_trace::{ApiLevel, DataType, ExecutionUnit};
 
 /// The number that stands for "no model", "no context" and the like.
-pub(crate) const NONE: u64 = u32::MAX as u64;
+pub const NONE: u64 = u32::MAX as u64;
 
 /// The unit that executes a task, by the kind of task that the runtime, the node or the device
 /// names: `KERNEL_AICORE`, `AI_CORE`, `MEMCPY_ASYNC`, `Notify Wait`, …
-pub(crate) fn unit(kind: &str) -> ExecutionUnit {
+pub fn unit(kind: &str) -> ExecutionUnit {
     match kind {
         "AI_CORE" | "KERNEL_AICORE" | "AIC" => ExecutionUnit::AiCore,
         "AI_VECTOR_CORE" | "KERNEL_AIVEC" | "AIV" | "AIV_SQE" => ExecutionUnit::AiVectorCore,
@@ -34,7 +34,7 @@ fn is_about_streams(kind: &str) -> bool {
 }
 
 /// Whether an operator stands behind a kind of task.
-pub(crate) fn computes(kind: &str) -> bool {
+pub fn computes(kind: &str) -> bool {
     match unit(kind) {
         ExecutionUnit::AiCore
         | ExecutionUnit::AiVectorCore
@@ -49,7 +49,7 @@ pub(crate) fn computes(kind: &str) -> bool {
 }
 
 /// The layer of software that a call belongs to.
-pub(crate) fn level(word: &str) -> ApiLevel {
+pub fn level(word: &str) -> ApiLevel {
     match word {
         "pytorch" | "pta" | "op" | "queue" => ApiLevel::Framework,
         "acl" => ApiLevel::Application,
@@ -62,7 +62,7 @@ pub(crate) fn level(word: &str) -> ApiLevel {
 }
 
 /// Whether an operator's shapes became known only when it ran, by the state of the operator.
-pub(crate) fn is_dynamic(state: &str) -> Option<bool> {
+pub fn is_dynamic(state: &str) -> Option<bool> {
     match state {
         "dynamic" => Some(true),
         "static" => Some(false),
@@ -71,7 +71,7 @@ pub(crate) fn is_dynamic(state: &str) -> Option<bool> {
 }
 
 /// The type of elements, by its name in the graph engine: `FLOAT16`, `DT_BF16`.
-pub(crate) fn data_type(word: &str) -> DataType {
+pub fn data_type(word: &str) -> DataType {
     match word.trim().trim_start_matches("DT_") {
         "FLOAT" | "FLOAT32" => DataType::Float32,
         "FLOAT16" => DataType::Float16,

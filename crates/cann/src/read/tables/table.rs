@@ -4,7 +4,7 @@
 use csv::{ByteRecord, ReaderBuilder};
 use opscope_trace::{Nanoseconds, Severity, Trace};
 
-use crate::chrome::read::decimal;
+use opscope_formats::reading::decimal;
 
 /// The names of a table's columns.
 pub(super) struct Header {

@@ -8,10 +8,10 @@ use opscope_trace::{
     Task, TaskId, Trace,
 };
 
-use super::operators::{Described, Operators, Side};
 use super::table::{Column, Header, Losses, NO_NUMBERS, Row, read_rows};
-use super::vocabulary;
-use crate::chrome::read::places::Places;
+use crate::read::operators::{Described, Operators, Side};
+use opscope_formats::ascend_vocabulary as vocabulary;
+use opscope_formats::reading::{Places, model_numbered};
 
 const START: [&str; 5] =
     ["Task Start Time(us)", "Start Time(us)", "task_start(us)", "Task Start Time", "Timestamp(us)"];
@@ -63,10 +63,10 @@ pub(super) struct Kernel {
 
 /// The tasks of one or several tables.
 #[derive(Default)]
-pub(super) struct Kernels {
-    pub texts: StringTable,
-    pub rows: Vec<Kernel>,
-    pub losses: Losses,
+pub(crate) struct Kernels {
+    pub(super) texts: StringTable,
+    pub(super) rows: Vec<Kernel>,
+    pub(super) losses: Losses,
     /// For each table that was read, the names and units of its metrics.
     metrics: Vec<Vec<(String, String)>>,
     values: Pool<f64>,
@@ -74,7 +74,7 @@ pub(super) struct Kernels {
 
 impl Kernels {
     /// Adds the rows of a table.
-    pub fn read(&mut self, text: &[u8], header: &Header) {
+    pub(super) fn read(&mut self, text: &[u8], header: &Header) {
         let columns = Columns::new(header);
         let Self { texts, rows, losses, metrics, values } = self;
         let table = metrics.len();
@@ -129,7 +129,7 @@ impl Kernels {
     }
 
     /// Notes what was measured of the task of a row.
-    pub fn enter_reading(&self, trace: &mut Trace, entry: &mut Entry, task: TaskId, kernel: &Kernel) {
+    pub(super) fn enter_reading(&self, trace: &mut Trace, entry: &mut Entry, task: TaskId, kernel: &Kernel) {
         if kernel.values.is_empty() {
             return;
         }
@@ -141,7 +141,7 @@ impl Kernels {
     }
 
     /// The tables tell only the number of a step; it lasts from its first task to its last.
-    pub fn iterations(
+    pub(super) fn iterations(
         &self,
         trace: &mut Trace,
         zero: Nanoseconds,
@@ -156,7 +156,7 @@ impl Kernels {
         spans.sort_by_key(|(_, (first, _))| *first);
         let enter = |((model, step), (first, last)): (Step, (Nanoseconds, Nanoseconds))| {
             let iteration = Iteration {
-                model: model.map(|model| super::model_numbered(trace, model)),
+                model: model.map(|model| model_numbered(trace, model)),
                 number: step.unwrap_or(0),
                 warm_up: false,
                 start: first - zero,
@@ -236,7 +236,7 @@ impl Entry {
     ) -> Option<OperatorId> {
         let is_described = !texts.get(kernel.op_type).is_empty();
         (is_described || vocabulary::computes(texts.get(kernel.kind))).then(|| {
-            let model: Option<ModelId> = kernel.model.map(|model| super::model_numbered(trace, model));
+            let model: Option<ModelId> = kernel.model.map(|model| model_numbered(trace, model));
             let Kernel { name, op_type, inputs, outputs, dynamic, .. } = *kernel;
             self.operators.find(trace, texts, Described { model, name, op_type, inputs, outputs, dynamic })
         })

@@ -1,12 +1,22 @@
 //! The inferences of a file, and what belongs to which.
 
-use opscope_trace::{Iteration, IterationId, ModelId, Nanoseconds, Task, Trace};
+use opscope_trace::{ApiCallId, Iteration, IterationId, ModelId, Nanoseconds, Task, TaskId, Trace};
 
-use super::builder::Row;
+/// The row of a trace that was made of a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Row {
+    /// One that no arrow can lead to or from.
+    #[default]
+    Other,
+    /// A call of the host.
+    Call(ApiCallId),
+    /// A task of a device.
+    Task(TaskId),
+}
 
 /// The inferences that were found so far, in the order of the file.
-#[derive(Default)]
-pub(crate) struct Iterations {
+#[derive(Debug, Default)]
+pub struct Iterations {
     found: Vec<Iteration>,
     /// Calls and tasks that name their inference by its number.
     numbered: Vec<(Row, u32, bool)>,

@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use opscope_trace::{ExecutionUnit, Nanoseconds, OperatorTable, Severity, StringId, Task, TaskId, Trace};
 
 use super::kernels::{Entry, Kernel, Kernels};
-use crate::chrome::read::places::Places;
+use opscope_formats::reading::Places;
 
 /// By how much the starts of one task may differ between two files, which round differently.
 const TOLERANCE: Nanoseconds = Nanoseconds(500);
 
 /// Completes the tasks of a timeline by what a table tells about them, and adds those that the
 /// timeline lacks.
-pub(super) fn add_table(trace: &mut Trace, kernels: &Kernels) {
+pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels) {
     let zero = Nanoseconds(trace.clock.unix_zero.unwrap_or(0));
     let mut tasks = TasksByName::new(trace);
     let mut entry = Entry::with(Places::of(trace));

@@ -6,7 +6,7 @@ use opscope_trace::Nanoseconds;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
-use crate::chrome::read::decimal;
+use opscope_formats::reading::decimal;
 
 /// The names of all tables. Views and virtual tables are none: what they hold is computed, and may
 /// have no end.

@@ -2,6 +2,8 @@
 
 use opscope_trace::{Nanoseconds, Severity};
 
+use opscope_formats::reading::WALL_CLOCK;
+
 use super::query;
 use super::reader::Reader;
 
@@ -59,7 +61,7 @@ impl Reader<'_> {
             });
         }
         let begin = begin.unwrap_or(0);
-        if begin >= crate::chrome::read::WALL_CLOCK {
+        if begin >= WALL_CLOCK {
             self.zero = Nanoseconds(begin);
             self.trace.clock.unix_zero = Some(begin);
         }

@@ -8,7 +8,7 @@ use opscope_trace::{
 };
 
 use super::table::{Column, Header, Losses, Row, read_rows};
-use crate::chrome::read::places::Places;
+use opscope_formats::reading::{Places, model_numbered};
 
 const TIMESTAMP: [&str; 2] = ["Timestamp(us)", "timestamp"];
 const COMPONENT: [&str; 2] = ["Component", "event"];
@@ -46,7 +46,7 @@ pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
     let zero = set_zero(&mut trace, found.first().map(|(start, ..)| *start));
     for (place, (start, duration, number, model)) in (1..).zip(found) {
         let number = number.unwrap_or(place);
-        let model = model.map(|number| super::model_numbered(&mut trace, number));
+        let model = model.map(|number| model_numbered(&mut trace, number));
         trace.iterations.push(Iteration { model, number, warm_up: false, start: start - zero, duration });
     }
     losses.report(&mut trace);

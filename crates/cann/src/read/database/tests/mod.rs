@@ -8,7 +8,7 @@ use opscope_trace::*;
 use rusqlite::Connection;
 
 use super::{ReadError, looks_like, read_bytes, read_file};
-use crate::ascend_text::testing::shared;
+use crate::read::testing::shared;
 
 fn losses(trace: &Trace) -> Vec<String> {
     let text = |id| trace.strings.get(id);
@@ -22,6 +22,14 @@ fn golden_database(case: &str) -> Option<PathBuf> {
     let folder = shared(&format!("golden/ascend/{case}/oracle_cpp"))?;
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "db"))
+}
+
+/// The trace as opscope's own database, which holds all of it.
+fn stored(trace: &Trace) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.db");
+    opscope_formats::sqlite::write_file(trace, &path).unwrap();
+    std::fs::read(path).unwrap()
 }
 
 /// Those tasks that compute: their number and the sum of their durations in nanoseconds.
@@ -74,7 +82,7 @@ fn the_database_of_a_real_run_gives_the_figures_of_independent_queries() {
     assert_eq!(first_blocks, Some(32.0));
     // Whether it is read from its file or from its bytes is the same.
     let again = read_bytes(&std::fs::read(&path).unwrap(), &path).unwrap();
-    assert_eq!(crate::testing::spelled_out(&again), crate::testing::spelled_out(&trace));
+    assert_eq!(stored(&again), stored(&trace));
 }
 
 #[test]
@@ -100,7 +108,7 @@ fn the_reference_databases_agree_with_the_reference_timelines() {
         let is_timeline =
             |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("msprof_2");
         let timeline = timeline.into_iter().find(is_timeline).unwrap();
-        let timeline = crate::chrome::read(&std::fs::read(timeline).unwrap()).unwrap();
+        let timeline = opscope_formats::chrome::read(&std::fs::read(timeline).unwrap()).unwrap();
         let tasks = |trace: &Trace| {
             let zero = trace.clock.unix_zero.unwrap();
             let mut rows: Vec<_> = (trace.tasks.iter())
@@ -300,7 +308,7 @@ fn an_unknown_version_is_noted_and_read() {
 #[test]
 fn texts_are_found_whether_or_not_they_have_a_key() {
     let without_key = SMALL.replace("STRING_IDS (id INTEGER PRIMARY KEY,", "STRING_IDS (id INTEGER,");
-    let spelled = |sql: &str| crate::testing::spelled_out(&read_sql(sql).unwrap());
+    let spelled = |sql: &str| stored(&read_sql(sql).unwrap());
     assert_eq!(spelled(&without_key), spelled(SMALL));
     let trace = read_sql(&format!("{SMALL} DELETE FROM STRING_IDS WHERE id = 2;")).unwrap();
     assert_eq!(losses(&trace)[1], "1 doubtful: a text is named that the database lacks (STRING_IDS)");

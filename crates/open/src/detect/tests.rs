@@ -71,7 +71,7 @@ const TIMELINE: &[u8] =
 #[test]
 fn every_kind_is_known_by_its_content_compressed_or_not() {
     let mut timeline = Vec::new();
-    crate::chrome::write(&Trace::new(), &mut timeline).unwrap();
+    chrome::write(&Trace::new(), &mut timeline).unwrap();
     let other = |text: &str| Kind::Unknown { looks_like: text.to_owned() };
     let cases: Vec<(Vec<u8>, Kind)> = vec![
         (ONNX_RUNTIME.to_vec(), Kind::OnnxRuntimeProfile),
@@ -198,9 +198,21 @@ fn what_precedes_the_damage_of_a_compressed_timeline_is_kept_and_the_rest_counte
     assert!(failed.contains("cut off") && failed.contains("file.bin"), "{failed}");
 }
 
+/// A file or folder of real data or of the reference's outputs; `None`, with a word about it, where
+/// there is none. They lie in the folder that `OPSCOPE_SHARED` names, or beside the workspace.
+fn shared(path: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let path = std::env::var_os("OPSCOPE_SHARED").map_or_else(beside, PathBuf::from).join(path);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: there is no {}", path.display());
+    None
+}
+
 #[test]
 fn profiles_of_a_real_chip_give_the_figures_of_independent_queries() {
-    let Some(folder) = crate::ascend_text::testing::shared("data/ascend-pytorch") else { return };
+    let Some(folder) = shared("data/ascend-pytorch") else { return };
     let computing = |trace: &Trace| {
         let computes =
             |task: &Task| task.operator.is_some() && task.unit != opscope_trace::ExecutionUnit::Communication;

@@ -5,8 +5,9 @@ use std::path::Path;
 use opscope_trace::*;
 use proptest::prelude::*;
 
-use super::testing::shared;
-use super::{FolderError, ReadError, is_folder, looks_like, read, read_folder};
+use super::{ReadError, looks_like, read};
+use crate::read::testing::shared;
+use crate::read::{FolderError, is_folder, read_folder};
 
 fn losses(trace: &Trace) -> Vec<String> {
     let text = |id| trace.strings.get(id);

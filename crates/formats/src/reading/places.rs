@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    Device, DeviceId, DeviceKind, Process, ProcessId, Stream, StreamId, StringId, Thread, ThreadId, Trace,
+    Device, DeviceId, DeviceKind, Model, ModelId, Process, ProcessId, Stream, StreamId, StringId, Thread,
+    ThreadId, Trace,
 };
 
 /// Finds the rows of the places where things happened, and adds those that are missing.
-#[derive(Default)]
-pub(crate) struct Places {
+#[derive(Debug, Default)]
+pub struct Places {
     processes: HashMap<u32, ProcessId>,
     threads: HashMap<(ProcessId, u64), ThreadId>,
     devices: HashMap<(DeviceKind, u32), DeviceId>,
@@ -77,4 +78,13 @@ impl Places {
             .entry((device, number))
             .or_insert_with(|| trace.streams.push(Stream { device, number, thread, name }))
     }
+}
+
+/// The model of a number, entered if it is new.
+pub fn model_numbered(trace: &mut Trace, number: u64) -> ModelId {
+    let known = trace.models.iter().find(|(_, model)| model.number == number);
+    known.map(|(id, _)| id).unwrap_or_else(|| {
+        let name = trace.strings.intern("");
+        trace.models.push(Model { number, name })
+    })
 }

@@ -1,5 +1,4 @@
-//! Tables and folders that the Ascend tools export: msprof's `mindstudio_profiler_output`,
-//! torch_npu's `ASCEND_PROFILER_OUTPUT`.
+//! Tables that the Ascend tools export.
 //!
 //! | table | what it makes |
 //! |---|---|
@@ -10,28 +9,22 @@
 //! | `memory_record.csv`, `npu_mem*.csv`, `npu_module_mem*.csv` | counters |
 //! | `op_statistic*.csv`, `api_statistic*.csv`, … | nothing: they hold totals, or no times |
 //!
-//! [`read()`] takes one table, [`read_folder`] whatever a folder holds, joined. A table is known by
-//! the names of its columns, of which old and new versions of the tools have different ones.
+//! A table is known by the names of its columns, of which old and new versions of the tools have
+//! different ones.
 
-mod folder;
-mod join;
+pub(super) mod join;
 mod kernels;
-pub(crate) mod operators;
 mod others;
 mod table;
-pub(crate) mod vocabulary;
 
-#[cfg(test)]
-pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-use opscope_trace::{Model, ModelId, Nanoseconds, Trace};
+use opscope_formats::reading::WALL_CLOCK;
+use opscope_trace::{Nanoseconds, Trace};
 
-use kernels::Kernels;
+pub(super) use kernels::Kernels;
 use table::{Header, read_header};
-
-pub use folder::{FolderError, is_folder, read_folder};
 
 /// Bytes that make no trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -117,17 +110,18 @@ pub fn read(text: &[u8]) -> Result<Trace, ReadError> {
     }
 }
 
+/// Adds the tasks of a table to those of others.
+///
+/// # Errors
+/// When it is no table of tasks.
+pub(super) fn read_tasks(text: &[u8], kernels: &mut Kernels) -> Result<(), ReadError> {
+    let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Tasks));
+    kernels.read(text, &header.ok_or(ReadError::NotATable)?);
+    Ok(())
+}
+
 /// What is taken from a table's times to get the trace's: the first of them, where they are counted
 /// since 1970.
 fn zero_of(first: Nanoseconds) -> Nanoseconds {
-    if first.0 >= crate::chrome::read::WALL_CLOCK { first } else { Nanoseconds::ZERO }
-}
-
-/// The model of a number, entered if it is new.
-pub(crate) fn model_numbered(trace: &mut Trace, number: u64) -> ModelId {
-    let known = trace.models.iter().find(|(_, model)| model.number == number);
-    known.map(|(id, _)| id).unwrap_or_else(|| {
-        let name = trace.strings.intern("");
-        trace.models.push(Model { number, name })
-    })
+    if first.0 >= WALL_CLOCK { first } else { Nanoseconds::ZERO }
 }

@@ -7,10 +7,11 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use opscope_cann::read;
+use opscope_formats::input::{CUT_COMPRESSION, Input};
+use opscope_formats::{chrome, megengine, onnxruntime, sqlite};
 use opscope_trace::Trace;
 
-use crate::input::{CUT_COMPRESSION, Input};
-use crate::{ascend_database, ascend_text, chrome, megengine, onnxruntime, sqlite};
 use json_head::JsonHead;
 use onnx_model::is_onnx_model;
 
@@ -128,18 +129,18 @@ pub enum OpenError {
     },
     /// A database of the Ascend tools that could not be read.
     #[error(transparent)]
-    AscendDatabase(#[from] ascend_database::ReadError),
+    AscendDatabase(#[from] read::database::ReadError),
     /// A table of the Ascend tools that makes no trace.
     #[error("{}: {source}", path.display())]
     AscendTable {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: ascend_text::ReadError,
+        source: read::tables::ReadError,
     },
     /// A folder of outputs of the Ascend tools that could not be read.
     #[error(transparent)]
-    AscendFolder(#[from] ascend_text::FolderError),
+    AscendFolder(#[from] read::FolderError),
     /// A compressed file that is damaged, so that what could be unpacked makes no trace.
     #[error("{error}; {problem}")]
     Cut {
@@ -172,7 +173,7 @@ fn advice(kind: &Kind) -> &'static str {
 /// When the file can't be read, or the folder holds nothing that is known.
 pub fn detect(path: &Path) -> Result<Kind, DetectError> {
     if path.is_dir() {
-        return match ascend_text::is_folder(path) {
+        return match read::is_folder(path) {
             true => Ok(Kind::AscendFolder),
             false => Err(DetectError::Folder { path: path.to_owned() }),
         };
@@ -192,7 +193,7 @@ pub fn detect(path: &Path) -> Result<Kind, DetectError> {
 pub fn open(path: &Path) -> Result<Trace, OpenError> {
     let kind = detect(path)?;
     if kind == Kind::AscendFolder {
-        let mut trace = ascend_text::read_folder(path)?;
+        let mut trace = read::read_folder(path)?;
         trace.drop_impossible_times(&path.display().to_string());
         return Ok(trace);
     }
@@ -236,8 +237,8 @@ fn open_database(input: Input, path: &Path) -> Result<Trace, OpenError> {
 
 fn open_ascend_database(input: Input, path: &Path) -> Result<Trace, OpenError> {
     Ok(match input {
-        Input::Mapped(_) => ascend_database::read_file(path)?,
-        unpacked => ascend_database::read_bytes(&unpacked, path)?,
+        Input::Mapped(_) => read::database::read_file(path)?,
+        unpacked => read::database::read_bytes(&unpacked, path)?,
     })
 }
 
@@ -246,7 +247,7 @@ fn open_chrome(input: Input, path: &Path) -> Result<Trace, OpenError> {
 }
 
 fn open_ascend_table(input: Input, path: &Path) -> Result<Trace, OpenError> {
-    ascend_text::read(&input).map_err(|source| OpenError::AscendTable { path: path.to_owned(), source })
+    read::tables::read(&input).map_err(|source| OpenError::AscendTable { path: path.to_owned(), source })
 }
 
 /// The beginning of a file, unpacked.
@@ -296,13 +297,13 @@ impl Head {
             return false;
         }
         match self.compressed {
-            false => ascend_database::looks_like(&self.path),
-            true => Input::open(&self.path).is_ok_and(|bytes| ascend_database::bytes_look_like(&bytes)),
+            false => read::database::looks_like(&self.path),
+            true => Input::open(&self.path).is_ok_and(|bytes| read::database::bytes_look_like(&bytes)),
         }
     }
 
     fn is_ascend_table(&self) -> bool {
-        ascend_text::looks_like(&self.bytes)
+        read::tables::looks_like(&self.bytes)
     }
 
     /// A description for a file that nobody knows.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, Task, TaskId};
 
 use super::reader::Reader;
-use crate::ascend_text::model_numbered;
-use crate::ascend_text::operators::{Described, Operators, Side};
-use crate::ascend_text::vocabulary;
+use crate::read::operators::{Described, Operators, Side};
+use opscope_formats::ascend_vocabulary as vocabulary;
+use opscope_formats::reading::model_numbered;
 
 /// What a row of `COMPUTE_TASK_INFO` tells about the task of a number.
 #[derive(Clone, Copy)]

@@ -1,0 +1,14 @@
+//! The outputs of the Ascend tools, read back as a trace: msprof's `mindstudio_profiler_output`,
+//! torch_npu's `ASCEND_PROFILER_OUTPUT`.
+//!
+//! [`tables::read()`] takes one table, [`database`] a database, and [`read_folder`] whatever a
+//! folder holds, joined.
+
+pub mod database;
+mod folder;
+mod operators;
+pub mod tables;
+#[cfg(test)]
+mod testing;
+
+pub use folder::{FolderError, is_folder, read_folder};

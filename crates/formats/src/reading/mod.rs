@@ -1,0 +1,12 @@
+//! The parts that readers of several formats share.
+
+pub mod decimal;
+mod iterations;
+mod places;
+
+pub use iterations::{Iterations, Row};
+pub use places::{Places, model_numbered};
+
+/// Times since 1970 that are later than this (in nanoseconds, September 2001) can be no time since
+/// a machine or program was started.
+pub const WALL_CLOCK: i64 = 1_000_000_000_000_000_000;
