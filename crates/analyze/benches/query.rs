@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use opscope_analyze::{Aggregate, Filter, Glance, GroupBy, Query, Scope};
+use opscope_analyze::{Aggregate, Filter, GroupBy, Overview, Query, Scope};
 use opscope_trace::{
     Device, DeviceKind, ExecutionUnit, Iteration, Nanoseconds, Operator, Stream, Task, Trace,
 };
@@ -27,7 +27,7 @@ fn main() {
     let named = Query { filter: Filter { name, ..Filter::default() }, ..Query::default() };
     let contenders: [(&str, &dyn Fn()); 5] = [
         ("adding up all durations", &|| assert!(black_box(plain) > Duration::ZERO)),
-        ("the first sight", &|| drop(black_box(Glance::of(&trace, Scope::default())))),
+        ("the first sight", &|| drop(black_box(Overview::of(&trace, Scope::default())))),
         ("operators by time", &|| ask(&Query::default())),
         ("types by p99", &|| ask(&by_type)),
         ("operators of a name", &|| ask(&named)),

@@ -36,7 +36,7 @@ pub struct Location {
 
 /// What a text was found to be, and where the operators ran: the one that cost most comes first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sighting {
+pub struct OperatorMatches {
     /// What the text is.
     pub matched: Matched,
     /// The operators' tasks on each unit.
@@ -46,7 +46,7 @@ pub struct Sighting {
 /// Finds the operators of a name and those of a type; where there are neither, those with such a
 /// part in their names. A name that is a type as well is found as both, if the type has operators
 /// of other names. Nothing is found where no such operator ran.
-pub fn locate(trace: &Trace, text: &str) -> Vec<Sighting> {
+pub fn locate(trace: &Trace, text: &str) -> Vec<OperatorMatches> {
     let lower = text.to_lowercase();
     let sighting = |matched: Matched| {
         let matches = |name: &str, op_type: &str| match matched {
@@ -59,7 +59,7 @@ pub fn locate(trace: &Trace, text: &str) -> Vec<Sighting> {
             .map(|(name, op_type)| matches(trace.strings.get(*name), trace.strings.get(*op_type)))
             .collect();
         let locations = locations(trace, &wanted);
-        (!locations.is_empty()).then_some(Sighting { matched, locations })
+        (!locations.is_empty()).then_some(OperatorMatches { matched, locations })
     };
     let by_name = sighting(Matched::Name);
     let by_type = sighting(Matched::Type).filter(|of_type| {
@@ -67,7 +67,7 @@ pub fn locate(trace: &Trace, text: &str) -> Vec<Sighting> {
             .as_ref()
             .is_none_or(|named| of_type.locations.iter().any(|location| !named.locations.contains(location)))
     });
-    let found: Vec<Sighting> = by_name.into_iter().chain(by_type).collect();
+    let found: Vec<OperatorMatches> = by_name.into_iter().chain(by_type).collect();
     if found.is_empty() { sighting(Matched::Part).into_iter().collect() } else { found }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     type Found = (Matched, Vec<(ExecutionUnit, i64)>);
 
     fn found(trace: &Trace, text: &str) -> Vec<Found> {
-        let short = |found: Sighting| {
+        let short = |found: OperatorMatches| {
             (found.matched, found.locations.iter().map(|it| (it.unit, it.time.0)).collect())
         };
         locate(trace, text).into_iter().map(short).collect()

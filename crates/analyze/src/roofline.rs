@@ -83,11 +83,11 @@ mod tests {
 
     #[test]
     fn an_operator_is_bound_by_the_lower_of_its_ceilings_if_it_comes_near() {
-        // 100 GFLO/s and 10 GB/s: the ridge lies at 10 operations a byte.
+        // 100 GFLOP/s and 10 GB/s: the ridge lies at 10 operations a byte.
         let roof = Roofline { flops: 100e9, bandwidth: 10e9 };
         assert_eq!(roof.ridge(), 10.0);
         let at = |flops, bytes, micros| roof.position(flops, bytes, Nanoseconds::from_micros(micros));
-        // 1 MFLO takes 10 µs at least, 20 kB take 2 µs.
+        // 1 MFLOP takes 10 µs at least, 20 kB take 2 µs.
         let compute = at(1_000_000, 20_000, 12).unwrap();
         assert_eq!((compute.bound, compute.ideal), (Bound::Compute, Nanoseconds(10_000)));
         assert!((compute.share - 10.0 / 12.0).abs() < 1e-9);

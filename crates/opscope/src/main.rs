@@ -6,6 +6,7 @@ mod commands;
 mod converter_files;
 mod exit;
 mod interrupt;
+mod judgement;
 mod profile;
 mod report;
 mod terminal;

@@ -233,7 +233,7 @@ fn mistakes_are_answered_with_what_there_is() {
 #[test]
 fn a_roof_tells_computing_from_moving_from_neither() {
     let place = megengine();
-    // 8 MFLO take 4 ms at 2 GFLO/s; 3 MB take 0.75 ms at 4 GB/s; 2 MB in 0.5 ms are the peak itself.
+    // 8 MFLOP take 4 ms at 2 GFLOP/s; 3 MB take 0.75 ms at 4 GB/s; 2 MB in 0.5 ms are the peak itself.
     let roof = ["--peak-flops", "2GFLOPS", "--peak-bandwidth", "4GB/s"];
     assert_eq!(column(&place, &roof, "bound"), ["compute", "memory", "memory"]);
     assert_eq!(column(&place, &roof, "share_of_ceiling"), [1.0, 0.75, 1.0]);

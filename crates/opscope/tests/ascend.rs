@@ -133,7 +133,7 @@ fn several_profiles_below_a_folder_are_imported_and_exported_one_by_one() {
     std::fs::write(place.path(&format!("{first}/device_0/info.json.0")), "{}").expect("a writable file");
     let answer = place.done(&["query", "runs", "--json"]);
     assert!(answer.stderr.contains("left out") && answer.stderr.contains("info.json"), "{}", answer.stderr);
-    assert_eq!(answer.json().as_array().map(Vec::len), Some(2));
+    assert_eq!(answer.json()["rows"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn iterations_are_counted_from_one_as_the_vendors_tool_counts_them() {
         let answer = analysis(&place, &prof, &["--group-by", "iteration", "--sort", "wall"]);
         let by_time: Vec<f64> = rows(&answer).iter().map(|row| number(row, "/iteration")).collect();
         let told = place.done(&["query", &prof, "--json"]).json();
-        let top = told[0]["top_time_iterations"].as_array().expect("iterations").iter();
+        let top = told["rows"][0]["top_time_iterations"].as_array().expect("iterations").iter();
         assert_eq!(by_time, top.map(|it| it.as_f64().expect("a number")).collect::<Vec<_>>(), "{chip}");
         let shares = rows(&answer).iter().map(|row| number(row, "/share"));
         assert!((shares.sum::<f64>() - 1.0).abs() < 1e-9, "{chip}: {answer:#}");
@@ -147,7 +147,7 @@ fn oracle(tables: &[PathBuf]) -> Value {
 /// Compares what is shown of a run with what the oracle makes of its tables; gives the number of types.
 fn agrees_with_the_oracle(place: &Place, prof: &str, what: &str) -> usize {
     let query = place.done(&["query", prof, "--json"]).json();
-    let model = query.as_array().expect("lines").iter().find_map(|line| line["model_id"].as_u64());
+    let model = query["rows"].as_array().expect("rows").iter().find_map(|line| line["model_id"].as_u64());
     let folder = format!("tables-{}", place.files().len());
     let mut arguments = vec!["export", "summary", prof, "--layout", "modern", "-o", &folder];
     let model = model.map(|model| model.to_string());

@@ -401,6 +401,20 @@ fn a_boards_table_or_timeline_that_is_cut_off_passes_nowhere() {
     }
 }
 
+/// The commands of which the help names an option.
+fn commands_with(place: &Place, option: &str) -> Vec<String> {
+    let help = place.done(&["--help"]).stdout;
+    let commands = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let commands: Vec<&str> = commands
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.len() > 10, "{help}");
+    let has_option = |command: &&str| place.run(&[command, "--help"]).stdout.contains(option);
+    commands.into_iter().filter(has_option).map(str::to_owned).collect()
+}
+
 #[test]
 fn every_command_that_reads_a_profile_is_asked_here() {
     /// Those above, and those whose answers tell of losses in a way that other tests look at.
@@ -410,21 +424,54 @@ fn every_command_that_reads_a_profile_is_asked_here() {
     ];
     /// Those that read no profile; models and machines they may measure.
     const OTHERS: [&str; 6] = ["fusion", "load_and_run", "peak", "rewrite", "tune", "explain"];
+    for command in commands_with(&Place::new(), "--json") {
+        assert!(
+            ASKED.contains(&&*command) || OTHERS.contains(&&*command),
+            "{command}: say here whether it reads a profile, and ask it about a damaged one"
+        );
+    }
+}
+
+#[test]
+fn every_answer_in_json_names_the_version_of_its_members_and_lists_losses() {
+    /// It names the option of another command.
+    const WITHOUT: [&str; 1] = ["explain"];
     let place = Place::new();
-    let help = place.done(&["--help"]).stdout;
-    let commands = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
-    let commands: Vec<&str> = commands
-        .take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    assert!(commands.len() > 10, "{help}");
-    for command in commands {
-        if place.run(&[command, "--help"]).stdout.contains("--json") {
-            assert!(
-                ASKED.contains(&command) || OTHERS.contains(&command),
-                "{command}: say here whether it reads a profile, and ask it about a damaged one"
-            );
-        }
+    let (profile, model) = (raw(&place), place.sample("mask-ssd"));
+    place.done(&["run", &model, "-n", "1", "--db", "run.db"]);
+    let (profile, model) = (&*profile, &*model);
+    let questions: [&[&str]; 19] = [
+        &["analyze", profile],
+        &["advise", profile],
+        &["advise", model],
+        &["whatif", profile, "--scale", "Conv2D=0.5"],
+        &["show", profile],
+        &["where", "Conv2D", profile],
+        &["info", profile],
+        &["info", model],
+        &["sql", profile, "SELECT * FROM tasks LIMIT 2"],
+        &["compare", profile, "run.db"],
+        &["check", "--baseline", "run.db", "--candidate", "run.db"],
+        &["import", "run.db"],
+        &["query", profile],
+        &["run", model, "-n", "1"],
+        &["load_and_run", model, "--iter", "1"],
+        &["fusion", model],
+        &["peak", "--duration", "50ms"],
+        &["rewrite", model, "--dry-run"],
+        &["tune", model, "--only", "G01", "--duration", "50ms"],
+    ];
+    for command in commands_with(&place, "--json") {
+        let is_asked = questions.iter().any(|question| question[0] == command);
+        assert!(is_asked || WITHOUT.contains(&&*command), "{command}: ask it here");
+    }
+    let list: &[&str] = &["rewrite", "--list"];
+    for question in questions.into_iter().chain([list]) {
+        let answer = place.run(&[question, &["--json"]].concat());
+        assert!(answer.stdout.starts_with('{'), "{question:?}: {}\n{}", answer.stdout, answer.stderr);
+        let json = answer.json();
+        assert!(json["schema_version"].is_u64(), "{question:?}: {json:#}");
+        assert_eq!(json["program"], "opscope", "{question:?}: {json:#}");
+        assert!(json["losses"].is_array(), "{question:?}: {json:#}");
     }
 }

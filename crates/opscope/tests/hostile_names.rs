@@ -24,15 +24,20 @@ fn is_harmless(place: &Place, arguments: &[&str]) -> Answer {
 const NAME: &str = r"conv\u001b[2J\u001b]0;title\u0007\b\r\nerror: forged\u202egpj\u2066\u009b31m";
 
 fn timeline(time: u32) -> String {
+    timeline_of(NAME, time)
+}
+
+/// Tasks of a name, which is written as in JSON.
+fn timeline_of(name: &str, time: u32) -> String {
     let event = |name: &str, at: u32, length: u32| {
         format!(
             r#"{{"ph": "X", "pid": 2, "tid": 3, "name": "{name}", "ts": {at}, "dur": {length}, "args": {{"Task Type": "AI_CORE"}}}}"#
         )
     };
     let row = format!(
-        r#"{{"ph": "M", "pid": 2, "name": "process_name", "args": {{"name": "Ascend Hardware {NAME}"}}}}"#
+        r#"{{"ph": "M", "pid": 2, "name": "process_name", "args": {{"name": "Ascend Hardware {name}"}}}}"#
     );
-    format!("[{row},{},{}]", event(NAME, 1_000, time), event("relu", 1_000 + time, 50))
+    format!("[{row},{},{}]", event(name, 1_000, time), event("relu", 1_000 + time, 50))
 }
 
 #[test]
@@ -70,6 +75,52 @@ fn names_in_profiles_are_shown_and_do_nothing() {
     assert!(name.contains("\u{1b}[2J") && name.contains('\u{202e}'), "{name:?}");
     let csv = place.done(&["analyze", "a.json", "--csv"]).stdout;
     assert!(csv.contains("\u{1b}[2J"), "{csv:?}");
+}
+
+#[test]
+fn names_become_no_html_and_no_formulas() {
+    let place = Place::new();
+    let name = "=cmd|' /C calc'!A0<script>alert(1)</script>[a](javascript:b)";
+    place.write("a.json", timeline_of(name, 500));
+    place.write("b.json", timeline_of(name, 900));
+    let shown = r"=cmd\|' /C calc'!A0&lt;script&gt;alert(1)&lt;/script&gt;[a\](javascript:b)";
+    for arguments in [
+        &["analyze", "a.json", "--markdown"][..],
+        &["compare", "a.json", "b.json", "--markdown"],
+        &["sql", "a.json", "--markdown", "SELECT task FROM task_details"],
+    ] {
+        let text = place.done(arguments).stdout;
+        assert!(text.contains(shown) && !text.contains("<script>"), "{arguments:?}: {text}");
+    }
+    for arguments in [
+        &["analyze", "a.json", "--csv", "--columns", "name,time"][..],
+        &["sql", "a.json", "--csv", "SELECT 1, task, -2.5 AS \"=1+1\" FROM task_details"],
+    ] {
+        let text = place.done(arguments).stdout;
+        assert!(text.contains(&format!(",'{name},")), "{arguments:?}: {text}");
+        assert!(!text.contains(",=") && !text.contains(",'-"), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn names_of_hundreds_of_kilobytes_are_cut_before_tables_are_laid_out() {
+    let place = Place::new();
+    let name = format!("begin{}", "x".repeat(400_000));
+    place.write("a.json", timeline_of(&name, 500));
+    place.write("b.json", timeline_of(&name, 900));
+    let commands: [&[&str]; 5] = [
+        &["analyze", "a.json"],
+        &["show", "a.json"],
+        &["where", "begin", "a.json"],
+        &["compare", "a.json", "b.json"],
+        &["sql", "a.json", "SELECT task FROM task_details"],
+    ];
+    for arguments in commands {
+        let text = place.done(arguments).stdout;
+        assert!(text.contains("beginxxx") && text.len() < 20_000, "{arguments:?}: {}", text.len());
+    }
+    let json = place.done(&["analyze", "a.json", "--json"]).json();
+    assert_eq!(json["rows"][0]["name"], name);
 }
 
 #[test]

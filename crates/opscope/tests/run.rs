@@ -280,7 +280,7 @@ fn the_terminal_answer_names_the_operators_with_their_units() {
     let arguments = [&["run", &model, "-t", "2"], &QUICK[..]].concat();
     let answer = place.done(&arguments).stdout;
     for text in
-        ["latency", "median", "p99", "inside", "memory", "Top 2 of", "MFLO", "GFLO/s", "MiB/s", "Conv"]
+        ["latency", "median", "p99", "inside", "memory", "Top 2 of", "MFLOP", "GFLOP/s", "MiB/s", "Conv"]
     {
         assert!(answer.contains(text), "no {text} in:\n{answer}");
     }

@@ -11,14 +11,15 @@ pub fn duration(duration: Nanoseconds) -> String {
     scaled(nanoseconds / 1e3, 1_000.0, &["µs", "ms", "s"])
 }
 
-/// A number of operations: `236 MFLO`.
+/// A number of operations: `236 MFLOP`.
 pub fn flops(operations: f64) -> String {
-    scaled(operations, 1_000.0, &["FLO", "kFLO", "MFLO", "GFLO", "TFLO", "PFLO"])
+    scaled(operations, 1_000.0, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"])
 }
 
-/// A rate of operations: `45.9 GFLO/s`.
+/// A rate of operations: `45.9 GFLOP/s`.
 pub fn flop_rate(operations_per_second: f64) -> String {
-    scaled(operations_per_second, 1_000.0, &["FLO/s", "kFLO/s", "MFLO/s", "GFLO/s", "TFLO/s", "PFLO/s"])
+    let units = ["FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"];
+    scaled(operations_per_second, 1_000.0, &units)
 }
 
 /// A number of bytes: `3.67 MiB`.
@@ -91,14 +92,15 @@ pub fn parse_duration(text: &str) -> Result<Nanoseconds, String> {
     Ok(Nanoseconds(total.round() as i64))
 }
 
-/// Reads a rate of operations as people and data sheets write it: `22TFLOPS`, `150 GFLO/s`, `1.5T`; a
+/// Reads a rate of operations as people and data sheets write it: `22TFLOPS`, `150 GFLOP/s`, `1.5T`; a
 /// bare number is operations a second.
 ///
 /// # Errors
 /// With a sentence that says what is wrong.
 pub fn parse_flop_rate(text: &str) -> Result<f64, String> {
+    // `flo/s` is what earlier versions wrote.
     let endings = ["flops", "flop/s", "flo/s", "ops", "op/s", ""];
-    parse_rate(text, &endings, "22TFLOPS or 150GFLO/s")
+    parse_rate(text, &endings, "22TFLOPS or 150GFLOP/s")
 }
 
 /// Reads a rate of bytes: `40GB/s`, `1.2 TiB/s`; a bare number is bytes a second.
@@ -137,9 +139,9 @@ mod tests {
         assert_eq!(duration(Nanoseconds(999_999)), "1.00 ms");
         assert_eq!(duration(Nanoseconds(45_600_000)), "45.6 ms");
         assert_eq!(duration(Nanoseconds(7_200_000_000_000)), "7200 s");
-        assert_eq!(flops(236.03e6), "236 MFLO");
-        assert_eq!(flops(12.0), "12 FLO");
-        assert_eq!(flop_rate(45.92e9), "45.9 GFLO/s");
+        assert_eq!(flops(236.03e6), "236 MFLOP");
+        assert_eq!(flops(12.0), "12 FLOP");
+        assert_eq!(flop_rate(45.92e9), "45.9 GFLOP/s");
         assert_eq!(bytes(3.67 * 1024.0 * 1024.0), "3.67 MiB");
         assert_eq!(bytes(512.0), "512 B");
         assert_eq!(byte_rate(714.0 * 1024.0 * 1024.0), "714 MiB/s");

@@ -10,8 +10,8 @@ use opscope_trace::Nanoseconds;
 
 use crate::agreement::Agreement;
 use crate::check::{InputSets, Outputs, agreement};
+use crate::engine_agreement::{EngineAgreement, ask_other_engine};
 use crate::interleaved::{Budget, Interval, Pairs, Verdict, interleaved};
-use crate::parting::{Parting, ask_other_engine};
 
 /// Random inputs that every step is checked on, besides the user's own.
 const RANDOM_SETS: usize = 3;
@@ -114,7 +114,7 @@ pub struct Tuned {
     /// The tuned model against the original, measured once more.
     pub result: Option<Comparison>,
     /// What the other engine says of the original.
-    pub parting: Parting,
+    pub engines: EngineAgreement,
     /// The median time of the original.
     pub original: Nanoseconds,
     /// The engine's version.
@@ -229,8 +229,8 @@ pub fn tune(
     let expected = sets.outputs(engine.as_mut(), interrupt)?;
     progress(Progress::Begin("the other engine's answer"));
     let tolerance = ENGINE_TOLERANCE * options.tolerance;
-    let parting = ask_other_engine(&model, sets.own(), &options.engine, &expected[0], tolerance, interrupt)?;
-    if let Parting::Part { other, agreement, node } = parting {
+    let engines = ask_other_engine(&model, sets.own(), &options.engine, &expected[0], tolerance, interrupt)?;
+    if let EngineAgreement::Differ { other, agreement, node } = engines {
         let (engine, by) = (options.engine.kind, agreement.map(|agreement| agreement.relative));
         return Err(TuneError::EnginesDisagree { engine, other, by, node });
     }
@@ -245,7 +245,7 @@ pub fn tune(
         steps: Vec::new(),
         kept: Vec::new(),
         result: None,
-        parting,
+        engines,
         original: Nanoseconds(durations[1]),
         engine_version,
         interrupted: false,

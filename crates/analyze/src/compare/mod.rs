@@ -8,7 +8,7 @@
 //! figure to B's sum to the change of both, whatever operators leave of it (see `waterfall`).
 
 mod align;
-mod alike;
+mod change_family;
 mod extent;
 mod noise;
 mod side;
@@ -22,7 +22,7 @@ use align::align;
 use extent::Extent;
 use side::Side;
 
-pub use alike::Alike;
+pub use change_family::ChangeFamily;
 pub use noise::{Difference, Verdict};
 pub use waterfall::{Step, What};
 

@@ -143,8 +143,8 @@ fn changes_with_the_same_story_are_taken_together() {
     let before = profile(&[("a", "Conv", "", 10), ("b", "Conv", "", 30), ("c", "Pool", "", 25)]);
     let after = profile(&[("a", "Conv", "", 5), ("b", "Conv", "", 20), ("c", "Pool", "", 13)]);
     let comparison = Comparison::of(&before, &after);
-    let alike = comparison.alike();
-    let lines: Vec<_> = alike
+    let families = comparison.families();
+    let lines: Vec<_> = families
         .iter()
         .map(|it| (&*it.story, it.count, it.delta.0 / 1_000, it.greatest.before[0].name))
         .collect();

@@ -6,7 +6,7 @@
 
 use opscope_trace::Nanoseconds;
 
-use super::{Alike, Basis, Comparison, Group};
+use super::{Basis, ChangeFamily, Comparison, Group};
 
 /// A step of the way.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub enum What<'c, 't> {
     /// Operators that belong together.
     Group(&'c Group<'t>),
     /// Several groups with the same story.
-    Alike(Alike<'c, 't>),
+    Family(ChangeFamily<'c, 't>),
     /// The lesser changes of so many groups or stories.
     Others(usize),
     /// The time of an inference in which no operator ran.
@@ -54,7 +54,7 @@ impl<'t> Comparison<'t> {
     pub fn waterfall(&self, count: usize, each: bool) -> Vec<Step<'_, 't>> {
         let mut steps: Vec<Step<'_, 't>> = match each {
             true => self.groups.iter().map(single).collect(),
-            false => self.alike().into_iter().map(together).collect(),
+            false => self.families().into_iter().map(together).collect(),
         };
         steps.retain(|step| step.delta.0 != 0);
         let others = steps.split_off(count.min(steps.len()));
@@ -79,10 +79,10 @@ fn single<'c, 't>(group: &'c Group<'t>) -> Step<'c, 't> {
     Step { what: What::Group(group), delta: group.delta }
 }
 
-fn together<'c, 't>(alike: Alike<'c, 't>) -> Step<'c, 't> {
-    match alike.count {
-        1 => single(alike.greatest),
-        _ => Step { delta: alike.delta, what: What::Alike(alike) },
+fn together<'c, 't>(family: ChangeFamily<'c, 't>) -> Step<'c, 't> {
+    match family.count {
+        1 => single(family.greatest),
+        _ => Step { delta: family.delta, what: What::Family(family) },
     }
 }
 

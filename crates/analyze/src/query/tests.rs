@@ -297,6 +297,6 @@ proptest! {
                 let _ = Query { group_by, sort: Some(Sort { column, ascending: true }), ..Query::default() }.run(&trace);
             }
         }
-        crate::Glance::of(&trace, Scope::default()).unwrap();
+        crate::Overview::of(&trace, Scope::default()).unwrap();
     }
 }

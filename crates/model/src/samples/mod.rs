@@ -68,20 +68,20 @@ impl Sample {
     pub fn description(self) -> &'static str {
         match self {
             Self::MaskSsd => {
-                "face-mask detector, image 1x3x260x260, 1.5 GFLO: Conv, BatchNormalization and Relu left unfused"
+                "face-mask detector, image 1x3x260x260, 1.5 GFLOP: Conv, BatchNormalization and Relu left unfused"
             }
             Self::YoloMish => {
-                "YOLOv4-like detector, image 1x3x320x320, 4.4 GFLO: Mish as Softplus, Tanh and Mul"
+                "YOLOv4-like detector, image 1x3x320x320, 4.4 GFLOP: Mish as Softplus, Tanh and Mul"
             }
             Self::YoloLeaky => "the net and weights of yolo-mish with LeakyRelu instead of Mish",
             Self::Resnet50 => {
-                "ResNet-50 v1.5, image 1x3x224x224, 8.2 GFLO: convolutions of all sizes, unfused"
+                "ResNet-50 v1.5, image 1x3x224x224, 8.2 GFLOP: convolutions of all sizes, unfused"
             }
             Self::MobilenetV2 => {
-                "MobileNetV2, image 1x3x224x224, 0.6 GFLO: depthwise convolutions, Clip and residual sums"
+                "MobileNetV2, image 1x3x224x224, 0.6 GFLOP: depthwise convolutions, Clip and residual sums"
             }
             Self::Encoder => {
-                "transformer encoder, tokens 1x128 (0 to 8191), 0.35 GFLO: hundreds of small operators"
+                "transformer encoder, tokens 1x128 (0 to 8191), 0.35 GFLOP: hundreds of small operators"
             }
         }
     }

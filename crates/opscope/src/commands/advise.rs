@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use opscope_advise::{Environment, Language, Report, Settings, Subject, Target, advise, explain, rules};
+use opscope_advise::{Environment, Language, Settings, Subject, Target, advise, explain, rules};
 use opscope_analyze::Comparison;
 use opscope_model::Model;
 use opscope_trace::Trace;
@@ -14,7 +14,7 @@ use crate::abilities::abilities;
 use crate::converter_files::{self, ConverterArguments};
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Opened, Tell};
-use crate::report::advice;
+use crate::report::advise as report;
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -187,31 +187,20 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     if !is_model {
         subject.environment = environment(path);
     }
-    let report = advise(&subject, &settings);
+    let found = advise(&subject, &settings);
     warn(trace.as_deref(), model.as_ref(), &subject, terminal);
-    let losses = trace.iter().chain(&sweep).flat_map(Opened::losses).collect();
-    print(arguments, model_path.map(PathBuf::as_path), (&subject, &report, losses), terminal)?;
-    Ok(Exit::Done)
-}
-
-fn print(
-    arguments: &Arguments,
-    model: Option<&Path>,
-    (subject, report, losses): (&Subject<'_>, &Report, Vec<serde_json::Value>),
-    terminal: &Terminal,
-) -> anyhow::Result<()> {
     let text = if arguments.json {
-        advice::to_json(subject, report, losses)?
+        report::to_json(&subject, &found).about(trace.iter().chain(&sweep)).to_text()?
     } else {
-        let shown = advice::Shown {
+        let shown = report::Shown {
             top: arguments.top,
             lists_unasked: terminal.is_verbose(),
             width: terminal.width(),
         };
-        advice::to_text(subject, report, model, shown)
+        report::to_text(&subject, &found, model_path.map(PathBuf::as_path), shown)
     };
     terminal.print(&text)?;
-    Ok(())
+    Ok(Exit::Done)
 }
 
 /// Says what makes the advice worth less.
@@ -267,7 +256,7 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
     let language = arguments.lang.language();
     let all = settings.apply_to(rules());
     let Some(id) = &arguments.explain else {
-        return Ok(advice::list(&all, language));
+        return Ok(report::list(&all, language));
     };
     if let Some(rule) = all.iter().find(|rule| rule.id.eq_ignore_ascii_case(id) || rule.name == *id) {
         return Ok(explain(rule, language));

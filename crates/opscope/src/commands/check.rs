@@ -9,18 +9,17 @@ use clap::Args;
 use opscope_analyze::Comparison;
 use opscope_model::Model;
 use opscope_run::{EngineOptions, RunClock, RunError, prepare};
-use opscope_trace::{Nanoseconds, Severity, Trace, units};
+use opscope_trace::Trace;
 use opscope_tune::{Budget, interleaved};
-use serde_json::json;
 
 use super::advise::silence_suspects;
 use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments, parse_duration};
 use crate::exit::{Exit, UsageError};
 use crate::interrupt;
-use crate::profile::{self, Opened, Tell};
-use crate::report::comparison::escaped;
-use crate::report::{comparison, junit};
+use crate::judgement::{Facts, Judgement, Limits, Outcome};
+use crate::profile::{self, Tell};
+use crate::report::{check, compare as comparison, junit};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -88,52 +87,6 @@ pub struct Arguments {
     engine: EngineArguments,
 }
 
-/// What is known of both sides: the change as a part of the baseline, and the candidate's time, each
-/// with its interval where there is one.
-struct Facts {
-    before: Option<Nanoseconds>,
-    after: Nanoseconds,
-    /// The change and the interval in which it lies.
-    change: Option<(f64, Option<(f64, f64)>)>,
-    /// The interval of the candidate's time, in milliseconds.
-    after_interval: Option<(f64, f64)>,
-    /// What else the summary says.
-    lines: Vec<String>,
-    /// The profiles that were read, each with the name of its side; none of models.
-    sides: Vec<(&'static str, Opened)>,
-}
-
-/// How a condition ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It certainly holds.
-    Passed,
-    /// It certainly doesn't.
-    Failed,
-    /// That can't be told.
-    Undecided,
-}
-
-impl Outcome {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Undecided => "undecided",
-        }
-    }
-}
-
-/// A condition with its outcome.
-pub struct Condition {
-    /// What is asked.
-    pub name: String,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The figures.
-    pub detail: String,
-}
-
 /// Measures or reads, judges, writes the reports.
 ///
 /// # Errors
@@ -158,19 +111,18 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
         None => read(None, &arguments.candidate, terminal)?,
     };
-    let conditions = conditions(arguments, &facts);
-    let overall =
-        conditions.iter().fold(Outcome::Passed, |worst, condition| match (worst, condition.outcome) {
-            (Outcome::Failed, _) | (_, Outcome::Failed) => Outcome::Failed,
-            (Outcome::Undecided, _) | (_, Outcome::Undecided) => Outcome::Undecided,
-            _ => Outcome::Passed,
-        });
-    let summary = markdown(&facts, &conditions, overall);
-    let text = if arguments.json { answer(&facts, &conditions, overall)? } else { summary.clone() };
+    let limits = Limits {
+        max_regression: arguments.max_regression,
+        target_ms: arguments.target_ms,
+        allow_losses: arguments.allow_losses,
+    };
+    let judgement = Judgement::of(facts, limits);
+    let summary = check::to_markdown(&judgement);
+    let text = if arguments.json { check::to_json(&judgement).to_text()? } else { summary.clone() };
     terminal.print(&text)?;
     write(arguments.summary.as_deref(), &summary)?;
-    write(arguments.junit.as_deref(), &junit::report(&conditions))?;
-    Ok(match overall {
+    write(arguments.junit.as_deref(), &junit::to_xml(&judgement.conditions))?;
+    Ok(match judgement.outcome() {
         Outcome::Passed => Exit::Done,
         Outcome::Failed => Exit::Failed,
         Outcome::Undecided => Exit::Undecided,
@@ -277,112 +229,6 @@ fn compare(before: &Trace, after: &Trace, terminal: &Terminal) -> anyhow::Result
         lines: comparison::headline(&comparison).into_iter().skip(1).collect(),
         sides: Vec::new(),
     })
-}
-
-/// How many kinds of losses of a side are named.
-const NAMED_LOSSES: usize = 3;
-
-/// A condition for each side that has lost records.
-fn wholeness(arguments: &Arguments, facts: &Facts) -> impl Iterator<Item = Condition> {
-    facts.sides.iter().filter_map(|(side, profile)| {
-        let lost = profile.losses_in_short(Severity::Lost, NAMED_LOSSES)?;
-        let (outcome, advice) = match arguments.allow_losses {
-            true => (Outcome::Passed, "allowed by --allow-losses"),
-            false => (Outcome::Failed, "--allow-losses judges what is left"),
-        };
-        Some(Condition {
-            name: format!("losses of the {side}"),
-            outcome,
-            detail: format!("{lost}; {advice}"),
-        })
-    })
-}
-
-/// What is doubtful of each side, a sentence each.
-fn doubts(facts: &Facts) -> impl Iterator<Item = String> {
-    facts.sides.iter().filter_map(|(side, profile)| {
-        let doubted = profile.losses_in_short(Severity::Doubted, NAMED_LOSSES)?;
-        Some(format!("The {side} is in doubt: {doubted}"))
-    })
-}
-
-fn conditions(arguments: &Arguments, facts: &Facts) -> Vec<Condition> {
-    let mut all: Vec<Condition> = wholeness(arguments, facts).collect();
-    if let Some((change, interval)) = facts.change {
-        let limit = arguments.max_regression;
-        let bounds = interval.map_or(String::new(), |(low, high)| {
-            format!(", 95 % interval {:+.1} % to {:+.1} %", low * 100.0, high * 100.0)
-        });
-        all.push(Condition {
-            name: format!("no more than {} % slower", limit * 100.0),
-            // Without an interval nothing is known of the noise, and the figure itself has to do.
-            outcome: judge(interval.unwrap_or((change, change)), limit),
-            detail: format!("{:+.1} %{bounds}", change * 100.0),
-        });
-    }
-    if let Some(limit) = arguments.target_ms {
-        let after = facts.after.0 as f64 / 1e6;
-        let bounds = facts
-            .after_interval
-            .map_or(String::new(), |(low, high)| format!(", 95 % interval {low:.3} to {high:.3} ms"));
-        all.push(Condition {
-            name: format!("no more than {limit} ms"),
-            outcome: judge(facts.after_interval.unwrap_or((after, after)), limit),
-            detail: format!("{after:.3} ms{bounds}"),
-        });
-    }
-    all
-}
-
-/// Whether an interval lies below a limit, above it, or around it.
-fn judge((low, high): (f64, f64), limit: f64) -> Outcome {
-    if high <= limit {
-        Outcome::Passed
-    } else if low > limit {
-        Outcome::Failed
-    } else {
-        Outcome::Undecided
-    }
-}
-
-fn markdown(facts: &Facts, conditions: &[Condition], overall: Outcome) -> String {
-    let mut text = format!("### opscope check: {}\n\n", overall.name());
-    let after = units::duration(facts.after);
-    text.push_str(&match facts.before {
-        Some(before) => format!("{} → **{after}** for each inference\n\n", units::duration(before)),
-        None => format!("**{after}** for each inference\n\n"),
-    });
-    text.push_str("| condition | outcome | measured |\n|---|---|---|\n");
-    for condition in conditions {
-        text.push_str(&format!(
-            "| {} | {} | {} |\n",
-            escaped(&condition.name),
-            condition.outcome.name(),
-            escaped(&condition.detail)
-        ));
-    }
-    for line in facts.lines.iter().cloned().chain(doubts(facts)) {
-        text.push_str(&format!("\n{line}\n"));
-    }
-    text
-}
-
-fn answer(facts: &Facts, conditions: &[Condition], overall: Outcome) -> anyhow::Result<String> {
-    let conditions: Vec<serde_json::Value> = conditions
-        .iter()
-        .map(|it| json!({ "condition": it.name, "outcome": it.outcome.name(), "measured": it.detail }))
-        .collect();
-    let (change, interval) = facts.change.unzip();
-    let answer = json!({
-        "schema_version": 1,
-        "outcome": overall.name(),
-        "before_ns": facts.before.map(|before| before.0),
-        "after_ns": facts.after.0,
-        "change": change,
-        "interval": interval.flatten().map(|(low, high)| [low, high]),
-        "conditions": conditions,
-    });
-    profile::answer_in_json(answer, facts.sides.iter().map(|(_, profile)| profile))
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {

@@ -9,7 +9,7 @@ use opscope_trace::Severity;
 use super::advise::silence_suspects;
 use crate::exit::Exit;
 use crate::profile::{self, Tell};
-use crate::report::comparison::{self, Shown};
+use crate::report::compare::{Shown, to_json, to_markdown, to_text};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -66,14 +66,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     silence_suspects(&mut comparison)?;
     let shown = Shown { top: arguments.top, each: arguments.each };
     let text = if arguments.json {
-        profile::answer_in_json(comparison::to_json(&comparison), [&before, &after])?
+        to_json(&comparison).about([&before, &after]).to_text()?
     } else if arguments.markdown {
         let losses = [("A", &before), ("B", &after)].into_iter().filter_map(|(side, profile)| {
             Some(format!("{side} has lost {}", profile.losses_in_short(Severity::Lost, 3)?))
         });
-        comparison::to_markdown(&comparison, shown, losses)
+        to_markdown(&comparison, shown, losses)
     } else {
-        comparison::to_text(&comparison, shown, terminal.width())
+        to_text(&comparison, shown, terminal.width())
     };
     terminal.print(&text)?;
     Ok(Exit::Done)

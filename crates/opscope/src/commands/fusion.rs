@@ -1,21 +1,19 @@
 //! `opscope fusion`: which chains of a model an accelerator can fuse.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_advise::Target;
-use opscope_advise::converter::{Conversion, Remark, all_on, all_safe_on_svp};
-use opscope_advise::fusion::{self, Chain, Fusion, L2, Split};
+use opscope_advise::converter::{all_on, all_safe_on_svp};
+use opscope_advise::fusion::{self, L2};
 use opscope_model::{Model, Shapes};
-use opscope_trace::units;
 
 use super::outputs::check_target;
 use super::run::ShapeArguments;
 use crate::converter_files::{ConverterArguments, ConverterFiles};
 use crate::exit::{Exit, UsageError};
-use crate::report::conversion;
-use crate::terminal::{Terminal, bold, dim, printable};
+use crate::report::fusion::Answer;
+use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,8 +99,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         terminal.note(&format!("wrote the switch file {}", file.display()));
     }
     let answer = Answer { found, split, conversion, remarks, command };
-    let text =
-        if arguments.json { answer.to_json()? } else { answer.to_text(arguments.all, terminal.width()) };
+    let text = match arguments.json {
+        true => answer.to_json()?.to_text()?,
+        false => answer.to_text(arguments.all, terminal.width()),
+    };
     terminal.print(&text)?;
     Ok(Exit::Done)
 }
@@ -137,110 +137,6 @@ impl Chip {
 
     fn l2(&self) -> Option<L2> {
         self.name.as_deref().and_then(L2::of)
-    }
-}
-
-/// What is said.
-struct Answer<'a> {
-    found: Option<Fusion>,
-    split: Option<Split>,
-    conversion: Conversion<'a>,
-    remarks: Vec<Remark>,
-    command: Option<String>,
-}
-
-impl Answer<'_> {
-    fn to_text(&self, all: bool, width: Option<u16>) -> String {
-        let mut text = String::new();
-        if let Some(found) = &self.found {
-            push_chains(&mut text, found, all);
-            if let Some(split) = &self.split {
-                let _ = writeln!(text, "\n{}", of_split(split));
-            }
-            let _ = writeln!(
-                text,
-                "\n{}",
-                dim("limits of the Ascend 310 as published in 2020; the converter has the last word")
-            );
-        }
-        let of_files = conversion::to_text(&self.conversion, &self.remarks, width);
-        if !of_files.is_empty() {
-            let _ = write!(text, "{}{of_files}", if text.is_empty() { "" } else { "\n" });
-        }
-        if let Some(command) = &self.command {
-            let _ = writeln!(text, "\n{command}");
-        }
-        text
-    }
-
-    fn to_json(&self) -> anyhow::Result<String> {
-        let mut answer = match &self.found {
-            Some(found) => serde_json::to_value(found)?,
-            None => serde_json::json!({}),
-        };
-        if let Some(fields) = answer.as_object_mut() {
-            fields.insert("schema_version".to_owned(), 2.into());
-            fields.insert("batch_split".to_owned(), serde_json::to_value(&self.split)?);
-            fields.insert("conversion".to_owned(), conversion::to_json(&self.conversion, &self.remarks)?);
-            fields.insert(
-                "command".to_owned(),
-                self.command.clone().map_or(serde_json::Value::Null, Into::into),
-            );
-        }
-        Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
-    }
-}
-
-/// What the batch needs of the chip's L2.
-fn of_split(split: &Split) -> String {
-    let size = |bytes: u64| units::bytes(bytes as f64);
-    let Split { l2, batch, operator, needs, tasks } = split;
-    let needed = format!(
-        "A batch of {batch} needs {} of L2 at {}, and the {} has {} ({})",
-        size(*needs),
-        printable(operator),
-        printable(&l2.chip),
-        size(l2.bytes),
-        l2.source
-    );
-    match tasks {
-        Some((tasks, each, bytes)) => {
-            format!("{needed}: {tasks} tasks of {each} fit, with {} each.", size(*bytes))
-        }
-        None => format!("{needed}: not even a single sample fits."),
-    }
-}
-
-fn push_chains(text: &mut String, found: &Fusion, all: bool) {
-    let fused: Vec<&Chain> = found.chains.iter().filter(|chain| chain.links.len() > 1).collect();
-    let operators: usize = fused.iter().map(|chain| chain.links.len()).sum();
-    let _ = writeln!(
-        text,
-        "{} {} chains of {operators} operators can become {}; {} more stand alone\n",
-        bold("fusion"),
-        fused.len(),
-        fused.len(),
-        found.chains.len() - fused.len()
-    );
-    for chain in found.chains.iter().filter(|chain| all || chain.links.len() > 1) {
-        let types: Vec<&str> = chain.links.iter().map(|link| &*link.op_type).collect();
-        let first = chain.links.first().map_or("", |link| &*link.name);
-        let _ = writeln!(
-            text,
-            "{}  {}",
-            bold(&types.join(" + ")),
-            dim(&format!("{} from {first}", chain.class.name()))
-        );
-        let _ = writeln!(text, "     stops: {}", chain.stop);
-        if let Some(remedy) = &chain.remedy {
-            let _ = writeln!(text, "     {remedy}");
-        }
-    }
-    if !found.pairs.is_empty() {
-        let _ = writeln!(text, "\n{}", bold("through L2"));
-        for pair in &found.pairs {
-            let _ = writeln!(text, "     {} to {}", pair.from, pair.to);
-        }
     }
 }
 

@@ -1,21 +1,17 @@
 //! `opscope info`: what a file or folder is, what is in it, what is missing or damaged.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_open::{Kind, detect};
 use opscope_svp::{Exports, Job, SideFiles};
-use serde_json::json;
 
 use crate::converter_files::{self, ConverterFiles};
 use crate::exit::{Exit, with_causes};
 use crate::profile::{self, Source, Tell};
-use crate::report::board_info::{of_job, of_side_files};
 use crate::report::conversion;
-use crate::report::info::{Facts, of_model, of_trace};
-use crate::terminal::printable;
-use crate::terminal::{Terminal, bold};
+use crate::report::info::{Info, of_job, of_model, of_side_files, of_trace};
+use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,15 +43,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What is said of a path.
-struct Info {
-    /// What it is.
-    kind: String,
-    facts: Facts,
-    /// Why it can't be read, where that is so.
-    problem: Option<String>,
-}
-
 /// Looks and prints.
 ///
 /// # Errors
@@ -64,42 +51,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     profile::check_presence(&arguments.path)?;
     let info = look(&arguments.path, terminal);
     let text = match arguments.json {
-        true => {
-            let answer = json!({
-                "schema_version": SCHEMA_VERSION,
-                "program": "opscope",
-                "program_version": env!("CARGO_PKG_VERSION"),
-                "path": arguments.path.to_string_lossy(),
-                "kind": info.kind,
-                "problem": info.problem,
-                "content": info.facts.to_json(),
-                "missing": info.facts.missing,
-            });
-            format!("{}\n", serde_json::to_string_pretty(&answer)?)
-        }
+        true => info.to_json(&arguments.path).to_text()?,
         false => info.to_text(&arguments.path),
     };
     terminal.print(&text)?;
     Ok(if info.problem.is_some() { Exit::Failed } else { Exit::Done })
-}
-
-/// Rises when a member of the JSON changes its meaning or goes away.
-const SCHEMA_VERSION: u32 = 1;
-
-impl Info {
-    fn new(kind: impl Into<String>) -> Self {
-        Self { kind: kind.into(), facts: Facts::default(), problem: None }
-    }
-
-    fn to_text(&self, path: &Path) -> String {
-        let mut text =
-            format!("{}: {}\n\n", bold(&printable(&path.display().to_string())), printable(&self.kind));
-        text.push_str(&self.facts.to_text());
-        if let Some(problem) = &self.problem {
-            let _ = writeln!(text, "{} {}", bold("damaged   "), printable(problem));
-        }
-        text
-    }
 }
 
 fn of_file(path: &Path, terminal: &Terminal) -> Info {
@@ -120,19 +76,19 @@ fn of_file(path: &Path, terminal: &Terminal) -> Info {
         },
         Kind::Unknown { .. } if is_om(path) => {
             info.kind = "a model that was converted for a processor of Ascend or SVP (.om)".to_owned();
-            info.add_side_files(path);
+            add_side_files(&mut info, path);
         }
         _ if !SideFiles::of_file(path).is_empty() => {
             info.kind = "a file that the model converter leaves beside a model".to_owned();
             of_side_files(&SideFiles::of_file(path), &mut info.facts);
         }
         Kind::OtherDatabase | Kind::Unknown { .. } if converter_files::kind(path).is_some() => {
-            info.add_converter_file(path);
+            add_converter_file(&mut info, path);
         }
         Kind::OtherDatabase | Kind::Unknown { .. } => {
             info.facts.missing.push("anything that opscope can read".to_owned());
         }
-        _ => info.add_profile(path, terminal),
+        _ => add_profile(&mut info, path, terminal),
     }
     info
 }
@@ -141,56 +97,54 @@ fn is_om(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om"))
 }
 
-impl Info {
-    /// What the converter left beside a model, or in a folder.
-    fn add_side_files(&mut self, path: &Path) {
-        for (path, files) in converter_files::beside(path) {
-            conversion::facts(&path, &files, &mut self.facts);
-        }
-        match SideFiles::beside(path) {
-            Ok(found) if !found.is_empty() => of_side_files(&found, &mut self.facts),
-            Ok(_) if is_om(path) => self.facts.missing.push(
-                "what the converter says of its layers: om.json, layer.json and the like are not beside it \
-                 (atc --mode=1 --om=MODEL.om --json=om.json makes the first)"
-                    .to_owned(),
-            ),
-            _ => {}
-        }
+/// What the converter left beside a model, or in a folder.
+fn add_side_files(info: &mut Info, path: &Path) {
+    for (path, files) in converter_files::beside(path) {
+        conversion::facts(&path, &files, &mut info.facts);
     }
+    match SideFiles::beside(path) {
+        Ok(found) if !found.is_empty() => of_side_files(&found, &mut info.facts),
+        Ok(_) if is_om(path) => info.facts.missing.push(
+            "what the converter says of its layers: om.json, layer.json and the like are not beside it \
+             (atc --mode=1 --om=MODEL.om --json=om.json makes the first)"
+                .to_owned(),
+        ),
+        _ => {}
+    }
+}
 
-    /// A command, switch file or report of fusion of the converter's.
-    fn add_converter_file(&mut self, path: &Path) {
-        let mut files = ConverterFiles::default();
-        match files.take(path) {
-            Ok(_) => {
-                if let Some(kind) = converter_files::kind(path) {
-                    self.kind = kind.to_string();
-                }
-                conversion::facts(path, &files, &mut self.facts);
+/// A command, switch file or report of fusion of the converter's.
+fn add_converter_file(info: &mut Info, path: &Path) {
+    let mut files = ConverterFiles::default();
+    match files.take(path) {
+        Ok(_) => {
+            if let Some(kind) = converter_files::kind(path) {
+                info.kind = kind.to_string();
             }
-            Err(error) => self.problem = Some(with_causes(&error)),
+            conversion::facts(path, &files, &mut info.facts);
         }
+        Err(error) => info.problem = Some(with_causes(&error)),
     }
+}
 
-    /// A board's directory of raw files: what can't be decoded is listed all the same.
-    fn add_job(&mut self, path: &Path, terminal: &Terminal) {
-        match Job::open(path) {
-            Ok(job) => {
-                of_job(&job, &mut self.facts);
-                match profile::open(path, Tell::InAnswer, terminal) {
-                    Ok(trace) => of_trace(&trace, &mut self.facts),
-                    Err(error) => self.facts.missing.push(with_causes(&error)),
-                }
+/// A board's directory of raw files: what can't be decoded is listed all the same.
+fn add_job(info: &mut Info, path: &Path, terminal: &Terminal) {
+    match Job::open(path) {
+        Ok(job) => {
+            of_job(&job, &mut info.facts);
+            match profile::open(path, Tell::InAnswer, terminal) {
+                Ok(trace) => of_trace(&trace, &mut info.facts),
+                Err(error) => info.facts.missing.push(with_causes(&error)),
             }
-            Err(error) => self.problem = Some(error.to_string()),
         }
+        Err(error) => info.problem = Some(error.to_string()),
     }
+}
 
-    fn add_profile(&mut self, path: &Path, terminal: &Terminal) {
-        match profile::open(path, Tell::InAnswer, terminal) {
-            Ok(trace) => of_trace(&trace, &mut self.facts),
-            Err(error) => self.problem = Some(with_causes(&error)),
-        }
+fn add_profile(info: &mut Info, path: &Path, terminal: &Terminal) {
+    match profile::open(path, Tell::InAnswer, terminal) {
+        Ok(trace) => of_trace(&trace, &mut info.facts),
+        Err(error) => info.problem = Some(with_causes(&error)),
     }
 }
 
@@ -199,7 +153,7 @@ fn look(path: &Path, terminal: &Terminal) -> Info {
         Ok(Source::Raw(profiles)) if profiles.len() == 1 => {
             let mut info = Info::new("a raw directory of Ascend");
             info.facts.raw(&profiles[0]);
-            info.add_profile(path, terminal);
+            add_profile(&mut info, path, terminal);
             info
         }
         Ok(Source::Raw(profiles)) => {
@@ -212,22 +166,22 @@ fn look(path: &Path, terminal: &Terminal) -> Info {
         }
         Ok(Source::Outputs(_)) => {
             let mut info = Info::new(Kind::AscendFolder.to_string());
-            info.add_profile(path, terminal);
+            add_profile(&mut info, path, terminal);
             info
         }
         Ok(Source::Board(_)) => {
             let mut info = Info::new(BOARD);
             match Job::is_one(path) && !Exports::is_folder(path) {
-                true => info.add_job(path, terminal),
+                true => add_job(&mut info, path, terminal),
                 false => {
                     if let Ok(job) = Job::open(path) {
                         of_job(&job, &mut info.facts);
                     }
-                    info.add_profile(path, terminal);
+                    add_profile(&mut info, path, terminal);
                 }
             }
             if path.is_dir() {
-                info.add_side_files(path);
+                add_side_files(&mut info, path);
             }
             info
         }
@@ -271,7 +225,7 @@ fn list(path: &Path, terminal: &Terminal) -> Info {
     if paths.len() > MOST_FILES {
         info.facts.item("…", &format!("and {} more", paths.len() - MOST_FILES));
     }
-    info.add_side_files(path);
+    add_side_files(&mut info, path);
     if known == 0 && SideFiles::beside(path).is_ok_and(|found| found.is_empty()) {
         info.facts.missing.push("a profile or a model".to_owned());
     }

@@ -9,7 +9,7 @@ use opscope_formats::{chrome, sqlite};
 use opscope_trace::Trace;
 
 use crate::exit::UsageError;
-use crate::report::{Report, to_json, to_text};
+use crate::report::{RunReport, to_json, to_text};
 use crate::terminal::Terminal;
 
 /// Options for the answer.
@@ -39,7 +39,7 @@ impl AnswerArguments {
     /// # Errors
     /// When a figure has no form in JSON, which would be a fault of this program.
     pub fn text(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<String> {
-        let (report, models) = (Report::of(trace), Report::of_each_model(trace));
+        let (report, models) = (RunReport::of(trace), RunReport::of_each_model(trace));
         Ok(match (self.json, &models[..]) {
             (true, models) => to_json(&report, models)?,
             (false, []) => to_text(&report, self.top, terminal.width()),

@@ -1,17 +1,16 @@
 //! `opscope peak`: how fast this machine computes and moves bytes, and the roof for an analysis.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use clap::Args;
-use opscope_analyze::{BOUND_FROM, Roofline};
-use opscope_run::peak::{Peaks, Rates};
+use opscope_analyze::Roofline;
+use opscope_run::peak::Peaks;
 use opscope_trace::{DeviceKind, Trace, units};
-use serde::{Deserialize, Serialize};
 
 use crate::exit::{Exit, UsageError};
-use crate::terminal::{Column, StepBar, Table, Terminal, bold};
+use crate::report::peak::PeakReport;
+use crate::terminal::{StepBar, Terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,7 +45,7 @@ pub struct CeilingArguments {
     #[arg(long)]
     roofline: bool,
 
-    /// The device's peak of operations a second: 22TFLOPS, 150GFLO/s
+    /// The device's peak of operations a second: 22TFLOPS, 150GFLOP/s
     #[arg(long, value_name = "RATE", value_parser = units::parse_flop_rate, requires = "peak_bandwidth")]
     peak_flops: Option<f64>,
 
@@ -59,39 +58,16 @@ pub struct CeilingArguments {
     peak: Option<PathBuf>,
 }
 
-/// What `opscope peak --json` prints.
-#[derive(Debug, Deserialize, Serialize)]
-struct Report {
-    schema_version: u32,
-    processor: Option<String>,
-    instructions: String,
-    one_core: CoreReport,
-    all_cores: CoreReport,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-struct CoreReport {
-    threads: usize,
-    flops_per_second: f64,
-    read_bytes_per_second: f64,
-    fill_bytes_per_second: f64,
-    copy_bytes_per_second: f64,
-    /// The best of them.
-    bytes_per_second: f64,
-}
-
-/// Rises when a member of the JSON changes its meaning or goes away.
-const SCHEMA_VERSION: u32 = 1;
-
 /// Measures and prints.
 ///
 /// # Errors
 /// When there is too little memory, or standard output can't take the answer.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let report = Report::of(&measure(Duration::from_nanos(arguments.duration.0.unsigned_abs()), terminal)?);
+    let report =
+        PeakReport::of(&measure(Duration::from_nanos(arguments.duration.0.unsigned_abs()), terminal)?);
     let text = match arguments.json {
-        true => format!("{}\n", serde_json::to_string_pretty(&report)?),
-        false => report.to_text(terminal),
+        true => report.to_json().to_text()?,
+        false => report.to_text(terminal.width()),
     };
     terminal.print(&text)?;
     Ok(Exit::Done)
@@ -100,57 +76,6 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 fn measure(duration: Duration, terminal: &Terminal) -> anyhow::Result<Peaks> {
     let bar = StepBar::new(terminal);
     Ok(opscope_run::peak::measure(duration, &mut |step| bar.step(step))?)
-}
-
-impl Report {
-    fn of(peaks: &Peaks) -> Self {
-        let core = |rates: &Rates| CoreReport {
-            threads: rates.threads,
-            flops_per_second: rates.flops,
-            read_bytes_per_second: rates.read,
-            fill_bytes_per_second: rates.fill,
-            copy_bytes_per_second: rates.copy,
-            bytes_per_second: rates.bandwidth(),
-        };
-        Self {
-            schema_version: SCHEMA_VERSION,
-            processor: peaks.processor.clone(),
-            instructions: peaks.instructions.to_owned(),
-            one_core: core(&peaks.one_core),
-            all_cores: core(&peaks.all_cores),
-        }
-    }
-
-    fn to_text(&self, terminal: &Terminal) -> String {
-        let processor = self.processor.as_deref().unwrap_or("this processor");
-        let mut text = format!("{} {}\n\n", bold(processor), self.instructions);
-        let columns = [
-            Column::number("threads"),
-            Column::number("computing"),
-            Column::number("reading"),
-            Column::number("filling"),
-            Column::number("copying"),
-            Column::number("ridge"),
-        ];
-        let mut table = Table::new(&columns, terminal.width());
-        for core in [&self.one_core, &self.all_cores] {
-            table.row([
-                core.threads.to_string(),
-                units::flop_rate(core.flops_per_second),
-                units::byte_rate(core.read_bytes_per_second),
-                units::byte_rate(core.fill_bytes_per_second),
-                units::byte_rate(core.copy_bytes_per_second),
-                format!("{:.1} FLO/B", core.flops_per_second / core.bytes_per_second),
-            ]);
-        }
-        text.push_str(&table.render());
-        text
-    }
-
-    fn roofline(&self, threads: Option<&str>) -> Roofline {
-        let core = if threads == Some("1") { &self.one_core } else { &self.all_cores };
-        Roofline { flops: core.flops_per_second, bandwidth: core.bytes_per_second }
-    }
 }
 
 impl CeilingArguments {
@@ -165,7 +90,7 @@ impl CeilingArguments {
         }
         let threads = trace.property("threads");
         if let Some(path) = &self.peak {
-            return Ok(Some(read(path)?.roofline(threads)));
+            return Ok(Some(PeakReport::read(path)?.roofline(threads)));
         }
         if !self.roofline {
             return Ok(None);
@@ -182,33 +107,7 @@ impl CeilingArguments {
             return Err(UsageError(text).into());
         }
         terminal.note("measuring this machine's peaks; if the profile is from another, give its --peak-flops and --peak-bandwidth");
-        let report = Report::of(&measure(Duration::from_secs(2), terminal)?);
+        let report = PeakReport::of(&measure(Duration::from_secs(2), terminal)?);
         Ok(Some(report.roofline(threads)))
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<Report> {
-    let wrong = || format!("{}: this is not what opscope peak --json prints", path.display());
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    let report: Report = serde_json::from_str(&text).with_context(wrong)?;
-    let figures =
-        [&report.one_core, &report.all_cores].map(|core| [core.flops_per_second, core.bytes_per_second]);
-    if report.schema_version != SCHEMA_VERSION || figures.iter().flatten().any(|figure| *figure <= 0.0) {
-        bail!(wrong());
-    }
-    Ok(report)
-}
-
-/// A line that says what operators are compared with.
-pub fn roof_text(roof: &Roofline) -> String {
-    format!(
-        "{} {} and {}; from {:.1} operations a byte on, computing is the ceiling. What reaches {:.0} % of its \
-         ceiling is bound by it; more than 100 % is the work of caches\n",
-        bold("roof     "),
-        units::flop_rate(roof.flops),
-        units::byte_rate(roof.bandwidth),
-        roof.ridge(),
-        BOUND_FROM * 100.0,
-    )
 }

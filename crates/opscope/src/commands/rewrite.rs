@@ -1,23 +1,21 @@
 //! `opscope rewrite`: rewrites of a model's graph, without measuring.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
-use opscope_rewrite::{ALL, Application, Exactness, Info, Rewritten, Selection, Use, rewrite};
+use opscope_rewrite::{Exactness, Rewritten, Selection, rewrite};
 use opscope_run::{EngineOptions, RunClock, prepare};
-use opscope_tune::report::agreement_text;
 use opscope_tune::{Agreement, InputSets, agreement};
-use serde_json::{Value, json};
 
 use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments};
 use crate::exit::{Exit, UsageError};
 use crate::interrupt;
-use crate::terminal::{Column, Table, Terminal, bold, dim};
+use crate::report::rewrite as report;
+use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,7 +122,10 @@ impl SelectionArguments {
 /// When the model can't be loaded or rewritten, or the file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let Some(path) = &arguments.model else {
-        let text = if arguments.json { format!("{:#}\n", list_json()) } else { list_text(terminal) };
+        let text = match arguments.json {
+            true => report::list_json().to_text()?,
+            false => report::list_text(terminal.width()),
+        };
         terminal.print(&text)?;
         return Ok(Exit::Done);
     };
@@ -145,8 +146,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         save(&model, &rewritten, output)?;
     }
     let text = match arguments.json {
-        true => format!("{:#}\n", to_json(path, written, &rewritten, found, failed)),
-        false => to_text(path, &rewritten, found, arguments.dry_run),
+        true => report::to_json(path, written, &rewritten, found, failed).to_text()?,
+        false => report::to_text(path, &rewritten, found, arguments.dry_run),
     };
     terminal.print(&text)?;
     if failed {
@@ -224,141 +225,4 @@ fn check(
     let (expected, options) = arguments.engine.settle(terminal, |options| outputs(model, options))?;
     let found = outputs(&after, &options).context("the rewritten model")?;
     Ok(agreement(&expected, &found)?)
-}
-
-/// The applications of each rewrite, in the order in which the rewrites were first applied.
-fn by_rewrite(applications: &[Application]) -> Vec<Vec<&Application>> {
-    let mut groups: Vec<Vec<&Application>> = Vec::new();
-    for done in applications {
-        match groups.iter_mut().find(|group| group[0].rewrite.id == done.rewrite.id) {
-            Some(group) => group.push(done),
-            None => groups.push(vec![done]),
-        }
-    }
-    groups
-}
-
-/// The answer for people; every place of a rewrite only where that is what they ask for.
-fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, names_all: bool) -> String {
-    const SHOWN: usize = 5;
-    let mut text = String::new();
-    let (before, after) = (rewritten.nodes_before, rewritten.nodes_after);
-    let _ = writeln!(text, "{}: {before} nodes became {after}", bold(&path.display().to_string()));
-    if let Some((from, to)) = rewritten.opset {
-        let _ = writeln!(text, "ONNX's operators: version {from} became {to}");
-    }
-    for group in by_rewrite(&rewritten.applications) {
-        let info = group[0].rewrite;
-        let title = bold(&format!("{} {}", info.id, info.name));
-        let exactness = group.iter().map(|done| done.exactness).max().unwrap_or(info.exactness);
-        let _ = writeln!(text, "\n{title} {}", dim(&format!("({exactness}, {})", times(group.len()))));
-        let shown = if names_all { group.len() } else { SHOWN };
-        for done in group.iter().take(shown) {
-            let after = if done.after.is_empty() { "nothing".to_owned() } else { done.after.join(" + ") };
-            let _ = writeln!(text, "  {} -> {after}", done.before.join(" + "));
-        }
-        if group.len() > shown {
-            let more = format!("and {} more (--dry-run names all)", group.len() - shown);
-            let _ = writeln!(text, "  {}", dim(&more));
-        }
-    }
-    if rewritten.applications.is_empty() {
-        text.push_str("No rewrite applies.\n");
-    }
-    if rewritten.inner_nodes > 0 {
-        let inner = rewritten.inner_nodes;
-        let _ = writeln!(text, "\n{inner} nodes inside of others (If, Loop, Scan) were left as they are.");
-    }
-    if !rewritten.declined.is_empty() {
-        let _ = writeln!(text, "\n{}", bold("Left alone"));
-        for declined in &rewritten.declined {
-            let _ = writeln!(text, "  {} at {}: {}", declined.rewrite, declined.node, declined.reason);
-        }
-    }
-    if let Some(found) = found {
-        let _ = writeln!(text, "\n{} {}", bold("Outputs"), agreement_text(&found));
-    }
-    text
-}
-
-fn times(count: usize) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
-}
-
-fn to_json(
-    path: &Path,
-    written: Option<&Path>,
-    rewritten: &Rewritten,
-    found: Option<Agreement>,
-    failed: bool,
-) -> Value {
-    let number = |x: f64| if x.is_finite() { json!(x) } else { json!(x.to_string()) };
-    json!({
-        "schema_version": 1,
-        "model": path.display().to_string(),
-        "output": written.map(|path| path.display().to_string()),
-        "nodes_before": rewritten.nodes_before,
-        "nodes_after": rewritten.nodes_after,
-        "inner_nodes_left_alone": rewritten.inner_nodes,
-        "opset": rewritten.opset.map(|(from, to)| json!({ "before": from, "after": to })),
-        "applications": rewritten.applications.iter().map(|done| json!({
-            "id": done.rewrite.id,
-            "name": done.rewrite.name,
-            "exactness": done.exactness.name(),
-            "before": done.before,
-            "after": done.after,
-        })).collect::<Vec<_>>(),
-        "declined": rewritten.declined.iter().map(|declined| json!({
-            "id": declined.rewrite,
-            "node": declined.node,
-            "reason": declined.reason.to_string(),
-        })).collect::<Vec<_>>(),
-        "agreement": found.map(|found| json!({
-            "max_absolute_error": number(found.absolute),
-            "max_relative_error": number(found.relative),
-            "cosine_similarity": found.cosine,
-            "top_1_agreement": found.top_1,
-        })),
-        "check_failed": failed,
-    })
-}
-
-fn applied(info: &Info) -> &'static str {
-    match (info.exactness, info.use_) {
-        (Exactness::Lossy, _) => "when allowed",
-        (_, Use::Always) => "always",
-        (_, Use::Named) => "when named",
-    }
-}
-
-fn list_text(terminal: &Terminal) -> String {
-    let columns = [
-        Column::text("id"),
-        Column::text("name"),
-        Column::text("exactness"),
-        Column::text("applied"),
-        Column::text("what becomes what"),
-    ];
-    let mut table = Table::new(&columns, terminal.width());
-    for rewrite in ALL {
-        let info = rewrite.info();
-        let cells = [info.id, info.name, info.exactness.name(), applied(info), info.summary];
-        table.row(cells.map(str::to_owned));
-    }
-    format!("{}\n{}", table.render(), dim("The condition of each: opscope rewrite --list --json\n"))
-}
-
-fn list_json() -> Value {
-    let rewrites = ALL.iter().map(|rewrite| {
-        let info = rewrite.info();
-        json!({
-            "id": info.id,
-            "name": info.name,
-            "exactness": info.exactness.name(),
-            "applied": applied(info),
-            "summary": info.summary,
-            "condition": info.condition,
-        })
-    });
-    json!({ "schema_version": 1, "rewrites": rewrites.collect::<Vec<_>>() })
 }

@@ -2,15 +2,18 @@
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use clap::Args;
 use opscope_formats::sqlite::{Database, QueryError, Value, schema_help};
 use opscope_open::{Kind, detect};
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
+use super::form::FormArguments;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Tell};
-use crate::report::{FormArguments, Sheet, SheetCell, SheetColumn};
+use crate::report::{Envelope, Table, TableCell, TableColumn, inert};
 use crate::terminal::{DataOutput, Terminal};
 
 const EXAMPLES: &str = "\
@@ -66,7 +69,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let answered = match arguments.form {
         FormArguments { csv: true, .. } => print_csv(&database, &statement),
         FormArguments { json: true, .. } => print_json(&database, &statement, &arguments.path),
-        form => print_sheet(&database, &statement, form.markdown, terminal),
+        form => print_table(&database, &statement, form.markdown, terminal),
     };
     answered.map_err(|error| match error.downcast::<QueryError>() {
         Ok(error @ QueryError::Statement { .. }) => {
@@ -114,13 +117,12 @@ fn unique(names: Vec<String>) -> Vec<String> {
 
 fn print_csv(database: &Database, statement: &str) -> anyhow::Result<()> {
     let writer = std::cell::RefCell::new(csv::Writer::from_writer(DataOutput::new(io::stdout().lock())));
-    let columns =
-        |names: Vec<String>| Ok(writer.borrow_mut().write_record(unique(names)).map_err(io_error)?);
-    let row = |row: Vec<Value>| {
-        let cells = row.iter().map(|value| if *value == Value::Null { String::new() } else { text(value) });
+    let write = |cells: Vec<String>| {
+        let cells = cells.iter().map(|cell| inert(cell).into_owned());
         Ok(writer.borrow_mut().write_record(cells).map_err(io_error)?)
     };
-    database.query::<anyhow::Error>(statement, columns, row)?;
+    let columns = |names: Vec<String>| write(unique(names));
+    database.query::<anyhow::Error>(statement, columns, |row| write(row.iter().map(text).collect()))?;
     writer.borrow_mut().flush()?;
     Ok(())
 }
@@ -133,46 +135,9 @@ fn io_error(error: csv::Error) -> io::Error {
     }
 }
 
-/// Rises when a member of the JSON changes its meaning or goes away.
-const SCHEMA_VERSION: u32 = 2;
-
-/// Prints an object: the rows, and what was lost of the profile that they are of.
-fn print_json(database: &Database, statement: &str, path: &Path) -> anyhow::Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let mut names = Vec::new();
-    let mut is_first = true;
-    let keep = |found| {
-        names = unique(found);
-        Ok(())
-    };
-    // The names are there before the first row is.
-    let mut rows = Vec::new();
-    database.query::<anyhow::Error>(statement, keep, |row| {
-        rows.push(row);
-        Ok(())
-    })?;
-    write!(out, "{{\"schema_version\":{SCHEMA_VERSION},\"rows\":[")?;
-    for row in rows {
-        out.write_all(if is_first { b"\n" } else { b",\n" })?;
-        is_first = false;
-        let members = names.iter().cloned().zip(row.iter().map(json));
-        serde_json::to_writer(&mut out, &Json::Object(members.collect())).map_err(io::Error::from)?;
-    }
-    out.write_all(if is_first { b"],\"losses\":" } else { b"\n],\"losses\":" })?;
-    serde_json::to_writer(&mut out, &profile::losses_of(database.losses(), path)).map_err(io::Error::from)?;
-    out.write_all(b"}\n")?;
-    out.flush()?;
-    Ok(())
-}
-
-fn print_sheet(
-    database: &Database,
-    statement: &str,
-    markdown: bool,
-    terminal: &Terminal,
-) -> anyhow::Result<()> {
-    let mut names = Vec::new();
-    let mut rows: Vec<Vec<Value>> = Vec::new();
+/// The whole answer: the names of its columns, and its rows.
+fn read(database: &Database, statement: &str) -> anyhow::Result<(Vec<String>, Vec<Vec<Value>>)> {
+    let (mut names, mut rows) = (Vec::new(), Vec::new());
     let keep = |found| {
         names = found;
         Ok(())
@@ -181,22 +146,55 @@ fn print_sheet(
         rows.push(row);
         Ok(())
     })?;
+    Ok((names, rows))
+}
+
+/// Prints an object: the rows, and what was lost of the profile that they are of.
+fn print_json(database: &Database, statement: &str, path: &Path) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Answer {
+        rows: Vec<Row>,
+    }
+    let (names, rows) = read(database, statement)?;
+    let names: Rc<[String]> = unique(names).into();
+    let rows = rows.into_iter().map(|row| Row(Rc::clone(&names), row)).collect();
+    let answer = Envelope::new(2, Answer { rows }).with_losses(profile::losses_of(database.losses(), path));
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    answer.write_lines(&mut out)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// A row with the names of its columns: an object in JSON.
+struct Row(Rc<[String]>, Vec<Value>);
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().zip(self.1.iter().map(json)))
+    }
+}
+
+fn print_table(
+    database: &Database,
+    statement: &str,
+    markdown: bool,
+    terminal: &Terminal,
+) -> anyhow::Result<()> {
+    let (names, rows) = read(database, statement)?;
     let is_text =
         |column: usize| rows.iter().any(|row| matches!(row[column], Value::Text(_) | Value::Blob(_)));
-    let column = |(index, name): (usize, &String)| SheetColumn {
-        heading: name.clone().into(),
-        key: name.clone().into(),
-        is_text: is_text(index),
-        is_expendable: false,
-    };
-    let columns = names.iter().enumerate().map(column).collect();
-    let cell = |value: &Value| match value {
-        Value::Null => SheetCell::missing(),
-        value => SheetCell { text: text(value), value: Json::Null },
-    };
-    let rows = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-    let sheet = Sheet { columns, rows };
-    terminal.print(&if markdown { sheet.to_markdown() } else { sheet.to_table(terminal.width()) })?;
+    let columns = names.iter().enumerate().map(|(index, name)| match is_text(index) {
+        true => TableColumn::text(name.clone()),
+        false => TableColumn::number(name.clone()),
+    });
+    let mut table = Table::new(columns);
+    for row in &rows {
+        table.row(row.iter().map(|value| match value {
+            Value::Null => TableCell::missing(),
+            value => text(value).into(),
+        }));
+    }
+    terminal.print(&if markdown { table.to_markdown() } else { table.to_text(terminal.width()) })?;
     Ok(())
 }
 

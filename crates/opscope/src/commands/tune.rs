@@ -8,16 +8,15 @@ use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
 use opscope_run::{RunClock, prepare};
-use opscope_trace::units;
-use opscope_tune::report::{self, Subject, agreement_text, fate, names, speedup_text};
-use opscope_tune::{Budget, Fate, Progress, Step, TuneOptions, Tuned, tune};
+use opscope_tune::{Budget, Progress, TuneOptions, Tuned, tune};
 
 use super::outputs::check_target;
 use super::rewrite::{SelectionArguments, check_output, warn_of_unknown_version, write_model};
 use super::run::{EngineArguments, InputArguments, create_folder, parse_duration};
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::terminal::{StepBar, Terminal, bold, dim};
+use crate::report::tune::{self as report, TuningRequest};
+use crate::terminal::{StepBar, Terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -160,14 +159,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             bar.step(what);
         }
         Progress::Pairs(count) => bar.step(&format!("{doing}: {count} pairs of runs")),
-        Progress::Step(step) => bar.aside(|| terminal.note(&step_text(step))),
+        Progress::Step(step) => bar.aside(|| terminal.note(&report::step_text(step))),
     });
     drop(bar);
     let tuned = tuned?;
     if let Some(proto) = &tuned.model {
         write_model(&model, proto.clone(), &output)?;
     }
-    let subject = Subject {
+    let request = TuningRequest {
         model: path.display().to_string(),
         output: tuned.model.as_ref().map(|_| output.display().to_string()),
         engine: options.engine.kind.to_string(),
@@ -177,12 +176,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         opset: options.opset,
     };
     if let Some(folder) = &arguments.report {
-        write_report(folder, &subject, &tuned)?;
+        write_report(folder, &request, &tuned)?;
         terminal.note(&format!("wrote the log {} and tune.json beside it", folder.join("tune.md").display()));
     }
     let text = match arguments.json {
-        true => format!("{:#}\n", report::to_json(&subject, &tuned)),
-        false => conclusion(&subject, &tuned),
+        true => report::to_json(&request, &tuned).to_text()?,
+        false => report::conclusion(&request, &tuned),
     };
     terminal.print(&text)?;
     conclude(&tuned, terminal)
@@ -200,59 +199,12 @@ fn conclude(tuned: &Tuned, terminal: &Terminal) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn write_report(folder: &Path, subject: &Subject, tuned: &Tuned) -> anyhow::Result<()> {
-    let json = format!("{:#}\n", report::to_json(subject, tuned));
-    for (name, text) in [("tune.json", json), ("tune.md", report::to_markdown(subject, tuned))] {
+fn write_report(folder: &Path, request: &TuningRequest, tuned: &Tuned) -> anyhow::Result<()> {
+    let json = report::to_json(request, tuned).to_text()?;
+    for (name, text) in [("tune.json", json), ("tune.md", report::to_markdown(request, tuned))] {
         let path = folder.join(name);
         opscope_formats::write_atomically(&path, |file| file.write_all(text.as_bytes()))
             .with_context(|| format!("{}: cannot write the log", path.display()))?;
     }
     Ok(())
-}
-
-/// A step in a line: what it was, what became of it, and by which figures.
-fn step_text(step: &Step) -> String {
-    let (word, reason) = fate(step);
-    let speed = step.speedup.map_or(String::new(), |speed| format!("{}, ", speedup_text(speed)));
-    let error = match (&step.fate, step.agreement) {
-        (Fate::CheckFailed { .. }, _) | (_, None) => String::new(),
-        (_, Some(agreement)) => format!("; error {:.1e}", agreement.relative),
-    };
-    let places = if step.places == 1 { "1 place".to_owned() } else { format!("{} places", step.places) };
-    let word = if step.fate == Fate::Kept { bold(word) } else { word.to_owned() };
-    format!("{word:8} {} ({places}): {speed}{reason}{error}", names(&step.attempt))
-}
-
-fn conclusion(subject: &Subject, tuned: &Tuned) -> String {
-    let mut text = String::new();
-    if tuned.steps.is_empty() {
-        text.push_str("No rewrite applies to this model.\n");
-    }
-    match (&tuned.result, &subject.output) {
-        (Some(result), Some(output)) => {
-            let (before, after) = result.medians;
-            text.push_str(&format!(
-                "{}  {} as fast: {} became {}\n",
-                bold(output),
-                speedup_text(result.speedup),
-                units::duration(before),
-                units::duration(after)
-            ));
-            text.push_str(&format!("{} {}\n", bold("outputs "), agreement_text(&result.agreement)));
-        }
-        (None, Some(output)) => text.push_str(&format!("{}  was not measured to the end\n", bold(output))),
-        (_, None) => {
-            text.push_str("Nothing won beyond the noise; the model is best as it is, and none was written.\n")
-        }
-    }
-    text.push_str(&format!("{} {}\n", bold("engines "), report::parting_text(&tuned.parting)));
-    if let Some(command) = report::command(subject, tuned) {
-        text.push_str(&format!("{} {command}\n", bold("again   ")));
-        text.push_str(&format!(
-            "{} {}\n",
-            bold("undo    "),
-            dim(&format!("use {}, which is unchanged", subject.model))
-        ));
-    }
-    text
 }

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use opscope_analyze::{Edit, Prediction, predict};
-use opscope_trace::units;
-use serde_json::json;
+use opscope_analyze::{Edit, predict};
 
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Tell};
-use crate::terminal::{Terminal, bold, dim};
+use crate::report::whatif::{to_json, to_text};
+use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +57,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
     let prediction = predict(&trace, &edits)?;
     let text = match arguments.json {
-        true => profile::answer_in_json(to_json(&edits, &prediction), [&trace])?,
+        true => to_json(&edits, &prediction).about([&trace]).to_text()?,
         false => to_text(&edits, &prediction),
     };
     terminal.print(&text)?;
@@ -78,47 +77,4 @@ fn edits(arguments: &Arguments) -> anyhow::Result<Vec<Edit>> {
         return Err(UsageError("say what is to change with --remove, --scale or --fuse".to_owned()).into());
     }
     Ok(edits)
-}
-
-fn to_text(edits: &[Edit], prediction: &Prediction) -> String {
-    let (measured, predicted) = (prediction.measured, prediction.predicted);
-    let mut text = format!(
-        "{} {} → {}",
-        bold("predicted"),
-        units::duration(measured),
-        bold(&units::duration(predicted))
-    );
-    if measured.0 > 0 && predicted.0 > 0 {
-        let speed = measured.0 as f64 / predicted.0 as f64;
-        let saved = (measured.0 - predicted.0) as f64 / measured.0 as f64 * 100.0;
-        text.push_str(&format!("  {speed:.3}x  {saved:+.1} % saved"));
-    }
-    text.push('\n');
-    for (edit, (count, time)) in edits.iter().zip(&prediction.edits) {
-        let plural = if *count == 1 { "" } else { "s" };
-        text.push_str(&format!(
-            "  {}: {count} operator{plural}, {} of each inference\n",
-            edit.text(),
-            units::duration(*time)
-        ));
-    }
-    let basis = format!("a prediction, not a measurement; by {}", prediction.basis.text());
-    text.push_str(&format!("{}\n", dim(&basis)));
-    text
-}
-
-fn to_json(edits: &[Edit], prediction: &Prediction) -> serde_json::Value {
-    let edits: Vec<serde_json::Value> = edits
-        .iter()
-        .zip(&prediction.edits)
-        .map(|(edit, (count, time))| json!({ "edit": edit.text(), "operators": count, "time_ns": time.0 }))
-        .collect();
-    json!({
-        "schema_version": 1,
-        "kind": "prediction",
-        "measured_ns": prediction.measured.0,
-        "predicted_ns": prediction.predicted.0,
-        "basis": prediction.basis.text(),
-        "edits": edits,
-    })
 }

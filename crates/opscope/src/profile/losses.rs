@@ -70,18 +70,6 @@ pub fn losses_of(trace: &Trace, path: &Path) -> Vec<Value> {
     losses
 }
 
-/// The text of an answer in JSON about some profiles, with what was lost of them.
-///
-/// # Errors
-/// When a figure has no form in JSON, which would be a fault of this program.
-pub fn answer_in_json<'a>(
-    mut answer: Value,
-    about: impl IntoIterator<Item = &'a Opened>,
-) -> anyhow::Result<String> {
-    answer["losses"] = about.into_iter().flat_map(Opened::losses).collect();
-    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
-}
-
 /// Warns of what was lost of the profile at a path, in few lines; mere remarks are details.
 pub fn warn(trace: &Trace, path: &Path, terminal: &Terminal) {
     /// How many kinds of losses are named before it becomes tiresome.

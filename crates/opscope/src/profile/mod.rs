@@ -18,7 +18,7 @@ use opscope_trace::{Nanoseconds, Trace};
 use crate::exit::Exit;
 use crate::terminal::{StepBar, Terminal};
 
-pub use losses::{Opened, Tell, answer_in_json, losses_of, warn};
+pub use losses::{Opened, Tell, losses_of, warn};
 pub use remarks::{outline, remarks, remarks_of_joined};
 pub use results::Results;
 

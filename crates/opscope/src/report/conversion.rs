@@ -6,10 +6,10 @@ use std::path::Path;
 use opscope_advise::converter::{Conversion, Fused, Gravity, Remark, Switch};
 use serde_json::{Value, json};
 
-use super::count;
 use super::info::Facts;
+use super::{Table, TableColumn, count};
 use crate::converter_files::ConverterFiles;
-use crate::terminal::{Column, Table, bold, dim, printable};
+use crate::terminal::{bold, dim, printable};
 
 /// The switches, the rules' counts and the remarks.
 pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u16>) -> String {
@@ -42,22 +42,21 @@ pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u1
         });
         fact("fusion", &format!("{}, in {}", kinds.join(", "), count(result.graphs, "graph")));
         let columns = [
-            Column::text("rule"),
-            Column::text("kind"),
-            Column::number("matched"),
-            Column::number("took effect"),
+            TableColumn::text("rule"),
+            TableColumn::text("kind"),
+            TableColumn::number("matched"),
+            TableColumn::number("took effect"),
         ];
-        let mut table = Table::new(&columns, width);
+        let mut table = Table::new(columns);
         for pass in &result.passes {
-            let rule = printable(&pass.rule).into_owned();
             table.row([
-                rule,
+                pass.rule.clone(),
                 pass.kind.name().to_owned(),
                 pass.matched.to_string(),
                 pass.took_effect.to_string(),
             ]);
         }
-        let _ = write!(text, "\n{}", table.render());
+        let _ = write!(text, "\n{}", table.to_text(width));
     }
     if !remarks.is_empty() {
         text.push('\n');

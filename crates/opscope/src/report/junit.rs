@@ -1,9 +1,10 @@
 //! JUnit's report of tests, which CI systems show.
 
-use crate::commands::check::{Condition, Outcome};
+use crate::judgement::{Condition, Outcome};
+use crate::terminal::printable;
 
 /// The report: a test for each condition. An undecided one counts as skipped.
-pub fn report(conditions: &[Condition]) -> String {
+pub fn to_xml(conditions: &[Condition]) -> String {
     let count = |outcome: Outcome| conditions.iter().filter(|it| it.outcome == outcome).count();
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"opscope check\" tests=\"{}\" \
@@ -27,6 +28,7 @@ pub fn report(conditions: &[Condition]) -> String {
     text
 }
 
+/// A text for an attribute or element; XML has no form for control characters.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

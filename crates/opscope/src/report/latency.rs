@@ -4,8 +4,8 @@ use opscope_analyze::{Latencies, Statistics, scaled};
 use opscope_trace::{Nanoseconds, Trace, units};
 use serde_json::{Value, json};
 
-use super::count;
-use crate::terminal::{Column, bold};
+use super::{TableColumn, count};
+use crate::terminal::bold;
 
 /// The recorded iterations in a line, where the latency is that of others.
 pub fn recorded(recorded: &Statistics, ratio: Option<f64>) -> String {
@@ -16,10 +16,10 @@ pub fn recorded(recorded: &Statistics, ratio: Option<f64>) -> String {
 
 /// The columns of an operator's time. Where recording takes a good part of an iteration, its recorded time
 /// is no part of the latency; its share is.
-pub fn time_columns(scale: f64) -> Vec<Column<'static>> {
+pub fn time_columns(scale: f64) -> Vec<TableColumn> {
     match scale == 1.0 {
-        true => vec![Column::number("time")],
-        false => vec![Column::number("≈ time"), Column::number("recorded").expendable()],
+        true => vec![TableColumn::number("time")],
+        false => vec![TableColumn::number("≈ time"), TableColumn::number("recorded").expendable()],
     }
 }
 

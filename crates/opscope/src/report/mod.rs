@@ -1,102 +1,66 @@
-//! The answer to "where does the time go": as text for a person, and as JSON for a program.
+//! Every command's answer as a text for a person, and as Markdown, CSV or JSON where it has these forms.
+//!
+//! A file is named after the command whose answer it renders, or after what several of them show:
+//! [`Table`] for rows and columns in every form, [`Envelope`] around every answer in JSON, [`markdown`] for
+//! texts in Markdown, `overview`, `losses`, `ranges` and `latency` for parts of answers.
 
-pub mod advice;
-mod analysis;
-pub mod board_info;
-pub mod comparison;
+pub mod advise;
+pub mod analyze;
+pub mod check;
+pub mod compare;
 pub mod conversion;
-mod glance;
+mod envelope;
+pub mod fusion;
 pub mod info;
-mod json;
 pub mod junit;
 mod latency;
-mod operators;
+mod layout;
+pub mod locate;
+mod losses;
+pub mod markdown;
+mod overview;
+pub mod peak;
+pub mod placement;
+pub mod query;
 mod ranges;
-mod sheet;
-mod text;
+pub mod rewrite;
+mod run;
+pub mod show;
+mod table;
+pub mod tune;
+pub mod whatif;
 
-use std::collections::HashSet;
+use crate::terminal::{bold, dim};
 
-use opscope_analyze::Summary;
-use opscope_trace::{Attribution, ModelId, StringId, Trace};
-
-pub use analysis::{fitting_columns, sheet_of, title};
-pub use glance::{
-    glance_json, glance_text, host_text, loss_line, losses_by_severity, losses_json, losses_text,
-};
-pub use json::to_json;
+pub use envelope::Envelope;
 pub use latency::{latency_json, latency_text};
+pub use losses::{loss_line, losses_by_severity, losses_json, losses_text};
+pub use overview::{host_text, overview_json, overview_text};
 pub use ranges::{ranges_json, ranges_table, ranges_text};
-pub use sheet::{FormArguments, Sheet, SheetCell, SheetColumn};
-pub use text::{count, to_text};
+pub use run::{RunReport, to_json, to_text};
+pub use table::{Table, TableCell, TableColumn, inert};
 
-/// A trace with the figures that both forms of the answer show.
-pub struct Report<'a> {
-    /// What was recorded.
-    pub trace: &'a Trace,
-    /// The model that the figures are of; `None` is all of them together.
-    pub model: Option<ModelId>,
-    /// What it amounts to.
-    pub summary: Summary,
-    /// How the operators were matched with the model's graph.
-    pub matching: Matching,
+/// A number with its noun: `1 operator`, `3 operators`.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// How many operators were matched with the model's graph, and how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Matching {
-    /// Operators that are one node of the graph.
-    pub exact: usize,
-    /// Operators that the engine made out of several nodes.
-    pub fused: usize,
-    /// Nodes of the graph that went into those.
-    pub fused_nodes: usize,
-    /// Operators that the engine added.
-    pub engine: usize,
-    /// Operators that no node could be named for.
-    pub unattributed: usize,
-    /// Nodes of the graph that the engine removed before running it.
-    pub removed: usize,
+/// How many rows of a table are shown, as its heading begins: `Top 3 of 20 operators`.
+fn shown(top: usize, all: usize, noun: &str) -> String {
+    match all {
+        0 => format!("No {noun}"),
+        1 => format!("The only {noun}"),
+        _ if top >= all => format!("All {}", count(all, noun)),
+        _ => format!("Top {top} of {}", count(all, noun)),
+    }
 }
 
-impl<'a> Report<'a> {
-    /// The figures of a trace, all models taken together.
-    pub fn of(trace: &'a Trace) -> Self {
-        Self::new(trace, None, Summary::of(trace))
-    }
+/// A table with its heading, and below it how many of all its rows aren't shown; `None` for one without rows.
+fn titled(title: &str, table: &str, shown: usize, all: usize) -> Option<String> {
+    (all > 0).then(|| format!("{}\n{table}{}", bold(title), not_shown(all.saturating_sub(shown))))
+}
 
-    /// The figures of each model, where the trace holds the iterations of several.
-    pub fn of_each_model(trace: &'a Trace) -> Vec<Self> {
-        let ran = |model: &ModelId| trace.iterations.model().contains(&Some(*model));
-        let models: Vec<ModelId> = trace.models.ids().filter(ran).collect();
-        match models[..] {
-            [] | [_] => Vec::new(),
-            _ => models
-                .into_iter()
-                .map(|id| Self::new(trace, Some(id), Summary::of_model(trace, id)))
-                .collect(),
-        }
-    }
-
-    fn new(trace: &'a Trace, model: Option<ModelId>, summary: Summary) -> Self {
-        let mut matching = Matching::default();
-        // A node is in several operators where several do its work for themselves.
-        let mut fused: HashSet<StringId> = HashSet::new();
-        let wanted = |of: Option<ModelId>| model.is_none() || of == model;
-        for (_, operator) in trace.operators.iter().filter(|(_, operator)| wanted(operator.model)) {
-            match operator.attribution {
-                Attribution::NoGraph => {}
-                Attribution::Exact => matching.exact += 1,
-                Attribution::Fused => {
-                    matching.fused += 1;
-                    fused.extend(trace.names.get(operator.origins));
-                }
-                Attribution::Engine => matching.engine += 1,
-                Attribution::Unattributed => matching.unattributed += 1,
-                Attribution::Removed => matching.removed += 1,
-            }
-        }
-        matching.fused_nodes = fused.len();
-        Self { trace, model, summary, matching }
-    }
+/// A line that says how many rows are missing; nothing where none is.
+fn not_shown(rows: usize) -> String {
+    if rows == 0 { String::new() } else { dim(&format!("… and {rows} more (-t 0 shows all)\n")) }
 }

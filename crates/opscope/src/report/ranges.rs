@@ -6,8 +6,8 @@ use opscope_analyze::{RangeNode, RangeTree};
 use opscope_trace::{RangeKind, Trace, units};
 use serde_json::{Value, json};
 
-use super::count;
-use crate::terminal::{Column, Table, bold, dim, printable};
+use super::{Table, TableColumn, count};
+use crate::terminal::{bold, dim};
 
 /// How many blanks a range is set in for each one that it lies in, and how many are shown of them.
 const STEP: usize = 2;
@@ -42,18 +42,18 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
         return Some(text);
     }
     let columns = [
-        Column::number("total"),
-        Column::number("count"),
-        Column::number("longest").expendable(),
-        Column::number("own"),
-        Column::number("in calls").expendable(),
-        Column::number("in operators").expendable(),
-        Column::number("uncovered"),
-        Column::text("range"),
+        TableColumn::number("total"),
+        TableColumn::number("count"),
+        TableColumn::number("longest").expendable(),
+        TableColumn::number("own"),
+        TableColumn::number("in calls").expendable(),
+        TableColumn::number("in operators").expendable(),
+        TableColumn::number("uncovered"),
+        TableColumn::text("range"),
     ];
-    let mut table = Table::new(&columns, width);
+    let mut table = Table::new(columns);
     for node in shown.iter().map(|&index| &tree.nodes[index]) {
-        let mut name = printable(trace.strings.get(node.name)).into_owned();
+        let mut name = trace.strings.get(node.name).to_owned();
         let is_namesake = |other: &RangeNode| {
             other.name == node.name && other.parent == node.parent && other.kind != node.kind
         };
@@ -71,7 +71,7 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
             format!("{}{name}", " ".repeat(STEP * node.depth.min(DEEPEST))),
         ]);
     }
-    text.push_str(&table.render());
+    text.push_str(&table.to_text(width));
     text.push_str(&dim(&legend(tree)));
     Some(text)
 }

@@ -1,16 +1,14 @@
-//! What a person sees: messages, colours, progress and tables.
+//! The terminal: messages, colours, progress, and texts that can do it no harm.
 
 mod harmless;
 mod progress;
 mod style;
-mod table;
 
 use std::io::{self, IsTerminal, Write};
 
 pub use harmless::{DataOutput, harmless, printable};
 pub use progress::{IterationBar, StepBar};
 pub use style::{bold, dim};
-pub use table::{Column, Table};
 
 /// Where output goes and how much of it.
 #[derive(Clone, Copy, Debug)]

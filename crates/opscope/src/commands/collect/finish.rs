@@ -9,11 +9,10 @@ use opscope_trace::{Nanoseconds, units};
 use super::together::bring_together;
 use crate::commands::export::{self, What};
 use crate::commands::outputs::AnswerArguments;
-use crate::commands::query;
 use crate::exit::is_about_reader;
 use crate::profile::{self, Tell};
-use crate::report::ranges_text;
-use crate::terminal::{Column, StepBar, Table, Terminal, bold, dim};
+use crate::report::{query, ranges_text};
+use crate::terminal::{StepBar, Terminal, bold, dim};
 
 /// What is made of a profile once it is there.
 #[derive(Debug)]
@@ -181,27 +180,10 @@ fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()>
     if has_devices {
         let joined =
             profile::join(profile::only(path, profile::raw(path, terminal)?)?, &StepBar::new(terminal))?;
-        terminal.print(&query::table(&query::lines(&joined)))?;
+        terminal.print(&query::table(&query::contents(&joined)))?;
         return Ok(());
     }
-    terminal.print(&query_table(path, &begin, terminal))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    terminal.print(&query::host_text(&name, &begin, terminal.width()))?;
     Ok(())
-}
-
-/// What the reference prints of a profile of the host alone at the end.
-fn query_table(path: &Path, begin: &str, terminal: &Terminal) -> String {
-    let columns = [
-        "Job Info",
-        "Device ID",
-        "Dir Name",
-        "Collection Time",
-        "Model ID",
-        "Iteration Number",
-        "Top Time Iteration",
-        "Rank ID",
-    ];
-    let mut table = Table::new(&columns.map(Column::text), terminal.width());
-    let cells = ["NA", "host", "host", begin, "N/A", "N/A", "N/A", "N/A"];
-    table.row(cells.map(str::to_owned));
-    format!("{}\n{}\n", bold(&path.file_name().unwrap_or_default().to_string_lossy()), table.render())
 }

@@ -17,9 +17,10 @@ use opscope_trace::Trace;
 use self::console::{Level, say};
 use self::options::{Action, Request};
 use super::export::{Options, What, export};
-use super::{query, show};
+use super::show;
 use crate::exit::Exit;
 use crate::profile::{self, Results, cache};
+use crate::report::query;
 use crate::terminal::{StepBar, Terminal};
 
 const HELP: &str = "\
@@ -158,7 +159,7 @@ fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::
         Action::Show | Action::QueryCluster | Action::Answer(_) => Ok(()),
         Action::Query => {
             let joined = profile::join(profile, &StepBar::new(terminal))?;
-            Ok(terminal.print(&query::table(&query::lines(&joined)))?)
+            Ok(terminal.print(&query::table(&query::contents(&joined)))?)
         }
         Action::Export(what) => write(profile, &[what], &request.options, &stamp, terminal),
         Action::ExportText => {

@@ -12,7 +12,7 @@ use crate::check::Outputs;
 
 /// What two engines say of a model.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Parting {
+pub enum EngineAgreement {
     /// They compute the same.
     Agree {
         /// The engine that was asked besides.
@@ -26,7 +26,7 @@ pub enum Parting {
         reason: String,
     },
     /// They compute something else.
-    Part {
+    Differ {
         /// The engine that was asked besides.
         other: EngineKind,
         /// How far apart they are; `None` when the outputs can't be compared at all.
@@ -48,7 +48,7 @@ pub fn ask_other_engine(
     outputs: &Outputs,
     tolerance: f64,
     interrupt: &Interrupt,
-) -> Result<Parting, RunError> {
+) -> Result<EngineAgreement, RunError> {
     let other = match options.kind {
         EngineKind::Tract => EngineKind::OnnxRuntime,
         EngineKind::OnnxRuntime => EngineKind::Tract,
@@ -57,16 +57,16 @@ pub fn ask_other_engine(
         Ok(theirs) => theirs,
         Err(RunError::Interrupted) => return Err(RunError::Interrupted),
         Err(RunError::LibraryNotFound { .. }) => {
-            return Ok(Parting::Alone { reason: "ONNX Runtime is not on this machine".to_owned() });
+            return Ok(EngineAgreement::Alone { reason: "ONNX Runtime is not on this machine".to_owned() });
         }
-        Err(error) => return Ok(Parting::Alone { reason: error.cause() }),
+        Err(error) => return Ok(EngineAgreement::Alone { reason: error.cause() }),
     };
     let agreement = compare(outputs, &theirs).ok();
     if let Some(agreement) = agreement.filter(|agreement| agreement.relative <= tolerance) {
-        return Ok(Parting::Agree { other, agreement });
+        return Ok(EngineAgreement::Agree { other, agreement });
     }
     let node = first_difference(model, inputs, options, other, tolerance, interrupt);
-    Ok(Parting::Part { other, agreement, node })
+    Ok(EngineAgreement::Differ { other, agreement, node })
 }
 
 fn run(

@@ -8,7 +8,7 @@ use super::{Comparison, Group};
 
 /// Groups with the same story.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Alike<'c, 't> {
+pub struct ChangeFamily<'c, 't> {
     /// What became of what.
     pub story: String,
     /// How many groups there are.
@@ -21,8 +21,8 @@ pub struct Alike<'c, 't> {
 
 impl<'t> Comparison<'t> {
     /// All groups with those of the same story together, the greatest change first.
-    pub fn alike(&self) -> Vec<Alike<'_, 't>> {
-        let mut all: Vec<Alike<'_, 't>> = Vec::new();
+    pub fn families(&self) -> Vec<ChangeFamily<'_, 't>> {
+        let mut all: Vec<ChangeFamily<'_, 't>> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for group in &self.groups {
             let story = group.story();
@@ -31,10 +31,10 @@ impl<'t> Comparison<'t> {
                 all[*place].delta += group.delta;
             } else {
                 places.insert(story.clone(), all.len());
-                all.push(Alike { story, count: 1, delta: group.delta, greatest: group });
+                all.push(ChangeFamily { story, count: 1, delta: group.delta, greatest: group });
             }
         }
-        all.sort_by_key(|alike| -alike.delta.0.abs());
+        all.sort_by_key(|family| -family.delta.0.abs());
         all
     }
 }

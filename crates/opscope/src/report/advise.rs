@@ -7,7 +7,8 @@ use opscope_advise::{Does, Done, Evidence, Finding, Language, NotRun, Report, Ru
 use opscope_trace::units;
 use serde::Serialize;
 
-use crate::terminal::{Column, Table, bold, dim};
+use super::{Envelope, Table, TableColumn};
+use crate::terminal::{bold, dim, printable};
 
 /// How many rows of evidence are shown of each finding.
 const ROWS: usize = 3;
@@ -90,7 +91,7 @@ fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, widt
     };
     let _ = writeln!(text, "{}{also}  {}{saves}", bold(&rule.id), bold(&rule.title));
     if let Some(note) = &finding.note {
-        let _ = writeln!(text, "     {note}");
+        let _ = writeln!(text, "     {}", printable(note));
     }
     for item in finding.evidence.iter().take(ROWS) {
         let _ = writeln!(text, "     {}", evidence(item));
@@ -135,11 +136,7 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
             let opset = ability
                 .opset
                 .map_or(String::new(), |version| format!(", from version {version} of ONNX's operators on"));
-            format!(
-                "{} at {places} {}{lossy}{opset}",
-                ability.id,
-                if places == 1 { "place" } else { "places" }
-            )
+            format!("{} at {}{lossy}{opset}", ability.id, super::count(places, "place"))
         })
         .collect();
     let model = model.map_or("MODEL.onnx".to_owned(), |path| path.display().to_string());
@@ -149,12 +146,12 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
 fn evidence(item: &Evidence) -> String {
     let mut parts = Vec::new();
     parts.extend(item.time.map(units::duration));
-    parts.push(item.name.clone());
+    parts.push(printable(&item.name).into_owned());
     if !item.op_type.is_empty() && item.op_type != item.name {
-        parts.push(format!("({})", item.op_type));
+        parts.push(format!("({})", printable(&item.op_type)));
     }
     if !item.detail.is_empty() {
-        parts.push(dim(&item.detail));
+        parts.push(dim(&printable(&item.detail)));
     }
     parts.join("  ")
 }
@@ -176,7 +173,7 @@ fn push_wrapped(text: &mut String, heading: &str, content: &str, width: Option<u
         if !line.is_empty() {
             line.push(' ');
         }
-        line.push_str(word);
+        line.push_str(&printable(word));
     }
     flush(&mut line);
 }
@@ -199,12 +196,11 @@ fn push_not_run(text: &mut String, not_run: &[NotRun], has_profile: bool, lists:
         }
         return;
     }
-    let rules = |count: usize| if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
     let _ = writeln!(
         text,
         "{} {}; next best to give: {next}, for {count} of them {}",
         bold("not asked"),
-        rules(not_run.len()),
+        super::count(not_run.len(), "rule"),
         dim("(-v lists all)")
     );
 }
@@ -246,15 +242,19 @@ fn next_to_give(not_run: &[NotRun], has_profile: bool) -> Option<(String, usize)
 
 /// All rules in a table.
 pub fn list(rules: &[Rule], language: Language) -> String {
-    let columns =
-        [Column::text("id"), Column::text("rule"), Column::text("what it finds"), Column::text("confidence")];
-    let mut table = Table::new(&columns, None);
+    let columns = [
+        TableColumn::text("id"),
+        TableColumn::text("rule"),
+        TableColumn::text("what it finds"),
+        TableColumn::text("confidence"),
+    ];
+    let mut table = Table::new(columns);
     for rule in rules {
         let chinese = rule.zh.as_ref().filter(|_| language == Language::Chinese);
         let title = chinese.map_or(&rule.title, |text| &text.title);
         table.row([rule.id.clone(), rule.name.clone(), title.clone(), rule.confidence.name().to_owned()]);
     }
-    table.render()
+    table.to_text(None)
 }
 
 /// What rewrites do: each with its places, and the command's options.
@@ -274,18 +274,10 @@ fn rewrites_json(does: &Does) -> serde_json::Value {
     serde_json::json!({ "applicable": each, "options": does.options() })
 }
 
-/// The answer as JSON, with what was lost of the profiles.
-///
-/// # Errors
-/// When a figure has no form in JSON, which would be a fault of this program.
-pub fn to_json(
-    subject: &Subject<'_>,
-    report: &Report,
-    losses: Vec<serde_json::Value>,
-) -> anyhow::Result<String> {
+/// The answer for programs.
+pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl Serialize + 'a> {
     #[derive(Serialize)]
     struct Answer<'a> {
-        schema_version: u32,
         target: &'static str,
         operator_time_ns: i64,
         /// What could be saved of that if all findings were followed, each operator counted once.
@@ -295,7 +287,6 @@ pub fn to_json(
         done_already: &'a [Done],
         not_run: &'a [NotRun],
         silenced: &'a [String],
-        losses: Vec<serde_json::Value>,
     }
     #[derive(Serialize)]
     struct FindingJson<'a> {
@@ -345,7 +336,6 @@ pub fn to_json(
         }
     }
     let answer = Answer {
-        schema_version: 1,
         target: subject.target.name(),
         operator_time_ns: subject.total.0,
         saves_together_at_most_ns: report.together.map(|time| time.0),
@@ -354,7 +344,6 @@ pub fn to_json(
         done_already: &report.done,
         not_run: &report.not_run,
         silenced: &report.silenced,
-        losses,
     };
-    Ok(format!("{}\n", serde_json::to_string_pretty(&answer)?))
+    Envelope::new(1, answer)
 }

@@ -1,4 +1,4 @@
-//! What `opscope show` adds for boards: where the model converter put each layer.
+//! The layers of a board's model as the converter placed them, which `opscope show` adds.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use opscope_svp::{Placement, SideFiles};
 use opscope_trace::{Nanoseconds, Trace, units};
 use serde_json::{Value, json};
 
-use super::show::titled;
-use crate::terminal::{Column, Table};
+use super::table::UNKNOWN;
+use super::{Table, TableColumn, titled};
 
 /// Layers that run on the CPU or were fused, with the time that was measured of them.
 pub struct Placed {
@@ -51,16 +51,16 @@ impl Placed {
     /// The table; `None` without rows.
     pub fn table(&self, top: usize, width: Option<u16>) -> Option<String> {
         let columns = [
-            Column::text("layer"),
-            Column::text("type"),
-            Column::text("runs on"),
-            Column::text("fused"),
-            Column::number("total"),
-            Column::number("count"),
+            TableColumn::text("layer"),
+            TableColumn::text("type"),
+            TableColumn::text("runs on"),
+            TableColumn::text("fused"),
+            TableColumn::number("total"),
+            TableColumn::number("count"),
         ];
-        let mut table = Table::new(&columns, width);
+        let mut table = Table::new(columns);
         for (row, time) in self.rows.iter().take(top) {
-            let unknown = || "–".to_owned();
+            let unknown = || UNKNOWN.to_owned();
             table.row([
                 row.name.clone(),
                 row.op_type.clone(),
@@ -71,7 +71,7 @@ impl Placed {
             ]);
         }
         let title = "Layers on the CPU and fused layers, as the converter placed them";
-        titled(title, &table, self.rows.len().min(top), self.rows.len())
+        titled(title, &table.to_text(width), self.rows.len().min(top), self.rows.len())
     }
 
     /// An object for each layer.

@@ -1,15 +1,62 @@
-//! What is in a model or a profile, fact by fact.
+//! What a file or folder is, and what is in it, fact by fact.
+
+mod board;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use opscope_cann::Profile;
 use opscope_model::{Dim, Model};
 use opscope_trace::{Attribution, DataType, Trace, units};
 use serde_json::{Map, Value, json};
 
-use super::{count, losses_json, losses_text};
+pub use board::{of_job, of_side_files};
+
+use super::{Envelope, count, losses_json, losses_text};
 use crate::terminal::{bold, printable};
+
+/// A file or folder, as far as it could be read.
+pub struct Info {
+    /// The kind of file or folder.
+    pub kind: String,
+    /// Its content.
+    pub facts: Facts,
+    /// Why it can't be read, where that is so.
+    pub problem: Option<String>,
+}
+
+impl Info {
+    /// Something of which nothing but its kind is known yet.
+    pub fn new(kind: impl Into<String>) -> Self {
+        Self { kind: kind.into(), facts: Facts::default(), problem: None }
+    }
+
+    /// The kind, a line for each fact, and the problem.
+    pub fn to_text(&self, path: &Path) -> String {
+        let mut text =
+            format!("{}: {}\n\n", bold(&printable(&path.display().to_string())), printable(&self.kind));
+        text.push_str(&self.facts.to_text());
+        if let Some(problem) = &self.problem {
+            let _ = writeln!(text, "{} {}", bold("damaged   "), printable(problem));
+        }
+        text
+    }
+
+    /// The same for programs.
+    pub fn to_json(&self, path: &Path) -> Envelope<Value> {
+        let content = self.facts.to_json();
+        let losses = content["losses"].as_array().cloned().unwrap_or_default();
+        let answer = json!({
+            "path": path.to_string_lossy(),
+            "kind": self.kind,
+            "problem": self.problem,
+            "content": content,
+            "missing": self.facts.missing,
+        });
+        Envelope::new(1, answer).with_losses(losses)
+    }
+}
 
 /// Facts in order, and what one might expect and is not there.
 #[derive(Debug, Default)]
@@ -70,7 +117,7 @@ impl Facts {
         }
         text.push_str(&self.losses);
         for missing in &self.missing {
-            let _ = writeln!(text, "{} {missing}", bold(&format!("{:width$}", "missing")));
+            let _ = writeln!(text, "{} {}", bold(&format!("{:width$}", "missing")), printable(missing));
         }
         text
     }

@@ -4,8 +4,9 @@ use opscope_svp::{Content, Job, RawKind, SideFiles};
 use opscope_trace::units;
 use serde_json::json;
 
-use super::count;
-use super::info::Facts;
+use super::Facts;
+use crate::report::count;
+use crate::terminal::printable;
 
 /// How many names are listed before it becomes tiresome.
 const NAMED: usize = 12;
@@ -93,8 +94,7 @@ pub fn of_side_files(found: &SideFiles, facts: &mut Facts) {
 }
 
 fn few(names: &[&str]) -> String {
-    let mut text =
-        names.iter().take(NAMED).map(|name| crate::terminal::printable(name)).collect::<Vec<_>>().join(", ");
+    let mut text = names.iter().take(NAMED).map(|name| printable(name)).collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
         text.push_str(&format!(" and {} more", names.len() - NAMED));
     }

@@ -4,29 +4,25 @@ use opscope_analyze::{CallKinds, OperatorCost, Statistics, TypeCost, scaled};
 use opscope_trace::{Attribution, Nanoseconds, Trace};
 use serde::Serialize;
 
-use super::Report;
+use super::RunReport;
 use super::operators::{data_type, engine_nodes, rate, row};
-
-/// Rises when a field changes its meaning or goes away; a new field doesn't raise it.
-const SCHEMA_VERSION: u32 = 1;
+use crate::report::{Envelope, losses_json};
 
 /// The whole answer, with all operators, and the answer for each model where there are several.
 ///
 /// # Errors
 /// When a figure has no form in JSON, which would be a fault of this program.
-pub fn to_json(report: &Report<'_>, models: &[Report<'_>]) -> serde_json::Result<String> {
-    let mut answer = Answer::of(report);
-    answer.models = models.iter().map(Answer::of).collect();
-    let mut text = serde_json::to_string_pretty(&answer)?;
-    text.push('\n');
-    Ok(text)
+pub fn to_json(report: &RunReport<'_>, models: &[RunReport<'_>]) -> anyhow::Result<String> {
+    let models = models.iter().map(|model| answer(model, Vec::new())).collect();
+    answer(report, models).to_text()
+}
+
+fn answer<'a>(report: &'a RunReport<'a>, models: Vec<Envelope<Answer<'a>>>) -> Envelope<Answer<'a>> {
+    Envelope::new(1, Answer::of(report, models)).with_losses(losses_json(report.trace))
 }
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    schema_version: u32,
-    program: &'static str,
-    program_version: &'static str,
     model: Option<&'a str>,
     /// Engine, its version, optimization, threads, seed, inputs and whatever else is known.
     properties: serde_json::Map<String, serde_json::Value>,
@@ -49,9 +45,8 @@ struct Answer<'a> {
     operators: Vec<OperatorRow<'a>>,
     removed_nodes: Vec<&'a str>,
     types: Vec<TypeRow<'a>>,
-    losses: Vec<LossRow<'a>>,
     /// The same for each model, where the profile holds several; empty otherwise.
-    models: Vec<Answer<'a>>,
+    models: Vec<Envelope<Answer<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -143,16 +138,8 @@ struct TypeRow<'a> {
     bytes_per_second: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct LossRow<'a> {
-    severity: &'static str,
-    reason: &'a str,
-    count: u64,
-    detail: &'a str,
-}
-
 impl<'a> Answer<'a> {
-    fn of(report: &'a Report<'a>) -> Self {
+    fn of(report: &'a RunReport<'a>, models: Vec<Envelope<Self>>) -> Self {
         let (trace, summary) = (report.trace, &report.summary);
         let text = |id| trace.strings.get(id);
         let nanoseconds = |time: Nanoseconds| time.0;
@@ -160,12 +147,8 @@ impl<'a> Answer<'a> {
             trace.properties.iter().map(|&(key, value)| (text(key).to_owned(), value_of(text(value))));
         let wanted = |model| report.model.is_none() || model == report.model;
         let iterations = trace.iterations.iter().filter(|(_, row)| wanted(row.model));
-        let iterations = iterations.map(|(_, row)| IterationRow {
-            number: row.number,
-            warm_up: row.warm_up,
-            start_ns: nanoseconds(row.start),
-            duration_ns: nanoseconds(row.duration),
-        });
+        let iterations =
+            iterations.map(|(_, row)| IterationRow::of(row.number, row.warm_up, row.start, row.duration));
         let kinds = CallKinds::of(trace);
         let is_steady = |id| kinds.kind(trace, id).phase == Some(opscope_analyze::Phase::SteadyState);
         let before = trace.api_calls.iter().filter(|(id, call)| call.iteration.is_none() && !is_steady(*id));
@@ -175,24 +158,11 @@ impl<'a> Answer<'a> {
             duration_ns: nanoseconds(call.duration),
         });
         let unrecorded = trace.unrecorded_iterations.iter().filter(|(_, row)| wanted(row.model));
-        let unrecorded = unrecorded.map(|(_, row)| IterationRow {
-            number: row.number,
-            warm_up: row.warm_up,
-            start_ns: nanoseconds(row.start),
-            duration_ns: nanoseconds(row.duration),
-        });
+        let unrecorded =
+            unrecorded.map(|(_, row)| IterationRow::of(row.number, row.warm_up, row.start, row.duration));
         let mut engine_nodes = engine_nodes(trace);
         let removed = trace.operators.iter().filter(|(_, row)| row.attribution == Attribution::Removed);
-        let losses = trace.losses.iter().map(|(_, loss)| LossRow {
-            severity: loss.severity.name(),
-            reason: text(loss.reason),
-            count: loss.count,
-            detail: text(loss.detail),
-        });
         Self {
-            schema_version: SCHEMA_VERSION,
-            program: "opscope",
-            program_version: env!("CARGO_PKG_VERSION"),
             model: report
                 .model
                 .or_else(|| trace.models.ids().next())
@@ -223,8 +193,7 @@ impl<'a> Answer<'a> {
             }),
             removed_nodes: removed.map(|(_, row)| text(row.name)).collect(),
             types: ranked(&summary.types, |rank, cost| TypeRow::of(trace, rank, cost)),
-            losses: losses.collect(),
-            models: Vec::new(),
+            models,
         }
     }
 }
@@ -236,6 +205,12 @@ fn ranked<'c, C, R>(costs: &'c [C], mut row: impl FnMut(usize, &'c C) -> R) -> V
 /// Properties are text in a trace; whole numbers become numbers.
 fn value_of(text: &str) -> serde_json::Value {
     text.parse::<u64>().map_or_else(|_| text.into(), Into::into)
+}
+
+impl IterationRow {
+    fn of(number: u32, warm_up: bool, start: Nanoseconds, duration: Nanoseconds) -> Self {
+        Self { number, warm_up, start_ns: start.0, duration_ns: duration.0 }
+    }
 }
 
 impl Distribution {

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use opscope_analyze::{Basis, Change, Comparison, Group, Member, Step, What};
 use opscope_trace::{Nanoseconds, units};
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::terminal::{Column, Table, bold, dim};
+use super::{Envelope, Table, TableColumn, markdown};
+use crate::terminal::{bold, dim, printable};
 
 /// What the figures of an inference were taken from.
 fn basis(basis: Basis) -> &'static str {
@@ -118,18 +118,40 @@ impl Shown {
     }
 }
 
-/// From A's figure to B's: the greatest changes of operators one by one, the rest together, and what
-/// operators don't account for.
-fn waterfall<'c, 't>(comparison: &'c Comparison<'t>, shown: Shown) -> Vec<Step<'c, 't>> {
-    comparison.waterfall(shown.count(), shown.each)
+/// From A's figure to B's: the greatest changes of operators one by one, the rest together, and the time that
+/// operators don't account for; with bars where there is room for them.
+fn waterfall(comparison: &Comparison<'_>, shown: Shown, has_bars: bool) -> Table {
+    const BAR: f64 = 24.0;
+    let (from, to) = comparison.ends();
+    let whole = from.0.max(to.0).max(1) as f64;
+    let bar = |time: Nanoseconds| "█".repeat((time.0.abs() as f64 / whole * BAR).round() as usize);
+    let columns = [
+        TableColumn::number("time"),
+        TableColumn::number("change"),
+        TableColumn::text("operators"),
+        TableColumn::text("").expendable(),
+    ];
+    let count = columns.len() - usize::from(!has_bars);
+    let mut table = Table::new(columns.into_iter().take(count));
+    let mut row = |time: Nanoseconds, change: String, name: String, of_bar: Nanoseconds| {
+        table.row([units::duration(time), change, name, bar(of_bar)].into_iter().take(count));
+    };
+    row(from, String::new(), "A".to_owned(), from);
+    let mut reached = from;
+    for step in comparison.waterfall(shown.count(), shown.each) {
+        reached += step.delta;
+        row(reached, signed(step.delta), name(&step), step.delta);
+    }
+    row(to, String::new(), "B".to_owned(), to);
+    table
 }
 
 /// What a step is called.
 fn name(step: &Step<'_, '_>) -> String {
     match &step.what {
         What::Group(group) => title(group),
-        What::Alike(alike) => {
-            format!("{} × {} (most: {})", alike.count, alike.story, names(members(alike.greatest)))
+        What::Family(family) => {
+            format!("{} × {} (most: {})", family.count, family.story, names(members(family.greatest)))
         }
         What::Others(_) => "all others".to_owned(),
         What::Outside => "outside operators".to_owned(),
@@ -181,39 +203,17 @@ fn sum(members: &[Member<'_>]) -> Nanoseconds {
 pub fn to_text(comparison: &Comparison<'_>, shown: Shown, width: Option<u16>) -> String {
     let mut text = String::new();
     for (place, line) in headline(comparison).iter().enumerate() {
-        let _ = writeln!(text, "{}", if place == 0 { bold(line) } else { line.clone() });
+        let _ = writeln!(text, "{}", if place == 0 { bold(line) } else { printable(line).into_owned() });
     }
     if !comparison.groups.is_empty() {
-        push_waterfall(&mut text, comparison, shown, width);
+        let _ = write!(text, "\n{}", waterfall(comparison, shown, true).to_text(width));
+        if let Some(why) = why_unexplained(comparison) {
+            let _ = writeln!(text, "{}", dim(&why));
+        }
         push_counts(&mut text, comparison);
     }
     push_spans(&mut text, comparison, shown);
     text
-}
-
-fn push_waterfall(text: &mut String, comparison: &Comparison<'_>, shown: Shown, width: Option<u16>) {
-    const BAR: f64 = 24.0;
-    let (from, to) = comparison.ends();
-    let whole = from.0.max(to.0).max(1) as f64;
-    let bar = |time: Nanoseconds| "█".repeat((time.0.abs() as f64 / whole * BAR).round() as usize);
-    let columns = [
-        Column::number("time"),
-        Column::number("change"),
-        Column::text("operators"),
-        Column::text("").expendable(),
-    ];
-    let mut table = Table::new(&columns, width);
-    table.row([units::duration(from), String::new(), "A".to_owned(), bar(from)]);
-    let mut reached = from;
-    for step in waterfall(comparison, shown) {
-        reached += step.delta;
-        table.row([units::duration(reached), signed(step.delta), name(&step), bar(step.delta)]);
-    }
-    table.row([units::duration(to), String::new(), "B".to_owned(), bar(to)]);
-    let _ = write!(text, "\n{}", table.render());
-    if let Some(why) = why_unexplained(comparison) {
-        let _ = writeln!(text, "{}", dim(&why));
-    }
 }
 
 fn push_counts(text: &mut String, comparison: &Comparison<'_>) {
@@ -251,12 +251,12 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
         return;
     }
     let columns = [
-        Column::number("A"),
-        Column::number("B"),
-        Column::number("change"),
-        Column::text("calls and ranges"),
+        TableColumn::number("A"),
+        TableColumn::number("B"),
+        TableColumn::number("change"),
+        TableColumn::text("calls and ranges"),
     ];
-    let mut table = Table::new(&columns, None);
+    let mut table = Table::new(columns);
     for span in rows {
         let name = if span.is_range { format!("{} (range)", span.title()) } else { span.title() };
         table.row([
@@ -266,7 +266,7 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
             name,
         ]);
     }
-    let _ = write!(text, "\n{}", table.render());
+    let _ = write!(text, "\n{}", table.to_text(None));
 }
 
 /// For a comment on a change; `losses` are sentences about what makes it doubtful.
@@ -277,57 +277,30 @@ pub fn to_markdown(
 ) -> String {
     let mut text = String::new();
     for (place, line) in headline(comparison).iter().enumerate() {
-        let line = escaped(line);
+        let line = markdown::text(line);
         let _ = if place == 0 { writeln!(text, "**{line}**\n") } else { writeln!(text, "{line}\n") };
     }
     for loss in losses {
-        let _ = writeln!(text, "{}\n", escaped(&loss));
+        let _ = writeln!(text, "{}\n", markdown::text(&loss));
     }
     if comparison.groups.is_empty() {
         return text;
     }
-    text.push_str("| time | change | operators |\n|---:|---:|---|\n");
-    let (from, to) = comparison.ends();
-    let _ = writeln!(text, "| {} | | A |", units::duration(from));
-    let mut reached = from;
-    for step in waterfall(comparison, shown) {
-        reached += step.delta;
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} |",
-            units::duration(reached),
-            signed(step.delta),
-            escaped(&name(&step))
-        );
-    }
-    let _ = writeln!(text, "| {} | | B |", units::duration(to));
+    text.push_str(&waterfall(comparison, shown, false).to_markdown());
     if let Some(why) = why_unexplained(comparison) {
         let _ = writeln!(text, "\n{why}");
     }
     text
 }
 
-/// Text for a cell of a table in Markdown.
-pub fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
-}
-
 /// Everything.
-pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
-    #[derive(Serialize)]
-    struct MemberJson<'a> {
-        name: &'a str,
-        op_type: &'a str,
-        time_ns: i64,
-    }
-    let list_of = |members: &[Member<'_>]| -> serde_json::Value {
-        let list: Vec<MemberJson<'_>> = members
-            .iter()
-            .map(|it| MemberJson { name: it.name, op_type: it.op_type, time_ns: it.time.0 })
-            .collect();
-        json!(list)
+pub fn to_json(comparison: &Comparison<'_>) -> Envelope<Value> {
+    let list_of = |members: &[Member<'_>]| -> Value {
+        let member =
+            |it: &Member<'_>| json!({ "name": it.name, "op_type": it.op_type, "time_ns": it.time.0 });
+        members.iter().map(member).collect()
     };
-    let groups: Vec<serde_json::Value> = comparison
+    let groups: Vec<Value> = comparison
         .groups
         .iter()
         .map(|group| {
@@ -352,7 +325,7 @@ pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
             "runs": [it.counts.0, it.counts.1],
         })
     });
-    let spans: Vec<serde_json::Value> = comparison
+    let spans: Vec<Value> = comparison
         .spans
         .iter()
         .map(|span| {
@@ -365,25 +338,24 @@ pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
             })
         })
         .collect();
-    let suspects: Vec<serde_json::Value> = comparison
+    let suspects: Vec<Value> = comparison
         .suspects
         .iter()
         .map(|it| json!({ "name": it.name, "delta_ns": it.delta.0, "seconds": it.seconds, "rule": "A33" }))
         .collect();
-    let steps: Vec<serde_json::Value> = comparison
+    let steps: Vec<Value> = comparison
         .waterfall(usize::MAX, false)
         .iter()
         .map(|step| {
             let kind = match step.what {
-                What::Group(_) | What::Alike(_) | What::Others(_) => "operators",
+                What::Group(_) | What::Family(_) | What::Others(_) => "operators",
                 What::Outside => "outside operators",
                 What::Unexplained => "not explained",
             };
             json!({ "name": name(step), "kind": kind, "delta_ns": step.delta.0 })
         })
         .collect();
-    json!({
-        "schema_version": 1,
+    let answer = json!({
         "basis": basis(comparison.basis),
         "whole_profiles": comparison.whole_profiles,
         "executions_ratio": comparison.work,
@@ -400,5 +372,6 @@ pub fn to_json(comparison: &Comparison<'_>) -> serde_json::Value {
         "groups": groups,
         "spans": spans,
         "suspects": suspects,
-    })
+    });
+    Envelope::new(1, answer)
 }

@@ -1,10 +1,14 @@
-//! The answer to a query as a sheet, and in words what it is of.
+//! The answer to a query as a table, what it is of in words, and all of it as JSON.
 
-use opscope_analyze::{Aggregate, Answer, Column, GroupBy, Query, TimeKind};
+use std::path::Path;
+
+use opscope_analyze::{Aggregate, Answer, Cell, Column, GroupBy, Overview, Query, RangeTree, TimeKind};
 use opscope_trace::{Trace, units};
+use serde_json::{Value, json};
 
-use super::count;
-use super::sheet::{Sheet, SheetCell, SheetColumn};
+use super::{
+    Envelope, Table, TableCell, TableColumn, count, latency_json, overview_json, ranges_json, shown,
+};
 
 /// The columns that suit a query, without those of which nothing is known.
 pub fn fitting_columns(trace: &Trace, query: &Query, answer: &Answer) -> Vec<Column> {
@@ -33,10 +37,7 @@ pub fn fitting_columns(trace: &Trace, query: &Query, answer: &Answer) -> Vec<Col
         Some(_) => columns.extend([Rate, Bandwidth, Intensity, Bound, Ceiling, Ideal]),
         None => columns.extend([Compute, Rate, Moved, Bandwidth]),
     }
-    let is_known = |column: &Column| {
-        let unknown = SheetCell::missing().value;
-        answer.rows.iter().any(|row| SheetCell::from(column.of(trace, row)).value != unknown)
-    };
+    let is_known = |column: &Column| answer.rows.iter().any(|row| column.of(trace, row) != Cell::Missing);
     // One unit for all needs no column; nor does a single execution of each operator.
     let differs = |column: &Column| match column {
         Unit if query.group_by == GroupBy::Operator => {
@@ -66,26 +67,19 @@ fn column_of(aggregate: Aggregate) -> Option<Column> {
 }
 
 /// The first `top` rows of an answer.
-pub fn sheet_of(trace: &Trace, answer: &Answer, columns: &[Column], top: usize) -> Sheet {
-    let mut sheet = Sheet {
-        columns: vec![SheetColumn {
-            heading: "#".into(),
-            key: "rank".into(),
-            is_text: false,
-            is_expendable: false,
-        }],
-        rows: Vec::new(),
-    };
-    sheet.columns.extend(columns.iter().map(|&column| sheet_column(column)));
+pub fn table_of(trace: &Trace, answer: &Answer, columns: &[Column], top: usize) -> Table {
+    let rank = TableColumn { key: "rank".into(), ..TableColumn::number("#") };
+    let mut table =
+        Table::new(std::iter::once(rank).chain(columns.iter().map(|&column| table_column(column))));
     for (rank, row) in answer.rows.iter().take(top).enumerate() {
-        let rank = SheetCell { text: (rank + 1).to_string(), value: (rank + 1).into() };
-        let cells = columns.iter().map(|column| SheetCell::from(column.of(trace, row)));
-        sheet.rows.push(std::iter::once(rank).chain(cells).collect());
+        let rank = TableCell::new((rank + 1).to_string(), rank + 1);
+        let cells = columns.iter().map(|column| TableCell::from(column.of(trace, row)));
+        table.row(std::iter::once(rank).chain(cells));
     }
-    sheet
+    table
 }
 
-fn sheet_column(column: Column) -> SheetColumn {
+fn table_column(column: Column) -> TableColumn {
     use Column::*;
     let is_text = matches!(
         column,
@@ -95,7 +89,7 @@ fn sheet_column(column: Column) -> SheetColumn {
         column,
         Cumulative | Shapes | Compute | Rate | Moved | Bandwidth | Operators | Mean | Intensity | Ideal
     );
-    SheetColumn { heading: column.name().into(), key: column.key().into(), is_text, is_expendable }
+    TableColumn { heading: column.name().into(), key: column.key().into(), is_text, is_expendable }
 }
 
 /// What a table shows: `Top 5 of 187 operators by total time`.
@@ -112,13 +106,7 @@ pub fn title(query: &Query, answer: &Answer, top: usize) -> String {
         GroupBy::Shape => "shape",
         GroupBy::Iteration => "iteration",
     };
-    let all = answer.rows.len();
-    let shown = match all {
-        0 => format!("No {noun}"),
-        1 => format!("The only {noun}"),
-        _ if top >= all => format!("All {}", count(all, noun)),
-        _ => format!("Top {top} of {}", count(all, noun)),
-    };
+    let shown = shown(top, answer.rows.len(), noun);
     let by = match query.sort {
         Some(sort) => sort.column.name().to_owned(),
         None => {
@@ -150,4 +138,38 @@ fn chosen(answer: &Answer) -> String {
         text.push_str(&format!("; of {} it isn't known", count(answer.unknown, "execution")));
     }
     text
+}
+
+/// The answer with the overview of what it is of, for programs.
+pub fn to_json(
+    path: &Path,
+    trace: &Trace,
+    query: &Query,
+    answer: &Answer,
+    table: &Table,
+    overview: &Overview,
+) -> Envelope<Value> {
+    let roofline = query.roofline.map(|roof| {
+        json!({
+            "flops_per_second": roof.flops,
+            "bytes_per_second": roof.bandwidth,
+            "ridge_flops_per_byte": roof.ridge(),
+        })
+    });
+    let answer = json!({
+        "path": path.to_string_lossy(),
+        "latency": latency_json(trace),
+        "overview": overview_json(trace, overview),
+        "averaged_over": answer.averaged,
+        "selected_ns": answer.selected.0,
+        "whole_ns": answer.whole.0,
+        "executions": answer.executions,
+        "operators": answer.subjects,
+        "all_operators": answer.all_subjects,
+        "executions_of_unknown_time": answer.unknown,
+        "roofline": roofline,
+        "rows": table.to_json(),
+        "ranges": ranges_json(trace, &RangeTree::of(trace)),
+    });
+    Envelope::new(1, answer)
 }

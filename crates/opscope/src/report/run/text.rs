@@ -6,12 +6,14 @@ use opscope_analyze::{CallKinds, OperatorCost, Phase, Statistics};
 use opscope_trace::{Nanoseconds, Trace, units};
 
 use super::operators::{engine_types, operator_kind, rate, row, shapes};
-use super::{Matching, Report, losses_text, ranges_text};
-use crate::terminal::{Column, Table, bold, dim};
+use super::{Matching, RunReport};
+use crate::report::table::UNKNOWN;
+use crate::report::{Table, TableColumn, count, latency, losses_text, ranges_text, shown};
+use crate::terminal::{bold, dim, printable};
 
 /// The answer with the `top` most costly operators and types (0 is all), for a terminal of the
 /// given width.
-pub fn to_text(report: &Report<'_>, top: usize, width: Option<u16>) -> String {
+pub fn to_text(report: &RunReport<'_>, top: usize, width: Option<u16>) -> String {
     let mut text = String::new();
     heading(&mut text, report);
     figures(&mut text, report);
@@ -30,7 +32,7 @@ pub fn to_text(report: &Report<'_>, top: usize, width: Option<u16>) -> String {
 }
 
 /// What was run, and on what.
-fn heading(text: &mut String, report: &Report<'_>) {
+fn heading(text: &mut String, report: &RunReport<'_>) {
     let trace = report.trace;
     let model = report.model.or_else(|| trace.models.ids().next());
     let model = model.map(|model| trace.strings.get(trace.models.get(model).name));
@@ -38,16 +40,17 @@ fn heading(text: &mut String, report: &Report<'_>) {
         let version = trace.property("engine_version").unwrap_or_default();
         format!("{engine} {version}").trim_end().to_owned()
     });
-    let mut parts: Vec<String> = model.map(bold).into_iter().collect();
-    parts.extend(engine.map(|engine| format!("on {engine}")));
+    let mut parts: Vec<String> = model.map(|name| bold(&printable(name))).into_iter().collect();
+    parts.extend(engine.map(|engine| format!("on {}", printable(&engine))));
     if let (Some(optimization), Some(threads)) = (trace.property("optimization"), trace.property("threads")) {
         let plural = if threads == "1" { "" } else { "s" };
+        let (optimization, threads) = (printable(optimization), printable(threads));
         parts.push(dim(&format!("(optimization {optimization}, {threads} thread{plural})")));
     }
     if parts.is_empty() {
         // Formats that name neither: then it is said what was read.
-        let chip = trace.property("chip").map(|chip| format!("on {chip}"));
-        parts.extend(trace.property("format").map(bold).into_iter().chain(chip));
+        let chip = trace.property("chip").map(|chip| format!("on {}", printable(chip)));
+        parts.extend(trace.property("format").map(|format| bold(&printable(format))).into_iter().chain(chip));
     }
     if !parts.is_empty() {
         let _ = writeln!(text, "{}\n", parts.join(" "));
@@ -55,7 +58,7 @@ fn heading(text: &mut String, report: &Report<'_>) {
 }
 
 /// Latency, loading, coverage, memory, losses: a line each.
-fn figures(text: &mut String, report: &Report<'_>) {
+fn figures(text: &mut String, report: &RunReport<'_>) {
     let (trace, summary) = (report.trace, &report.summary);
     let mut line = |title: &str, content: String| {
         let _ = writeln!(text, "{} {content}", bold(&format!("{title:9}")));
@@ -64,7 +67,7 @@ fn figures(text: &mut String, report: &Report<'_>) {
         line("latency", distribution(&latency));
     }
     if let Some(recorded) = &summary.recorded {
-        line("recorded", super::latency::recorded(recorded, summary.recording_ratio));
+        line("recorded", latency::recorded(recorded, summary.recording_ratio));
     }
     if let Some(warm_up) = summary.warm_up {
         let mean = units::duration(warm_up.mean);
@@ -80,7 +83,9 @@ fn figures(text: &mut String, report: &Report<'_>) {
         // Which of several models was loaded by a call isn't known.
         .filter(|(_, call)| call.iteration.is_none() && report.model.is_none())
         .filter(|(id, _)| kinds.kind(trace, *id).phase != Some(Phase::SteadyState))
-        .map(|(_, call)| format!("{} {}", trace.strings.get(call.name), units::duration(call.duration)))
+        .map(|(_, call)| {
+            format!("{} {}", printable(trace.strings.get(call.name)), units::duration(call.duration))
+        })
         .collect();
     // A profile of many calls (every launch of a kernel) has no use for a list of them.
     if (1..=8).contains(&phases.len()) {
@@ -118,7 +123,7 @@ fn distribution(latency: &Statistics) -> String {
     format!("{}, cv {variation} of {}", figures.join(", "), count(latency.count, "iteration"))
 }
 
-fn coverage(report: &Report<'_>) -> String {
+fn coverage(report: &RunReport<'_>) -> String {
     let summary = &report.summary;
     let whole = summary.inside + summary.between;
     let share =
@@ -161,57 +166,43 @@ fn property_as_bytes(trace: &Trace, key: &str) -> Option<String> {
     trace.property(key)?.parse().ok().map(units::bytes)
 }
 
-/// A number with its noun: `1 operator`, `3 operators`.
-pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-/// What is left out of a table, and how to see it.
-fn shown(top: usize, all: usize, noun: &str) -> String {
-    match all {
-        1 => format!("The only {noun}"),
-        _ if top >= all => format!("All {}", count(all, noun)),
-        _ => format!("Top {top} of {}", count(all, noun)),
-    }
-}
-
-fn operators(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
+fn operators(text: &mut String, report: &RunReport<'_>, top: usize, width: Option<u16>) {
     let (trace, operators) = (report.trace, &report.summary.operators);
     let _ = writeln!(text, "\n{} by their own time", shown(top, operators.len(), "operator"));
     let scale = report.summary.scale;
-    let mut columns = vec![Column::number("#")];
-    columns.extend(super::latency::time_columns(scale));
+    let mut columns = vec![TableColumn::number("#")];
+    columns.extend(latency::time_columns(scale));
     columns.extend([
-        Column::number("share"),
-        Column::number("cum.").expendable(),
-        Column::text("operator"),
-        Column::text("type"),
-        Column::text("shapes").expendable(),
-        Column::number("compute").expendable(),
-        Column::number("rate").expendable(),
-        Column::number("moved").expendable(),
-        Column::number("bandwidth").expendable(),
+        TableColumn::number("share"),
+        TableColumn::number("cum.").expendable(),
+        TableColumn::text("operator"),
+        TableColumn::text("type"),
+        TableColumn::text("shapes").expendable(),
+        TableColumn::number("compute").expendable(),
+        TableColumn::number("rate").expendable(),
+        TableColumn::number("moved").expendable(),
+        TableColumn::number("bandwidth").expendable(),
     ]);
-    let mut table = Table::new(&columns, width);
+    let mut table = Table::new(columns);
     for (rank, cost) in operators.iter().take(top).enumerate() {
         let operator = row(trace, cost);
         let (flops, moved) = (cost.flops, cost.bytes);
         let mut cells = vec![(rank + 1).to_string()];
-        cells.extend(super::latency::time_cells(cost.time, scale));
+        cells.extend(latency::time_cells(cost.time, scale));
         cells.extend([
             units::percent(cost.share),
             units::percent(cost.cumulative_share),
             trace.strings.get(cost.name).to_owned(),
             operator_kind(trace, cost.op_type, operator.and_then(|operator| operator.engine_type)),
             operator.map_or(String::new(), |operator| shapes(trace, &operator)),
-            flops.map_or(unknown(), |flops| units::flops(flops as f64)),
-            flops.and_then(|flops| rate(flops, cost.time)).map_or(unknown(), units::flop_rate),
-            moved.map_or(unknown(), |bytes| units::bytes(bytes as f64)),
-            moved.and_then(|bytes| rate(bytes, cost.time)).map_or(unknown(), units::byte_rate),
+            flops.map_or_else(unknown, |flops| units::flops(flops as f64)),
+            flops.and_then(|flops| rate(flops, cost.time)).map_or_else(unknown, units::flop_rate),
+            moved.map_or_else(unknown, |bytes| units::bytes(bytes as f64)),
+            moved.and_then(|bytes| rate(bytes, cost.time)).map_or_else(unknown, units::byte_rate),
         ]);
         table.row(cells);
     }
-    text.push_str(&table.render());
+    text.push_str(&table.to_text(width));
     text.push_str(&disturbed(trace, operators.iter().take(top)));
 }
 
@@ -227,7 +218,7 @@ fn disturbed<'c>(trace: &Trace, shown: impl Iterator<Item = &'c OperatorCost>) -
     });
     let named: Vec<String> = apart
         .map(|cost| {
-            let (all, name) = (cost.per_iteration, crate::terminal::printable(trace.strings.get(cost.name)));
+            let (all, name) = (cost.per_iteration, printable(trace.strings.get(cost.name)));
             let figures = [all.median, all.mean, all.max].map(units::duration);
             format!("{name} (median {}, mean {}, max {})", figures[0], figures[1], figures[2])
         })
@@ -239,43 +230,43 @@ fn disturbed<'c>(trace: &Trace, shown: impl Iterator<Item = &'c OperatorCost>) -
     format!("{}\n", dim(&format!("{note} {}", named.join(", "))))
 }
 
-fn types(text: &mut String, report: &Report<'_>, top: usize, width: Option<u16>) {
+fn types(text: &mut String, report: &RunReport<'_>, top: usize, width: Option<u16>) {
     let (trace, types) = (report.trace, &report.summary.types);
     let _ = writeln!(text, "\n{} by operators' own time", shown(top, types.len(), "type"));
     let scale = report.summary.scale;
-    let mut columns = vec![Column::number("#")];
-    columns.extend(super::latency::time_columns(scale));
+    let mut columns = vec![TableColumn::number("#")];
+    columns.extend(latency::time_columns(scale));
     columns.extend([
-        Column::number("share"),
-        Column::number("cum.").expendable(),
-        Column::text("type"),
-        Column::number("operators"),
-        Column::number("compute").expendable(),
-        Column::number("rate").expendable(),
-        Column::number("moved").expendable(),
-        Column::number("bandwidth").expendable(),
+        TableColumn::number("share"),
+        TableColumn::number("cum.").expendable(),
+        TableColumn::text("type"),
+        TableColumn::number("operators"),
+        TableColumn::number("compute").expendable(),
+        TableColumn::number("rate").expendable(),
+        TableColumn::number("moved").expendable(),
+        TableColumn::number("bandwidth").expendable(),
     ]);
     let ran_as = engine_types(trace);
-    let mut table = Table::new(&columns, width);
+    let mut table = Table::new(columns);
     for (rank, cost) in types.iter().take(top).enumerate() {
         let mut cells = vec![(rank + 1).to_string()];
-        cells.extend(super::latency::time_cells(cost.time, scale));
+        cells.extend(latency::time_cells(cost.time, scale));
         cells.extend([
             units::percent(cost.share),
             units::percent(cost.cumulative_share),
             operator_kind(trace, cost.op_type, ran_as.get(&cost.op_type).copied().flatten()),
             cost.operators.to_string(),
-            cost.flops.map_or(unknown(), |flops| units::flops(flops as f64)),
-            cost.flops.and_then(|flops| rate(flops, cost.time)).map_or(unknown(), units::flop_rate),
-            cost.bytes.map_or(unknown(), |bytes| units::bytes(bytes as f64)),
-            cost.bytes.and_then(|bytes| rate(bytes, cost.time)).map_or(unknown(), units::byte_rate),
+            cost.flops.map_or_else(unknown, |flops| units::flops(flops as f64)),
+            cost.flops.and_then(|flops| rate(flops, cost.time)).map_or_else(unknown, units::flop_rate),
+            cost.bytes.map_or_else(unknown, |bytes| units::bytes(bytes as f64)),
+            cost.bytes.and_then(|bytes| rate(bytes, cost.time)).map_or_else(unknown, units::byte_rate),
         ]);
         table.row(cells);
     }
-    text.push_str(&table.render());
+    text.push_str(&table.to_text(width));
 }
 
 /// What stands where a figure isn't known.
 fn unknown() -> String {
-    "–".to_owned()
+    UNKNOWN.to_owned()
 }

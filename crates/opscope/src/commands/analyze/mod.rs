@@ -1,0 +1,229 @@
+//! `opscope analyze`: questions to a profile, whatever its format.
+
+mod options;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use opscope_analyze::{Answer, Column, GroupBy, Overview, Query, RangeTree, ScopeError};
+use opscope_trace::Trace;
+
+use self::options::{Choice, Order, query};
+use super::form::FormArguments;
+use super::peak::CeilingArguments;
+use crate::exit::{Exit, UsageError};
+use crate::profile::{self, Tell};
+use crate::report::{self, analyze};
+use crate::terminal::{Terminal, bold, printable};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope analyze profile.json                       the answer in one screen
+  opscope analyze profile.json --name '^conv' -t 10  operators whose names begin with conv
+  opscope analyze PROF_000001_20261121/ --group-by type --agg p99
+  opscope analyze trace_view.json --min-time 50us --max-time 2ms --sort +bandwidth
+  opscope analyze run.db --iteration 3..5 --group-by iteration
+  opscope analyze trace.json --time wait --type MatMul --columns time,wait,count,name
+  opscope analyze run.db --roofline --csv > operators.csv
+
+What the times are:
+  total   an operator's own time: less that of what ran within it on the same stream
+  kernel  the same without the waiting that it includes
+  wait    from being ready or queued to the first kernel:
+            MegEngine        from being ready to the first kernel; part of the total
+            Ascend tables and raw directories
+                             \"Wait Time\": from the end of the task before on its stream
+            Ascend databases and timelines, PyTorch, other timelines
+                             from the end of the call that launched it, where that is recorded
+            ONNX Runtime     not recorded
+
+A row is an operator, or what --group-by puts together. Times, operations and bytes are those of an
+average iteration, and with --group-by iteration those of each: warm-up iterations and what lies
+outside of all are left out, unless --iteration says otherwise. Iterations are counted from 1, as the
+vendor's tools count them. --agg makes its figure of the single executions. --min-time and --max-time are about
+an operator's time in an average iteration. Tasks that only wait or handle streams are no
+operators; --unit control shows them.
+
+--host shows all calls of the whole profile: those while inferences run (steady-state), and those
+before, after, or that load something (one-off). With --iteration it shows the calls that ran then.
+
+Ranges that the program marked stand below, as they lie within one another: own is the time that no
+range within covers, uncovered the part of it in which neither a call nor an operator ran.";
+
+/// The options of `opscope analyze`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = long_help())]
+pub struct Arguments {
+    /// The profile: a file of any format, a raw directory of Ascend, or a folder of outputs
+    path: PathBuf,
+
+    #[command(flatten)]
+    choice: Choice,
+
+    #[command(flatten)]
+    order: Order,
+
+    #[command(flatten)]
+    ceiling: CeilingArguments,
+
+    #[command(flatten)]
+    form: FormArguments,
+}
+
+fn long_help() -> String {
+    let mut text = format!("{EXAMPLES}\n\nColumns, for --columns and --sort:\n");
+    for column in Column::ALL {
+        text.push_str(&format!("  {:12} {}\n", column.name(), column.about()));
+    }
+    text
+}
+
+/// How many rows a table has unless more are asked for.
+const TOP: usize = 5;
+
+/// How many rows the second table of the first sight has.
+const TOP_TYPES: usize = 3;
+
+/// Reads the profile, asks, prints the answer.
+///
+/// # Errors
+/// When the profile can't be read, or doesn't have the iteration or device that is asked for.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let has_lines_for_losses = !(arguments.form.csv || arguments.form.markdown || arguments.form.json);
+    let how = if has_lines_for_losses && !arguments.choice.host { Tell::InAnswer } else { Tell::Warnings };
+    let trace = profile::open(&arguments.path, how, terminal)?;
+    let mut query = query(&arguments.choice, &arguments.order);
+    query.roofline = arguments.ceiling.roofline(&trace, terminal)?;
+    let usage = |error: ScopeError| UsageError(error.to_string());
+    let answer = query.run(&trace).map_err(usage)?;
+    let columns = match &arguments.order.columns[..] {
+        [] => analyze::fitting_columns(&trace, &query, &answer),
+        columns => columns.to_vec(),
+    };
+    let form = arguments.form;
+    let top = arguments.order.top.unwrap_or(if form.json || form.csv { 0 } else { TOP });
+    let top = if top == 0 { usize::MAX } else { top };
+    let table = analyze::table_of(&trace, &answer, &columns, top);
+    let overview = || Overview::of(&trace, query.scope).map_err(usage);
+    let text = match form {
+        FormArguments { csv: true, .. } => table.to_csv()?,
+        FormArguments { markdown: true, .. } => table.to_markdown(),
+        FormArguments { json: true, .. } => {
+            let answer = analyze::to_json(&arguments.path, &trace, &query, &answer, &table, &overview()?);
+            answer.about([&trace]).to_text()?
+        }
+        _ => {
+            let mut text = arguments.heading(&trace);
+            match query.host {
+                true => text.push_str(&report::host_text(&trace, &query, &answer)),
+                false if trace.tasks.is_empty() => text.push_str(&report::losses_text(&trace)),
+                false => {
+                    text.push_str(&report::latency_text(&trace));
+                    text.push_str(&report::overview_text(&trace, &overview()?));
+                }
+            }
+            if let Some(roof) = query.roofline {
+                text.push_str(&report::peak::roof_text(&roof));
+            }
+            if !(answer.rows.is_empty() && arguments.is_plain()) {
+                text.push_str(&format!("\n{}\n", analyze::title(&query, &answer, top)));
+            }
+            if !answer.rows.is_empty() {
+                text.push_str(&table.to_text(terminal.width()));
+            }
+            if arguments.is_plain() && answer.rows.len() > 1 {
+                // Types are few, and both tables are to fit a screen.
+                let top = arguments.order.top.map_or(TOP_TYPES, |_| top);
+                text.push_str(&types(&trace, &query, &answer, top, terminal)?);
+            }
+            if arguments.is_plain() {
+                let top = arguments.order.top.unwrap_or(TOP);
+                let ranges = report::ranges_table(&trace, &RangeTree::of(&trace), top, terminal.width());
+                let gap = if text.ends_with("\n\n") { "" } else { "\n" };
+                ranges.iter().for_each(|table| text.push_str(&format!("{gap}{table}")));
+            }
+            text
+        }
+    };
+    match arguments.form.csv {
+        true => terminal.print_data(&text)?,
+        false => terminal.print(&text)?,
+    }
+    if answer.rows.is_empty() {
+        terminal.note(&nothing(&trace, &arguments.choice));
+    }
+    Ok(Exit::Done)
+}
+
+impl Arguments {
+    /// Whether the user asked for nothing but the first sight.
+    fn is_plain(&self) -> bool {
+        self.order.is_usual() && !self.choice.host
+    }
+
+    /// What the profile is, and of what.
+    fn heading(&self, trace: &Trace) -> String {
+        let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let mut text = bold(&printable(&name(&self.path)));
+        if let Ok(kind) = opscope_open::detect(&self.path) {
+            text.push_str(&format!(": {kind}"));
+        }
+        for (key, before) in [("engine", "on "), ("chip", "on ")] {
+            if let Some(value) = trace.property(key) {
+                let version =
+                    if key == "engine" { trace.property("engine_version").unwrap_or("") } else { "" };
+                let value = format!("{value} {version}");
+                text.push_str(&format!(", {before}{}", printable(value.trim_end())));
+            }
+        }
+        text.push_str("\n\n");
+        text
+    }
+}
+
+/// The second table of the first sight; nothing where every operator is a type by itself.
+fn types(
+    trace: &Trace,
+    query: &Query,
+    operators: &Answer,
+    top: usize,
+    terminal: &Terminal,
+) -> anyhow::Result<String> {
+    let query = Query { group_by: GroupBy::Type, sort: None, ..query.clone() };
+    let answer = query.run(trace).map_err(|error| UsageError(error.to_string()))?;
+    if answer.rows.len() == operators.rows.len() {
+        return Ok(String::new());
+    }
+    let columns = analyze::fitting_columns(trace, &query, &answer);
+    let table = analyze::table_of(trace, &answer, &columns, top);
+    Ok(format!("\n{}\n{}", analyze::title(&query, &answer, top), table.to_text(terminal.width())))
+}
+
+/// Why nothing was found, and what there is.
+fn nothing(trace: &Trace, choice: &Choice) -> String {
+    /// How many types are named before it becomes tiresome.
+    const NAMED: usize = 30;
+    let mut types: Vec<&str> = trace.operators.op_type().iter().map(|&id| trace.strings.get(id)).collect();
+    types.sort_unstable();
+    types.dedup();
+    let is_known = |wanted: &String| types.iter().any(|known| known.eq_ignore_ascii_case(wanted));
+    match choice.types.iter().find(|wanted| !is_known(wanted)) {
+        Some(missing) if !types.is_empty() && !choice.host => {
+            let rest = types.len().saturating_sub(NAMED);
+            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            types.truncate(NAMED);
+            format!("there is no type '{missing}'; there are: {}{more}", types.join(", "))
+        }
+        _ if trace.tasks.is_empty() && !choice.host => {
+            let calls = match trace.api_calls.len() {
+                0 => String::new(),
+                calls => format!("; --host shows its {}", report::count(calls, "call")),
+            };
+            format!("the profile holds no operator or task{calls}; opscope info says what it holds")
+        }
+        _ if trace.api_calls.is_empty() && choice.host => {
+            "the profile holds no call of the host; opscope info says what it holds".to_owned()
+        }
+        _ => "nothing is left by these options".to_owned(),
+    }
+}

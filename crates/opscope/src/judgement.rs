@@ -1,0 +1,154 @@
+//! Whether a change passes: conditions about both sides' times and losses, each with its outcome.
+
+use opscope_trace::{Nanoseconds, Severity};
+
+use crate::profile::Opened;
+
+/// The times of both sides, and the change between them as a part of the baseline, each with its interval
+/// where there is one.
+pub struct Facts {
+    /// The time of an inference before; `None` where only a candidate is known.
+    pub before: Option<Nanoseconds>,
+    /// The time of an inference now.
+    pub after: Nanoseconds,
+    /// The change and the interval in which it lies.
+    pub change: Option<(f64, Option<(f64, f64)>)>,
+    /// The interval of the candidate's time, in milliseconds.
+    pub after_interval: Option<(f64, f64)>,
+    /// Further lines of the summary.
+    pub lines: Vec<String>,
+    /// The profiles that were read, each with the name of its side; none of models.
+    pub sides: Vec<(&'static str, Opened)>,
+}
+
+/// How a condition ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It certainly holds.
+    Passed,
+    /// It certainly doesn't.
+    Failed,
+    /// That can't be told.
+    Undecided,
+}
+
+impl Outcome {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// A condition with its outcome.
+pub struct Condition {
+    /// What is asked.
+    pub name: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The figures.
+    pub detail: String,
+}
+
+/// The limits that a change has to keep.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How much slower it may get, as a part of the baseline.
+    pub max_regression: f64,
+    /// How many milliseconds an inference may take.
+    pub target_ms: Option<f64>,
+    /// Whether a profile may have lost records.
+    pub allow_losses: bool,
+}
+
+/// The facts with the outcome of each condition.
+pub struct Judgement {
+    /// The facts that were judged.
+    pub facts: Facts,
+    /// The conditions.
+    pub conditions: Vec<Condition>,
+}
+
+impl Judgement {
+    /// Judges a change.
+    pub fn of(facts: Facts, limits: Limits) -> Self {
+        let conditions = conditions(&facts, limits);
+        Self { facts, conditions }
+    }
+
+    /// The outcome of all conditions together: the worst of them.
+    pub fn outcome(&self) -> Outcome {
+        let has = |outcome| self.conditions.iter().any(|condition| condition.outcome == outcome);
+        let worst = [Outcome::Failed, Outcome::Undecided].into_iter().find(|outcome| has(*outcome));
+        worst.unwrap_or(Outcome::Passed)
+    }
+
+    /// The doubts about each side, a sentence each.
+    pub fn doubts(&self) -> impl Iterator<Item = String> {
+        self.facts.sides.iter().filter_map(|(side, profile)| {
+            let doubted = profile.losses_in_short(Severity::Doubted, NAMED_LOSSES)?;
+            Some(format!("The {side} is in doubt: {doubted}"))
+        })
+    }
+}
+
+/// How many kinds of losses of a side are named.
+const NAMED_LOSSES: usize = 3;
+
+/// A condition for each side that has lost records.
+fn wholeness(facts: &Facts, limits: Limits) -> impl Iterator<Item = Condition> {
+    facts.sides.iter().filter_map(move |(side, profile)| {
+        let lost = profile.losses_in_short(Severity::Lost, NAMED_LOSSES)?;
+        let (outcome, advice) = match limits.allow_losses {
+            true => (Outcome::Passed, "allowed by --allow-losses"),
+            false => (Outcome::Failed, "--allow-losses judges what is left"),
+        };
+        Some(Condition {
+            name: format!("losses of the {side}"),
+            outcome,
+            detail: format!("{lost}; {advice}"),
+        })
+    })
+}
+
+fn conditions(facts: &Facts, limits: Limits) -> Vec<Condition> {
+    let mut all: Vec<Condition> = wholeness(facts, limits).collect();
+    if let Some((change, interval)) = facts.change {
+        let limit = limits.max_regression;
+        let bounds = interval.map_or(String::new(), |(low, high)| {
+            format!(", 95 % interval {:+.1} % to {:+.1} %", low * 100.0, high * 100.0)
+        });
+        all.push(Condition {
+            name: format!("no more than {} % slower", limit * 100.0),
+            // Without an interval nothing is known of the noise, and the figure itself has to do.
+            outcome: judge(interval.unwrap_or((change, change)), limit),
+            detail: format!("{:+.1} %{bounds}", change * 100.0),
+        });
+    }
+    if let Some(limit) = limits.target_ms {
+        let after = facts.after.0 as f64 / 1e6;
+        let bounds = facts
+            .after_interval
+            .map_or(String::new(), |(low, high)| format!(", 95 % interval {low:.3} to {high:.3} ms"));
+        all.push(Condition {
+            name: format!("no more than {limit} ms"),
+            outcome: judge(facts.after_interval.unwrap_or((after, after)), limit),
+            detail: format!("{after:.3} ms{bounds}"),
+        });
+    }
+    all
+}
+
+/// Whether an interval lies below a limit, above it, or around it.
+fn judge((low, high): (f64, f64), limit: f64) -> Outcome {
+    if high <= limit {
+        Outcome::Passed
+    } else if low > limit {
+        Outcome::Failed
+    } else {
+        Outcome::Undecided
+    }
+}

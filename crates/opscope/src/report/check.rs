@@ -1,0 +1,47 @@
+//! Whether a change passes, as Markdown and JSON.
+
+use opscope_trace::units;
+use serde_json::{Value, json};
+
+use super::{Envelope, Table, TableColumn, markdown};
+use crate::judgement::Judgement;
+
+/// The times, a table of the conditions, and what is doubtful.
+pub fn to_markdown(judgement: &Judgement) -> String {
+    let facts = &judgement.facts;
+    let mut text = format!("### opscope check: {}\n\n", judgement.outcome().name());
+    let after = units::duration(facts.after);
+    text.push_str(&match facts.before {
+        Some(before) => format!("{} → **{after}** for each inference\n\n", units::duration(before)),
+        None => format!("**{after}** for each inference\n\n"),
+    });
+    text.push_str(&conditions(judgement).to_markdown());
+    for line in facts.lines.iter().cloned().chain(judgement.doubts()) {
+        text.push_str(&format!("\n{}\n", markdown::text(&line)));
+    }
+    text
+}
+
+/// A row for each condition.
+fn conditions(judgement: &Judgement) -> Table {
+    let mut table = Table::new(["condition", "outcome", "measured"].map(TableColumn::text));
+    for condition in &judgement.conditions {
+        table.row([&*condition.name, condition.outcome.name(), &*condition.detail]);
+    }
+    table
+}
+
+/// The same for programs.
+pub fn to_json(judgement: &Judgement) -> Envelope<Value> {
+    let facts = &judgement.facts;
+    let (change, interval) = facts.change.unzip();
+    let answer = json!({
+        "outcome": judgement.outcome().name(),
+        "before_ns": facts.before.map(|before| before.0),
+        "after_ns": facts.after.0,
+        "change": change,
+        "interval": interval.flatten().map(|(low, high)| [low, high]),
+        "conditions": conditions(judgement).to_json(),
+    });
+    Envelope::new(1, answer).about(facts.sides.iter().map(|(_, profile)| profile))
+}

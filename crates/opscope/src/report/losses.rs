@@ -1,0 +1,61 @@
+//! What was dropped or doubted of a profile, in words and for programs.
+
+use std::fmt::Write;
+
+use opscope_trace::{Loss, Severity, Trace};
+use serde_json::{Value, json};
+
+use crate::terminal::{bold, dim, printable};
+
+/// What was dropped or doubted, the gravest first.
+pub fn losses_by_severity(trace: &Trace) -> impl Iterator<Item = Loss> {
+    let mut losses: Vec<Loss> = trace.losses.iter().map(|(_, loss)| loss).collect();
+    losses.sort_by_key(|loss| loss.severity);
+    losses.into_iter()
+}
+
+/// A loss in words: how often, what, and where.
+pub fn loss_line(trace: &Trace, loss: &Loss) -> String {
+    let detail = printable(trace.strings.get(loss.detail));
+    let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+    format!("{} × {}{detail}", loss.count, printable(trace.strings.get(loss.reason)))
+}
+
+/// What was dropped or doubted, a line each.
+pub fn losses_text(trace: &Trace) -> String {
+    losses_by_severity(trace).map(|loss| titled_loss(trace, &loss)).collect()
+}
+
+fn titled_loss(trace: &Trace, loss: &Loss) -> String {
+    format!("{} {}\n", bold(&format!("{:9}", loss.severity.name())), loss_line(trace, loss))
+}
+
+/// What was dropped or doubted, for a program.
+pub fn losses_json(trace: &Trace) -> Vec<Value> {
+    let text = |id| trace.strings.get(id);
+    let rows = trace.losses.iter().map(|(_, loss)| {
+        json!({
+            "severity": loss.severity.name(),
+            "reason": text(loss.reason),
+            "count": loss.count,
+            "detail": text(loss.detail),
+        })
+    });
+    rows.collect()
+}
+/// What was lost or doubted, and how much else there is to say, in few lines.
+pub fn few_losses(trace: &Trace) -> String {
+    const LINES: usize = 2;
+    let grave = losses_by_severity(trace).filter(|loss| loss.severity != Severity::Remark);
+    let lines: Vec<String> = grave.take(LINES).map(|loss| titled_loss(trace, &loss)).collect();
+    let mut text = lines.concat();
+    let remarks = trace.losses_of(Severity::Remark);
+    let more = trace.losses.len() - remarks - lines.len();
+    for (title, count, what) in [("lost", more, "more kind"), ("remarks", remarks, "remark")] {
+        if count > 0 {
+            let what = format!("{}; opscope info lists them", super::count(count, what));
+            let _ = writeln!(text, "{} {}", bold(&format!("{title:9}")), dim(&what));
+        }
+    }
+    text
+}

@@ -1,0 +1,189 @@
+//! A profile at first sight, as text and as JSON.
+
+use std::fmt::Write;
+
+use opscope_analyze::{Answer, GroupBy, Measured, Overview, Phase, Query};
+use opscope_trace::{Nanoseconds, Trace, units};
+use serde_json::{Value, json};
+
+use super::count;
+use super::losses::few_losses;
+use crate::terminal::{bold, dim, printable};
+
+/// A line each for what a part of a profile amounts to.
+pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
+    let mut text = String::new();
+    let mut line = |title: &str, content: String| {
+        let _ = writeln!(text, "{} {content}", bold(&format!("{title:9}")));
+    };
+    let share = |part: Nanoseconds, whole: Nanoseconds| units::percent(ratio(part, whole));
+    let wall = units::duration(overview.wall);
+    line(
+        "wall time",
+        match overview.iterations {
+            0 => format!("{wall} from the first operator to the last"),
+            1 => format!("{wall} in {}", single_iteration(trace, overview)),
+            number => format!("{wall} an iteration, the mean of {number}"),
+        },
+    );
+    line(
+        "busy",
+        format!(
+            "{} ({}) with at least one operator running; idle {} ({})",
+            units::duration(overview.busy),
+            share(overview.busy, overview.wall),
+            units::duration(overview.idle()),
+            share(overview.idle(), overview.wall),
+        ),
+    );
+    line(
+        "operators",
+        format!(
+            "{} in {}, {:.2} times the wall time",
+            units::duration(overview.operator_time),
+            count(overview.tasks, "execution"),
+            ratio(overview.operator_time, overview.wall),
+        ),
+    );
+    line(
+        "coverage",
+        format!(
+            "{} of that time belongs to known operators, {} to such whose operations are known",
+            share(overview.attributed, overview.operator_time),
+            share(overview.with_flops, overview.operator_time),
+        ),
+    );
+    for device in &overview.devices {
+        let row = trace.devices.get(device.device);
+        let busy = format!("busy {} ({})", units::duration(device.busy), share(device.busy, overview.wall));
+        line(
+            &format!("device {}", row.number),
+            format!(
+                "{} {busy}, {}",
+                printable(trace.strings.get(row.name)),
+                count(device.tasks, "execution")
+            ),
+        );
+    }
+    let units: Vec<_> =
+        overview.units.iter().filter(|unit| unit.unit != opscope_trace::ExecutionUnit::Control).collect();
+    if units.len() > 1 {
+        let named = units.iter().map(|unit| format!("{} {}", unit.unit.name(), units::duration(unit.time)));
+        line("units", named.collect::<Vec<_>>().join(", "));
+    }
+    if let Some(memory) = memory(trace) {
+        line("memory", memory);
+    }
+    let left_out = left_out(overview);
+    if !left_out.is_empty() {
+        line("left out", dim(&left_out.join("; ")));
+    }
+    text.push_str(&few_losses(trace));
+    text
+}
+
+/// The peak of memory and where it is reached, as far as the format tells.
+fn memory(trace: &Trace) -> Option<String> {
+    let peak = trace.property("peak_memory_bytes").or_else(|| trace.property("peak_memory"))?;
+    let mut text = format!("peak {}", units::bytes(peak.parse().ok()?));
+    if let Some(operator) = trace.property("peak_memory_operator").filter(|name| !name.is_empty()) {
+        let _ = write!(text, " at {}", printable(operator));
+    }
+    Some(text)
+}
+
+/// Lines for what the host did: all of it, and what of it was while inferences ran and what was once.
+pub fn host_text(trace: &Trace, query: &Query, answer: &Answer) -> String {
+    let threads = count(trace.threads.len(), "thread");
+    let calls = count(answer.executions, "call");
+    let mut text = format!(
+        "{} {} in {calls} of {threads}, each less the calls that it made\n",
+        bold("host     "),
+        units::duration(answer.whole)
+    );
+    // Rows of other groups may mix both.
+    let Ok(by_call) = (Query { group_by: GroupBy::Operator, ..query.clone() }).run(trace) else {
+        return text;
+    };
+    let inferences = Measured::of(trace).iterations.len();
+    for (phase, title) in [(Phase::SteadyState, "steady"), (Phase::OneOff, "one-off")] {
+        let rows = by_call.rows.iter().filter(|row| row.phase == Some(phase));
+        let (number, time) = rows
+            .fold((0, Nanoseconds::ZERO), |(number, time), row| (number + row.times.count, time + row.total));
+        if number == 0 {
+            continue;
+        }
+        let about = match (phase, inferences) {
+            (Phase::SteadyState, 2..) if answer.averaged == 1 => {
+                let each = units::duration(Nanoseconds(time.0 / inferences as i64));
+                format!(" while inferences ran: {each} for each of {inferences}")
+            }
+            (Phase::SteadyState, _) => " while inferences ran".to_owned(),
+            (Phase::OneOff, _) => " before and after, or to load something".to_owned(),
+        };
+        let line = format!("{} in {}{about}", units::duration(time), count(number, "call"));
+        let _ = writeln!(text, "{} {line}", bold(&format!("{title:9}")));
+    }
+    text
+}
+
+fn single_iteration(trace: &Trace, overview: &Overview) -> String {
+    match overview.iterations_left_out {
+        0 => {
+            format!("the only iteration ({})", trace.iterations.number().first().copied().unwrap_or_default())
+        }
+        _ => "one iteration".to_owned(),
+    }
+}
+
+fn left_out(overview: &Overview) -> Vec<String> {
+    let mut left_out = Vec::new();
+    if overview.iterations_left_out > 0 {
+        left_out.push(count(overview.iterations_left_out, "other iteration"));
+    }
+    if overview.outside.0 > 0 && overview.iterations_left_out == 0 {
+        let time = units::duration(overview.outside.1);
+        left_out.push(format!("{} outside of the iterations ({time})", count(overview.outside.0, "task")));
+    }
+    if overview.control.0 > 0 {
+        let time = units::duration(overview.control.1);
+        left_out.push(format!("{} that wait or handle streams ({time})", count(overview.control.0, "task")));
+    }
+    left_out
+}
+
+fn ratio(part: Nanoseconds, whole: Nanoseconds) -> f64 {
+    if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 }
+}
+
+/// The same for a program.
+pub fn overview_json(trace: &Trace, overview: &Overview) -> Value {
+    let devices = overview.devices.iter().map(|device| {
+        let row = trace.devices.get(device.device);
+        json!({
+            "number": row.number,
+            "name": trace.strings.get(row.name),
+            "busy_ns": device.busy.0,
+            "tasks": device.tasks,
+        })
+    });
+    let units = overview
+        .units
+        .iter()
+        .map(|unit| json!({ "unit": unit.unit.name(), "time_ns": unit.time.0, "tasks": unit.tasks }));
+    json!({
+        "iterations": overview.iterations,
+        "iterations_left_out": overview.iterations_left_out,
+        "wall_ns": overview.wall.0,
+        "busy_ns": overview.busy.0,
+        "idle_ns": overview.idle().0,
+        "operator_time_ns": overview.operator_time.0,
+        "attributed_ns": overview.attributed.0,
+        "with_flops_ns": overview.with_flops.0,
+        "tasks": overview.tasks,
+        "control": { "tasks": overview.control.0, "time_ns": overview.control.1.0 },
+        "outside": { "tasks": overview.outside.0, "time_ns": overview.outside.1.0 },
+        "devices": devices.collect::<Vec<_>>(),
+        "units": units.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,50 @@
+//! What a change would save, as text and JSON.
+
+use opscope_analyze::{Edit, Prediction};
+use opscope_trace::units;
+use serde_json::{Value, json};
+
+use super::{Envelope, count};
+use crate::terminal::{bold, dim, printable};
+
+/// The prediction, and what each edit changes.
+pub fn to_text(edits: &[Edit], prediction: &Prediction) -> String {
+    let (measured, predicted) = (prediction.measured, prediction.predicted);
+    let mut text = format!(
+        "{} {} → {}",
+        bold("predicted"),
+        units::duration(measured),
+        bold(&units::duration(predicted))
+    );
+    if measured.0 > 0 && predicted.0 > 0 {
+        let speed = measured.0 as f64 / predicted.0 as f64;
+        let saved = (measured.0 - predicted.0) as f64 / measured.0 as f64 * 100.0;
+        text.push_str(&format!("  {speed:.3}x  {saved:+.1} % saved"));
+    }
+    text.push('\n');
+    for (edit, (operators, time)) in edits.iter().zip(&prediction.edits) {
+        let (edit, operators) = (edit.text(), count(*operators, "operator"));
+        let (edit, time) = (printable(&edit), units::duration(*time));
+        text.push_str(&format!("  {edit}: {operators}, {time} of each inference\n"));
+    }
+    let basis = format!("a prediction, not a measurement; by {}", prediction.basis.text());
+    text.push_str(&format!("{}\n", dim(&basis)));
+    text
+}
+
+/// The same for programs.
+pub fn to_json(edits: &[Edit], prediction: &Prediction) -> Envelope<Value> {
+    let edits: Vec<Value> = edits
+        .iter()
+        .zip(&prediction.edits)
+        .map(|(edit, (count, time))| json!({ "edit": edit.text(), "operators": count, "time_ns": time.0 }))
+        .collect();
+    let answer = json!({
+        "kind": "prediction",
+        "measured_ns": prediction.measured.0,
+        "predicted_ns": prediction.predicted.0,
+        "basis": prediction.basis.text(),
+        "edits": edits,
+    });
+    Envelope::new(1, answer)
+}
