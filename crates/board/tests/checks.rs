@@ -1,15 +1,13 @@
 //! What is looked at on a board before a program runs and while it does: its file system, its server,
 //! and what it says to those who mount a folder.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 use std::time::Duration;
 
-use common::{SmallDisk, board, fail, files, run};
 use opscope_board::{ProgramEnd, Request, Secret};
+use opscope_testing::board::{SmallDisk, board, fail, files, run};
 
 #[test]
 fn what_would_spoil_a_run_is_found_before_it() {
@@ -230,7 +228,7 @@ fn a_server_without_file_transfer_is_named() {
 #[test]
 fn a_place_where_the_user_may_not_write_or_execute_is_named_with_another() {
     let Some(board) = board() else { return };
-    let Some((user, password)) = common::user_with_password() else { return };
+    let Some((user, password)) = opscope_testing::board::user_with_password() else { return };
     let mut request = board.request();
     fs::set_permissions(board.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     (request.config.user, request.config.password, request.config.private_key) = (user, Some(password), None);

@@ -1,15 +1,15 @@
 //! Collections on a board that is a real SSH server.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Log, SmallDisk, Switch, board, fail, files, run, unreliable_relay, user_with_password};
 use opscope_board::{ProgramEnd, Request, collect};
+use opscope_testing::board::{
+    Log, SmallDisk, Switch, board, fail, files, run, unreliable_relay, user_with_password,
+};
 
 /// The locks that lie on the board.
 fn locks() -> Vec<String> {

@@ -1,13 +1,11 @@
 //! Which hosts are trusted: the same as OpenSSH's own client trusts, with the same file, at the same server.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{Board, board};
 use opscope_board::collect;
+use opscope_testing::board::{Board, board};
 
 /// The public key of a private one, as `type base64`.
 fn public_key(path: &Path) -> String {
@@ -100,7 +98,7 @@ fn the_hosts_that_openssh_trusts_are_trusted_and_no_others() {
             fs::write(&path, &text).unwrap();
             let mut request = board.request();
             request.host_keys.accept_new = accept_new;
-            let result = collect(&request, &mut common::Log::default());
+            let result = collect(&request, &mut opscope_testing::board::Log::default());
             assert_eq!(result.is_ok(), expected, "{name}, new ones accepted: {accept_new}: {result:?}");
             let after = fs::read_to_string(&path).unwrap();
             assert!(expected || after == text, "{name}: a refused host was written: {after}");
@@ -115,7 +113,7 @@ fn a_key_that_was_revoked_by_a_line_with_tabs_is_refused() {
     let Some(board) = board() else { return };
     let own = public_key(&board.path("host_key"));
     fs::write(board.path("known_hosts"), format!("@revoked\t*\t{own}\n")).unwrap();
-    let error = common::fail(&board.request());
+    let error = opscope_testing::board::fail(&board.request());
     assert!(error.contains("REVOKED") && error.contains("line 1"), "{error}");
 }
 
@@ -123,6 +121,6 @@ fn a_key_that_was_revoked_by_a_line_with_tabs_is_refused() {
 fn a_file_that_cannot_be_read_is_an_error_and_not_an_empty_one() {
     let Some(board) = board() else { return };
     fs::create_dir(board.path("known_hosts")).unwrap();
-    let error = common::fail(&board.request());
+    let error = opscope_testing::board::fail(&board.request());
     assert!(error.contains("known hosts cannot be used"), "{error}");
 }

@@ -13,6 +13,7 @@ use opscope_cann::{
     write_sample,
 };
 use opscope_cann_raw::Chip;
+use opscope_testing::companions;
 use rusqlite::Connection;
 
 /// The rows of one of our tables, each as its cells by heading.
@@ -29,7 +30,7 @@ fn nanoseconds(cell: &str) -> i64 {
 }
 
 /// Runs one analysis of all profiles below a directory; returns its results.
-fn analyse(program: &str, analysis: &str, profiles: &Path, output: &Path) -> Connection {
+fn analyse(program: &Path, analysis: &str, profiles: &Path, output: &Path) -> Connection {
     std::fs::create_dir_all(output).expect("space on disk");
     let mut command = Command::new(program);
     command.args(["cluster", "-m", analysis, "-d"]).arg(profiles).arg("-o").arg(output);
@@ -46,10 +47,7 @@ fn analyse(program: &str, analysis: &str, profiles: &Path, output: &Path) -> Con
 
 #[test]
 fn the_vendors_analysis_finds_in_our_database_what_our_tables_say() {
-    let Ok(program) = std::env::var("OPSCOPE_MSPROF_ANALYZE") else {
-        eprintln!("skipped: OPSCOPE_MSPROF_ANALYZE doesn't name the msprof-analyze program");
-        return;
-    };
+    let Some(program) = companions::msprof_analyze() else { return };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let profiles = directory.path().join("profiles");
     let options = SampleOptions {

@@ -11,6 +11,7 @@ use opscope_cann::{
     Data, ExportOptions, SampleLayout, SampleMode, SampleOptions, discover, export_timeline, write_sample,
 };
 use opscope_cann_raw::Chip;
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// Errors and losses by name, and the numbers of slices and arrows.
@@ -61,10 +62,8 @@ fn check(processor: &Path, about: &str, joined: &Joined, options: ExportOptions)
 
 #[test]
 fn a_trace_processor_takes_every_slice_and_arrow_of_every_timeline() {
-    let Some(processor) = std::env::var_os("OPSCOPE_TRACE_PROCESSOR") else {
-        return eprintln!("skipped: set OPSCOPE_TRACE_PROCESSOR to Perfetto's trace_processor_shell");
-    };
-    let processor = Path::new(&processor);
+    let Some(processor) = companions::trace_processor() else { return };
+    let processor = processor.as_path();
     if let Some(golden) = common::golden() {
         for case in common::cases(&golden) {
             let joined = Joined::new(common::load(&golden, &case));

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn folders_of_other_users_are_not_used() {
         if user() != ROOT {
-            return eprintln!("skipped: folders_of_other_users_are_not_used (only root can give files away)");
+            return opscope_testing::companions::skip("only root can give files away");
         }
         let place = tempfile::tempdir().expect("a temporary directory");
         let theirs = place.path().join("theirs");

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use opscope_formats::megengine::Profile;
 use opscope_formats::megengine::analyze::profile_analyze;
-
-#[path = "../tests/megengine/network.rs"]
-mod network;
+use opscope_testing::megengine_network::network;
 
 const OPERATORS: usize = 100_000;
 const ROUNDS: usize = 7;
@@ -18,7 +16,7 @@ const ROUNDS: usize = 7;
 fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("profile.json");
-    std::fs::write(&path, network::network(OPERATORS)).expect("room for the profile");
+    std::fs::write(&path, network(OPERATORS)).expect("room for the profile");
     let bytes = std::fs::metadata(&path).map(|found| found.len()).expect("the file is there");
     println!("{OPERATORS} operators, {} MB; the median of {ROUNDS} rounds", bytes / 1_000_000);
 

@@ -1,6 +1,6 @@
 //! Traces for the tests: one drawn by hand, and any number of random ones.
 
-use std::path::{Path, PathBuf};
+pub(crate) use opscope_testing::companions::shared;
 
 use opscope_trace::*;
 use proptest::prelude::*;
@@ -263,16 +263,4 @@ pub(crate) fn spelled_out(trace: &Trace) -> Vec<String> {
     trace.losses.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.reason))));
     trace.strings.iter().for_each(|(id, text)| add(format!("{id:?} {text:?}")));
     lines
-}
-
-/// A file or folder of real data or of the reference's outputs; `None`, with a word about it, where
-/// there is none. They lie in the folder that `OPSCOPE_SHARED` names, or beside the workspace.
-pub(crate) fn shared(path: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let path = std::env::var_os("OPSCOPE_SHARED").map_or_else(beside, PathBuf::from).join(path);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: there is no {}", path.display());
-    None
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::Tx;
+use opscope_testing::companions;
 
 /// The library, which lies beside the test or one directory above.
 fn library() -> PathBuf {
@@ -40,16 +41,9 @@ impl Place {
             compiler.arg("-L").arg(folder).arg("-lopscope_mark");
             compiler.arg(format!("-Wl,-rpath,{}", folder.display()));
         }
-        match compiler.arg("-ldl").output() {
-            Err(_) => {
-                eprintln!("skipped: there is no C compiler (cc)");
-                None
-            }
-            Ok(output) => {
-                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-                Some(program)
-            }
-        }
+        let output = companions::output(compiler.arg("-ldl"))?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(program)
     }
 
     /// All records below the place, by begin.
@@ -175,10 +169,7 @@ int main(void) { opscope_push(\"x\"); return (int)opscope_pop(); }\n";
             command.arg(format!("-std={standard}"));
             command.args(["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]).arg(&file);
             command.arg("-I").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"));
-            let Ok(output) = command.output() else {
-                eprintln!("skipped: there is no {compiler}");
-                break;
-            };
+            let Some(output) = companions::output(&mut command) else { break };
             assert!(output.status.success(), "{standard}: {}", String::from_utf8_lossy(&output.stderr));
         }
     }

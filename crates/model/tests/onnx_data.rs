@@ -11,16 +11,9 @@ use std::path::{Path, PathBuf};
 
 use opscope_model::proto::{GraphProto, ModelProto, TensorProto, TypeValue, data_type_from_onnx};
 use opscope_model::{Bindings, Cost, Model, Shapes};
+use opscope_testing::companions;
 use opscope_trace::DataType;
 use prost::Message;
-
-fn data_folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("OPSCOPE_ONNX_DATA").map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("skipped: OPSCOPE_ONNX_DATA does not name onnx/backend/test/data");
-    }
-    folder
-}
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(listing) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -154,7 +147,7 @@ fn check_folder(folder: &Path, tally: &mut Tally) {
 
 #[test]
 fn inferred_shapes_are_those_of_the_real_outputs_or_unknown() {
-    let Some(data) = data_folder() else { return };
+    let Some(data) = companions::onnx_data() else { return };
     let mut tally = Tally::default();
     for kind in ["node", "simple", "pytorch-converted", "pytorch-operator"] {
         for folder in entries(&data.join(kind)) {
@@ -179,7 +172,7 @@ fn inferred_shapes_are_those_of_the_real_outputs_or_unknown() {
 
 #[test]
 fn the_light_models_resolve_completely() {
-    let Some(data) = data_folder() else { return };
+    let Some(data) = companions::onnx_data() else { return };
     for path in entries(&data.join("light")) {
         if path.extension().is_none_or(|extension| extension != "onnx") {
             continue;

@@ -3,17 +3,12 @@
 use std::process::Command;
 
 use opscope_model::samples::Sample;
+use opscope_testing::companions;
 use prost::Message;
-
-/// The Python to use; it needs the modules onnx, onnxruntime and numpy.
-const PYTHON: &str = "OPSCOPE_PYTHON";
 
 #[test]
 fn onnxruntime_computes_finite_and_varied_outputs_on_every_sample() -> std::io::Result<()> {
-    let Some(python) = std::env::var_os(PYTHON) else {
-        eprintln!("skipped: {PYTHON} names no Python with onnx, onnxruntime and numpy");
-        return Ok(());
-    };
+    let Some(python) = companions::python() else { return Ok(()) };
     let folder = tempfile::tempdir()?;
     for sample in Sample::ALL {
         let path = folder.path().join(format!("{sample}.onnx"));

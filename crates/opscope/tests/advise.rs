@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Place, number, shared};
+use common::{Place, number};
+use opscope_testing::companions;
 
 /// The rules that found something, be it under another's id.
 fn ids(json: &serde_json::Value) -> Vec<String> {
@@ -70,7 +71,7 @@ fn what_an_engine_has_folded_is_done_and_no_saving() {
     let place = Place::new();
     let model = place.sample("mask-ssd");
     let mut engines = vec!["tract"];
-    if common::has_onnxruntime("what an engine has folded, by ONNX Runtime") {
+    if companions::onnx_runtime().is_some() {
         engines.push("ort");
     }
     for engine in engines {
@@ -215,7 +216,7 @@ fn an_operator_in_pieces_costs_what_all_of_them_cost() {
 
 #[test]
 fn golden_directories_show_what_they_were_made_with() {
-    let Some(golden) = shared("advise", "golden/ascend/910b_static/input") else { return };
+    let Some(golden) = companions::shared("golden/ascend/910b_static/input") else { return };
     let place = Place::new();
     let advise = |case: &str, arguments: &[&str]| {
         let folder = golden.join(format!("../../{case}/input"));

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Answer, Place, number, shared};
+use common::{Answer, Place, number};
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// A MegEngine profile whose answers can be worked out by hand: a convolution that waits 1 ms for
@@ -285,8 +286,7 @@ fn what_a_terminal_would_obey_is_shown_as_it_is_written() {
 
 #[test]
 fn profiles_of_a_real_chip_give_the_figures_of_independent_queries() {
-    let test = "profiles_of_a_real_chip_give_the_figures_of_independent_queries";
-    let Some(folder) = shared(test, "data/ascend-pytorch") else { return };
+    let Some(folder) = companions::shared("data/ascend-pytorch") else { return };
     let place = Place::new();
     let units =
         ["--unit", "ai-core", "--unit", "ai-vector-core", "--unit", "mix-vector-core", "--unit", "other"];

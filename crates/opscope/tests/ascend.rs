@@ -6,7 +6,8 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use common::{Answer, Place, shared};
+use common::{Answer, Place};
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// Writes a sample directory of a run into `runs/` and gives its path.
@@ -399,8 +400,7 @@ fn by_kind(folder: &Path) -> BTreeMap<String, PathBuf> {
 #[test]
 fn the_command_line_writes_the_files_that_the_vendors_tool_writes() {
     for case in GOLDEN {
-        let test = "the_command_line_writes_the_files_that_the_vendors_tool_writes";
-        let Some(golden) = shared(test, &format!("golden/ascend/{case}")) else { return };
+        let Some(golden) = companions::shared(&format!("golden/ascend/{case}")) else { return };
         let place = Place::new();
         copy(&golden.join("input"), &place.path("runs"));
         place.done(&["export", "all", "runs", "--quiet"]);
@@ -442,10 +442,9 @@ fn plain_files(folder: &Path) -> Vec<String> {
 
 #[test]
 fn the_vendors_spellings_leave_the_vendors_set_of_files() {
-    let test = "the_vendors_spellings_leave_the_vendors_set_of_files";
     let mut with_database = 0;
     for case in GOLDEN {
-        let Some(golden) = shared(test, &format!("golden/ascend/{case}")) else { return };
+        let Some(golden) = companions::shared(&format!("golden/ascend/{case}")) else { return };
         let oracle = golden.join("oracle_cpp");
         if !oracle.exists() {
             continue;

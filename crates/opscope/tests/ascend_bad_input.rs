@@ -6,6 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{Place, number};
+use opscope_testing::companions;
 
 /// Writes a sample directory of a run and gives its path.
 fn sample(place: &Place, further: &[&str]) -> PathBuf {
@@ -219,10 +220,10 @@ fn a_full_disk_is_an_error_that_names_the_file_and_leaves_nothing_behind() {
         let mut run = std::process::Command::new("unshare");
         run.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, opscope]);
         run.args(command).args([text(&prof), "-o", "small"]).current_dir(place.path("."));
-        let Ok(output) = run.output() else { return eprintln!("skipped: unshare is needed") };
+        let Some(output) = companions::output(&mut run) else { return };
         let stderr = String::from_utf8_lossy(&output.stderr);
         if stderr.contains("unshare:") || stderr.contains("mount:") {
-            return eprintln!("skipped: no file system can be mounted here");
+            return companions::skip("no file system can be mounted here");
         }
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         let is_named = stderr.contains("No space left") || stderr.contains("disk is full");

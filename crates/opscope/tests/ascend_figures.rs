@@ -6,7 +6,8 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Place, number, shared};
+use common::{Place, number};
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// Writes a sample directory into a folder of its own and gives its path.
@@ -195,8 +196,7 @@ fn sums_by_type_are_those_that_an_independent_program_makes_of_the_exported_tabl
 
 #[test]
 fn sums_by_type_of_golden_profiles_are_those_of_an_independent_program() {
-    let test = "sums_by_type_of_golden_profiles_are_those_of_an_independent_program";
-    let Some(golden) = shared(test, "golden/ascend") else { return };
+    let Some(golden) = companions::shared("golden/ascend") else { return };
     let mut compared = 0;
     for case in std::fs::read_dir(golden).expect("a listing").flatten() {
         let input = case.path().join("input");

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::{Answer, Place};
+use opscope_testing::companions;
 
 /// Writes a sample directory of a run and gives its path.
 fn sample(place: &Place, tasks: &str) -> PathBuf {
@@ -198,7 +199,7 @@ fn files_that_may_not_be_read_are_named_and_the_rest_is_shown() {
     };
     match run(&["--version"]) {
         Some(answer) if answer.status == Some(0) => {}
-        _ => return eprintln!("skipped: setpriv as root is needed"),
+        _ => return companions::skip("setpriv as root is needed"),
     }
     let slice = prof.join("device_0/data/ffts_profile.data.0.slice_0");
     allow(&slice, 0o000);

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Answer, Place};
+use opscope_testing::companions;
 
 /// Compiles the stand-in and a program that uses it; `None` (and a word about it) without a compiler.
-fn compile(place: &Place, test: &str) -> Option<PathBuf> {
+fn compile(place: &Place) -> Option<PathBuf> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ascendcl");
     let folder = place.path("");
     let compiled = |arguments: &[&str]| {
         let mut compiler = Command::new("cc");
-        let output = compiler.args(arguments).current_dir(&folder).output().ok()?;
+        let output = companions::output(compiler.args(arguments).current_dir(&folder))?;
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Some(())
     };
@@ -25,10 +26,7 @@ fn compile(place: &Place, test: &str) -> Option<PathBuf> {
         ["-shared", "-fPIC", "-O1", "-o", "libascendcl.so", &fake.display().to_string(), "-lpthread"];
     let main =
         ["-O1", "-o", "infer", &program.display().to_string(), "-L.", "-lascendcl", "-Wl,-rpath,$ORIGIN"];
-    if compiled(&library).and_then(|()| compiled(&main)).is_none() {
-        eprintln!("skipped: {test} (there is no C compiler, cc)");
-        return None;
-    }
+    compiled(&library).and_then(|()| compiled(&main))?;
     Some(folder)
 }
 
@@ -59,7 +57,7 @@ fn count(place: &Place, profile: &Path, query: &str) -> i64 {
 #[test]
 fn calls_and_subscribed_operators_lie_on_one_timeline() {
     let place = Place::new();
-    if compile(&place, "calls_and_subscribed_operators_lie_on_one_timeline").is_none() {
+    if compile(&place).is_none() {
         return;
     }
     let (answer, profile, log) = collect(&place, &["--via=subscribe"], &[]);
@@ -93,7 +91,7 @@ fn calls_and_subscribed_operators_lie_on_one_timeline() {
 #[test]
 fn files_are_recorded_between_setting_and_resetting_the_device() {
     let place = Place::new();
-    if compile(&place, "files_are_recorded_between_setting_and_resetting_the_device").is_none() {
+    if compile(&place).is_none() {
         return;
     }
     let options = ["--via=files", "--no-parse", "--aic-metrics=MemoryUB", "--aicpu=on"];
@@ -121,7 +119,7 @@ fn files_are_recorded_between_setting_and_resetting_the_device() {
 #[test]
 fn the_profile_that_ascendcl_writes_itself_is_read_at_the_end() {
     let place = Place::new();
-    if compile(&place, "the_profile_that_ascendcl_writes_itself_is_read_at_the_end").is_none() {
+    if compile(&place).is_none() {
         return;
     }
     place.done(&["sample", "prof", "-o", "vendor", "--tasks", "60"]);
@@ -171,8 +169,7 @@ fn the_profile_that_ascendcl_writes_itself_is_read_at_the_end() {
 #[test]
 fn by_default_both_sides_lie_in_one_directory_which_is_named_last_and_analyzed() {
     let place = Place::new();
-    let test = "by_default_both_sides_lie_in_one_directory_which_is_named_last_and_analyzed";
-    let (Some(_), Some(python)) = (compile(&place, test), common::python(test)) else { return };
+    let (Some(_), Some(python)) = (compile(&place), companions::python()) else { return };
     place.done(&["sample", "prof", "-o", "vendor", "--tasks", "60"]);
     let sample = place.path("vendor/PROF_000777_20260102030405006_00004711ABCDEFGH");
     std::fs::rename(profiles_in(&place.path("vendor")).remove(0), &sample).expect("another name");
@@ -244,8 +241,7 @@ const WRONG: [&str; 14] = [
 #[test]
 fn the_stand_in_ends_programs_that_call_it_wrongly() {
     let place = Place::new();
-    let test = "the_stand_in_ends_programs_that_call_it_wrongly";
-    let Some(folder) = compile(&place, test) else { return };
+    let Some(folder) = compile(&place) else { return };
     let declarations = "#include <stdint.h>\n#include <stdlib.h>\n#include <unistd.h>\n
 int aclInit(const char *); int aclFinalize(void); int aclrtSetDevice(int); int aclrtResetDevice(int);
 int aclmdlLoadFromFile(const char *, uint32_t *); int aclmdlExecute(uint32_t, const void *, void *);
@@ -283,7 +279,7 @@ int main(int count, char **words) {
 #[test]
 fn whoever_profiles_the_program_already_is_left_alone() {
     let place = Place::new();
-    if compile(&place, "whoever_profiles_the_program_already_is_left_alone").is_none() {
+    if compile(&place).is_none() {
         return;
     }
     let none = |log: &[String]| !log.iter().any(|line| line.starts_with("aclprof"));

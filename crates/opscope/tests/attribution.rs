@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Place, has_onnxruntime, python};
+use common::Place;
+use opscope_testing::companions;
 use serde_json::Value;
 
 const LEVELS: [&str; 3] = ["off", "basic", "full"];
@@ -43,8 +44,7 @@ const INPUTS: [(&str, &[&str]); 21] = [
 
 #[test]
 fn fused_activations_attention_and_int8_are_named_as_the_runtime_names_them() {
-    let test = "fused_activations_attention_and_int8_are_named_as_the_runtime_names_them";
-    let (Some(python), true) = (python(test), has_onnxruntime(test)) else { return };
+    let (Some(python), true) = (companions::python(), companions::onnx_runtime().is_some()) else { return };
     let place = Place::new();
     let folder = place.path("models");
     std::fs::create_dir(&folder).expect("a folder");
@@ -56,12 +56,8 @@ fn fused_activations_attention_and_int8_are_named_as_the_runtime_names_them() {
 
 #[test]
 fn models_of_other_packages_are_named_as_the_runtime_names_them() {
-    let test = "models_of_other_packages_are_named_as_the_runtime_names_them";
-    let (Some(python), true) = (python(test), has_onnxruntime(test)) else { return };
-    let Some(folder) = std::env::var_os("OPSCOPE_MODELS").map(PathBuf::from).filter(|it| it.is_dir()) else {
-        eprintln!("skipped: {test} (set OPSCOPE_MODELS to a folder with the packages of .ci/models.txt)");
-        return;
-    };
+    let (Some(python), true) = (companions::python(), companions::onnx_runtime().is_some()) else { return };
+    let Some(folder) = companions::models() else { return };
     let place = Place::new();
     place.write("sr.npy", sampling_rate());
     let models = models(&folder);
@@ -71,7 +67,7 @@ fn models_of_other_packages_are_named_as_the_runtime_names_them() {
 
 #[test]
 fn asking_the_runtime_for_its_model_leaves_no_file_behind() {
-    if !has_onnxruntime("asking_the_runtime_for_its_model_leaves_no_file_behind") {
+    if companions::onnx_runtime().is_none() {
         return;
     }
     let place = Place::new();

@@ -6,30 +6,13 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 use common::Place;
-
-/// A server for one test.
-struct Server {
-    child: Child,
-    _turn: MutexGuard<'static, ()>,
-}
-
-/// A board takes one collection at a time, and all tests have the same one.
-static TURN: Mutex<()> = Mutex::new(());
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use opscope_testing::companions;
+use opscope_testing::ssh_server::{self, SshServer};
 
 /// A program that leaves a `JOB*` directory as the vendor's manual says, with the calls in a layout that
 /// can be read.
@@ -45,45 +28,17 @@ exit 4
 "#;
 
 /// A server, a project and a configuration; nothing where there is no server to be had.
-fn board() -> Option<(Place, Server)> {
-    let program = std::env::var("OPSCOPE_SSHD").unwrap_or_else(|_| "/usr/sbin/sshd".to_owned());
-    if !Path::new(&program).exists() {
-        eprintln!("skipped: no SSH server ({program}); install openssh-server or set OPSCOPE_SSHD");
-        return None;
-    }
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+fn board() -> Option<(Place, SshServer)> {
     let place = Place::new();
-    // As root, the server needs this folder.
-    let _ = fs::create_dir_all("/run/sshd");
-    for name in ["host_key", "user_key"] {
-        let mut command = Command::new("ssh-keygen");
-        command.args(["-q", "-N", "", "-t", "ed25519", "-f"]).arg(place.path(name));
-        assert!(command.status().expect("ssh-keygen").success());
-    }
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
-    let path = |name: &str| place.path(name).display().to_string();
-    let config = format!(
-        "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-         PermitRootLogin yes\nPidFile none\nSubsystem sftp internal-sftp\nLogLevel ERROR\n",
-        path("host_key"),
-        path("user_key.pub")
-    );
-    place.write("sshd_config", config);
-    let mut command = Command::new(program);
-    command.args(["-D", "-e", "-f"]).arg(place.path("sshd_config")).stdin(Stdio::null());
-    let server = Server { child: command.spawn().expect("the server starts"), _turn: turn };
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < deadline, "the SSH server did not start");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let server = SshServer::start(&place.path(""))?;
     fs::create_dir(place.path("app")).expect("a folder");
     let main = place.write("app/main", MAIN);
     fs::set_permissions(&main, fs::Permissions::from_mode(0o755)).expect("a mode");
-    let user = String::from_utf8(Command::new("id").arg("-un").output().expect("id").stdout).expect("a name");
     let ini = format!(
-        "[ssh_config]\nip = 127.0.0.1\nusername = {user}\nport = {port}\nkey = {}\n",
-        path("user_key")
+        "[ssh_config]\nip = 127.0.0.1\nusername = {}\nport = {}\nkey = {}\n",
+        ssh_server::user(),
+        server.port,
+        place.path("user_key").display()
     );
     place.write("board.ini", ini);
     Some((place, server))
@@ -203,8 +158,7 @@ while :; do sleep 0.1; done
 #[test]
 fn the_key_that_interrupts_stops_the_program_and_brings_what_there_is() {
     let Some((place, _server)) = board() else { return };
-    if !Path::new("/usr/bin/script").exists() {
-        eprintln!("skipped: there is no program 'script', which makes a terminal");
+    if companions::program("script").is_none() {
         return;
     }
     let main = place.write("app/main", ENDLESS);
@@ -258,11 +212,7 @@ fn everything(folder: &Path) -> Vec<u8> {
 
 #[test]
 fn the_password_is_neither_shown_nor_stored() {
-    let user = std::env::var("OPSCOPE_BOARD_USER").ok().zip(std::env::var("OPSCOPE_BOARD_PASSWORD").ok());
-    let Some((user, password)) = user else {
-        eprintln!("skipped: set OPSCOPE_BOARD_USER and OPSCOPE_BOARD_PASSWORD to a user of this machine");
-        return;
-    };
+    let Some((user, password)) = companions::user_with_password() else { return };
     let Some((place, _server)) = board() else { return };
     let ini = fs::read_to_string(place.path("board.ini")).expect("the configuration");
     let port = ini.lines().find(|line| line.starts_with("port")).expect("a port");

@@ -7,7 +7,8 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Answer, Place, python};
+use common::{Answer, Place};
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// Collects without reading the result, and gives the answer and the profile.
@@ -138,7 +139,7 @@ fn samples_of_the_host_include_children_and_become_tables() {
 #[test]
 fn recording_begins_and_ends_when_it_was_asked_to() {
     let place = Place::new();
-    let Some(python) = python("recording_begins_and_ends_when_it_was_asked_to") else { return };
+    let Some(python) = companions::python() else { return };
     let script = place.write(
         "marks.py",
         "import time, opscope\nfor i in range(60):\n    opscope.mark('%02d' % i)\n    time.sleep(0.1)\n",
@@ -158,7 +159,7 @@ fn recording_begins_and_ends_when_it_was_asked_to() {
 #[test]
 fn time_that_a_python_program_slept_in_a_range_is_shown_and_advised_on() {
     let place = Place::new();
-    let Some(python) = python("time_that_a_python_program_slept_in_a_range_is_shown_and_advised_on") else {
+    let Some(python) = companions::python() else {
         return;
     };
     let script = place.write(
@@ -197,7 +198,7 @@ with opscope.range('main'):
 #[test]
 fn python_marks_itself_by_the_package_and_by_the_stand_in_of_acl() {
     let place = Place::new();
-    let Some(python) = python("python_marks_itself_by_the_package_and_by_the_stand_in_of_acl") else {
+    let Some(python) = companions::python() else {
         return;
     };
     let script = place.write(
@@ -252,13 +253,7 @@ work(); work()
 #[test]
 fn a_python_program_annotated_with_nvtx_is_recorded_unchanged() {
     let place = Place::new();
-    let test = "a_python_program_annotated_with_nvtx_is_recorded_unchanged";
-    let Some(python) = python(test) else { return };
-    let has_nvtx = Command::new(&python).args(["-c", "import nvtx"]).output();
-    if !has_nvtx.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: {test} (pip install nvtx)");
-        return;
-    }
+    let Some(python) = companions::python_with("nvtx") else { return };
     let script = place.write(
         "annotated.py",
         "import nvtx
@@ -281,7 +276,7 @@ nvtx.end_range(r)
 #[test]
 fn sessions_of_onnxruntime_land_on_the_clock_of_the_marks() {
     let place = Place::new();
-    let Some(python) = python("sessions_of_onnxruntime_land_on_the_clock_of_the_marks") else { return };
+    let Some(python) = companions::python() else { return };
     let model = place.sample("mask-ssd");
     let script = place.write(
         "infer.py",
@@ -455,11 +450,7 @@ fn rows(folder: &Path, kind: &str) -> Vec<(Vec<String>, Vec<f64>)> {
 #[test]
 fn the_vendors_parser_reads_the_same_rows_without_complaint() {
     let place = Place::new();
-    let test = "the_vendors_parser_reads_the_same_rows_without_complaint";
-    let (Some(python), Some(parser)) = (python(test), std::env::var_os("OPSCOPE_MSPROF")) else {
-        eprintln!("skipped: {test} (set OPSCOPE_MSPROF to the vendor's msprof.py)");
-        return;
-    };
+    let (Some(python), Some(parser)) = (companions::python(), companions::vendor_parser()) else { return };
     let script = place.write(
         "marks.py",
         "import acl, opscope, time

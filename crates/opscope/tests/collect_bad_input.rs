@@ -9,7 +9,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Answer, Place, python};
+use common::{Answer, Place};
+use opscope_testing::companions;
+use opscope_testing::small_disk::SmallDisk;
 
 /// All texts of the marks of a profile, and the types of their events.
 fn marks(profile: &Path) -> Vec<(u32, String)> {
@@ -48,8 +50,8 @@ fn package() -> String {
 }
 
 /// Collects from a Python program that may import opscope, without reading the result.
-fn collect_python(place: &Place, test: &str, options: &[&str], source: &str) -> Option<Answer> {
-    let python = python(test)?.display().to_string();
+fn collect_python(place: &Place, options: &[&str], source: &str) -> Option<Answer> {
+    let python = companions::python()?.display().to_string();
     let script = place.write("program.py", source).display().to_string();
     let environment = format!("--environment=PYTHONPATH={}", package());
     let mut arguments = vec!["collect", "--no-parse", &environment];
@@ -70,8 +72,7 @@ if child == 0:
 os.waitpid(child, 0)
 subprocess.run([sys.executable, '-c', 'import opscope; opscope.mark(\"spawned\")'], check=True)
 ";
-    let test = "programs_that_fork_and_execute_others_are_recorded_in_all_their_processes";
-    let Some(answer) = collect_python(&place, test, &[], source) else { return };
+    let Some(answer) = collect_python(&place, &[], source) else { return };
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     let mut texts = texts(&profile_of(&answer));
     texts.sort();
@@ -81,7 +82,6 @@ subprocess.run([sys.executable, '-c', 'import opscope; opscope.mark(\"spawned\")
 #[test]
 fn what_is_marked_right_before_a_process_is_gone_is_recorded() {
     let place = Place::new();
-    let test = "what_is_marked_right_before_a_process_is_gone_is_recorded";
     // Workers that are forked end by _exit, and no handler for the end runs.
     let source = "import multiprocessing, os, opscope
 def work(number):
@@ -98,7 +98,7 @@ except FileNotFoundError:
     opscope.mark('refused')
 os.execlp('sh', 'sh', '-c', 'exit 9')
 ";
-    let Some(answer) = collect_python(&place, test, &[], source) else { return };
+    let Some(answer) = collect_python(&place, &[], source) else { return };
     assert_eq!(answer.status, Some(9), "{}", answer.stderr);
     let mut texts = texts(&profile_of(&answer));
     assert_eq!(texts.iter().filter(|text| *text == "last").count(), 5000);
@@ -110,7 +110,6 @@ os.execlp('sh', 'sh', '-c', 'exit 9')
 #[test]
 fn what_is_marked_right_before_a_process_ends_itself_by_a_signal_is_recorded() {
     let place = Place::new();
-    let test = "what_is_marked_right_before_a_process_ends_itself_by_a_signal_is_recorded";
     // Python sends itself the signal once more after it has cleaned up.
     let ways = [
         ("raise KeyboardInterrupt", 130),
@@ -128,7 +127,7 @@ os.kill(os.getpid(), 0)
 {way}
 "
         );
-        let Some(answer) = collect_python(&place, test, &[], &source) else { return };
+        let Some(answer) = collect_python(&place, &[], &source) else { return };
         assert_eq!(answer.status, Some(status), "{way}: {}", answer.stderr);
         assert_eq!(texts(&profile_of(&answer)).len(), 300, "{way}: {}", answer.stderr);
     }
@@ -188,7 +187,6 @@ fn places_and_programs_that_lead_nowhere_are_named() {
 #[test]
 fn c_programs_become_others_by_any_of_the_calls_for_it() {
     let place = Place::new();
-    let test = "c_programs_become_others_by_any_of_the_calls_for_it";
     let source = place.write(
         "become.c",
         r#"#define _GNU_SOURCE
@@ -224,12 +222,9 @@ int main(int count, char **words) {
 }
 "#,
     );
-    let compiled =
-        Command::new("cc").arg(&source).arg("-o").arg(place.path("become")).args(["-ldl"]).output();
-    let Ok(compiled) = compiled else {
-        eprintln!("skipped: {test} (there is no C compiler, cc)");
-        return;
-    };
+    let mut compiler = Command::new("cc");
+    compiler.arg(&source).arg("-o").arg(place.path("become")).arg("-ldl");
+    let Some(compiled) = companions::output(&mut compiler) else { return };
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     for (number, status) in [28, 3, 4, 3, 3, 7, 7, 7, 5, 6].into_iter().enumerate() {
         let answer = place.run(&["collect", "--no-parse", "--", "./become", &number.to_string()]);
@@ -241,7 +236,6 @@ int main(int count, char **words) {
 #[test]
 fn a_killed_program_of_many_threads_loses_less_than_two_megabytes() {
     let place = Place::new();
-    let test = "a_killed_program_of_many_threads_loses_less_than_two_megabytes";
     let source = place.write(
         "killed.c",
         r#"#include <dlfcn.h>
@@ -274,10 +268,7 @@ int main(void) {
     );
     let mut compiler = Command::new("cc");
     compiler.arg(&source).arg("-o").arg(place.path("killed")).args(["-pthread", "-ldl"]);
-    let Ok(compiled) = compiler.output() else {
-        eprintln!("skipped: {test} (there is no C compiler, cc)");
-        return;
-    };
+    let Some(compiled) = companions::output(&mut compiler) else { return };
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let answer = place.run(&["collect", "--no-parse", "--", "./killed"]);
     assert_eq!(answer.status, Some(137), "{}", answer.stderr);
@@ -295,8 +286,7 @@ opscope.mark('before')
 time.sleep(0.6)
 os.abort()
 ";
-    let test = "a_crash_keeps_its_status_and_what_was_recorded_before";
-    let Some(answer) = collect_python(&place, test, &[], source) else { return };
+    let Some(answer) = collect_python(&place, &[], source) else { return };
     assert_eq!(answer.status, Some(134), "{}", answer.stderr);
     assert_eq!(texts(&profile_of(&answer)), ["before"]);
 }
@@ -313,8 +303,7 @@ with open('own.txt', 'w') as own:
     own.write('mine')
 os.close(2)
 ";
-    let test = "a_program_that_closes_its_descriptors_is_recorded";
-    let Some(answer) = collect_python(&place, test, &[], source) else { return };
+    let Some(answer) = collect_python(&place, &[], source) else { return };
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     assert_eq!(texts(&profile_of(&answer)).len(), 20_001);
     assert_eq!(std::fs::read_to_string(place.path("own.txt")).ok().as_deref(), Some("mine"));
@@ -331,8 +320,7 @@ opscope.mark(b'caf\\xe9')
 opscope.mark('=1+1')
 opscope.mark('x' * 200, domain='long')
 ";
-    let test = "odd_calls_and_texts_are_counted_and_made_readable";
-    let Some(answer) = collect_python(&place, test, &[], source) else { return };
+    let Some(answer) = collect_python(&place, &[], source) else { return };
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     for says in ["2 pops or stops had no push or start", "1 ranges were not closed"] {
         assert!(answer.stderr.contains(says), "no {says:?} in {}", answer.stderr);
@@ -353,10 +341,8 @@ opscope.mark('x' * 200, domain='long')
 #[test]
 fn a_program_that_becomes_another_user_runs_on() {
     let place = Place::new();
-    let test = "a_program_that_becomes_another_user_runs_on";
     if !is_root() {
-        eprintln!("skipped: {test} (only root can become another user)");
-        return;
+        return companions::skip("only root can become another user");
     }
     let source = "import os, opscope
 opscope.mark('as root')
@@ -366,7 +352,7 @@ for i in range(5000):
     opscope.mark('as nobody')
 print('done')
 ";
-    let Some(answer) = collect_python(&place, test, &[], source) else { return };
+    let Some(answer) = collect_python(&place, &[], source) else { return };
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     assert!(answer.stdout.starts_with("done\n"), "{}", answer.stdout);
     let written = texts(&profile_of(&answer)).len();
@@ -383,27 +369,15 @@ print('done')
 #[test]
 fn a_full_disk_stops_the_recording_and_not_the_program() {
     let place = Place::new();
-    let test = "a_full_disk_stops_the_recording_and_not_the_program";
-    let small = place.path("small");
-    std::fs::create_dir(&small).expect("a folder");
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=24m", "none"])
-        .arg(&small)
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !mounted {
-        eprintln!("skipped: {test} (a small file system can't be mounted here)");
-        return;
-    }
+    let Some(small) = SmallDisk::new(place.path("small"), 24) else { return };
     let source = "import time, opscope
 for i in range(150000):
     opscope.mark('fills the disk')
 time.sleep(0.5)
 print('done')
 ";
-    let answer = collect_python(&place, test, &["--output=small"], source);
-    let unmounted = Command::new("umount").arg("-l").arg(&small).status();
-    assert!(unmounted.is_ok_and(|status| status.success()));
+    let answer = collect_python(&place, &["--output=small"], source);
+    drop(small);
     let Some(answer) = answer else { return };
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     assert!(answer.stdout.starts_with("done\n"), "{}", answer.stdout);
@@ -414,7 +388,6 @@ print('done')
 #[test]
 fn a_limit_for_the_size_of_files_does_not_end_the_program() {
     let place = Place::new();
-    let test = "a_limit_for_the_size_of_files_does_not_end_the_program";
     // Python ignores the signal by which the system enforces it; this gives it back its meaning.
     let source = "import signal, opscope
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -422,7 +395,7 @@ for i in range(20000):
     opscope.mark('too much')
 print('done')
 ";
-    let Some(python) = python(test) else { return };
+    let Some(python) = companions::python() else { return };
     let script = place.write("program.py", source).display().to_string();
     let line = format!("ulimit -f 100; exec {} {script}", python.display());
     let environment = format!("--environment=PYTHONPATH={}", package());
@@ -435,21 +408,9 @@ print('done')
 #[test]
 fn an_output_that_cannot_be_written_is_refused_before_the_program_starts() {
     let place = Place::new();
-    let test = "an_output_that_cannot_be_written_is_refused_before_the_program_starts";
-    let fixed = place.path("fixed");
-    std::fs::create_dir(&fixed).expect("a folder");
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "ro,size=1m", "none"])
-        .arg(&fixed)
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !mounted {
-        eprintln!("skipped: {test} (a read-only file system can't be mounted here)");
-        return;
-    }
+    let Some(fixed) = SmallDisk::read_only(place.path("fixed")) else { return };
     let answer = place.run(&["collect", "--output=fixed", "--", "touch", "started"]);
-    let unmounted = Command::new("umount").arg("-l").arg(&fixed).status();
-    assert!(unmounted.is_ok_and(|status| status.success()));
+    drop(fixed);
     assert_eq!(answer.status, Some(125), "{}", answer.stderr);
     assert!(
         answer.stderr.contains("can't be written") && !place.path("started").exists(),
@@ -526,10 +487,7 @@ fn a_terminal_stays_a_terminal() {
     );
     let mut command = Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).current_dir(place.path("")).stdin(Stdio::null());
-    let Ok(output) = command.output() else {
-        eprintln!("skipped: a_terminal_stays_a_terminal (script(1) is not here)");
-        return;
-    };
+    let Some(output) = companions::output(&mut command) else { return };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("yes-a-terminal\r\n"), "{text}");
     assert_eq!(output.status.code(), Some(3), "{text}");
@@ -561,8 +519,7 @@ fn profiles(answer: &Answer) -> Vec<PathBuf> {
 #[test]
 fn a_running_program_is_recorded_whenever_it_is_asked_for() {
     let place = Place::new();
-    let test = "a_running_program_is_recorded_whenever_it_is_asked_for";
-    let Some(python) = python(test) else { return };
+    let Some(python) = companions::python() else { return };
     let script = place.write("program.py", WAITING).display().to_string();
     // What `collect` brings along is the library that a user would name.
     let cache = place.path("cache");
@@ -620,7 +577,7 @@ fn a_running_program_is_recorded_whenever_it_is_asked_for() {
 #[test]
 fn a_program_that_was_started_for_it_is_recorded_on_command_and_gives_its_status() {
     let place = Place::new();
-    let Some(python) = python("a_program_that_was_started_for_it") else { return };
+    let Some(python) = companions::python() else { return };
     let source = WAITING.replace("while True:", "while number < 600:") + "\nsys.exit(6)\n";
     let script = place.write("program.py", source).display().to_string();
     let environment = format!("--environment=PYTHONPATH={}", package());

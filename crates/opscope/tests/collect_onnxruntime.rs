@@ -7,7 +7,8 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Answer, Place, has_onnxruntime, python};
+use common::{Answer, Place};
+use opscope_testing::companions;
 
 /// Makes a model of one operator, `y = Relu(x)` with 8 numbers, beside the programs.
 fn make_model(place: &Place, python: &Path) {
@@ -69,8 +70,7 @@ fn runs(profile: &Path) -> Vec<usize> {
 
 #[test]
 fn every_session_of_every_process_is_recorded() {
-    let test = "every_session_of_every_process_is_recorded";
-    let (place, Some(python)) = (Place::new(), python(test)) else { return };
+    let (place, Some(python)) = (Place::new(), companions::python()) else { return };
     make_model(&place, &python);
     let source = "import multiprocessing
 multiprocessing.set_start_method('fork')
@@ -100,8 +100,7 @@ os.execvp(sys.executable, [sys.executable, '-c', 'raise SystemExit(7)'])
 
 #[test]
 fn a_site_customisation_of_ones_own_still_runs() {
-    let test = "a_site_customisation_of_ones_own_still_runs";
-    let (place, Some(python)) = (Place::new(), python(test)) else { return };
+    let (place, Some(python)) = (Place::new(), companions::python()) else { return };
     make_model(&place, &python);
     std::fs::create_dir(place.path("mine")).expect("a folder");
     place.write("mine/sitecustomize.py", "import sys\nsys.mine = __file__\n");
@@ -117,16 +116,14 @@ fn a_site_customisation_of_ones_own_still_runs() {
 
 #[test]
 fn a_virtual_environment_is_recorded_and_isolation_is_said() {
-    let test = "a_virtual_environment_is_recorded_and_isolation_is_said";
-    let (place, Some(python)) = (Place::new(), python(test)) else { return };
+    let (place, Some(python)) = (Place::new(), companions::python()) else { return };
     make_model(&place, &python);
     let made = Command::new(&python)
         .args(["-m", "venv", "--without-pip", "--system-site-packages", "environment"])
         .current_dir(place.path(""))
         .output();
     if !made.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: {test} (python -m venv doesn't work here)");
-        return;
+        return companions::skip("python -m venv doesn't work here");
     }
     // The packages of the Python that has them, which may be a virtual environment itself.
     let packages = Command::new(&python)
@@ -148,8 +145,7 @@ fn a_virtual_environment_is_recorded_and_isolation_is_said() {
 
 #[test]
 fn a_session_that_fails_or_is_killed_spoils_nothing() {
-    let test = "a_session_that_fails_or_is_killed_spoils_nothing";
-    let (place, Some(python)) = (Place::new(), python(test)) else { return };
+    let (place, Some(python)) = (Place::new(), companions::python()) else { return };
     make_model(&place, &python);
     let source = "
 try:
@@ -198,9 +194,8 @@ int main(void) {
 
 #[test]
 fn a_c_program_that_is_linked_with_the_runtime_is_recorded_unchanged() {
-    let test = "a_c_program_that_is_linked_with_the_runtime_is_recorded_unchanged";
-    let (place, Some(python)) = (Place::new(), python(test)) else { return };
-    if !has_onnxruntime(test) {
+    let (place, Some(python)) = (Place::new(), companions::python()) else { return };
+    if companions::onnx_runtime().is_none() {
         return;
     }
     make_model(&place, &python);
@@ -218,10 +213,7 @@ fn a_c_program_that_is_linked_with_the_runtime_is_recorded_unchanged() {
         "-l:libonnxruntime.so.1",
         "-Wl,-rpath,$ORIGIN",
     ]);
-    let Ok(compiled) = compiler.current_dir(place.path("")).output() else {
-        eprintln!("skipped: {test} (there is no C compiler, cc)");
-        return;
-    };
+    let Some(compiled) = companions::output(compiler.current_dir(place.path(""))) else { return };
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let answer = place.done(&["collect", "--", "./program"]);
     assert!(answer.stdout.starts_with("inferred\n") && answer.stdout.contains("Relu"), "{}", answer.stdout);

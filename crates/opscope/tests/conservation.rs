@@ -6,7 +6,8 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Place, number, shared};
+use common::{Place, number};
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// Numbers and summed durations of a profile's tables.
@@ -76,8 +77,9 @@ fn a_run_of_our_own_is_conserved_in_every_file_that_is_made_of_it() {
 
 #[test]
 fn profiles_of_other_tools_are_conserved() {
-    let test = "profiles_of_other_tools_are_conserved";
-    let (Some(golden), Some(data)) = (shared(test, "golden"), shared(test, "data/ascend-pytorch")) else {
+    let (Some(golden), Some(data)) =
+        (companions::shared("golden"), companions::shared("data/ascend-pytorch"))
+    else {
         return;
     };
     let place = Place::new();

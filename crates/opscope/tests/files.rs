@@ -5,7 +5,8 @@ mod common;
 use std::collections::{BTreeMap, HashSet};
 use std::process::Command;
 
-use common::{Place, has_onnxruntime, number};
+use common::{Place, number};
+use opscope_testing::companions;
 use serde_json::Value;
 
 const QUICK: [&str; 7] = ["--quiet", "--iterations", "3", "--warmup", "1", "--threads", "1"];
@@ -60,13 +61,9 @@ fn slices_of_a_timeline_nest_and_none_is_missing() {
 
 #[test]
 fn a_trace_viewers_processor_loads_every_timeline_without_an_error() {
-    let test = "a_trace_viewers_processor_loads_every_timeline_without_an_error";
-    let Some(processor) = std::env::var_os("OPSCOPE_TRACE_PROCESSOR") else {
-        eprintln!("skipped: {test} (set OPSCOPE_TRACE_PROCESSOR to Perfetto's trace_processor_shell)");
-        return;
-    };
+    let Some(processor) = companions::trace_processor() else { return };
     let place = Place::new();
-    let engines: &[&str] = if has_onnxruntime(test) { &["tract", "ort"] } else { &["tract"] };
+    let engines: &[&str] = if companions::onnx_runtime().is_some() { &["tract", "ort"] } else { &["tract"] };
     for model in ["mask-ssd", "yolo-mish", "yolo-leaky", "resnet50", "mobilenet-v2", "encoder"] {
         for engine in engines {
             run(&place, model, &["--trace", "timeline.json", "--engine", engine]);

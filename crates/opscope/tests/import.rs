@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Place, number, shared};
+use common::{Place, number};
+use opscope_testing::companions;
 
 /// A session of two runs, as ONNX Runtime writes them: whole microseconds, arguments as text.
 const PROFILE: &str = r#"[
@@ -112,8 +113,7 @@ fn profiles_of_real_models_on_onnx_runtime_are_read_whole() {
         ("yolo_leaky_off", 2, 190 - 6),
         ("yolo_mish_off", 2, 342 - 6),
     ] {
-        let test = "profiles_of_real_models_on_onnx_runtime_are_read_whole";
-        let Some(path) = shared(test, &format!("golden/onnxruntime/{name}.json")) else { return };
+        let Some(path) = companions::shared(&format!("golden/onnxruntime/{name}.json")) else { return };
         let path = path.to_str().expect("a readable path");
         let answer = place.done(&["import", path, "--json", "-o", "out.db"]).json();
         assert_eq!(number(&answer, "/latency/count"), f64::from(runs), "{name}");

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Place, number, shared};
+use common::{Place, number};
+use opscope_testing::companions;
 
 #[test]
 fn a_model_is_described_by_its_inputs_nodes_and_weights() {
@@ -62,8 +63,7 @@ fn what_cannot_be_read_is_still_named_for_what_it_is() {
 
 #[test]
 fn folders_and_databases_of_a_real_run_are_known() {
-    let test = "folders_and_databases_of_a_real_run_are_known";
-    let Some(folder) = shared(test, "data/ascend-pytorch") else { return };
+    let Some(folder) = companions::shared("data/ascend-pytorch") else { return };
     let place = Place::new();
     let of = |path: &str| place.done(&["info", folder.join(path).to_str().expect("a path"), "--json"]).json();
     let text = of("text_level2_rank0");

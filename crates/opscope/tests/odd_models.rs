@@ -2,12 +2,13 @@
 
 mod common;
 
-use common::{Place, has_onnxruntime};
+use common::Place;
 use opscope_model::proto::{
     AttributeProto, AttributeType, Dimension, DimensionValue, FunctionProto, GraphProto, ModelProto,
     NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto, TensorType,
     TypeProto, TypeValue, ValueInfoProto, encode,
 };
+use opscope_testing::companions;
 
 const FLOAT: i32 = 1;
 
@@ -69,8 +70,8 @@ fn model_proto(
     }
 }
 
-fn engines(test: &str) -> Vec<&'static str> {
-    if has_onnxruntime(test) { vec!["tract", "ort"] } else { vec!["tract"] }
+fn engines() -> Vec<&'static str> {
+    if companions::onnx_runtime().is_some() { vec!["tract", "ort"] } else { vec!["tract"] }
 }
 
 const QUICK: [&str; 4] = ["--iterations", "2", "--warmup", "0"];
@@ -84,7 +85,7 @@ fn values_that_are_not_finite_are_traced_to_the_first_node_that_makes_them() {
         node("Relu", "after", &["roots"], "y"),
     ];
     place.write("nan.onnx", model(&["1", "64"], nodes, Vec::new()));
-    for engine in engines("values_that_are_not_finite_are_traced_to_the_first_node_that_makes_them") {
+    for engine in engines() {
         let answer = place.done(&[&["run", "nan.onnx", "--engine", engine], &QUICK[..]].concat());
         // Relu turns NaN into zero in some engines: the output may be finite.
         if answer.stderr.contains("warning") {
@@ -98,7 +99,7 @@ fn values_that_are_not_finite_are_traced_to_the_first_node_that_makes_them() {
         node("Add", "after", &["roots", "x"], "y"),
     ];
     place.write("nan.onnx", model(&["1", "64"], nodes, Vec::new()));
-    for engine in engines("") {
+    for engine in engines() {
         let answer = place.done(&[&["run", "nan.onnx", "--engine", engine], &QUICK[..]].concat());
         assert!(answer.stderr.contains("the output 'y' holds NaN values"), "{engine}: {}", answer.stderr);
         assert!(answer.stderr.contains("they begin at the node 'root'"), "{engine}: {}", answer.stderr);
@@ -110,7 +111,7 @@ fn an_operator_that_the_engine_lacks_is_named_with_its_node() {
     let place = Place::new();
     let nodes = vec![node("example.custom.Warp", "warp_1", &["x"], "y")];
     place.write("custom.onnx", model(&["1", "4"], nodes, Vec::new()));
-    for engine in engines("an_operator_that_the_engine_lacks_is_named_with_its_node") {
+    for engine in engines() {
         place.fails(
             1,
             &["example.custom.Warp", "warp_1"],
@@ -126,7 +127,6 @@ fn an_operator_that_the_engine_lacks_is_named_with_its_node() {
 #[test]
 fn by_default_the_other_engine_takes_what_the_embedded_one_lacks_and_that_is_said() {
     let place = Place::new();
-    let test = "by_default_the_other_engine_takes_what_the_embedded_one_lacks_and_that_is_said";
     let det = vec![node("Det", "determinant", &["x"], "d"), node("Add", "sum", &["x", "d"], "y")];
     place.write("det.onnx", model(&["4", "4"], det, Vec::new()));
     let relu = vec![node("Relu", "relu", &["x"], "y")];
@@ -137,7 +137,7 @@ fn by_default_the_other_engine_takes_what_the_embedded_one_lacks_and_that_is_sai
     };
     let (engine, said) = engine_of("relu.onnx");
     assert_eq!((engine.as_deref(), said.contains("--engine auto")), (Some("tract"), false), "{said}");
-    if !has_onnxruntime(test) {
+    if companions::onnx_runtime().is_none() {
         return;
     }
     let (engine, said) = engine_of("det.onnx");
@@ -205,7 +205,7 @@ fn an_open_dimension_is_asked_for_by_name_and_axis() {
     }
     place.fails(2, &["how large is 'batch', axis 0 of the input 'x'", "--dim batch=N"], &run(&[]));
     place.fails(2, &["no symbolic dimension named 'bach'", "batch"], &run(&["--dim", "bach=2"]));
-    for engine in engines("an_open_dimension_is_asked_for_by_name_and_axis") {
+    for engine in engines() {
         let answer = place.done(&run(&["--dim", "batch=3", "--engine", engine])).json();
         assert_eq!(answer["operators"][0]["inputs"][0]["shape"], serde_json::json!([3, 8]), "{engine}");
         let answer = place.done(&run(&["--input", "x=5x8", "--engine", engine])).json();
@@ -239,7 +239,7 @@ fn weights_in_a_file_of_their_own_are_found_or_missed_by_name() {
     place.write("weights.bin", [0u8; 20]);
     place.fails(1, &["weights.bin", "weights"], &run("external.onnx", "tract"));
     place.write("weights.bin", [0u8; 32]);
-    for engine in engines("weights_in_a_file_of_their_own_are_found_or_missed_by_name") {
+    for engine in engines() {
         place.done(&run("external.onnx", engine));
     }
     place.write("escape.onnx", model(&["1", "8"], nodes(), vec![external("../../etc/passwd")]));
@@ -252,7 +252,7 @@ fn nodes_without_a_name_get_one_that_both_engines_agree_on() {
     let nodes =
         vec![node("Neg", "", &["x"], "a"), node("Abs", "", &["a"], "b"), node("Neg", "", &["b"], "y")];
     place.write("unnamed.onnx", model(&["1", "64"], nodes, Vec::new()));
-    for engine in engines("nodes_without_a_name_get_one_that_both_engines_agree_on") {
+    for engine in engines() {
         let run = ["run", "unnamed.onnx", "--json", "--optimize", "off", "--engine", engine];
         let answer = place.done(&[&run, &QUICK[..]].concat()).json();
         let operators = answer["operators"].as_array().expect("operators");
@@ -344,7 +344,7 @@ fn a_function_of_the_models_own_is_left_to_the_engine_that_knows_such() {
     place.write("function.onnx", encode(&proto));
     let arguments = ["run", "function.onnx", "--engine", "tract"];
     place.fails(1, &["Twice", "'call'", "--engine ort"], &[&arguments[..], &QUICK[..]].concat());
-    if has_onnxruntime("a_function_of_the_models_own_is_left_to_the_engine_that_knows_such") {
+    if companions::onnx_runtime().is_some() {
         let quick = ["--duration", "50ms", "--engine", "ort"];
         let answer = place.done(&[&["tune", "function.onnx"], &quick[..]].concat());
         // It runs there already.
@@ -371,7 +371,7 @@ fn rewrites_of_a_version_of_the_future_come_with_a_warning() {
 
 #[test]
 fn engines_that_disagree_before_any_rewrite_keep_a_model_from_being_tuned() {
-    if !has_onnxruntime("engines_that_disagree_before_any_rewrite_keep_a_model_from_being_tuned") {
+    if companions::onnx_runtime().is_none() {
         return;
     }
     let place = Place::new();

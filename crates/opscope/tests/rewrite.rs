@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Place, number, python};
+use common::{Place, number};
+use opscope_testing::companions;
 use serde_json::Value;
 
 fn ids(answer: &Value) -> Vec<&str> {
@@ -63,7 +64,7 @@ fn a_newer_version_of_the_operators_lets_mish_be_one_of_them() {
         .json();
     assert_eq!(ids(&answer), ["G05a"]);
     assert_eq!(answer["opset"]["after"], 18);
-    let Some(python) = python("the checker's verdict") else { return };
+    let Some(python) = companions::python() else { return };
     let script = "import onnx; m = onnx.load('out.onnx'); onnx.checker.check_model(m, full_check=True); \
                   print(m.opset_import[0].version, sum(n.op_type == 'Mish' for n in m.graph.node))";
     let run = std::process::Command::new(python)

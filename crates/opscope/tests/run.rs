@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Place, has_onnxruntime, number};
+use common::{Place, number};
+use opscope_testing::companions;
 use serde_json::Value;
 
 const QUICK: [&str; 6] = ["--iterations", "3", "--warmup", "1", "--threads", "1"];
@@ -116,8 +117,7 @@ fn full_optimization_fuses_convolution_normalisation_and_activation() {
 
 #[test]
 fn onnx_runtime_runs_and_is_attributed_like_the_embedded_engine() {
-    let test = "onnx_runtime_runs_and_is_attributed_like_the_embedded_engine";
-    if !has_onnxruntime(test) {
+    if companions::onnx_runtime().is_none() {
         return;
     }
     let place = Place::new();
@@ -150,10 +150,9 @@ fn median_of(answer: &Value, list: &str) -> f64 {
 
 #[test]
 fn the_latency_is_that_of_inferences_of_which_nothing_is_recorded_wherever_it_is_shown() {
-    let test = "the_latency_is_that_of_inferences_of_which_nothing_is_recorded_wherever_it_is_shown";
     let place = Place::new();
     let model = place.sample("encoder");
-    let engines = if has_onnxruntime(test) { vec!["tract", "ort"] } else { vec!["tract"] };
+    let engines = if companions::onnx_runtime().is_some() { vec!["tract", "ort"] } else { vec!["tract"] };
     for engine in engines {
         let quick = ["--engine", engine, "--threads", "1", "--db", "run.db", "--trace", "run.json", "--json"];
         let answer = place.done(&[&["run", &model, "-n", "15"], &quick[..]].concat()).json();
@@ -194,8 +193,7 @@ fn the_latency_is_that_of_inferences_of_which_nothing_is_recorded_wherever_it_is
 
 #[test]
 fn outputs_are_saved_and_both_engines_agree_on_them() {
-    let test = "outputs_are_saved_and_both_engines_agree_on_them";
-    if !has_onnxruntime(test) {
+    if companions::onnx_runtime().is_none() {
         return;
     }
     let place = Place::new();

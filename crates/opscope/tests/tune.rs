@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Place, has_onnxruntime, number};
+use common::{Place, number};
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// A development build measures for as short as it can: what is looked at here is the loop, not the gain.
@@ -37,7 +38,7 @@ fn every_step_is_checked_measured_and_logged() {
 
 #[test]
 fn mish_becomes_leaky_relu_where_that_is_allowed_and_wins() {
-    if !has_onnxruntime("tuning on ONNX Runtime") {
+    if companions::onnx_runtime().is_none() {
         return;
     }
     let place = Place::new();

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -18,25 +18,9 @@ use opscope_rewrite::{ALL, Exactness, Rewrite, Rewritten, Selection, Use, rewrit
 use opscope_run::{
     EngineKind, EngineOptions, HostTensor, Input, InputRequest, Interrupt, Optimization, RunClock, prepare,
 };
+use opscope_testing::companions;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rewrites.md");
-
-fn data() -> Option<PathBuf> {
-    let folder = std::env::var_os("OPSCOPE_ONNX_DATA").map(PathBuf::from).filter(|folder| folder.is_dir());
-    if folder.is_none() {
-        eprintln!("skipped: set OPSCOPE_ONNX_DATA to the onnx package's backend/test/data");
-    }
-    folder
-}
-
-/// Where packages are that ship models.
-fn packages() -> Option<PathBuf> {
-    let folder = std::env::var_os("OPSCOPE_MODELS").map(PathBuf::from).filter(|folder| folder.is_dir());
-    if folder.is_none() {
-        eprintln!("skipped: set OPSCOPE_MODELS to a folder with the packages of .ci/models.txt");
-    }
-    folder
-}
 
 /// Every model below a folder, by a short name.
 fn models(folder: &Path) -> BTreeMap<String, Model> {
@@ -85,7 +69,7 @@ fn fired(model: &Model) -> BTreeSet<&'static str> {
 
 #[test]
 fn the_document_lists_every_rewrite_and_where_it_fires() {
-    let (Some(folder), Some(packages)) = (data(), packages()) else { return };
+    let (Some(folder), Some(packages)) = (companions::onnx_data(), companions::models()) else { return };
     let mut where_: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let outside = models(&folder);
     assert!(outside.len() >= 9, "only {} models below {}", outside.len(), folder.display());
@@ -155,7 +139,7 @@ fn document(fires: &BTreeMap<&str, Vec<String>>) -> String {
 
 #[test]
 fn rewritten_models_pass_the_checker_and_compute_the_same() {
-    let Some(folder) = data() else { return };
+    let Some(folder) = companions::onnx_data() else { return };
     let place = tempfile::tempdir().expect("a temporary folder");
     let rewrites = Selection { all_uses: true, ..Selection::default() }.resolve().expect("known rewrites");
     let mut changed = 0;
@@ -174,8 +158,7 @@ fn rewritten_models_pass_the_checker_and_compute_the_same() {
 
 /// Runs both on ONNX Runtime, if that is here: the large ones take the embedded engine too long.
 fn compare(name: &str, before: Model, after: Model) {
-    if std::env::var_os("ORT_DYLIB_PATH").is_none() {
-        eprintln!("skipped: the outputs of {name} (set ORT_DYLIB_PATH)");
+    if companions::onnx_runtime().is_none() {
         return;
     }
     let inputs = InputRequest::default().resolve(&before).expect("fixed inputs");
@@ -252,9 +235,8 @@ fn inputs_of(name: &str, model: &Model) -> Vec<Input> {
 
 #[test]
 fn each_rewrite_by_itself_keeps_the_outputs_of_the_models_that_packages_ship() {
-    let Some(folder) = packages() else { return };
-    if std::env::var_os("ORT_DYLIB_PATH").is_none() {
-        eprintln!("skipped: what rewritten models of packages compute (set ORT_DYLIB_PATH)");
+    let Some(folder) = companions::models() else { return };
+    if companions::onnx_runtime().is_none() {
         return;
     }
     let rewrites = Selection { all_uses: true, ..Selection::default() }.resolve().expect("known rewrites");
@@ -281,10 +263,7 @@ fn each_rewrite_by_itself_keeps_the_outputs_of_the_models_that_packages_ship() {
 
 /// ONNX's own checker, if a Python with it is here.
 fn check(folder: &Path) {
-    let Some(python) = std::env::var_os("OPSCOPE_PYTHON") else {
-        eprintln!("skipped: ONNX's own checker (set OPSCOPE_PYTHON to a Python with onnx)");
-        return;
-    };
+    let Some(python) = companions::python() else { return };
     let script = "import glob, onnx, sys\n\
                   paths = glob.glob(sys.argv[1] + '/*.onnx')\n\
                   for path in paths:\n    onnx.checker.check_model(path, full_check=True)\n\

@@ -2,14 +2,13 @@
 //! brought back.
 #![cfg(target_os = "linux")]
 
-#[path = "../../board/tests/common/mod.rs"]
-mod board;
 mod build;
 
 use std::fs;
 
 use opscope_board::{ProgramEnd, Request, Settings};
 use opscope_svp::{Exports, Job};
+use opscope_testing::board;
 
 /// A program of the boards' runtime in the place of the usual script.
 fn board_with_runtime() -> Option<board::Board> {

@@ -8,18 +8,12 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{Data, ExportOptions, discover, export_summary, export_timeline};
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// The folder of golden cases, or `None` (with a note) where it is absent.
 pub fn golden() -> Option<PathBuf> {
-    let shared = std::env::var_os("OPSCOPE_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let golden = shared.join("golden/ascend");
-    if golden.is_dir() {
-        return Some(golden);
-    }
-    eprintln!("skipped: no golden profiles at {}", golden.display());
-    None
+    companions::shared("golden/ascend")
 }
 
 /// The names of the golden cases that have an input of their own.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use opscope_testing::companions;
 use opscope_trace::*;
 use proptest::prelude::*;
 
@@ -354,17 +355,9 @@ fn deeply_nested_and_repeatedly_damaged_files_are_read_quickly() {
 }
 
 /// The folder of material that is not part of the project, if it is there.
-fn shared() -> PathBuf {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    std::env::var_os("OPSCOPE_SHARED").map_or_else(|| PathBuf::from(beside), PathBuf::from)
-}
-
 fn golden() -> Vec<PathBuf> {
-    let folder = shared().join("golden/onnxruntime");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: there is no {}", folder.display());
-        return Vec::new();
-    };
+    let Some(folder) = companions::shared("golden/onnxruntime") else { return Vec::new() };
+    let entries = std::fs::read_dir(&folder).expect("a listing");
     let files = entries.map(|entry| entry.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{outside, run};
+use crate::support::run;
+use opscope_testing::companions;
 
 /// One recorded call of the reference.
 struct Case {
@@ -57,7 +58,7 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn every_answer_of_the_reference_is_given_byte_for_byte() {
-    let Some(folder) = outside("golden/megengine") else { return };
+    let Some(folder) = companions::shared("golden/megengine") else { return };
     let mut compared = 0;
     let mut failures = Vec::new();
     for case in cases(&folder).iter().filter(|case| case.status == 0) {
@@ -75,7 +76,7 @@ fn every_answer_of_the_reference_is_given_byte_for_byte() {
 
 #[test]
 fn where_the_reference_crashes_there_is_an_answer_or_one_line_that_says_what_is_wrong() {
-    let Some(folder) = outside("golden/megengine") else { return };
+    let Some(folder) = companions::shared("golden/megengine") else { return };
     let mut failures = Vec::new();
     for case in cases(&folder).iter().filter(|case| case.status != 0) {
         let options: Vec<&str> = case.options.iter().map(String::as_str).collect();

@@ -3,7 +3,6 @@
 mod conformance;
 mod faults;
 mod layout;
-mod network;
 mod properties;
 mod small;
 mod support;

@@ -3,9 +3,9 @@
 use opscope_formats::megengine::{Profile, Recorded};
 use proptest::prelude::*;
 
-use crate::network::network;
 use crate::small::{Op, profile};
 use crate::support::{TestFile, run};
+use opscope_testing::megengine_network::network;
 
 /// Reads, analyses in several ways, projects and writes; whether the text was a profile.
 fn survives(text: &[u8]) -> bool {

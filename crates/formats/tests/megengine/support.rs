@@ -22,20 +22,6 @@ pub fn run(file: impl AsRef<Path>, options: &[&str]) -> Run {
     Run { status, stdout: text(stdout), stderr: text(stderr) }
 }
 
-/// A folder of outside material, or `None`, with a note, where it isn't at hand.
-pub fn outside(folder: &str) -> Option<PathBuf> {
-    let shared = std::env::var_os("OPSCOPE_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let path = shared.join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not there; OPSCOPE_SHARED names the folder that holds it", path.display());
-    None
-}
-
 /// A file that goes away with the value.
 pub struct TestFile {
     folder: tempfile::TempDir,

@@ -3,8 +3,8 @@
 use opscope_formats::megengine::{GraphId, Profile};
 use opscope_trace::{ApiLevel, DataType, DeviceKind, ExecutionUnit, Nanoseconds, Trace};
 
-use crate::network::network;
 use crate::small::{Op, profile};
+use opscope_testing::megengine_network::network;
 
 fn trace(text: &str) -> Trace {
     Profile::parse(text.as_bytes().to_vec()).unwrap().to_trace()

@@ -1,6 +1,7 @@
 //! Profiles that are written: out of what was read, and out of any trace.
 
 use opscope_formats::megengine::{Profile, Recorded};
+use opscope_testing::companions;
 use opscope_trace::{
     ApiCall, ApiLevel, DataType, Device, DeviceKind, Iteration, IterationId, Nanoseconds, Operator, Process,
     Stream, StreamId, Task, Tensor, TensorId, Thread, Trace,
@@ -8,8 +9,8 @@ use opscope_trace::{
 use serde_json::Value;
 
 use crate::layout::faults;
-use crate::network::network;
-use crate::support::{TestFile, outside, run};
+use crate::support::{TestFile, run};
+use opscope_testing::megengine_network::network;
 
 fn written(profile: &Profile) -> Vec<u8> {
     let mut text = Vec::new();
@@ -20,7 +21,7 @@ fn written(profile: &Profile) -> Vec<u8> {
 #[test]
 fn what_was_read_is_written_with_the_same_content_and_order() {
     let mut files: Vec<(String, Vec<u8>)> = vec![("generated".to_owned(), network(40))];
-    if let Some(folder) = outside("golden/megengine") {
+    if let Some(folder) = companions::shared("golden/megengine") {
         for name in
             ["copy", "edge_names", "edge_two_nodes", "mlp", "mobilenetv2", "resnet18", "resnet18_lite"]
         {
@@ -65,7 +66,7 @@ fn a_large_file_is_read_alike_wherever_its_vars_lie() {
 
 #[test]
 fn the_rules_of_the_layout_hold_for_real_profiles() {
-    let Some(folder) = outside("golden/megengine") else { return };
+    let Some(folder) = companions::shared("golden/megengine") else { return };
     for name in ["copy", "mlp", "mobilenetv2", "resnet18", "resnet18_lite"] {
         let text = std::fs::read(folder.join(name).with_extension("json")).unwrap();
         assert!(faults(&text).is_empty(), "{name}: {:?}", faults(&text));
@@ -222,7 +223,7 @@ fn a_call_that_launched_a_task_is_its_dispatch() {
 #[test]
 fn a_profile_that_became_a_trace_and_a_profile_again_has_the_same_figures() {
     let mut files = vec![network(60)];
-    if let Some(folder) = outside("golden/megengine") {
+    if let Some(folder) = companions::shared("golden/megengine") {
         for name in ["mlp.json", "resnet18.json", "resnet18_lite.json", "copy.json"] {
             files.push(std::fs::read(folder.join(name)).unwrap());
         }

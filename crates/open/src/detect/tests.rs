@@ -4,6 +4,7 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use opscope_testing::companions::shared;
 use opscope_trace::{Nanoseconds, Task};
 use proptest::prelude::*;
 
@@ -196,18 +197,6 @@ fn what_precedes_the_damage_of_a_compressed_timeline_is_kept_and_the_rest_counte
     let whole = std::fs::read(OneFile::compressed(MEGENGINE).path).unwrap();
     let failed = open(&OneFile::new(&whole[..whole.len() - 60]).path).unwrap_err().to_string();
     assert!(failed.contains("cut off") && failed.contains("file.bin"), "{failed}");
-}
-
-/// A file or folder of real data or of the reference's outputs; `None`, with a word about it, where
-/// there is none. They lie in the folder that `OPSCOPE_SHARED` names, or beside the workspace.
-fn shared(path: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let path = std::env::var_os("OPSCOPE_SHARED").map_or_else(beside, PathBuf::from).join(path);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: there is no {}", path.display());
-    None
 }
 
 #[test]

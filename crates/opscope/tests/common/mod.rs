@@ -3,7 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses another part of it")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -117,36 +117,4 @@ impl Answer {
 /// A number of a JSON answer.
 pub fn number(value: &Value, pointer: &str) -> f64 {
     value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no number at {pointer}"))
-}
-
-/// The Python that has `onnx` and `onnxruntime`; without it, a test that needs it says so and skips.
-pub fn python(test: &str) -> Option<PathBuf> {
-    let python = std::env::var_os("OPSCOPE_PYTHON").map(PathBuf::from);
-    if python.is_none() {
-        eprintln!("skipped: {test} (set OPSCOPE_PYTHON to a Python with onnx and onnxruntime)");
-    }
-    python
-}
-
-/// Whether ONNX Runtime is there; without it, a test that needs it says so and skips.
-pub fn has_onnxruntime(test: &str) -> bool {
-    let found = std::env::var_os("ORT_DYLIB_PATH").is_some_and(|path| Path::new(&path).exists());
-    if !found {
-        eprintln!("skipped: {test} (set ORT_DYLIB_PATH to the library of ONNX Runtime)");
-    }
-    found
-}
-
-/// A file of the shared reference data; without it, a test that needs it says so and skips.
-pub fn shared(test: &str, file: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("OPSCOPE_SHARED").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
-    let path = folder.join(file);
-    if !path.exists() {
-        eprintln!(
-            "skipped: {test} ({file} is not there; set OPSCOPE_SHARED to the folder of reference data)"
-        );
-        return None;
-    }
-    Some(path)
 }

@@ -1,90 +1,41 @@
-//! A board for the tests: OpenSSH's server as a child process, a relay that can cut the line, and a
-//! program that behaves as the vendor's manual says.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+//! A board for the tests: an SSH server, a relay that can cut the line, and a program that behaves as
+//! the vendor's manual says.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use opscope_board::{
     BoardConfig, Collected, HostKeys, Output, Progress, Request, Secret, Settings, Timeouts, collect,
 };
 
+use crate::companions;
+pub use crate::small_disk::SmallDisk;
+use crate::ssh_server::SshServer;
+pub use crate::ssh_server::user;
+
 /// A running server, and a folder with keys and a project.
 pub struct Board {
-    pub folder: tempfile::TempDir,
+    /// Where the server listens, on 127.0.0.1.
     pub port: u16,
-    child: Child,
-    _turn: MutexGuard<'static, ()>,
-}
-
-/// A board takes one collection at a time, and all tests have the same one.
-static TURN: Mutex<()> = Mutex::new(());
-
-impl Drop for Board {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn server() -> String {
-    std::env::var("OPSCOPE_SSHD").unwrap_or_else(|_| "/usr/sbin/sshd".to_owned())
+    // The server ends before its folder goes.
+    server: SshServer,
+    /// Holds the keys, the project and the folders on the board.
+    pub folder: tempfile::TempDir,
 }
 
 /// Starts a board, or says that the test is skipped.
 pub fn board() -> Option<Board> {
-    let server = server();
-    if !Path::new(&server).exists() {
-        eprintln!("skipped: no SSH server ({server}); install openssh-server or set OPSCOPE_SSHD");
-        return None;
-    }
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::Builder::new().prefix("opscope_board_").tempdir().unwrap();
-    // The server's own separation of rights needs this folder when it runs as root.
-    let _ = fs::create_dir_all("/run/sshd");
-    let path = |name: &str| folder.path().join(name);
-    for (name, kind) in [("host_key", "ed25519"), ("user_key", "ed25519"), ("rsa_key", "rsa")] {
-        let made =
-            Command::new("ssh-keygen").args(["-q", "-N", "", "-t", kind, "-f"]).arg(path(name)).status();
-        assert!(made.unwrap().success());
-    }
-    let authorized =
-        ["user_key.pub", "rsa_key.pub"].map(|name| fs::read_to_string(path(name)).unwrap()).concat();
-    fs::write(path("authorized_keys"), authorized).unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let config = format!(
-        "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-         PasswordAuthentication yes\nPermitRootLogin yes\nPidFile none\nSubsystem sftp internal-sftp\n\
-         MaxStartups 100\nLogLevel ERROR\nSetEnv PATH={}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin\n",
-        path("host_key").display(),
-        path("authorized_keys").display(),
-        path("bin").display()
-    );
-    fs::write(path("sshd_config"), config).unwrap();
-    let child = serve(&server, &path("sshd_config"), port);
-    let board = Board { folder, port, child, _turn: turn };
+    let server = SshServer::start(folder.path())?;
+    let board = Board { port: server.port, server, folder };
     board.write_project();
     Some(board)
-}
-
-fn serve(server: &str, config: &Path, port: u16) -> Child {
-    // The umask that most boards have.
-    let mut command = Command::new("sh");
-    command.args(["-c", "umask 0022; exec \"$0\" \"$@\"", server, "-D", "-e", "-f"]).arg(config);
-    let child = command.stdin(Stdio::null()).spawn();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < deadline, "the SSH server did not start");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    child.unwrap()
 }
 
 /// A stand-in for a program with the board's runtime. It reads `acl.json` as the manual describes,
@@ -108,6 +59,7 @@ exit 0
 "#;
 
 impl Board {
+    /// A file of the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -120,6 +72,7 @@ impl Board {
         self.write_main(MAIN);
     }
 
+    /// Writes another program in the place of the project's.
     pub fn write_main(&self, text: &str) {
         let path = self.path("my-app/out/main");
         let _ = fs::remove_file(&path);
@@ -136,11 +89,7 @@ impl Board {
 
     /// Starts the server anew with another configuration.
     pub fn restart(&mut self, change: impl FnOnce(&str) -> String) {
-        let config = change(&fs::read_to_string(self.path("sshd_config")).unwrap());
-        fs::write(self.path("sshd_config"), config).unwrap();
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        self.child = serve(&server(), &self.path("sshd_config"), self.port);
+        self.server.restart(change);
     }
 
     /// The stand-in with another environment.
@@ -148,6 +97,7 @@ impl Board {
         self.write_main(&MAIN.replacen('\n', &format!("\n{environment}\n"), 1));
     }
 
+    /// A collection from the project, with the usual settings.
     pub fn request(&self) -> Request {
         Request {
             config: BoardConfig {
@@ -207,30 +157,23 @@ pub fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The user that the tests run as.
-pub fn user() -> String {
-    let output = Command::new("id").arg("-un").output().unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
 /// A user with a password, if the machine has one for the tests.
 pub fn user_with_password() -> Option<(String, Secret)> {
-    let name = std::env::var("OPSCOPE_BOARD_USER").ok();
-    let password = std::env::var("OPSCOPE_BOARD_PASSWORD").ok();
-    let found = name.zip(password.map(Secret::new));
-    if found.is_none() {
-        eprintln!("skipped: set OPSCOPE_BOARD_USER and OPSCOPE_BOARD_PASSWORD to a user of this machine");
-    }
-    found
+    companions::user_with_password().map(|(name, password)| (name, Secret::new(password)))
 }
 
 /// What was reported.
 #[derive(Default)]
 pub struct Log {
+    /// Steps that were begun.
     pub steps: Vec<String>,
+    /// Warnings.
     pub warnings: Vec<String>,
+    /// The standard output of the program on the board.
     pub stdout: String,
+    /// Its standard error.
     pub stderr: String,
+    /// Bytes that are through, and all of them, as reported last.
     pub last_bytes: (u64, u64),
     /// The user stops the program once this is printed.
     pub interrupt_at: Option<String>,
@@ -297,12 +240,14 @@ pub fn unreliable_relay(port: u16, bytes_before_cut: u64, cuts: i64) -> u16 {
 
 /// A relay to a port that can be taken down, as when a board is unplugged from the network.
 pub struct Switch {
+    /// Where the relay listens, on 127.0.0.1.
     pub port: u16,
     is_down: Arc<AtomicBool>,
     lines: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Switch {
+    /// A relay to a port, which is up.
     pub fn new(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let own_port = listener.local_addr().unwrap().port();
@@ -329,32 +274,11 @@ impl Switch {
         switch
     }
 
+    /// Takes the relay down or up; lines that were open are cut.
     pub fn set_down(&self, is_down: bool) {
         self.is_down.store(is_down, Ordering::SeqCst);
         for line in self.lines.lock().unwrap().drain(..) {
             let _ = line.shutdown(Shutdown::Both);
         }
-    }
-}
-
-/// A disk of a few megabytes, if the machine lets the tests make one.
-pub struct SmallDisk(pub PathBuf);
-
-impl SmallDisk {
-    pub fn new(path: PathBuf, megabytes: u32) -> Option<Self> {
-        fs::create_dir_all(&path).unwrap();
-        let size = format!("size={megabytes}m");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(&path).output();
-        if mounted.is_ok_and(|output| output.status.success()) {
-            return Some(Self(path));
-        }
-        eprintln!("skipped: a small disk can't be mounted here");
-        None
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
     }
 }

@@ -1,0 +1,22 @@
+//! Helpers for the tests of several crates; a development dependency only.
+//!
+//! - [`companions`]: programs, libraries and data from outside that some tests check against. A test
+//!   that lacks its companion says so and returns, or fails where [`companions::REQUIRED`] is set.
+//! - [`ssh_server`]: OpenSSH's server as a child process.
+//! - [`board`] (with the feature of that name): a board behind the server, for collecting.
+//! - [`small_disk`]: a file system of a few megabytes.
+//! - [`megengine_network`]: profiles of MegEngine of any size.
+//!
+//! ```
+//! let Some(compiler) = opscope_testing::companions::c_compiler() else { return };
+//! assert!(compiler.is_absolute());
+//! ```
+
+#[cfg(all(unix, feature = "board"))]
+pub mod board;
+pub mod companions;
+pub mod megengine_network;
+#[cfg(unix)]
+pub mod small_disk;
+#[cfg(unix)]
+pub mod ssh_server;
