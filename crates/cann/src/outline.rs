@@ -7,7 +7,6 @@ use crate::facts::view::View;
 use crate::join::Joined;
 use crate::losses::Reason;
 use crate::parallel;
-use crate::tables::NONE;
 
 /// Whether a call of this name, of AscendCL or the model's layer, loads a model.
 pub fn is_model_load(name: &str) -> bool {
@@ -37,7 +36,7 @@ impl Outline {
         let launched = parallel::column(tasks.len(), |places, launched| {
             let shown =
                 tasks[places].iter().filter(|task| !view.device(**task).is_doubled(task.task as usize));
-            launched.extend(shown.map(|task| view.host_task(*task).is_some_and(|host| host.call != NONE)));
+            launched.extend(shown.map(|task| view.host_task(*task).is_some_and(|host| host.call.is_some())));
         });
         let api = &joined.data.host.api;
         let mut calls = (0..api.len()).filter(|&row| matches!(api.level()[row], level::ACL | level::MODEL));

@@ -21,7 +21,7 @@ use crate::facts::tracked_copies;
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::{HostTask, Joined, OpSource};
 use crate::names::NumberMap;
-use crate::tables::{NO_MODEL, NONE};
+use crate::tables::NO_MODEL;
 use crate::text::tensor_names;
 
 /// Projects a joined profile into a trace.
@@ -233,7 +233,7 @@ impl<'a> Projection<'a> {
             let stream = self.stream(task.device, record.stream);
             let (operator, name, unit) = self.operator(task, host.as_ref());
             let (start, end) = (device.start(number), device.end(number));
-            let call = host.as_ref().map_or(NONE, |host| host.call);
+            let call = host.as_ref().and_then(|host| host.call);
             // The vendor's table has it so: the time since the device finished another operator.
             let wait = operator.and_then(|_| {
                 let before = ends[task.device as usize].replace(end)?;
@@ -246,7 +246,7 @@ impl<'a> Projection<'a> {
                 stream: Some(stream),
                 unit,
                 iteration: self.iteration_at(task.device as usize, record.start),
-                launched_by: (call != NONE).then(|| ApiCallId::from_index(self.first_call + call as usize)),
+                launched_by: call.map(|call| ApiCallId::from_index(self.first_call + call.index())),
                 ..Task::new(name, self.time(start), Nanoseconds(end.saturating_sub(start)))
             };
             let id = self.trace.tasks.push(row);
@@ -306,7 +306,8 @@ impl<'a> Projection<'a> {
             return (None, name, unit(kind));
         };
         let name = self.text(host.name);
-        let tensors_and_type = u64::from(host.tensors) << 32 | u64::from(op_type_of(view, host) as u32);
+        let tensors = host.tensors.map_or(0, |set| set.index() as u64 + 1);
+        let tensors_and_type = tensors << 32 | u64::from(op_type_of(view, host) as u32);
         let key = (host.model, host.name, tensors_and_type);
         let unit = unit(if op.task_type == "N/A" { view.task_type(task) } else { op.task_type });
         if let Some(&operator) = self.operators.get(&key) {
@@ -314,7 +315,8 @@ impl<'a> Projection<'a> {
         }
         let op_type = self.trace.strings.intern(op.op_type);
         let model = self.model(host.model);
-        let tensors = view.joined.data.host.tensor_sets.get(host.tensors);
+        let sets = &view.joined.data.host.tensor_sets;
+        let tensors = host.tensors.map_or(&[][..], |set| sets.get(set));
         let (first_input, input_count) = self.tensors(tensors.iter().filter(|tensor| tensor.direction == 0));
         let (first_output, output_count) =
             self.tensors(tensors.iter().filter(|tensor| tensor.direction == 1));
@@ -470,10 +472,7 @@ impl Measured {
 
 /// A number that differs for operators of different types.
 fn op_type_of(view: &View<'_>, host: &HostTask) -> u64 {
-    match host.node {
-        NONE => 0,
-        node => view.joined.data.host.nodes.op_type()[node as usize],
-    }
+    host.node.map_or(0, |node| view.joined.data.host.nodes.op_type()[node.index()])
 }
 
 fn api_level(number: u16) -> ApiLevel {

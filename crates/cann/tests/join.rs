@@ -3,7 +3,6 @@
 mod common;
 
 use opscope_cann::join::{Joined, OpSource};
-use opscope_cann::tables::NONE;
 
 #[test]
 fn every_golden_device_task_finds_its_host_task_and_counters() {
@@ -13,18 +12,18 @@ fn every_golden_device_task_finds_its_host_task_and_counters() {
         let device = &joined.devices[&0];
         let tables = &joined.data.devices[&0].tables;
         let unmatched: Vec<usize> =
-            (0..tables.tasks.len()).filter(|&task| device.matches.host_of[task] == NONE).collect();
+            (0..tables.tasks.len()).filter(|&task| device.matches.host_of[task].is_none()).collect();
         assert!(unmatched.is_empty(), "{case}: tasks {unmatched:?} have no host task");
         let with_counters = (0..tables.tasks.len())
-            .filter(|&t| device.counters.cube[t] != NONE || device.counters.vector[t] != NONE);
+            .filter(|&t| device.counters.cube[t].is_some() || device.counters.vector[t].is_some());
         let records = tables.counters.block().iter().filter(|block| !**block).count();
         assert_eq!(with_counters.count(), records, "{case}");
-        for &host in &device.matches.host_of {
-            let row = joined.host_tasks.row(host as usize);
+        for host in device.matches.host_of.iter().flatten() {
+            let row = joined.host_tasks.row(host.index());
             if row.op == OpSource::Node {
-                assert_ne!(row.node, NONE, "{case}: {row:?}");
-                assert_ne!(row.tensors, NONE, "{case}: {row:?}");
-                assert_eq!(joined.data.host.nodes.name()[row.node as usize], row.name, "{case}");
+                let node = row.node.unwrap_or_else(|| panic!("{case}: no node: {row:?}"));
+                assert!(row.tensors.is_some(), "{case}: {row:?}");
+                assert_eq!(joined.data.host.nodes.name()[node.index()], row.name, "{case}");
             }
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn write<'a, W: Write + Seek + Send>(
         row.integer(name);
         row.integer(whole.start);
         row.integer(whole.end);
-        row.integer(i64::from(whole.call) + 1);
+        row.integer(i64::from(whole.call.connection()));
         row.integer(group);
         row.key(index as i64);
         row.integer(flag(whole.note.map(|note| note.relayed)));

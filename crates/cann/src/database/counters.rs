@@ -13,7 +13,13 @@ use crate::facts::counters::CounterColumns;
 use crate::facts::view::View;
 use crate::metrics::{Formula, Load, Metric, group};
 use crate::parallel;
-use crate::tables::{COUNTERS, Core, Counters, NONE};
+use crate::tables::rows::rows;
+use crate::tables::{COUNTERS, Core, Counters};
+
+rows! {
+    /// A place in [`CoreRows::counts`].
+    CountsRow;
+}
 
 /// The values of one device's tasks.
 pub(super) struct Values<'a> {
@@ -49,8 +55,8 @@ struct CoreRows<'a> {
     events: &'a [u32],
     /// Hz to which bandwidths refer.
     hertz: f64,
-    /// For each task a place in `counts`, [`NONE`] where the core didn't work on the task.
-    places: Vec<u32>,
+    /// For each task a row of `counts`, `None` where the core didn't work on the task.
+    places: Vec<Option<CountsRow>>,
     counts: Vec<Counts>,
 }
 
@@ -89,7 +95,7 @@ impl<'a> Values<'a> {
         let has_counters = |task: &&Task| {
             let row = task.place.task as usize;
             task.place.device as usize == number
-                && (counters.cube[row] != NONE || counters.vector[row] != NONE)
+                && (counters.cube[row].is_some() || counters.vector[row].is_some())
         };
         let mut counted: Vec<Task> = tasks.iter().filter(has_counters).copied().collect();
         counted.sort_by_key(|task| {
@@ -110,7 +116,7 @@ impl<'a> Values<'a> {
             for task in &counted {
                 let place = task.place.task as usize;
                 let found = counters.get(&device.tables, own[place]);
-                places.push(found.map_or(NONE, |_| counts.len() as u32));
+                places.push(found.map(|_| CountsRow::from_index(counts.len())));
                 let Some(found) = found else { continue };
                 let other = counters.get(&device.tables, other[place]);
                 let blocks = view.host_task(task.place).map_or((0, 0), |host| view.blocks(&host));
@@ -134,7 +140,7 @@ impl<'a> Values<'a> {
     fn value(&self, column: &Column, row: usize) -> f64 {
         const NANOSECONDS: f64 = 1_000.0;
         let core = &self.cores[column.core];
-        let Some(counts) = core.counts.get(core.places[row] as usize) else { return 0.0 };
+        let Some(counts) = core.places[row].map(|place| &core.counts[place.index()]) else { return 0.0 };
         match &column.value {
             Value::Time => counts.time * NANOSECONDS,
             Value::Cycles => counts.cycles as f64,

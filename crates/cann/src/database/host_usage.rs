@@ -5,7 +5,7 @@ use std::io::{self, Seek, Write};
 use crate::database::output::Output;
 use crate::database::schema;
 use crate::facts::view::View;
-use crate::tables::{HostCpuSample, NONE};
+use crate::tables::HostCpuSample;
 
 /// Writes the tables; one without rows is left out.
 pub(super) fn write<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
@@ -16,14 +16,16 @@ pub(super) fn write<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_
     // These files carry nanoseconds of the host's monotonic clock.
     let time = |monotonic: u64| i64::try_from(monotonic).unwrap_or(i64::MAX).saturating_add(offset);
 
-    let of_one_cpu = |sample: &HostCpuSample| sample.cpu != NONE && time(sample.start) >= begin;
-    let mut cpus: Vec<HostCpuSample> = samples.cpu.rows().filter(of_one_cpu).collect();
-    cpus.sort_by_key(|sample| sample.cpu);
+    let of_one_cpu =
+        |sample: HostCpuSample| Some((sample.cpu?, sample)).filter(|_| time(sample.start) >= begin);
+    let mut cpus: Vec<(u32, HostCpuSample)> = samples.cpu.rows().filter_map(of_one_cpu).collect();
+    cpus.sort_by_key(|(cpu, _)| *cpu);
     if !cpus.is_empty() {
         out.table(&schema::CPU_USAGE, cpus.len(), |index, row| {
-            row.integer(time(cpus[index].start));
-            row.integer(i64::from(cpus[index].cpu));
-            row.number(cpus[index].usage);
+            let (cpu, sample) = cpus[index];
+            row.integer(time(sample.start));
+            row.integer(i64::from(cpu));
+            row.number(sample.usage);
         })?;
     }
     let memory: Vec<_> = samples.memory.rows().filter(|sample| time(sample.start) >= begin).collect();

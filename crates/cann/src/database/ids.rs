@@ -2,7 +2,13 @@
 
 use crate::join::HostTask;
 use crate::names::NumberMap;
-use crate::tables::{DeviceTask, NO_CONTEXT, NONE};
+use crate::tables::rows::rows;
+use crate::tables::{DeviceTask, HostTaskRow, NO_CONTEXT};
+
+rows! {
+    /// The number of a task in the database.
+    TaskId;
+}
 
 /// What tells tasks apart. A replayed task is the same each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,8 +49,8 @@ impl TaskKey {
 #[derive(Debug, Default)]
 pub(super) struct TaskIds {
     ids: NumberMap<TaskKey, u32>,
-    /// The numbers of the host's tasks, by row; [`NONE`] before they are asked for.
-    of_host: Vec<u32>,
+    /// The numbers of the host's tasks, by row; `None` before they are asked for.
+    of_host: Vec<Option<TaskId>>,
 }
 
 impl TaskIds {
@@ -52,7 +58,7 @@ impl TaskIds {
     pub(super) fn new(host_tasks: usize) -> Self {
         let mut ids = NumberMap::default();
         ids.reserve(host_tasks);
-        Self { ids, of_host: vec![NONE; host_tasks] }
+        Self { ids, of_host: vec![None; host_tasks] }
     }
 
     /// The number of a task.
@@ -62,11 +68,13 @@ impl TaskIds {
     }
 
     /// The number of a task of the host, given its row.
-    pub(super) fn of_host(&mut self, row: usize, task: impl FnOnce() -> HostTask) -> u32 {
-        if self.of_host[row] == NONE {
-            self.of_host[row] = self.id(TaskKey::of_host(&task()));
+    pub(super) fn of_host(&mut self, row: HostTaskRow, task: impl FnOnce() -> HostTask) -> u32 {
+        if let Some(known) = self.of_host[row.index()] {
+            return known.index() as u32;
         }
-        self.of_host[row]
+        let id = self.id(TaskKey::of_host(&task()));
+        self.of_host[row.index()] = Some(TaskId::from_index(id as usize));
+        id
     }
 
     /// How many tasks have numbers.

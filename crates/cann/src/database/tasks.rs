@@ -12,7 +12,7 @@ use crate::facts::copies::{self, Copied, OTHER};
 use crate::facts::view::{TaskRef, View};
 use crate::kinds::device_name;
 use crate::names::NumberMap;
-use crate::tables::{NO_MODEL, NONE};
+use crate::tables::{HostTaskRow, NO_MODEL};
 
 /// A task that a device executed.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,8 @@ pub(super) fn executed<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut 
             }
             let place = TaskRef { device: number as u32, task: task as u32 };
             let id = match device.joined.matches.host_of[task] {
-                NONE => ids.id(TaskKey::of_device(device.device.id, &table.row(task))),
-                host => ids.of_host(host as usize, || view.joined.host_tasks.row(host as usize)),
+                None => ids.id(TaskKey::of_device(device.device.id, &table.row(task))),
+                Some(host) => ids.of_host(host, || view.joined.host_tasks.row(host.index())),
             };
             tasks.push(Task { place, id, kind: strings.add(kind(view, place)) });
         }
@@ -51,11 +51,8 @@ pub(super) fn executed<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut 
 fn kind<'a>(view: &'a View<'a>, place: TaskRef) -> &'a str {
     let device = view.device(place);
     let task = place.task as usize;
-    let of_host = match device.joined.matches.host_of[task] {
-        NONE => None,
-        host => Some(view.kind_name(view.joined.host_tasks.kind()[host as usize])),
-    };
-    match of_host {
+    let host_kinds = view.joined.host_tasks.kind();
+    match view.host_row(place).map(|host| view.kind_name(host_kinds[host.index()])) {
         Some(name) if !matches!(name, "FFTS_PLUS" | "UNKNOWN") => name,
         _ => {
             let tasks = &device.device.tables.tasks;
@@ -97,14 +94,12 @@ pub(super) fn write<W: Write + Seek + Send>(
         let number = task.place.task as usize;
         let record = device.device.tables.tasks.row(number);
         let host = device.joined.matches.host_of[number];
-        let (call, model) = match host {
-            NONE => (NONE, NO_MODEL),
-            host => (api.call()[host as usize], api.model()[host as usize]),
-        };
+        let call = host.and_then(|host| api.call()[host.index()]);
+        let model = host.map_or(NO_MODEL, |host| api.model()[host.index()]);
         row.integer(device.device.clock.local(record.start));
         row.integer(device.device.clock.local(record.end));
         row.integer(i64::from(device.device.id));
-        row.integer(if call == NONE { -1 } else { i64::from(call) + 1 });
+        row.integer(call.map_or(-1, |call| i64::from(call.connection())));
         row.integer(i64::from(task.id));
         row.integer(pid);
         row.integer(i64::from(task.kind));
@@ -128,15 +123,15 @@ pub(super) fn write<W: Write + Seek + Send>(
 /// The host's tasks with an operator, by their number: number and row.
 pub(super) struct Ops {
     /// Those that compute.
-    pub(super) computing: Vec<(u32, u32)>,
+    pub(super) computing: Vec<(u32, HostTaskRow)>,
     /// Those that schedule collective operations on the AI CPU.
-    scheduling: Vec<(u32, u32)>,
+    scheduling: Vec<(u32, HostTaskRow)>,
     /// For each computing one its texts.
     texts: Vec<OpIds>,
     /// The same for the scheduling ones.
     scheduling_texts: Vec<OpIds>,
     /// The texts of the grids of launches of many threads, and of their blocks, by host task.
-    grids: NumberMap<u32, [u32; 2]>,
+    grids: NumberMap<HostTaskRow, [u32; 2]>,
 }
 
 /// The numbers of the texts of an operator.
@@ -154,18 +149,16 @@ struct OpIds {
 pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strings<'a>) -> Ops {
     let table = &view.joined.host_tasks;
     let nodes = &view.joined.data.host.node_attributes;
-    let mut computing: Vec<(u32, u32, OpIds)> = Vec::new();
+    let mut computing: Vec<(u32, HostTaskRow, OpIds)> = Vec::new();
     let mut scheduling = Vec::new();
     let mut grids = NumberMap::default();
     for row in 0..table.len() {
         let task = table.row(row);
         let Some(op) = view.op(&task) else { continue };
         let is_scheduling = op.name.ends_with("AicpuKernel");
+        let row = HostTaskRow::from_index(row);
         let id = ids.of_host(row, || task);
-        let attributes = match task.attributes {
-            NONE => "",
-            row => view.text(nodes.value()[row as usize]),
-        };
+        let attributes = task.attributes.map_or("", |row| view.text(nodes.value()[row.index()]));
         let texts = OpIds {
             name: strings.add(op.name),
             task_type: strings.add(op.task_type),
@@ -175,12 +168,12 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
             hf32: strings.add(op.hf32),
         };
         if let Some([grid, block]) = view.grid(&task) {
-            grids.insert(row as u32, [grid, block].map(|text| strings.add(text)));
+            grids.insert(row, [grid, block].map(|text| strings.add(text)));
         }
         let list = if is_scheduling { &mut scheduling } else { &mut computing };
-        list.push((id, row as u32, texts));
+        list.push((id, row, texts));
     }
-    let sorted = |mut list: Vec<(u32, u32, OpIds)>| {
+    let sorted = |mut list: Vec<(u32, HostTaskRow, OpIds)>| {
         list.sort_unstable_by_key(|(id, row, _)| (*id, *row));
         list.dedup_by_key(|(id, _, _)| *id);
         list.into_iter().map(|(id, row, texts)| ((id, row), texts)).unzip()
@@ -217,7 +210,7 @@ pub(super) fn write_ops<'a, W: Write + Seek + Send>(
         out.table(&schema::COMPUTE_TASK_INFO, ops.computing.len(), |index, row| {
             let (id, host) = ops.computing[index];
             let texts = ops.texts[index];
-            let task = host_tasks.row(host as usize);
+            let task = host_tasks.row(host.index());
             let (blocks, mix_blocks) = view.blocks(&task);
             row.integer(i64::from(texts.name));
             row.key(i64::from(id));
@@ -225,7 +218,7 @@ pub(super) fn write_ops<'a, W: Write + Seek + Send>(
             row.integer(i64::from(mix_blocks));
             row.integer(i64::from(texts.task_type));
             row.integer(i64::from(texts.op_type));
-            for text in tensors.get(task.tensors as usize).unwrap_or(&[unknown; 6]) {
+            for text in task.tensors.and_then(|set| tensors.get(set.index())).unwrap_or(&[unknown; 6]) {
                 row.integer(i64::from(*text));
             }
             row.integer(i64::from(texts.attributes));
@@ -255,7 +248,7 @@ pub(super) type CopyRow = (u32, i64, u16);
 pub(super) fn copies(view: &View<'_>, ids: &mut TaskIds) -> Vec<CopyRow> {
     let tasks = &view.joined.host_tasks;
     let row = |copied: &Copied| {
-        let id = ids.id(TaskKey::of_host(&tasks.row(copied.host_task as usize)).whole());
+        let id = ids.id(TaskKey::of_host(&tasks.row(copied.host_task.index())).whole());
         (id, copied.bytes as i64, copied.direction)
     };
     let mut rows: Vec<CopyRow> = copies::copies(view).iter().map(row).collect();

@@ -17,7 +17,7 @@ use crate::metadata::{Info, Metadata};
 use crate::slices::Stream;
 use crate::tables::{
     HostCpuSample, HostCpuTable, HostDiskSample, HostDiskTable, HostMemorySample, HostMemoryTable,
-    HostNetworkSample, HostNetworkTable, HostSampleTables, NONE,
+    HostNetworkSample, HostNetworkTable, HostSampleTables,
 };
 use crate::text::numbers::python_round;
 
@@ -154,11 +154,11 @@ fn compare_cpus(states: &[Option<CpuState>; 2], info: &Info, table: &mut HostCpu
         let usage = jiffies * 100.0 / elapsed;
         // Threads that changed the processor in between may sum up to more than there is.
         if usage <= 100.0 {
-            add(cpu, usage);
+            add(Some(cpu), usage);
         }
     }
     let sum: f64 = by_cpu.values().sum();
-    add(NONE, if info.cpus == 0 { 0.0 } else { sum * 100.0 / (elapsed * f64::from(info.cpus)) });
+    add(None, if info.cpus == 0 { 0.0 } else { sum * 100.0 / (elapsed * f64::from(info.cpus)) });
 }
 
 fn memory_usage(text: &mut Text, info: &Info) -> HostMemoryTable {
@@ -307,8 +307,9 @@ mod tests {
             stat(2, 4, 1)
         ));
         let info = Info { cpus: 4, jiffies_per_second: 100.0, ..Info::default() };
-        let usage: Vec<(u32, f64)> = cpu_usage(&mut file, &info).rows().map(|r| (r.cpu, r.usage)).collect();
-        assert_eq!(usage, [(1, 60.0), (NONE, 15.0)]);
+        let usage: Vec<(Option<u32>, f64)> =
+            cpu_usage(&mut file, &info).rows().map(|r| (r.cpu, r.usage)).collect();
+        assert_eq!(usage, [(Some(1), 60.0), (None, 15.0)]);
         assert_eq!(file.refused, 0);
     }
 

@@ -10,7 +10,7 @@ use crate::losses::Reason;
 use crate::slices::HOST_MAGIC;
 use crate::tables::{
     Core, CounterTable, Counters, DescribedTask, DeviceTables, DeviceTask, DeviceTaskTable, HostTables,
-    Model, NO_CONTEXT, NONE, Node, TaskLog,
+    Model, NO_CONTEXT, Node, NodeRow, TaskLog,
 };
 
 /// What stands for a name that the compiler doesn't tell.
@@ -116,8 +116,8 @@ fn add_task(model: &ModelExeom, stream: u16, task: &ModelTask<'_>, tables: &mut 
         model: model.model,
         iteration: 0,
         kind: runtime_kind(task.head.task_type),
-        node: tables.nodes.len() as u32,
-        tensors: if task.tensors.is_empty() { NONE } else { tables.tensor_sets.intern(&task.tensors) },
+        node: Some(NodeRow::from_index(tables.nodes.len())),
+        tensors: (!task.tensors.is_empty()).then(|| tables.tensor_sets.intern(&task.tensors)),
     });
     tables.nodes.push(node);
 }

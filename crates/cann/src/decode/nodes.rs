@@ -8,7 +8,7 @@ use crate::losses::{Losses, Reason};
 use crate::slices::{HOST_MAGIC, Stream};
 use crate::tables::{
     Fusion, FusionTable, HostTables, Node, NodeAttribute, NodeAttributeTable, NodeContextTable, NodeContexts,
-    NodeTable, NodeTensorTable, NodeTensors, TensorSets,
+    NodeTable, NodeTensorTable, NodeTensors, TensorSetRow, TensorSets,
 };
 
 /// What nodes are, by thread and time.
@@ -58,11 +58,10 @@ impl Append for TensorNotes {
             *self = next;
             return;
         }
-        let numbers: Vec<u32> =
-            (0..next.sets.len() as u32).map(|number| self.sets.intern(next.sets.get(number))).collect();
+        let rows: Vec<TensorSetRow> = next.sets.all().map(|tensors| self.sets.intern(tensors)).collect();
         self.notes.reserve(next.notes.len());
         for row in next.notes.rows() {
-            self.notes.push(NodeTensors { set: numbers[row.set as usize], ..row });
+            self.notes.push(NodeTensors { set: rows[row.set.index()], ..row });
         }
     }
 }

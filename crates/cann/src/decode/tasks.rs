@@ -7,7 +7,7 @@ use crate::decode::{Append, decode};
 use crate::losses::{Losses, Reason};
 use crate::names::Names;
 use crate::slices::{HOST_MAGIC, Stream};
-use crate::tables::{HostFlip, HostFlipTable, Memcpy, MemcpyTable, NONE, TaskTrack, TaskTrackTable};
+use crate::tables::{ExtentRow, HostFlip, HostFlipTable, Memcpy, MemcpyTable, TaskTrack, TaskTrackTable};
 
 /// The numbers of the runtime's kinds of task that aren't work, where no dictionary names them.
 const MAINTENANCE: u32 = 6;
@@ -29,17 +29,17 @@ pub(super) struct Tracks {
 
 impl Tracks {
     /// The place of an extent. Launches that follow one another often are as large.
-    fn place_of(&mut self, extent: [u16; 6]) -> u32 {
+    fn place_of(&mut self, extent: [u16; 6]) -> ExtentRow {
         if self.extents.last() != Some(&extent) {
             self.extents.push(extent);
         }
-        self.extents.len() as u32 - 1
+        ExtentRow::from_index(self.extents.len() - 1)
     }
 }
 
 impl Append for Tracks {
     fn append(&mut self, next: &mut Self) {
-        let first = self.extents.len() as u32;
+        let first = self.extents.len();
         if first > 0 && !next.extents.is_empty() {
             next.tasks.number_extents_from(first);
         }
@@ -73,7 +73,7 @@ pub(super) fn task_tracks(streams: &[Stream], names: &Names, chip: Chip, losses:
                 };
                 let (thread, kernel) = (raw.head.thread, raw.kernel);
                 let is_whole = raw.head.length == RawTrack::WHOLE;
-                let extent = if is_whole { tracks.place_of(raw.extent) } else { NONE };
+                let extent = is_whole.then(|| tracks.place_of(raw.extent));
                 tracks.tasks.push(TaskTrack {
                     thread,
                     time,

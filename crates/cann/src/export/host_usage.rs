@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::export::sheet::{Row, Sheet};
 use crate::facts::view::View;
 use crate::metadata::Info;
-use crate::tables::{HostSampleTables, NONE};
+use crate::tables::HostSampleTables;
 use crate::text::numbers::python_round;
 
 /// A machine should be no busier than this.
@@ -57,8 +57,9 @@ pub(crate) fn sheets<'a>(view: &'a View<'a>) -> Vec<Sheet<'a>> {
 
 fn cpu<'a>(samples: &HostSampleTables, info: &Info) -> Option<Sheet<'a>> {
     let mut most_used: BTreeMap<u32, f64> = BTreeMap::new();
-    for sample in samples.cpu.rows().filter(|sample| sample.cpu != NONE) {
-        let usage = most_used.entry(sample.cpu).or_default();
+    for sample in samples.cpu.rows() {
+        let Some(cpu) = sample.cpu else { continue };
+        let usage = most_used.entry(cpu).or_default();
         *usage = usage.max(sample.usage);
     }
     let (all, occupied) = (info.cpus, most_used.len());

@@ -139,7 +139,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
                 row.integer(op.mix_blocks);
             }
             row.word(op.hf32);
-            match tensors.get(host.tensors as usize) {
+            match host.tensors.and_then(|set| tensors.get(set.index())) {
                 Some(cells) => row.shared(cells, |row| write_tensors(row, op.tensors)),
                 None => write_tensors(row, op.tensors),
             }

@@ -7,7 +7,6 @@ use crate::export::sheet::{Row, Sheet, WriteRow};
 use crate::facts::tracked_copies::{self, track_copies};
 use crate::facts::view::{TaskRef, View};
 use crate::join::TrackCopy;
-use crate::tables::NONE;
 use crate::text::numbers;
 
 /// The table, or `None` if no task ran.
@@ -84,7 +83,7 @@ fn write_row(view: &View<'_>, task: TaskRef, row: &mut Row<'_>) {
     let op = host.as_ref().and_then(|host| view.op(host));
     // What the runtime told of without a kernel has no name here, be it an operator or not.
     let kernel = host.as_ref().and_then(|host| match (host.kernel, host.track) {
-        (0, NONE) => None,
+        (0, None) => None,
         (0, _) => Some("N/A"),
         (kernel, _) => Some(view.text(kernel)),
     });

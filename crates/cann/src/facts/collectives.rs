@@ -6,17 +6,19 @@ use crate::facts::spans::{Spans, union};
 use crate::facts::view::{TaskRef, View};
 use crate::join::Step;
 use crate::names::NumberMap;
-use crate::tables::{CollectiveNote, CommunicationNote, NONE};
+use crate::tables::{CallRow, CollectiveNote, CollectiveRow, CommunicationNote, HostTaskRow};
 
-/// Stands for what wasn't reported.
+/// The number of a plane that isn't known.
+const NO_PLANE: u32 = u32::MAX;
+
+/// The word for a text that wasn't reported.
 pub(crate) const UNKNOWN: &str = "N/A";
 
 /// A step of a collective operation, executed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepRun<'a> {
     pub(crate) place: TaskRef,
-    /// The host's row of the task.
-    pub(crate) host_task: u32,
+    pub(crate) host_task: HostTaskRow,
     /// Wall-clock nanoseconds.
     pub(crate) start: i64,
     pub(crate) end: i64,
@@ -41,8 +43,8 @@ pub(crate) struct OperationRun<'a> {
     pub(crate) device: u32,
     pub(crate) group: &'a str,
     pub(crate) op_type: &'a str,
-    /// The row of the launching call.
-    pub(crate) call: u32,
+    /// The launching call.
+    pub(crate) call: CallRow,
     pub(crate) model: u64,
     pub(crate) note: Option<CollectiveNote>,
     pub(crate) algorithm: &'a str,
@@ -69,14 +71,13 @@ impl<'a> Collectives<'a> {
         if found.steps.is_empty() {
             return Self::default();
         }
-        let mut by_task: NumberMap<u32, Vec<Step>> = NumberMap::default();
+        let mut by_task: NumberMap<HostTaskRow, Vec<Step>> = NumberMap::default();
         found.steps.rows().for_each(|step| by_task.entry(step.host_task).or_default().push(step));
-        let mut runs: Vec<(u64, StepRun<'a>, u32)> = Vec::new();
+        let mut runs: Vec<(u64, StepRun<'a>, CollectiveRow)> = Vec::new();
         for place in view.tasks() {
-            let device = view.device(place);
-            let host_task = device.joined.matches.host_of[place.task as usize];
+            let Some(host_task) = view.host_row(place) else { continue };
             for step in by_task.get(&host_task).into_iter().flatten() {
-                let time = view.joined.host_tasks.time()[host_task as usize];
+                let time = view.joined.host_tasks.time()[host_task.index()];
                 runs.push((time, step_run(view, place, *step), step.operation));
             }
         }
@@ -85,7 +86,7 @@ impl<'a> Collectives<'a> {
         let mut places: HashMap<(u32, String), usize> = HashMap::new();
         let mut numbering = Numbering::default();
         for (_, mut run, operation) in runs {
-            let operation = found.operations.row(operation as usize);
+            let operation = found.operations.row(operation.index());
             let name = numbering.name(view, &run, operation.call);
             let device = run.place.device;
             run.operation = *places.entry((device, name.clone())).or_insert_with(|| {
@@ -166,16 +167,16 @@ fn rate(bytes: u64, nanoseconds: i64) -> f64 {
 impl StepRun<'_> {
     /// The plane; 0 if it isn't known.
     pub(crate) fn plane(&self) -> u32 {
-        self.note.map_or(0, |note| if note.plane == NONE { 0 } else { note.plane })
+        self.note.map(|note| note.plane).filter(|plane| *plane != NO_PLANE).unwrap_or(0)
     }
 }
 
 fn step_run<'a>(view: &'a View<'a>, place: TaskRef, step: Step) -> StepRun<'a> {
     let device = view.device(place);
     let host = &view.joined.data.host;
-    let note = (step.note != NONE).then(|| host.communication_notes.row(step.note as usize));
-    let whole = view.joined.communication.operations.row(step.operation as usize);
-    let of_operation = (whole.note != NONE).then(|| host.collective_notes.group()[whole.note as usize]);
+    let note = step.note.map(|note| host.communication_notes.row(note.index()));
+    let whole = view.joined.communication.operations.row(step.operation.index());
+    let of_operation = whole.note.map(|note| host.collective_notes.group()[note.index()]);
     StepRun {
         place,
         host_task: step.host_task,
@@ -198,15 +199,12 @@ fn operation_run<'a>(
     operation: crate::join::Collective,
 ) -> OperationRun<'a> {
     let host = &view.joined.data.host;
-    let note = (operation.note != NONE).then(|| host.collective_notes.row(operation.note as usize));
+    let note = operation.note.map(|note| host.collective_notes.row(note.index()));
     OperationRun {
         name,
         device,
         group: note.map_or(group, |note| view.text(note.group)),
-        op_type: match operation.node {
-            NONE => UNKNOWN,
-            row => view.text(host.nodes.op_type()[row as usize]),
-        },
+        op_type: operation.node.map_or(UNKNOWN, |node| view.text(host.nodes.op_type()[node.index()])),
         call: operation.call,
         model: operation.model,
         note,
@@ -225,12 +223,12 @@ struct Numbering {
     /// and its number.
     groups: HashMap<(u32, u64, bool), (u64, i64)>,
     /// How often each host task was executed.
-    runs: NumberMap<u32, u32>,
+    runs: NumberMap<HostTaskRow, u32>,
 }
 
 impl Numbering {
-    fn name(&mut self, view: &View<'_>, run: &StepRun<'_>, call: u32) -> String {
-        let call = view.joined.data.host.api.row(call as usize);
+    fn name(&mut self, view: &View<'_>, run: &StepRun<'_>, call: CallRow) -> String {
+        let call = view.joined.data.host.api.row(call.index());
         let name = view.text(call.item);
         let group = run.note.map_or(0, |note| note.group);
         let group_of_device = (run.place.device, group, name.contains("AicpuKernel"));

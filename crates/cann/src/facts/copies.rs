@@ -2,6 +2,7 @@
 
 use crate::facts::view::View;
 use crate::names::NumberMap;
+use crate::tables::HostTaskRow;
 
 /// The direction of a copy of which it isn't known.
 pub(crate) const OTHER: u16 = u16::MAX;
@@ -22,8 +23,7 @@ pub(crate) const DIRECTIONS: &[(u16, &str)] = &[
 /// A task that copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Copied {
-    /// The row in the table of the host's tasks.
-    pub(crate) host_task: u32,
+    pub(crate) host_task: HostTaskRow,
     /// 0 where nobody noted them.
     pub(crate) bytes: u64,
     /// One of [`DIRECTIONS`].
@@ -62,7 +62,11 @@ pub(crate) fn copies(view: &View<'_>) -> Vec<Copied> {
             _ => (0, OTHER),
         };
         let is_known = DIRECTIONS.iter().any(|(number, _)| *number == direction);
-        Copied { host_task: row as u32, bytes, direction: if is_known { direction } else { OTHER } }
+        Copied {
+            host_task: HostTaskRow::from_index(row),
+            bytes,
+            direction: if is_known { direction } else { OTHER },
+        }
     };
     copies.into_iter().map(copied).collect()
 }

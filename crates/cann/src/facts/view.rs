@@ -11,7 +11,7 @@ use crate::kinds::{NodeTaskType, device_name, runtime_name};
 use crate::names::{NumberMap, NumberSet};
 use crate::options::IterationRange;
 use crate::parallel;
-use crate::tables::{Api, NONE, TaskLog};
+use crate::tables::{Api, HostTaskRow, TaskLog};
 use crate::text::numbers;
 use crate::text::tensor_names::TensorTexts;
 
@@ -230,14 +230,17 @@ impl<'a> View<'a> {
         self.kind_name(kind) == "MEMCPY_ASYNC"
     }
 
+    /// The row of the host task of a device task.
+    #[inline(always)]
+    pub(crate) fn host_row(&self, task: TaskRef) -> Option<HostTaskRow> {
+        self.device(task).joined.matches.host_of.get(task.task as usize).copied().flatten()
+    }
+
     /// The host task of a device task.
     // Its columns lie far apart, and callers need some of them only.
     #[inline(always)]
     pub(crate) fn host_task(&self, task: TaskRef) -> Option<HostTask> {
-        match self.device(task).joined.matches.host_of.get(task.task as usize) {
-            None | Some(&NONE) => None,
-            Some(&row) => Some(self.joined.host_tasks.row(row as usize)),
-        }
+        Some(self.joined.host_tasks.row(self.host_row(task)?.index()))
     }
 
     /// The devices for each of which tables of what the host did have all their rows. The accelerated
@@ -266,13 +269,13 @@ impl<'a> View<'a> {
             blocks,
             mix_blocks,
             hf32: UNKNOWN,
-            tensors: self.tensors.get(task.tensors as usize).unwrap_or(&self.no_tensors),
+            tensors: task.tensors.and_then(|set| self.tensors.get(set.index())).unwrap_or(&self.no_tensors),
         };
-        Some(match task.op {
+        Some(match (task.op, task.node) {
             _ if self.level0 => op,
-            OpSource::Kernel => OpTexts { op_type: op.name, ..op },
-            OpSource::Node | OpSource::Collective if task.node != NONE => {
-                let node = nodes.row(task.node as usize);
+            (OpSource::Kernel, _) => OpTexts { op_type: op.name, ..op },
+            (OpSource::Node | OpSource::Collective, Some(node)) => {
+                let node = nodes.row(node.index());
                 OpTexts {
                     op_type: self.text(node.op_type),
                     state: if node.dynamic { "dynamic" } else { "static" },
@@ -294,11 +297,9 @@ impl<'a> View<'a> {
             OpSource::Collective => Some("COMMUNICATION"),
             _ if self.level0 => Some(UNKNOWN),
             OpSource::Kernel => Some(unit_of_kernel(self.kind_name(task.kind))),
-            OpSource::Node if task.node == NONE => Some(UNKNOWN),
-            OpSource::Node => {
-                let kind = self.joined.data.host.nodes.task_type()[task.node as usize];
-                Some(self.unit_of_node(kind, task))
-            }
+            OpSource::Node => Some(task.node.map_or(UNKNOWN, |node| {
+                self.unit_of_node(self.joined.data.host.nodes.task_type()[node.index()], task)
+            })),
         }
     }
 
@@ -310,18 +311,16 @@ impl<'a> View<'a> {
             let [blocks, _, ratio, ..] = extent;
             return (u32::from(blocks), u32::from(blocks) * u32::from(ratio & RATIO));
         }
-        if task.node == NONE || self.level0 {
-            return (0, 0);
-        }
-        let blocks = self.joined.data.host.nodes.blocks()[task.node as usize];
+        let Some(node) = task.node.filter(|_| !self.level0) else { return (0, 0) };
+        let blocks = self.joined.data.host.nodes.blocks()[node.index()];
         (blocks & 0xFFFF, (blocks & 0xFFFF) * (blocks >> 16))
     }
 
     /// How large a launch was, where the runtime told.
     fn extent(&self, task: &HostTask) -> Option<[u16; 6]> {
         let host = &self.joined.data.host;
-        let place = *host.task_tracks.extent().get(task.track as usize)?;
-        host.extents.get(place as usize).copied()
+        let extent = host.task_tracks.extent()[task.track?.index()]?;
+        host.extents.get(extent.index()).copied()
     }
 
     /// Whether tasks of a kind run one program in many threads.
@@ -344,10 +343,10 @@ impl<'a> View<'a> {
         const KERNEL: u64 = 1 << 32;
         let nodes = &self.joined.data.host.nodes;
         match task.node {
-            NONE => (task.kernel, KERNEL << 1 | u64::from(task.kind)),
-            node => (
-                nodes.op_type()[node as usize],
-                u64::from(nodes.task_type()[node as usize]) << 32 | u64::from(task.kind),
+            None => (task.kernel, KERNEL << 1 | u64::from(task.kind)),
+            Some(node) => (
+                nodes.op_type()[node.index()],
+                u64::from(nodes.task_type()[node.index()]) << 32 | u64::from(task.kind),
             ),
         }
     }
@@ -408,10 +407,7 @@ impl<'a> View<'a> {
     pub(crate) fn op_tasks(&self) -> Vec<TaskRef> {
         let shown = self.shown_ops();
         let mut tasks = self.tasks();
-        tasks.retain(|&task| {
-            let host = self.device(task).joined.matches.host_of[task.task as usize];
-            shown.get(host as usize).copied().unwrap_or(false)
-        });
+        tasks.retain(|&task| self.host_row(task).is_some_and(|host| shown[host.index()]));
         tasks
     }
 

@@ -7,38 +7,37 @@
 use opscope_cann_raw::host::level;
 
 use crate::names::NumberMap;
-use crate::tables::{ApiTable, NONE};
+use crate::tables::{ApiTable, CallRow};
 
 /// The calls of one thread that can contain others, by begin; of those that begin together the
 /// outer one comes first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Thread {
-    /// Rows of the table of calls.
-    calls: Vec<u32>,
+    calls: Vec<CallRow>,
     /// For each call of a node that contains others of nodes, these.
-    inner_nodes: NumberMap<u32, Vec<u32>>,
+    inner_nodes: NumberMap<CallRow, Vec<CallRow>>,
 }
 
-/// The calls that contain a point in time, each a row of the table of calls or [`NONE`].
+/// The calls that contain a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     /// The innermost call of any level.
-    pub(super) innermost: u32,
+    pub(super) innermost: Option<CallRow>,
     /// The innermost call of the model.
-    pub(super) model: u32,
+    pub(super) model: Option<CallRow>,
     /// The innermost call of a node.
-    pub(super) node: u32,
+    pub(super) node: Option<CallRow>,
     /// The innermost call of a collective operation.
-    pub(super) communication: u32,
+    pub(super) communication: Option<CallRow>,
 }
 
 impl Path {
     /// Inside of no call.
-    const OUTSIDE: Self = Self { innermost: NONE, model: NONE, node: NONE, communication: NONE };
+    const OUTSIDE: Self = Self { innermost: None, model: None, node: None, communication: None };
 
-    /// Whether it is within a step of a collective operation.
-    pub(super) fn is_collective(&self) -> bool {
-        self.communication != NONE && self.node != NONE
+    /// The call of a node and that of a step within it, if it is within a step of a collective operation.
+    pub(super) fn collective(&self) -> Option<(CallRow, CallRow)> {
+        self.node.zip(self.communication)
     }
 }
 
@@ -46,7 +45,7 @@ impl Path {
 pub(super) fn threads(api: &ApiTable) -> NumberMap<u32, Thread> {
     // Of each thread the calls, of each level the last of them, and the calls of nodes that are open.
     type LastCalls = NumberMap<u16, (u64, u64)>;
-    let mut threads: NumberMap<u32, (Thread, LastCalls, Vec<u32>)> = NumberMap::default();
+    let mut threads: NumberMap<u32, (Thread, LastCalls, Vec<CallRow>)> = NumberMap::default();
     for row in 0..api.len() {
         let call = api.row(row);
         let contains = matches!(call.level, level::ACL | level::MODEL | level::NODE | level::COMMUNICATION);
@@ -54,6 +53,7 @@ pub(super) fn threads(api: &ApiTable) -> NumberMap<u32, Thread> {
             continue;
         }
         let (thread, last, open) = threads.entry(call.thread).or_default();
+        let row = CallRow::from_index(row);
         // Of calls of one level that overlap, the first counts; only nodes may nest.
         if call.level != level::NODE {
             let (begin, end) = last.get(&call.level).copied().unwrap_or((0, 0));
@@ -62,13 +62,13 @@ pub(super) fn threads(api: &ApiTable) -> NumberMap<u32, Thread> {
             }
             last.insert(call.level, (call.begin, call.end));
         } else {
-            open.retain(|&outer| api.end()[outer as usize] >= call.end);
+            open.retain(|&outer| api.end()[outer.index()] >= call.end);
             for outer in &*open {
-                thread.inner_nodes.entry(*outer).or_default().push(row as u32);
+                thread.inner_nodes.entry(*outer).or_default().push(row);
             }
-            open.push(row as u32);
+            open.push(row);
         }
-        thread.calls.push(row as u32);
+        thread.calls.push(row);
     }
 
     threads.into_iter().map(|(id, (thread, ..))| (id, thread)).collect()
@@ -78,9 +78,9 @@ pub(super) fn threads(api: &ApiTable) -> NumberMap<u32, Thread> {
 pub(super) struct Walk<'a> {
     api: &'a ApiTable,
     thread: Option<&'a Thread>,
-    calls: &'a [u32],
+    calls: &'a [CallRow],
     next: usize,
-    open: Vec<u32>,
+    open: Vec<CallRow>,
 }
 
 impl<'a> Walk<'a> {
@@ -91,33 +91,32 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a point in time within a call of a node lies in another one inside of that.
-    pub(super) fn is_of_inner_node(&self, node: u32, time: u64) -> bool {
+    pub(super) fn is_of_inner_node(&self, node: CallRow, time: u64) -> bool {
         let inner = self.thread.and_then(|thread| thread.inner_nodes.get(&node));
-        inner.into_iter().flatten().any(|&row| {
-            let (begin, end) = (self.api.begin()[row as usize], self.api.end()[row as usize]);
+        inner.into_iter().flatten().any(|row| {
+            let (begin, end) = (self.api.begin()[row.index()], self.api.end()[row.index()]);
             begin < time && time <= end
         })
     }
 
     /// The calls that contain `time`, which must not be before that of the previous question.
     pub(super) fn path_at(&mut self, time: u64) -> Path {
-        while let Some(&row) = self.calls.get(self.next).filter(|&&row| self.api.begin()[row as usize] < time)
-        {
+        while let Some(&row) = self.calls.get(self.next).filter(|row| self.api.begin()[row.index()] < time) {
             self.next += 1;
-            let end = self.api.end()[row as usize];
+            let end = self.api.end()[row.index()];
             if end >= time {
-                self.close_before(self.api.begin()[row as usize].saturating_add(1));
+                self.close_before(self.api.begin()[row.index()].saturating_add(1));
                 self.open.push(row);
             }
         }
         self.close_before(time);
         let mut path = Path::OUTSIDE;
         for &row in &self.open {
-            path.innermost = row;
-            match self.api.level()[row as usize] {
-                level::MODEL => path.model = row,
-                level::NODE => path.node = row,
-                level::COMMUNICATION => path.communication = row,
+            path.innermost = Some(row);
+            match self.api.level()[row.index()] {
+                level::MODEL => path.model = Some(row),
+                level::NODE => path.node = Some(row),
+                level::COMMUNICATION => path.communication = Some(row),
                 _ => {}
             }
         }
@@ -125,7 +124,7 @@ impl<'a> Walk<'a> {
     }
 
     fn close_before(&mut self, time: u64) {
-        self.open.retain(|&row| self.api.end()[row as usize] >= time);
+        self.open.retain(|row| self.api.end()[row.index()] >= time);
     }
 }
 
@@ -153,14 +152,18 @@ mod tests {
         let threads = threads(&api);
         let mut walk = Walk::new(&api, threads.get(&1));
         assert_eq!(walk.path_at(10), Path::OUTSIDE);
-        assert_eq!(walk.path_at(11), Path { innermost: 0, ..Path::OUTSIDE });
-        assert_eq!(walk.path_at(36), Path { innermost: 3, model: 1, node: 3, communication: NONE });
-        assert_eq!(walk.path_at(37), Path { innermost: 2, model: 1, node: 2, communication: NONE });
-        assert_eq!(walk.path_at(45), Path { innermost: 1, model: 1, node: NONE, communication: NONE });
-        assert_eq!(walk.path_at(60), Path { innermost: 5, model: 1, node: 5, communication: NONE });
+        let path = |[innermost, model, node]: [Option<usize>; 3]| {
+            let [innermost, model, node] = [innermost, model, node].map(|row| row.map(CallRow::from_index));
+            Path { innermost, model, node, communication: None }
+        };
+        assert_eq!(walk.path_at(11), path([Some(0), None, None]));
+        assert_eq!(walk.path_at(36), path([Some(3), Some(1), Some(3)]));
+        assert_eq!(walk.path_at(37), path([Some(2), Some(1), Some(2)]));
+        assert_eq!(walk.path_at(45), path([Some(1), Some(1), None]));
+        assert_eq!(walk.path_at(60), path([Some(5), Some(1), Some(5)]));
         assert_eq!(walk.path_at(101), Path::OUTSIDE);
-        let inner = [32, 33, 36, 37].map(|time| walk.is_of_inner_node(2, time));
+        let inner = [32, 33, 36, 37].map(|time| walk.is_of_inner_node(CallRow::from_index(2), time));
         assert_eq!(inner, [false, true, true, false]);
-        assert!(!walk.is_of_inner_node(3, 33));
+        assert!(!walk.is_of_inner_node(CallRow::from_index(3), 33));
     }
 }

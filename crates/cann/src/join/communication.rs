@@ -10,19 +10,22 @@ use crate::join::call_tree::{Walk, threads};
 use crate::join::cursor::{Cursor, thread_ranges};
 use crate::join::host_tasks::HostTaskTable;
 use crate::join::steps::Steps;
-use crate::tables::{HostTables, NO_MODEL, NONE};
+use crate::tables::{
+    CallRow, CollectiveNoteRow, CollectiveRow, CommunicationNoteRow, HostTables, HostTaskRow, NO_MODEL,
+    NodeRow,
+};
 
 columns! {
     /// Steps of collective operations, in the order of the host's tasks.
     StepTable,
     /// A step of a collective operation.
     Step {
-        /// The host task that carries it out, a row of the table of host tasks.
-        host_task: u32,
-        /// What it moves, a row of the table of notes, or [`NONE`].
-        note: u32,
-        /// The operation, a row of [`CollectiveTable`].
-        operation: u32,
+        /// The host task that carries it out.
+        host_task: HostTaskRow,
+        /// What it moves, where that was noted.
+        note: Option<CommunicationNoteRow>,
+        /// The operation.
+        operation: CollectiveRow,
         /// Whether its time is the operation's.
         is_master: bool,
     }
@@ -33,14 +36,14 @@ columns! {
     CollectiveTable,
     /// A collective operation that was launched.
     Collective {
-        /// The node's call, a row of the table of calls.
-        call: u32,
+        /// The node's call.
+        call: CallRow,
         /// The model, [`NO_MODEL`] for none.
         model: u64,
-        /// What the node is, or [`NONE`].
-        node: u32,
-        /// What the operation is, or [`NONE`].
-        note: u32,
+        /// What the node is, where that was noted.
+        node: Option<NodeRow>,
+        /// What the operation is, where that was noted.
+        note: Option<CollectiveNoteRow>,
     }
 }
 
@@ -79,38 +82,32 @@ pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable) -> Communi
             while is_later(host_row) {
                 host_row += 1;
             }
-            if !path.is_collective() {
-                continue;
-            }
-            let node = host.api.row(path.node as usize);
+            let Some((node_call, step_call)) = path.collective() else { continue };
+            let node = host.api.row(node_call.index());
             if last_end != Some(node.end) {
                 last_end = Some(node.end);
-                let first = |mut rows: std::ops::Range<usize>| rows.next().map_or(NONE, |row| row as u32);
                 found.operations.push(Collective {
-                    call: path.node,
-                    model: match path.model {
-                        NONE => NO_MODEL,
-                        call => host.api.item()[call as usize],
-                    },
-                    node: first(nodes.rows(node.begin, node.end)),
-                    note: first(notes.rows(node.begin, node.end)),
+                    call: node_call,
+                    model: path.model.map_or(NO_MODEL, |call| host.api.item()[call.index()]),
+                    node: nodes.rows(node.begin, node.end).next().map(NodeRow::from_index),
+                    note: notes.rows(node.begin, node.end).next().map(CollectiveNoteRow::from_index),
                 });
             }
-            let operation = found.operations.len() as u32 - 1;
-            let kind = host.api.kind()[path.communication as usize];
+            let operation = CollectiveRow::from_index(found.operations.len() - 1);
+            let kind = host.api.kind()[step_call.index()];
             let is_master = host.names.type_name(level::COMMUNICATION, kind) == Some("master");
             // The host tasks of this track: those of its thread and time with its number.
             let mut of_track = host_row;
-            let mut rows: Vec<u32> = Vec::new();
+            let mut rows: Vec<HostTaskRow> = Vec::new();
             while tasks.thread().get(of_track) == Some(&thread) && tasks.time()[of_track] == track.time {
                 let task = tasks.row(of_track);
                 if (task.stream, task.task, task.batch) == (track.stream, track.task, track.batch) {
-                    rows.push(of_track as u32);
+                    rows.push(HostTaskRow::from_index(of_track));
                 }
                 of_track += 1;
             }
-            for part in steps.of_call(host, path.communication).into_iter().filter(|part| part.is_step) {
-                let same = rows.iter().find(|row| tasks.context()[**row as usize] == part.context);
+            for part in steps.of_call(host, step_call).into_iter().filter(|part| part.is_step) {
+                let same = rows.iter().find(|row| tasks.context()[row.index()] == part.context);
                 let Some(&host_task) = same.or(rows.first()) else { continue };
                 found.steps.push(Step { host_task, note: part.note, operation, is_master });
             }

@@ -7,28 +7,28 @@
 
 use crate::losses::{Losses, Reason};
 use crate::names::NumberMap;
-use crate::tables::{Core, CounterTable, Counters, DeviceTables, NONE, TaskLog};
+use crate::tables::{Core, CounterRow, CounterTable, Counters, DeviceTables, TaskLog};
 
 /// Which counters each device task has.
 #[derive(Clone, Debug, Default)]
 pub struct TaskCounters {
     /// For each device task the row with the counters of the cube core (or the only core).
-    pub cube: Vec<u32>,
+    pub cube: Vec<Option<CounterRow>>,
     /// For each device task the row with the counters of the vector core.
-    pub vector: Vec<u32>,
+    pub vector: Vec<Option<CounterRow>>,
     /// Sums over blocks; their rows are numbered on from those of the device's own table.
     pub sums: CounterTable,
-    first_sum: u32,
+    first_sum: usize,
 }
 
 impl TaskCounters {
-    /// The counters of a row, `None` for [`NONE`].
-    pub fn get(&self, device: &DeviceTables, row: u32) -> Option<Counters> {
-        match row {
-            NONE => None,
-            row if row < self.first_sum => Some(device.counters.row(row as usize)),
-            row => Some(self.sums.row((row - self.first_sum) as usize)),
-        }
+    /// The counters of a row, if there is one.
+    pub fn get(&self, device: &DeviceTables, row: Option<CounterRow>) -> Option<Counters> {
+        let row = row?.index();
+        Some(match row.checked_sub(self.first_sum) {
+            None => device.counters.row(row),
+            Some(sum) => self.sums.row(sum),
+        })
     }
 }
 
@@ -42,10 +42,10 @@ fn key(stream: u16, task: u32, context: u32) -> Key {
 pub(super) fn task_counters(device: &DeviceTables, by_order: bool) -> (TaskCounters, Losses) {
     let DeviceTables { tasks, counters, .. } = device;
     let mut result = TaskCounters {
-        cube: vec![NONE; tasks.len()],
-        vector: vec![NONE; tasks.len()],
+        cube: vec![None; tasks.len()],
+        vector: vec![None; tasks.len()],
         sums: CounterTable::default(),
-        first_sum: counters.len() as u32,
+        first_sum: counters.len(),
     };
     let mut losses = Losses::default();
     if counters.is_empty() {
@@ -55,19 +55,14 @@ pub(super) fn task_counters(device: &DeviceTables, by_order: bool) -> (TaskCount
     // Chip 9 records a task and its counters as one.
     let is_one = counters.len() == tasks.len() && tasks.log().first() == Some(&TaskLog::NanoStars);
     let task_of = match (is_one, has_times) {
-        (true, _) => (0..tasks.len() as u32).collect(),
+        (true, _) => (0..tasks.len()).map(Some).collect(),
         (_, true) => by_time(device),
         (_, false) => by_rank(device),
     };
     let mut unmatched = 0;
-    for (row, &task) in task_of.iter().enumerate() {
-        if task == NONE {
-            unmatched += 1;
-            continue;
-        }
-        if !result.take(device, row, task as usize) {
-            unmatched += 1;
-        }
+    for (row, task) in task_of.into_iter().enumerate() {
+        let is_taken = task.is_some_and(|task| result.take(device, row, task));
+        unmatched += u64::from(!is_taken);
     }
     losses.count(Reason::UnmatchedCounters, "counters", unmatched);
     (result, losses)
@@ -82,13 +77,13 @@ impl TaskCounters {
             Core::Vector => &mut self.vector[task],
         };
         match (*slot, counters.block()[row]) {
-            (NONE, false) => *slot = row as u32,
-            (NONE, true) => {
-                *slot = self.first_sum + self.sums.len() as u32;
+            (None, false) => *slot = Some(CounterRow::from_index(row)),
+            (None, true) => {
+                *slot = Some(CounterRow::from_index(self.first_sum + self.sums.len()));
                 self.sums.push(counters.row(row));
             }
-            (sum, true) if sum >= self.first_sum => {
-                let index = (sum - self.first_sum) as usize;
+            (Some(sum), true) if sum.index() >= self.first_sum => {
+                let index = sum.index() - self.first_sum;
                 let (mut total, next) = (self.sums.row(index), counters.row(row));
                 total.cycles = total.cycles.saturating_add(next.cycles);
                 total
@@ -107,47 +102,45 @@ impl TaskCounters {
 }
 
 /// For each row of counters the latest run of its task that it overlaps with.
-fn by_time(device: &DeviceTables) -> Vec<u32> {
+fn by_time(device: &DeviceTables) -> Vec<Option<usize>> {
     let DeviceTables { tasks, counters, .. } = device;
     let mut order: Vec<u32> = (0..counters.len() as u32).collect();
     if !counters.end().is_sorted() {
         order.sort_by_key(|&row| counters.end()[row as usize]);
     }
-    let mut task_of = vec![NONE; counters.len()];
-    let mut latest: NumberMap<Key, u32> = NumberMap::default();
+    let mut task_of = vec![None; counters.len()];
+    let mut latest: NumberMap<Key, usize> = NumberMap::default();
     let mut next = 0;
     for row in order {
         let row = row as usize;
         let end = counters.end()[row];
         while tasks.start().get(next).is_some_and(|&start| start <= end) {
-            latest.insert(key(tasks.stream()[next], tasks.task()[next], tasks.context()[next]), next as u32);
+            latest.insert(key(tasks.stream()[next], tasks.task()[next], tasks.context()[next]), next);
             next += 1;
         }
         let key = key(counters.stream()[row], counters.task()[row], counters.context()[row]);
-        let overlaps = |task: &u32| counters.start()[row] <= tasks.end()[*task as usize];
-        if let Some(task) = latest.get(&key).copied().filter(overlaps) {
-            task_of[row] = task;
-        }
+        let overlaps = |task: &usize| counters.start()[row] <= tasks.end()[*task];
+        task_of[row] = latest.get(&key).copied().filter(overlaps);
     }
     task_of
 }
 
 /// For each row of counters the run of its task with the same rank.
-fn by_rank(device: &DeviceTables) -> Vec<u32> {
+fn by_rank(device: &DeviceTables) -> Vec<Option<usize>> {
     let DeviceTables { tasks, counters, .. } = device;
-    let mut runs: NumberMap<Key, Vec<u32>> = NumberMap::default();
+    let mut runs: NumberMap<Key, Vec<usize>> = NumberMap::default();
     for row in 0..tasks.len() {
         let key = key(tasks.stream()[row], tasks.task()[row], tasks.context()[row]);
-        runs.entry(key).or_default().push(row as u32);
+        runs.entry(key).or_default().push(row);
     }
     let mut used: NumberMap<(Key, u32), u32> = NumberMap::default();
-    let mut run_of = |row: usize| {
+    let run_of = |row: usize| {
         let key = key(counters.stream()[row], counters.task()[row], counters.context()[row]);
         let rank = used.entry((key, counters.core()[row] as u32)).or_insert(0);
         *rank += 1;
         runs.get(&key)?.get(*rank as usize - 1).copied()
     };
-    (0..counters.len()).map(|row| run_of(row).unwrap_or(NONE)).collect()
+    (0..counters.len()).map(run_of).collect()
 }
 
 #[cfg(test)]
@@ -189,7 +182,7 @@ mod tests {
             &[(50, 60, Core::Cube, false, 3), (10, 20, Core::Cube, false, 1)],
         );
         let (result, losses) = task_counters(&tables, false);
-        assert_eq!(result.cube, [1, NONE, 0]);
+        assert_eq!(result.cube, [Some(1), None, Some(0)].map(|row| row.map(CounterRow::from_index)));
         assert!(losses.rows().is_empty());
     }
 
@@ -200,7 +193,7 @@ mod tests {
             &[(0, 0, Core::Cube, false, 1), (0, 0, Core::Cube, false, 2), (0, 0, Core::Cube, false, 3)],
         );
         let (result, losses) = task_counters(&tables, false);
-        assert_eq!(result.cube, [0, 1]);
+        assert_eq!(result.cube, [0, 1].map(|row| Some(CounterRow::from_index(row))));
         assert_eq!(losses.total(Reason::UnmatchedCounters), 1);
     }
 
@@ -218,6 +211,6 @@ mod tests {
         let vector = result.get(&tables, result.vector[0]).map(|c| (c.cycles, c.counters[7]));
         assert_eq!(vector, Some((5, 5)));
         assert_eq!(result.get(&tables, result.cube[0]).map(|c| c.cycles), Some(5));
-        assert_eq!(result.get(&tables, NONE), None);
+        assert_eq!(result.get(&tables, None), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::join::call_tree::{Walk, threads};
 use crate::join::host_tasks::{HostTask, HostTaskTable, OpSource};
-use crate::tables::{DescribedTask, HostTables, NO_MODEL, NONE};
+use crate::tables::{CallRow, DescribedTask, HostTables, NO_MODEL};
 
 /// The host's tasks, by thread and time.
 pub(super) fn host_tasks(host: &HostTables) -> HostTaskTable {
@@ -27,23 +27,28 @@ pub(super) fn tasks_of_models(host: &HostTables, devices: &[u32]) -> HostTaskTab
     let mut table = HostTaskTable::default();
     for task in host.described_tasks.rows() {
         for device in devices.iter().filter_map(|device| u16::try_from(*device).ok()) {
-            table.push(joined(host, &DescribedTask { device, ..task }, NONE, NONE));
+            table.push(joined(host, &DescribedTask { device, ..task }, None, None));
         }
     }
     table
 }
 
 /// A task with the model's call around it and the innermost one, as far as there are such.
-fn joined(host: &HostTables, task: &DescribedTask, model_call: u32, call: u32) -> HostTask {
-    let around = (model_call != NONE).then(|| host.api.row(model_call as usize));
+fn joined(
+    host: &HostTables,
+    task: &DescribedTask,
+    model_call: Option<CallRow>,
+    call: Option<CallRow>,
+) -> HostTask {
+    let around = model_call.map(|call| host.api.row(call.index()));
     let (model, request) = match (task.node, around) {
-        (NONE, Some(around)) => (around.item, i64::from(around.request)),
-        (NONE, None) => (NO_MODEL, -1),
+        (None, Some(around)) => (around.item, i64::from(around.request)),
+        (None, None) => (NO_MODEL, -1),
         _ => (task.model, i64::try_from(task.iteration).unwrap_or(i64::MAX)),
     };
     let (op, name) = match task.node {
-        NONE => (OpSource::None, 0),
-        node => (OpSource::Node, host.nodes.name()[node as usize]),
+        None => (OpSource::None, 0),
+        Some(node) => (OpSource::Node, host.nodes.name()[node.index()]),
     };
     HostTask {
         model,
@@ -62,7 +67,7 @@ fn joined(host: &HostTables, task: &DescribedTask, model_call: u32, call: u32) -
         name,
         node: task.node,
         tensors: task.tensors,
-        attributes: NONE,
-        track: NONE,
+        attributes: None,
+        track: None,
     }
 }

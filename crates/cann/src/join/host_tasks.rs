@@ -14,7 +14,9 @@ use crate::kinds::{RuntimeKind, runtime_name};
 use crate::losses::{Losses, Reason};
 use crate::names::{Names, NumberMap, NumberSet};
 use crate::parallel;
-use crate::tables::{HostTables, NO_CONTEXT, NO_MODEL, NONE};
+use crate::tables::{
+    AttributeRow, CallRow, ContextsRow, HostTables, NO_CONTEXT, NO_MODEL, NodeRow, TensorSetRow, TrackRow,
+};
 
 /// What is known about the operator behind a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,22 +57,22 @@ columns! {
         thread: u32,
         /// When; host ticks.
         time: u64,
-        /// The launching call, a row of the table of calls, or [`NONE`].
-        call: u32,
+        /// The launching call, if one launched it.
+        call: Option<CallRow>,
         /// The kernel's name, hashed.
         kernel: u64,
         /// What is known about its operator.
         op: OpSource,
         /// The operator's name, hashed.
         name: u64,
-        /// The note on its node, or [`NONE`].
-        node: u32,
-        /// The combination of its tensors, or [`NONE`].
-        tensors: u32,
-        /// The note on its attributes, or [`NONE`].
-        attributes: u32,
-        /// The row in the table of tasks that the runtime told of, or [`NONE`].
-        track: u32,
+        /// The note on its node, if there is one.
+        node: Option<NodeRow>,
+        /// The combination of its tensors, if they were noted.
+        tensors: Option<TensorSetRow>,
+        /// The note on its attributes, if there is one.
+        attributes: Option<AttributeRow>,
+        /// The runtime's record of the task, if there is one.
+        track: Option<TrackRow>,
     }
 }
 
@@ -164,10 +166,10 @@ impl<'a> Notes<'a> {
 #[derive(Clone, Copy)]
 struct Described {
     name: u64,
-    node: u32,
-    tensors: u32,
-    attributes: u32,
-    contexts: u32,
+    node: Option<NodeRow>,
+    tensors: Option<TensorSetRow>,
+    attributes: Option<AttributeRow>,
+    contexts: Option<ContextsRow>,
 }
 
 /// Joins tasks of one thread that follow one another.
@@ -193,19 +195,21 @@ impl ThreadJoin<'_> {
             let path = self.walk.path_at(track.time);
             let kind = self.kinds.get(&track.kind).copied().unwrap_or_default();
             let base = self.base(row, &path);
-            if self.is_of_node(&path, kind) {
-                self.describe(path.node, kind, &mut described);
+            if let Some(node) = self.executed_node(&path, kind) {
+                self.describe(node, kind, &mut described);
                 let first = self.out.len();
-                self.push_node_task(base, &path, kind, &described);
-                self.name_after_step(first, &path, kind);
-                self.drop_operators_without_node(first, &path);
-            } else if path.is_collective() {
+                self.push_node_task(base, node, kind, &described);
+                match path.collective() {
+                    Some((_, step)) => self.name_after_step(first, step, kind),
+                    None => self.drop_operators_without_node(first),
+                }
+            } else if let Some((_, step)) = path.collective() {
                 let Some(steps) = &mut self.steps else { continue };
-                for step in steps.of_call(self.host, path.communication) {
+                for step in steps.of_call(self.host, step) {
                     self.out.push(HostTask { context: step.context, ..base });
                 }
             } else {
-                let op = if kind.computes && path.communication == NONE {
+                let op = if kind.computes && path.communication.is_none() {
                     OpSource::Kernel
                 } else {
                     OpSource::None
@@ -218,11 +222,8 @@ impl ThreadJoin<'_> {
 
     /// Kernels within a collective operation carry the name of their step instead of their node's,
     /// and those that only serve it aren't operators of the model.
-    fn name_after_step(&mut self, first: usize, path: &Path, kind: RuntimeKind) {
-        if !path.is_collective() {
-            return;
-        }
-        let name = self.host.api.item()[path.communication as usize];
+    fn name_after_step(&mut self, first: usize, step: CallRow, kind: RuntimeKind) {
+        let name = self.host.api.item()[step.index()];
         for row in first..self.out.len() {
             let task = self.out.row(row);
             if task.op != OpSource::None {
@@ -233,13 +234,13 @@ impl ThreadJoin<'_> {
     }
 
     /// Where nodes are noted, a call without a note on its node launched no operator.
-    fn drop_operators_without_node(&mut self, first: usize, path: &Path) {
-        if self.level0 || path.is_collective() {
+    fn drop_operators_without_node(&mut self, first: usize) {
+        if self.level0 {
             return;
         }
         for row in first..self.out.len() {
             let task = self.out.row(row);
-            if task.node == NONE {
+            if task.node.is_none() {
                 self.out.replace(row, HostTask { op: OpSource::None, name: task.kernel, ..task });
             }
         }
@@ -250,8 +251,8 @@ impl ThreadJoin<'_> {
         let track = self.host.task_tracks.row(row);
         let api = &self.host.api;
         let (model, request) = match path.model {
-            NONE => (NO_MODEL, -1),
-            row => (api.item()[row as usize], i64::from(api.request()[row as usize])),
+            None => (NO_MODEL, -1),
+            Some(call) => (api.item()[call.index()], i64::from(api.request()[call.index()])),
         };
         HostTask {
             model,
@@ -264,40 +265,35 @@ impl ThreadJoin<'_> {
             kind: track.kind,
             thread: track.thread,
             time: track.time,
-            call: if path.node == NONE { path.innermost } else { path.node },
+            call: path.node.or(path.innermost),
             kernel: track.kernel,
             op: OpSource::None,
             name: track.kernel,
-            node: NONE,
-            tensors: NONE,
-            attributes: NONE,
-            track: row as u32,
+            node: None,
+            tensors: None,
+            attributes: None,
+            track: Some(TrackRow::from_index(row)),
         }
     }
 
-    /// Whether a task executes the node that launched it.
-    fn is_of_node(&self, path: &Path, kind: RuntimeKind) -> bool {
-        if path.node == NONE || !(kind.kernel || kind.ffts_plus && path.communication == NONE) {
-            return false;
-        }
-        let call = self.host.api.row(path.node as usize);
-        !self.apart.kinds.contains(&call.kind) && !self.apart.names.contains(&call.item)
+    /// The call of the node that launched a task, if the task executes the node.
+    fn executed_node(&self, path: &Path, kind: RuntimeKind) -> Option<CallRow> {
+        let node = path.node?;
+        let executes = kind.kernel || kind.ffts_plus && path.communication.is_none();
+        let call = self.host.api.row(node.index());
+        let is_apart = self.apart.kinds.contains(&call.kind) || self.apart.names.contains(&call.item);
+        (executes && !is_apart).then_some(node)
     }
 
     /// Collects the operators that the notes of a node's call describe.
-    fn describe(&mut self, node: u32, kind: RuntimeKind, described: &mut Vec<Described>) {
+    fn describe(&mut self, node: CallRow, kind: RuntimeKind, described: &mut Vec<Described>) {
         described.clear();
-        let (begin, end) = (self.host.api.begin()[node as usize], self.host.api.end()[node as usize]);
+        let (begin, end) = (self.host.api.begin()[node.index()], self.host.api.end()[node.index()]);
         fn entry(described: &mut Vec<Described>, name: u64) -> &mut Described {
             let known = described.iter().position(|op| op.name == name);
             let index = known.unwrap_or_else(|| {
-                described.push(Described {
-                    name,
-                    node: NONE,
-                    tensors: NONE,
-                    attributes: NONE,
-                    contexts: NONE,
-                });
+                let (node, tensors, attributes, contexts) = (None, None, None, None);
+                described.push(Described { name, node, tensors, attributes, contexts });
                 described.len() - 1
             });
             &mut described[index]
@@ -305,39 +301,41 @@ impl ThreadJoin<'_> {
         let (host, walk) = (self.host, &self.walk);
         let is_own = |time: u64| !walk.is_of_inner_node(node, time);
         for row in self.notes.nodes.rows(begin, end).filter(|row| is_own(host.nodes.time()[*row])) {
-            entry(described, host.nodes.name()[row]).node = row as u32;
+            entry(described, host.nodes.name()[row]).node = Some(NodeRow::from_index(row));
         }
         for row in self.notes.tensors.rows(begin, end).filter(|row| is_own(host.node_tensors.time()[*row])) {
-            entry(described, host.node_tensors.name()[row]).tensors = host.node_tensors.set()[row];
+            entry(described, host.node_tensors.name()[row]).tensors = Some(host.node_tensors.set()[row]);
         }
         for row in
             self.notes.attributes.rows(begin, end).filter(|row| is_own(host.node_attributes.time()[*row]))
         {
-            entry(described, host.node_attributes.name()[row]).attributes = row as u32;
+            entry(described, host.node_attributes.name()[row]).attributes =
+                Some(AttributeRow::from_index(row));
         }
         if kind.contexts && !self.chip.has_wide_task_ids() {
             let contexts = &host.node_contexts;
             let is_of_node =
                 |row: &usize| contexts.level()[*row] != level::COMMUNICATION && is_own(contexts.time()[*row]);
             for row in self.notes.contexts.rows(begin, end).filter(is_of_node) {
-                entry(described, host.node_contexts.name()[row]).contexts = row as u32;
+                entry(described, host.node_contexts.name()[row]).contexts =
+                    Some(ContextsRow::from_index(row));
             }
         }
         // The whole of an FFTS+ graph has a note of its own that stands for no operator.
         const FFTS_PLUS: u32 = 6;
         if let Some(whole) = described
             .iter()
-            .position(|op| op.node != NONE && host.nodes.task_type()[op.node as usize] == FFTS_PLUS)
+            .position(|op| op.node.is_some_and(|node| host.nodes.task_type()[node.index()] == FFTS_PLUS))
         {
             described.swap_remove(whole);
         }
         keep_one_without_contexts(described);
     }
 
-    fn push_node_task(&mut self, base: HostTask, path: &Path, kind: RuntimeKind, described: &[Described]) {
+    fn push_node_task(&mut self, base: HostTask, node: CallRow, kind: RuntimeKind, described: &[Described]) {
         let op = OpSource::Node;
         if described.is_empty() {
-            let name = self.host.api.item()[path.node as usize];
+            let name = self.host.api.item()[node.index()];
             self.out.push(HostTask { op, name, ..base });
             return;
         }
@@ -346,17 +344,17 @@ impl ThreadJoin<'_> {
             let Described { name, node, tensors, attributes, .. } = *found;
             let row = HostTask { op, name, node, tensors, attributes, ..base };
             match found.contexts {
-                NONE => self.out.push(row),
-                note => {
+                None => self.out.push(row),
+                Some(note) => {
                     has_contexts = true;
-                    for &context in self.host.contexts_of(note as usize) {
+                    for &context in self.host.contexts_of(note) {
                         self.out.push(HostTask { context, ..row });
                     }
                 }
             }
         }
         // The task as a whole is executed too, but it is no operator besides its parts.
-        if has_contexts || (kind.mixed && described.iter().any(|op| op.contexts != NONE)) {
+        if has_contexts || (kind.mixed && described.iter().any(|op| op.contexts.is_some())) {
             self.out.push(base);
         }
     }
@@ -368,12 +366,12 @@ fn keep_one_without_contexts(described: &mut Vec<Described>) {
     if described.len() < 2 {
         return;
     }
-    if described.iter().any(|op| op.contexts != NONE) {
-        described.retain(|op| op.contexts != NONE);
+    if described.iter().any(|op| op.contexts.is_some()) {
+        described.retain(|op| op.contexts.is_some());
         return;
     }
-    match described.iter().map(|op| op.node).filter(|node| *node != NONE).max() {
-        Some(last) => described.retain(|op| op.node == last),
+    match described.iter().filter_map(|op| op.node).max() {
+        Some(last) => described.retain(|op| op.node == Some(last)),
         None => described.truncate(1),
     }
 }
@@ -391,8 +389,8 @@ fn fusion_models(
         let mut walk = Walk::new(&host.api, calls.get(&fusions.thread()[start]));
         for row in start..end {
             let path = walk.path_at(fusions.time()[row]);
-            unmatched += u64::from(path.model == NONE);
-            models.push(if path.model == NONE { NO_MODEL } else { host.api.item()[path.model as usize] });
+            unmatched += u64::from(path.model.is_none());
+            models.push(path.model.map_or(NO_MODEL, |call| host.api.item()[call.index()]));
         }
     }
     losses.count(Reason::UnmatchedNote, "additional.fusion_op_info", unmatched);

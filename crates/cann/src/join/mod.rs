@@ -39,7 +39,7 @@ use crate::join::tasks::Apart;
 use crate::losses::{Losses, Reason};
 use crate::names::NumberSet;
 use crate::parallel;
-use crate::tables::{DeviceTables, NO_CONTEXT, NO_MODEL};
+use crate::tables::{DeviceTables, HostTaskRow, NO_CONTEXT, NO_MODEL};
 
 /// A profile whose host and device sides were brought together.
 #[derive(Debug)]
@@ -240,7 +240,7 @@ impl Joined {
             side.joined.matches = matches;
             side.losses.merge(lost);
             let host_only = &side.joined.matches.host_only;
-            let is_operator = |row: &&u32| host_tasks.op()[**row as usize] != OpSource::None;
+            let is_operator = |row: &&HostTaskRow| host_tasks.op()[row.index()] != OpSource::None;
             let operators = host_only.iter().filter(is_operator).count() as u64;
             let others = host_only.len() as u64 - operators;
             side.losses.count(Reason::OperatorWithoutDevice, told_in, operators);

@@ -4,15 +4,15 @@ use opscope_cann_raw::host::level;
 
 use crate::join::cursor::Cursor;
 use crate::names::NumberMap;
-use crate::tables::{HostTables, NO_CONTEXT, NONE};
+use crate::tables::{CallRow, CommunicationNoteRow, ContextsRow, HostTables, NO_CONTEXT};
 
 /// What a task within a step's call stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepPart {
     /// The context of the device's task.
     pub(super) context: u32,
-    /// The row of the note on it, or [`NONE`].
-    pub(super) note: u32,
+    /// The note on it, if there is one.
+    pub(super) note: Option<CommunicationNoteRow>,
     /// Whether it is a step; else the whole of those with contexts.
     pub(super) is_step: bool,
 }
@@ -36,28 +36,32 @@ impl<'a> Steps<'a> {
     }
 
     /// The parts of the step that a call launches.
-    pub(super) fn of_call(&mut self, host: &HostTables, call: u32) -> Vec<StepPart> {
-        let (begin, end) = (host.api.begin()[call as usize], host.api.end()[call as usize]);
+    pub(super) fn of_call(&mut self, host: &HostTables, call: CallRow) -> Vec<StepPart> {
+        let (begin, end) = (host.api.begin()[call.index()], host.api.end()[call.index()]);
         let notes = self.notes.rows(begin, end);
         let context_of = |row: usize| host.communication_notes.context()[row];
         let mut parts: Vec<StepPart> = Vec::new();
         let is_of_step = |row: &usize| host.node_contexts.level()[*row] == level::COMMUNICATION;
         for row in self.contexts.rows(begin, end).filter(is_of_step) {
             // The first and the last context.
-            let &[first, last] = host.contexts_of(row) else { continue };
+            let &[first, last] = host.contexts_of(ContextsRow::from_index(row)) else { continue };
             let contexts = first..=last.min(first.saturating_add(MOST_CONTEXTS));
-            parts.extend(contexts.map(|context| StepPart { context, note: NONE, is_step: true }));
+            parts.extend(contexts.map(|context| StepPart { context, note: None, is_step: true }));
         }
         if parts.is_empty() {
             for row in notes {
-                let part = StepPart { context: context_of(row), note: row as u32, is_step: true };
+                let part = StepPart {
+                    context: context_of(row),
+                    note: Some(CommunicationNoteRow::from_index(row)),
+                    is_step: true,
+                };
                 match parts.iter_mut().find(|known| known.context == part.context) {
                     Some(known) => *known = part,
                     None => parts.push(part),
                 }
             }
             if parts.is_empty() {
-                parts.push(StepPart { context: NO_CONTEXT, note: NONE, is_step: true });
+                parts.push(StepPart { context: NO_CONTEXT, note: None, is_step: true });
             }
             return parts;
         }
@@ -65,10 +69,10 @@ impl<'a> Steps<'a> {
             parts.iter().enumerate().map(|(place, part)| (part.context, place)).collect();
         for row in notes {
             if let Some(&place) = places.get(&context_of(row)) {
-                parts[place].note = row as u32;
+                parts[place].note = Some(CommunicationNoteRow::from_index(row));
             }
         }
-        parts.push(StepPart { context: NO_CONTEXT, note: NONE, is_step: false });
+        parts.push(StepPart { context: NO_CONTEXT, note: None, is_step: false });
         parts
     }
 }

@@ -9,7 +9,7 @@ use crate::join::host_tasks::HostTaskTable;
 use crate::losses::{Losses, Reason};
 use crate::names::NumberMap;
 use crate::parallel;
-use crate::tables::{DeviceTables, DeviceTaskTable, NO_CONTEXT, NONE};
+use crate::tables::{DeviceTables, DeviceTaskTable, HostTaskRow, NO_CONTEXT};
 
 /// The runtime's number of the kind of task that only marks a profiler's trace.
 const PROFILER_TRACE_EX: u32 = 26;
@@ -51,10 +51,10 @@ fn model_number(model: u64) -> u16 {
 /// Which host task each device task belongs to.
 #[derive(Clone, Debug, Default)]
 pub struct Matches {
-    /// For each device task the row of its host task, or [`NONE`].
-    pub host_of: Vec<u32>,
+    /// For each device task its host task, if it was found.
+    pub host_of: Vec<Option<HostTaskRow>>,
     /// Host tasks of this device that it never executed.
-    pub host_only: Vec<u32>,
+    pub host_only: Vec<HostTaskRow>,
 }
 
 /// A task's number on both sides, in 64 bits; `None` for a context that no device can report.
@@ -92,7 +92,7 @@ pub(super) fn matches(
             keys
         },
     );
-    let mut result = Matches { host_of: vec![NONE; device.tasks.len()], host_only };
+    let mut result = Matches { host_of: vec![None; device.tasks.len()], host_only };
 
     let mut ambiguous = 0u64;
     let mut host_groups = host_keys.chunk_by(|a, b| a.0 == b.0).peekable();
@@ -108,35 +108,42 @@ pub(super) fn matches(
     result.host_only.extend(host_groups.flatten().map(|(_, row)| *row));
     result.host_only.sort_unstable();
     losses.count(Reason::AmbiguousTask, "device log", ambiguous);
-    let without = result.host_of.iter().filter(|host| **host == NONE).count() as u64;
+    let without = result.host_of.iter().filter(|host| host.is_none()).count() as u64;
     losses.count(Reason::DeviceTaskWithoutHost, "device log", without - ambiguous.min(without));
     (result, losses)
 }
 
 /// The numbers of the host's tasks for a device, with their rows, by number and time; and the rows of those
 /// that no device can report.
-fn host_keys(host: &HostTaskTable, device: u32, apart: Apart) -> (Vec<(u64, u32)>, Vec<u32>) {
+fn host_keys(host: &HostTaskTable, device: u32, apart: Apart) -> (Vec<(u64, HostTaskRow)>, Vec<HostTaskRow>) {
     let (mut keys, mut others) = (Vec::with_capacity(host.len()), Vec::new());
     for row in (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device) {
         let number = apart.of_host(host, row);
-        match key(host.stream()[row], host.task()[row], host.context()[row], number) {
-            Some(key) => keys.push((key, row as u32)),
-            None => others.push(row as u32),
+        let key = key(host.stream()[row], host.task()[row], host.context()[row], number);
+        let row = HostTaskRow::from_index(row);
+        match key {
+            Some(key) => keys.push((key, row)),
+            None => others.push(row),
         }
     }
-    keys.sort_unstable_by_key(|&(key, row)| (key, host.time()[row as usize], row));
+    keys.sort_unstable_by_key(|&(key, row)| (key, host.time()[row.index()], row));
     (keys, others)
 }
 
 /// Pairs host and device tasks of one number; false if there are several of both and not as many
 /// of one as of the other.
-fn pair(hosts: &[(u64, u32)], devices: &[(u64, u32)], table: &HostTaskTable, host_of: &mut [u32]) -> bool {
+fn pair(
+    hosts: &[(u64, HostTaskRow)],
+    devices: &[(u64, u32)],
+    table: &HostTaskTable,
+    host_of: &mut [Option<HostTaskRow>],
+) -> bool {
     if let [(_, host)] = hosts {
-        devices.iter().for_each(|(_, device)| host_of[*device as usize] = *host);
+        devices.iter().for_each(|(_, device)| host_of[*device as usize] = Some(*host));
         return true;
     }
-    let is_work = |(_, row): &&(u64, u32)| table.kind()[*row as usize] != PROFILER_TRACE_EX;
-    let work: Vec<u32> = if hosts.len() == devices.len() {
+    let is_work = |(_, row): &&(u64, HostTaskRow)| table.kind()[row.index()] != PROFILER_TRACE_EX;
+    let work: Vec<HostTaskRow> = if hosts.len() == devices.len() {
         hosts.iter().map(|(_, row)| *row).collect()
     } else {
         hosts.iter().filter(is_work).map(|(_, row)| *row).collect()
@@ -145,7 +152,7 @@ fn pair(hosts: &[(u64, u32)], devices: &[(u64, u32)], table: &HostTaskTable, hos
         return false;
     }
     let in_order = work.iter().cycle().take(devices.len());
-    devices.iter().zip(in_order).for_each(|((_, device), host)| host_of[*device as usize] = *host);
+    devices.iter().zip(in_order).for_each(|((_, device), host)| host_of[*device as usize] = Some(*host));
     true
 }
 
@@ -209,17 +216,21 @@ mod tests {
                 kind,
                 thread: 1,
                 time: time as u64,
-                call: NONE,
+                call: None,
                 kernel: 0,
                 op: OpSource::None,
                 name: 0,
-                node: NONE,
-                tensors: NONE,
-                attributes: NONE,
-                track: NONE,
+                node: None,
+                tensors: None,
+                attributes: None,
+                track: None,
             });
         }
         table
+    }
+
+    fn rows<const COUNT: usize>(rows: [Option<usize>; COUNT]) -> [Option<HostTaskRow>; COUNT] {
+        rows.map(|row| row.map(HostTaskRow::from_index))
     }
 
     fn device(tasks: &[(u32, u16)]) -> DeviceTables {
@@ -237,8 +248,8 @@ mod tests {
     fn every_replay_of_a_static_task_gets_its_one_host_task() {
         let (matches, losses) =
             matches(&device(&[(1, 0), (2, 0), (1, 0)]), &host(&[(1, 0, 0), (3, 0, 0)]), 0, Apart::Batch);
-        assert_eq!(matches.host_of, [0, NONE, 0]);
-        assert_eq!(matches.host_only, [1]);
+        assert_eq!(matches.host_of, rows([Some(0), None, Some(0)]));
+        assert_eq!(matches.host_only, [HostTaskRow::from_index(1)]);
         assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 1);
     }
 
@@ -246,27 +257,27 @@ mod tests {
     fn batches_part_tasks_with_the_same_number() {
         let (matches, _) =
             matches(&device(&[(1, 0), (1, 1)]), &host(&[(1, 0, 0), (1, 1, 0)]), 0, Apart::Batch);
-        assert_eq!(matches.host_of, [0, 1]);
+        assert_eq!(matches.host_of, rows([Some(0), Some(1)]));
     }
 
     #[test]
     fn without_batches_equal_numbers_are_paired_in_their_order() {
         let hosts = host(&[(1, 7, 0), (1, 8, PROFILER_TRACE_EX), (1, 9, 0)]);
         let (result, _) = matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, Apart::Order);
-        assert_eq!(result.host_of, [0, 2]);
+        assert_eq!(result.host_of, rows([Some(0), Some(2)]));
     }
 
     #[test]
     fn what_cannot_be_told_apart_is_counted_and_left_alone() {
         let (result, losses) =
             matches(&device(&[(1, 0), (1, 0), (1, 0)]), &host(&[(1, 0, 0), (1, 0, 0)]), 0, Apart::Batch);
-        assert_eq!(result.host_of, [NONE; 3]);
+        assert_eq!(result.host_of, [None; 3]);
         assert_eq!(losses.total(Reason::AmbiguousTask), 3);
     }
 
     #[test]
     fn tasks_of_another_device_are_not_taken() {
         let (result, _) = matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, Apart::Batch);
-        assert_eq!(result.host_of, [NONE]);
+        assert_eq!(result.host_of, [None]);
     }
 }

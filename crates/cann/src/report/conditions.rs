@@ -8,7 +8,7 @@ use crate::join::HostTask;
 use crate::metrics::{Load, Metric, group};
 use crate::names::NumberMap;
 use crate::parallel;
-use crate::tables::{Counters, NONE};
+use crate::tables::{CounterRow, Counters, HostTaskRow};
 
 /// Conditions, a bit each.
 pub(super) mod condition {
@@ -68,8 +68,8 @@ pub(super) struct Run {
     pub(super) name: u64,
     /// What the operator itself is, in conditions.
     pub(super) fixed: u32,
-    /// The row of the host task: runs of one launch are one operator that is executed again.
-    pub(super) launch: u32,
+    /// The host task: runs of one launch are one operator that is executed again.
+    pub(super) launch: HostTaskRow,
     /// Begin and end; wall-clock nanoseconds.
     pub(super) span: (i64, i64),
     pub(super) times: Times,
@@ -92,7 +92,7 @@ pub(super) struct Operators {
     /// When the AI cores, and when the AI CPU, executed operators, without overlaps.
     pub(super) busy: [Vec<(i64, i64)>; 2],
     /// The launches of conversions of layouts.
-    conversions: HashSet<u32>,
+    conversions: HashSet<HostTaskRow>,
 }
 
 /// How many runs are looked at in one go.
@@ -225,22 +225,23 @@ impl<'a> Looker<'a> {
     /// What is known about a run; `None` if no operator is.
     fn run(&self, task: TaskRef, previous: Option<TaskRef>, known: &mut Known) -> Option<Run> {
         let number = task.task as usize;
-        let host = self.view.host_task(task)?;
+        let launch = self.view.host_row(task)?;
+        let host = self.view.joined.host_tasks.row(launch.index());
         let (start, end) = (self.device.start(number), self.device.end(number));
         let wait =
             previous.map_or(0, |previous| start.saturating_sub(self.device.end(previous.task as usize)));
         let (op_type, unit) = self.view.op_number(&host);
         let fixed = *known.entry((host.name, op_type, unit)).or_insert_with(|| self.fixed(&host));
-        let blocks = self.view.joined.data.host.nodes.blocks().get(host.node as usize);
-        let blocks = blocks.map_or(0, |blocks| blocks & 0xFFFF);
+        let blocks = self.view.joined.data.host.nodes.blocks();
+        let blocks = host.node.map_or(0, |node| blocks[node.index()] & 0xFFFF);
         let few = blocks > 0 && blocks < self.device.device.metadata.info.cores;
-        let int64 = self.int64.get(host.tensors as usize).copied().unwrap_or(false);
+        let int64 = host.tensors.is_some_and(|set| self.int64[set.index()]);
         Some(Run {
             name: host.name,
             fixed: fixed
                 | bit_if(few, condition::FEWER_BLOCKS_THAN_CORES)
                 | bit_if(int64, condition::INT64_INPUT),
-            launch: self.device.joined.matches.host_of.get(number).copied().unwrap_or(NONE),
+            launch,
             span: (start, end),
             times: Times { duration: self.device.duration(number), wait: wait.max(0) as f64 },
             ratios: self.columns.ratios(self.device, number),
@@ -365,7 +366,7 @@ impl Columns {
     fn ratios(&self, device: &DeviceView<'_>, task: usize) -> Ratios {
         let (tables, joined) = (&device.device.tables, &device.joined.counters);
         let sample = &device.device.metadata.sample;
-        let of = |rows: &[u32]| rows.get(task).and_then(|row| joined.get(tables, *row));
+        let of = |rows: &[Option<CounterRow>]| rows.get(task).and_then(|row| joined.get(tables, *row));
         let cube = of(&joined.cube).map(|counters| Values { counters, events: &sample.core_events });
         if !self.split {
             let Some(core) = cube else { return Ratios::default() };
@@ -422,8 +423,8 @@ pub(super) mod tests {
     /// Operators of which each run is given with its own launch.
     pub(in crate::report) fn operators(runs: &[(u64, u32, Times, Ratios)]) -> Operators {
         let mut operators = Operators::default();
-        for (launch, &(name, fixed, times, ratios)) in (0..).zip(runs) {
-            let span = (i64::from(launch), i64::from(launch));
+        for (number, &(name, fixed, times, ratios)) in runs.iter().enumerate() {
+            let (launch, span) = (HostTaskRow::from_index(number), (number as i64, number as i64));
             operators.add(Run { name, fixed, launch, span, times, ratios });
         }
         operators
@@ -480,6 +481,7 @@ pub(super) mod tests {
         let mut operators = Operators::default();
         for (start, launch) in [(0, 1), (10, 1), (20, 2)] {
             let (fixed, span) = (condition::TRANS_DATA, (start, start + 5));
+            let launch = HostTaskRow::from_index(launch);
             operators.add(Run { name: 7, fixed, launch, span, times, ratios: Ratios::default() });
         }
         assert_eq!(operators.conversions(), 2);
@@ -491,8 +493,8 @@ pub(super) mod tests {
 
     #[test]
     fn parts_put_together_are_the_same_as_the_whole() {
-        let run = |launch: u32, name, fixed| {
-            let start = i64::from(launch) * 4;
+        let run = |number: u32, name, fixed| {
+            let (launch, start) = (HostTaskRow::from_index(number as usize), i64::from(number) * 4);
             let times = Times { duration: 5.0, wait: 11_000.0 };
             let ratios = Ratios { vector: Some(0.1), ..Ratios::default() };
             Run { name, fixed, launch, span: (start, start + 5), times, ratios }

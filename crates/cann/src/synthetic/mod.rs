@@ -137,6 +137,7 @@ mod tests {
 
     use super::*;
     use crate::join::Joined;
+    use crate::tables::HostTaskRow;
     use crate::{Data, discover};
 
     fn sample(chip: Chip, mode: SampleMode, tasks: u64) -> Joined {
@@ -157,8 +158,7 @@ mod tests {
                 let device = &joined.devices[&0];
                 assert_eq!(device.matches.host_of.len(), 100, "{chip:?} {mode:?}");
                 let counted = device.counters.cube.iter().zip(&device.counters.vector);
-                let without =
-                    counted.filter(|(cube, vector)| **cube == u32::MAX && **vector == u32::MAX).count();
+                let without = counted.filter(|(cube, vector)| cube.is_none() && vector.is_none()).count();
                 assert_eq!(without, 0, "{chip:?} {mode:?}");
             }
         }
@@ -169,7 +169,9 @@ mod tests {
         let joined = sample(Chip::V4_1_0, SampleMode::Dynamic, 140_000);
         let matches = &joined.devices[&0].matches;
         assert!(joined.all_losses().rows().is_empty(), "{:?}", joined.all_losses().rows());
-        assert!(matches.host_of.iter().enumerate().all(|(task, host)| task == *host as usize));
+        assert!(
+            matches.host_of.iter().enumerate().all(|(task, host)| host.map(HostTaskRow::index) == Some(task))
+        );
         assert_eq!(joined.data.devices[&0].tables.tasks.batch().last(), Some(&2));
     }
 
@@ -182,12 +184,16 @@ mod tests {
             let numbers: std::collections::HashSet<u32> = tasks.task().iter().copied().collect();
             assert_eq!((tasks.len(), numbers.len()), (200_000, 200_000), "{chip:?}");
             assert!(
-                matches.host_of.iter().enumerate().all(|(task, host)| task == *host as usize),
+                matches
+                    .host_of
+                    .iter()
+                    .enumerate()
+                    .all(|(task, host)| host.map(HostTaskRow::index) == Some(task)),
                 "{chip:?}"
             );
             let counters = &joined.devices[&0].counters;
             let counted = counters.cube.iter().zip(&counters.vector);
-            let without = counted.filter(|(cube, vector)| **cube == u32::MAX && **vector == u32::MAX).count();
+            let without = counted.filter(|(cube, vector)| cube.is_none() && vector.is_none()).count();
             assert_eq!(without, 0, "{chip:?}");
         }
     }

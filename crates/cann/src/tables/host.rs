@@ -4,6 +4,7 @@ use crate::columns::columns;
 use crate::losses::Losses;
 use crate::names::Names;
 use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
+use crate::tables::rows::{ContextsRow, ExtentRow, NodeRow, TensorSetRow};
 use crate::tables::samples::HostSampleTables;
 use crate::tables::tensors::TensorSets;
 
@@ -12,9 +13,6 @@ pub const NO_MODEL: u64 = u32::MAX as u64;
 
 /// The number that stands for "no context", that is for a whole task.
 pub const NO_CONTEXT: u32 = u32::MAX;
-
-/// The row number that stands for "none".
-pub const NONE: u32 = u32::MAX;
 
 columns! {
     /// Calls and intervals, by the time of their begin; of those that begin together the outer
@@ -76,8 +74,8 @@ columns! {
         time: u64,
         /// The operator's name, hashed.
         name: u64,
-        /// Which combination of tensors, a row of [`TensorSets`].
-        set: u32,
+        /// The combination of tensors.
+        set: TensorSetRow,
     }
 }
 
@@ -140,15 +138,17 @@ columns! {
         kind: u32,
         /// The kernel's name, hashed.
         kernel: u64,
-        /// How large the launch was: a place in [`HostTables::extents`], or [`NONE`](crate::tables::NONE).
-        extent: u32,
+        /// How large the launch was, where the runtime tells.
+        extent: Option<ExtentRow>,
     }
 }
 
 impl TaskTrackTable {
-    /// Adds `first` to the numbers of extents.
-    pub(crate) fn number_extents_from(&mut self, first: u32) {
-        self.extent.iter_mut().filter(|number| **number != NONE).for_each(|number| *number += first);
+    /// Moves the extents behind `first` others.
+    pub(crate) fn number_extents_from(&mut self, first: usize) {
+        for extent in self.extent.iter_mut().flatten() {
+            *extent = ExtentRow::from_index(first + extent.index());
+        }
     }
 
     /// Fills in all batches.
@@ -352,10 +352,10 @@ columns! {
         iteration: u64,
         /// The kind of task, a number that the type dictionary names.
         kind: u32,
-        /// What its node is, a row of [`HostTables::nodes`], or [`NONE`].
-        node: u32,
-        /// The combination of its tensors, or [`NONE`].
-        tensors: u32,
+        /// The note on its node, if it has one.
+        node: Option<NodeRow>,
+        /// The combination of its tensors, if it has any.
+        tensors: Option<TensorSetRow>,
     }
 }
 
@@ -422,8 +422,8 @@ pub struct HostTables {
 
 impl HostTables {
     /// The contexts of a note.
-    pub fn contexts_of(&self, note: usize) -> &[u32] {
-        let row = self.node_contexts.row(note);
+    pub fn contexts_of(&self, note: ContextsRow) -> &[u32] {
+        let row = self.node_contexts.row(note.index());
         self.contexts.get(row.start as usize..(row.start + row.count) as usize).unwrap_or(&[])
     }
 

@@ -6,11 +6,16 @@
 mod communication;
 mod device;
 mod host;
+pub(crate) mod rows;
 mod samples;
 mod tensors;
 
 pub use communication::*;
 pub use device::*;
 pub use host::*;
+pub use rows::{
+    AttributeRow, CallRow, CollectiveNoteRow, CollectiveRow, CommunicationNoteRow, ContextsRow, CounterRow,
+    ExtentRow, HostTaskRow, NodeRow, TensorSetRow, TrackRow,
+};
 pub use samples::*;
 pub use tensors::*;

@@ -184,8 +184,8 @@ columns! {
         start: u64,
         /// End of the interval; monotonic nanoseconds.
         end: u64,
-        /// The processor; [`NONE`](crate::tables::NONE) for the average over all.
-        cpu: u32,
+        /// The processor; `None` for the average over all.
+        cpu: Option<u32>,
         /// Percent.
         usage: f64,
     }

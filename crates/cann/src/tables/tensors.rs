@@ -8,6 +8,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use opscope_cann_raw::additional::Tensor;
 
 use crate::names::Spread;
+use crate::tables::rows::TensorSetRow;
 
 /// Every combination of inputs and outputs, once.
 #[derive(Clone, Debug, Default)]
@@ -21,31 +22,36 @@ pub struct TensorSets {
 
 impl TensorSets {
     /// The number of a combination, which is stored if it is new.
-    pub fn intern(&mut self, tensors: &[Tensor]) -> u32 {
+    pub fn intern(&mut self, tensors: &[Tensor]) -> TensorSetRow {
         if self.slots.len() < (self.ends.len() + 1) * 2 {
             self.grow();
         }
         let mask = self.slots.len() - 1;
         let mut slot = hash(tensors) as usize & mask;
         while self.slots[slot] != 0 {
-            let number = self.slots[slot] - 1;
-            if self.get(number) == tensors {
-                return number;
+            let row = TensorSetRow::from_index(self.slots[slot] as usize - 1);
+            if self.get(row) == tensors {
+                return row;
             }
             slot = (slot + 1) & mask;
         }
         self.tensors.extend_from_slice(tensors);
         self.ends.push(self.tensors.len() as u32);
         self.slots[slot] = self.ends.len() as u32;
-        self.ends.len() as u32 - 1
+        TensorSetRow::from_index(self.ends.len() - 1)
     }
 
-    /// The tensors of a combination; none for a number that isn't one.
-    pub fn get(&self, number: u32) -> &[Tensor] {
-        let number = number as usize;
+    /// The tensors of a combination; none for a row that doesn't exist.
+    pub fn get(&self, row: TensorSetRow) -> &[Tensor] {
+        let number = row.index();
         let Some(&end) = self.ends.get(number) else { return &[] };
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
         &self.tensors[start as usize..end as usize]
+    }
+
+    /// The tensors of every combination, by row.
+    pub fn all(&self) -> impl Iterator<Item = &[Tensor]> {
+        (0..self.len()).map(|row| self.get(TensorSetRow::from_index(row)))
     }
 
     /// How many combinations there are.
@@ -61,12 +67,12 @@ impl TensorSets {
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(64);
         self.slots = vec![0; size];
-        for number in 0..self.ends.len() as u32 {
-            let mut slot = hash(self.get(number)) as usize & (size - 1);
+        for number in 0..self.ends.len() {
+            let mut slot = hash(self.get(TensorSetRow::from_index(number))) as usize & (size - 1);
             while self.slots[slot] != 0 {
                 slot = (slot + 1) & (size - 1);
             }
-            self.slots[slot] = number + 1;
+            self.slots[slot] = number as u32 + 1;
         }
     }
 }
@@ -91,12 +97,12 @@ mod tests {
     fn equal_combinations_are_stored_once() {
         let mut sets = TensorSets::default();
         let tensor = |n| Tensor { shape: [n, 0, 0, 0, 0, 0, 0, 0], ..Tensor::default() };
-        let numbers: Vec<u32> = (0..500).map(|n| sets.intern(&[tensor(n), tensor(n % 7)])).collect();
-        let again: Vec<u32> = (0..500).map(|n| sets.intern(&[tensor(n), tensor(n % 7)])).collect();
+        let numbers: Vec<TensorSetRow> = (0..500).map(|n| sets.intern(&[tensor(n), tensor(n % 7)])).collect();
+        let again: Vec<TensorSetRow> = (0..500).map(|n| sets.intern(&[tensor(n), tensor(n % 7)])).collect();
         assert_eq!(numbers, again);
         assert_eq!(sets.len(), 500);
         assert_eq!(sets.get(numbers[123]), [tensor(123), tensor(4)]);
-        assert_eq!(sets.get(9_999), []);
+        assert_eq!(sets.get(TensorSetRow::from_index(9_999)), []);
         let empty = sets.intern(&[]);
         assert_eq!(sets.get(empty), []);
     }

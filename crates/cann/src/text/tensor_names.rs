@@ -235,7 +235,7 @@ impl TensorTexts {
 
     /// The texts of all combinations.
     pub fn of_all(sets: &TensorSets) -> Vec<Self> {
-        (0..sets.len() as u32).map(|number| Self::new(sets.get(number))).collect()
+        sets.all().map(Self::new).collect()
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) fn communication(view: &View<'_>, found: &Collectives<'_>, lanes: &La
 
 fn operation(view: &View<'_>, found: &Collectives<'_>, place: usize, lane: Lane, events: &mut Events) {
     let whole = &found.operations[place];
-    let connection = u64::from(whole.call) + 1;
+    let connection = u64::from(whole.call.connection());
     events.slice([&whole.name], lane, whole.start, whole.end.saturating_sub(whole.start), None, |args| {
         args.integer("rank_size", whole.rank_size).integer("connection_id", connection);
         args.integer("model id", whole.model);

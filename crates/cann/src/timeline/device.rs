@@ -13,7 +13,7 @@ use crate::join::HostTask;
 use crate::kinds::device_name;
 use crate::lane_choice::Layer;
 use crate::names::{NumberMap, NumberSet};
-use crate::tables::{NO_MODEL, NONE};
+use crate::tables::{CallRow, HostTaskRow, NO_MODEL};
 use crate::timeline::event::{Args, Events, Lane};
 use crate::timeline::host::mark_arrow;
 use crate::timeline::lanes::{Lanes, Tracks, name_lane};
@@ -33,9 +33,9 @@ pub(super) struct Tasks {
     /// How many lanes there are for each stream of each device that the program knows.
     streams: BTreeMap<(u32, u32), usize>,
     /// What was copied, by host task.
-    copies: NumberMap<u32, Copied>,
+    copies: NumberMap<HostTaskRow, Copied>,
     /// Which calls recorded an event or wait for one, by row of the table of calls.
-    event_calls: NumberSet<u32>,
+    event_calls: NumberSet<CallRow>,
 }
 
 impl Tasks {
@@ -87,17 +87,16 @@ impl Tasks {
             calls.level().iter().map(|&of_call| accelerated && of_call == level::NODE).collect();
         for &task in &self.tasks {
             let Some(host) = view.host_task(task) else { continue };
-            if let Some(launch) = launches.get_mut(host.call as usize) {
-                *launch = *launch || self.has_arrow(view, &host);
+            if let Some(call) = host.call {
+                launches[call.index()] = launches[call.index()] || self.has_arrow(view, &host, call);
             }
         }
         launches
     }
 
     /// Whether an arrow leads to a task: an operator, a copy, or what records an event or waits for one.
-    fn has_arrow(&self, view: &View<'_>, host: &HostTask) -> bool {
-        host.call != NONE
-            && (view.unit(host).is_some() || view.is_copy(host.kind) || self.event_calls.contains(&host.call))
+    fn has_arrow(&self, view: &View<'_>, host: &HostTask, call: CallRow) -> bool {
+        view.unit(host).is_some() || view.is_copy(host.kind) || self.event_calls.contains(&call)
     }
 
     /// Writes the task with a number among the shown ones.
@@ -118,7 +117,7 @@ impl Tasks {
         let tid = u64::from(view.lane_of_stream(record.stream)) + track * NEXT_TRACK;
         let lane = lanes.lane(Layer::Hardware, Some(device.device.id), tid);
         let (start, end) = (device.start(number), device.end(number));
-        let call = host.as_ref().map_or(NONE, |host| host.call);
+        let call = host.as_ref().and_then(|host| host.call);
         let duration = end.saturating_sub(start);
         events.slice([name], lane, start, duration, None, |args| {
             args.integer("Model Id", host.as_ref().map_or(NO_MODEL, |host| host.model));
@@ -128,9 +127,9 @@ impl Tasks {
             args.integer("Batch Id", record.batch).integer("Subtask Id", record.context);
             match call {
                 // The accelerated reference has no negative numbers here.
-                NONE if accelerated => args.integer("connection_id", u64::MAX),
-                NONE => args.integer("connection_id", -1),
-                call => args.integer("connection_id", u64::from(call) + 1),
+                None if accelerated => args.integer("connection_id", u64::MAX),
+                None => args.integer("connection_id", -1),
+                Some(call) => args.integer("connection_id", call.connection()),
             };
             if is_copy && !self.copies.is_empty() {
                 self.write_copy(task, view, duration, args);
@@ -141,16 +140,18 @@ impl Tasks {
                 args.text("Grid Dim", grid).text("Block Dim", block);
             }
         });
-        if host.as_ref().is_some_and(|host| self.has_arrow(view, host)) {
-            events.arrow("HostToDevice", "HostToDevice", (u64::from(call) + 1) << 32, lane, start, true);
+        let launch = host.as_ref().zip(call).filter(|(host, call)| self.has_arrow(view, host, *call));
+        if let Some((_, call)) = launch {
+            let arrow = u64::from(call.connection()) << 32;
+            events.arrow("HostToDevice", "HostToDevice", arrow, lane, start, true);
         }
     }
 
     /// Writes what a task copied in a duration of nanoseconds.
     fn write_copy(&self, task: TaskRef, view: &View<'_>, duration: i64, args: &mut Args<'_>) {
-        let host = view.device(task).joined.matches.host_of[task.task as usize];
-        let unknown = Copied { host_task: host, bytes: 0, direction: copies::OTHER };
-        let copied = self.copies.get(&host).unwrap_or(&unknown);
+        let Some(host_task) = view.host_row(task) else { return };
+        let unknown = Copied { host_task, bytes: 0, direction: copies::OTHER };
+        let copied = self.copies.get(&host_task).unwrap_or(&unknown);
         let bandwidth = if duration > 0 { copied.bytes as f64 / duration as f64 } else { 0.0 };
         args.integer("size(B)", copied.bytes)
             .float("bandwidth(GB/s)", bandwidth)
@@ -159,7 +160,7 @@ impl Tasks {
 }
 
 /// The calls that recorded an event or wait for one, by row of the table of calls.
-fn event_calls(view: &View<'_>) -> NumberSet<u32> {
+fn event_calls(view: &View<'_>) -> NumberSet<CallRow> {
     const EVENT_CALLS: [&str; 2] = ["aclrtRecordEvent", "aclrtStreamWaitEvent"];
     let host = &view.joined.data.host;
     let types = host.names.types_of(level::ACL);
@@ -170,7 +171,7 @@ fn event_calls(view: &View<'_>) -> NumberSet<u32> {
     }
     let is_of_event =
         |&row: &usize| host.api.level()[row] == level::ACL && kinds.contains(&host.api.kind()[row]);
-    (0..host.api.len()).filter(is_of_event).map(|row| row as u32).collect()
+    (0..host.api.len()).filter(is_of_event).map(CallRow::from_index).collect()
 }
 
 /// Writes the inferences. Alone in a file, and where single iterations are shown, the reference

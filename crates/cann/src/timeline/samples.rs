@@ -12,7 +12,7 @@ use crate::facts::rates::{
 };
 use crate::facts::view::{DeviceView, View};
 use crate::lane_choice::Layer;
-use crate::tables::{Core, FrequencyTable, HostSampleTables, NONE, NetworkTable, PortCounts};
+use crate::tables::{Core, FrequencyTable, HostSampleTables, NetworkTable, PortCounts};
 use crate::text::numbers::python_round;
 use crate::timeline::event::Events;
 use crate::timeline::lanes::{Lanes, name_lane};
@@ -302,9 +302,11 @@ fn of_host(view: &View<'_>, samples: &HostSampleTables, lanes: &Lanes, events: &
     if !samples.cpu.is_empty() && lanes.shown().contains(&Layer::HostCpu) {
         let mut counters = Counters { lanes, layer: Layer::HostCpu, device: None, events };
         counters.named("CPU Usage");
-        let name = |cpu: u32| if cpu == NONE { "CPU Avg".to_owned() } else { format!("CPU {cpu}") };
-        let cpus: BTreeSet<u32> = samples.cpu.cpu().iter().copied().collect();
-        for (place, cpu) in (0..).zip(cpus) {
+        let name = |cpu: Option<u32>| cpu.map_or_else(|| "CPU Avg".to_owned(), |cpu| format!("CPU {cpu}"));
+        let known: BTreeSet<Option<u32>> = samples.cpu.cpu().iter().copied().collect();
+        // The average comes last.
+        let average = known.contains(&None).then_some(None);
+        for (place, cpu) in (0..).zip(known.into_iter().filter(Option::is_some).chain(average)) {
             name_lane(counters.events, lanes.lane(Layer::HostCpu, None, place), &name(cpu), place);
         }
         for row in samples.cpu.rows().filter(|row| is_shown(time(row.start))) {

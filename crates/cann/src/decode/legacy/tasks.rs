@@ -13,7 +13,9 @@ use crate::decode::legacy::records::{
 };
 use crate::kinds::{runtime_kind, usual_kind};
 use crate::names::NumberMap;
-use crate::tables::{DescribedTask, DescribedTaskTable, HostTables, NO_CONTEXT, NO_MODEL, NONE, Node};
+use crate::tables::{
+    DescribedTask, DescribedTaskTable, HostTables, NO_CONTEXT, NO_MODEL, Node, NodeRow, TensorSetRow,
+};
 
 /// Numbers of kinds of tasks that have no usual one begin here, behind those of calls.
 const FIRST_KIND: u32 = 0x4000_0000;
@@ -85,7 +87,7 @@ fn descriptions(sources: &[Source<'_>], tables: &mut HostTables, tensors: &Tenso
             model: u64::from(raw.model),
             iteration: raw.iteration,
             kind: runtime_kind(raw.task_type),
-            node: tables.nodes.len() as u32,
+            node: Some(NodeRow::from_index(tables.nodes.len())),
             tensors: tensors.of((device, stream, raw.task), raw.model, raw.iteration),
         });
         tables.nodes.push(node);
@@ -115,8 +117,8 @@ fn tracks(sources: &[Source<'_>], tables: &mut HostTables) -> DescribedTaskTable
             model: NO_MODEL,
             iteration: 0,
             kind,
-            node: NONE,
-            tensors: NONE,
+            node: None,
+            tensors: None,
         });
     }
     table
@@ -126,15 +128,15 @@ fn tracks(sources: &[Source<'_>], tables: &mut HostTables) -> DescribedTaskTable
 #[derive(Default)]
 struct Tensors {
     /// By task, model and iteration.
-    exact: HashMap<(Key, u32, u64), u32>,
+    exact: HashMap<(Key, u32, u64), TensorSetRow>,
     /// By task and model: those of a static model are told once.
-    any: HashMap<(Key, u32), u32>,
+    any: HashMap<(Key, u32), TensorSetRow>,
 }
 
 impl Tensors {
-    fn of(&self, key: Key, model: u32, iteration: u64) -> u32 {
+    fn of(&self, key: Key, model: u32, iteration: u64) -> Option<TensorSetRow> {
         let exact = self.exact.get(&(key, model, iteration));
-        exact.or_else(|| self.any.get(&(key, model))).copied().unwrap_or(NONE)
+        exact.or_else(|| self.any.get(&(key, model))).copied()
     }
 }
 
