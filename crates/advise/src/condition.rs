@@ -1,15 +1,11 @@
-//! Conditions that stand with a rule's data: on single operators, and on options of a converter.
+//! Conditions that stand with a rule's data: on single operators, on where rewrites apply, and on options
+//! of a converter.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
+use opscope_trace::{DataType, ExecutionUnit};
 use serde::Deserialize;
-
-use crate::claim::{Causes, Claim};
-use crate::finding::{Found, Outcome};
-use crate::rule::Rule;
-use crate::subject::{Kernel, Subject};
 
 /// A condition on single operators: whatever is given must hold.
 ///
@@ -21,37 +17,38 @@ use crate::subject::{Kernel, Subject};
 pub(crate) struct OperatorCondition {
     /// Types, of which a star at the end leaves the rest open.
     #[serde(default)]
-    types: Vec<String>,
+    pub types: Vec<String>,
     /// Parts of names or types.
     #[serde(default)]
-    names: Vec<String>,
+    pub names: Vec<String>,
     /// Units that execute them, by the words of the trace: `ai-cpu`.
     #[serde(default)]
-    units: Vec<String>,
+    pub units: Vec<String>,
     /// Element types of which an input must have one.
     #[serde(default)]
-    input_types: Vec<String>,
+    pub input_types: Vec<String>,
     /// Whether shapes became known only while it ran.
     #[serde(default)]
-    dynamic: Option<bool>,
+    pub dynamic: Option<bool>,
     /// Comparisons such as `mac_ratio > 0.8` or `a|b > limit`: any of the metrics, with a number or
     /// a threshold of the rule.
     #[serde(default)]
-    metrics: Vec<String>,
-    /// What of the time could be saved.
+    pub metrics: Vec<String>,
+    /// The part of the time that could be saved.
     #[serde(default)]
-    saves: Saves,
+    pub saves: Saves,
 }
 
+/// The part of an operator's time that could be saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Saves {
+pub(crate) enum Saves {
     /// All of it.
     #[default]
     All,
     /// Half of it.
     Half,
-    /// What the ratio of the first metric lacks to one; to the last one that is above 0.
+    /// The rest to one of the first metric's ratio that is above 0.
     Headroom,
     /// As much as the ratio of the first metric.
     Ratio,
@@ -62,14 +59,15 @@ enum Saves {
 }
 
 /// A comparison that could be read.
-struct Comparison<'c> {
-    metrics: Vec<&'c str>,
+pub(crate) struct Comparison<'c> {
+    pub metrics: Vec<&'c str>,
     operator: &'c str,
     value: f64,
 }
 
 impl Comparison<'_> {
-    fn holds(&self, found: f64) -> bool {
+    /// Whether it holds for a value.
+    pub fn holds(&self, found: f64) -> bool {
         match self.operator {
             ">" => found > self.value,
             "<" => found < self.value,
@@ -79,7 +77,11 @@ impl Comparison<'_> {
     }
 }
 
-fn comparison<'c>(text: &'c str, limits: &BTreeMap<String, f64>) -> Result<Comparison<'c>, String> {
+/// Reads a comparison with a number, or with a threshold of the rule.
+pub(crate) fn comparison<'c>(
+    text: &'c str,
+    limits: &BTreeMap<String, f64>,
+) -> Result<Comparison<'c>, String> {
     let operator = [">=", "<=", ">", "<"].into_iter().find(|operator| text.contains(operator));
     let operator = operator.ok_or_else(|| format!("`{text}` compares nothing; write `metric > 0.8`"))?;
     let (metrics, value) = text.split_once(operator).unwrap_or((text, ""));
@@ -117,135 +119,6 @@ impl OperatorCondition {
         }
         Ok(())
     }
-
-    /// Which operators it holds for.
-    pub fn check(&self, subject: &Subject<'_>, rule: &Rule) -> Outcome {
-        if let Some(missing) = self.missing(subject) {
-            return Outcome::Missing(missing);
-        }
-        let comparisons: Result<Vec<Comparison<'_>>, String> =
-            self.metrics.iter().map(|text| comparison(text, &rule.limits)).collect();
-        let comparisons = match comparisons {
-            Ok(comparisons) => comparisons,
-            Err(message) => return Outcome::Missing(message),
-        };
-        let mut claims: Vec<Claim> = Vec::new();
-        let mut matched = 0.0;
-        let mut names = std::collections::BTreeSet::new();
-        for kernel in &subject.kernels {
-            let Some(details) = self.holds(subject, rule, kernel, &comparisons) else { continue };
-            matched += kernel.time;
-            names.insert((kernel.name, kernel.op_type));
-            let mut words: Vec<String> =
-                details.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
-            words.dedup();
-            let words = words.join(", ");
-            claims.push(match self.saved(&details) {
-                Some(part) => subject.claim(kernel, words, part),
-                None => subject.mention(kernel, words),
-            });
-        }
-        let above = |name: &str, value: f64| rule.limits.get(name).is_none_or(|limit| value > *limit);
-        let total = subject.total.0 as f64 * subject.iterations as f64;
-        let share = if total > 0.0 { matched / total } else { 0.0 };
-        if !above("more_than", names.len() as f64) || !above("share_above", share) {
-            return Outcome::Silent;
-        }
-        Causes::one(claims)
-    }
-
-    /// Which part of an operator's time could be saved, by the metrics that were compared.
-    fn saved(&self, details: &[(String, f64)]) -> Option<f64> {
-        let mut ratios = details.iter().map(|(_, value)| *value);
-        match self.saves {
-            Saves::All => Some(1.0),
-            Saves::Half => Some(0.5),
-            Saves::Headroom => Some(1.0 - ratios.find(|ratio| *ratio > 0.0).unwrap_or(0.0).clamp(0.0, 1.0)),
-            Saves::Ratio => Some(ratios.next().unwrap_or(0.0).clamp(0.0, 1.0)),
-            Saves::Unknown | Saves::Nothing => None,
-        }
-    }
-
-    /// What the profile lacks to ask this.
-    fn missing(&self, subject: &Subject<'_>) -> Option<String> {
-        let trace = match subject.trace {
-            Some(trace) if !subject.kernels.is_empty() => trace,
-            _ => return Some("operators in a profile".to_owned()),
-        };
-        let unmeasured = self.metrics.iter().find_map(|text| {
-            let names = text.split(['<', '>']).next().unwrap_or_default();
-            let known = names.split('|').any(|name| subject.has_metric(name.trim()));
-            (!known).then(|| format!("the metric {}", names.trim().replace('|', " or ")))
-        });
-        let typeless = || trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown);
-        let unitless = || subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other);
-        if unmeasured.is_some() {
-            unmeasured
-        } else if !self.input_types.is_empty() && typeless() {
-            Some("types of the operators' inputs".to_owned())
-        } else if !self.units.is_empty() && unitless() {
-            Some("the units that execute operators".to_owned())
-        } else if self.dynamic.is_some() && trace.operators.dynamic().iter().all(Option::is_none) {
-            Some("whether operators are of dynamic shape".to_owned())
-        } else {
-            None
-        }
-    }
-
-    /// Whether it holds for a kernel; with the metrics that were compared.
-    fn holds(
-        &self,
-        subject: &Subject<'_>,
-        rule: &Rule,
-        kernel: &Kernel<'_>,
-        comparisons: &[Comparison<'_>],
-    ) -> Option<Vec<(String, f64)>> {
-        let is_type = |op_type: &str, pattern: &String| match pattern.strip_suffix('*') {
-            Some(start) => op_type.starts_with(start),
-            None => op_type == pattern,
-        };
-        // An operator that the engine made of several is of a type only if all of them are.
-        let of_type = || {
-            let mut types = subject.executions.types(kernel.executed);
-            types.all(|op_type| self.types.iter().any(|pattern| is_type(op_type, pattern)))
-        };
-        let at_least = |name: &str, value: Nanoseconds| match rule.limits.get(name) {
-            Some(micros) => value.0 as f64 > micros * 1e3,
-            None => true,
-        };
-        let fits = (self.types.is_empty() || of_type())
-            && (self.names.is_empty()
-                || self
-                    .names
-                    .iter()
-                    .any(|part| kernel.name.contains(&**part) || kernel.op_type.contains(&**part)))
-            && (self.units.is_empty() || self.units.iter().any(|unit| unit == kernel.unit.name()))
-            && at_least("min_us", kernel.duration)
-            && at_least("min_wait_us", kernel.wait.unwrap_or_default())
-            && (self.dynamic.is_none()
-                || subject.operator_row(kernel).and_then(|row| row.dynamic) == self.dynamic)
-            && (self.input_types.is_empty() || self.has_input_type(subject, kernel));
-        if !fits {
-            return None;
-        }
-        comparisons
-            .iter()
-            .map(|comparison| {
-                comparison.metrics.iter().find_map(|name| {
-                    let value = subject.metric(kernel, name)?;
-                    comparison.holds(value).then(|| ((*name).to_owned(), value))
-                })
-            })
-            .collect()
-    }
-
-    fn has_input_type(&self, subject: &Subject<'_>, kernel: &Kernel<'_>) -> bool {
-        let (Some(trace), Some(row)) = (subject.trace, subject.operator_row(kernel)) else { return false };
-        row.inputs().any(|input| {
-            let name = trace.tensors.data_type()[input.index()].name();
-            self.input_types.iter().any(|wanted| wanted == name)
-        })
-    }
 }
 
 impl fmt::Display for OperatorCondition {
@@ -266,42 +139,62 @@ impl fmt::Display for OperatorCondition {
     }
 }
 
+/// The sense in which a rule about the graph names a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Means {
+    /// That it is there as a step of its own: what was made into another operator is no matter any more.
+    #[default]
+    Step,
+    /// That several are there instead of one.
+    Pieces,
+    /// How it is formed, such as a convolution's channels: that stays so in whatever it was made into.
+    Form,
+}
+
+/// A condition that the rewrites which a rule names apply.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MatchCondition {
+    /// The sense in which the nodes of a place are named.
+    #[serde(default)]
+    pub means: Means,
+    /// Whose time could be saved.
+    #[serde(default)]
+    pub saves: MatchSaves,
+    /// These of the rule's rewrites only, by ids and groups with commas between them.
+    #[serde(default)]
+    pub only: Option<String>,
+}
+
+/// The nodes of a place whose time could be saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum MatchSaves {
+    /// The nodes that go without one of their kind in their place; where none does, it can't be said.
+    #[default]
+    Gone,
+    /// The node at which the pattern was found.
+    Root,
+    /// None: how much could be saved of them isn't known.
+    Nothing,
+}
+
 /// A condition on an option of the converter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OptionCondition {
-    name: String,
+    pub name: String,
     /// Values for which it holds.
     #[serde(default)]
-    is: Vec<String>,
+    pub is: Vec<String>,
     /// Text that the value must contain.
     #[serde(default)]
-    contains: Option<String>,
+    pub contains: Option<String>,
     /// The value that the converter takes without the option.
     #[serde(default)]
-    default: Option<String>,
+    pub default: Option<String>,
     /// Whether it holds when the option isn't given.
     #[serde(default)]
-    missing: bool,
-}
-
-impl OptionCondition {
-    /// Whether it holds.
-    pub fn check(&self, subject: &Subject<'_>) -> Outcome {
-        let Some(options) = subject.converter else {
-            return Outcome::Missing("the converter's command (--converter)".to_owned());
-        };
-        let given = options.get(&self.name);
-        if given.is_none() && self.missing {
-            return Found::note(format!("--{} is not given", self.name));
-        }
-        let Some(value) = given.or(self.default.as_deref()) else { return Outcome::Silent };
-        let holds = self.is.iter().any(|wanted| wanted == value)
-            || self.contains.as_deref().is_some_and(|part| value.contains(part));
-        if !holds {
-            return Outcome::Silent;
-        }
-        let by_default = if given.is_none() { " (the default)" } else { "" };
-        Found::note(format!("--{}={value}{by_default}", self.name))
-    }
+    pub missing: bool,
 }

@@ -30,7 +30,7 @@ pub(crate) struct Executions<'a> {
     by_node: HashMap<&'a str, Vec<Executed>>,
 }
 
-/// What became of some nodes of the model.
+/// The fate of some nodes of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Ran {
     /// Nobody knows: there is no profile, or it has no node of this model.
@@ -96,7 +96,7 @@ impl<'a> Executions<'a> {
         self.by_node.contains_key(node)
     }
 
-    /// What became of nodes of the model. Whether the profile is one of this model at all is for the
+    /// Tells what became of nodes of the model. Whether the profile is one of this model at all is for the
     /// caller to say.
     pub fn ran(&self, nodes: &[&str], is_of_this_model: bool) -> Ran {
         let mut within: Vec<Executed> =

@@ -76,7 +76,7 @@ pub struct Chain {
     pub links: Vec<Link>,
     /// Why it goes no further.
     pub stop: String,
-    /// What could be done so that it goes on, if something is known.
+    /// A change with which it goes on, if something is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -90,7 +90,7 @@ pub struct Pair {
     pub to: String,
 }
 
-/// What of a model can be fused.
+/// The parts of a model that can be fused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fusion {
     /// The chains in the order of the graph.
@@ -99,7 +99,7 @@ pub struct Fusion {
     pub pairs: Vec<Pair>,
 }
 
-/// What an operator is to fusion.
+/// The part that an operator plays in fusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Convolution,

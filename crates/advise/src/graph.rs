@@ -27,16 +27,6 @@ impl<'m> View<'m> {
         graph.value(value).producer.map(|id| graph.node(id))
     }
 
-    /// The only node that reads a node's first output, if nothing else does.
-    pub fn only_reader(self, node: &Node<'_>) -> Option<Node<'m>> {
-        let graph = self.model.graph();
-        let value = graph.value(node.output(0)?);
-        match value.consumers {
-            [only] if !value.is_output => Some(graph.node(*only)),
-            _ => None,
-        }
-    }
-
     /// All nodes that read a node's first output.
     pub fn readers(self, node: &Node<'_>) -> Vec<Node<'m>> {
         let graph = self.model.graph();
@@ -58,14 +48,6 @@ impl<'m> View<'m> {
         self.model.tensor_data(tensor).ok()
     }
 
-    /// The only element of a constant value.
-    pub fn scalar(self, value: ValueId) -> Option<f64> {
-        match self.constant(value)?.to_f64s()?[..] {
-            [only] => Some(only),
-            _ => None,
-        }
-    }
-
     /// The dimensions of a stored value, such as a weight.
     pub fn dims(self, value: ValueId) -> Option<Vec<i64>> {
         let graph = self.model.graph();
@@ -74,16 +56,6 @@ impl<'m> View<'m> {
         }
         let producer = self.producer_of(value).filter(|node| node.is("Constant"))?;
         producer.attributes.tensor("value").map(|tensor| tensor.dims.clone())
-    }
-
-    /// The input of an elementwise node that is constant, and the other one.
-    pub fn constant_side(self, node: &Node<'_>) -> Option<(ValueId, ValueId)> {
-        let (first, second) = (node.input(0)?, node.input(1)?);
-        match (self.is_constant(first), self.is_constant(second)) {
-            (true, false) => Some((first, second)),
-            (false, true) => Some((second, first)),
-            _ => None,
-        }
     }
 }
 

@@ -4,23 +4,30 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::condition::{OperatorCondition, OptionCondition};
+use crate::condition::{MatchCondition, OperatorCondition, OptionCondition};
+use crate::outcome::Outcome;
+use crate::rewrites;
+use crate::subject::Subject;
+use crate::target::{Target, TargetGroup};
+
+/// The condition of a rule that needs more than a look at its data.
+pub(crate) type Check = fn(&Subject<'_>, &Rule) -> Outcome;
 
 /// A rule: what it says, and what its thresholds are.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What it is known by, such as `A01`; the letter is the family.
+    /// Its id, such as `A01`; the letter is the family.
     pub id: String,
     /// A short name, such as `transdata-count`.
     #[serde(default)]
     pub name: String,
-    /// What is wrong, in a few words.
+    /// The problem, in a few words.
     pub title: String,
     /// Why that costs time.
     #[serde(default)]
     pub why: String,
-    /// What to do.
+    /// The remedy.
     #[serde(default)]
     pub advice: String,
     /// Whether opscope can do it: `no`, `rewrite` with the rewrite's id, or `config` with the
@@ -48,6 +55,15 @@ pub struct Rule {
     /// The thresholds by their names.
     #[serde(default)]
     pub limits: BTreeMap<String, f64>,
+    /// The targets that it is about; none is all of them.
+    #[serde(default)]
+    pub(crate) targets: Vec<TargetGroup>,
+    /// The targets whose figures the thresholds are, where they are those of a chip.
+    #[serde(default)]
+    pub(crate) figures_of: Vec<TargetGroup>,
+    /// The condition that the rewrites which [`Rule::auto`] names apply, if that is what it asks.
+    #[serde(default)]
+    pub(crate) matches: Option<MatchCondition>,
     /// The condition on single operators, if that is what it asks.
     #[serde(default)]
     pub(crate) when: Option<OperatorCondition>,
@@ -63,15 +79,15 @@ fn no() -> String {
     "no".to_owned()
 }
 
-/// What a rule says in another language.
+/// The texts of a rule in another language.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
-    /// What is wrong.
+    /// The problem.
     pub title: String,
     /// Why that costs time.
     pub why: String,
-    /// What to do.
+    /// The remedy.
     pub advice: String,
 }
 
@@ -125,7 +141,11 @@ impl Kind {
 
 /// A file of rules.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct File {
+    /// The targets of all rules that name none themselves.
+    #[serde(default)]
+    targets: Vec<TargetGroup>,
     rule: Vec<Rule>,
 }
 
@@ -146,10 +166,30 @@ pub fn rules() -> Vec<Rule> {
 
 fn read(text: &str) -> Vec<Rule> {
     // The files are part of the program; a test reads each of them.
-    toml::from_str::<File>(text).map_or_else(|_| Vec::new(), |file| file.rule)
+    let Ok(mut file) = toml::from_str::<File>(text) else { return Vec::new() };
+    for rule in &mut file.rule {
+        if rule.targets.is_empty() {
+            rule.targets.clone_from(&file.targets);
+        }
+        // A size that a rewrite has stands there alone.
+        let sizes = rule.matches.iter().filter_map(|_| rewrites::named(&rule.auto));
+        let sizes = sizes.flat_map(rewrites::limits).map(|(name, value)| (name.to_owned(), value as f64));
+        rule.limits.extend(sizes.collect::<Vec<_>>());
+    }
+    file.rule
 }
 
 impl Rule {
+    /// Whether it is about a target.
+    pub(crate) fn is_about(&self, target: Target) -> bool {
+        self.targets.is_empty() || self.targets.iter().any(|group| group.has(target))
+    }
+
+    /// Whether its thresholds are figures of a target.
+    pub(crate) fn has_figures_of(&self, target: Target) -> bool {
+        self.figures_of.iter().any(|group| group.has(target))
+    }
+
     /// A threshold; a rule's own file names every one that it uses.
     pub(crate) fn limit(&self, name: &str) -> f64 {
         self.limits.get(name).copied().unwrap_or(0.0)
@@ -171,7 +211,17 @@ mod tests {
                 assert!(!zh.title.is_empty() && !zh.why.is_empty() && !zh.advice.is_empty(), "{}", rule.id);
                 let is_known = ["no", "rewrite", "config"].iter().any(|word| rule.auto.starts_with(word));
                 assert!(is_known, "{}: {}", rule.id, rule.auto);
-                let conditions = [rule.when.is_some(), rule.option.is_some(), crate::checks::has(&rule.id)];
+                let conditions = [
+                    rule.when.is_some(),
+                    rule.option.is_some(),
+                    rule.matches.is_some(),
+                    crate::checks::has(&rule.id),
+                ];
+                assert!(
+                    rule.matches.is_none() || rewrites::named(&rule.auto).is_some(),
+                    "{} names no rewrite",
+                    rule.id
+                );
                 assert_eq!(
                     conditions.iter().filter(|there| **there).count(),
                     1,

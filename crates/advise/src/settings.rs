@@ -1,4 +1,4 @@
-//! What users set: thresholds, rules of their own, rules to be silent.
+//! Settings of users: thresholds, rules of their own, rules to be silent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

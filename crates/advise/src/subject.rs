@@ -1,4 +1,4 @@
-//! What rules look at.
+//! The profile and the model that rules look at.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -7,148 +7,11 @@ use opscope_analyze::{Latencies, Measured, Roofline, self_times};
 use opscope_model::{Model, Shapes};
 use opscope_trace::{ExecutionUnit, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace};
 
-use crate::ability::Ability;
-use crate::claim::Claim;
+use crate::claim::{Claim, Evidence};
 use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
 use crate::executed::{Executed, Executions, Ran};
-use crate::finding::Evidence;
-
-/// Activations beside Relu, LeakyRelu, PRelu and Elu, which every target has.
-pub(crate) const ACTIVATIONS: [&str; 12] = [
-    "Mish",
-    "HardSwish",
-    "Gelu",
-    "Softsign",
-    "Softplus",
-    "HardSigmoid",
-    "Selu",
-    "Celu",
-    "Swish",
-    "ThresholdedRelu",
-    "Erf",
-    "FastGelu",
-];
-
-/// Those of them that the engine of the boards has, by the guide of its converter.
-const ON_BOARD: [&str; 2] = ["Gelu", "Erf"];
-
-/// What a model runs on, or is to run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Target {
-    /// Nobody said, and the profile doesn't tell.
-    #[default]
-    Unknown,
-    /// The Ascend 310.
-    Cann310,
-    /// Another Ascend processor.
-    Cann,
-    /// A board with an SVP engine.
-    Svp,
-    /// ONNX Runtime on a processor.
-    OnnxRuntime,
-    /// tract.
-    Tract,
-    /// MegEngine.
-    MegEngine,
-    /// TensorRT.
-    TensorRt,
-}
-
-impl Target {
-    /// All targets by the words that the command line has for them.
-    pub const NAMES: [(&str, Self); 8] = [
-        ("cann-310", Self::Cann310),
-        ("cann", Self::Cann),
-        ("cann-910", Self::Cann),
-        ("svp", Self::Svp),
-        ("ort", Self::OnnxRuntime),
-        ("tract", Self::Tract),
-        ("megengine", Self::MegEngine),
-        ("tensorrt", Self::TensorRt),
-    ];
-
-    /// The target of a word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
-    }
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, target)| *target == self).map_or("unknown", |(name, _)| name)
-    }
-
-    /// Whether it is an Ascend processor.
-    pub fn is_ascend(self) -> bool {
-        matches!(self, Self::Cann310 | Self::Cann)
-    }
-
-    /// Whether it has matrix units that want models in a certain form.
-    pub fn is_accelerator(self) -> bool {
-        self.is_ascend() || matches!(self, Self::Svp | Self::TensorRt)
-    }
-
-    /// What a profile was taken on.
-    pub fn of(trace: &Trace) -> Self {
-        let says = |key: &str, word: &str| trace.property(key).is_some_and(|value| value.contains(word));
-        let runs_on = |units: &[ExecutionUnit]| trace.tasks.unit().iter().any(|unit| units.contains(unit));
-        let chips = trace.devices.name().iter().map(|name| trace.strings.get(*name));
-        let is_310 = says("chip", "310") || chips.into_iter().any(|name| name.contains("310"));
-        if says("source", "SVP") {
-            Self::Svp
-        } else if says("format", "MegEngine") {
-            Self::MegEngine
-        } else if says("engine", "tract") {
-            Self::Tract
-        } else if says("engine", "ort") || says("engine", "ONNX Runtime") {
-            Self::OnnxRuntime
-        } else if is_310 {
-            Self::Cann310
-        } else if says("format", "CANN")
-            || runs_on(&[ExecutionUnit::AiCore, ExecutionUnit::AiVectorCore, ExecutionUnit::AiCpu])
-        {
-            Self::Cann
-        } else {
-            Self::Unknown
-        }
-    }
-
-    /// Whether it is known to lack an operator of ONNX; `false` where that isn't known.
-    ///
-    /// For the Ascend 310 these are the activations beside those that Huawei's article names, for
-    /// boards what their converter's guide doesn't list for the engine.
-    pub fn lacks(self, op_type: &str) -> bool {
-        match self {
-            // Softplus and Erf are what it decomposes the others into.
-            Self::Cann310 => ACTIVATIONS.contains(&op_type) && !["Softplus", "Erf"].contains(&op_type),
-            Self::Svp => ACTIVATIONS.contains(&op_type) && !ON_BOARD.contains(&op_type),
-            _ => false,
-        }
-    }
-
-    /// Whether a rule is about this target. Rules of users always are.
-    pub(crate) fn has_rule(self, id: &str) -> bool {
-        let unknown = self == Self::Unknown;
-        match id {
-            // These hold wherever a program loads models, marks ranges or repeats sequences.
-            "A10" | "A28" | "A32" | "A33" => self != Self::MegEngine,
-            "A34" => self.is_accelerator(),
-            "E04" => self == Self::Svp,
-            "E02" | "E03" | "E05" | "E06" | "E07" => self.is_ascend() || self == Self::Svp,
-            "G02" | "G07" | "G17" | "G18" | "G19" | "G20" | "G24" => self.is_ascend() || self == Self::Svp,
-            // What other Ascend processors lack isn't known.
-            "G06" => matches!(self, Self::Cann310 | Self::Svp),
-            "G08" | "C01" => self.is_ascend(),
-            "C02" | "C03" => self.is_ascend() || self == Self::Svp,
-            "H09" => matches!(self, Self::OnnxRuntime | Self::Tract),
-            "H10" => self.is_accelerator(),
-            "H11" => self == Self::TensorRt,
-            "H12" => self == Self::MegEngine,
-            _ if id.starts_with('A') => self.is_ascend(),
-            _ if id.starts_with('S') || id.starts_with('V') => self == Self::Svp,
-            _ => !(unknown && id.starts_with('E') && id != "E01"),
-        }
-    }
-}
+use crate::rewrites::Rewrites;
+use crate::target::Target;
 
 /// How a profile was taken, as far as that shows beside it.
 #[derive(Clone, Debug, Default)]
@@ -189,7 +52,7 @@ pub(crate) struct Kernel<'a> {
     pub reading: Option<ReadingId>,
 }
 
-/// What rules look at: a profile, a model, or both.
+/// A profile, a model, or both, with all that rules ask about them.
 pub struct Subject<'a> {
     /// The profile.
     pub trace: Option<&'a Trace>,
@@ -197,7 +60,7 @@ pub struct Subject<'a> {
     pub model: Option<&'a Model>,
     /// The shapes of the model's values, where they could be worked out.
     pub shapes: Option<&'a Shapes>,
-    /// What it runs on.
+    /// The target that it runs on.
     pub target: Target,
     /// How the profile was taken.
     pub environment: Environment,
@@ -205,7 +68,7 @@ pub struct Subject<'a> {
     pub converter: Option<&'a ConverterOptions>,
     /// Which of the converter's fusion rules were on and off.
     pub switches: Option<&'a Switches>,
-    /// What the converter's fusion rules did.
+    /// The effect of the converter's fusion rules.
     pub fusion_result: Option<&'a FusionResult>,
     /// How many cores the device has, where that is known.
     pub cores: Option<u32>,
@@ -213,8 +76,8 @@ pub struct Subject<'a> {
     pub roof: Option<Roofline>,
     /// Profiles of the same model with other numbers of threads or batch sizes.
     pub sweep: Vec<&'a Trace>,
-    /// What opscope's rewrites do to the model, where somebody asked them.
-    pub rewrites: Option<&'a [Ability]>,
+    /// Where opscope's rewrites apply to the model.
+    pub(crate) rewrites: Option<Rewrites<'a>>,
     /// The executed operators, by stream and start.
     pub(crate) kernels: Vec<Kernel<'a>>,
     /// How many iterations were measured.
@@ -246,7 +109,7 @@ impl<'a> Subject<'a> {
             cores: None,
             roof: None,
             sweep: Vec::new(),
-            rewrites: None,
+            rewrites: model.and_then(Rewrites::of),
             kernels: Vec::new(),
             iterations: 1,
             total: Nanoseconds::ZERO,
@@ -283,7 +146,7 @@ impl<'a> Subject<'a> {
             readings[reading.task.index()] = Some(id);
         }
         let own = self_times(trace);
-        // What a change saves is saved of inferences that nobody records.
+        // A change saves time of inferences that nobody records.
         let scale = Latencies::of(trace, None).scale();
         for task in measured.tasks {
             let row = trace.tasks.get(task);
@@ -351,12 +214,16 @@ impl<'a> Subject<'a> {
     /// A kernel of whose time a part, from 0 to 1, could be saved.
     pub(crate) fn claim(&self, kernel: &Kernel<'_>, detail: String, part: f64) -> Claim {
         let saved = kernel.time * part.clamp(0.0, 1.0) / self.iterations as f64;
-        Claim { evidence: self.evidence(kernel, detail), saves: vec![(kernel.executed, saved)] }
+        Claim {
+            evidence: self.evidence(kernel, detail),
+            saves: vec![(kernel.executed, saved)],
+            changes: Vec::new(),
+        }
     }
 
     /// A kernel of which nobody knows how much could be saved.
     pub(crate) fn mention(&self, kernel: &Kernel<'_>, detail: String) -> Claim {
-        Claim { evidence: self.evidence(kernel, detail), saves: Vec::new() }
+        Claim { evidence: self.evidence(kernel, detail), saves: Vec::new(), changes: Vec::new() }
     }
 
     /// Whether the profile has the time of a node of the graph, alone or with others.
@@ -369,7 +236,7 @@ impl<'a> Subject<'a> {
         self.is_of_this_model
     }
 
-    /// What became of nodes of the graph.
+    /// Tells what became of nodes of the graph.
     pub(crate) fn ran(&self, nodes: &[&str]) -> Ran {
         self.executions.ran(nodes, self.is_of_this_model)
     }

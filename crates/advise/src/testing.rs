@@ -52,15 +52,23 @@ pub(crate) fn graph_with(nodes: &[&str], data: &[(&str, &[f32])]) -> Model {
     graph_of(nodes, data, &[])
 }
 
-/// Such a graph whose input is a batch of images: `[batch, channels, height, width]` of float32.
+/// A graph whose input is a batch of images: `[batch, channels, height, width]` of float32.
 pub(crate) fn graph_of_images(dims: [u64; 4], nodes: &[&str]) -> Model {
-    let mut proto = graph(nodes).proto().clone();
-    let dim =
-        dims.map(|size| Dimension { value: Some(DimensionValue::Value(size as i64)), ..Default::default() });
-    let shape = Some(TensorShapeProto { dim: dim.to_vec() });
+    declared(&graph(nodes), &dims)
+}
+
+/// The same graph whose input `x` is of float32 and of these dimensions.
+pub(crate) fn declared(model: &Model, dims: &[u64]) -> Model {
+    let mut proto = model.proto().clone();
+    let size =
+        |size: &u64| Dimension { value: Some(DimensionValue::Value(*size as i64)), ..Default::default() };
+    let shape = Some(TensorShapeProto { dim: dims.iter().map(size).collect() });
     let tensor = TensorType { elem_type: Some(1), shape };
-    let declared = TypeProto { value: Some(TypeValue::Tensor(tensor)), ..Default::default() };
-    proto.graph.as_mut().expect("a graph").input[0].r#type = Some(declared);
+    let inputs = proto.graph.as_mut().into_iter().flat_map(|graph| &mut graph.input);
+    for input in inputs.filter(|input| input.name() == "x") {
+        let value = Some(TypeValue::Tensor(tensor.clone()));
+        input.r#type = Some(TypeProto { value, ..Default::default() });
+    }
     Model::from_proto(proto, None).expect("a graph")
 }
 

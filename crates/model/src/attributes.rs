@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value as Json, json};
 
-use crate::graph::Dim;
+use crate::declared::{Declared, Dim};
 use crate::proto::{AttributeProto, AttributeType, GraphProto, TensorProto, TypeProto, data_type_from_onnx};
 use crate::tensor::{ExternalFiles, TensorData};
 
@@ -178,7 +178,7 @@ fn json_of_graph(graph: &GraphProto) -> Json {
 }
 
 fn json_of_type(declared: &TypeProto) -> Json {
-    crate::graph::Declared::from_type(declared).map_or(Json::Null, |declared| {
+    Declared::from_type(declared).map_or(Json::Null, |declared| {
         let dims = declared.dims.map(|dims| dims.iter().map(Dim::to_string).collect::<Vec<_>>());
         json!({ "data_type": declared.data_type.name(), "dims": dims })
     })

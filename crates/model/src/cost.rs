@@ -1,5 +1,5 @@
-//! What a node computes and moves: figures that follow from its shapes alone, whatever engine runs
-//! it.
+//! The cost of a node, in operations and bytes: figures that follow from its shapes alone, whatever
+//! engine runs it.
 //!
 //! **Operations.** A multiplication and an addition count one each, so a multiply-add counts two.
 //! N(x) is the number of elements of x.
@@ -34,15 +34,16 @@
 //! moves nothing. An engine that keeps a tensor in place moves less, and one that reads it again
 //! moves more.
 
+mod costed;
 mod flops;
 
-use opscope_trace::DataType;
+use costed::Costed;
 
-use crate::graph::{Graph, Node, NodeId, ValueId};
+use crate::graph::NodeId;
 use crate::load::Model;
-use crate::shapes::{Shapes, TensorShape};
+use crate::shapes::Shapes;
 
-/// What one execution of a node computes and moves; `None` is not known.
+/// The operations and bytes of one execution of a node; `None` is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Arithmetic operations; a multiply-add counts two. The formulas stand in the module's
@@ -78,105 +79,6 @@ impl Cost {
     pub fn intensity(&self) -> Option<f64> {
         let bytes = self.bytes_read?.checked_add(self.bytes_written?)?;
         (bytes > 0).then_some(self.flops? as f64 / bytes as f64)
-    }
-}
-
-/// A node whose cost is worked out.
-struct Costed<'a> {
-    graph: Graph<'a>,
-    shapes: &'a Shapes,
-    node: Node<'a>,
-    /// The version of the operator's domain.
-    version: i64,
-}
-
-impl<'a> Costed<'a> {
-    fn shape(&self, input: usize) -> Option<&'a TensorShape> {
-        self.shapes.get(self.node.input(input)?)
-    }
-
-    /// The dimensions of an input.
-    fn dims(&self, input: usize) -> Option<&'a [Option<u64>]> {
-        Some(&self.shape(input)?.dims)
-    }
-
-    /// A dimension of an input.
-    fn dim(&self, input: usize, position: usize) -> Option<u64> {
-        self.dims(input)?.get(position).copied().flatten()
-    }
-
-    /// How many elements an input has.
-    fn input(&self, input: usize) -> Option<u64> {
-        self.shape(input)?.elements()
-    }
-
-    /// How many elements an output has.
-    fn output(&self, output: usize) -> Option<u64> {
-        self.shapes.get(self.node.output(output)?)?.elements()
-    }
-
-    fn has(&self, input: usize) -> bool {
-        self.node.input(input).is_some()
-    }
-
-    fn bytes(&self, value: ValueId) -> Option<u64> {
-        self.shapes.get(value)?.bytes()
-    }
-
-    fn runs_graphs(&self) -> bool {
-        crate::graph::subgraphs(self.node.proto).next().is_some()
-    }
-
-    /// Each value that is read, once.
-    fn distinct_reads(&self) -> Vec<ValueId> {
-        let mut reads: Vec<ValueId> = self.node.reads().collect();
-        reads.sort_unstable();
-        reads.dedup();
-        reads
-    }
-
-    fn bytes_read(&self) -> Option<u64> {
-        if self.runs_graphs() {
-            return None;
-        }
-        let picked_from: &[usize] = match (self.node.domain, self.node.op_type) {
-            ("", "Shape" | "Size" | "Constant") => return Some(0),
-            ("", "Gather" | "GatherElements" | "GatherND" | "Slice" | "Compress") => &[0],
-            ("com.microsoft", "EmbedLayerNormalization") => &[2, 3, 4],
-            _ => &[],
-        };
-        let picked_from: Vec<ValueId> =
-            picked_from.iter().filter_map(|input| self.node.input(*input)).collect();
-        let output = self.node.output(0).and_then(|id| self.bytes(id));
-        let mut total = 0u64;
-        for value in self.distinct_reads() {
-            let bytes = self.bytes(value);
-            let read = if picked_from.contains(&value) { bytes?.min(output?) } else { bytes? };
-            total = total.checked_add(read)?;
-        }
-        Some(total)
-    }
-
-    fn bytes_written(&self) -> Option<u64> {
-        if self.runs_graphs() {
-            return None;
-        }
-        if self.node.is("Constant") {
-            return Some(0);
-        }
-        let outputs = self.node.outputs.iter().flatten();
-        outputs.map(|id| self.bytes(*id)).try_fold(0u64, |total, bytes| total.checked_add(bytes?))
-    }
-
-    fn parameters(&self) -> u64 {
-        let stored = |id: &ValueId| {
-            let value = self.graph.value(*id);
-            let by_node = value.producer.is_some_and(|producer| self.graph.node(producer).is("Constant"));
-            let shape = self.shapes.get(*id).filter(|_| value.is_stored() || by_node)?;
-            shape.elements().filter(|_| shape.data_type != DataType::Int64)
-        };
-        let counts = self.distinct_reads();
-        counts.iter().filter_map(stored).fold(0, u64::saturating_add)
     }
 }
 

@@ -3,16 +3,12 @@
 mod build;
 mod subgraph;
 
-use std::fmt;
-
-use opscope_trace::{DataType, Pool, Span, StringId, StringTable};
+use opscope_trace::{Pool, Span, StringId, StringTable};
 
 use crate::attributes::Attributes;
-use crate::proto::{
-    Dimension, DimensionValue, GraphProto, NodeProto, TensorProto, TypeProto, TypeValue, ValueInfoProto,
-    data_type_from_onnx,
-};
+use crate::proto::{GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, data_type_from_onnx};
 
+pub use crate::declared::{Declared, Dim};
 pub(crate) use subgraph::{GraphCopy, name_nodes, subgraphs};
 
 /// Declares an id that is a position in one of the graph's tables.
@@ -230,60 +226,6 @@ impl<'m> Value<'m> {
     /// The declaration as the file has it, which may be of a sequence or a map.
     pub fn declared_type(&self) -> Option<&'m TypeProto> {
         self.declaration?.r#type.as_ref()
-    }
-}
-
-/// A tensor type as a file declares it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declared {
-    /// The element type.
-    pub data_type: DataType,
-    /// The dimensions; `None` when not even their number is declared.
-    pub dims: Option<Vec<Dim>>,
-}
-
-impl Declared {
-    /// The tensor type of a declaration; `None` for sequences, maps and optional values.
-    pub fn from_type(declared: &TypeProto) -> Option<Self> {
-        let (TypeValue::Tensor(tensor) | TypeValue::SparseTensor(tensor)) = declared.value.as_ref()? else {
-            return None;
-        };
-        Some(Self {
-            data_type: data_type_from_onnx(tensor.elem_type.unwrap_or(0)),
-            dims: tensor.shape.as_ref().map(|shape| shape.dim.iter().map(Dim::from_proto).collect()),
-        })
-    }
-}
-
-/// A dimension as a file declares it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Dim {
-    /// Always of this size.
-    Known(u64),
-    /// Of a size that is the same wherever this name stands.
-    Symbol(String),
-    /// Of any size.
-    Unknown,
-}
-
-impl Dim {
-    fn from_proto(dimension: &Dimension) -> Self {
-        match &dimension.value {
-            // Exporters write −1 (and sometimes any negative number) for a dimension of any size.
-            Some(DimensionValue::Value(size)) => u64::try_from(*size).map_or(Self::Unknown, Self::Known),
-            Some(DimensionValue::Param(name)) if !name.is_empty() => Self::Symbol(name.clone()),
-            Some(DimensionValue::Param(_)) | None => Self::Unknown,
-        }
-    }
-}
-
-impl fmt::Display for Dim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Known(size) => size.fmt(f),
-            Self::Symbol(name) => f.pad(name),
-            Self::Unknown => f.pad("?"),
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a file that is no ONNX model seems to be, from its first bytes.
+//! The likely kind of a file that is no ONNX model, by its first bytes.
 
 /// Says what the bytes look like, as the end of a sentence, or `None` when nothing is recognised.
 ///

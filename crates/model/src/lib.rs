@@ -38,9 +38,21 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # The inner floors
+//!
+//! ```text
+//! cost · samples           operations and bytes of a node; models to try things on
+//! shapes/                  a file for each family of operators; If, Loop and Scan go down again
+//! load                     files to models; kind_of_file names those that are none
+//! graph/ · tensor          nodes and values; stored data
+//! attributes · declared    attributes of nodes; types as files declare them
+//! proto · wire             ONNX's messages, and their structure on disk
+//! ```
 
 pub mod attributes;
 pub mod cost;
+mod declared;
 pub mod graph;
 mod kind_of_file;
 pub mod load;

@@ -68,7 +68,7 @@ impl TensorShape {
 pub struct Note {
     /// The node where it was seen; `None` for an input of the graph.
     pub node: Option<NodeId>,
-    /// What was found, for a person to read.
+    /// A sentence for a person to read.
     pub text: String,
 }
 
@@ -112,7 +112,7 @@ impl Shapes {
         &self.unresolved
     }
 
-    /// What didn't fit together: dimensions that a file declares wrongly, or inputs that an operator
+    /// Contradictions: dimensions that a file declares wrongly, or inputs that an operator
     /// can't take.
     pub fn notes(&self) -> &[Note] {
         &self.notes

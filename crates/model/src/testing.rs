@@ -210,7 +210,7 @@ impl Case {
         shapes.get(made).map(|shape| shape.dims.clone())
     }
 
-    /// What the inference says against the node.
+    /// The objection of the inference to the node.
     pub(crate) fn note(self) -> String {
         let (_, shapes) = self.shapes();
         shapes.notes().iter().map(|note| note.text.clone()).collect::<Vec<_>>().join("; ")

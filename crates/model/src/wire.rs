@@ -11,12 +11,12 @@ use crate::proto::{
     StringStringEntryProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto,
 };
 
-/// What is wrong with the structure of a file.
+/// A fault in the structure of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The field at `offset` runs past the end of the file, by `missing` bytes as far as is known.
     Truncated { offset: usize, field: String, missing: u64 },
-    /// What stands at `offset` is no field of a protobuf message.
+    /// No field of a protobuf message stands at `offset`.
     Malformed { offset: usize },
     /// Decoded, the messages would take more than `limit` bytes besides the tensors' data.
     TooLarge { limit: u64 },
@@ -52,7 +52,7 @@ enum Message {
     OperatorSet,
 }
 
-/// What a length-delimited field holds.
+/// The content of a length-delimited field.
 enum Content {
     Nested(Message),
     Text,

@@ -18,7 +18,7 @@ fn floats(tensor: &TensorProto) -> Option<Vec<f32>> {
         .then(|| tensor.raw_data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
 }
 
-/// What training would have set: all numbers but shared constants and running statistics.
+/// The numbers that training would have set: all numbers but shared constants and running statistics.
 fn parameter_count(graph: &GraphProto) -> usize {
     let trained = graph
         .initializer

@@ -1,6 +1,5 @@
 //! The command line of opscope: parses arguments, calls one function for each command, prints.
 
-mod abilities;
 mod cli;
 mod commands;
 mod converter_files;

@@ -1,6 +1,7 @@
 //! All rewrites, in the order in which they are tried.
 
-use crate::rewrite::{Exactness, Rewrite, Use};
+use crate::info::{Exactness, Use};
+use crate::rewrite::Rewrite;
 use crate::rules;
 
 /// All rewrites, in the order in which they are tried: what makes others possible comes first.
@@ -35,13 +36,13 @@ pub const ALL: &[&dyn Rewrite] = &[
     &rules::g26_gemm::MatMulAdd,
     &rules::g10_resize_nearest::ResizeNearest,
     &rules::g21_qkv::QkvSplit,
-    &rules::g07_channel_padding::ChannelPadding,
+    &rules::g07_channel_padding::ChannelPadding::PUBLISHED,
     &rules::g08_pad_conv::PadConv,
     &rules::g11a_index_type::IndexType,
     &rules::g17_conv1d::Conv1d,
-    &rules::g18_large_kernel::LargeKernel,
-    &rules::g19_swap_sides::SwapSides,
-    &rules::g20_average_pool::AveragePoolSplit,
+    &rules::g18_large_kernel::LargeKernel::PUBLISHED,
+    &rules::g19_swap_sides::SwapSides::PUBLISHED,
+    &rules::g20_average_pool::AveragePoolSplit::PUBLISHED,
     &rules::g25d_dead::Dead,
 ];
 
@@ -55,7 +56,7 @@ pub struct Selection {
     pub skip: Vec<String>,
     /// Lossy ones as well. Without it they aren't applied even when they are named.
     pub allow_lossy: bool,
-    /// Those that pay only on some hardware as well, even when they aren't named.
+    /// Rewrites that pay only on some hardware as well, even when they aren't named.
     pub all_uses: bool,
 }
 

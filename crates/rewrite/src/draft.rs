@@ -10,8 +10,8 @@ mod finish;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use opscope_model::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
-use opscope_model::{Attributes, Bindings, Model, Shapes, TensorData, TensorShape};
+use opscope_model::proto::{GraphProto, NodeProto, TensorProto};
+use opscope_model::{Attributes, Model, TensorData, TensorShape};
 use opscope_trace::DataType;
 
 pub use edit::{Edit, Refusal};
@@ -28,12 +28,12 @@ struct Slot {
     proto: NodeProto,
     /// Where it stands among the others, as far as the flow of data leaves that open.
     place: (usize, usize),
-    /// What its subgraphs read besides its inputs.
+    /// Values that its subgraphs read besides its inputs.
     captured: Vec<String>,
 }
 
 /// A model whose graph is being rewritten.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Draft<'m> {
     model: &'m Model,
     opset: i64,
@@ -48,6 +48,8 @@ pub struct Draft<'m> {
     /// Names that mustn't be given to anything new, those inside of subgraphs included.
     taken: HashSet<String>,
     shapes: HashMap<String, TensorShape>,
+    /// Whether the shapes are those of the nodes as they are now.
+    shapes_are_current: bool,
 }
 
 /// A node of a draft, to be looked at.
@@ -75,6 +77,7 @@ impl<'m> Draft<'m> {
             node_names: graph.nodes().map(|node| node.name.to_owned()).collect(),
             taken: HashSet::new(),
             shapes: HashMap::new(),
+            shapes_are_current: false,
         };
         note_names(graph.proto(), &mut draft.taken);
         for node in graph.nodes() {
@@ -98,29 +101,14 @@ impl<'m> Draft<'m> {
         self.opset = version;
     }
 
-    /// Works out the shapes of all values as they are now.
-    ///
-    /// # Errors
-    /// When the draft is no sound graph, which is a fault of the rewrite that came last.
-    pub fn infer_shapes(&mut self) -> Result<(), opscope_model::LoadError> {
-        let model = Model::from_proto(self.to_proto(), self.model.folder())?;
-        // Without bindings, nothing can be wrong with them.
-        let Ok(shapes) = Shapes::infer(&model, &Bindings::new()) else { return Ok(()) };
-        let known = |value: opscope_model::Value<'_>| {
-            shapes.get(value.id).map(|shape| (value.name.to_owned(), shape.clone()))
-        };
-        self.shapes = model.graph().values().filter_map(known).collect();
-        Ok(())
-    }
-
-    /// All nodes, in an order in which they can run.
-    pub fn order(&self) -> Vec<NodeIndex> {
-        finish::sorted(self)
-    }
-
     /// How many nodes there are.
     pub fn node_count(&self) -> usize {
-        self.nodes.iter().flatten().count()
+        self.nodes().count()
+    }
+
+    /// All nodes, in no particular order.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeView<'_>> {
+        (0..self.nodes.len()).filter_map(|index| self.node(NodeIndex(index)))
     }
 
     /// A node, if it wasn't taken out.
@@ -357,12 +345,5 @@ fn note_names(graph: &GraphProto, taken: &mut HashSet<String>) {
             let graphs = attribute.g.as_deref().into_iter().chain(&attribute.graphs);
             graphs.for_each(|inner| note_names(inner, taken));
         }
-    }
-}
-
-impl Draft<'_> {
-    /// The model as it is now.
-    pub fn to_proto(&self) -> ModelProto {
-        finish::to_proto(self)
     }
 }

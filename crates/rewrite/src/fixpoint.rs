@@ -1,28 +1,69 @@
 //! Applying rewrites until nothing more changes.
 
-use opscope_model::proto::{GraphProto, ModelProto};
+use std::fmt;
+
+use opscope_model::proto::{GraphProto, ModelProto, NodeProto};
 use opscope_model::{LoadError, Model};
 
-use crate::draft::{Draft, Edit, Refusal};
+use crate::draft::{Draft, Edit, NodeView, Refusal};
+use crate::info::{Exactness, Info};
 use crate::opset::{OpsetError, check_opset};
-use crate::rewrite::{Exactness, Info, Rewrite};
+use crate::rewrite::Rewrite;
 use crate::rules::g25d_dead::ID as DEAD_CODE;
+
+/// The word for what is no operator in a log of what went.
+pub(crate) const UNREAD_CONSTANT: &str = "unread constant";
 
 /// Rounds over the whole graph after which it must have come to rest.
 const MOST_ROUNDS: usize = 64;
 
+/// A node as logs name it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeName {
+    /// Its name.
+    pub name: String,
+    /// Its operator.
+    pub op_type: String,
+}
+
+impl NodeName {
+    /// The name of a node; without one of its own, that of its first result.
+    pub(crate) fn of(node: &NodeProto) -> Self {
+        let name =
+            if node.name().is_empty() { node.output.first().map_or("", String::as_str) } else { node.name() };
+        Self { name: name.to_owned(), op_type: node.op_type().to_owned() }
+    }
+}
+
+/// `name (operator)`.
+impl fmt::Display for NodeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.name.is_empty() {
+            f.write_str(&self.op_type)
+        } else {
+            write!(f, "{} ({})", self.name, self.op_type)
+        }
+    }
+}
+
 /// A rewrite at one place.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// What was applied.
+    /// The rewrite that was applied.
     pub rewrite: &'static Info,
     /// How close the results are here: what is quantised behind it, and some types, make it farther
     /// than the rewrite by itself.
     pub exactness: Exactness,
-    /// The nodes that went, as `name (operator)`.
-    pub before: Vec<String>,
+    /// The node at which the pattern was found.
+    pub at: NodeName,
+    /// The reason why the place stands out; empty where its nodes say it.
+    pub because: String,
+    /// The nodes of the pattern that went, be it into others.
+    pub before: Vec<NodeName>,
     /// The nodes that came.
-    pub after: Vec<String>,
+    pub after: Vec<NodeName>,
+    /// The nodes that went as well because only those before read them.
+    pub unneeded: Vec<NodeName>,
 }
 
 /// A pattern that was found but left alone, because someone else needs what would go.
@@ -41,9 +82,9 @@ pub struct Declined {
 pub struct Rewritten {
     /// The model as it is now.
     pub proto: ModelProto,
-    /// What was done, in order.
+    /// The changes, in order.
     pub applications: Vec<Application>,
-    /// What couldn't be done in the end.
+    /// The places that had to be left alone in the end.
     pub declined: Vec<Declined>,
     /// How many nodes there were before.
     pub nodes_before: usize,
@@ -117,9 +158,9 @@ fn inner_nodes(graph: &GraphProto) -> usize {
 }
 
 /// Applies rewrites until nothing changes any more, and gives what couldn't be done in the last round.
-fn to_rest(
+pub(crate) fn to_rest(
     draft: &mut Draft<'_>,
-    rewrites: &[&'static dyn Rewrite],
+    rewrites: &[&dyn Rewrite],
     allow_lossy: bool,
     applications: &mut Vec<Application>,
 ) -> Result<Vec<Declined>, RewriteError> {
@@ -148,21 +189,27 @@ fn ids(applications: &[Application]) -> String {
     ids.join(", ")
 }
 
-/// What was stored in vain goes when dead code is to go.
-fn drop_unread_constants(
-    rewrites: &[&'static dyn Rewrite],
+/// Drops constants that nobody reads, when dead code is to go.
+pub(crate) fn drop_unread_constants(
+    rewrites: &[&dyn Rewrite],
     draft: &mut Draft<'_>,
     applications: &mut Vec<Application>,
 ) {
     let Some(rewrite) = rewrites.iter().find(|rewrite| rewrite.info().id == DEAD_CODE) else { return };
     let unread = draft.unread_constants();
-    if unread.is_empty() {
-        return;
-    }
     unread.iter().for_each(|name| draft.forget_constant(name));
-    let before = unread.into_iter().map(|name| format!("{name} (unread constant)")).collect();
-    let (rewrite, exactness) = (rewrite.info(), Exactness::Exact);
-    applications.push(Application { rewrite, exactness, before, after: Vec::new() });
+    let named = |name: String| NodeName { name, op_type: UNREAD_CONSTANT.to_owned() };
+    let before: Vec<NodeName> = unread.into_iter().map(named).collect();
+    let Some(first) = before.first() else { return };
+    applications.push(Application {
+        rewrite: rewrite.info(),
+        exactness: Exactness::Exact,
+        at: first.clone(),
+        because: String::new(),
+        after: Vec::new(),
+        unneeded: Vec::new(),
+        before,
+    });
 }
 
 /// One rewrite at every node there is now.
@@ -173,28 +220,40 @@ fn apply_everywhere(
     applications: &mut Vec<Application>,
     declined: &mut Vec<Declined>,
 ) {
-    let roots = rewrite.roots();
+    if draft.opset() < rewrite.since() {
+        return;
+    }
+    let (roots, info) = (rewrite.roots(), rewrite.info());
+    // To follow every result to the model's end would take too long where it is needless.
+    let may_be_quantised = rewrite.computes() && draft.has_quantisers();
     for id in draft.order() {
-        let Some(node) = draft.node(id) else { continue };
-        if !(roots.is_empty() || roots.contains(&node.op_type())) {
-            continue;
-        }
-        let name = node.name().to_owned();
+        let Some(node) = draft.node(id).filter(|node| is_root(*node, roots)) else { continue };
+        let at = NodeName::of(node.proto);
         let Some(edit) = rewrite.edit(draft, id) else { continue };
-        let mut exactness = edit.own_exactness().unwrap_or(rewrite.info().exactness);
-        let mut done = Ok(());
-        if rewrite.computes()
-            && let Some(by) = quantiser(draft, &edit, exactness)
-        {
+        let mut exactness = edit.own_exactness().unwrap_or(info.exactness);
+        let refusal = if may_be_quantised { quantiser(draft, &edit, exactness) } else { None };
+        if refusal.is_some() {
             exactness = Exactness::Lossy;
-            done = if allow_lossy { done } else { Err(Refusal::Quantised { by }) };
         }
-        let (before, after) = described(draft, &edit);
-        match done.and_then(|()| draft.commit(edit)) {
-            Ok(()) => applications.push(Application { rewrite: rewrite.info(), exactness, before, after }),
-            Err(reason) => declined.push(Declined { rewrite: rewrite.info().id, node: name, reason }),
+        let refusal = refusal.filter(|_| !allow_lossy).map(|by| Refusal::Quantised { by });
+        let removed = edit.removed().iter().filter_map(|&id| draft.node(id));
+        let before = removed.map(|node| NodeName::of(node.proto)).collect();
+        let after = edit.added().iter().map(NodeName::of).collect();
+        let because = edit.reason().to_owned();
+        match refusal.map_or_else(|| draft.commit(edit), Err) {
+            Ok(unneeded) => {
+                let unneeded = unneeded.iter().map(NodeName::of).collect();
+                let done = Application { rewrite: info, exactness, at, because, before, after, unneeded };
+                applications.push(done);
+            }
+            Err(reason) => declined.push(Declined { rewrite: info.id, node: at.name, reason }),
         }
     }
+}
+
+/// Whether a pattern may be found at a node, by the operators that it is found at.
+pub(crate) fn is_root(node: NodeView<'_>, roots: &[&str]) -> bool {
+    roots.is_empty() || roots.contains(&node.op_type())
 }
 
 /// The node that makes whole steps of what an edit rounds in another way.
@@ -203,19 +262,4 @@ fn quantiser(draft: &Draft<'_>, edit: &Edit, exactness: Exactness) -> Option<Str
         Exactness::Exact | Exactness::Lossy => None,
         Exactness::Rounding | Exactness::Bounded => draft.quantiser_behind(edit),
     }
-}
-
-/// The nodes that go and that come, for people.
-fn described(draft: &Draft<'_>, edit: &Edit) -> (Vec<String>, Vec<String>) {
-    let shown = |name: &str, op_type: &str| {
-        if name.is_empty() { op_type.to_owned() } else { format!("{name} ({op_type})") }
-    };
-    let before = edit.removed().iter().filter_map(|&id| draft.node(id));
-    let before = before.map(|node| shown(node.name(), node.proto.op_type())).collect();
-    let after = edit.added().iter().map(|node| {
-        let name =
-            if node.name().is_empty() { node.output.first().map_or("", String::as_str) } else { node.name() };
-        shown(name, node.op_type())
-    });
-    (before, after.collect())
 }

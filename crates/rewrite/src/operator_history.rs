@@ -7,7 +7,7 @@ pub const NEWEST: i64 = 28;
 /// The oldest version that models can be raised from: before it, most operators had another form.
 pub const OLDEST: i64 = 7;
 
-/// What a version changed about an operator, other than to allow more.
+/// A version's change to an operator, other than to allow more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Form or meaning: no older node can stay as it is.

@@ -21,6 +21,11 @@ const STEPS: [&str; 5] = ["QuantizeLinear", "DynamicQuantizeLinear", "Round", "F
 const OF_SIZES: [&str; 3] = ["Shape", "Size", "ConstantOfShape"];
 
 impl Draft<'_> {
+    /// Whether any node rounds to whole steps.
+    pub(crate) fn has_quantisers(&self) -> bool {
+        self.nodes().any(quantises)
+    }
+
     /// The node that quantises what an edit computes, if any does.
     pub(crate) fn quantiser_behind(&self, edit: &Edit) -> Option<String> {
         let removed = edit.removed().iter().filter_map(|id| self.node(*id));
@@ -62,11 +67,11 @@ fn is_of_runtime(node: &NodeProto) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::rewrite::Exactness;
+    use crate::info::Exactness;
     use crate::testing::{net, prove};
     use crate::{Refusal, Rewritten, Selection, rewrite};
 
-    /// What is rewritten, by the id of the rewrite that does it: `y` of `x`, before it is quantised.
+    /// Patterns by the id of the rewrite that they are for: `y` of `x`, before it is quantised.
     const PATTERNS: [(&str, &str); 9] = [
         (
             "G01",
@@ -94,7 +99,7 @@ mod tests {
         ("G20", "input x f32[1,2,256,16]; y = AveragePool(x) kernel_shape=[32,16] strides=[32,16]"),
     ];
 
-    /// What makes whole steps of `y`, and gives an output of it.
+    /// Nodes that make whole steps of `y`, and an output of those.
     const CONSUMERS: [&str; 4] = [
         "const qs f32 0.05; const qz u8 128; q = QuantizeLinear(y, qs, qz); z = DequantizeLinear(q, qs, qz); output z",
         "q = Relu(y); z, qs, qz = DynamicQuantizeLinear(q); output z",

@@ -1,4 +1,4 @@
-//! What the tests of the rewrites share: small graphs written as text, and the proof that a rewritten
+//! Helpers of the rewrites' tests: small graphs written as text, and the proof that a rewritten
 //! model computes what it did before.
 
 mod parse;

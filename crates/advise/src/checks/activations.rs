@@ -2,20 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use opscope_model::Node;
 use opscope_trace::{Nanoseconds, StreamId, Trace, units};
 
-use super::Check;
-use super::graph_fold::places;
-use crate::claim::{Cause, Causes, Claim, Means};
-use crate::finding::{Evidence, Outcome};
-use crate::graph::View;
-use crate::rule::Rule;
+use super::rewritten;
+use crate::claim::{Claim, Evidence};
+use crate::condition::MatchCondition;
+use crate::outcome::{Cause, Causes, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::{Kernel, Subject};
 
 pub(super) const CHECKS: &[(&str, Check)] = &[("G05", mish)];
 
-fn mish(subject: &Subject<'_>, _: &Rule) -> Outcome {
+fn mish(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let advice = subject.target.lacks("Mish").then(|| instead_of_mish(subject));
     // The model says for sure what the order of operators only suggests.
     if subject.model.is_none() || !(subject.kernels.is_empty() || subject.is_of_this_model()) {
@@ -26,14 +24,7 @@ fn mish(subject: &Subject<'_>, _: &Rule) -> Outcome {
             return Causes::of(Cause { claims, note, advice, ..Cause::default() });
         }
     }
-    let in_model = places(subject, Means::Step, |view, node| {
-        if node.is("Mish") {
-            return Some(("one operator already: exact as it is".to_owned(), Vec::new()));
-        }
-        let (part, of) = mish_parts(view, node)?;
-        Some((format!("with {} and {}", part.name, of.name), vec![part, of]))
-    });
-    match in_model {
+    match rewritten::places(subject, rule, &MatchCondition::default()) {
         Some(places) => places.with(Cause { advice, ..Cause::default() }),
         None if subject.kernels.is_empty() => {
             Outcome::Missing("operators in a profile, or the model (--model)".to_owned())
@@ -42,7 +33,7 @@ fn mish(subject: &Subject<'_>, _: &Rule) -> Outcome {
     }
 }
 
-/// What to do where the target has no operator for Mish.
+/// The advice where the target has no operator for Mish.
 fn instead_of_mish(subject: &Subject<'_>) -> String {
     format!(
         "{} has no operator for Mish, so it runs in pieces. LeakyRelu is one operator there, but another \
@@ -51,18 +42,6 @@ fn instead_of_mish(subject: &Subject<'_>) -> String {
          that it saves and how far the results move.",
         subject.target.name()
     )
-}
-
-/// The Tanh and Softplus of `x * tanh(softplus(x))`, by its multiplication.
-pub(super) fn mish_parts<'m>(view: View<'m>, node: &Node<'_>) -> Option<(Node<'m>, Node<'m>)> {
-    if !node.is("Mul") {
-        return None;
-    }
-    (0..2).find_map(|side| {
-        let tanh = view.producer(node, side).filter(|tanh| tanh.is("Tanh"))?;
-        let softplus = view.producer(&tanh, 0).filter(|softplus| softplus.is("Softplus"))?;
-        (softplus.input(0) == node.input(1 - side)).then_some((tanh, softplus))
-    })
 }
 
 /// A Mish that a profile shows.
@@ -147,7 +126,7 @@ fn as_one(subject: &Subject<'_>, kernels: [&Kernel<'_>; 3], detail: String) -> C
         time: each.iter().map(|claim| claim.evidence.time).sum(),
         detail,
     };
-    Claim { evidence, saves: each.into_iter().flat_map(|claim| claim.saves).collect() }
+    Claim { evidence, saves: each.into_iter().flat_map(|claim| claim.saves).collect(), changes: Vec::new() }
 }
 
 /// How often there is a Mish, what it costs, and how sure that is.

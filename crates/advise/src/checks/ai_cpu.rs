@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use opscope_trace::{DataType, ExecutionUnit, Operator, OperatorId, Trace};
 use serde::Deserialize;
 
-use super::{Check, ascend_types, conversion};
-use crate::claim::{Cause, Causes};
-use crate::finding::Outcome;
-use crate::rule::Rule;
-use crate::subject::{Kernel, Subject, Target};
+use super::{ascend_types, conversion};
+use crate::outcome::{Cause, Causes, Outcome};
+use crate::rule::{Check, Rule};
+use crate::subject::{Kernel, Subject};
+use crate::target::Target;
 
 pub(super) const CHECKS: &[(&str, Check)] =
     &[("A04", any_cause), ("A05", wide_integers), ("A08", indexing), ("S10", any_cause)];
@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[(&str, Check)] =
 pub struct Why {
     /// The reason, as a sentence without its full stop.
     pub because: String,
-    /// What to put in its place or to do, as a sentence without its full stop.
+    /// The replacement, or what else to do, as a sentence without its full stop.
     pub instead: String,
     /// The rewrites of opscope's that do it, if there are any.
     pub rewrite: Option<String>,
@@ -191,7 +191,7 @@ fn wide_integer(trace: &Trace, row: &Operator) -> Option<DataType> {
     })
 }
 
-/// What is missing to ask where operators run.
+/// Names what is missing to ask where operators run.
 fn missing(subject: &Subject<'_>) -> Option<Outcome> {
     if subject.kernels.is_empty() {
         return Some(Outcome::Missing("operators in a profile".to_owned()));
@@ -217,7 +217,7 @@ fn causes(subject: &Subject<'_>, counts: impl Fn(&Kernel<'_>, &Why) -> bool) -> 
             cause.claims.push(subject.claim(kernel, String::new(), 1.0));
         }
     }
-    let unit = if subject.target == Target::Svp { "AA CPU" } else { "AI CPU" };
+    let unit = subject.target.processor();
     let causes = causes.into_iter().map(|((op_type, why), cause)| Cause {
         title: Some(format!("{op_type} on the {unit}")),
         why: Some(format!("{}.", why.because)),

@@ -2,10 +2,11 @@
 
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
 
-use super::Check;
-use crate::claim::{Cause, Causes, Means, Places};
-use crate::finding::{Evidence, Found, Outcome};
-use crate::rule::Rule;
+use crate::claim::Evidence;
+use crate::condition::Means;
+use crate::outcome::{Cause, Causes, Found, Outcome};
+use crate::places::Places;
+use crate::rule::{Check, Rule};
 use crate::subject::{Kernel, Subject};
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
@@ -108,7 +109,7 @@ fn path_rate(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !paths.iter().any(|(name, ..)| subject.has_metric(name)) {
         return missing("rates of memory (the group of counters Memory or MemoryL0)");
     }
-    if subject.target != crate::Target::Cann310 {
+    if !rule.has_figures_of(subject.target) {
         return missing("the peak rates of this chip (those of the Ascend 310 are known)");
     }
     let mut claims = Vec::new();

@@ -6,10 +6,8 @@ use std::sync::LazyLock;
 use opscope_trace::{DataType, ExecutionUnit, Operator, Trace};
 use serde::Deserialize;
 
-use super::Check;
-use crate::claim::Causes;
-use crate::finding::Outcome;
-use crate::rule::Rule;
+use crate::outcome::{Causes, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[("A07", types_of_the_cpu)];
@@ -37,7 +35,7 @@ struct Release {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Types {
-    /// Those of inputs and outputs alike.
+    /// The types of inputs and outputs alike.
     types: Vec<String>,
     inputs: Vec<String>,
     outputs: Vec<String>,

@@ -1,10 +1,11 @@
 //! Conditions about the conversion of a model for a board.
 
-use super::Check;
-use super::graph_fold::each_node;
-use crate::claim::{Causes, Claim, Means, Places};
-use crate::finding::{Found, Outcome};
-use crate::rule::Rule;
+use super::nodes::each_node;
+use crate::claim::Claim;
+use crate::condition::Means;
+use crate::outcome::{Causes, Found, Outcome};
+use crate::places::Places;
+use crate::rule::{Check, Rule};
 use crate::subject::{Kernel, Subject};
 
 pub(super) const CHECKS: &[(&str, Check)] = &[

@@ -1,9 +1,8 @@
 //! Conditions about what the model's converter was told and what it fused.
 
-use super::Check;
 use crate::converter::{Gravity, Switches};
-use crate::finding::{Found, Outcome};
-use crate::rule::Rule;
+use crate::outcome::{Found, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] =

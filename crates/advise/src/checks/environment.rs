@@ -1,8 +1,7 @@
 //! Conditions about how a profile was taken.
 
-use super::Check;
-use crate::finding::{Found, Outcome};
-use crate::rule::Rule;
+use crate::outcome::{Found, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
@@ -19,7 +18,7 @@ fn open_to_all(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let Some(mode) = subject.environment.mode else {
         return Outcome::Missing("permissions of the profile".to_owned());
     };
-    // What a umask of 0027 keeps: writing by the group, and everything by others.
+    // The permissions that a umask of 0027 takes away: writing by the group, and everything by others.
     if mode & 0o022 == 0 {
         return Outcome::Silent;
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use opscope_trace::Nanoseconds;
 
-use crate::finding::{Evidence, Found, Outcome};
+use crate::claim::Evidence;
+use crate::outcome::{Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::{Kernel, Subject};
 

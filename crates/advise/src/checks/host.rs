@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use opscope_analyze::{Latencies, Statistics};
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, Trace, units};
 
-use super::Check;
-use crate::claim::{Cause, Causes};
-use crate::finding::{Found, Outcome};
-use crate::rule::Rule;
+use crate::outcome::{Cause, Causes, Found, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
@@ -72,7 +70,7 @@ fn gap(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Missing("iterations and operators in the profile".to_owned());
     };
     let summary = opscope_analyze::Summary::of(trace);
-    // What the recorder does lies between operators, too, and isn't the model's: an inference that wasn't
+    // The recorder's own work lies between operators, too, and isn't the model's: an inference that wasn't
     // recorded has no more between them than is left of it.
     let whole = match (summary.recorded, summary.latency) {
         (Some(_), Some(unrecorded)) => unrecorded.median,
@@ -123,7 +121,7 @@ fn changed_shapes(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Missing("operators of single iterations in the profile".to_owned());
     }
     let duration = |id: &IterationId| trace.iterations.duration()[id.index()];
-    // What follows a change, and what follows that, by the shapes.
+    // The inferences behind a change of shapes, and those behind them.
     let mut settled: BTreeMap<&BTreeSet<OperatorId>, Vec<Nanoseconds>> = BTreeMap::new();
     let mut first: Vec<(&BTreeSet<OperatorId>, Nanoseconds)> = Vec::new();
     let mut before: Option<&BTreeSet<OperatorId>> = None;

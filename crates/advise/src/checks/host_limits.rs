@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use opscope_model::{Model, Shapes, ValueId};
 use opscope_trace::{CounterId, Trace, units};
 
-use super::Check;
-use crate::claim::Causes;
-use crate::finding::{Found, Outcome};
-use crate::rule::Rule;
+use crate::outcome::{Causes, Found, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[("H07", far_from_the_roof), ("H13", allocation)];
@@ -75,7 +73,7 @@ fn allocation(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     ))
 }
 
-/// What allocators that note both say, as those of Ascend do.
+/// Memory by allocators that note both figures, as those of Ascend do.
 fn of_allocators(trace: &Trace) -> Vec<Memory> {
     let mut peaks: HashMap<CounterId, f64> = HashMap::new();
     for (_, sample) in trace.samples.iter() {
@@ -142,7 +140,7 @@ fn live_bytes(model: &Model, shapes: &Shapes) -> Option<u64> {
         for output in node.outputs.iter().flatten() {
             let bytes = shapes.get(*output)?.bytes()?;
             live = live.checked_add(bytes)?;
-            // What is returned lives on; what nobody reads goes at once.
+            // Outputs of the model live on; values that nobody reads go at once.
             if !graph.value(*output).is_output {
                 *ends.entry(last_read.get(output).copied().unwrap_or(place)).or_default() += bytes;
             }

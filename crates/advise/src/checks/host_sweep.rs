@@ -3,9 +3,8 @@
 use opscope_analyze::{Latencies, Statistics};
 use opscope_trace::{Nanoseconds, Trace, units};
 
-use super::Check;
-use crate::finding::{Found, Outcome};
-use crate::rule::Rule;
+use crate::outcome::{Found, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[("H03", threads), ("H04", batch)];
@@ -16,7 +15,7 @@ struct Run {
     threads: Option<u32>,
     /// The sizes of all inputs' first dimensions, if they agree.
     batch: Option<u64>,
-    /// What must be the same in runs that are compared.
+    /// The settings that must be the same in runs that are compared.
     model: String,
     engine: String,
     inputs: Vec<String>,
@@ -24,7 +23,7 @@ struct Run {
 }
 
 impl Run {
-    /// What a trace says of its run; `None` where it has too few iterations.
+    /// The settings and times of a trace's run; `None` where it has too few iterations.
     fn of(trace: &Trace) -> Option<Self> {
         let latencies = Latencies::of(trace, None);
         let statistics = Statistics::of(latencies.headline().iter().copied())

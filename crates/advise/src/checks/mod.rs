@@ -6,31 +6,28 @@ mod ascend;
 mod ascend_types;
 mod conversion;
 mod converter;
+mod declared;
 mod environment;
 mod fusible;
-mod graph_cleanup;
-mod graph_fold;
-mod graph_target;
+mod graph;
 mod host;
 mod host_limits;
 mod host_sweep;
+mod nodes;
 mod resizing;
+mod rewritten;
 mod sequences;
 mod span;
 mod svp;
 
 pub use ai_cpu::{Why, why_on_ai_cpu};
-pub(crate) use span::bring_forward;
 
-use crate::finding::Outcome;
-use crate::rule::Rule;
+use crate::outcome::Outcome;
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
-/// The condition of a rule.
-type Check = fn(&Subject<'_>, &Rule) -> Outcome;
-
 /// All conditions by the ids of their rules.
-const FAMILIES: [&[(&str, Check)]; 17] = [
+const FAMILIES: [&[(&str, Check)]; 15] = [
     activations::CHECKS,
     ai_cpu::CHECKS,
     resizing::CHECKS,
@@ -40,9 +37,7 @@ const FAMILIES: [&[(&str, Check)]; 17] = [
     span::CHECKS,
     svp::CHECKS,
     environment::CHECKS,
-    graph_fold::CHECKS,
-    graph_cleanup::CHECKS,
-    graph_target::CHECKS,
+    graph::CHECKS,
     host::CHECKS,
     host_sweep::CHECKS,
     host_limits::CHECKS,
@@ -66,10 +61,17 @@ pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().copied().flatten().map(|(id, _)| *id)
 }
 
-/// Asks the condition of a rule.
+/// Asks the condition of a rule: the one that stands with its data, or the one that is here.
 pub(crate) fn check(subject: &Subject<'_>, rule: &Rule) -> Outcome {
-    match find(&rule.id) {
-        Some(check) => check(subject, rule),
-        None => Outcome::Missing("a condition".to_owned()),
+    if let Some(condition) = &rule.when {
+        condition.check(subject, rule)
+    } else if let Some(condition) = &rule.option {
+        condition.check(subject)
+    } else if let Some(condition) = &rule.matches {
+        rewritten::check(subject, rule, condition)
+    } else if let Some(check) = find(&rule.id) {
+        check(subject, rule)
+    } else {
+        Outcome::Missing("a condition".to_owned())
     }
 }

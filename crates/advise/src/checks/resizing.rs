@@ -2,11 +2,10 @@
 
 use opscope_trace::{Attribution, Operator, TensorId, Trace};
 
-use super::Check;
-use super::graph_fold::places;
-use crate::claim::{Causes, Means};
-use crate::finding::Outcome;
-use crate::rule::Rule;
+use super::nodes::places;
+use crate::condition::Means;
+use crate::outcome::{Causes, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[("G09", uneven_resize)];

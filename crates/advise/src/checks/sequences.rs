@@ -1,10 +1,10 @@
 //! Conditions about operators that follow one another on a stream.
 
-use super::{Check, fusible};
-use crate::claim::{Causes, Claim};
-use crate::finding::Outcome;
+use super::fusible;
+use crate::claim::Claim;
 use crate::graph;
-use crate::rule::Rule;
+use crate::outcome::{Causes, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::{Kernel, Subject};
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
@@ -72,7 +72,7 @@ fn there_and_back(subject: &Subject<'_>, rule: &Rule) -> Outcome {
                     _ if !is_trans_data(kernel) => {
                         subject.mention(kernel, "keeps the layout from staying".to_owned())
                     }
-                    // Those at both ends may still be needed.
+                    // The ones at both ends may still be needed.
                     place if place == 0 || place / 2 + 1 == conversions => {
                         subject.mention(kernel, String::new())
                     }

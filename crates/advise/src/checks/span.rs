@@ -3,9 +3,9 @@
 use opscope_analyze::{RangeNode, RangeTree, executes_model, loads_model, outermost_of};
 use opscope_trace::{ApiCallId, Nanoseconds, Trace, units};
 
-use super::Check;
-use crate::finding::{Evidence, Finding, Found, Outcome};
-use crate::rule::Rule;
+use crate::claim::Evidence;
+use crate::outcome::{Found, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[("A30", synchronising), ("A32", loading), ("A33", uncovered)];
@@ -25,18 +25,6 @@ fn calls_named(trace: &Trace, fits: impl Fn(&str) -> bool) -> Vec<ApiCallId> {
 
 fn duration(trace: &Trace, calls: &[ApiCallId]) -> Nanoseconds {
     calls.iter().map(|call| trace.api_calls.duration()[call.index()]).sum()
-}
-
-/// Puts time that ranges lost in front where it is a tenth or more of the time of all inferences:
-/// beside it, whatever else is found is small.
-pub(crate) fn bring_forward(subject: &Subject<'_>, findings: &mut [Finding]) {
-    const PART: f64 = 0.1;
-    let inferences = subject.total.0 as f64 * subject.iterations as f64;
-    let Some(place) = findings.iter().position(|finding| finding.rule.id == "A33") else { return };
-    let lost = findings[place].evidence.iter().filter_map(|item| item.time).max().unwrap_or_default();
-    if lost.0 as f64 >= PART * inferences {
-        findings[..=place].rotate_right(1);
-    }
 }
 
 fn synchronising(subject: &Subject<'_>, rule: &Rule) -> Outcome {

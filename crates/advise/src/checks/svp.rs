@@ -3,10 +3,9 @@
 use opscope_model::{Cost, NodeId, Shapes};
 use opscope_trace::DataType;
 
-use super::Check;
-use super::graph_fold::{each_form, form_without_savings};
-use crate::finding::{Found, Outcome};
-use crate::rule::Rule;
+use super::nodes::{each_form, form_without_savings};
+use crate::outcome::{Found, Outcome};
+use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[

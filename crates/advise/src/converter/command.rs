@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// The options of a command that converts models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConverterOptions {
-    /// What is run, where the text says.
+    /// The program that is run, where the text says.
     program: Option<String>,
     /// The options as they were given, in order.
     given: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! What there is of a model's conversion: the command, the file that switches fusion rules, and the
+//! Files about a model's conversion: the command, the file that switches fusion rules, and the
 //! file that says which rules took effect.
 //!
 //! Facts: the pages about `--fusion_switch_file`, `--export_compile_stat` and the other options in
@@ -29,7 +29,7 @@ pub enum ConverterFile {
 }
 
 impl ConverterFile {
-    /// What a text is, by its content; `None` where it is none of these.
+    /// The kind of a text, by its content; `None` where it is none of these.
     pub fn of(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('\u{feff}').trim_start();
         if text.starts_with(['{', '[']) {

@@ -16,7 +16,7 @@ use super::switches::Fused;
 
 const ID: &str = "session_and_graph_id";
 
-/// What a rule did in all graphs.
+/// The effect of a rule in all graphs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PassCount {
     /// The rule.
@@ -29,14 +29,14 @@ pub struct PassCount {
     pub took_effect: u64,
 }
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FusionResult {
     /// How many graphs were converted.
     pub graphs: usize,
     /// The rules by kind and name.
     pub passes: Vec<PassCount>,
-    /// What couldn't be read.
+    /// The parts that couldn't be read.
     pub problems: Vec<String>,
 }
 

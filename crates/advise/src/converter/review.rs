@@ -1,4 +1,4 @@
-//! What the converter's command, its switch file and its report of fusion say together: what was off,
+//! The converter's command, its switch file and its report of fusion taken together: what was off,
 //! what matched and took effect, and options that contradict one another or are missing.
 
 use opscope_model::{Model, Shapes};
@@ -21,18 +21,18 @@ pub enum Gravity {
 pub struct Remark {
     /// How bad it is.
     pub gravity: Gravity,
-    /// What it is, and what to do.
+    /// The matter, and what to do about it.
     pub text: String,
 }
 
-/// What is known of a model's conversion.
+/// All that is known of a model's conversion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Conversion<'a> {
     /// The command.
     pub command: Option<&'a ConverterOptions>,
     /// The switch file.
     pub switches: Option<&'a Switches>,
-    /// What fusion did.
+    /// The converter's report of fusion.
     pub result: Option<&'a FusionResult>,
     /// Whether it is for a board with an SVP engine.
     pub is_svp: bool,
@@ -63,7 +63,7 @@ impl Conversion<'_> {
         remarks
     }
 
-    /// What is wrong with the command by itself and with the switch file.
+    /// Says what is wrong with the command by itself and with the switch file.
     pub fn of_command(&self, command: &ConverterOptions) -> Vec<Remark> {
         let mut remarks = Vec::new();
         for name in command.contradicted() {

@@ -48,14 +48,14 @@ pub struct Switch {
     pub on: bool,
 }
 
-/// What a fusion switch file says.
+/// The contents of a fusion switch file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Switches {
     /// Whether it is JSON, which the boards' converter doesn't take.
     pub is_json: bool,
     /// The rules in the order of the file.
     pub switches: Vec<Switch>,
-    /// What makes the converter refuse the file or ignore a part of it.
+    /// Mistakes that make the converter refuse the file or ignore a part of it.
     pub problems: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ const SVP_SAFE: [&str; 9] = [
     "AbsMerge",
     "PoolMergeToConv",
 ];
-/// Those that may change results. The first name is misspelled in the converter as well.
+/// The rules that may change results. The first name is misspelled in the converter as well.
 const SVP_RISKY: [&str; 2] = ["BatchNormTransfromToDepthwiseConv", "EltwiseMergeToCube"];
 
 /// The switch file of Ascend's converter: every rule on.

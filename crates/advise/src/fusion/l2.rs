@@ -67,7 +67,7 @@ impl L2 {
     }
 }
 
-/// What a batch needs of L2.
+/// The part of L2 that a batch needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Split {
     /// The chip's L2.

@@ -7,10 +7,23 @@ pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
 }
 
 fn fold_cases() -> Vec<(&'static str, Case, Case)> {
-    let pow = |exponent: f32| Case {
-        model: Some(graph_with(&["Pow x,E: -> y"], &[("E", &[exponent])])),
-        ..Case::default()
+    let pow = |exponent: f32| stored(&[2, 3], &["Pow x,E: -> y"], &[("E", &[exponent])], &[]);
+    let parted = |gathers: &[&str]| {
+        let product = ["MatMul x,W:16x48 -> a", "Reshape a,S:5 -> b", "Transpose b perm=2.0.3.1.4 -> c"];
+        let integers: [(&str, &[i64]); 3] = [("S", &[0, 0, 3, 4, 4]), ("I", &[0]), ("J", &[1])];
+        stored(&[1, 8, 16], &[&product[..], gathers].concat(), &[], &integers)
     };
+    let gelu = |nodes: &[&str]| {
+        let data: [(&str, &[f32]); 3] = [("K", &[std::f32::consts::SQRT_2]), ("O", &[1.0]), ("H", &[0.5])];
+        on(Target::OnnxRuntime, stored(&[2, 3], nodes, &data, &[]))
+    };
+    let norm = |nodes: &[&str]| stored(&[2, 3, 16], nodes, &[("T", &[2.0]), ("E", &[1e-5])], &[]);
+    let attention = |last: &str| {
+        let nodes =
+            ["Transpose x perm=0.1.3.2 -> t", "MatMul x,t -> p", "Div p,R: -> d", "Softmax d -> s", last];
+        shaped(&[1, 2, 8, 16], &nodes)
+    };
+    let hard_swish = |nodes: &[&str]| on(Target::OnnxRuntime, graph(nodes));
     vec![
         (
             "G01",
@@ -45,22 +58,7 @@ fn fold_cases() -> Vec<(&'static str, Case, Case)> {
                 "Transpose b perm=0.2.1.3 -> y",
             ]),
         ),
-        (
-            "G21",
-            graph(&[
-                "MatMul x,W:16x48 -> a",
-                "Reshape a,S:5 -> b",
-                "Transpose b perm=2.0.3.1.4 -> c",
-                "Gather c,I: -> q",
-                "Gather c,J: -> k",
-            ]),
-            graph(&[
-                "MatMul x,W:16x48 -> a",
-                "Reshape a,S:5 -> b",
-                "Transpose b perm=2.0.3.1.4 -> c",
-                "Gather c,I: -> q",
-            ]),
-        ),
+        ("G21", parted(&["Gather c,I: -> q", "Gather c,J: -> k"]), parted(&["Gather c,I: -> q"])),
         ("G25", graph(&["Exp C:4 -> a", "Add x,a -> y"]), graph(&["Exp x -> a", "Add x,a -> y"])),
         (
             "G26",
@@ -74,31 +72,27 @@ fn fold_cases() -> Vec<(&'static str, Case, Case)> {
         ),
         (
             "G28",
-            graph(&["Div x,K: -> a", "Erf a -> b", "Add b,O: -> c", "Mul x,c -> d", "Mul d,H: -> y"]),
-            graph(&["Div x,K: -> a", "Erf a -> b", "Add b,O: -> c", "Softmax c -> y"]),
+            gelu(&["Div x,K: -> a", "Erf a -> b", "Add b,O: -> c", "Mul x,c -> d", "Mul d,H: -> y"]),
+            gelu(&["Div x,K: -> a", "Erf a -> b", "Add b,O: -> c", "Softmax c -> y"]),
+        ),
+        ("G28", attention("MatMul s,x -> y"), attention("Relu s -> y")),
+        (
+            "G28",
+            hard_swish(&["HardSigmoid x alpha=0.16666667f beta=0.5f -> g", "Mul x,g -> y"]),
+            hard_swish(&["HardSigmoid x -> g", "Mul x,g -> y"]),
         ),
         (
             "G28",
-            graph(&["MatMul x,K:16x16 -> p", "Div p,R: -> d", "Softmax d -> s", "MatMul s,V:16x16 -> y"]),
-            graph(&["MatMul x,K:16x16 -> p", "Div p,R: -> d", "Softmax d -> s", "Relu s -> y"]),
-        ),
-        (
-            "G28",
-            graph(&["HardSigmoid x alpha=0.16666667f beta=0.5f -> g", "Mul x,g -> y"]),
-            graph(&["HardSigmoid x -> g", "Mul x,g -> y"]),
-        ),
-        (
-            "G28",
-            graph(&[
-                "ReduceMean x -> m",
+            norm(&[
+                "ReduceMean x axes=2. -> m",
                 "Sub x,m -> d",
                 "Pow d,T: -> s",
-                "ReduceMean s -> v",
+                "ReduceMean s axes=2. -> v",
                 "Add v,E: -> w",
                 "Sqrt w -> r",
                 "Div d,r -> y",
             ]),
-            graph(&["ReduceMean x -> m", "Sub x,m -> d", "Sqrt d -> r", "Div d,r -> y"]),
+            norm(&["ReduceMean x axes=2. -> m", "Sub x,m -> d", "Sqrt d -> r", "Div d,r -> y"]),
         ),
     ]
 }
@@ -114,23 +108,21 @@ fn cleanup_cases() -> Vec<(&'static str, Case, Case)> {
         model: Some(graph_of(&["Slice x,S:1,E:1 -> y"], &[], &[("S", &[start]), ("E", &[end])])),
         ..Case::default()
     };
-    let gathers = |first: i64| Case {
-        model: Some(graph_of(
-            &["Gather x,I:1 -> a", "Gather x,J:1 -> b"],
-            &[],
-            &[("I", &[first]), ("J", &[1])],
-        )),
-        ..Case::default()
+    let gathers = |first: i64| {
+        let nodes = ["Gather x,I:1 -> a", "Gather x,J:1 -> b"];
+        stored(&[2, 4], &nodes, &[], &[("I", &[first]), ("J", &[1])])
     };
+    let wide = |length: u64| shaped(&[1, length], &["Cast x to=7 -> a", "Abs a -> y"]);
     vec![
         (
             "G11",
             shaped(&[1, 4096], &["Cast x to=7 -> a", "Abs a -> y"]),
             shaped(&[1, 4096], &["Cast x to=6 -> a", "Abs a -> y"]),
         ),
+        ("G11", wide(1024), wide(1023)),
         (
             "G12",
-            graph(&["Cast x to=10 -> a", "Cast a to=1 -> y"]),
+            graph(&["Cast x to=11 -> a", "Cast a to=10 -> y"]),
             graph(&["Cast x to=10 -> a", "Relu a -> y"]),
         ),
         (
@@ -150,6 +142,10 @@ fn cleanup_cases() -> Vec<(&'static str, Case, Case)> {
 }
 
 fn target_cases() -> Vec<(&'static str, Case, Case)> {
+    let padded = |mode: &str| {
+        let pad = format!("Pad x,P:8 mode={mode} -> a");
+        stored(&[1, 3, 16, 16], &[&pad, "Mul a,K: -> y"], &[], &[("P", &[0, 0, 1, 1, 0, 0, 1, 1])])
+    };
     let trt = |nodes: &[&str]| on(Target::TensorRt, graph(nodes));
     // The size to resize to is the fourth input; without it, the file says nothing about the output.
     let resize = |from: u64, to: i64| Case {
@@ -174,17 +170,17 @@ fn target_cases() -> Vec<(&'static str, Case, Case)> {
             graph(&["Conv x,W:17x3x3x3 -> a", "Relu a -> b", "Conv b,V:32x17x3x3 -> y"]),
             graph(&["Conv x,W:17x3x3x3 -> a", "Softmax a -> b", "Conv b,V:32x17x3x3 -> y"]),
         ),
-        (
-            "G08",
-            graph(&["Pad x,P:8 mode=reflect -> a", "Mul a,K: -> y"]),
-            graph(&["Pad x,P:8 mode=constant -> a", "Mul a,K: -> y"]),
-        ),
+        ("G08", padded("reflect"), padded("constant")),
         ("G09", resize(175, 350), resize(176, 351)),
         ("G09", resize(175, 350), resize(175, 349)),
         ("G09", of(seen_resize("Interp", 175, 350)), of(seen_resize("Interp", 176, 351))),
         ("G10", graph(&["Upsample x,S:4 mode=linear -> y"]), graph(&["Upsample x,S:4 mode=nearest -> y"])),
         ("G17", graph(&["Conv x,W:16x3x5 -> y"]), graph(&["Conv x,W:16x3x5x5 -> y"])),
-        ("G18", graph(&["Conv x,W:4x3x1x193 -> y"]), graph(&["Conv x,W:4x3x1x192 -> y"])),
+        (
+            "G18",
+            shaped(&[1, 3, 1, 400], &["Conv x,W:4x3x1x193 -> y"]),
+            shaped(&[1, 3, 1, 400], &["Conv x,W:4x3x1x192 -> y"]),
+        ),
         (
             "G19",
             shaped(&[1, 3, 1, 20000], &["Conv x,W:4x3x1x3 -> y"]),
@@ -193,7 +189,7 @@ fn target_cases() -> Vec<(&'static str, Case, Case)> {
         (
             "G20",
             graph(&["AveragePool x kernel_shape=16.16 strides=16.16 -> y"]),
-            graph(&["AveragePool x kernel_shape=2.127 strides=2.127 -> y"]),
+            shaped(&[1, 3, 24, 42], &["AveragePool x kernel_shape=12.21 strides=12.21 -> y"]),
         ),
         ("G24", graph(&["TopK x,K:1 -> v,i", "Abs i -> y"]), graph(&["TopK x,K:1 -> v,i"])),
         ("H11", trt(&["Gather x,I:2 axis=1 -> y"]), trt(&["Gather x,I:2 axis=0 -> y"])),

@@ -1,6 +1,5 @@
 //! Every rule on a case that it is for, and on one that it isn't.
 
-mod abilities;
 mod ascend;
 mod cited;
 mod conversion;
@@ -8,6 +7,7 @@ mod environment;
 mod graph;
 mod host;
 mod ranking;
+mod rewritten;
 mod settings;
 mod svp;
 mod thresholds;
@@ -19,8 +19,8 @@ use opscope_model::{Bindings, Model, Shapes};
 use opscope_trace::*;
 
 use crate::converter::{FusionResult, Switches};
-use crate::testing::{graph_of, graph_with};
-use crate::{Ability, ConverterOptions, Environment, Kind, Report, Settings, Subject, Target, advise, rules};
+use crate::testing::{declared, graph_of};
+use crate::{ConverterOptions, Environment, Kind, Report, Settings, Subject, Target, advise, rules};
 
 /// An operator: name, type, unit, microseconds, and metrics with their values.
 type Op<'a> = (&'a str, &'a str, ExecutionUnit, i64, &'a [(&'a str, f64)]);
@@ -201,7 +201,7 @@ impl Profile {
     }
 }
 
-/// What rules are asked about.
+/// A profile or a model that rules are asked about.
 #[derive(Default)]
 struct Case {
     trace: Option<Trace>,
@@ -215,7 +215,6 @@ struct Case {
     cores: Option<u32>,
     roof: Option<Roofline>,
     sweep: Vec<Trace>,
-    rewrites: Option<Vec<Ability>>,
 }
 
 impl Case {
@@ -245,7 +244,6 @@ impl Case {
         subject.cores = self.cores;
         subject.roof = self.roof;
         subject.sweep = self.sweep.iter().collect();
-        subject.rewrites = self.rewrites.as_deref();
         advise(&subject, settings)
     }
 
@@ -283,11 +281,18 @@ fn on(target: Target, case: Case) -> Case {
 }
 
 fn graph(nodes: &[&str]) -> Case {
-    Case { model: Some(crate::testing::graph(nodes)), shape: Some(vec![1, 3, 16, 16]), ..Case::default() }
+    shaped(&[1, 3, 16, 16], nodes)
 }
 
+/// A graph whose input has a shape.
 fn shaped(shape: &[u64], nodes: &[&str]) -> Case {
-    Case { shape: Some(shape.to_vec()), ..graph(nodes) }
+    stored(shape, nodes, &[], &[])
+}
+
+/// The same with the elements of some stored inputs.
+fn stored(shape: &[u64], nodes: &[&str], data: &[(&str, &[f32])], integers: &[(&str, &[i64])]) -> Case {
+    let model = declared(&graph_of(nodes, data, integers), shape);
+    Case { model: Some(model), shape: Some(shape.to_vec()), ..Case::default() }
 }
 
 fn converted(command: &'static str) -> Case {

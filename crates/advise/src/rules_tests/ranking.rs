@@ -1,4 +1,4 @@
-//! What stands first, what is said once, and what isn't said of operators that the engine made.
+//! The order of findings, repetitions, and silence about operators that the engine made.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn what_the_engine_has_folded_is_no_saving() {
     assert!(!is_found(&report, "G01") && report.together.is_none(), "{:?}", report.findings);
     let done: Vec<(&str, usize)> = report.done.iter().map(|done| (&*done.id, done.places)).collect();
     assert_eq!(done, [("G01", 1)]);
-    // What isn't in the profile at all was computed beforehand, or had no name left.
+    // A node that isn't in the profile at all was computed beforehand, or had no name left.
     let gone = run(&[("Conv_a", "Conv", &["Conv_a"]), ("Relu_y", "Relu", &["Relu_y"])]);
     assert!(!gone.finds("G01") && gone.report().done.len() == 1);
     // A profile of another model says nothing about this one.
@@ -38,23 +38,20 @@ fn what_the_engine_has_folded_is_no_saving() {
 }
 
 #[test]
-fn what_rewrites_would_take_away_is_no_saving_where_the_engine_took_it_away() {
-    let ability = Ability {
-        id: "G27a".to_owned(),
-        lossy: false,
-        opset: None,
-        places: vec![vec![("Relu_y".to_owned(), "Relu".to_owned())]],
-        moves: Vec::new(),
-        makes: Vec::new(),
-    };
-    let with = |case| Case { rewrites: Some(vec![ability.clone()]), ..case };
-    assert!(with(run(&[("Conv_a", "Conv", &["Conv_a"]), ("Relu_y", "Relu", &["Relu_y"])])).finds("G27"));
-    assert!(!with(run(&[("Conv_a", "Conv+Relu", &["Conv_a", "Relu_y"])])).finds("G27"));
-    // What is only moved is told, and claims no time.
-    let moves = Ability { moves: ability.places.clone(), places: vec![Vec::new()], ..ability.clone() };
-    let case = run(&[("Conv_a", "Conv", &["Conv_a"]), ("Relu_y", "Relu", &["Relu_y"])]);
-    let found = Case { rewrites: Some(vec![moves]), ..case }.found("G27").remove(0);
-    assert_eq!((found.saves, &*found.evidence[0].detail), (None, "G27a moves it"));
+fn what_rewrites_would_only_move_claims_no_time_and_is_done_where_the_engine_fused_it() {
+    let nodes = ["Conv x,W:16x3x3x3 -> a", "Transpose a perm=0.2.3.1 -> b", "Relu b -> y"];
+    let all = ["Conv_a", "Transpose_b", "Relu_y"];
+    let with = |profile: Profile| on(Target::OnnxRuntime, with_model(of(profile), &nodes));
+    let types = ["Conv", "Transpose", "Relu"];
+    let rows: Vec<Op<'_>> = all
+        .iter()
+        .zip(types)
+        .map(|(name, op_type)| (*name, op_type, ExecutionUnit::Cpu, 100, &[][..]))
+        .collect();
+    let found = with(Profile::new(&rows)).found("G27").remove(0);
+    assert_eq!((found.saves, &*found.evidence[0].detail), (None, "with Transpose_b"));
+    let fused = Profile::new(&[("Conv_a", "Conv+Transpose+Relu", ExecutionUnit::Cpu, 100, &[])]);
+    assert!(!with(fused.stands_for("Conv_a", &all)).finds("G27"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What users set.
+//! Settings of users.
 
 use super::*;
 use crate::SettingsError;

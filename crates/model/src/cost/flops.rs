@@ -1,7 +1,7 @@
 //! How many operations each family of operators takes; the formulas are explained in the parent
 //! module.
 
-use super::Costed;
+use super::costed::Costed;
 use crate::shapes::einsum_space;
 
 /// The product; `None` if a factor isn't known or the product is beyond what can be counted. The

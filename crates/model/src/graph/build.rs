@@ -5,12 +5,9 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use opscope_trace::Pool;
 
-use super::subgraph::captured_names;
+use super::subgraph::{captured_names, generated_name};
 use super::{Declaration, GraphError, NodeId, NodeRow, Tables, ValueId, ValueKind, ValueRow};
 use crate::proto::{GraphProto, NodeProto};
-
-/// How deep graphs may be nested in nodes: `If` in `Loop` in `If` is real, dozens are not.
-pub(crate) const MAX_DEPTH: usize = 32;
 
 /// Positions are kept in 32 bits, with room to spare.
 const MAX_CONNECTIONS: usize = 1 << 30;
@@ -301,27 +298,9 @@ fn reads<'t>(
     slots.get(row.inputs).iter().flatten().chain(captured.get(row.captured)).copied()
 }
 
-/// A name made of the operator and the node's position, changed until it isn't taken.
-pub(super) fn generated_name(node: &NodeProto, position: usize, taken: impl Fn(&str) -> bool) -> String {
-    let op_type = if node.op_type().is_empty() { "Node" } else { node.op_type() };
-    let mut name = format!("{op_type}_{position}");
-    while taken(&name) {
-        name.push('_');
-    }
-    name
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_generated_name_steps_aside_for_given_ones() {
-        let node = NodeProto { op_type: Some("Conv".into()), ..Default::default() };
-        assert_eq!(generated_name(&node, 3, |_| false), "Conv_3");
-        assert_eq!(generated_name(&node, 3, |name| ["Conv_3", "Conv_3_"].contains(&name)), "Conv_3__");
-        assert_eq!(generated_name(&NodeProto::default(), 0, |_| false), "Node_0");
-    }
 
     #[test]
     fn names_are_interned_at_the_position_of_their_node() {

@@ -1,10 +1,12 @@
-//! What the graphs inside a node's attributes read from around them, and names for their nodes.
+//! Graphs inside a node's attributes: the values that they read from around them, and names for their nodes.
 
 use std::collections::HashSet;
 
-use super::build::{MAX_DEPTH, generated_name};
 use super::{Graph, GraphError, Tables, nth};
 use crate::proto::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
+
+/// How deep graphs may be nested in nodes: `If` in `Loop` in `If` is real, dozens are not.
+const MAX_DEPTH: usize = 32;
 
 /// The graphs in the attributes of a node.
 pub(crate) fn subgraphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
@@ -50,7 +52,7 @@ impl GraphCopy {
 struct Captures<'n, 'p> {
     /// The outermost node, to be named in errors.
     node: &'n str,
-    /// What each graph around the current one, and it itself, defines.
+    /// The names that each graph around the current one, and it itself, defines.
     scopes: Vec<HashSet<&'p str>>,
     seen: HashSet<&'p str>,
     names: Vec<&'p str>,
@@ -126,5 +128,28 @@ fn name_inner_nodes(node: &mut NodeProto, outer: &str, taken: &mut HashSet<Strin
                 name_inner_nodes(inner, &name, taken);
             }
         }
+    }
+}
+
+/// A name made of the operator and the node's position, changed until it isn't taken.
+pub(super) fn generated_name(node: &NodeProto, position: usize, taken: impl Fn(&str) -> bool) -> String {
+    let op_type = if node.op_type().is_empty() { "Node" } else { node.op_type() };
+    let mut name = format!("{op_type}_{position}");
+    while taken(&name) {
+        name.push('_');
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generated_name_steps_aside_for_given_ones() {
+        let node = NodeProto { op_type: Some("Conv".into()), ..Default::default() };
+        assert_eq!(generated_name(&node, 3, |_| false), "Conv_3");
+        assert_eq!(generated_name(&node, 3, |name| ["Conv_3", "Conv_3_"].contains(&name)), "Conv_3__");
+        assert_eq!(generated_name(&NodeProto::default(), 0, |_| false), "Node_0");
     }
 }

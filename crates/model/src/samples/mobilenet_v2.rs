@@ -56,7 +56,7 @@ fn inverted_residual(
 
     let project = format!("{path}/project");
     x = net.conv(&project, &x, Conv::new(channels, 1));
-    // What a block adds to its input is smaller than that input, so that sums stay bounded.
+    // The branch that a block adds to its input is smaller than that input, so that sums stay bounded.
     let deviation = if has_shortcut { 0.5 } else { 1.0 };
     x = net.batch_norm(&project, &x, Target::deviation(deviation));
     if has_shortcut { net.add_maps(path, input, &x) } else { x }

@@ -10,7 +10,7 @@ use crate::proto::ModelProto;
 const LAYERS: [(usize, usize, usize); 4] = [(64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)];
 /// A block has this many times more channels outside than inside.
 const EXPANSION: usize = 4;
-/// What a block adds to its input is smaller than that input, so that sums stay bounded.
+/// The branch that a block adds to its input is smaller than that input, so that sums stay bounded.
 const BRANCH_DEVIATION: f32 = 0.5;
 
 pub(super) fn build(seed: u64) -> ModelProto {

@@ -1,4 +1,4 @@
-//! What the values of a feature map are expected to look like, channel by channel.
+//! The expected values of a feature map, channel by channel.
 //!
 //! A trained net's batch normalisation holds the means and variances that training saw. The sample
 //! models were never trained, so these are worked out while a model is built: every channel is

@@ -1,4 +1,4 @@
-//! What whoever runs a model decides about it.
+//! Decisions of whoever runs a model.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::operator::shown;
 use crate::graph::{Declared, Dim, Graph, Value};
 use crate::tensor::product;
 
-/// What whoever runs a model decides about it: above all, the dimensions of its inputs.
+/// Decisions of whoever runs a model: above all, the dimensions of its inputs.
 ///
 /// Dimensions that the file fixes need not be given. Those that it names are taken from `symbols`, or
 /// from another input in whose `shapes` they stand.
@@ -74,7 +74,7 @@ impl Bindings {
         Ok(resolved)
     }
 
-    /// What is known about an input.
+    /// The facts about an input.
     fn input(&self, value: Value, symbols: &BTreeMap<String, u64>) -> Result<Fact, BindingError> {
         let declared = value.declared();
         let data_type = declared.as_ref().map_or_else(Default::default, |declared| declared.data_type);
@@ -114,7 +114,7 @@ impl Bindings {
 pub(super) struct Resolved {
     /// All named dimensions whose size is known.
     pub(super) symbols: BTreeMap<String, u64>,
-    /// What is known about each input of the graph.
+    /// The facts about each input of the graph.
     pub(super) inputs: Vec<Fact>,
     /// Whether no dimension that the file fixes was changed.
     pub(super) trusts_file: bool,

@@ -19,7 +19,7 @@ pub(super) fn branch(op: &Op) -> Inferred {
     }
 }
 
-/// What is true of both facts.
+/// The common part of two facts.
 fn agreed(left: &Fact, right: &Fact) -> Fact {
     let dims = match (&left.dims, &right.dims) {
         (Some(left), Some(right)) if left.len() == right.len() => Some(
@@ -47,7 +47,7 @@ pub(super) fn repeat(op: &Op) -> Inferred {
         inputs.extend_from_slice(states);
         op.inference.run_subgraph(op, body, inputs)
     };
-    // What is said of the states must hold before and after every round, so they are weakened until it
+    // Facts about the states must hold before and after every round, so they are weakened until it
     // does: a dimension that changes from round to round isn't known.
     let mut steady = states;
     for _ in 0..MAX_ROUNDS {

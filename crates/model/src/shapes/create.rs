@@ -33,7 +33,7 @@ pub(super) fn constant(op: &Op) -> Inferred {
     Ok(vec![fact])
 }
 
-/// What is known about a tensor that the model stores.
+/// The facts about a tensor that the model stores.
 fn stored(op: &Op, tensor: &TensorProto) -> Fact {
     let fact = Fact::new(data_type_from_onnx(tensor.data_type()), dims_of(&tensor.dims));
     if fact.followable().is_none() {

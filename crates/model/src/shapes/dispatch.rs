@@ -9,7 +9,7 @@ use super::{
     reduce, resize, select, window,
 };
 
-/// What can be said about the outputs of a node.
+/// The facts about the outputs of a node.
 pub(super) fn infer(op: &Op) -> Inferred {
     match op.node.domain {
         "" => infer_default(op),

@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(compute("Pow", &[3], &[2]), dims(&[9]));
         assert_eq!(compute("Max", &[3, 8], &[5]), dims(&[5, 8]));
         assert_eq!(compute("Min", &[3, 8], &[5]), dims(&[3, 5]));
-        // What can't be computed stays unknown, and only that.
+        // Elements that can't be computed stay unknown, and only those.
         assert_eq!(compute("Div", &[7, 9], &[0, 3]), Some(vec![None, Some(3)]));
         assert_eq!(compute("Mul", &[i64::MAX, 2], &[2]), Some(vec![None, Some(4)]));
     }

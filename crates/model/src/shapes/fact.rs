@@ -1,4 +1,4 @@
-//! What is known about one value while shapes are inferred.
+//! Facts about one value while shapes are inferred.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl Number {
 /// The elements of a tensor in row-major order, as far as they are known.
 pub(super) type Elements = Arc<[Option<Number>]>;
 
-/// What is known about a value.
+/// All that is known about a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Fact {
     /// The element type; [`DataType::Unknown`] if it isn't known, or the value is no tensor.

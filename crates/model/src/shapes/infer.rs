@@ -19,7 +19,7 @@ const MAX_INNER_NODES: usize = 1 << 16;
 /// Elements that are kept for all values together.
 const MAX_KEPT_ELEMENTS: usize = 1 << 23;
 
-/// What holds for a model while its shapes are inferred.
+/// The surroundings in which a model's shapes are inferred.
 pub(super) struct Inference<'m> {
     pub(super) model: &'m Model,
     /// Sizes of named dimensions.
@@ -205,7 +205,7 @@ fn contradict(dims: &[Option<u64>], declared: &[Option<u64>]) -> bool {
     dims.len() != declared.len() || dims.iter().zip(declared).any(differ)
 }
 
-/// What is known about a value before anything runs: the type of an initializer.
+/// The facts about a value before anything runs: the type of an initializer.
 fn stored(value: Value) -> Fact {
     match (value.kind, value.initializer) {
         (ValueKind::Initializer, Some(tensor)) => {
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_target_of_a_reshape_is_followed_from_the_shape_that_it_is_made_of() {
-        // What exporters write for x.view(x.size(0), -1): Shape, Gather, Unsqueeze, Concat, Reshape.
+        // Exporters write x.view(x.size(0), -1) so: Shape, Gather, Unsqueeze, Concat, Reshape.
         let list = |name: &str, dims: Vec<i64>, n: i64| TensorProto {
             name: Some(name.into()),
             dims,

@@ -48,7 +48,7 @@ pub(super) fn reshape(op: &Op) -> Inferred {
 
 fn reshaped(dims: &[Option<u64>], target: &[Option<i64>], zero_is_zero: bool) -> Inferred<Dims> {
     let mut output = Dims::with_capacity(target.len());
-    // What isn't simply copied from the same place must have as many elements on both sides.
+    // Dimensions that aren't copied from the same place must have as many elements on both sides.
     let mut rest = dims.to_vec();
     let mut others = Dims::new();
     let mut left_over = None;

@@ -36,7 +36,7 @@ pub(super) fn dropout(op: &Op) -> Inferred {
     let output = op.fact(0)?.clone();
     let data_type = if op.version < 10 { output.data_type } else { DataType::Bool };
     let mask = Fact { data_type, ..output.without_elements() };
-    // What is dropped in training isn't known, and elsewhere nothing is.
+    // In training nobody knows which elements are dropped; elsewhere none is.
     Ok(vec![if op.has(2) { output.without_elements() } else { output }, mask])
 }
 

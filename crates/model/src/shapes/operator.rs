@@ -1,4 +1,4 @@
-//! What an operator's inference sees: a node, what is known about its inputs, and what it may say.
+//! The view of an operator's inference: a node, facts about its inputs, and the answers it may give.
 
 use opscope_trace::DataType;
 
@@ -17,7 +17,7 @@ pub(super) enum Gap {
     Contradiction(String),
 }
 
-/// What is inferred about a node: its outputs from the first on; those left out are unknown.
+/// Inferred facts about a node: its outputs from the first on; those left out are unknown.
 pub(super) type Inferred<T = Vec<Fact>> = Result<T, Gap>;
 
 /// Says that inputs don't fit the operator.
@@ -32,7 +32,7 @@ pub(super) use contradiction;
 pub(super) struct Op<'a> {
     pub(super) node: Node<'a>,
     pub(super) graph: Graph<'a>,
-    /// What is known about the values of the graph, by id.
+    /// The facts about the values of the graph, by id.
     pub(super) facts: &'a [Fact],
     /// The version of the operator's domain.
     pub(super) version: i64,
@@ -62,7 +62,7 @@ impl<'a> Op<'a> {
         self.facts.get(id.index()).ok_or(Gap::Unknown)
     }
 
-    /// What is known about a value of the graph, stored elements included.
+    /// The facts about a value of the graph, stored elements included.
     pub(super) fn fact_of(&self, name: &str) -> Fact {
         let Some(value) = self.graph.value_by_name(name) else { return Fact::default() };
         let fact = self.facts.get(value.id.index()).cloned().unwrap_or_default();
@@ -204,7 +204,7 @@ pub(super) fn size_of(dims: &[Option<u64>]) -> Option<u64> {
     dims.iter().try_fold(1u64, |product, dim| product.checked_mul((*dim)?))
 }
 
-/// What two statements about the same dimension say together.
+/// Joins two statements about the same dimension.
 pub(super) fn same(left: Option<u64>, right: Option<u64>) -> Inferred<Option<u64>> {
     match (left, right) {
         (Some(left), Some(right)) if left != right => {

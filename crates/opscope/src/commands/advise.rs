@@ -10,7 +10,6 @@ use opscope_trace::Trace;
 
 use super::peak::CeilingArguments;
 use super::run::ShapeArguments;
-use crate::abilities::abilities;
 use crate::converter_files::{self, ConverterArguments};
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Opened, Tell};
@@ -171,7 +170,6 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let open = |path: &PathBuf| profile::open(path, Tell::Warnings, terminal);
     let sweep: Vec<Opened> = arguments.sweep.iter().map(open).collect::<anyhow::Result<_>>()?;
-    let abilities = model.as_ref().map(abilities);
     let target = arguments.target.as_deref().and_then(Target::from_name);
     let mut subject = Subject::new(trace.as_deref(), model.as_ref(), target);
     subject.shapes = shapes.as_ref();
@@ -180,7 +178,6 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     subject.fusion_result = converter.result.as_ref();
     subject.cores = arguments.cores.or(subject.cores);
     subject.sweep = sweep.iter().map(|profile| &**profile).collect();
-    subject.rewrites = abilities.as_deref();
     if let Some(trace) = &trace {
         subject.roof = arguments.ceiling.roofline(trace, terminal)?;
     }

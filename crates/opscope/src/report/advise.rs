@@ -119,8 +119,8 @@ fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, widt
 /// The command that does it, as the rewrites themselves say.
 fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
     let does = finding.does.as_ref()?;
-    let abilities = match does {
-        Does::Rewrites(abilities) => abilities,
+    let rewrites = match does {
+        Does::Rewrites(rewrites) => rewrites,
         Does::Nowhere(_) => {
             return Some("no rewrite of opscope's: their conditions hold nowhere in this model".to_owned());
         }
@@ -128,15 +128,15 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
             return Some(format!("no rewrite of opscope's: it would make {op_type}, which the target lacks"));
         }
     };
-    let each: Vec<String> = abilities
+    let each: Vec<String> = rewrites
         .iter()
-        .map(|ability| {
-            let places = ability.places.len();
-            let lossy = if ability.lossy { ", changes results" } else { "" };
-            let opset = ability
+        .map(|matches| {
+            let places = matches.places.len();
+            let lossy = if matches.lossy { ", changes results" } else { "" };
+            let opset = matches
                 .opset
                 .map_or(String::new(), |version| format!(", from version {version} of ONNX's operators on"));
-            format!("{} at {}{lossy}{opset}", ability.id, super::count(places, "place"))
+            format!("{} at {}{lossy}{opset}", matches.rewrite.id, super::count(places, "place"))
         })
         .collect();
     let model = model.map_or("MODEL.onnx".to_owned(), |path| path.display().to_string());
@@ -259,15 +259,15 @@ pub fn list(rules: &[Rule], language: Language) -> String {
 
 /// What rewrites do: each with its places, and the command's options.
 fn rewrites_json(does: &Does) -> serde_json::Value {
-    let abilities: &[_] = if let Does::Rewrites(abilities) = does { abilities } else { &[] };
-    let each: Vec<serde_json::Value> = abilities
+    let rewrites: &[_] = if let Does::Rewrites(rewrites) = does { rewrites } else { &[] };
+    let each: Vec<serde_json::Value> = rewrites
         .iter()
-        .map(|ability| {
+        .map(|matches| {
             serde_json::json!({
-                "id": ability.id,
-                "places": ability.places.len(),
-                "lossy": ability.lossy,
-                "opset": ability.opset,
+                "id": matches.rewrite.id,
+                "places": matches.places.len(),
+                "lossy": matches.lossy,
+                "opset": matches.opset,
             })
         })
         .collect();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use opscope_rewrite::{ALL, Application, Exactness, Info, Rewritten, Use};
+use opscope_rewrite::{ALL, Application, Exactness, Info, NodeName, Rewritten, Use};
 use opscope_tune::Agreement;
 use serde_json::{Value, json};
 
@@ -23,6 +23,15 @@ fn by_rewrite(applications: &[Application]) -> Vec<Vec<&Application>> {
     groups
 }
 
+/// Nodes as `name (operator)`.
+fn texts(nodes: &[NodeName]) -> Vec<String> {
+    nodes.iter().map(NodeName::to_string).collect()
+}
+
+fn joined(nodes: &[NodeName]) -> String {
+    texts(nodes).join(" + ")
+}
+
 /// The answer for people; every place of a rewrite only where that is what they ask for.
 pub fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, names_all: bool) -> String {
     const SHOWN: usize = 5;
@@ -40,8 +49,8 @@ pub fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, nam
         let _ = writeln!(text, "\n{title} {}", dim(&format!("({exactness}, {})", times(group.len()))));
         let shown = if names_all { group.len() } else { SHOWN };
         for done in group.iter().take(shown) {
-            let after = if done.after.is_empty() { "nothing".to_owned() } else { done.after.join(" + ") };
-            let _ = writeln!(text, "  {} -> {}", printable(&done.before.join(" + ")), printable(&after));
+            let after = if done.after.is_empty() { "nothing".to_owned() } else { joined(&done.after) };
+            let _ = writeln!(text, "  {} -> {}", printable(&joined(&done.before)), printable(&after));
         }
         if group.len() > shown {
             let more = format!("and {} more (--dry-run names all)", group.len() - shown);
@@ -96,8 +105,8 @@ pub fn to_json(
             "id": done.rewrite.id,
             "name": done.rewrite.name,
             "exactness": done.exactness.name(),
-            "before": done.before,
-            "after": done.after,
+            "before": texts(&done.before),
+            "after": texts(&done.after),
         })).collect::<Vec<_>>(),
         "declined": rewritten.declined.iter().map(|declined| json!({
             "id": declined.rewrite,

@@ -7,8 +7,8 @@ use opscope_model::proto::NodeProto;
 
 use super::{Draft, NodeIndex, NodeView, Slot};
 use crate::constant;
+use crate::info::Exactness;
 use crate::node::node;
-use crate::rewrite::Exactness;
 
 /// A change to a draft: nodes that go, nodes and constants that come, and values that take the place
 /// of others. Nothing happens before [`Draft::commit`].
@@ -22,6 +22,7 @@ pub struct Edit {
     forwarded: Vec<(String, String)>,
     new_names: HashSet<String>,
     exactness: Option<Exactness>,
+    because: String,
 }
 
 /// Why an edit wasn't carried out: the pattern is there, but someone else needs what it would remove.
@@ -53,6 +54,7 @@ impl Edit {
             forwarded: Vec::new(),
             new_names: HashSet::new(),
             exactness: None,
+            because: String::new(),
         }
     }
 
@@ -115,6 +117,17 @@ impl Edit {
         self
     }
 
+    /// Says what makes the place stand out, where that isn't plain from its nodes.
+    pub fn because(&mut self, reason: impl Into<String>) -> &mut Self {
+        self.because = reason.into();
+        self
+    }
+
+    /// The reason why the place stands out; empty where its nodes say it.
+    pub(crate) fn reason(&self) -> &str {
+        &self.because
+    }
+
     /// How close the results of this edit are, where it isn't as its rewrite says.
     pub(crate) fn own_exactness(&self) -> Option<Exactness> {
         self.exactness
@@ -132,14 +145,15 @@ impl Edit {
 }
 
 impl Draft<'_> {
-    /// Carries an edit out. What only the removed nodes needed goes as well.
+    /// Carries an edit out. What only the removed nodes needed goes as well: the nodes of that are given.
     ///
     /// # Errors
     /// When something that remains reads what would go, or it is an output of the model. Nothing has
     /// changed then.
-    pub fn commit(&mut self, edit: Edit) -> Result<(), Refusal> {
+    pub fn commit(&mut self, edit: Edit) -> Result<Vec<NodeProto>, Refusal> {
         let forwards = self.check(&edit)?;
         let place = self.place_of(&edit);
+        self.shapes_are_current = false;
         let mut orphans = BTreeSet::new();
         for &id in &edit.removed {
             if let Some(slot) = self.take_out(id) {
@@ -166,8 +180,7 @@ impl Draft<'_> {
                 Forward::Rename { from, to } => self.rename(&to, &from),
             }
         }
-        self.drop_orphans(orphans);
-        Ok(())
+        Ok(self.drop_orphans(orphans))
     }
 
     /// How each value is forwarded, if everything that is still needed remains.
@@ -255,8 +268,10 @@ impl Draft<'_> {
         }
     }
 
-    /// Removes what nobody reads any more: constants, and nodes all of whose results are unread.
-    fn drop_orphans(&mut self, names: BTreeSet<String>) {
+    /// Removes what nobody reads any more: constants, and nodes all of whose results are unread. Gives
+    /// the nodes.
+    fn drop_orphans(&mut self, names: BTreeSet<String>) -> Vec<NodeProto> {
+        let mut dropped = Vec::new();
         let mut names: Vec<String> = names.into_iter().collect();
         while let Some(name) = names.pop() {
             if self.is_output(&name) || self.consumers.get(&name).is_some_and(|ids| !ids.is_empty()) {
@@ -270,10 +285,12 @@ impl Draft<'_> {
                 continue;
             }
             if let Some(slot) = self.take_out(id) {
-                names.extend(slot.proto.input);
+                names.extend(slot.proto.input.iter().cloned());
                 names.extend(slot.captured);
+                dropped.push(slot.proto);
             }
         }
+        dropped
     }
 
     /// Whether anyone reads any of a node's results.

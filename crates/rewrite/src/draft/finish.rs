@@ -7,12 +7,44 @@ use opscope_model::proto::{
     Dimension, DimensionValue, GraphProto, ModelProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
     TensorType, TypeProto, TypeValue, ValueInfoProto,
 };
+use opscope_model::{Bindings, LoadError, Model, Shapes};
 
 use super::{Draft, NodeIndex};
 
+impl Draft<'_> {
+    /// All nodes, in an order in which they can run.
+    pub fn order(&self) -> Vec<NodeIndex> {
+        sorted(self)
+    }
+
+    /// The model as it is now.
+    pub fn to_proto(&self) -> ModelProto {
+        to_proto(self)
+    }
+
+    /// Works out the shapes of all values, unless nothing has changed since that was done.
+    ///
+    /// # Errors
+    /// When the draft is no sound graph, which is a fault of the rewrite that came last.
+    pub fn infer_shapes(&mut self) -> Result<(), LoadError> {
+        if self.shapes_are_current {
+            return Ok(());
+        }
+        let model = Model::from_proto(self.to_proto(), self.model.folder())?;
+        self.shapes_are_current = true;
+        // Without bindings, nothing can be wrong with them.
+        let Ok(shapes) = Shapes::infer(&model, &Bindings::new()) else { return Ok(()) };
+        let known = |value: opscope_model::Value<'_>| {
+            shapes.get(value.id).map(|shape| (value.name.to_owned(), shape.clone()))
+        };
+        self.shapes = model.graph().values().filter_map(known).collect();
+        Ok(())
+    }
+}
+
 /// The nodes in an order in which they can run; of those that could be next, always the one that stood
 /// first in the file.
-pub(super) fn sorted(draft: &Draft<'_>) -> Vec<NodeIndex> {
+fn sorted(draft: &Draft<'_>) -> Vec<NodeIndex> {
     let mut waiting_for = vec![0usize; draft.nodes.len()];
     let mut ready = BinaryHeap::new();
     for (index, slot) in draft.nodes.iter().enumerate() {
@@ -41,7 +73,7 @@ pub(super) fn sorted(draft: &Draft<'_>) -> Vec<NodeIndex> {
     order
 }
 
-pub(super) fn to_proto(draft: &Draft<'_>) -> ModelProto {
+fn to_proto(draft: &Draft<'_>) -> ModelProto {
     let before = draft.model.proto();
     let graph = draft.model.graph().proto();
     let mut fixed = before.ir_version() < 4;

@@ -3,7 +3,7 @@
 use opscope_model::TensorData;
 use opscope_trace::DataType;
 
-use super::{Call, broadcast, positions};
+use super::elements::{Call, broadcast, positions};
 use crate::constant::{floats, integers, is_float};
 
 pub(super) fn evaluate(call: &Call<'_>) -> Option<TensorData> {

@@ -3,7 +3,7 @@
 use opscope_model::TensorData;
 use opscope_trace::DataType;
 
-use super::{Call, MOST_ELEMENTS, axis, broadcast, count, pick, positions, walk};
+use super::elements::{Call, MOST_ELEMENTS, axis, broadcast, count, element_size, pick, positions, walk};
 use crate::constant::{integers, list};
 
 pub(super) fn evaluate(call: &Call<'_>) -> Option<Vec<TensorData>> {
@@ -188,7 +188,7 @@ fn concat(call: &Call<'_>) -> Option<TensorData> {
         dims[at] = dims[at].checked_add(input.dims[at])?;
     }
     count(&dims)?;
-    let element = super::element_size(first.data_type)?;
+    let element = element_size(first.data_type)?;
     let (before, _, _) = parts(&first.dims, at);
     let mut bytes = Vec::new();
     for outer in 0..before {
@@ -250,7 +250,7 @@ fn choose(call: &Call<'_>) -> Option<TensorData> {
     let dims = broadcast(&broadcast(&condition.dims, &x.dims)?, &y.dims)?;
     let (from_x, from_y) = (positions(&x.dims, &dims)?, positions(&y.dims, &dims)?);
     let from_condition = positions(&condition.dims, &dims)?;
-    let size = super::element_size(x.data_type)?;
+    let size = element_size(x.data_type)?;
     let mut bytes = Vec::with_capacity(from_x.len() * size);
     for ((i, j), k) in from_x.into_iter().zip(from_y).zip(from_condition) {
         let (source, at) = if *condition.bytes.get(k)? != 0 { (x, i) } else { (y, j) };
@@ -273,7 +273,7 @@ fn constant_of_shape(call: &Call<'_>) -> Option<TensorData> {
             (data_type, raw.map(|raw| raw.to_vec()).or(float).or(integer)?)
         }
     };
-    if element.len() != super::element_size(data_type)? {
+    if element.len() != element_size(data_type)? {
         return None;
     }
     Some(TensorData { data_type, dims, bytes: element.repeat(total).into() })

@@ -7,10 +7,10 @@ use opscope_trace::DataType;
 
 use crate::constant::{floats, is_float};
 use crate::draft::{Draft, Edit, NodeView};
+use crate::info::Exactness;
 use crate::node::{NodeExt, node};
-use crate::rewrite::Exactness;
 
-/// What becomes of each channel: `channel * scale + shift`.
+/// A scale and a shift for each channel: `channel * scale + shift`.
 pub struct Affine {
     pub scale: Vec<f64>,
     pub shift: Vec<f64>,

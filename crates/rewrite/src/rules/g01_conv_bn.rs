@@ -2,7 +2,8 @@
 
 use super::affine::{Affine, Weights};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::info::{Exactness, Info, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct ConvBatchNorm;
@@ -35,7 +36,7 @@ impl Rewrite for ConvBatchNorm {
     }
 }
 
-/// What a BatchNormalization does to each channel; `None` if it depends on the batch.
+/// The scale and shift of a BatchNormalization; `None` if it depends on the batch.
 pub fn affine(draft: &Draft<'_>, normalization: NodeView<'_>) -> Option<Affine> {
     let attributes = normalization.attributes();
     // Before version 7, inference had to be asked for; until version 9, there was a kind that normalises

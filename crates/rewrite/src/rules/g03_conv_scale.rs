@@ -2,7 +2,8 @@
 
 use super::affine::{Affine, Weights, by_channel};
 use crate::draft::{Draft, Edit, NodeIndex};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::info::{Exactness, Info, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct ConvScale;

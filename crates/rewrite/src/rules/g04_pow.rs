@@ -2,8 +2,9 @@
 
 use crate::constant::{is_float, scalar};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::node;
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// Whole, positive exponents.
 pub struct PowToMul;
@@ -53,6 +54,7 @@ impl Rewrite for PowToMul {
         if !draft.data_type(x).is_some_and(is_float) {
             edit.exactness(Exactness::Bounded);
         }
+        edit.because(format!("exponent {exponent}"));
         if exponent == 1.0 {
             edit.forward(result, x).exactness(Exactness::Exact);
         } else if exponent == 2.0 {
@@ -84,7 +86,7 @@ impl Rewrite for PowToRoot {
         }
         let (x, result) = (pow.input(0), pow.output(0));
         let mut edit = Edit::new("pow");
-        edit.remove(pow);
+        edit.remove(pow).because(format!("exponent {exponent}"));
         if exponent == 0.5 {
             edit.add(node("Sqrt", &[x], &[result]));
         } else if exponent == -1.0 {

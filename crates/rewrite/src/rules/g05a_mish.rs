@@ -1,8 +1,9 @@
 //! G05a: Softplus, Tanh and Mul become the operator Mish.
 
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::node;
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Mish;
@@ -22,14 +23,15 @@ impl Rewrite for Mish {
         &INFO
     }
 
+    fn since(&self) -> i64 {
+        18
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Mul"]
     }
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
-        if draft.opset() < 18 {
-            return None;
-        }
         let product = draft.node(at)?;
         let (x, mut edit) = pattern(product)?;
         edit.add(node("Mish", &[x], &[product.output(0)]));
@@ -37,7 +39,7 @@ impl Rewrite for Mish {
     }
 }
 
-/// What Mish is taken of, where a product is one; the edit takes its nodes out.
+/// The value that Mish is taken of, where a product is one; the edit takes its nodes out.
 pub fn pattern(product: NodeView<'_>) -> Option<(&str, Edit)> {
     product.either_way().into_iter().find_map(|(gate, input)| {
         let tanh = product.producer(gate).filter(|node| node.is("Tanh"))?;

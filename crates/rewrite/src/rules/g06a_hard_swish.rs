@@ -2,8 +2,9 @@
 
 use crate::constant::scalar;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::node;
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct HardSwish;
@@ -23,12 +24,16 @@ impl Rewrite for HardSwish {
         &INFO
     }
 
+    fn since(&self) -> i64 {
+        14
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Mul", "Div"]
     }
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
-        let last = draft.node(at).filter(|_| draft.opset() >= 14)?;
+        let last = draft.node(at)?;
         let mut edit = Edit::new("swish");
         edit.remove(last);
         let x = by_hard_sigmoid(last, &mut edit)

@@ -4,14 +4,20 @@ use opscope_model::TensorData;
 
 use crate::constant::{floats, is_float};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::{Limit, Rewrite};
 
 /// See the module.
-pub struct ChannelPadding;
+pub struct ChannelPadding {
+    /// The channels that matrix units of Ascend chips work on at once.
+    pub multiple: u64,
+}
 
-/// The channels that matrix units of Ascend chips work on at once.
-const MULTIPLE: u64 = 16;
+impl ChannelPadding {
+    /// With the size that is published for Ascend's chips.
+    pub const PUBLISHED: Self = Self { multiple: 16 };
+}
 
 static INFO: Info = Info {
     id: "G07",
@@ -48,6 +54,14 @@ impl Rewrite for ChannelPadding {
         &INFO
     }
 
+    fn limit(&self) -> Option<Limit> {
+        Some(Limit { name: "multiple", value: self.multiple })
+    }
+
+    fn with_limit(&self, value: u64) -> Option<Box<dyn Rewrite>> {
+        Some(Box::new(Self { multiple: value }))
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Conv"]
     }
@@ -56,7 +70,8 @@ impl Rewrite for ChannelPadding {
         let first = draft.node(at).filter(|node| is_plain(*node))?;
         let weight = first.constant(1).filter(|weight| is_float(weight.data_type))?;
         let channels = *weight.dims.first()?;
-        let padded = channels.checked_next_multiple_of(MULTIPLE).filter(|padded| *padded != channels)?;
+        let padded =
+            channels.checked_next_multiple_of(self.multiple.max(1)).filter(|padded| *padded != channels)?;
         let mut second = draft.only_consumer(first.output(0))?;
         while BETWEEN.contains(&second.op_type()) {
             // An operator of several results would need another look at each.
@@ -69,7 +84,7 @@ impl Rewrite for ChannelPadding {
         let behind = second.constant(1).filter(|weight| weight.dims.get(1) == Some(&channels))?;
 
         let mut edit = Edit::new("padded");
-        edit.remove(first).remove(second);
+        edit.remove(first).remove(second).because(format!("{channels} channels"));
         let weight = edit.constant(draft, first.input(1), extended(&weight, 0, padded)?);
         let mut inputs = vec![first.input(0), &weight];
         let bias;

@@ -1,8 +1,9 @@
 //! G10: a linear or cubic Resize takes the nearest element instead, which is another function.
 
 use crate::draft::{Draft, Edit, NodeIndex};
+use crate::info::{Exactness, Info, Use};
 use crate::node::NodeExt;
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct ResizeNearest;
@@ -34,7 +35,7 @@ impl Rewrite for ResizeNearest {
             return None;
         }
         let mut edit = Edit::new("nearest");
-        edit.remove(resize);
+        edit.remove(resize).because(format!("mode {mode}"));
         let nearest = resize.proto.clone().text("mode", "nearest");
         let nearest = nearest.without("cubic_coeff_a").without("exclude_outside").without("antialias");
         edit.add(nearest);

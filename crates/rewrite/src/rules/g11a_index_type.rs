@@ -4,7 +4,8 @@ use opscope_trace::DataType;
 
 use crate::constant::integers;
 use crate::draft::{Draft, Edit, NodeIndex};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::info::{Exactness, Info, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct IndexType;
@@ -31,7 +32,7 @@ impl Rewrite for IndexType {
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
         let gather = draft.node(at)?;
         let mut edit = Edit::new("int32");
-        edit.remove(gather);
+        edit.remove(gather).because("indices of 64 bits");
         let cast = gather.producer(1).filter(|node| node.is("Cast"));
         let indices = if let Some(cast) = cast {
             let widened = super::g12_cast::target(cast)? == DataType::Int64;

@@ -4,8 +4,9 @@ use opscope_model::proto::data_type_to_onnx;
 use opscope_trace::DataType;
 
 use crate::draft::{Draft, Edit, NodeIndex};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct SinglePrecision;
@@ -76,7 +77,7 @@ impl Rewrite for SinglePrecision {
         }
         let to = |data_type| i64::from(data_type_to_onnx(data_type));
         let mut edit = Edit::new("single");
-        edit.remove(wide);
+        edit.remove(wide).because("computes float64");
         let mut single = wide.proto.clone();
         for name in single.input.iter_mut().filter(|name| !name.is_empty()) {
             let cast = node("Cast", &[name], &[]).int("to", to(DataType::Float32));

@@ -4,8 +4,9 @@ use opscope_model::proto::data_type_from_onnx;
 use opscope_trace::DataType;
 
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Casts;
@@ -77,7 +78,7 @@ fn holds(wide: DataType, narrow: DataType) -> bool {
     }
 }
 
-/// What a type can hold; the bits of an integer without its sign.
+/// The range of a type; the bits of an integer without its sign.
 enum Kind {
     Integer { bits: u32, signed: bool },
     Float { digits: u32, exponent: u32 },

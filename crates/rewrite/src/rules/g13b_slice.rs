@@ -3,8 +3,9 @@
 use crate::constant::list;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Slices;
@@ -66,7 +67,7 @@ struct Range {
     step: i64,
 }
 
-/// What a Slice takes along each axis, the axes counted from the front.
+/// The range that a Slice takes along each axis, the axes counted from the front.
 fn ranges(draft: &Draft<'_>, slice: NodeView<'_>) -> Option<Vec<Range>> {
     let rank = draft.rank(slice.input(0))?;
     let (starts, ends) = (draft.constant_list(slice.input(1))?, draft.constant_list(slice.input(2))?);

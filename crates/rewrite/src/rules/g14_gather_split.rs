@@ -3,8 +3,9 @@
 use crate::constant::list;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct GatherToSplit;

@@ -1,7 +1,8 @@
 //! G15a: operators that hand on what they are given.
 
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::info::{Exactness, Info, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct HandsOn;

@@ -1,8 +1,9 @@
 //! G15b: two Transpose in a row become one or none.
 
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Transposes;

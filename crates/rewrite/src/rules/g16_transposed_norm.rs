@@ -6,8 +6,9 @@ use super::g01_conv_bn::affine;
 use super::g15b_transpose::permutation;
 use crate::constant::{floats, is_float};
 use crate::draft::{Draft, Edit, NodeIndex};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct TransposedNorm;

@@ -5,8 +5,9 @@ use opscope_model::TensorData;
 use super::g15c_reshape::axes;
 use crate::constant::list;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Conv1d;
@@ -50,7 +51,7 @@ fn lifted_conv(draft: &Draft<'_>, conv: NodeView<'_>) -> Option<Edit> {
         return None;
     }
     let mut edit = Edit::new("lifted");
-    edit.remove(conv);
+    edit.remove(conv).because(format!("kernel of {}", weight.dims[2]));
     let mut dims = weight.dims.clone();
     dims.insert(2, 1);
     let weight = edit.constant(draft, conv.input(1), TensorData { dims, ..weight });

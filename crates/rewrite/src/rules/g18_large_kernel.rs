@@ -2,14 +2,20 @@
 
 use crate::constant::{floats, is_float, list};
 use crate::draft::{Draft, Edit, NodeIndex};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::{Limit, Rewrite};
 
 /// See the module.
-pub struct LargeKernel;
+pub struct LargeKernel {
+    /// The longest side of a kernel that Ascend's convolutions take well.
+    pub longest: u64,
+}
 
-/// The longest side of a kernel that Ascend's convolutions take well.
-const LONGEST: u64 = 192;
+impl LargeKernel {
+    /// With the size that is published for Ascend's chips.
+    pub const PUBLISHED: Self = Self { longest: 192 };
+}
 
 static INFO: Info = Info {
     id: "G18",
@@ -27,6 +33,14 @@ impl Rewrite for LargeKernel {
         &INFO
     }
 
+    fn limit(&self) -> Option<Limit> {
+        Some(Limit { name: "kernel", value: self.longest })
+    }
+
+    fn with_limit(&self, value: u64) -> Option<Box<dyn Rewrite>> {
+        Some(Box::new(Self { longest: value }))
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Conv"]
     }
@@ -34,7 +48,8 @@ impl Rewrite for LargeKernel {
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
         let conv = draft.node(at).filter(|_| draft.opset() >= 10)?;
         let weight = conv.constant(1).filter(|weight| is_float(weight.data_type))?;
-        let axis = (2..weight.dims.len()).find(|&axis| weight.dims[axis] > LONGEST)?;
+        let longest = self.longest.max(1);
+        let axis = (2..weight.dims.len()).find(|&axis| weight.dims[axis] > longest)?;
         let attributes = conv.attributes();
         let all_are =
             |name, wanted| attributes.ints(name).is_none_or(|list: &[i64]| list.iter().all(|n| *n == wanted));
@@ -47,13 +62,13 @@ impl Rewrite for LargeKernel {
         let (kernel, results) = (weight.dims[axis], size.checked_sub(weight.dims[axis])? + 1);
 
         let mut edit = Edit::new("piece");
-        edit.remove(conv);
+        edit.remove(conv).because(format!("kernel {:?}", &weight.dims[2..]));
         let numbers = weight.to_f64s()?;
         let (row, behind) = (kernel as usize, weight.dims[axis + 1..].iter().product::<u64>() as usize);
         let along = edit.constant(draft, &format!("{}_axis", conv.input(0)), list(&[axis as i64]));
         let mut sums = Vec::new();
-        for start in (0..kernel).step_by(LONGEST as usize) {
-            let length = LONGEST.min(kernel - start);
+        for start in (0..kernel).step_by(longest as usize) {
+            let length = longest.min(kernel - start);
             let mut dims = weight.dims.clone();
             dims[axis] = length;
             let (from, to) = (start as usize * behind, (start + length) as usize * behind);

@@ -5,14 +5,20 @@ use opscope_model::TensorData;
 use super::g15b_transpose::permutation;
 use crate::constant::{floats, is_float};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::{Limit, Rewrite};
 
 /// See the module.
-pub struct SwapSides;
+pub struct SwapSides {
+    /// The width from which it may pay.
+    pub wide: u64,
+}
 
-/// The width from which it may pay.
-const WIDE: u64 = 20_000;
+impl SwapSides {
+    /// With the size that is published for Ascend's chips.
+    pub const PUBLISHED: Self = Self { wide: 20_000 };
+}
 
 /// Height and width exchanged.
 const TURNED: [i64; 4] = [0, 1, 3, 2];
@@ -32,25 +38,35 @@ impl Rewrite for SwapSides {
         &INFO
     }
 
+    fn limit(&self) -> Option<Limit> {
+        Some(Limit { name: "length", value: self.wide })
+    }
+
+    fn with_limit(&self, value: u64) -> Option<Box<dyn Rewrite>> {
+        Some(Box::new(Self { wide: value }))
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Conv", "Selu", "Relu", "LeakyRelu", "Elu", "Tanh", "Sigmoid"]
     }
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
         let root = draft.node(at)?;
-        if root.is("Conv") { turned_conv(draft, root) } else { turned_activation(draft, root) }
+        if root.is("Conv") { turned_conv(draft, root, self.wide) } else { turned_activation(draft, root) }
     }
 }
 
-fn turned_conv(draft: &Draft<'_>, conv: NodeView<'_>) -> Option<Edit> {
+fn turned_conv(draft: &Draft<'_>, conv: NodeView<'_>, wide: u64) -> Option<Edit> {
     let weight = conv.constant(1).filter(|weight| weight.dims.len() == 4 && is_float(weight.data_type))?;
-    draft.shape(conv.input(0))?.dims.last()?.filter(|width| *width >= WIDE)?;
+    let [.., height, width] = draft.shape(conv.input(0))?.dims[..] else { return None };
+    // Turned, the longer side stands first, so that it isn't turned back.
+    let width = width.filter(|width| *width >= wide && height.is_none_or(|height| height < *width))?;
     let attributes = conv.attributes();
     if !matches!(attributes.string("auto_pad"), None | Some("NOTSET" | "VALID")) {
         return None;
     }
     let mut edit = Edit::new("turned");
-    edit.remove(conv);
+    edit.remove(conv).because(format!("a last axis of {width}"));
     let turn = |value: &str| node("Transpose", &[value], &[]).ints("perm", &TURNED);
     let mut made = conv.proto.clone();
     made.input[0] = edit.apply_node(draft, turn(conv.input(0)), conv.input(0));

@@ -1,14 +1,20 @@
 //! G20: an average over a very large window is taken in two steps.
 
 use crate::draft::{Draft, Edit, NodeIndex};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::{Limit, Rewrite};
 
 /// See the module.
-pub struct AveragePoolSplit;
+pub struct AveragePoolSplit {
+    /// The largest window that Ascend's pooling takes well, exclusive.
+    pub largest: u64,
+}
 
-/// The largest window that Ascend's pooling takes well, exclusive.
-const LARGEST: i64 = 255;
+impl AveragePoolSplit {
+    /// With the size that is published for Ascend's chips.
+    pub const PUBLISHED: Self = Self { largest: 255 };
+}
 
 static INFO: Info = Info {
     id: "G20",
@@ -25,30 +31,39 @@ impl Rewrite for AveragePoolSplit {
         &INFO
     }
 
+    fn limit(&self) -> Option<Limit> {
+        Some(Limit { name: "window", value: self.largest })
+    }
+
+    fn with_limit(&self, value: u64) -> Option<Box<dyn Rewrite>> {
+        Some(Box::new(Self { largest: value }))
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["AveragePool"]
     }
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
         let pool = draft.node(at)?;
+        let largest = i64::try_from(self.largest).unwrap_or(i64::MAX);
         let attributes = pool.attributes();
         let kernel = attributes.ints("kernel_shape").filter(|kernel| kernel.iter().all(|side| *side > 0))?;
         let plain = attributes.ints("strides") == Some(kernel)
             && attributes.ints("pads").is_none_or(|pads| pads.iter().all(|n| *n == 0))
             && attributes.ints("dilations").is_none_or(|list| list.iter().all(|n| *n == 1))
             && matches!(attributes.string("auto_pad"), None | Some("NOTSET" | "VALID"));
-        if !plain || area(kernel)? < LARGEST {
+        if !plain || area(kernel)? < largest {
             return None;
         }
         let dims = draft.dims(pool.input(0)).filter(|dims| dims.len() == kernel.len() + 2)?;
         let divided = dims[2..].iter().zip(kernel).all(|(size, side)| size.is_multiple_of(*side as u64));
         let first: Vec<i64> = kernel.iter().map(|side| nearest_divisor(*side)).collect();
         let second: Vec<i64> = kernel.iter().zip(&first).map(|(side, part)| side / part).collect();
-        if !divided || area(&first)? >= LARGEST || area(&second)? >= LARGEST {
+        if !divided || area(&first)? >= largest || area(&second)? >= largest {
             return None;
         }
         let mut edit = Edit::new("pooled");
-        edit.remove(pool);
+        edit.remove(pool).because(format!("a window of {} points", area(kernel)?));
         let sized = |sides: &[i64], inputs: &[&str], outputs: &[&str]| {
             node("AveragePool", inputs, outputs).ints("kernel_shape", sides).ints("strides", sides)
         };

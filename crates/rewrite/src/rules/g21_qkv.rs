@@ -4,8 +4,9 @@ use opscope_model::TensorData;
 
 use crate::constant::{floats, is_float, list, scalar};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct QkvSplit;

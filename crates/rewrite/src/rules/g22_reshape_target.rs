@@ -6,8 +6,9 @@ use opscope_trace::DataType;
 use crate::constant::list;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct ReshapeTarget;
@@ -42,6 +43,9 @@ impl Rewrite for ReshapeTarget {
         }
         let target = from_shape(draft, reshape).or_else(|| from_parts(draft, reshape))?;
         let mut edit = Edit::new("target");
+        if let Some(maker) = reshape.producer(1) {
+            edit.because(format!("its target comes from {}", maker.name()));
+        }
         let target = edit.constant(draft, reshape.output(0), list(&target));
         edit.remove(reshape);
         let made = node("Reshape", &[reshape.input(0), &target], &[reshape.output(0)]);
@@ -123,7 +127,7 @@ mod tests {
         );
         assert_eq!(applies("G22", &text).operators(), "Reshape");
         let text = format!("{ASKED}; t = Concat(u0, minus) axis=0; y = Reshape(x, t); output y");
-        // What was unread before is left to G25d.
+        // A node that was unread before is left to G25d.
         assert_eq!(applies("G22 G25d", &text).operators(), "Reshape");
         let text = format!(
             "{ASKED}; const four i64[1] 4; p = Mul(u0, u1); t = Concat(p, four) axis=0; y = Reshape(x, t); output y"

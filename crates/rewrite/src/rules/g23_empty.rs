@@ -2,8 +2,9 @@
 
 use crate::draft::{Draft, Edit, NodeIndex};
 use crate::fold::axis;
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct EmptyParts;

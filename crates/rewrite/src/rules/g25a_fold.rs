@@ -4,7 +4,8 @@ use opscope_model::TensorData;
 
 use crate::draft::{Draft, Edit, NodeIndex};
 use crate::fold::{MOST_ELEMENTS, evaluate};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::info::{Exactness, Info, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Fold;
@@ -50,7 +51,7 @@ impl Rewrite for Fold {
         if ROUNDED.contains(&node.op_type()) && node.is_of_floats() {
             edit.exactness(Exactness::Rounding);
         }
-        edit.remove(node);
+        edit.remove(node).because("all inputs are constants");
         for (name, data) in node.proto.output.iter().zip(results) {
             if data.elements() > MOST_ELEMENTS {
                 return None;

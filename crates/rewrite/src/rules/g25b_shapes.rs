@@ -3,7 +3,8 @@
 use crate::constant::{integers, list};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::info::{Exactness, Info, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct KnownShapes;
@@ -39,7 +40,7 @@ impl Rewrite for KnownShapes {
         };
         let mut edit = Edit::new("known");
         let constant = edit.constant(draft, node.output(0), data);
-        edit.remove(node).forward(node.output(0), &constant);
+        edit.remove(node).because("the dimensions are known").forward(node.output(0), &constant);
         Some(edit)
     }
 }

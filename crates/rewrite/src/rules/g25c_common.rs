@@ -3,7 +3,8 @@
 use opscope_model::proto::{AttributeProto, NodeProto};
 
 use crate::draft::{Draft, Edit, NodeIndex};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::info::{Exactness, Info, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Common;
@@ -41,7 +42,7 @@ impl Rewrite for Common {
         let earlier =
             draft.consumers(first_input).find(|other| other.id < at && same(other.proto, node.proto))?;
         let mut edit = Edit::new("once");
-        edit.remove(node);
+        edit.remove(node).because(format!("repeats {}", earlier.name()));
         for (name, kept) in node.proto.output.iter().zip(&earlier.proto.output) {
             match (name.is_empty(), kept.is_empty()) {
                 (true, _) => {}

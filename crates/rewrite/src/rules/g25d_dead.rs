@@ -1,7 +1,8 @@
 //! G25d: what nobody reads needn't be computed or stored.
 
 use crate::draft::{Draft, Edit, NodeIndex};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::info::{Exactness, Info, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Dead;
@@ -33,7 +34,7 @@ impl Rewrite for Dead {
             return None;
         }
         let mut edit = Edit::new("unread");
-        edit.remove(node);
+        edit.remove(node).because("nobody reads it");
         Some(edit)
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::constant::is_float;
 use crate::draft::{Draft, Edit, NodeIndex};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct MatMulAdd;
@@ -33,7 +34,7 @@ impl Rewrite for MatMulAdd {
             let product = sum.producer(from).filter(|node| node.is("MatMul"))?;
             let (a, b) = (draft.shape(product.input(0))?, draft.shape(product.input(1))?);
             let matrices = a.dims.len() == 2 && b.dims.len() == 2 && is_float(a.data_type);
-            // What the summand's own sizes are must be known, unless it is of the product's number of rows
+            // The summand's own sizes must be known, unless it is of the product's number of rows
             // whatever that is: then it couldn't be told from one that enlarges the result.
             let summand = draft.dims(sum.input(other))?;
             let fits = match *summand {

@@ -2,8 +2,9 @@
 
 use super::affine::{PRODUCERS, by_channel};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// Past a scaling.
 pub struct ScaleBeforeActivation;
@@ -117,7 +118,7 @@ impl Rewrite for ActivationBeforeMovement {
     }
 }
 
-/// What is moved; movements before this one don't matter, but each must serve only the next.
+/// The node whose result is moved; movements before this one don't matter, but each must serve only the next.
 fn movement_source<'d>(draft: &'d Draft<'_>, movement: NodeView<'d>) -> Option<NodeView<'d>> {
     let mut last = movement;
     loop {

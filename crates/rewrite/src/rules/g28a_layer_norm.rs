@@ -5,8 +5,9 @@ use opscope_trace::DataType;
 use crate::constant::{repeated, scalar};
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct LayerNorm;
@@ -28,12 +29,16 @@ impl Rewrite for LayerNorm {
         &INFO
     }
 
+    fn since(&self) -> i64 {
+        17
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Div"]
     }
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
-        let quotient = draft.node(at).filter(|_| draft.opset() >= 17)?;
+        let quotient = draft.node(at)?;
         let difference = quotient.producer(0).filter(|node| node.is("Sub"))?;
         let root = quotient.producer(1).filter(|node| node.is("Sqrt"))?;
         let x = difference.input(0);

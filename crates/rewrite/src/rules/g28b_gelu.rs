@@ -4,8 +4,9 @@ use opscope_trace::DataType;
 
 use crate::constant::scalar;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Gelu;
@@ -26,12 +27,16 @@ impl Rewrite for Gelu {
         &INFO
     }
 
+    fn since(&self) -> i64 {
+        20
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Erf", "Tanh"]
     }
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
-        let bend = draft.node(at).filter(|_| draft.opset() >= 20)?;
+        let bend = draft.node(at)?;
         let mut edit = Edit::new("gelu");
         let (x, form) = match bend.is("Tanh") {
             true => (cubic_argument(bend, &mut edit)?, "tanh"),
@@ -105,7 +110,7 @@ fn either_producer<'d>(node: NodeView<'d>, wanted: &[&str]) -> Option<NodeView<'
     (0..2).filter_map(|place| node.producer(place)).find(|from| wanted.iter().any(|op_type| from.is(op_type)))
 }
 
-/// What a node multiplies by this factor, or divides by its reciprocal.
+/// The value that a node multiplies by this factor, or divides by its reciprocal.
 fn by_factor(node: NodeView<'_>, factor: f64) -> Option<&str> {
     let is = |place: usize, wanted: f64| is_number(node, place, wanted);
     match node.op_type() {

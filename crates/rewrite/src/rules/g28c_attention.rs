@@ -5,8 +5,9 @@ use opscope_trace::DataType;
 use crate::constant::scalar;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
+use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
-use crate::rewrite::{Exactness, Info, Rewrite, Use};
+use crate::rewrite::Rewrite;
 
 /// See the module.
 pub struct Attention;
@@ -28,12 +29,16 @@ impl Rewrite for Attention {
         &INFO
     }
 
+    fn since(&self) -> i64 {
+        23
+    }
+
     fn roots(&self) -> &'static [&'static str] {
         &["Softmax"]
     }
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
-        let softmax = draft.node(at).filter(|_| draft.opset() >= 23)?;
+        let softmax = draft.node(at)?;
         if axis(softmax.attributes().int("axis").unwrap_or(-1), 4)? != 3 {
             return None;
         }

@@ -43,7 +43,7 @@ fn data_type(word: &str) -> DataType {
     }
 }
 
-/// What stands before a bracket, and the list in it.
+/// The word before a bracket, and the list in it.
 fn bracketed(text: &str) -> (&str, Vec<&str>) {
     let (word, list) = text.split_once('[').unwrap_or_else(|| panic!("no bracket in {text}"));
     let list = list.trim().strip_suffix(']').unwrap_or_else(|| panic!("no end of {text}"));

@@ -1,0 +1,88 @@
+//! Rules about graphs whose patterns are those of rewrites: they hold where the rewrites apply.
+
+use opscope_rewrite::{NodeName, Place};
+
+use super::nodes::missing;
+use crate::condition::Means;
+use crate::condition::{MatchCondition, MatchSaves};
+use crate::outcome::Outcome;
+use crate::places::Places;
+use crate::rewrites::{lacked, named, proposed};
+use crate::rule::Rule;
+use crate::subject::Subject;
+
+/// How many of a place's other nodes are named.
+const NAMED: usize = 3;
+
+/// Finds where the rewrites of a rule apply.
+pub(super) fn check(subject: &Subject<'_>, rule: &Rule, condition: &MatchCondition) -> Outcome {
+    places(subject, rule, condition).map_or_else(missing, Places::outcome)
+}
+
+/// The places at which the rewrites of a rule apply and make nothing that the target lacks; `None` without
+/// a model.
+pub(super) fn places<'s, 'm>(
+    subject: &'s Subject<'m>,
+    rule: &Rule,
+    condition: &MatchCondition,
+) -> Option<Places<'s, 'm>> {
+    subject.model?;
+    let mut places = Places::new(subject, condition.means);
+    let Some((rewrites, ids)) = subject.rewrites.as_ref().zip(named(&rule.auto)) else { return Some(places) };
+    let ids = condition.only.as_deref().unwrap_or(ids);
+    let mut found = rewrites.matches(ids, |name| rule.limits.get(name).copied());
+    found.retain(|matches| lacked(matches, subject.target).is_none());
+    for place in proposed(found).iter().flat_map(|matches| &matches.places) {
+        if !place.is_of_constants() && !place.nodes.is_empty() {
+            add(&mut places, place, condition);
+        }
+    }
+    Some(places)
+}
+
+fn add(places: &mut Places<'_, '_>, place: &Place, condition: &MatchCondition) {
+    let at = (&*place.at.name, &*place.at.op_type);
+    let names = |nodes: &[NodeName]| -> Vec<String> { nodes.iter().map(|node| node.name.clone()).collect() };
+    let detail = detail(place, condition.means);
+    // The time of nodes that stay is no part of what could be saved, but what they were made into tells
+    // whether the engine did it already.
+    let all = names(&place.nodes);
+    let claimed = match condition.saves {
+        MatchSaves::Gone if !place.gone.is_empty() => names(&place.gone),
+        MatchSaves::Root => vec![place.at.name.clone()],
+        MatchSaves::Gone | MatchSaves::Nothing => return places.mention_all(at, &all, detail),
+    };
+    let claimed: Vec<&str> = claimed.iter().map(String::as_str).collect();
+    places.add_changed(at, &claimed, all, detail);
+}
+
+/// Describes a place in a few words.
+fn detail(place: &Place, means: Means) -> String {
+    let made = place.made.join(" and ");
+    if means == Means::Pieces && !made.is_empty() {
+        return format!("{made} in {} pieces", place.nodes.len());
+    }
+    if !place.because.is_empty() {
+        return place.because.clone();
+    }
+    let others: Vec<&NodeName> = place.nodes.iter().filter(|node| **node != place.at).collect();
+    let stays: Vec<&NodeName> = others.iter().copied().filter(|node| !place.gone.contains(node)).collect();
+    let goes = place.gone.contains(&place.at);
+    match () {
+        () if !made.is_empty() && others.is_empty() => format!("becomes {made}"),
+        () if !made.is_empty() => format!("becomes {made} with {}", listed(&others)),
+        () if goes && !stays.is_empty() => format!("goes into {}", listed(&stays)),
+        () if !others.is_empty() => format!("with {}", listed(&others)),
+        () if goes => "has no effect".to_owned(),
+        () => String::new(),
+    }
+}
+
+fn listed(nodes: &[&NodeName]) -> String {
+    let mut names: Vec<&str> = nodes.iter().take(NAMED).map(|node| &*node.name).collect();
+    let more = format!("{} more", nodes.len().saturating_sub(NAMED));
+    if nodes.len() > NAMED {
+        names.push(&more);
+    }
+    names.join(", ")
+}

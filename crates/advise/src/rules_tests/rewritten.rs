@@ -1,0 +1,174 @@
+//! Advice about opscope's own rewrites, held against what they do.
+
+use std::path::{Path, PathBuf};
+
+use opscope_model::samples::Sample;
+use opscope_rewrite::{ALL, Exactness, Rewrite, rewrite};
+
+use super::*;
+use crate::Does;
+use crate::rewrites::named;
+
+fn found(case: &Case, id: &str) -> crate::Finding {
+    let findings = case.report().findings;
+    findings.into_iter().find(|finding| finding.rule.id == id).unwrap_or_else(|| panic!("no {id}"))
+}
+
+#[test]
+fn a_finding_says_how_opscope_does_it_or_that_its_rewrite_finds_no_place() {
+    let pow = stored(&[2, 3], &["Pow x,E: -> y"], &[("E", &[2.0])], &[]);
+    let finding = found(&on(Target::OnnxRuntime, pow), "G04");
+    assert_eq!(finding.does.and_then(|does| does.options()).as_deref(), Some("--only G04a"));
+    assert_eq!(
+        (&finding.changes[..], &*finding.evidence[0].detail),
+        (&["Pow_y".to_owned()][..], "exponent 2")
+    );
+    let profile = sequence(&["Conv2D", "Softplus", "Tanh", "Mul"]);
+    assert!(found(&profile, "G05").does.is_none(), "there is no model to ask about");
+    let other = with_model(profile, &["Relu x -> y"]);
+    assert!(matches!(found(&other, "G05").does, Some(Does::Nowhere(ids)) if ids == "G05"));
+}
+
+#[test]
+fn a_normalisation_that_the_rewrite_leaves_alone_is_no_finding() {
+    let norm = |attribute: &str| {
+        let norm = format!("BatchNormalization a,S:16,B:16,M:16,V:16 {attribute} -> y");
+        graph(&["Conv x,W:16x3x3x3 -> a", &norm])
+    };
+    assert!(norm("epsilon=0.001f").finds("G01"));
+    assert!(!norm("spatial=0").finds("G01") && !norm("training_mode=1").finds("G01"));
+}
+
+#[test]
+fn a_threshold_of_the_users_changes_what_is_found_and_not_what_opscope_does() {
+    let case = shaped(&[1, 3, 1, 400], &["Conv x,W:4x3x1x100 -> y"]);
+    let settings = Settings::default().with_threshold("G18", "kernel", 64.0);
+    let report = case.report_with(&settings);
+    let finding = report.findings.iter().find(|finding| finding.rule.id == "G18").expect("a long kernel");
+    assert_eq!(finding.evidence[0].detail, "kernel [1, 100]");
+    assert!(
+        matches!(finding.does, Some(Does::Nowhere(_))),
+        "opscope rewrite has its own: {:?}",
+        finding.does
+    );
+}
+
+/// The models below a folder that a variable names.
+fn models_of(variable: &str) -> Vec<(String, Model)> {
+    let Some(folder) = std::env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_dir()) else {
+        eprintln!("skipped: the models of {variable}, which is not set");
+        return Vec::new();
+    };
+    let (mut folders, mut found) = (vec![folder], Vec::new());
+    while let Some(next) = folders.pop() {
+        for path in std::fs::read_dir(&next).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension() == Some("onnx".as_ref()) {
+                let name = path.strip_prefix(&next).unwrap_or(Path::new("")).display().to_string();
+                // Some are broken on purpose.
+                found.extend(Model::load(&path).ok().map(|model| (name, model)));
+            }
+        }
+    }
+    found
+}
+
+/// The model's nodes that are gone in another, or aren't the same there.
+fn differing(before: &Model, after: &Model) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut gone, mut changed) = (BTreeSet::new(), BTreeSet::new());
+    for node in before.graph().nodes() {
+        match after.graph().node_by_name(node.name).filter(|known| known.op_type == node.op_type) {
+            None => gone.insert(node.name.to_owned()),
+            Some(known) if known.proto != node.proto => changed.insert(node.name.to_owned()),
+            Some(_) => false,
+        };
+    }
+    (gone, changed)
+}
+
+fn by_id(id: &str) -> &'static dyn Rewrite {
+    *ALL.iter().find(|rewrite| rewrite.info().id == id).expect("a rewrite")
+}
+
+/// Checks every rule about graphs that names rewrites against what those do, and counts those that found
+/// something.
+fn check_against_rewrites(name: &str, model: &Model, target: Target, seen: &mut BTreeSet<String>) {
+    let subject = Subject::new(None, Some(model), Some(target));
+    let all = rules();
+    for rule in all.iter().filter(|rule| rule.id.starts_with('G') && rule.is_about(target)) {
+        let Some(ids) = named(&rule.auto) else { continue };
+        let mut settings = Settings::default();
+        all.iter().filter(|other| other.id != rule.id).for_each(|other| settings.add_silence(&other.id));
+        let report = advise(&subject, &settings);
+        let what = format!("{name} on {}: {}", target.name(), rule.id);
+        let changing: Vec<_> = report.findings.iter().filter(|finding| !finding.changes.is_empty()).collect();
+        let Some(finding) = changing.first() else {
+            // Exact changes that need no newer operators aren't passed over.
+            for which in ALL.iter().filter(|which| ids.split(',').any(|id| which.info().id.starts_with(id))) {
+                if which.info().exactness == Exactness::Lossy || rule.matches.is_none() {
+                    continue;
+                }
+                let done = rewrite(model, &[*which], None, false).expect("a sound rewrite").applications;
+                let counts = done.iter().any(|done| {
+                    let made = || done.after.iter().any(|node| target.lacks(&node.op_type));
+                    done.before.iter().any(|node| node.op_type != "unread constant") && !made()
+                });
+                assert!(!counts, "{what} says nothing of {done:?}");
+            }
+            continue;
+        };
+        assert_eq!(changing.len(), 1, "{what}");
+        let Some(does) = &finding.does else { panic!("{what} names no rewrite") };
+        let Does::Rewrites(matches) = does else { panic!("{what}: {does:?}") };
+        let (mut gone, mut changed) = (BTreeSet::new(), BTreeSet::new());
+        for matches in crate::rewrites::proposed(matches.clone()) {
+            let which = by_id(matches.rewrite.id);
+            let done = rewrite(model, &[which], matches.opset, matches.lossy).expect("a sound rewrite");
+            let after = Model::from_proto(done.proto, model.folder()).expect("a sound model");
+            let (went, others) = differing(model, &after);
+            gone.extend(went);
+            changed.extend(others);
+        }
+        let named: BTreeSet<String> = finding.changes.iter().cloned().collect();
+        assert!(gone.is_subset(&named), "{what} doesn't name {:?}", gone.difference(&named));
+        let kept: Vec<_> =
+            named.iter().filter(|name| !gone.contains(*name) && !changed.contains(*name)).collect();
+        assert!(kept.is_empty(), "{what} names {kept:?}, which stay as they are");
+        seen.insert(rule.id.clone());
+    }
+}
+
+#[test]
+fn rules_about_graphs_name_the_nodes_that_rewrites_change() {
+    let samples = Sample::ALL.map(|sample| {
+        (sample.name().to_owned(), Model::from_proto(sample.build(0), None).expect("a sample is a model"))
+    });
+    let outside = ["OPSCOPE_ONNX_DATA", "OPSCOPE_MODELS"].map(models_of);
+    let mut seen = BTreeSet::new();
+    for (name, model) in samples.into_iter().chain(outside.into_iter().flatten()) {
+        for target in [Target::Cann310, Target::OnnxRuntime] {
+            check_against_rewrites(&name, &model, target, &mut seen);
+        }
+    }
+    for (id, fires, _) in cases() {
+        if let Some(model) = fires.model.as_ref().filter(|_| id.starts_with('G')) {
+            check_against_rewrites(id, model, fires.target.unwrap_or(Target::Cann310), &mut seen);
+        }
+    }
+    let silent: Vec<String> = rules()
+        .into_iter()
+        .filter(|rule| rule.matches.is_some() && !seen.contains(&rule.id))
+        .map(|rule| rule.id)
+        .collect();
+    assert!(silent.is_empty(), "no model shows what {silent:?} name");
+}
+
+#[test]
+fn rules_name_only_rewrites_that_there_are() {
+    for rule in rules() {
+        for id in named(&rule.auto).into_iter().flat_map(|ids| ids.split(',')) {
+            assert!(ALL.iter().any(|rewrite| rewrite.info().id.starts_with(id)), "{} names {id}", rule.id);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Targets: the chips and engines that models run on.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use opscope_trace::{ExecutionUnit, Trace};
+use serde::Deserialize;
+
+/// Facts about targets that rules ask for, from `rules/targets.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Facts {
+    #[serde(default)]
+    families: Vec<Family>,
+    /// Operators of ONNX that it is known to lack.
+    #[serde(default)]
+    lacks: Vec<String>,
+    /// The lacking operators that are slow when others spell them out.
+    #[serde(default)]
+    slow_in_pieces: Vec<String>,
+    /// The word for its general processor.
+    #[serde(default)]
+    processor: Option<String>,
+    /// Where the facts come from.
+    #[serde(default, rename = "source")]
+    _source: String,
+}
+
+/// The words for families of targets.
+const FAMILIES: [&str; 2] = ["ascend", "accelerator"];
+
+/// Targets that have something in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Family {
+    /// Ascend processors.
+    Ascend,
+    /// Targets with matrix units that want models in a certain form.
+    Accelerator,
+}
+
+/// The file is part of the program; a test reads it.
+static FACTS: LazyLock<BTreeMap<String, Facts>> =
+    LazyLock::new(|| toml::from_str(include_str!("rules/targets.toml")).unwrap_or_default());
+
+/// A target, or a family of them, as rules name it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct TargetGroup(String);
+
+impl TryFrom<String> for TargetGroup {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let is_known = FAMILIES.contains(&&*name) || name == "unknown" || Target::from_name(&name).is_some();
+        if is_known { Ok(Self(name)) } else { Err(format!("there is no target `{name}`")) }
+    }
+}
+
+impl TargetGroup {
+    /// Whether a target is one of the group.
+    pub fn has(&self, target: Target) -> bool {
+        match &*self.0 {
+            "ascend" => target.is_ascend(),
+            "accelerator" => target.is_accelerator(),
+            name => target.name() == name,
+        }
+    }
+}
+
+/// A chip or an engine that a model runs on, or is to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// Nobody said, and the profile doesn't tell.
+    #[default]
+    Unknown,
+    /// The Ascend 310.
+    Cann310,
+    /// Another Ascend processor.
+    Cann,
+    /// A board with an SVP engine.
+    Svp,
+    /// ONNX Runtime on a processor.
+    OnnxRuntime,
+    /// tract.
+    Tract,
+    /// MegEngine.
+    MegEngine,
+    /// TensorRT.
+    TensorRt,
+}
+
+impl Target {
+    /// All targets by the words that the command line has for them.
+    pub const NAMES: [(&str, Self); 8] = [
+        ("cann-310", Self::Cann310),
+        ("cann", Self::Cann),
+        ("cann-910", Self::Cann),
+        ("svp", Self::Svp),
+        ("ort", Self::OnnxRuntime),
+        ("tract", Self::Tract),
+        ("megengine", Self::MegEngine),
+        ("tensorrt", Self::TensorRt),
+    ];
+
+    /// The target of a word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+    }
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, target)| *target == self).map_or("unknown", |(name, _)| name)
+    }
+
+    fn facts(self) -> Option<&'static Facts> {
+        FACTS.get(self.name())
+    }
+
+    fn is_of(self, family: Family) -> bool {
+        self.facts().is_some_and(|facts| facts.families.contains(&family))
+    }
+
+    /// Whether it is an Ascend processor.
+    pub fn is_ascend(self) -> bool {
+        self.is_of(Family::Ascend)
+    }
+
+    /// Whether it has matrix units that want models in a certain form.
+    pub fn is_accelerator(self) -> bool {
+        self.is_of(Family::Accelerator)
+    }
+
+    /// Whether it is known to lack an operator of ONNX; `false` where that isn't known.
+    pub fn lacks(self, op_type: &str) -> bool {
+        self.facts().is_some_and(|facts| facts.lacks.iter().any(|lacked| lacked == op_type))
+    }
+
+    /// Whether an operator that it lacks is slow when it is spelled out by others.
+    pub(crate) fn is_slow_in_pieces(self, op_type: &str) -> bool {
+        self.facts().is_some_and(|facts| facts.slow_in_pieces.iter().any(|slow| slow == op_type))
+    }
+
+    /// The word for the general processor beside its cores.
+    pub(crate) fn processor(self) -> &'static str {
+        self.facts().and_then(|facts| facts.processor.as_deref()).unwrap_or("AI CPU")
+    }
+
+    /// The target that a profile was taken on.
+    pub fn of(trace: &Trace) -> Self {
+        let says = |key: &str, word: &str| trace.property(key).is_some_and(|value| value.contains(word));
+        let runs_on = |units: &[ExecutionUnit]| trace.tasks.unit().iter().any(|unit| units.contains(unit));
+        let chips = trace.devices.name().iter().map(|name| trace.strings.get(*name));
+        let is_310 = says("chip", "310") || chips.into_iter().any(|name| name.contains("310"));
+        if says("source", "SVP") {
+            Self::Svp
+        } else if says("format", "MegEngine") {
+            Self::MegEngine
+        } else if says("engine", "tract") {
+            Self::Tract
+        } else if says("engine", "ort") || says("engine", "ONNX Runtime") {
+            Self::OnnxRuntime
+        } else if is_310 {
+            Self::Cann310
+        } else if says("format", "CANN")
+            || runs_on(&[ExecutionUnit::AiCore, ExecutionUnit::AiVectorCore, ExecutionUnit::AiCpu])
+        {
+            Self::Cann
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_facts_about_targets_can_be_read_and_only_targets_that_exist_can_be_named() {
+        let facts: BTreeMap<String, Facts> = toml::from_str(include_str!("rules/targets.toml")).unwrap();
+        let is_target = |name: &str| name == "unknown" || Target::from_name(name).is_some();
+        assert!(facts.keys().all(|name| is_target(name)), "{:?}", facts.keys());
+        let wrong = TargetGroup::try_from("gpu".to_owned());
+        assert_eq!(wrong.map(|_| ()), Err("there is no target `gpu`".to_owned()));
+        assert!(Target::Cann.is_ascend() && Target::Svp.is_accelerator() && !Target::Svp.is_ascend());
+        assert!(Target::Cann310.lacks("Mish") && !Target::Cann310.lacks("Softplus"));
+        assert!(!Target::Svp.lacks("Gelu") && !Target::OnnxRuntime.lacks("Mish"));
+    }
+}
