@@ -133,7 +133,7 @@ fn cleanup_cases() -> Vec<(&'static str, Case, Case)> {
         ("G14", gathers(0), gathers(3)),
         (
             "G15",
-            graph(&["Transpose x perm=0.2.3.1 -> a", "Transpose a perm=0.3.1.2 -> y"]),
+            graph(&["Transpose x perm=0.2.3.1 -> a", "Transpose a perm=0.3.1.2 -> b", "Relu b -> y"]),
             graph(&["Transpose x perm=0.2.3.1 -> a", "Relu a -> y"]),
         ),
         ("G22", graph(&["Shape x -> s", "Reshape x,s -> y"]), graph(&["Reshape x,S:2 -> y"])),
