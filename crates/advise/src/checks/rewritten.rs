@@ -60,12 +60,13 @@ fn add(places: &mut Places<'_, '_>, place: &Place, condition: &MatchCondition) {
 fn detail(place: &Place, means: Means) -> String {
     let made = place.made.join(" and ");
     if means == Means::Pieces && !made.is_empty() {
-        return format!("{made} in {} pieces", place.nodes.len());
+        return format!("{made} in {} pieces", place.nodes.iter().filter(|node| computes(node)).count());
     }
     if !place.because.is_empty() {
         return place.because.clone();
     }
-    let others: Vec<&NodeName> = place.nodes.iter().filter(|node| **node != place.at).collect();
+    let others: Vec<&NodeName> =
+        place.nodes.iter().filter(|node| **node != place.at && computes(node)).collect();
     let stays: Vec<&NodeName> = others.iter().copied().filter(|node| !place.gone.contains(node)).collect();
     let goes = place.gone.contains(&place.at);
     match () {
@@ -76,6 +77,11 @@ fn detail(place: &Place, means: Means) -> String {
         () if goes => "has no effect".to_owned(),
         () => String::new(),
     }
+}
+
+/// Whether a node is more than a constant.
+fn computes(node: &NodeName) -> bool {
+    node.op_type != "Constant"
 }
 
 fn listed(nodes: &[&NodeName]) -> String {
