@@ -4,7 +4,7 @@
 //! combination of shapes; the tasks that executed it point to it.
 
 use opscope_trace::{
-    ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DataType, Device, DeviceId, DeviceKind, ExecutionUnit,
+    ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, DeviceKind, ExecutionUnit,
     Iteration, IterationId, MetricId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId,
     Range, RangeKind, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId,
     Trace,
@@ -12,6 +12,8 @@ use opscope_trace::{
 
 use opscope_cann_raw::additional::Tensor as RawTensor;
 use opscope_cann_raw::host::level;
+use opscope_formats::ascend_vocabulary as vocabulary;
+use opscope_formats::reading::Waits;
 
 use crate::facts::calls::call_name;
 use crate::facts::counters::CounterColumns;
@@ -20,7 +22,9 @@ use crate::facts::steps::{Step, steps};
 use crate::facts::tracked_copies;
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::{HostTask, Joined, OpSource};
+use crate::kinds::level_name;
 use crate::names::NumberMap;
+use crate::read::operators::with_bytes;
 use crate::tables::NO_MODEL;
 use crate::text::tensor_names;
 
@@ -206,7 +210,7 @@ impl<'a> Projection<'a> {
             let thread = Some(self.thread(call.thread));
             self.trace.api_calls.push(ApiCall {
                 thread,
-                level: api_level(call.level),
+                level: vocabulary::level(level_name(call.level)),
                 name,
                 start: self.time(start),
                 duration: Nanoseconds(view.host_time(call.end).saturating_sub(start)),
@@ -220,8 +224,7 @@ impl<'a> Projection<'a> {
         let tasks = view.tasks();
         self.trace.tasks.reserve(tasks.len());
         let mut measured = Measured::new(view, &mut self.trace);
-        // The end of the operator before, by device.
-        let mut ends: Vec<Option<i64>> = vec![None; view.devices.len()];
+        let mut waits = Waits::default();
         for task in tasks {
             let device = view.device(task);
             let number = task.task as usize;
@@ -232,13 +235,9 @@ impl<'a> Projection<'a> {
             }
             let stream = self.stream(task.device, record.stream);
             let (operator, name, unit) = self.operator(task, host.as_ref());
-            let (start, end) = (device.start(number), device.end(number));
+            let (start, end) = (self.time(device.start(number)), self.time(device.end(number)));
             let call = host.as_ref().and_then(|host| host.call);
-            // The vendor's table has it so: the time since the device finished another operator.
-            let wait = operator.and_then(|_| {
-                let before = ends[task.device as usize].replace(end)?;
-                Some(Nanoseconds(start.saturating_sub(before).max(0)))
-            });
+            let wait = operator.and_then(|_| waits.next(self.devices[task.device as usize], start, end));
             let row = Task {
                 wait,
                 operator,
@@ -247,7 +246,7 @@ impl<'a> Projection<'a> {
                 unit,
                 iteration: self.iteration_at(task.device as usize, record.start),
                 launched_by: call.map(|call| ApiCallId::from_index(self.first_call + call.index())),
-                ..Task::new(name, self.time(start), Nanoseconds(end.saturating_sub(start)))
+                ..Task::new(name, start, end - start)
             };
             let id = self.trace.tasks.push(row);
             measured.enter(&mut self.trace, id, view, task, host.as_ref());
@@ -303,39 +302,36 @@ impl<'a> Projection<'a> {
                 Some(host) => self.text(host.kernel),
                 None => self.trace.strings.intern(kind),
             };
-            return (None, name, unit(kind));
+            return (None, name, vocabulary::unit(kind));
         };
         let name = self.text(host.name);
         let tensors = host.tensors.map_or(0, |set| set.index() as u64 + 1);
         let tensors_and_type = tensors << 32 | u64::from(op_type_of(view, host) as u32);
         let key = (host.model, host.name, tensors_and_type);
-        let unit = unit(if op.task_type == "N/A" { view.task_type(task) } else { op.task_type });
+        let unit =
+            vocabulary::unit(vocabulary::known(op.task_type).unwrap_or_else(|| view.task_type(task)));
         if let Some(&operator) = self.operators.get(&key) {
             return (Some(operator), name, unit);
         }
-        let op_type = self.trace.strings.intern(op.op_type);
+        let op_type = vocabulary::known(op.op_type).map_or(name, |word| self.trace.strings.intern(word));
         let model = self.model(host.model);
         let sets = &view.joined.data.host.tensor_sets;
         let tensors = host.tensors.map_or(&[][..], |set| sets.get(set));
         let (first_input, input_count) = self.tensors(tensors.iter().filter(|tensor| tensor.direction == 0));
         let (first_output, output_count) =
             self.tensors(tensors.iter().filter(|tensor| tensor.direction == 1));
-        let operator = self.trace.operators.push(Operator {
+        let operator = Operator {
             model,
             position: u32::try_from(self.trace.operators.len()).ok(),
             first_input,
             input_count,
             first_output,
             output_count,
-            bytes_read: bytes(tensors, 0),
-            bytes_written: bytes(tensors, 1),
-            dynamic: match op.state {
-                "dynamic" => Some(true),
-                "static" => Some(false),
-                _ => None,
-            },
+            dynamic: vocabulary::is_dynamic(op.state),
             ..Operator::new(name, op_type)
-        });
+        };
+        let operator = with_bytes(&self.trace, operator);
+        let operator = self.trace.operators.push(operator);
         self.operators.insert(key, operator);
         (Some(operator), name, unit)
     }
@@ -345,8 +341,9 @@ impl<'a> Projection<'a> {
         for raw in tensors {
             let shape = raw.shape.iter().take_while(|dimension| **dimension != 0).map(|d| i64::from(*d));
             let dimensions = Some(self.trace.dimensions.push(shape));
-            let layout = Some(self.trace.strings.intern(&tensor_names::format(raw.format)));
-            let data_type = data_type(raw.data_type);
+            let layout = tensor_names::format(raw.format);
+            let layout = vocabulary::layout(&layout).map(|layout| self.trace.strings.intern(layout));
+            let data_type = vocabulary::data_type(&tensor_names::data_type(raw.data_type));
             let row = Tensor { name: None, data_type, dimensions, layout, parameter: false };
             let id = self.trace.tensors.push(row);
             first = first.or(Some(id));
@@ -473,74 +470,4 @@ impl Measured {
 /// A number that differs for operators of different types.
 fn op_type_of(view: &View<'_>, host: &HostTask) -> u64 {
     host.node.map_or(0, |node| view.joined.data.host.nodes.op_type()[node.index()])
-}
-
-fn api_level(number: u16) -> ApiLevel {
-    match number {
-        level::PYTORCH | level::PTA => ApiLevel::Framework,
-        level::ACL => ApiLevel::Application,
-        level::MODEL => ApiLevel::Model,
-        level::NODE => ApiLevel::Node,
-        level::COMMUNICATION => ApiLevel::Communication,
-        level::RUNTIME => ApiLevel::Runtime,
-        _ => ApiLevel::Other,
-    }
-}
-
-/// The unit behind the vendor's words for it.
-fn unit(kind: &str) -> ExecutionUnit {
-    match kind {
-        "AI_CORE" | "AIC" | "KERNEL_AICORE" => ExecutionUnit::AiCore,
-        "AI_VECTOR_CORE" | "AIV" | "AIV_SQE" | "KERNEL_AIVEC" => ExecutionUnit::AiVectorCore,
-        "MIX_AIC" | "KERNEL_MIX_AIC" => ExecutionUnit::MixAiCore,
-        "MIX_AIV" | "KERNEL_MIX_AIV" => ExecutionUnit::MixVectorCore,
-        "AI_CPU" | "KERNEL_AICPU" => ExecutionUnit::AiCpu,
-        "DVPP" | "VPC_SQE" | "JPEGE_SQE" | "JPEGD_SQE" => ExecutionUnit::Dvpp,
-        "COMMUNICATION" => ExecutionUnit::Communication,
-        "MEMCPY_ASYNC" | "SDMA_SQE" | "PCIE_DMA_SQE" | "SDMA" => ExecutionUnit::MemoryCopy,
-        kind if kind.contains("EVENT") || kind.contains("NOTIFY") || kind.contains("PLACE_HOLDER") => {
-            ExecutionUnit::Control
-        }
-        "MODEL_EXECUTE" | "WRITE_VALUE_SQE" | "PROFILER_TRACE_EX" => ExecutionUnit::Control,
-        _ => ExecutionUnit::Other,
-    }
-}
-
-/// The element type of a number in the vendor's enumeration.
-fn data_type(number: u32) -> DataType {
-    match number {
-        0 => DataType::Float32,
-        1 => DataType::Float16,
-        2 => DataType::Int8,
-        3 => DataType::Int32,
-        4 => DataType::Uint8,
-        6 => DataType::Int16,
-        7 => DataType::Uint16,
-        8 => DataType::Uint32,
-        9 => DataType::Int64,
-        10 => DataType::Uint64,
-        11 => DataType::Float64,
-        12 => DataType::Bool,
-        13 => DataType::String,
-        16 => DataType::Complex64,
-        17 => DataType::Complex128,
-        27 => DataType::BFloat16,
-        29 => DataType::Int4,
-        31 => DataType::Int2,
-        32 => DataType::Uint2,
-        35 => DataType::Float8E5M2,
-        36 => DataType::Float8E4M3Fn,
-        37 => DataType::Float8E8M0,
-        40 => DataType::Float4E2M1,
-        _ => DataType::Unknown,
-    }
-}
-
-/// Bytes of all tensors of a direction; `None` if one has no size.
-fn bytes(tensors: &[RawTensor], direction: u32) -> Option<u64> {
-    tensors.iter().filter(|tensor| tensor.direction == direction).try_fold(0u64, |sum, tensor| {
-        let mut used = tensor.shape.iter().take_while(|dimension| **dimension != 0);
-        let elements = used.try_fold(1u64, |product, d| product.checked_mul(u64::from(*d)))?;
-        sum.checked_add(data_type(tensor.data_type).bytes(elements)?)
-    })
 }

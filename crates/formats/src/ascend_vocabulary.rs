@@ -6,31 +6,41 @@ use opscope_trace::{ApiLevel, DataType, ExecutionUnit};
 /// The number that stands for "no model", "no context" and the like.
 pub const NONE: u64 = u32::MAX as u64;
 
+/// The word for whatever isn't known.
+pub const UNKNOWN: &str = "N/A";
+
+/// A text that says something.
+pub fn known(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !matches!(*text, "" | UNKNOWN))
+}
+
+/// The number of the first stream that stands for a group of devices: a collective operation runs on
+/// several of a device's streams at once, and as a whole is a task of its group's stream.
+pub const FIRST_GROUP_STREAM: u64 = 1 << 32;
+
 /// The unit that executes a task, by the kind of task that the runtime, the node or the device
 /// names: `KERNEL_AICORE`, `AI_CORE`, `MEMCPY_ASYNC`, `Notify Wait`, …
 pub fn unit(kind: &str) -> ExecutionUnit {
     match kind {
         "AI_CORE" | "KERNEL_AICORE" | "AIC" => ExecutionUnit::AiCore,
-        "AI_VECTOR_CORE" | "KERNEL_AIVEC" | "AIV" | "AIV_SQE" => ExecutionUnit::AiVectorCore,
+        "AI_VECTOR_CORE" | "KERNEL_AIVEC" | "KERNEL_SIMT" | "AIV" | "AIV_SQE" => ExecutionUnit::AiVectorCore,
         "MIX_AIC" | "KERNEL_MIX_AIC" => ExecutionUnit::MixAiCore,
         "MIX_AIV" | "KERNEL_MIX_AIV" => ExecutionUnit::MixVectorCore,
         "AI_CPU" | "KERNEL_AICPU" => ExecutionUnit::AiCpu,
         "DVPP" | "VPC_SQE" | "JPEGE_SQE" | "JPEGD_SQE" => ExecutionUnit::Dvpp,
-        "HCCL" | "COMMUNICATION" => ExecutionUnit::Communication,
+        "HCCL" | "HCCL_AI_CPU" | "COMMUNICATION" => ExecutionUnit::Communication,
         "MEMCPY_ASYNC" | "SDMA" | "SDMA_SQE" | "PCIE_DMA_SQE" | "Memcpy" => ExecutionUnit::MemoryCopy,
-        "MsTx" | "PLACE_HOLDER_SQE" | "FFTS_PLUS" | "MODEL_EXECUTE" | "MODEL_MAINTAINCE" | "MAINTENANCE" => {
-            ExecutionUnit::Control
-        }
+        "MsTx" | "FFTS_PLUS" | "MODEL_EXECUTE" | "MODEL_MAINTAINCE" | "MAINTENANCE" => ExecutionUnit::Control,
         _ if is_about_streams(kind) => ExecutionUnit::Control,
         _ => ExecutionUnit::Other,
     }
 }
 
-/// Events, notifications, flags in memory, and the profiler's own switches.
+/// Events, notifications, places kept for them, flags in memory, and the profiler's own switches.
 fn is_about_streams(kind: &str) -> bool {
-    ["EVENT_", "NOTIFY_", "Notify", "WRITE_VALUE", "Write Value", "PROFILING_", "PROFILER_", "STREAM_"]
-        .iter()
-        .any(|prefix| kind.starts_with(prefix))
+    const PREFIXES: [&str; 5] = ["WRITE_VALUE", "Write Value", "PROFILING_", "PROFILER_", "STREAM_"];
+    const PARTS: [&str; 4] = ["EVENT", "NOTIFY", "Notify", "PLACE_HOLDER"];
+    PREFIXES.iter().any(|prefix| kind.starts_with(prefix)) || PARTS.iter().any(|part| kind.contains(part))
 }
 
 /// Whether an operator stands behind a kind of task.
@@ -70,6 +80,11 @@ pub fn is_dynamic(state: &str) -> Option<bool> {
     }
 }
 
+/// The name of a memory layout, if it says something.
+pub fn layout(word: &str) -> Option<&str> {
+    Some(word).filter(|word| !matches!(*word, "" | "NULL" | "UNDEFINED"))
+}
+
 /// The type of elements, by its name in the graph engine: `FLOAT16`, `DT_BF16`.
 pub fn data_type(word: &str) -> DataType {
     match word.trim().trim_start_matches("DT_") {
@@ -91,6 +106,7 @@ pub fn data_type(word: &str) -> DataType {
         "UINT32" => DataType::Uint32,
         "UINT16" => DataType::Uint16,
         "UINT8" => DataType::Uint8,
+        "UINT2" => DataType::Uint2,
         "BOOL" => DataType::Bool,
         "STRING" => DataType::String,
         "COMPLEX64" => DataType::Complex64,

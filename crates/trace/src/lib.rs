@@ -219,6 +219,15 @@ impl Trace {
         self.tensors.get(tensor).dimensions.map(|span| self.dimensions.get(span))
     }
 
+    /// Bytes of tensors, packed; `None` if the size of one isn't known.
+    pub fn tensor_bytes(&self, mut tensors: impl Iterator<Item = TensorId>) -> Option<u64> {
+        tensors.try_fold(0u64, |sum, tensor| {
+            let mut shape = self.shape(tensor)?.iter().map(|&dimension| u64::try_from(dimension).ok());
+            let elements = shape.try_fold(1u64, |product, dimension| product.checked_mul(dimension?))?;
+            sum.checked_add(self.tensors.data_type()[tensor.index()].bytes(elements)?)
+        })
+    }
+
     /// From the earliest start to the latest end of all tasks, calls and ranges; `None` for an
     /// empty trace.
     pub fn extent(&self) -> Option<(Nanoseconds, Nanoseconds)> {

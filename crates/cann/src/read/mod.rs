@@ -6,7 +6,7 @@
 
 pub mod database;
 mod folder;
-mod operators;
+pub(crate) mod operators;
 pub mod tables;
 #[cfg(test)]
 mod testing;

@@ -44,13 +44,11 @@ impl Operators {
 
 fn enter(trace: &mut Trace, texts: &StringTable, described: &Described) -> OperatorId {
     let name = trace.strings.intern(texts.get(described.name));
-    let op_type = match texts.get(described.op_type) {
-        "" | "N/A" => name,
-        op_type => trace.strings.intern(op_type),
-    };
+    let op_type = texts.get(described.op_type);
+    let op_type = vocabulary::known(op_type).map_or(name, |word| trace.strings.intern(word));
     let (first_input, input_count) = enter_side(trace, texts, &described.inputs);
     let (first_output, output_count) = enter_side(trace, texts, &described.outputs);
-    trace.operators.push(Operator {
+    let operator = Operator {
         model: described.model,
         first_input,
         input_count,
@@ -58,7 +56,18 @@ fn enter(trace: &mut Trace, texts: &StringTable, described: &Described) -> Opera
         output_count,
         dynamic: described.dynamic,
         ..Operator::new(name, op_type)
-    })
+    };
+    let operator = with_bytes(trace, operator);
+    trace.operators.push(operator)
+}
+
+/// The operator with the bytes of its inputs and outputs, where these were described.
+pub(crate) fn with_bytes(trace: &Trace, operator: Operator) -> Operator {
+    if operator.input_count + operator.output_count == 0 {
+        return operator;
+    }
+    let bytes_read = trace.tensor_bytes(operator.inputs());
+    Operator { bytes_read, bytes_written: trace.tensor_bytes(operator.outputs()), ..operator }
 }
 
 fn enter_side(trace: &mut Trace, texts: &StringTable, side: &Side) -> (Option<TensorId>, u32) {
@@ -67,7 +76,7 @@ fn enter_side(trace: &mut Trace, texts: &StringTable, side: &Side) -> (Option<Te
     let mut first = None;
     for index in 0..count {
         let shape = shapes.get(index).map(|shape| dimensions(shape));
-        let layout = formats.get(index).filter(|format| !matches!(**format, "" | "NULL" | "UNDEFINED"));
+        let layout = formats.get(index).and_then(|format| vocabulary::layout(format));
         let tensor = Tensor {
             name: None,
             data_type: types.get(index).map(|word| vocabulary::data_type(word)).unwrap_or_default(),
@@ -82,10 +91,8 @@ fn enter_side(trace: &mut Trace, texts: &StringTable, side: &Side) -> (Option<Te
 
 /// The parts of a list; none where there is nothing to say.
 fn parts(text: &str) -> Vec<&str> {
-    match text.trim() {
-        "" | "N/A" => Vec::new(),
-        text => text.trim_matches('"').split(';').map(str::trim).collect(),
-    }
+    let known = vocabulary::known(text.trim());
+    known.map_or(Vec::new(), |text| text.trim_matches('"').split(';').map(str::trim).collect())
 }
 
 /// `1,3,416,416`; a scalar has none. What is no number is not known.

@@ -2,17 +2,15 @@
 
 use opscope_trace::{ApiCall, ApiLevel, Range, RangeKind, Severity};
 
-use super::reader::Reader;
+use opscope_formats::ascend_vocabulary as vocabulary;
 
-/// Numbers of layers (`ENUM_API_TYPE`).
-mod level {
-    pub const RUNTIME: i64 = 5_000;
-    pub const COMMUNICATION: i64 = 5_500;
-    pub const NODE: i64 = 10_000;
-    pub const MODEL: i64 = 15_000;
-    pub const ACL: i64 = 20_000;
-    pub const TORCH_OPERATOR: i64 = 50_001;
-    pub const TORCH_QUEUE: i64 = 50_002;
+use super::reader::Reader;
+use crate::kinds::level_name;
+
+/// The layers of PyTorch, beside those of CANN (`ENUM_API_TYPE`).
+mod torch_level {
+    pub const OPERATOR: i64 = 50_001;
+    pub const QUEUE: i64 = 50_002;
     pub const MSTX: i64 = 50_004;
 }
 
@@ -44,7 +42,7 @@ impl Reader<'_> {
             };
             let start = start - reader.zero;
             let (thread, name) = (reader.thread(row.integer(3)), reader.text(row.integer(4)));
-            if row.integer(2) == Some(level::MSTX) {
+            if row.integer(2) == Some(torch_level::MSTX) {
                 let kind = if duration.0 == 0 { RangeKind::Mark } else { RangeKind::PushPop };
                 reader.trace.ranges.push(Range { thread, kind, ..Range::new(name, start, duration) });
                 return;
@@ -81,13 +79,11 @@ impl Reader<'_> {
 
 fn level_of(number: Option<i64>) -> ApiLevel {
     match number {
-        Some(level::RUNTIME) => ApiLevel::Runtime,
-        Some(level::COMMUNICATION) => ApiLevel::Communication,
-        Some(level::NODE) => ApiLevel::Node,
-        Some(level::MODEL) => ApiLevel::Model,
-        Some(level::ACL) => ApiLevel::Application,
-        Some(level::TORCH_OPERATOR | level::TORCH_QUEUE) => ApiLevel::Framework,
+        Some(torch_level::OPERATOR | torch_level::QUEUE) => ApiLevel::Framework,
         // Functions of the program among them.
-        _ => ApiLevel::Other,
+        number => {
+            let known = number.and_then(|number| u16::try_from(number).ok());
+            known.map_or(ApiLevel::Other, |number| vocabulary::level(level_name(number)))
+        }
     }
 }

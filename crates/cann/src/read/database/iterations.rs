@@ -33,30 +33,26 @@ impl Reader<'_> {
     }
 
     /// In a model that is loaded once and then executed as a whole, all runs of a task share one
-    /// number, so the n-th row of a number belongs to the n-th run. That holds as long as every
-    /// task of the model ran equally often.
+    /// number, so the n-th row of a number belongs to the n-th run.
     fn enter_replays(&mut self, rows: &[TaskRow], ids: &[TaskId]) {
         let mut order: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].model.is_some()).collect();
         order.sort_by_key(|&row| rows[row].start);
-        let mut seen: HashMap<(Option<u64>, i64), u32> = HashMap::new();
-        let mut runs: BTreeMap<(Option<u64>, u32), Vec<usize>> = BTreeMap::new();
+        let mut seen: HashMap<(Option<u64>, i64), usize> = HashMap::new();
+        let mut runs: BTreeMap<Option<u64>, Vec<Vec<usize>>> = BTreeMap::new();
         for row in order {
-            let times = seen.entry((rows[row].model, rows[row].global)).or_insert(0);
-            runs.entry((rows[row].model, *times)).or_default().push(row);
+            let times = seen.entry((rows[row].model, rows[row].global)).or_default();
+            let of_model = runs.entry(rows[row].model).or_default();
+            of_model.resize_with(of_model.len().max(*times + 1), Vec::new);
+            of_model[*times].push(row);
             *times += 1;
         }
-        let mut counts: HashMap<Option<u64>, Option<u32>> = HashMap::new();
-        for ((model, _), times) in seen {
-            let count = counts.entry(model).or_insert(Some(times));
-            *count = count.filter(|known| *known == times);
-        }
         let mut entered: Vec<Run> = Vec::new();
-        for ((model, number), run) in runs {
-            if counts.get(&model).copied().flatten().is_none() {
-                continue;
-            }
+        for (model, runs) in runs.into_iter().filter(|(_, runs)| are_replays(rows, runs)) {
             let model = model.map(|model| model_numbered(&mut self.trace, model));
-            entered.push((span_of(model, number + 1, rows, &run), run.iter().map(|&row| ids[row]).collect()));
+            for (number, run) in (1..).zip(runs) {
+                let tasks = run.iter().map(|&row| ids[row]).collect();
+                entered.push((span_of(model, number, rows, &run), tasks));
+            }
         }
         entered.sort_by_key(|(iteration, _)| iteration.start);
         for (iteration, tasks) in entered {
@@ -66,6 +62,19 @@ impl Reader<'_> {
                 self.trace.tasks.set(task, Task { iteration, ..row });
             }
         }
+    }
+}
+
+/// Whether the n-th rows of all tasks are the n-th run: every task ran equally often, or the last run was
+/// cut short and has the first tasks of a run.
+fn are_replays(rows: &[TaskRow], runs: &[Vec<usize>]) -> bool {
+    let Some(((first, others), last)) = runs.split_first().zip(runs.last()) else { return false };
+    let whole = others.iter().take_while(|run| run.len() == first.len()).count();
+    let number_of = |row: &usize| rows[*row].global;
+    match others.len() - whole {
+        0 => true,
+        1 => last.iter().map(number_of).eq(first[..last.len()].iter().map(number_of)),
+        _ => false,
     }
 }
 

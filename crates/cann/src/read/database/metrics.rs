@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{MetricId, TaskId, Trace};
+use opscope_trace::{MetricId, Severity, TaskId, Trace};
 
 use super::reader::Reader;
+use crate::metrics::{is_for_cube, is_for_vector};
 
 /// The values of all tasks.
 pub(super) struct TaskMetrics {
@@ -22,18 +23,23 @@ impl Reader<'_> {
         let blocks = ["block_num", "mix_block_num"].map(|name| self.trace.enter_metric(name, ""));
         let mut runs: HashMap<i64, Vec<Vec<(MetricId, f64)>>> = HashMap::new();
         let mut seen: HashMap<(i64, MetricId), usize> = HashMap::new();
-        let mut known: HashMap<i64, (MetricId, f64)> = HashMap::new();
+        let mut known: HashMap<i64, Option<(MetricId, f64)>> = HashMap::new();
+        let mut idle = 0;
         self.each_row("TASK_PMU_INFO", &["globalTaskId", "name", "value"], |reader, row| {
             let (Some(global), Some(name), Some(value)) = (row.integer(0), row.integer(1), row.float(2))
             else {
                 let reason = "dropped: a value without a task, name or number";
                 return reader.trace.count_loss(reason, 1, "TASK_PMU_INFO");
             };
-            let (metric, factor) = *known.entry(name).or_insert_with(|| {
+            let metric = known.entry(name).or_insert_with(|| {
                 let text = reader.texts.find(Some(name));
-                let (name, unit, factor) = named(reader.texts.table.get(text));
-                (reader.trace.enter_metric(name, unit), factor)
+                let (name, unit, factor) = named(reader.texts.table.get(text))?;
+                Some((reader.trace.enter_metric(name, unit), factor))
             });
+            let Some((metric, factor)) = *metric else {
+                idle += 1;
+                return;
+            };
             let run = seen.entry((global, metric)).or_default();
             let runs = runs.entry(global).or_default();
             if runs.len() <= *run {
@@ -42,14 +48,22 @@ impl Reader<'_> {
             runs[*run].push((metric, value * factor));
             *run += 1;
         });
+        let reason = "left out: values of units that a kind of core doesn't have";
+        self.trace.count_as(Severity::Remark, reason, idle, "TASK_PMU_INFO");
         TaskMetrics { runs, entered: HashMap::new(), blocks }
     }
 }
 
 /// The name that the tables give a metric, its unit, and what a value is multiplied by. Times are
-/// nanoseconds in the database and microseconds in the tables.
-fn named(name: &str) -> (&str, &'static str, f64) {
-    match name {
+/// nanoseconds in the database and microseconds in the tables. Nothing for a unit that the kind of core
+/// doesn't have, which the tables leave out.
+fn named(name: &str) -> Option<(&str, &'static str, f64)> {
+    if name.strip_prefix("aic_").is_some_and(|of_cube| !is_for_cube(of_cube))
+        || name.strip_prefix("aiv_").is_some_and(|of_vector| !is_for_vector(of_vector))
+    {
+        return None;
+    }
+    Some(match name {
         "aic_total_time" | "total_time" => ("aicore_time", "us", 1e-3),
         "aiv_total_time" => ("aiv_time", "us", 1e-3),
         name if name.ends_with("_time") => (name, "us", 1e-3),
@@ -57,7 +71,7 @@ fn named(name: &str) -> (&str, &'static str, f64) {
         name if name.ends_with("_datas") => (name, "KB", 1.0),
         "cube_utilization" => (name, "%", 1.0),
         name => (name, "", 1.0),
-    }
+    })
 }
 
 impl TaskMetrics {

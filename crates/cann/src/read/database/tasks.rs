@@ -7,7 +7,7 @@ use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, Task, TaskId};
 use super::reader::Reader;
 use crate::read::operators::{Described, Operators, Side};
 use opscope_formats::ascend_vocabulary as vocabulary;
-use opscope_formats::reading::model_numbered;
+use opscope_formats::reading::{Waits, model_numbered};
 
 /// What a row of `COMPUTE_TASK_INFO` tells about the task of a number.
 #[derive(Clone, Copy)]
@@ -63,6 +63,7 @@ impl Reader<'_> {
             metrics.enter(&mut self.trace, task, row.global, blocks);
             ids.push(task);
         }
+        Waits::enter(&mut self.trace, vocabulary::FIRST_GROUP_STREAM);
         self.read_collective_operations(&mut operators);
         self.read_iterations(&rows, &ids);
     }
@@ -152,11 +153,12 @@ impl Reader<'_> {
         let nameless = self.trace.strings.intern("");
         let stream = Some(self.places.stream(&mut self.trace, device, row.stream, None, nameless));
         let (name, kind) = info.map_or((row.kind, row.kind), |info| (info.name, info.kind));
+        let [kind, own_kind] = [kind, row.kind].map(|kind| self.texts.table.get(kind));
         let unit = if info.is_none() && parts.make_up(row) {
             // Its parts compute, and are rows of their own.
             ExecutionUnit::Control
         } else {
-            vocabulary::unit(self.texts.table.get(kind))
+            vocabulary::unit(vocabulary::known(kind).unwrap_or(own_kind))
         };
         let operator = info.map(|info| {
             let model = row.model.map(|model| model_numbered(&mut self.trace, model));
@@ -176,10 +178,8 @@ impl Reader<'_> {
         })
     }
 
-    /// A collective operation runs on several streams at once, whose tasks stand in `TASK`; as a
-    /// whole it is a task of a stream of its group's, numbered above all that a device can have.
+    /// Reads the collective operations as a whole; the tasks of their steps stand in `TASK`.
     fn read_collective_operations(&mut self, operators: &mut Operators) {
-        const FIRST_STREAM: u64 = 1 << 32;
         let columns = ["startNs", "endNs", "opName", "opType", "groupName", "connectionId", "deviceId"];
         let mut groups: Vec<StringId> = Vec::new();
         self.each_row("COMMUNICATION_OP", &columns, |reader, row| {
@@ -195,7 +195,7 @@ impl Reader<'_> {
             let device = reader.device(row.small(6).unwrap_or(0));
             let title = format!("Group {} Communication", reader.texts.table.get(group));
             let title = reader.trace.strings.intern(&title);
-            let number = FIRST_STREAM + number as u64;
+            let number = vocabulary::FIRST_GROUP_STREAM + number as u64;
             let stream = Some(reader.places.stream(&mut reader.trace, device, number, None, title));
             let (name, op_type) = (reader.texts.find(row.integer(2)), reader.texts.find(row.integer(3)));
             let nothing = reader.texts.find(None);

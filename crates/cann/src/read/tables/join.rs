@@ -32,8 +32,9 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels) {
                 // The kind in the table is the finer one; a device's word is kept where it has none.
                 let unit = if told.unit == ExecutionUnit::Other { known.unit } else { told.unit };
                 let iteration = known.iteration.or(iteration);
-                let (stream, launched_by) = (known.stream, known.launched_by);
-                trace.tasks.set(id, Task { stream, launched_by, iteration, unit, ..told });
+                let Task { stream, launched_by, .. } = known;
+                let number = told.number.or(known.number);
+                trace.tasks.set(id, Task { number, stream, launched_by, iteration, unit, ..told });
                 id
             }
             None => {

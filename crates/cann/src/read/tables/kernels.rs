@@ -22,11 +22,9 @@ const NAME: [&str; 4] = ["Op Name", "Name", "kernel_name", AI_CPU_NAME];
 const AI_CPU_NAME: &str = "Node";
 
 /// Columns that are known and have no place in a trace, but are no metrics of the hardware.
-const WITHOUT_PLACE: [&str; 8] = [
+const WITHOUT_PLACE: [&str; 6] = [
     "Device_id",
     "Device ID",
-    "Task ID",
-    "task_id",
     "HF32 Eligible",
     "Context ID",
     "task_stop(us)",
@@ -50,6 +48,8 @@ pub(super) struct Kernel {
     pub kind: StringId,
     pub device: u32,
     pub stream: Option<u64>,
+    /// The number of the task within its stream.
+    pub number: Option<u32>,
     pub model: Option<u64>,
     pub step: Option<u32>,
     pub inputs: Side,
@@ -220,6 +220,7 @@ impl Entry {
         let name = trace.strings.intern(texts.get(kernel.name));
         Task {
             operator: self.operator(trace, texts, kernel),
+            number: kernel.number,
             stream,
             unit: vocabulary::unit(texts.get(kernel.kind)),
             wait: kernel.wait,
@@ -255,6 +256,7 @@ struct Columns {
     only_kind: Option<&'static str>,
     device: Option<Column>,
     stream: Option<Column>,
+    number: Option<Column>,
     model: Option<Column>,
     step: Option<Column>,
     inputs: [Option<Column>; 3],
@@ -276,6 +278,7 @@ impl Columns {
             only_kind: header.has(&[AI_CPU_NAME]).then_some("AI_CPU"),
             device: header.find(&["Device_id", "Device ID"]),
             stream: header.find(&["Stream ID", "stream_id"]),
+            number: header.find(&["Task ID", "task_id"]),
             model: header.find(&["Model ID"]),
             step: header.find(&["Step Id", "Infer ID"]),
             inputs: ["Input Shapes", "Input Data Types", "Input Formats"].map(|name| header.find(&[name])),
@@ -293,6 +296,7 @@ impl Columns {
             columns.kind,
             columns.device,
             columns.stream,
+            columns.number,
             columns.model,
             columns.step,
             columns.state,
@@ -332,6 +336,7 @@ impl Columns {
             kind,
             device: row.number(self.device).and_then(|device| u32::try_from(device).ok()).unwrap_or(0),
             stream: row.number(self.stream),
+            number: row.number(self.number).and_then(|number| u32::try_from(number).ok()),
             model: row.number(self.model).filter(|model| *model != vocabulary::NONE),
             step: row.number(self.step).and_then(|step| u32::try_from(step).ok()),
             inputs,

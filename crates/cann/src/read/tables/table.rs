@@ -2,6 +2,7 @@
 //! put into them.
 
 use csv::{ByteRecord, ReaderBuilder};
+use opscope_formats::ascend_vocabulary as vocabulary;
 use opscope_trace::{Nanoseconds, Severity, Trace};
 
 use opscope_formats::reading::decimal;
@@ -65,7 +66,7 @@ impl Row<'_> {
     pub fn cell(&self, column: Option<Column>) -> &[u8] {
         let cell = column.and_then(|column| self.record.get(column.0)).unwrap_or_default();
         match cell.trim_ascii() {
-            b"N/A" => b"",
+            cell if cell == vocabulary::UNKNOWN.as_bytes() => b"",
             cell => cell,
         }
     }

@@ -190,12 +190,10 @@ fn operator<'a>(builder: &mut Builder<'a>, item: &Item<'a>, model: Option<u64>) 
     builder.operator(OperatorKey { name: item.name, op_type: item.name, model, signature: b"" })
 }
 
-/// Collective operations run on several streams at once; each group is shown as a stream of its
-/// own, numbered above all that a device can have.
+/// The stream of a group of devices.
 fn communication_stream<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> StreamId {
-    const FIRST: u64 = 1 << 32;
     let lane = &builder.lanes[item.lane.0];
-    let (number, name) = (FIRST + lane.tid, lane.name.clone());
+    let (number, name) = (vocabulary::FIRST_GROUP_STREAM + lane.tid, lane.name.clone());
     builder.device_stream(DeviceKind::Npu, device, "", number, &name)
 }
 

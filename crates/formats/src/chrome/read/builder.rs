@@ -167,8 +167,10 @@ impl<'a> Builder<'a> {
         unit: ExecutionUnit,
         operator: Option<OperatorId>,
     ) -> Row {
-        let Details { link, external, .. } = item.details;
-        let mut task = Task { operator, stream, unit, ..Task::new(item.name, item.start, item.duration) };
+        let Details { link, external, task: number, .. } = item.details;
+        let number = Some(number).filter(|number| *number != Details::NONE);
+        let mut task =
+            Task { operator, number, stream, unit, ..Task::new(item.name, item.start, item.duration) };
         let is_complete = self.tie(&mut task, link, external);
         let task = self.trace.tasks.push(task);
         if !is_complete {

@@ -111,6 +111,8 @@ pub(super) struct Details {
     pub device: u32,
     pub model: u32,
     pub iteration: u32,
+    /// The number by which the format's tables name the task.
+    pub task: u32,
     /// A kind of task, layer or range, in the format's word.
     pub kind: Text,
     /// A further word: a range's domain, a task's or type's own name.
@@ -139,6 +141,7 @@ impl Default for Details {
             device: Self::NONE,
             model: Self::NONE,
             iteration: Self::NONE,
+            task: Self::NONE,
             kind: Text::default(),
             word: Text::default(),
             signature: Text::default(),

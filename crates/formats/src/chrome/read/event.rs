@@ -96,6 +96,7 @@ impl<'a> Event<'a> {
                 }
                 b"device" => details.device = small(scanner.value()?),
                 b"Model Id" | b"model id" => details.model = small(scanner.value()?),
+                b"Task Id" | b"task id" => details.task = small(scanner.value()?),
                 b"iteration" | b"Iteration ID" => details.iteration = small(scanner.value()?),
                 b"warm_up" => details.warm_up = scanner.value()? == b"true",
                 b"wait_ns" => details.wait = decimal::whole(scanner.value()?).unwrap_or(Details::NO_WAIT),

@@ -37,8 +37,9 @@ use std::rc::Rc;
 
 use opscope_trace::{RangeKind, Severity, Trace};
 
+use crate::ascend_vocabulary::FIRST_GROUP_STREAM;
 use crate::json::{JsonError, Scanner};
-use crate::reading::{WALL_CLOCK, decimal};
+use crate::reading::{WALL_CLOCK, Waits, decimal};
 use builder::{Builder, ChunkNames, Item, Row, text_of};
 use chunk::{Chunk, Raw};
 use counters::Owner;
@@ -111,6 +112,9 @@ fn make_trace(document: &Document<'_>) -> Trace {
 
     let Builder { mut trace, mut problems, iterations, repeated, .. } = builder;
     iterations.enter(&mut trace);
+    if places.is_ascend {
+        Waits::enter(&mut trace, FIRST_GROUP_STREAM);
+    }
     chunks.iter().for_each(|chunk| problems.add(&chunk.problems));
     problems.report(&mut trace);
     let reason = "left out: slices that only repeat or sum up others";
