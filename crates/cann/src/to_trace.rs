@@ -4,10 +4,9 @@
 //! combination of shapes; the tasks that executed it point to it.
 
 use opscope_trace::{
-    ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, DeviceKind, ExecutionUnit,
-    Iteration, IterationId, MetricId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId,
-    Range, RangeKind, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId,
-    Trace,
+    ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration,
+    IterationId, MetricId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range,
+    RangeKind, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId, Trace,
 };
 
 use opscope_cann_raw::additional::Tensor as RawTensor;
@@ -308,8 +307,7 @@ impl<'a> Projection<'a> {
         let tensors = host.tensors.map_or(0, |set| set.index() as u64 + 1);
         let tensors_and_type = tensors << 32 | u64::from(op_type_of(view, host) as u32);
         let key = (host.model, host.name, tensors_and_type);
-        let unit =
-            vocabulary::unit(vocabulary::known(op.task_type).unwrap_or_else(|| view.task_type(task)));
+        let unit = vocabulary::unit(vocabulary::known(op.task_type).unwrap_or_else(|| view.task_type(task)));
         if let Some(&operator) = self.operators.get(&key) {
             return (Some(operator), name, unit);
         }
@@ -386,6 +384,12 @@ impl<'a> Projection<'a> {
                 let (scope, time) = (scope_name(row.scope), clock.local(row.time));
                 samples.push((format!("{scope} DDR"), "B", time, row.ddr as f64));
                 samples.push((format!("{scope} HBM"), "B", time, row.hbm as f64));
+            }
+            let notes = view.joined.data.host.task_memory.rows();
+            for note in notes.filter(|note| note.device == device.device.id) {
+                let time = view.host_time(note.time);
+                samples.push(("memory of GE allocated".into(), "B", time, note.total_allocated as f64));
+                samples.push(("memory of GE reserved".into(), "B", time, note.total_reserved as f64));
             }
             samples.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
             for of_counter in samples.chunk_by(|a, b| a.0 == b.0) {

@@ -22,14 +22,8 @@ const NAME: [&str; 4] = ["Op Name", "Name", "kernel_name", AI_CPU_NAME];
 const AI_CPU_NAME: &str = "Node";
 
 /// Columns that are known and have no place in a trace, but are no metrics of the hardware.
-const WITHOUT_PLACE: [&str; 6] = [
-    "Device_id",
-    "Device ID",
-    "HF32 Eligible",
-    "Context ID",
-    "task_stop(us)",
-    "Input Tensor Num",
-];
+const WITHOUT_PLACE: [&str; 6] =
+    ["Device_id", "Device ID", "HF32 Eligible", "Context ID", "task_stop(us)", "Input Tensor Num"];
 
 /// Whether a table has a row for every task.
 pub(super) fn is_table(header: &Header) -> bool {

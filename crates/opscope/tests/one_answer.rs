@@ -1,0 +1,366 @@
+//! A question has one answer, whatever form a profile of Ascend is in: its raw directory, what is exported
+//! from that (the folder, the tables with the timeline, the database alone, the timeline alone), and
+//! opscope's own database. What a form has no facts for is named in [`LACKS`] and [`UNASKED`].
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Place, shared};
+use serde_json::Value;
+
+/// What is made of a raw directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// opscope's own database.
+    Imported,
+    /// Everything that `export all` writes.
+    Folder,
+    /// Its folder of tables and timelines.
+    Tables,
+    /// The vendor's database alone.
+    Database,
+    /// The vendor's timeline alone.
+    Timeline,
+}
+
+use Form::{Database, Folder, Imported, Tables, Timeline};
+
+/// Parts of an answer that a form holds no facts for.
+struct Lack {
+    forms: &'static [Form],
+    /// Where they stand, with `*` for any name; whatever is below belongs to them.
+    paths: &'static [&'static str],
+    reason: &'static str,
+}
+
+const LACKS: [Lack; 12] = [
+    Lack {
+        forms: &[Imported, Folder, Tables, Database, Timeline],
+        paths: &["/path", "/losses/*/profile"],
+        reason: "a profile's own path",
+    },
+    Lack {
+        forms: &[Folder, Tables, Database, Timeline],
+        paths: &["/losses"],
+        reason: "every file tells what is lost in itself",
+    },
+    Lack {
+        forms: &[Folder, Tables, Database, Timeline],
+        paths: &["/rows/*/rank", "/rows/*/cumulative_share"],
+        reason: "operators that took equally long may change places by the rounding of exported times",
+    },
+    Lack {
+        forms: &[Tables, Timeline],
+        paths: &[
+            "/ranges/rows/*/longest_uncovered/start_ns",
+            "/locations/*/tasks/*/start_ns",
+            "/also/locations/*/tasks/*/start_ns",
+        ],
+        reason: "a timeline doesn't tell when the collection began, from which times are counted",
+    },
+    Lack {
+        forms: &[Folder, Database],
+        paths: &[
+            "/overview/wall_ns",
+            "/overview/idle_ns",
+            "/findings/H05",
+            "/findings/A10/share",
+            "/findings/A10/saves_at_most_ns",
+        ],
+        reason: "a database has no marks of an inference's begin and end: it lasts from its first task to its \
+                 last",
+    },
+    Lack {
+        forms: &[Folder, Database],
+        paths: &["/overview/control", "/overview/units/control"],
+        reason: "only a database lists tasks as a whole beside their parts",
+    },
+    Lack {
+        forms: &[Tables, Timeline],
+        paths: &["/target", "/findings/*/advice", "/findings/*/auto", "/findings/A13", "/not_run/G06"],
+        reason: "no table or timeline tells the chip",
+    },
+    Lack {
+        forms: &[Timeline],
+        paths: &[
+            "/rows/*/type",
+            "/rows/*/shapes",
+            "/rows/*/bytes",
+            "/rows/*/bytes_per_second",
+            "/locations/*/type",
+            "/also",
+            "/findings/*/evidence/*/op_type",
+            "/findings/G05",
+            "/findings/H08",
+            "/findings/A28",
+            "/findings/A29",
+            "/saves_together_at_most_ns",
+        ],
+        reason: "a timeline has no types and shapes of operators, by which patterns are found",
+    },
+    Lack {
+        forms: &[Folder, Tables, Database, Timeline],
+        paths: &["/not_run/A26"],
+        reason: "exports draw the cores' frequency as it was set where no change of it was sampled",
+    },
+    Lack {
+        forms: &[Tables, Timeline],
+        paths: &["/ranges/marks"],
+        reason: "of chosen inferences a timeline shows the marks within them only",
+    },
+    Lack {
+        forms: &[Folder, Database],
+        paths: &["/saves_together_at_most_ns"],
+        reason: "what rules that can't be asked of a database would save",
+    },
+    Lack {
+        forms: &[Folder, Tables, Database, Timeline],
+        paths: &["/rules_asked"],
+        reason: "rules that can't be asked, see UNASKED",
+    },
+];
+
+/// What advice says that it misses in a form, and why the form doesn't have it.
+const UNASKED: [(&[Form], &[&str], &str); 4] = [
+    (
+        &[Folder, Tables, Database, Timeline],
+        &["how many cores of this kind the device has"],
+        "exports tell no numbers of cores; of one kind, the command line does",
+    ),
+    (
+        &[Timeline],
+        &[
+            "types of the operators' inputs",
+            "the metric",
+            "busy ratios of the units",
+            "whether operators are of dynamic shape",
+            "shapes in the profile",
+        ],
+        "a timeline has a name, times and places of each task, but no description and no counters",
+    ),
+    (
+        &[Folder, Database],
+        &["the metric memory_bound"],
+        "a database has what was counted, and not what tables work out of it",
+    ),
+    (&[Tables, Timeline], &["samples of memory"], "a timeline has no samples of what allocators reserved"),
+];
+
+/// A raw directory, and how to export all of it.
+struct Profile {
+    name: String,
+    raw: PathBuf,
+    /// Chips of which the vendor's tool shows a single inference unless it is told otherwise.
+    shows_one: bool,
+}
+
+/// The golden directories, and generated ones of every chip, mode and layout.
+fn profiles(place: &Place) -> Vec<Profile> {
+    let mut profiles = Vec::new();
+    for chip in ["910b", "910", "310p", "310"] {
+        for (mode, layout) in
+            [("static", "modern"), ("static", "2022"), ("static", "job"), ("dynamic", "modern")]
+        {
+            let name = format!("{chip}-{mode}-{layout}");
+            let options = ["--chip", chip, "--mode", mode, "--layout", layout, "--tasks", "300", "--quiet"];
+            let raw = place.done(&[&["sample", "prof", "-o", &name][..], &options].concat()).stdout;
+            let shows_one = (chip, mode) == ("310", "static");
+            profiles.push(Profile { name, raw: place.path(raw.trim()), shows_one });
+        }
+    }
+    let Some(golden) = shared("one_answer", "golden/ascend") else { return profiles };
+    for case in std::fs::read_dir(golden).expect("the folder").flatten() {
+        let Ok(inputs) = std::fs::read_dir(case.path().join("input")) else { continue };
+        let name = case.file_name().to_string_lossy().into_owned();
+        let shows_one = name.starts_with("310_");
+        profiles.extend(inputs.flatten().map(|raw| Profile {
+            name: name.clone(),
+            raw: raw.path(),
+            shows_one,
+        }));
+    }
+    profiles
+}
+
+/// Makes every form of a profile that there is.
+fn forms(place: &Place, profile: &Profile) -> Vec<(Form, PathBuf)> {
+    let out = place.path(&format!("{}-forms", profile.name));
+    std::fs::create_dir(&out).expect("a folder");
+    let raw = profile.raw.to_string_lossy();
+    let (folder, imported) = (out.join("folder"), out.join("imported.db"));
+    place.done(&["import", &raw, "-o", &imported.to_string_lossy(), "--quiet"]);
+    let export =
+        ["export", "all", &raw, "-o", &folder.to_string_lossy(), "--layout", "modern", "--quiet", "--clear"];
+    let all = ["--model-id", "1", "--iteration-id", "1", "--iteration-count", "100"];
+    place.done(&[&export[..], if profile.shows_one { &all } else { &[] }].concat());
+    let tables = folder.join("mindstudio_profiler_output");
+    let named = |folder: &Path, suffix: &str| {
+        let files = std::fs::read_dir(folder).expect("the folder").flatten().map(|file| file.path());
+        let is_it = |path: &PathBuf| {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            let stamp = name.strip_prefix("msprof_").and_then(|rest| rest.strip_suffix(suffix));
+            stamp.is_some_and(|stamp| stamp.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        files.into_iter().find(is_it)
+    };
+    let timeline = named(&tables, ".json").expect("a timeline");
+    let mut forms = vec![(Imported, imported), (Tables, tables), (Timeline, timeline)];
+    if let Some(database) = named(&folder, ".db") {
+        forms.extend([(Folder, folder), (Database, database)]);
+    }
+    forms
+}
+
+/// The values of an answer by where they stand: rows of lists by their names where they have some.
+fn values(value: &Value, path: &str, found: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(members) => {
+            members.iter().for_each(|(name, value)| values(value, &format!("{path}/{name}"), found));
+        }
+        Value::Array(rows) => {
+            let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+            for (place, row) in rows.iter().enumerate() {
+                let name = ["id", "operator", "name", "unit"].iter().find_map(|key| row[*key].as_str());
+                let name = name.map_or_else(|| place.to_string(), |name| name.replace('/', "|"));
+                let times = seen.entry(name.clone()).or_default();
+                let again = if *times == 0 { String::new() } else { format!(" {times}") };
+                *times += 1;
+                values(row, &format!("{path}/{name}{again}"), found);
+            }
+        }
+        value => {
+            found.insert(path.to_owned(), value.clone());
+        }
+    }
+}
+
+fn covers(pattern: &str, path: &str) -> bool {
+    let mut path = path.split('/');
+    pattern.split('/').all(|part| path.next().is_some_and(|name| part == "*" || part == name))
+}
+
+/// Whether values are the same, as far as exported text and sums of it are rounded.
+fn is_same(path: &str, one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(a), Value::Number(b)) if path.ends_with("_ns") || a.is_f64() || b.is_f64() => {
+            let (a, b) = (a.as_f64().expect("a number"), b.as_f64().expect("a number"));
+            let rounding = if path.ends_with("_ns") { 3.0 } else { 1e-3 };
+            (a - b).abs() <= rounding + 1e-3 * a.abs().max(b.abs())
+        }
+        (Value::String(a), Value::String(b)) => {
+            let (a, b): (Vec<&str>, Vec<&str>) = (a.split(' ').collect(), b.split(' ').collect());
+            let unit_at =
+                |place: usize| a.get(place + 1).is_some_and(|word| word.starts_with(['%', 'µ', 'n']));
+            a.len() == b.len()
+                && (0..a.len()).all(|at| a[at] == b[at] || is_rounded_alike(a[at], b[at], unit_at(at)))
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// Whether two written numbers differ by one in their last place.
+fn is_rounded_alike(a: &str, b: &str, has_unit: bool) -> bool {
+    let trimmed = |text: &str| text.trim_matches(['(', ')', ',', ':']).to_owned();
+    let (a, b) = (trimmed(a), trimmed(b));
+    let (Ok(first), Ok(second)) = (a.parse::<f64>(), b.parse::<f64>()) else { return false };
+    let decimals = |text: &str| text.split_once('.').map_or(0, |(_, part)| part.len() as i32);
+    (has_unit || decimals(&a) > 0)
+        && (first - second).abs() < 1.5 * 10f64.powi(-decimals(&a).min(decimals(&b)))
+}
+
+/// Compares an answer with that of the raw directory; notes which lacks excuse something.
+fn differences(form: Form, raw: &Value, other: &Value, used: &mut BTreeSet<&'static str>) -> Vec<String> {
+    let unasked: Vec<(&str, &'static str)> = (other["not_run"].as_array().into_iter().flatten())
+        .filter_map(|rule| {
+            let missing = rule["missing"].as_str()?;
+            let (_, _, reason) = UNASKED.iter().find(|(forms, known, _)| {
+                forms.contains(&form) && known.iter().any(|known| missing.starts_with(known))
+            })?;
+            Some((rule["id"].as_str()?, *reason))
+        })
+        .collect();
+    let (mut of_raw, mut of_other) = (BTreeMap::new(), BTreeMap::new());
+    values(raw, "", &mut of_raw);
+    values(other, "", &mut of_other);
+    let paths: BTreeSet<&String> = of_raw.keys().chain(of_other.keys()).collect();
+    let mut found = Vec::new();
+    for path in paths {
+        let (one, other) = (of_raw.get(path), of_other.get(path));
+        if one.zip(other).is_some_and(|(one, other)| is_same(path, one, other)) {
+            continue;
+        }
+        let lack = LACKS
+            .iter()
+            .find(|lack| lack.forms.contains(&form) && lack.paths.iter().any(|known| covers(known, path)));
+        let is_of_rule =
+            |id: &str| ["findings", "not_run"].iter().any(|list| covers(&format!("/{list}/{id}"), path));
+        let rule = unasked.iter().find(|(id, _)| is_of_rule(id));
+        match lack.map(|lack| lack.reason).or(rule.map(|(_, reason)| *reason)) {
+            Some(reason) => {
+                used.insert(reason);
+            }
+            None => found.push(format!("{path}: {one:?} but {other:?}")),
+        }
+    }
+    found
+}
+
+/// Asks the same of all forms of a profile.
+fn compare(place: &Place, profile: &Profile, used: &mut BTreeSet<&'static str>) -> Vec<String> {
+    let raw = profile.raw.to_string_lossy().into_owned();
+    let sql = "SELECT value FROM property_values WHERE property = 'ai_cores'";
+    let cores = place.done(&["sql", &raw, sql, "--json"]).json()["rows"][0]["value"].clone();
+    let cores = cores.as_str().unwrap_or("8").to_owned();
+    let analyze = vec!["analyze", "--json"];
+    let advise = vec!["advise", "--cores", &cores, "--json"];
+    let names = place.done(&["analyze", &raw, "--json", "--top", "2"]).json();
+    let names = names["rows"].as_array().expect("rows").iter().filter_map(|row| row["name"].as_str());
+    let names: Vec<&str> = names.collect();
+    let wheres = names.iter().map(|name| vec!["where", name, "--json"]);
+    let questions: Vec<Vec<&str>> = [analyze, advise].into_iter().chain(wheres).collect();
+    let forms = forms(place, profile);
+    let mut found = Vec::new();
+    for question in &questions {
+        let ask = |path: &str| place.done(&[&question[..], &[path]].concat()).json();
+        let of_raw = ask(&raw);
+        for (form, path) in &forms {
+            let all = differences(*form, &of_raw, &ask(&path.to_string_lossy()), used);
+            let told =
+                all.iter().take(8).map(|text| format!("{} {form:?} {}: {text}", profile.name, question[0]));
+            found.extend(told);
+        }
+    }
+    found
+}
+
+#[test]
+fn every_form_of_a_profile_has_the_same_answers() {
+    let place = Place::new();
+    let profiles = profiles(&place);
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new((Vec::new(), BTreeSet::new()));
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(profile) = profiles.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mut used = BTreeSet::new();
+                    let found = compare(&place, profile, &mut used);
+                    let mut results = results.lock().expect("no thread panicked");
+                    results.0.extend(found);
+                    results.1.append(&mut used);
+                }
+            });
+        }
+    });
+    let (found, used) = results.into_inner().expect("no thread panicked");
+    assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));
+    // What excuses nothing isn't lacking.
+    let reasons = LACKS.iter().map(|lack| lack.reason).chain(UNASKED.iter().map(|(.., reason)| *reason));
+    let idle: Vec<&str> = reasons.filter(|reason| !used.contains(reason)).collect();
+    assert!(idle.is_empty(), "{idle:?}");
+}
