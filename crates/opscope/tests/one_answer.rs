@@ -37,7 +37,7 @@ struct Lack {
     reason: &'static str,
 }
 
-const LACKS: [Lack; 12] = [
+const LACKS: [Lack; 13] = [
     Lack {
         forms: &[Imported, Folder, Tables, Database, Timeline],
         paths: &["/path", "/losses/*/profile"],
@@ -81,7 +81,7 @@ const LACKS: [Lack; 12] = [
     },
     Lack {
         forms: &[Tables, Timeline],
-        paths: &["/target", "/findings/*/advice", "/findings/*/auto", "/findings/A13", "/not_run/G06"],
+        paths: &["/target", "/findings/*/advice", "/findings/*/auto", "/not_run/G06"],
         reason: "no table or timeline tells the chip",
     },
     Lack {
@@ -98,14 +98,13 @@ const LACKS: [Lack; 12] = [
             "/findings/H08",
             "/findings/A28",
             "/findings/A29",
-            "/saves_together_at_most_ns",
         ],
         reason: "a timeline has no types and shapes of operators, by which patterns are found",
     },
     Lack {
         forms: &[Folder, Tables, Database, Timeline],
         paths: &["/not_run/A26"],
-        reason: "exports draw the cores' frequency as it was set where no change of it was sampled",
+        reason: "exports draw the cores' frequency as it was set, and of chosen inferences its changes within",
     },
     Lack {
         forms: &[Tables, Timeline],
@@ -114,8 +113,13 @@ const LACKS: [Lack; 12] = [
     },
     Lack {
         forms: &[Folder, Database],
-        paths: &["/saves_together_at_most_ns"],
-        reason: "what rules that can't be asked of a database would save",
+        paths: &["/findings/A21"],
+        reason: "without counters, operators that A20 would explain are left to A21",
+    },
+    Lack {
+        forms: &[Folder, Database, Timeline],
+        paths: &["/saves_together_at_most_ns", "/findings/*/also"],
+        reason: "what rules that can't be asked would save, and findings that they overlap with",
     },
     Lack {
         forms: &[Folder, Tables, Database, Timeline],
@@ -125,7 +129,7 @@ const LACKS: [Lack; 12] = [
 ];
 
 /// What advice says that it misses in a form, and why the form doesn't have it.
-const UNASKED: [(&[Form], &[&str], &str); 4] = [
+const UNASKED: [(&[Form], &[&str], &str); 5] = [
     (
         &[Folder, Tables, Database, Timeline],
         &["how many cores of this kind the device has"],
@@ -139,14 +143,16 @@ const UNASKED: [(&[Form], &[&str], &str); 4] = [
             "busy ratios of the units",
             "whether operators are of dynamic shape",
             "shapes in the profile",
+            "rates of memory",
         ],
         "a timeline has a name, times and places of each task, but no description and no counters",
     ),
     (
         &[Folder, Database],
-        &["the metric memory_bound"],
-        "a database has what was counted, and not what tables work out of it",
+        &["the metric", "busy ratios of the units", "samples of the cores' frequency"],
+        "a database has counters of chips with two kinds of cores only, and not what tables work out of them",
     ),
+    (&[Tables, Timeline], &["the peak rates of this chip"], "no table or timeline tells which chip it is of"),
     (&[Tables, Timeline], &["samples of memory"], "a timeline has no samples of what allocators reserved"),
 ];
 
@@ -299,7 +305,7 @@ fn differences(form: Form, raw: &Value, other: &Value, used: &mut BTreeSet<&'sta
         let is_of_rule =
             |id: &str| ["findings", "not_run"].iter().any(|list| covers(&format!("/{list}/{id}"), path));
         let rule = unasked.iter().find(|(id, _)| is_of_rule(id));
-        match lack.map(|lack| lack.reason).or(rule.map(|(_, reason)| *reason)) {
+        match rule.map(|(_, reason)| *reason).or(lack.map(|lack| lack.reason)) {
             Some(reason) => {
                 used.insert(reason);
             }

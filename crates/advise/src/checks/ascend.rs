@@ -127,8 +127,10 @@ fn path_rate(subject: &Subject<'_>, rule: &Rule) -> Outcome {
 
 fn too_few_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let Some(cores) = cores(subject) else { return missing("how many cores the device has (--cores)") };
-    if !subject.has_metric("block_num") {
-        return missing("the metric block_num");
+    for metric in ["block_num", "mac_ratio"] {
+        if !subject.has_metric(metric) {
+            return Outcome::Missing(format!("the metric {metric}"));
+        }
     }
     let mut claims = Vec::new();
     for kernel in &subject.kernels {
