@@ -11,6 +11,7 @@ mod discover;
 mod error;
 mod export;
 mod facts;
+mod headings;
 pub mod join;
 mod kinds;
 mod lane_choice;

@@ -2,6 +2,7 @@
 
 use crate::export::sheet::Sheet;
 use crate::facts::view::{TaskRef, View};
+use crate::headings::aicpu;
 use crate::names::NumberMap;
 use crate::tables::AiCpu;
 use crate::text::numbers;
@@ -35,21 +36,9 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
             lines.push((number, row, name.unwrap_or("N/A")));
         }
     }
-    let headers = [
-        "Device_id",
-        "Timestamp(us)",
-        "Node",
-        "Compute_time(us)",
-        "Memcpy_time(us)",
-        "Task_time(us)",
-        "Dispatch_time(us)",
-        "Total_time(us)",
-        "Stream ID",
-        "Task ID",
-    ];
     (!lines.is_empty()).then(|| Sheet {
         kind: "aicpu",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: aicpu::ALL.iter().map(|&heading| heading.to_owned()).collect(),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (number, record, name) = &lines[index];

@@ -6,6 +6,7 @@ use crate::dialect::Dialect;
 use crate::export::sheet::Sheet;
 use crate::facts::rates::{hbm_rates, scope_name};
 use crate::facts::view::View;
+use crate::headings::npu_mem;
 use crate::tables::NpuMemory;
 use crate::text::numbers;
 
@@ -19,11 +20,10 @@ pub(crate) fn npu_mem<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
             device.device.tables.samples.npu_memory.rows().map(move |row| (number, row))
         })
         .collect();
-    let headers = ["Device_id", "event", "ddr(KB)", "hbm(KB)", "memory(KB)", "timestamp(us)"];
     let accelerated = view.dialect == Dialect::Accelerated;
     (!lines.is_empty()).then(|| Sheet {
         kind: "npu_mem",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: npu_mem::ALL.iter().map(|&heading| heading.to_owned()).collect(),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (number, sample) = lines[index];

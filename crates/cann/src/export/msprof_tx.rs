@@ -4,6 +4,7 @@
 use crate::export::sheet::Sheet;
 use crate::facts::marks::{device_marks, event_type};
 use crate::facts::view::View;
+use crate::headings::msprof_tx;
 use crate::options::SheetFormat;
 use crate::tables::Tx;
 
@@ -11,27 +12,13 @@ use crate::tables::Tx;
 pub(crate) fn sheet<'a>(view: &'a View<'a>, format: SheetFormat) -> Option<Sheet<'a>> {
     let host = &view.joined.data.host;
     let marks = device_marks(view);
-    let headers = [
-        "Device_id",
-        "pid",
-        "tid",
-        "category",
-        "event_type",
-        "payload_type",
-        "payload_value",
-        "Start_time(us)",
-        "End_time(us)",
-        "message_type",
-        "message",
-        "domain",
-    ];
     let further: &[&str] = match format {
         SheetFormat::Csv => &["Device Start_time(us)", "Device End_time(us)"],
         SheetFormat::Json => &["mark_id"],
     };
     (!host.tx.is_empty()).then(|| Sheet {
         kind: "msprof_tx",
-        headers: headers.iter().chain(further).map(|&name| name.to_owned()).collect(),
+        headers: msprof_tx::ALL.iter().chain(further).map(|&name| name.to_owned()).collect(),
         rows: host.tx.len(),
         write: Box::new(move |index, row| {
             let tx: Tx = host.tx.row(index);

@@ -3,6 +3,7 @@
 use crate::dialect::Dialect;
 use crate::export::sheet::Sheet;
 use crate::facts::view::View;
+use crate::headings::memory_record;
 use crate::names::NumberMap;
 use crate::tables::{NpuModuleMemory, TaskMemory};
 use crate::text::numbers::{push_float, python_round};
@@ -80,11 +81,9 @@ pub(crate) fn operator_memory<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
 pub(crate) fn memory_record<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let records = &view.joined.data.host.task_memory;
     let device = first_device(view);
-    let headers =
-        ["Device_id", "Component", "Timestamp(us)", "Total Allocated(KB)", "Total Reserved(KB)", "Device"];
     (!records.is_empty()).then(|| Sheet {
         kind: "memory_record",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: memory_record::ALL.iter().map(|&heading| heading.to_owned()).collect(),
         rows: records.len(),
         write: Box::new(move |index, row| {
             let record = records.row(index);

@@ -7,6 +7,7 @@ use crate::export::counters::CounterCells;
 use crate::export::sheet::{Row, SharedCells, Sheet};
 use crate::facts::collectives::{Collectives, OperationRun};
 use crate::facts::view::{TaskRef, View};
+use crate::headings::op_summary;
 use crate::options::SheetFormat;
 use crate::parallel;
 use crate::tables::NO_CONTEXT;
@@ -190,25 +191,12 @@ struct Layout {
 
 impl Layout {
     fn headers(self) -> Vec<String> {
-        let mut headers = vec!["Device_id"];
-        let some = |shown: bool, name: &'static str| shown.then_some(name);
-        headers.extend(some(self.one_iteration, "Model Name"));
-        headers.extend(["Model ID", "Task ID", "Stream ID"]);
-        headers.extend(some(self.one_iteration, "Infer ID"));
-        headers.extend([
-            "Op Name",
-            "OP Type",
-            "OP State",
-            "Task Type",
-            "Task Start Time(us)",
-            "Task Duration(us)",
-        ]);
-        headers.extend(["Task Wait Time(us)", "Block Num"]);
-        headers.extend(some(self.stars, "Mix Block Num"));
-        headers.extend(["HF32 Eligible", "Input Shapes", "Input Data Types", "Input Formats"]);
-        headers.extend(["Output Shapes", "Output Data Types", "Output Formats"]);
-        headers.extend(some(self.stars, "Context ID"));
-        headers.into_iter().map(str::to_owned).collect()
+        let is_shown = |heading: &&&str| match **heading {
+            op_summary::MODEL_NAME | op_summary::INFERENCE => self.one_iteration,
+            op_summary::MIX_BLOCKS | op_summary::CONTEXT => self.stars,
+            _ => true,
+        };
+        op_summary::ALL.iter().filter(is_shown).map(|&heading| heading.to_owned()).collect()
     }
 }
 

@@ -4,24 +4,14 @@ use crate::dialect::Dialect;
 use crate::export::sheet::{Row, Sheet};
 use crate::facts::steps::{Step, steps};
 use crate::facts::view::View;
+use crate::headings::step_trace;
 use crate::join::Iteration;
 use crate::text::numbers;
 
 /// The table, or `None` if there is no inference.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let steps = steps(view);
-    let mut headers = vec![
-        "Device_id",
-        "Iteration ID",
-        "FP Start(us)",
-        "BP End(us)",
-        "Iteration End(us)",
-        "Iteration Time(us)",
-        "FP to BP Time(us)",
-        "Iteration Refresh(us)",
-        "Data Aug Bound(us)",
-        "Model ID",
-    ];
+    let mut headers = step_trace::ALL.to_vec();
     let reduces = steps.iter().map(|step| step.reduces.len()).max().unwrap_or(0);
     headers.extend(["Reduce Start(us)", "Reduce Duration(us)"].repeat(reduces));
     (!steps.is_empty()).then(|| Sheet {

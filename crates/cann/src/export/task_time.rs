@@ -6,6 +6,7 @@ use crate::dialect::Dialect;
 use crate::export::sheet::{Row, Sheet, WriteRow};
 use crate::facts::tracked_copies::{self, track_copies};
 use crate::facts::view::{TaskRef, View};
+use crate::headings::task_time;
 use crate::join::TrackCopy;
 use crate::text::numbers;
 
@@ -13,21 +14,11 @@ use crate::text::numbers;
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
     let tasks = in_order(view, tasks);
     let copies = copies(view);
-    let headers = [
-        "Device_id",
-        "kernel_name",
-        "kernel_type",
-        "stream_id",
-        "task_id",
-        "task_time(us)",
-        "task_start(us)",
-        "task_stop(us)",
-    ];
     let shown: Vec<TaskRef> =
         tasks.iter().copied().filter(|task| !view.device(*task).is_doubled(task.task as usize)).collect();
     (!shown.is_empty()).then(|| Sheet {
         kind: "task_time",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: task_time::ALL.iter().map(|&heading| heading.to_owned()).collect(),
         rows: shown.len() + copies.len(),
         write: write_rows(view, shown, copies),
     })

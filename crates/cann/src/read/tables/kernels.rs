@@ -9,21 +9,28 @@ use opscope_trace::{
 };
 
 use super::table::{Column, Header, Losses, NO_NUMBERS, Row, read_rows};
+use crate::headings::{aicpu, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
 use opscope_formats::ascend_vocabulary as vocabulary;
 use opscope_formats::reading::{Places, model_numbered};
 
 const START: [&str; 5] =
-    ["Task Start Time(us)", "Start Time(us)", "task_start(us)", "Task Start Time", "Timestamp(us)"];
-const DURATION: [&str; 4] = ["Task Duration(us)", "Duration(us)", "task_time(us)", "Task Duration"];
-const NAME: [&str; 4] = ["Op Name", "Name", "kernel_name", AI_CPU_NAME];
-
-/// The column by which a table of the tasks of the general processor is known.
-const AI_CPU_NAME: &str = "Node";
+    [op_summary::START, other::START[0], task_time::START, other::START[1], aicpu::START];
+const DURATION: [&str; 4] =
+    [op_summary::DURATION, other::DURATION[0], task_time::DURATION, other::DURATION[1]];
+const WAIT: [&str; 3] = [op_summary::WAIT, other::WAIT[0], other::WAIT[1]];
+const NAME: [&str; 4] = [op_summary::NAME, other::NAME, task_time::NAME, aicpu::NAME];
+const DEVICE: [&str; 2] = [op_summary::DEVICE, other::DEVICE];
 
 /// Columns that are known and have no place in a trace, but are no metrics of the hardware.
-const WITHOUT_PLACE: [&str; 6] =
-    ["Device_id", "Device ID", "HF32 Eligible", "Context ID", "task_stop(us)", "Input Tensor Num"];
+const WITHOUT_PLACE: [&str; 6] = [
+    op_summary::DEVICE,
+    other::DEVICE,
+    op_summary::HF32,
+    op_summary::CONTEXT,
+    task_time::STOP,
+    other::INPUT_COUNT,
+];
 
 /// Whether a table has a row for every task.
 pub(super) fn is_table(header: &Header) -> bool {
@@ -171,8 +178,8 @@ fn metric(heading: &str) -> (String, String) {
     };
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     let name = match name {
-        _ if is("Block Num") || is("Block Dim") => "block_num",
-        _ if is("Mix Block Num") || is("Mix Block Dim") => "mix_block_num",
+        _ if is(op_summary::BLOCKS) || is(other::BLOCKS) => "block_num",
+        _ if is(op_summary::MIX_BLOCKS) || is(other::MIX_BLOCKS) => "mix_block_num",
         name => name,
     };
     (name.to_owned(), unit.to_owned())
@@ -265,20 +272,21 @@ impl Columns {
         let mut columns = Self {
             start: header.find(&START),
             duration: header.find(&DURATION),
-            wait: header.find(&["Task Wait Time(us)", "Wait Time(us)", "Task Wait Time"]),
+            wait: header.find(&WAIT),
             name: header.find(&NAME),
-            op_type: header.find(&["OP Type", "Type"]),
-            kind: header.find(&["Task Type", "Accelerator Core", "kernel_type"]),
-            only_kind: header.has(&[AI_CPU_NAME]).then_some("AI_CPU"),
-            device: header.find(&["Device_id", "Device ID"]),
-            stream: header.find(&["Stream ID", "stream_id"]),
-            number: header.find(&["Task ID", "task_id"]),
-            model: header.find(&["Model ID"]),
-            step: header.find(&["Step Id", "Infer ID"]),
-            inputs: ["Input Shapes", "Input Data Types", "Input Formats"].map(|name| header.find(&[name])),
-            outputs: ["Output Shapes", "Output Data Types", "Output Formats"]
+            op_type: header.find(&[op_summary::OP_TYPE, other::OP_TYPE]),
+            kind: header.find(&[op_summary::KIND, other::KIND, task_time::KIND]),
+            only_kind: header.has(&[aicpu::NAME]).then_some("AI_CPU"),
+            device: header.find(&DEVICE),
+            stream: header.find(&[op_summary::STREAM, task_time::STREAM]),
+            number: header.find(&[op_summary::TASK, task_time::TASK]),
+            model: header.find(&[op_summary::MODEL]),
+            step: header.find(&[other::STEP, op_summary::INFERENCE]),
+            inputs: [op_summary::INPUT_SHAPES, op_summary::INPUT_TYPES, op_summary::INPUT_FORMATS]
                 .map(|name| header.find(&[name])),
-            state: header.find(&["OP State"]),
+            outputs: [op_summary::OUTPUT_SHAPES, op_summary::OUTPUT_TYPES, op_summary::OUTPUT_FORMATS]
+                .map(|name| header.find(&[name])),
+            state: header.find(&[op_summary::STATE]),
             metrics: Vec::new(),
         };
         let singles = [
@@ -294,7 +302,7 @@ impl Columns {
             columns.model,
             columns.step,
             columns.state,
-            header.find(&["Model Name"]),
+            header.find(&[op_summary::MODEL_NAME]),
         ];
         let known: Vec<Column> = (singles.into_iter().chain(columns.inputs).chain(columns.outputs))
             .chain(WITHOUT_PLACE.map(|name| header.find(&[name])))

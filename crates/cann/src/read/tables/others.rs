@@ -8,19 +8,20 @@ use opscope_trace::{
 };
 
 use super::table::{Column, Header, Losses, Row, read_rows};
+use crate::headings::{memory_record, msprof_tx, npu_mem, other, step_trace};
 use opscope_formats::reading::{Places, model_numbered};
 
-const TIMESTAMP: [&str; 2] = ["Timestamp(us)", "timestamp"];
-const COMPONENT: [&str; 2] = ["Component", "event"];
+const TIMESTAMP: [&str; 2] = [memory_record::TIME, other::TIME];
+const COMPONENT: [&str; 2] = [memory_record::COMPONENT, npu_mem::SCOPE];
 
 /// Whether a table lists the inferences.
 pub(super) fn is_of_iterations(header: &Header) -> bool {
-    header.has(&["Iteration End(us)"]) && header.has(&["Iteration Time(us)"])
+    header.has(&[step_trace::END]) && header.has(&[step_trace::DURATION])
 }
 
 /// Whether a table lists the ranges and marks of the program.
 pub(super) fn is_of_ranges(header: &Header) -> bool {
-    header.has(&["Start_time(us)"]) && header.has(&["End_time(us)"]) && header.has(&["message"])
+    header.has(&[msprof_tx::START]) && header.has(&[msprof_tx::END]) && header.has(&[msprof_tx::MESSAGE])
 }
 
 /// Whether a table lists samples over time.
@@ -30,8 +31,9 @@ pub(super) fn is_of_samples(header: &Header) -> bool {
 
 /// The inferences of a table.
 pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
-    let [end, time, number, model] = ["Iteration End(us)", "Iteration Time(us)", "Iteration ID", "Model ID"]
-        .map(|name| header.find(&[name]));
+    let [end, time, number, model] =
+        [step_trace::END, step_trace::DURATION, step_trace::NUMBER, step_trace::MODEL]
+            .map(|name| header.find(&[name]));
     let mut found: Vec<(Nanoseconds, Nanoseconds, Option<u32>, Option<u64>)> = Vec::new();
     let mut losses = Losses::default();
     read_rows(text, header, &mut losses, |row, losses| match (row.micros(end), row.micros(time)) {
@@ -55,9 +57,16 @@ pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
 
 /// The ranges and marks of a table.
 pub(super) fn read_ranges(text: &[u8], header: &Header) -> Trace {
-    let [start, end, message, domain, event, pid, tid] =
-        ["Start_time(us)", "End_time(us)", "message", "domain", "event_type", "pid", "tid"]
-            .map(|name| header.find(&[name]));
+    let [start, end, message, domain, event, pid, tid] = [
+        msprof_tx::START,
+        msprof_tx::END,
+        msprof_tx::MESSAGE,
+        msprof_tx::DOMAIN,
+        msprof_tx::KIND,
+        msprof_tx::PROCESS,
+        msprof_tx::THREAD,
+    ]
+    .map(|name| header.find(&[name]));
     let mut trace = Trace::new();
     let mut losses = Losses::default();
     let first = first_time(text, header, start);
@@ -92,7 +101,7 @@ pub(super) fn read_ranges(text: &[u8], header: &Header) -> Trace {
 /// The samples of a table: every column with a unit in brackets is a counter of each component.
 pub(super) fn read_samples(text: &[u8], header: &Header) -> Trace {
     let (time, component) = (header.find(&TIMESTAMP), header.find(&COMPONENT));
-    let device = header.find(&["Device Type", "Device", "Device_id"]);
+    let device = header.find(&[other::PLACE, memory_record::PLACE, memory_record::DEVICE]);
     let values: Vec<(Column, String, String)> = (header.columns())
         .filter(|(column, _)| Some(*column) != time)
         .filter_map(|(column, name)| {
