@@ -16,7 +16,7 @@ mod marks;
 mod output;
 mod overlap;
 mod samples;
-mod schema;
+pub(crate) mod schema;
 mod session;
 mod strings;
 mod tasks;

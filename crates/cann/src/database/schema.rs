@@ -2,7 +2,7 @@
 
 /// The kind of values in a column, as SQLite knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Whole numbers.
     Integer,
     /// Whole numbers that tell the rows apart.
@@ -16,18 +16,50 @@ pub(super) enum Kind {
 }
 
 /// A table's name and columns.
-pub(super) struct Table {
-    pub(super) name: &'static str,
-    pub(super) columns: &'static [(&'static str, Kind)],
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) columns: &'static [(&'static str, Kind)],
 }
 
 impl Table {
+    /// Columns by their names, which the table must have; what a reader asks for is so checked when the
+    /// program is compiled.
+    pub(crate) const fn select<const N: usize>(&self, names: [&'static str; N]) -> [&'static str; N] {
+        let mut place = 0;
+        while place < N {
+            assert!(self.has(names[place]), "the table has no such column");
+            place += 1;
+        }
+        names
+    }
+
+    const fn has(&self, name: &str) -> bool {
+        let mut place = 0;
+        while place < self.columns.len() {
+            if is_same(self.columns[place].0, name) {
+                return true;
+            }
+            place += 1;
+        }
+        false
+    }
+
     /// The statement that creates the table, in the reference's words.
     pub(super) fn sql(&self) -> String {
         let columns: Vec<String> =
             self.columns.iter().map(|(name, kind)| format!("{name} {}", kind.sql())).collect();
         format!("CREATE TABLE {} ({})", self.name, columns.join(", "))
     }
+}
+
+/// Whether two texts are the same, for constants.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut same = 0;
+    while same < one.len() && same < other.len() && one[same] == other[same] {
+        same += 1;
+    }
+    same == one.len() && same == other.len()
 }
 
 impl Kind {
@@ -47,7 +79,7 @@ macro_rules! tables {
     ($($(#[$doc:meta])* $name:ident { $($column:tt $kind:ident),+ $(,)? })+) => {
         $(
             $(#[$doc])*
-            pub(super) const $name: Table = Table {
+            pub(crate) const $name: Table = Table {
                 name: stringify!($name),
                 columns: &[$((stringify!($column), Kind::$kind)),+],
             };
@@ -183,7 +215,7 @@ tables! {
 }
 
 /// What went through the ports for RDMA.
-pub(super) const ROCE: Table = Table { name: "ROCE", columns: NIC.columns };
+pub(crate) const ROCE: Table = Table { name: "ROCE", columns: NIC.columns };
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use opscope_trace::{ApiCall, ApiLevel, Range, RangeKind, Severity};
 use opscope_formats::ascend_vocabulary as vocabulary;
 
 use super::reader::Reader;
+use crate::database::schema::{CANN_API, MSTX_EVENTS};
 use crate::kinds::level_name;
 
 /// The layers of PyTorch, beside those of CANN (`ENUM_API_TYPE`).
@@ -17,11 +18,12 @@ mod torch_level {
 impl Reader<'_> {
     /// Reads the calls of CANN and of PyTorch.
     pub(super) fn read_calls(&mut self) {
-        let columns = ["startNs", "endNs", "type", "globalTid", "connectionId", "name"];
-        self.each_row("CANN_API", &columns, |reader, row| {
+        const COLUMNS: [&str; 6] =
+            CANN_API.select(["startNs", "endNs", "type", "globalTid", "connectionId", "name"]);
+        self.each_row(CANN_API.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "CANN_API"),
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, CANN_API.name),
             };
             let level = level_of(row.integer(2));
             let (thread, name) = (reader.thread(row.integer(3)), reader.text(row.integer(5)));
@@ -56,11 +58,12 @@ impl Reader<'_> {
 
     /// Reads the ranges and marks of the program.
     pub(super) fn read_ranges(&mut self) {
-        let columns = ["startNs", "endNs", "eventType", "message", "globalTid", "domainId"];
-        self.each_row("MSTX_EVENTS", &columns, |reader, row| {
+        const COLUMNS: [&str; 6] =
+            MSTX_EVENTS.select(["startNs", "endNs", "eventType", "message", "globalTid", "domainId"]);
+        self.each_row(MSTX_EVENTS.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "MSTX_EVENTS"),
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, MSTX_EVENTS.name),
             };
             // `ENUM_MSTX_EVENT_TYPE`; 0 and 3 are marks.
             let kind = match row.integer(2) {

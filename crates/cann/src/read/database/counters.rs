@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use opscope_trace::{Counter, CounterId, Nanoseconds, Sample, StringId};
 
+use crate::database::schema;
+
 use super::query;
 use super::reader::Reader;
 
@@ -43,37 +45,37 @@ impl Label {
 
 const KNOWN: [Samples; 9] = [
     Samples {
-        table: "AICORE_FREQ",
+        table: schema::AICORE_FREQ.name,
         title: "AI core",
         labels: &[Label::Number("dieId")],
         values: &[("freq", "frequency", "MHz")],
     },
     Samples {
-        table: "HBM",
+        table: schema::HBM.name,
         title: "HBM",
         labels: &[Label::Number("hbmId"), Label::Text("type")],
         values: &[("bandwidth", "", "B/s")],
     },
     Samples {
-        table: "DDR",
+        table: schema::DDR.name,
         title: "DDR",
         labels: &[],
         values: &[("read", "read", "B/s"), ("write", "write", "B/s")],
     },
     Samples {
-        table: "LLC",
+        table: schema::LLC.name,
         title: "LLC",
         labels: &[Label::Number("llcId"), Label::Text("mode")],
         values: &[("hitRate", "hit rate", "%"), ("throughput", "throughput", "B/s")],
     },
     Samples {
-        table: "NPU_MEM",
+        table: schema::NPU_MEM.name,
         title: "memory of",
         labels: &[Label::Text("type")],
         values: &[("ddr", "DDR", "B"), ("hbm", "HBM", "B")],
     },
     Samples {
-        table: "NPU_MODULE_MEM",
+        table: schema::NPU_MODULE_MEM.name,
         title: "memory of",
         labels: &[Label::Module("moduleId")],
         values: &[("totalReserved", "reserved", "B")],
@@ -89,7 +91,7 @@ const KNOWN: [Samples; 9] = [
         ],
     },
     Samples {
-        table: "NPU_OP_MEM",
+        table: schema::NPU_OP_MEM.name,
         title: "memory of",
         labels: &[Label::Text("component")],
         values: &[("totalAllocate", "allocated", "B"), ("totalReserve", "reserved", "B")],

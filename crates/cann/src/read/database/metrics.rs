@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use opscope_trace::{MetricId, Severity, TaskId, Trace};
 
 use super::reader::Reader;
+use crate::database::schema::TASK_PMU_INFO;
 use crate::metrics::{is_for_cube, is_for_vector};
 
 /// The values of all tasks.
@@ -20,16 +21,17 @@ pub(super) struct TaskMetrics {
 impl Reader<'_> {
     /// Reads the metrics. Of those that a task has several values of, each is that of another run.
     pub(super) fn read_metrics(&mut self) -> TaskMetrics {
+        const COLUMNS: [&str; 3] = TASK_PMU_INFO.select(["globalTaskId", "name", "value"]);
         let blocks = ["block_num", "mix_block_num"].map(|name| self.trace.enter_metric(name, ""));
         let mut runs: HashMap<i64, Vec<Vec<(MetricId, f64)>>> = HashMap::new();
         let mut seen: HashMap<(i64, MetricId), usize> = HashMap::new();
         let mut known: HashMap<i64, Option<(MetricId, f64)>> = HashMap::new();
         let mut idle = 0;
-        self.each_row("TASK_PMU_INFO", &["globalTaskId", "name", "value"], |reader, row| {
+        self.each_row(TASK_PMU_INFO.name, &COLUMNS, |reader, row| {
             let (Some(global), Some(name), Some(value)) = (row.integer(0), row.integer(1), row.float(2))
             else {
                 let reason = "dropped: a value without a task, name or number";
-                return reader.trace.count_loss(reason, 1, "TASK_PMU_INFO");
+                return reader.trace.count_loss(reason, 1, TASK_PMU_INFO.name);
             };
             let metric = known.entry(name).or_insert_with(|| {
                 let text = reader.texts.find(Some(name));
@@ -49,7 +51,7 @@ impl Reader<'_> {
             *run += 1;
         });
         let reason = "left out: values of units that a kind of core doesn't have";
-        self.trace.count_as(Severity::Remark, reason, idle, "TASK_PMU_INFO");
+        self.trace.count_as(Severity::Remark, reason, idle, TASK_PMU_INFO.name);
         TaskMetrics { runs, entered: HashMap::new(), blocks }
     }
 }

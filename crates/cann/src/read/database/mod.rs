@@ -38,6 +38,7 @@ use std::path::{Path, PathBuf};
 use opscope_trace::{Severity, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
+use crate::database::schema;
 use opscope_formats::sqlite::{HEADER_BYTES, missing_bytes};
 use reader::Reader;
 
@@ -66,7 +67,8 @@ pub enum ReadProblem {
 }
 
 /// The tables of which one at least must be there.
-const PRINCIPAL_TABLES: [&str; 4] = ["TASK", "CANN_API", "PYTORCH_API", "MSTX_EVENTS"];
+const PRINCIPAL_TABLES: [&str; 4] =
+    [schema::TASK.name, schema::CANN_API.name, "PYTORCH_API", schema::MSTX_EVENTS.name];
 
 /// Whether a file is a database of the Ascend tools, by its tables.
 pub fn looks_like(path: &Path) -> bool {

@@ -4,16 +4,24 @@ use opscope_trace::{Nanoseconds, Severity};
 
 use opscope_formats::reading::WALL_CLOCK;
 
+use crate::database::schema::{HOST_INFO, META_DATA, NPU_INFO, RANK_DEVICE_MAP, SESSION_TIME_INFO};
+
 use super::query;
 use super::reader::Reader;
 
 /// The part of the version by which tables change their meaning.
 const KNOWN_MAJOR_VERSION: &str = "1";
 
+const META: [&str; 2] = META_DATA.select(["name", "value"]);
+const HOST: [&str; 1] = HOST_INFO.select(["hostName"]);
+const DEVICES: [&str; 2] = NPU_INFO.select(["id", "name"]);
+const RANKS: [&str; 2] = RANK_DEVICE_MAP.select(["rankId", "deviceId"]);
+const BEGIN: [&str; 1] = SESSION_TIME_INFO.select(["startTimeNs"]);
+
 impl Reader<'_> {
     /// Reads the properties of the run and sets the trace's zero.
     pub(super) fn read_run(&mut self) {
-        self.each_row("META_DATA", &["name", "value"], |reader, row| {
+        self.each_row(META_DATA.name, &META, |reader, row| {
             let (Some(name), Some(value)) = (row.text(0), row.text(1)) else { return };
             if name == "SCHEMA_VERSION" && value.split('.').next() != Some(KNOWN_MAJOR_VERSION) {
                 let reason = "doubtful: the tables have a version that is not known";
@@ -24,17 +32,17 @@ impl Reader<'_> {
                 reader.trace.set_property(&name, &value);
             }
         });
-        self.each_row("HOST_INFO", &["hostName"], |reader, row| {
+        self.each_row(HOST_INFO.name, &HOST, |reader, row| {
             if let Some(name) = row.text(0) {
                 reader.trace.set_property("host", &name);
             }
         });
-        self.each_row("NPU_INFO", &["id", "name"], |reader, row| {
+        self.each_row(NPU_INFO.name, &DEVICES, |reader, row| {
             if let (Some(id), Some(name)) = (row.small(0), row.text(1)) {
                 reader.chips.insert(id, name.into_owned());
             }
         });
-        self.each_row("RANK_DEVICE_MAP", &["rankId", "deviceId"], |reader, row| {
+        self.each_row(RANK_DEVICE_MAP.name, &RANKS, |reader, row| {
             // Without a cluster the rank is -1.
             if let (Some(rank), Some(device)) = (row.number(0), row.number(1)) {
                 reader.trace.set_property(&format!("rank of device {device}"), &rank.to_string());
@@ -46,7 +54,7 @@ impl Reader<'_> {
     /// The zero is when the session began; without that, when the first of the rows did.
     fn set_zero(&mut self) {
         let mut begin = None;
-        self.each_row("SESSION_TIME_INFO", &["startTimeNs"], |_, row| begin = begin.or(row.integer(0)));
+        self.each_row(SESSION_TIME_INFO.name, &BEGIN, |_, row| begin = begin.or(row.integer(0)));
         let database = self.database;
         for table in super::PRINCIPAL_TABLES {
             if begin.is_some_and(|begin| begin > 0) {

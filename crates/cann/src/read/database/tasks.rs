@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, Task, TaskId};
 
 use super::reader::Reader;
+use crate::database::schema::{COMMUNICATION_OP, COMPUTE_TASK_INFO, TASK};
 use crate::read::operators::{Described, Operators, Side};
 use opscope_formats::ascend_vocabulary as vocabulary;
 use opscope_formats::reading::{Waits, model_numbered};
@@ -69,7 +70,7 @@ impl Reader<'_> {
     }
 
     fn read_computed(&mut self) -> HashMap<i64, Computed> {
-        let columns = [
+        const COLUMNS: [&str; 14] = COMPUTE_TASK_INFO.select([
             "globalTaskId",
             "name",
             "opType",
@@ -84,10 +85,11 @@ impl Reader<'_> {
             "mixBlockNum",
             "opState",
             "blockDim",
-            "mixBlockDim",
-        ];
+        ]);
+        // Versions that call the number of blocks their dimension have one more.
+        let columns = [&COLUMNS[..], &["mixBlockDim"]].concat();
         let mut computed = HashMap::new();
-        self.each_row("COMPUTE_TASK_INFO", &columns, |reader, row| {
+        self.each_row(COMPUTE_TASK_INFO.name, &columns, |reader, row| {
             let Some(global) = row.integer(0) else { return };
             let mut text = |column| reader.texts.find(row.integer(column));
             let state = text(12);
@@ -108,7 +110,7 @@ impl Reader<'_> {
     }
 
     fn read_task_rows(&mut self) -> Vec<TaskRow> {
-        let columns = [
+        const COLUMNS: [&str; 10] = TASK.select([
             "startNs",
             "endNs",
             "deviceId",
@@ -119,12 +121,12 @@ impl Reader<'_> {
             "connectionId",
             "globalTaskId",
             "taskType",
-        ];
+        ]);
         let mut rows = Vec::new();
-        self.each_row("TASK", &columns, |reader, row| {
+        self.each_row(TASK.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "TASK"),
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, TASK.name),
             };
             rows.push(TaskRow {
                 start: start - reader.zero,
@@ -180,12 +182,20 @@ impl Reader<'_> {
 
     /// Reads the collective operations as a whole; the tasks of their steps stand in `TASK`.
     fn read_collective_operations(&mut self, operators: &mut Operators) {
-        let columns = ["startNs", "endNs", "opName", "opType", "groupName", "connectionId", "deviceId"];
+        const COLUMNS: [&str; 7] = COMMUNICATION_OP.select([
+            "startNs",
+            "endNs",
+            "opName",
+            "opType",
+            "groupName",
+            "connectionId",
+            "deviceId",
+        ]);
         let mut groups: Vec<StringId> = Vec::new();
-        self.each_row("COMMUNICATION_OP", &columns, |reader, row| {
+        self.each_row(COMMUNICATION_OP.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "COMMUNICATION_OP"),
+                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, COMMUNICATION_OP.name),
             };
             let group = reader.texts.find(row.integer(4));
             let number = groups.iter().position(|known| *known == group).unwrap_or_else(|| {
