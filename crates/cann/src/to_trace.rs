@@ -46,7 +46,7 @@ pub fn to_trace(joined: &Joined) -> Trace {
     projection.trace
 }
 
-/// What a reader of results has to know of how a profile was decoded.
+/// A remark on how a profile was decoded, for whoever reads results.
 pub fn note(joined: &Joined) -> Option<&'static str> {
     joined.data.host.legacy.then_some("decoded with the 2022 layout (CANN 5.x)")
 }
@@ -422,7 +422,7 @@ impl<'a> Projection<'a> {
     }
 }
 
-/// What the cores counted, device by device.
+/// The metrics of tasks, device by device.
 struct Measured {
     columns: Vec<Option<CounterColumns>>,
     /// For each device the metrics of its columns, behind those of the blocks.

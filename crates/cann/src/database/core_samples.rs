@@ -12,7 +12,7 @@ use crate::tables::Core;
 /// The kinds of cores, and their names here.
 const KINDS: [(Core, &str); 2] = [(Core::Cube, "AIC"), (Core::Vector, "AIV")];
 
-/// What the tables will hold.
+/// The rows of both tables.
 pub(super) struct CoreSamples {
     /// Of which device and kind of core, and the cores' MHz.
     uses: Vec<(u32, usize, f64, CoreUse)>,
@@ -30,7 +30,7 @@ struct Total {
 }
 
 impl CoreSamples {
-    /// What was sampled of the cores of all devices.
+    /// The samples of the cores of all devices.
     pub(super) fn of_all(view: &View<'_>) -> Self {
         let (mut uses, mut totals) = (Vec::new(), Vec::new());
         for (device, kind) in view.devices.iter().flat_map(|device| [(device, 0), (device, 1)]) {

@@ -49,7 +49,7 @@ enum Value {
     Event(usize),
 }
 
-/// What one kind of cores counted in each of the tasks.
+/// The counters of one kind of cores, task by task.
 struct CoreRows<'a> {
     core: Core,
     events: &'a [u32],
@@ -60,7 +60,7 @@ struct CoreRows<'a> {
     counts: Vec<Counts>,
 }
 
-/// What one core counted in one task: copied together because it is read once for each value, and
+/// The counters of one core in one task: copied together because it is read once for each value, and
 /// without what isn't needed because there are millions.
 struct Counts {
     cycles: u64,

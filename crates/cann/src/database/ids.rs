@@ -10,7 +10,7 @@ rows! {
     TaskId;
 }
 
-/// What tells tasks apart. A replayed task is the same each time.
+/// The identity of a task. A replayed task is the same each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TaskKey {
     device: u32,

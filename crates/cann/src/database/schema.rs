@@ -134,7 +134,7 @@ tables! {
         deviceId Integer, timestampNs Integer, totalCycle Integer, usage Numeric, freq Numeric,
         coreId Integer, coreType Integer,
     }
-    /// What cores that were sampled counted in total.
+    /// Totals of cores that were sampled.
     SAMPLE_PMU_SUMMARY { deviceId Integer, metric Integer, value Numeric, coreId Integer, coreType Integer }
     /// Asynchronous copies.
     MEMCPY_INFO { globalTaskId Numeric, size Numeric, memcpyOperation Numeric }
@@ -179,7 +179,7 @@ tables! {
     }
     /// Traffic over HCCS in bytes a second.
     HCCS { deviceId Integer, timestampNs Integer, txThroughput Numeric, rxThroughput Numeric }
-    /// What went through the ports of the network card.
+    /// Traffic of the network card's ports.
     NIC {
         deviceId Integer, timestampNs Integer, bandwidth Integer, rxPacketRate Numeric, rxByteRate Numeric,
         rxPackets Integer, rxBytes Integer, rxErrors Integer, rxDropped Integer, txPacketRate Numeric,
@@ -204,17 +204,17 @@ tables! {
     ENUM_HCCL_LINK_TYPE { id Key, name Text }
     /// How collective operations move data.
     ENUM_HCCL_TRANSPORT_TYPE { id Key, name Text }
-    /// What remote accesses of collective operations do.
+    /// The kinds of remote accesses of collective operations.
     ENUM_HCCL_RDMA_TYPE { id Key, name Text }
     /// How ranges were opened and closed.
     ENUM_MSTX_EVENT_TYPE { id Key, name Text }
     /// The directions of copies.
     ENUM_MEMCPY_OPERATION { id Key, name Text }
-    /// What a stretch of time is.
+    /// The kinds of stretches of time.
     ENUM_OVERLAP_ANALYSIS_TYPE { id Key, name Text }
 }
 
-/// What went through the ports for RDMA.
+/// Traffic of the ports for RDMA.
 pub(crate) const ROCE: Table = Table { name: "ROCE", columns: NIC.columns };
 
 #[cfg(test)]

@@ -122,9 +122,9 @@ pub(super) fn write<W: Write + Seek + Send>(
 
 /// The host's tasks with an operator, by their number: number and row.
 pub(super) struct Ops {
-    /// Those that compute.
+    /// The tasks that compute.
     pub(super) computing: Vec<(u32, HostTaskRow)>,
-    /// Those that schedule collective operations on the AI CPU.
+    /// The tasks that schedule collective operations on the AI CPU.
     scheduling: Vec<(u32, HostTaskRow)>,
     /// For each computing one its texts.
     texts: Vec<OpIds>,

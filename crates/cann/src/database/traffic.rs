@@ -32,7 +32,7 @@ pub(super) fn write<'a, W: Write + Seek + Send>(
     write_network(view, &schema::ROCE, |device| &device.device.tables.samples.roce, out)
 }
 
-/// What was sampled of all devices since the collection's begin, each with its device's number.
+/// The samples of all devices since the collection's begin, each with its device's number.
 fn collect<T>(
     view: &View<'_>,
     samples: impl Fn(&DeviceView<'_>) -> Vec<T>,

@@ -3,7 +3,7 @@
 /// Names by their numbers; the last two stand for what isn't reported, and for anything else.
 pub(crate) type Names = &'static [(u16, &'static str)];
 
-/// What wasn't reported.
+/// Stands for a kind that wasn't reported.
 pub(crate) const NOT_APPLICABLE: (u16, &str) = (u16::MAX - 1, "N/A");
 
 /// Anything that has no number of its own.
@@ -61,7 +61,7 @@ pub(crate) const TRANSPORTS: Names = &[
     OTHER,
 ];
 
-/// What remote accesses do.
+/// The kinds of remote accesses.
 pub(crate) const RDMA: Names =
     &[(0, "RDMA_SEND_NOTIFY"), (1, "RDMA_SEND_PAYLOAD"), (255, "RESERVED"), NOT_APPLICABLE, OTHER];
 

@@ -10,7 +10,7 @@ use opscope_cann_raw::host::level;
 use crate::names::Names;
 use crate::tables::TaskLog;
 
-/// What a node says about the unit that executes it.
+/// The unit that executes a node, as the node names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names are the units")]
 pub enum NodeTaskType {
@@ -69,7 +69,7 @@ impl NodeTaskType {
     }
 }
 
-/// What the runtime's kind of task means for finding its operator.
+/// Properties of a runtime's kind of task by which its operator is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeKind {
     /// Whether a kernel runs, which an operator stands behind.
@@ -89,7 +89,7 @@ pub struct RuntimeKind {
 }
 
 impl RuntimeKind {
-    /// What the runtime's registered name of a kind means.
+    /// The properties of the kind with a registered name.
     pub fn from_name(name: &str) -> Self {
         let mixed = matches!(name, "KERNEL_MIX_AIC" | "KERNEL_MIX_AIV");
         let ffts_plus = name == "FFTS_PLUS";

@@ -23,7 +23,7 @@ pub enum FolderError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// There is nothing that makes a trace.
@@ -44,7 +44,7 @@ pub enum FolderError {
     Timeline {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: chrome::ReadError,
     },
     /// A table that could not be read.
@@ -52,7 +52,7 @@ pub enum FolderError {
     Table {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: tables::ReadError,
     },
 }

@@ -17,7 +17,7 @@ pub(super) struct Side {
     pub formats: StringId,
 }
 
-/// What tells operators apart. The texts belong to a table of their own, because most of them have
+/// The identity of an operator. The texts belong to a table of their own, because most of them have
 /// no place in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Described {

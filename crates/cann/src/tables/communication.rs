@@ -1,4 +1,4 @@
-//! What the host reported of collective operations.
+//! The host's reports of collective operations.
 
 use crate::columns::columns;
 
@@ -11,7 +11,7 @@ columns! {
         thread: u32,
         /// When; host ticks.
         time: u64,
-        /// What the step does, hashed.
+        /// The step's name, hashed.
         name: u64,
         /// The group's name, hashed.
         group: u64,
@@ -37,7 +37,7 @@ columns! {
         link: u32,
         /// The kind of transport.
         transport: u32,
-        /// What a remote access does.
+        /// The kind of a remote access.
         rdma: u32,
     }
 }

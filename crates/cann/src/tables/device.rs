@@ -1,4 +1,4 @@
-//! What a device reported about its tasks.
+//! A device's reports of its tasks.
 
 use crate::columns::columns;
 use crate::losses::Losses;
@@ -238,7 +238,7 @@ columns! {
 columns! {
     /// Counters of a unit outside of the cores, by task, in the order of the files.
     TaskEventsTable,
-    /// What was counted in a task.
+    /// Counts of a task.
     TaskEvents {
         /// The stream.
         stream: u16,
@@ -254,11 +254,11 @@ columns! {
 pub struct Preparation {
     /// When; nanoseconds of the monotonic clock.
     pub time: u64,
-    /// What was done.
+    /// The kind of action.
     pub action: String,
     /// From where.
     pub source: String,
-    /// What was left in the buffer.
+    /// Entries left in the buffer.
     pub size: u64,
 }
 
@@ -289,6 +289,6 @@ pub struct DeviceTables {
     pub translation: TaskEventsTable,
     /// Sampled quantities.
     pub samples: SampleTables,
-    /// What was dropped.
+    /// Dropped records.
     pub losses: Losses,
 }

@@ -1,4 +1,4 @@
-//! What the host-side libraries reported.
+//! Reports of the host-side libraries.
 
 use crate::columns::columns;
 use crate::losses::Losses;
@@ -22,7 +22,7 @@ columns! {
     Api {
         /// The layer of software.
         level: u16,
-        /// What was called: a number that the type dictionary names.
+        /// The function: a number that the type dictionary names.
         kind: u32,
         /// The calling thread.
         thread: u32,
@@ -32,7 +32,7 @@ columns! {
         begin: u64,
         /// End; host ticks.
         end: u64,
-        /// What it worked on: a hash, or for intervals of models the model's number.
+        /// Its object: a hash, or for intervals of models the model's number.
         item: u64,
         /// Whether it was put together from two events.
         from_events: bool,
@@ -40,7 +40,7 @@ columns! {
 }
 
 columns! {
-    /// What nodes are, by thread and time.
+    /// Descriptions of nodes, by thread and time.
     NodeTable,
     /// A note on what a node is, made while it is launched.
     Node {
@@ -366,7 +366,7 @@ pub struct HostTables {
     pub names: Names,
     /// Calls and intervals.
     pub api: ApiTable,
-    /// What nodes are.
+    /// Descriptions of nodes.
     pub nodes: NodeTable,
     /// Inputs and outputs of nodes.
     pub node_tensors: NodeTensorTable,
@@ -404,7 +404,7 @@ pub struct HostTables {
     pub communication_notes: CommunicationNoteTable,
     /// Memory that static graphs plan.
     pub static_memory: StaticMemoryTable,
-    /// What was sampled of the host itself.
+    /// Samples of the host itself.
     pub samples: HostSampleTables,
     /// Streams that stand for logical ones.
     pub logic_streams: LogicStreamTable,
@@ -416,7 +416,7 @@ pub struct HostTables {
     pub described_tasks: DescribedTaskTable,
     /// With that tool chain, the model of each row of [`HostTables::fusions`].
     pub described_fusion_models: Vec<u64>,
-    /// What was dropped.
+    /// Dropped records.
     pub losses: Losses,
 }
 

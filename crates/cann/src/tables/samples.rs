@@ -84,16 +84,16 @@ columns! {
         time: u64,
         /// The port.
         port: u32,
-        /// What the port can carry, in Mbit/s.
+        /// The port's capacity in Mbit/s.
         bandwidth: u64,
-        /// What was received.
+        /// Received traffic.
         received: PortCounts,
-        /// What was sent.
+        /// Sent traffic.
         sent: PortCounts,
     }
 }
 
-/// What went through a port in one direction.
+/// Traffic of a port in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PortCounts {
     /// Packets per second.
@@ -135,7 +135,7 @@ columns! {
         core: u8,
         /// Cycles since the sample before.
         cycles: u64,
-        /// What was counted since then, in the order of the list of events in `sample.json`.
+        /// Counts since then, in the order of the list of events in `sample.json`.
         counters: [u64; COUNTERS],
     }
 }

@@ -16,7 +16,7 @@ const TIME: [&str; 2] = ["timestampNs", "timestamp"];
 /// `Id` tell counters apart, and the others are values without a unit.
 struct Samples {
     table: &'static str,
-    /// What the names of its counters begin with.
+    /// The beginning of its counters' names.
     title: &'static str,
     /// Columns that tell its counters apart.
     labels: &'static [Label],
@@ -109,7 +109,7 @@ const KNOWN: [Samples; 9] = [
     },
 ];
 
-/// What tells a counter from others: the table's name or title, its labels, the value's name.
+/// The identity of a counter: the table's name or title, its labels, the value's name.
 type Key = (Vec<StringId>, Option<u32>);
 
 impl Reader<'_> {

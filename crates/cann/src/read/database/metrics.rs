@@ -1,4 +1,4 @@
-//! What the hardware counted while tasks ran: `TASK_PMU_INFO`, a row for each task and metric.
+//! Hardware counters of tasks: `TASK_PMU_INFO`, a row for each task and metric.
 
 use std::collections::HashMap;
 

@@ -48,11 +48,11 @@ use reader::Reader;
 pub struct ReadError {
     /// The database.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: ReadProblem,
 }
 
-/// What is wrong with a database.
+/// A problem of a database.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadProblem {
     /// The system refused.
@@ -106,7 +106,7 @@ pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
 /// Reads a database from its bytes; `path` only names them in errors.
 ///
 /// # Errors
-/// Those of [`read_file`].
+/// The errors of [`read_file`].
 pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
     let missing = missing_bytes(bytes, bytes.len() as u64);
     let read = || read_database(&from_bytes(bytes)?, missing);

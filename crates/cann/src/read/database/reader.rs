@@ -9,7 +9,7 @@ use super::query::{self, Cells};
 use super::texts::Texts;
 use opscope_formats::reading::Places;
 
-/// What is known while the tables are read one after another.
+/// The state of reading, table after table.
 pub(super) struct Reader<'c> {
     pub database: &'c Connection,
     pub trace: Trace,
@@ -84,7 +84,7 @@ impl<'c> Reader<'c> {
         self.places.device(&mut self.trace, opscope_trace::DeviceKind::Npu, number, chip)
     }
 
-    /// What no trace has a place for, so that it doesn't go unsaid.
+    /// Counts the rows of tables for which a trace has no place.
     fn count_what_is_left(&mut self) {
         for table in query::tables(self.database) {
             let is_known =

@@ -1,4 +1,4 @@
-//! What the database tells about the run: versions, host, devices, and when it began.
+//! Properties of the run: versions, host, devices, and when it began.
 
 use opscope_trace::{Nanoseconds, Severity};
 

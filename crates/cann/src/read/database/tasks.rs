@@ -10,7 +10,7 @@ use crate::read::operators::{Described, Operators, Side};
 use opscope_formats::ascend_vocabulary as vocabulary;
 use opscope_formats::reading::{Waits, model_numbered};
 
-/// What a row of `COMPUTE_TASK_INFO` tells about the task of a number.
+/// The operator of a task's number: a row of `COMPUTE_TASK_INFO`.
 #[derive(Clone, Copy)]
 struct Computed {
     name: StringId,

@@ -185,7 +185,7 @@ fn metric(heading: &str) -> (String, String) {
     (name.to_owned(), unit.to_owned())
 }
 
-/// What tells iterations apart: the model and the number.
+/// The identity of an iteration: the model and the number.
 pub(super) type Step = (Option<u64>, Option<u32>);
 
 pub(super) fn step_of(kernel: &Kernel) -> Step {

@@ -40,7 +40,7 @@ pub enum ReadError {
     NoTrace,
 }
 
-/// What a table lists.
+/// The kinds of rows that a table lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Tasks,
@@ -120,8 +120,7 @@ pub(super) fn read_tasks(text: &[u8], kernels: &mut Kernels) -> Result<(), ReadE
     Ok(())
 }
 
-/// What is taken from a table's times to get the trace's: the first of them, where they are counted
-/// since 1970.
+/// The trace's zero among a table's times: the first of them where they are counted since 1970, else 0.
 fn zero_of(first: Nanoseconds) -> Nanoseconds {
     if first.0 >= WALL_CLOCK { first } else { Nanoseconds::ZERO }
 }

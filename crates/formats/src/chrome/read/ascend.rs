@@ -15,7 +15,7 @@ use super::lanes::{Lane, Role as LaneRole};
 use crate::ascend_vocabulary as vocabulary;
 use crate::reading::model_numbered;
 
-/// What a lane of an Ascend timeline shows.
+/// The content of a lane of an Ascend timeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
     /// The tasks of a stream.
@@ -42,7 +42,7 @@ pub(super) enum Role {
         /// Whether the file has the streams.
         repeated: bool,
     },
-    /// What the exporter worked out from the other lanes.
+    /// Figures that the exporter worked out from the other lanes.
     Derived,
     /// Ranges and marks of the program, and whatever has no other place.
     Ranges,
