@@ -10,62 +10,54 @@ use opscope_cann_raw::host::level;
 use crate::names::Names;
 use crate::tables::TaskLog;
 
-/// The unit that executes a node, as the node names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names are the units")]
-pub enum NodeTaskType {
-    AiCore,
-    AiCpu,
-    AiVectorCore,
-    WriteBack,
-    MixAic,
-    MixAiv,
-    FftsPlus,
-    Dsa,
-    Dvpp,
-    Communication,
-    Fusion,
-    Invalid,
+/// Declares an enumeration of the vendor's: a word for each number from 0 on.
+macro_rules! words_by_number {
+    ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name {
+            $($variant),+
+        }
+
+        impl $name {
+            /// The one with a number, if there is one.
+            pub fn from_number(number: u32) -> Option<Self> {
+                [$(Self::$variant),+].get(number as usize).copied()
+            }
+
+            /// The word in the vendor's tables.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
 }
 
-impl NodeTaskType {
-    /// All of them, in the order of their numbers.
-    const ALL: [Self; 12] = [
-        Self::AiCore,
-        Self::AiCpu,
-        Self::AiVectorCore,
-        Self::WriteBack,
-        Self::MixAic,
-        Self::MixAiv,
-        Self::FftsPlus,
-        Self::Dsa,
-        Self::Dvpp,
-        Self::Communication,
-        Self::Fusion,
-        Self::Invalid,
-    ];
-
-    /// The type of a number in [`Node::task_type`](crate::tables::Node::task_type).
-    pub fn from_number(number: u32) -> Option<Self> {
-        Self::ALL.get(number as usize).copied()
-    }
-
-    /// The name in the vendor's tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AiCore => "AI_CORE",
-            Self::AiCpu => "AI_CPU",
-            Self::AiVectorCore => "AI_VECTOR_CORE",
-            Self::WriteBack => "WRITE_BACK",
-            Self::MixAic => "MIX_AIC",
-            Self::MixAiv => "MIX_AIV",
-            Self::FftsPlus => "FFTS_PLUS",
-            Self::Dsa => "DSA_SQE",
-            Self::Dvpp => "DVPP",
-            Self::Communication => "COMMUNICATION",
-            Self::Fusion => "FUSION",
-            Self::Invalid => "INVALID",
-        }
+words_by_number! {
+    /// The unit that executes a node, as the node names it by a number in
+    /// [`Node::task_type`](crate::tables::Node::task_type).
+    #[expect(missing_docs, reason = "the names are the units")]
+    NodeTaskType {
+        AiCore = "AI_CORE",
+        AiCpu = "AI_CPU",
+        AiVectorCore = "AI_VECTOR_CORE",
+        WriteBack = "WRITE_BACK",
+        MixAic = "MIX_AIC",
+        MixAiv = "MIX_AIV",
+        FftsPlus = "FFTS_PLUS",
+        Dsa = "DSA_SQE",
+        Dvpp = "DVPP",
+        Communication = "COMMUNICATION",
+        Fusion = "FUSION",
+        Invalid = "INVALID",
     }
 }
 
