@@ -122,14 +122,14 @@ const LACKS: [Lack; 13] = [
         reason: "what rules that can't be asked would save, and findings that they overlap with",
     },
     Lack {
-        forms: &[Folder, Tables, Database, Timeline],
+        forms: &[Imported, Folder, Tables, Database, Timeline],
         paths: &["/rules_asked"],
         reason: "rules that can't be asked, see UNASKED",
     },
 ];
 
 /// What advice says that it misses in a form, and why the form doesn't have it.
-const UNASKED: [(&[Form], &[&str], &str); 5] = [
+const UNASKED: [(&[Form], &[&str], &str); 6] = [
     (
         &[Folder, Tables, Database, Timeline],
         &["how many cores of this kind the device has"],
@@ -151,6 +151,11 @@ const UNASKED: [(&[Form], &[&str], &str); 5] = [
         &[Folder, Database],
         &["the metric", "busy ratios of the units", "samples of the cores' frequency"],
         "a database has counters of chips with two kinds of cores only, and not what tables work out of them",
+    ),
+    (
+        &[Imported, Folder, Tables, Database, Timeline],
+        &["a raw directory"],
+        "only a raw directory tells how it was recorded",
     ),
     (&[Tables, Timeline], &["the peak rates of this chip"], "no table or timeline tells which chip it is of"),
     (&[Tables, Timeline], &["samples of memory"], "a timeline has no samples of what allocators reserved"),

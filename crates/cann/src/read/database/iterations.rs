@@ -66,14 +66,14 @@ impl Reader<'_> {
 }
 
 /// Whether the n-th rows of all tasks are the n-th run: every task ran equally often, or the last run was
-/// cut short and has the first tasks of a run.
+/// cut short and has the first tasks of a run, more than one of them.
 fn are_replays(rows: &[TaskRow], runs: &[Vec<usize>]) -> bool {
     let Some(((first, others), last)) = runs.split_first().zip(runs.last()) else { return false };
     let whole = others.iter().take_while(|run| run.len() == first.len()).count();
     let number_of = |row: &usize| rows[*row].global;
     match others.len() - whole {
         0 => true,
-        1 => last.iter().map(number_of).eq(first[..last.len()].iter().map(number_of)),
+        1 => last.len() > 1 && last.iter().map(number_of).eq(first[..last.len()].iter().map(number_of)),
         _ => false,
     }
 }

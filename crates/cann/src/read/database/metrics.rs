@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{MetricId, Severity, TaskId, Trace};
+use opscope_trace::{MetricId, TaskId, Trace};
 
 use super::reader::Reader;
 use crate::database::schema::TASK_PMU_INFO;
@@ -26,7 +26,6 @@ impl Reader<'_> {
         let mut runs: HashMap<i64, Vec<Vec<(MetricId, f64)>>> = HashMap::new();
         let mut seen: HashMap<(i64, MetricId), usize> = HashMap::new();
         let mut known: HashMap<i64, Option<(MetricId, f64)>> = HashMap::new();
-        let mut idle = 0;
         self.each_row(TASK_PMU_INFO.name, &COLUMNS, |reader, row| {
             let (Some(global), Some(name), Some(value)) = (row.integer(0), row.integer(1), row.float(2))
             else {
@@ -38,10 +37,7 @@ impl Reader<'_> {
                 let (name, unit, factor) = named(reader.texts.table.get(text))?;
                 Some((reader.trace.enter_metric(name, unit), factor))
             });
-            let Some((metric, factor)) = *metric else {
-                idle += 1;
-                return;
-            };
+            let Some((metric, factor)) = *metric else { return };
             let run = seen.entry((global, metric)).or_default();
             let runs = runs.entry(global).or_default();
             if runs.len() <= *run {
@@ -50,8 +46,6 @@ impl Reader<'_> {
             runs[*run].push((metric, value * factor));
             *run += 1;
         });
-        let reason = "left out: values of units that a kind of core doesn't have";
-        self.trace.count_as(Severity::Remark, reason, idle, TASK_PMU_INFO.name);
         TaskMetrics { runs, entered: HashMap::new(), blocks }
     }
 }
