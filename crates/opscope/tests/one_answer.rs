@@ -335,6 +335,14 @@ fn compare(place: &Place, profile: &Profile, used: &mut BTreeSet<&'static str>) 
     let questions: Vec<Vec<&str>> = [analyze, advise].into_iter().chain(wheres).collect();
     let forms = forms(place, profile);
     let mut found = Vec::new();
+    for (form, path) in &forms {
+        // Names alone align where types lack.
+        let compared = place.done(&["compare", &raw, &path.to_string_lossy(), "--json"]).json();
+        let matched = ["before", "after"].map(|side| compared["matched"][side].as_f64().unwrap_or(0.0));
+        if matched.iter().any(|matched| *matched < 1.0) {
+            found.push(format!("{} {form:?} compare: {matched:?} matched", profile.name));
+        }
+    }
     for question in &questions {
         let ask = |path: &str| place.done(&[&question[..], &[path]].concat()).json();
         let of_raw = ask(&raw);

@@ -1,7 +1,8 @@
 //! Which operators of two profiles belong together.
 //!
 //! 1. Operators that stand for common nodes of the graph are one group, however engines fused them.
-//! 2. Of what is left, those of the same name and a type of the same kind.
+//! 2. Of what is left, those of the same name and a type of the same kind; where a profile has no types,
+//!    as timelines of Ascend have none, those of the same name.
 //! 3. What is left of A behind a matched operator, of which the other has nothing more, was merged into
 //!    it when such operators are fused into their predecessor. Changes of layout between them don't
 //!    part them.
@@ -23,6 +24,8 @@ struct Entry {
 struct Entries {
     before: Vec<Entry>,
     after: Vec<Entry>,
+    /// Whether both profiles have types of operators, and not only names that stand in.
+    typed: bool,
 }
 
 /// The group of each operator of A and of B, by their places among the rows.
@@ -47,6 +50,7 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>) -> (Vec<Group<'t>>, (f64, f6
     let entries = Entries {
         before: entries(a, Which::Before, &mut texts),
         after: entries(b, Which::After, &mut texts),
+        typed: [a, b].iter().all(|side| side.rows.iter().any(|row| row.op_type != row.name)),
     };
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
     by_name(&entries, texts.count(), &mut groups);
@@ -161,7 +165,7 @@ fn by_name(entries: &Entries, texts: usize, groups: &mut Groups) {
         }
         let (mut link, mut before) = (first[entry.name.index()], None::<usize>);
         while let Some(other) = link.map(|link| link as usize) {
-            if entries.after[other].kind == entry.kind {
+            if !entries.typed || entries.after[other].kind == entry.kind {
                 match before {
                     Some(before) => next[before] = next[other],
                     None => first[entry.name.index()] = next[other],
