@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Place, shared};
+use common::Place;
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// What is made of a raw directory.
@@ -183,7 +184,7 @@ fn profiles(place: &Place) -> Vec<Profile> {
             profiles.push(Profile { name, raw: place.path(raw.trim()), shows_one });
         }
     }
-    let Some(golden) = shared("one_answer", "golden/ascend") else { return profiles };
+    let Some(golden) = companions::shared("golden/ascend") else { return profiles };
     for case in std::fs::read_dir(golden).expect("the folder").flatten() {
         let Ok(inputs) = std::fs::read_dir(case.path().join("input")) else { continue };
         let name = case.file_name().to_string_lossy().into_owned();
