@@ -1,4 +1,4 @@
-//! What the host's calls are for: inferences again and again, or something that happens once, such as
+//! The purpose of the host's calls: inferences again and again, or something that happens once, such as
 //! loading a model; and which calls lie within others of the same kind.
 
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ impl Phase {
     }
 }
 
-/// What tells calls apart when they are added up: calls of one name on two levels, such as an
+/// The kind of a call, by which calls are added up: calls of one name on two levels, such as an
 /// interface's and the runtime's below it, are no two samples of one time, nor are a call and one that
 /// it makes itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -235,7 +235,7 @@ fn inferences(trace: &Trace, meanings: &mut Meanings<'_>) -> Option<Span> {
         .fold(all, join)
 }
 
-/// What a name says of a call.
+/// The purpose of a call, as its name tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     /// It runs a model and waits for the result.
@@ -272,7 +272,7 @@ impl Meaning {
     }
 }
 
-/// What names say; each is looked at once.
+/// The meanings of names; each is looked at once.
 struct Meanings<'t> {
     trace: &'t Trace,
     known: HashMap<StringId, Meaning>,

@@ -2,7 +2,7 @@
 
 use opscope_trace::{ApiCallId, IterationId, StringId, Task};
 
-/// What is known of the tasks of one operator so far.
+/// The tasks of one operator so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Executions {
     first_task: Option<StringId>,

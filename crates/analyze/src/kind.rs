@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What the spellings of a kind begin with, in any letter case.
+/// The kinds, each with the beginnings of its spellings, in any letter case.
 const KINDS: [(&str, &[&str]); 5] = [
     ("batchnorm", &["batchnorm", "bninfer", "bninference"]),
     ("conv", &["conv", "depthwiseconv", "fusedconv"]),

@@ -1,21 +1,52 @@
-//! Questions to a trace. Everything here is a pure function of a [`opscope_trace::Trace`]; nothing
-//! reads a file or prints.
+//! Questions to a trace. Everything here is a pure function of a [`opscope_trace::Trace`]; nothing reads a file
+//! or prints.
 //!
-//! - [`Summary`] answers what a run is judged by: how long an iteration takes, how much of it lies
-//!   inside operators, and which operators and types of operators cost the time.
-//! - [`locate`] tells on which unit an operator ran.
-//! - [`RunTables`] is a run in tables: components, core metrics, types of operators, calls, frequency.
-//! - [`RangeTree`] is what the program marked, and what of it calls and operators account for;
-//!   [`Coverage`] is how much of a model's execution its operators account for.
-//! - [`CallKinds`] tells calls of inferences from those that happen once.
-//! - [`Comparison`] is what differs between two profiles, and whether that is more than noise.
-//! - [`predict`] says what a change would save.
-//! - [`Overview`] is any profile at first sight, with what that leaves out; [`Query`]
-//!   chooses, groups and orders what was executed.
-//! - [`Latencies`] is how long an iteration takes, and what recording its operators costs on top.
-//! - [`Roofline`] says how fast an operator could be on a machine.
-//! - [`Statistics`] is what is said of a set of durations.
-//! - [`self_times`] takes the time of nested tasks off the tasks around them.
+//! ```
+//! use opscope_analyze::{Aggregate, GroupBy, Query, Summary};
+//! use opscope_trace::{Iteration, Nanoseconds, Operator, Task, Trace};
+//!
+//! // Three inferences; something disturbed the second.
+//! let mut trace = Trace::new();
+//! let (name, conv) = (trace.strings.intern("conv1"), trace.strings.intern("Conv"));
+//! let operator = Some(trace.operators.push(Operator::new(name, conv)));
+//! for (number, time) in [(1, 40), (2, 900), (3, 50)] {
+//!     let (start, duration) = (Nanoseconds(i64::from(number) * 1_000), Nanoseconds(time));
+//!     let row = Iteration { model: None, number, warm_up: false, start, duration };
+//!     let iteration = Some(trace.iterations.push(row));
+//!     trace.tasks.push(Task { operator, iteration, ..Task::new(name, start, duration) });
+//! }
+//!
+//! // The average iteration conserves what was recorded, the typical one leaves the disturbance out.
+//! let average = Query { group_by: GroupBy::Type, ..Query::default() };
+//! let typical = Query { aggregate: Aggregate::Typical, ..average.clone() };
+//! assert_eq!(average.run(&trace)?.rows[0].value, 330.0);
+//! assert_eq!(typical.run(&trace)?.rows[0].value, 50.0);
+//! assert_eq!(Summary::of(&trace).types[0].time, Nanoseconds(50));
+//! # Ok::<(), opscope_analyze::ScopeError>(())
+//! ```
+//!
+//! # Where the time goes
+//! One engine answers that: a [`Query`] chooses executions by [`Scope`] and [`Filter`], groups them, and makes a
+//! figure of each group. Its rules hold for all that is built on it:
+//!
+//! - Warm-up iterations are left out unless there are no others, and so is what lies outside of all iterations.
+//!   Where no task is tied to an iteration, figures are of the whole profile.
+//! - The time of an execution is its own: less that of what ran within it on its stream.
+//! - Tasks that only wait or handle streams are no work.
+//! - Tasks that make up one execution of an operator count its operations and bytes once.
+//! - Rows are ordered by the [`Aggregate`]: by sums, which conserve what was recorded and suit a profile that is
+//!   taken as it is; or by the typical iteration, which suits a run that was repeated to be judged.
+//!
+//! # Floors
+//! Each row uses those below it.
+//!
+//! ```text
+//! Summary   Overview   Comparison   predict   what a run, a profile, two profiles, a change amount to
+//! Query: column · rows · group · per_iteration · select           the engine
+//! RunTables   RangeTree   Coverage   locate   Roofline            other questions to a whole profile
+//! Measured   Latencies   CallKinds   scope                        which part counts, and as what
+//! nesting   cover   execution   waiting   statistics   signature  times and words
+//! ```
 
 mod calls;
 mod compare;
@@ -50,7 +81,7 @@ pub use locate::{Location, Matched, OperatorMatches, locate};
 pub use measured::Measured;
 pub use nesting::{covered_time, own_call_times, self_times};
 pub use overview::{DeviceUse, Overview, UnitUse};
-pub use query::{Aggregate, Answer, Cell, Column, Filter, GroupBy, Query, Row, Sort, TimeKind};
+pub use query::{Aggregate, Answer, Cell, Column, Filter, GroupBy, PerIteration, Query, Row, Sort, TimeKind};
 pub use range_tree::{RangeNode, RangeTree};
 pub use recording::{Latencies, scaled};
 pub use roofline::{BOUND_FROM, Bound, Position, Roofline};

@@ -6,7 +6,7 @@ use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TaskId, Trace};
 
 use crate::nesting::self_times;
 
-/// What a name was found to be.
+/// The meaning of a word that names operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matched {
     /// The whole name of operators.
@@ -34,10 +34,10 @@ pub struct Location {
     pub share: f64,
 }
 
-/// What a text was found to be, and where the operators ran: the one that cost most comes first.
+/// The operators that a word names in one of its meanings, by where they ran; the one that cost most comes first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperatorMatches {
-    /// What the text is.
+    /// The meaning of the word.
     pub matched: Matched,
     /// The operators' tasks on each unit.
     pub locations: Vec<Location>,

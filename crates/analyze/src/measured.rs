@@ -1,11 +1,14 @@
-//! Which part of a profile counts: the measured iterations, without those that served to warm up.
+//! The tasks of the measured iterations, for analyses that look at tasks one by one.
 
 use opscope_trace::{IterationId, TaskId, Trace};
 
+use crate::scope::{Chosen, measured_iterations};
+
 /// The measured iterations of a profile and the tasks in them.
 ///
-/// Warm-up iterations are left out unless there are no others. A profile that knows no iterations
-/// counts as a single one, with all tasks in it; where it knows some, tasks outside them are left out.
+/// The rules are those of [`Iterations::Measured`](crate::Iterations::Measured). Where no task is tied to an
+/// iteration, a query gives figures of the whole profile; a comparison or prediction needs those of one
+/// inference, and divides all tasks by the number of the measured iterations ([`Measured::count`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// The iterations, in the order of the trace; none where the profile knows none.
@@ -17,18 +20,9 @@ pub struct Measured {
 impl Measured {
     /// Picks the measured part of a trace.
     pub fn of(trace: &Trace) -> Self {
-        let only_warm_up = trace.iterations.warm_up().iter().all(|warm_up| *warm_up);
-        let counts = |id: IterationId| only_warm_up || !trace.iterations.warm_up()[id.index()];
-        let iterations: Vec<IterationId> = trace.iterations.ids().filter(|id| counts(*id)).collect();
-        let of_task = |task: &TaskId| match trace.tasks.iteration()[task.index()] {
-            Some(iteration) => counts(iteration),
-            None => trace.iterations.is_empty(),
-        };
-        let tasks: Vec<TaskId> = trace.tasks.ids().filter(of_task).collect();
-        // Iterations that no task is tied to say nothing about tasks.
-        if tasks.is_empty() && !trace.tasks.is_empty() {
-            return Self { iterations, tasks: trace.tasks.ids().collect() };
-        }
+        let (chosen, measured) = (Chosen::measured(trace, None), measured_iterations(trace, None));
+        let iterations = trace.iterations.ids().filter(|id| measured[id.index()]).collect();
+        let tasks = trace.tasks.ids().filter(|task| chosen.has_task(trace, *task)).collect();
         Self { iterations, tasks }
     }
 

@@ -1,13 +1,12 @@
-//! What there is to see of a profile at first sight: wall time, what of it was busy, what was left
-//! out.
+//! A profile at first sight: wall time, the busy part of it, and everything that these figures leave out.
 
-use opscope_trace::{DeviceId, ExecutionUnit, IterationId, Nanoseconds, TaskId, Trace};
-use std::collections::HashMap;
+use opscope_trace::{DeviceId, ExecutionUnit, Nanoseconds, Trace};
 
-use crate::nesting::{covered_time, self_times};
-use crate::scope::{Chosen, Scope, ScopeError};
+use crate::cover::Span;
+use crate::query::{Executed, Query, Selection};
+use crate::scope::{Chosen, Iterations, Scope, ScopeError};
 
-/// What a part of a trace amounts to. Times are of an average iteration of the scope.
+/// The figures of a part of a trace. Times are of an average iteration of the scope.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overview {
     /// Over how many iterations it is averaged; 0 where the figures are of the whole profile.
@@ -47,7 +46,7 @@ pub struct DeviceUse {
     pub tasks: usize,
 }
 
-/// What a unit executed.
+/// The use of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitUse {
     /// The unit.
@@ -58,8 +57,6 @@ pub struct UnitUse {
     pub tasks: usize,
 }
 
-type Span = (Nanoseconds, Nanoseconds);
-
 impl Overview {
     /// Looks at a part of a trace.
     ///
@@ -67,44 +64,46 @@ impl Overview {
     /// When the trace has no such iteration or device.
     pub fn of(trace: &Trace, scope: Scope) -> Result<Self, ScopeError> {
         let chosen = Chosen::new(trace, scope)?;
-        let own = self_times(trace);
+        // Tasks of another device aren't left out of this one.
+        let everything = Query::everything(trace, Scope { iterations: Iterations::All, ..scope })?;
         let mut overview = Self::default();
-        let mut spans: HashMap<Option<IterationId>, Vec<Span>> = HashMap::new();
-        let mut device_spans: HashMap<(DeviceId, Option<IterationId>), Vec<Span>> = HashMap::new();
-        let mut units: HashMap<ExecutionUnit, (Nanoseconds, usize)> = HashMap::new();
-        let whole_device = Chosen::new(trace, Scope { iterations: crate::Iterations::All, ..scope })?;
+        let mut units = vec![(Nanoseconds::ZERO, 0); ExecutionUnit::ALL.len()];
         let mut extent: Option<Span> = None;
-        for task in trace.tasks.ids() {
-            let row = trace.tasks.get(task);
-            let time = own[task.index()];
-            if !chosen.has_task(trace, task) {
-                // What belongs to another device isn't left out of this one.
-                if whole_device.has_task(trace, task) && row.unit != ExecutionUnit::Control {
-                    overview.outside.0 += 1;
-                    overview.outside.1 += time;
+        let mut work = Selection::default();
+        for execution in everything.executions {
+            let (task, time) = (execution.row as usize, execution.time);
+            let unit = trace.tasks.unit()[task];
+            let is_work = unit != ExecutionUnit::Control;
+            if !chosen.has_iteration(trace.tasks.iteration()[task]) {
+                if is_work {
+                    overview.outside = (overview.outside.0 + 1, overview.outside.1 + time);
                 }
                 continue;
             }
-            let unit = units.entry(row.unit).or_default();
-            *unit = (unit.0 + time, unit.1 + 1);
-            let span = (row.start, row.start + row.duration);
-            extent = Some(extent.map_or(span, |(first, last)| (first.min(span.0), last.max(span.1))));
-            if row.unit == ExecutionUnit::Control {
+            let of_unit = &mut units[unit as usize];
+            *of_unit = (of_unit.0 + time, of_unit.1 + 1);
+            let start = trace.tasks.start()[task];
+            let end = start + trace.tasks.duration()[task];
+            extent = Some(extent.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
+            if !is_work {
                 overview.control = (overview.control.0 + 1, overview.control.1 + time);
                 continue;
             }
-            overview.tasks += 1;
-            overview.count_time(trace, task, time);
-            spans.entry(row.iteration).or_default().push(span);
-            if let Some(stream) = row.stream {
-                let device = trace.streams.device()[stream.index()];
-                device_spans.entry((device, row.iteration)).or_default().push(span);
+            overview.operator_time += time;
+            if let Executed::Operator(operator) = execution.subject {
+                overview.attributed += time;
+                if trace.operators.flops()[operator.index()].is_some() {
+                    overview.with_flops += time;
+                }
             }
+            work.executions.push(execution);
         }
-        overview.busy = spans.into_values().map(covered_time).sum();
-        overview.enter_devices(trace, device_spans);
-        overview.units =
-            units.into_iter().map(|(unit, (time, tasks))| UnitUse { unit, time, tasks }).collect();
+        overview.tasks = work.executions.len();
+        overview.busy = work.covered(trace).into_iter().sum();
+        overview.devices = devices(trace, &work);
+        let used = ExecutionUnit::ALL.iter().map(|unit| (*unit, units[*unit as usize]));
+        let used = used.filter(|(_, (_, tasks))| *tasks > 0);
+        overview.units = used.map(|(unit, (time, tasks))| UnitUse { unit, time, tasks }).collect();
         overview.units.sort_by_key(|unit| (-unit.time, unit.unit));
         overview.enter_wall(trace, &chosen, extent);
         overview.average(chosen.averaged);
@@ -114,33 +113,6 @@ impl Overview {
     /// The part of an iteration in which nothing ran.
     pub fn idle(&self) -> Nanoseconds {
         (self.wall - self.busy).max(Nanoseconds::ZERO)
-    }
-
-    fn count_time(&mut self, trace: &Trace, task: TaskId, time: Nanoseconds) {
-        self.operator_time += time;
-        if let Some(operator) = trace.tasks.operator()[task.index()] {
-            self.attributed += time;
-            if trace.operators.flops()[operator.index()].is_some() {
-                self.with_flops += time;
-            }
-        }
-    }
-
-    fn enter_devices(&mut self, trace: &Trace, spans: HashMap<(DeviceId, Option<IterationId>), Vec<Span>>) {
-        let mut devices: Vec<DeviceUse> = trace
-            .devices
-            .ids()
-            .map(|device| DeviceUse { device, busy: Nanoseconds::ZERO, tasks: 0 })
-            .collect();
-        for ((device, _), spans) in spans {
-            let entry = &mut devices[device.index()];
-            entry.tasks += spans.len();
-            entry.busy += covered_time(spans);
-        }
-        devices.retain(|device| device.tasks > 0);
-        if devices.len() > 1 {
-            self.devices = devices;
-        }
     }
 
     fn enter_wall(&mut self, trace: &Trace, chosen: &Chosen, extent: Option<Span>) {
@@ -165,4 +137,26 @@ impl Overview {
             time.0 /= over as i64;
         }
     }
+}
+
+/// How busy each device was, where several were.
+fn devices(trace: &Trace, work: &Selection) -> Vec<DeviceUse> {
+    if trace.devices.len() < 2 {
+        return Vec::new();
+    }
+    let mut of_devices: Vec<Selection> = trace.devices.ids().map(|_| Selection::default()).collect();
+    for execution in &work.executions {
+        if let Some(stream) = trace.tasks.stream()[execution.row as usize] {
+            let device = trace.streams.device()[stream.index()];
+            of_devices[device.index()].executions.push(*execution);
+        }
+    }
+    let used = trace.devices.ids().zip(of_devices).filter(|(_, work)| !work.executions.is_empty());
+    let devices: Vec<DeviceUse> = used
+        .map(|(device, work)| {
+            let busy = work.covered(trace).into_iter().sum();
+            DeviceUse { device, busy, tasks: work.executions.len() }
+        })
+        .collect();
+    if devices.len() > 1 { devices } else { Vec::new() }
 }

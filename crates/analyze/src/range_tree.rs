@@ -47,7 +47,7 @@ pub struct RangeNode {
     pub total: Nanoseconds,
     /// The longest.
     pub longest: Nanoseconds,
-    /// What no range within covers.
+    /// The part that no range within covers.
     pub own: Nanoseconds,
     /// Of the own time, what lies in calls of the range's thread.
     pub in_calls: Nanoseconds,
@@ -123,7 +123,7 @@ fn span(trace: &Trace, range: RangeId) -> Span {
     (start, start + trace.ranges.duration()[range.index()])
 }
 
-/// What accounts for time.
+/// The spans that account for time.
 struct Covers {
     /// The calls of each thread that has ranges; of `None`, all calls.
     calls: HashMap<Option<ThreadId>, Cover>,

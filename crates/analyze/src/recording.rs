@@ -25,7 +25,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Those of a trace, or of one of its models.
+    /// The durations of a trace, or of one of its models.
     pub fn of(trace: &Trace, model: Option<ModelId>) -> Self {
         let unrecorded = trace.unrecorded_iterations.iter();
         let recorded = trace.iterations.iter();
@@ -35,7 +35,7 @@ impl Latencies {
         }
     }
 
-    /// Those by which a run is judged: what the model takes where nobody watches it, if that was
+    /// The durations by which a run is judged: those of inferences of which nothing was recorded, if they were
     /// measured.
     pub fn headline(&self) -> &[Nanoseconds] {
         if self.unrecorded.is_empty() { &self.recorded } else { &self.unrecorded }

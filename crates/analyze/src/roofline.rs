@@ -16,7 +16,7 @@ pub struct Roofline {
     pub bandwidth: f64,
 }
 
-/// What holds an operator back.
+/// The limit that holds an operator back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bound {
     /// It computes about as fast as the machine can.
@@ -41,7 +41,7 @@ impl Bound {
 /// Where an operator stands under the roof.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Position {
-    /// What holds it back.
+    /// The limit that holds it back.
     pub bound: Bound,
     /// The share of its ceiling that it reaches.
     pub share: f64,

@@ -45,7 +45,7 @@ impl Default for Durations {
     }
 }
 
-/// What the cores counted while an operator ran.
+/// The counters of the cores while an operator ran.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoreMetrics {
     /// The operator.
@@ -78,11 +78,11 @@ pub enum Component {
     Ranges,
     /// The calls of a layer.
     Calls(ApiLevel),
-    /// What ran on devices.
+    /// The tasks of devices.
     Tasks,
 }
 
-/// What a component did.
+/// The spans of a component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComponentUse {
     /// The component.
@@ -138,7 +138,7 @@ pub struct Frequency {
 pub struct RunTables {
     /// The components.
     pub components: Vec<ComponentUse>,
-    /// What the cores counted, by operator and unit.
+    /// The counters of the cores, by operator and unit.
     pub core_metrics: Vec<CoreMetrics>,
     /// The types of operators.
     pub operators: Vec<TypeStatistic>,

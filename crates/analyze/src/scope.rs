@@ -1,17 +1,17 @@
 //! Which part of a trace a question is about.
 
-use opscope_trace::{IterationId, TaskId, Trace};
+use opscope_trace::{IterationId, ModelId, TaskId, Trace};
 
 /// The iterations that a question is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Iterations {
-    /// Those that were measured: warm-up ones are left out unless there are no others, and so is
+    /// The measured ones: those to warm up are left out unless there are no others, and so is
     /// what lies outside of all.
     #[default]
     Measured,
     /// All of them, and what lies outside. Figures are of the whole profile then.
     All,
-    /// Those of these numbers, both included.
+    /// The ones of these numbers, both included.
     Numbers(u32, u32),
 }
 
@@ -22,6 +22,8 @@ pub struct Scope {
     pub iterations: Iterations,
     /// The number of the device; `None` is all of them.
     pub device: Option<u32>,
+    /// The model; `None` is all of them, and what belongs to none.
+    pub model: Option<ModelId>,
 }
 
 /// A scope that the trace doesn't have.
@@ -30,17 +32,17 @@ pub enum ScopeError {
     /// No iteration has such a number.
     #[error("there is no iteration {wanted}; {known}")]
     NoIteration {
-        /// What was asked for.
+        /// The number or numbers that were asked for.
         wanted: String,
-        /// What there is.
+        /// The numbers that there are, in words.
         known: String,
     },
     /// No device has the number.
     #[error("there is no device {wanted}; {known}")]
     NoDevice {
-        /// What was asked for.
+        /// The number or numbers that were asked for.
         wanted: u32,
-        /// What there is.
+        /// The numbers that there are, in words.
         known: String,
     },
 }
@@ -64,36 +66,47 @@ impl Chosen {
     /// # Errors
     /// When the trace has no such iteration or device.
     pub fn new(trace: &Trace, scope: Scope) -> Result<Self, ScopeError> {
-        let rows = &trace.iterations;
-        let only_warm_up = rows.warm_up().iter().all(|&warm_up| warm_up);
-        let iterations: Vec<bool> = match scope.iterations {
-            Iterations::All => vec![true; rows.len()],
-            Iterations::Measured => rows.warm_up().iter().map(|&warm_up| only_warm_up || !warm_up).collect(),
+        let streams = streams(trace, scope)?;
+        let iterations = match scope.iterations {
+            Iterations::All => of_model(trace, scope.model).collect(),
+            Iterations::Measured => measured_iterations(trace, scope.model),
             Iterations::Numbers(first, last) => {
-                rows.number().iter().map(|number| (first..=last).contains(number)).collect()
+                let numbers = trace.iterations.number().iter();
+                let is_one = |(number, of_model): (&u32, bool)| of_model && (first..=last).contains(number);
+                numbers.zip(of_model(trace, scope.model)).map(is_one).collect()
             }
         };
-        let count = iterations.iter().filter(|&&chosen| chosen).count();
-        if let (Iterations::Numbers(first, last), 0) = (scope.iterations, count) {
-            return Err(no_iteration(trace, first, last));
-        }
-        let mut chosen =
-            Self { iterations, outside: false, streams: streams(trace, scope)?, averaged: count.max(1) };
+        let chosen = Self::of_iterations(iterations, streams);
         match scope.iterations {
-            Iterations::All => chosen.take_all(),
-            // A profile may know its iterations and yet not which task belongs to which.
-            Iterations::Measured if !trace.tasks.ids().any(|task| chosen.has_task(trace, task)) => {
-                chosen.take_all();
+            Iterations::All if scope.model.is_none() => Ok(chosen.with_all()),
+            Iterations::Numbers(first, last) if !chosen.iterations.contains(&true) => {
+                Err(no_iteration(trace, first, last))
             }
-            _ => {}
+            Iterations::Measured => Ok(chosen.or_all(trace, scope.model)),
+            _ => Ok(chosen),
         }
-        Ok(chosen)
     }
 
-    fn take_all(&mut self) {
+    /// The measured part of a trace, of one model or of all.
+    pub fn measured(trace: &Trace, model: Option<ModelId>) -> Self {
+        Self::of_iterations(measured_iterations(trace, model), Vec::new()).or_all(trace, model)
+    }
+
+    fn of_iterations(iterations: Vec<bool>, streams: Vec<bool>) -> Self {
+        let count = iterations.iter().filter(|&&chosen| chosen).count();
+        Self { iterations, outside: false, streams, averaged: count.max(1) }
+    }
+
+    /// Everything, where no task is tied to a chosen iteration: a profile may know its iterations, or have
+    /// none, and not which task belongs to which.
+    fn or_all(self, trace: &Trace, model: Option<ModelId>) -> Self {
+        let has_task = model.is_some() || trace.tasks.ids().any(|task| self.has_task(trace, task));
+        if has_task { self } else { self.with_all() }
+    }
+
+    fn with_all(mut self) -> Self {
         self.iterations.fill(true);
-        self.outside = true;
-        self.averaged = 1;
+        Self { outside: true, averaged: 1, ..self }
     }
 
     /// Whether what belongs to this iteration, or to none, is in the scope.
@@ -117,6 +130,18 @@ impl Chosen {
     pub fn iterations<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = IterationId> + 'a {
         trace.iterations.ids().filter(|id| self.iterations[id.index()])
     }
+}
+
+/// By iteration, whether it is one of the model's, if there is one.
+fn of_model(trace: &Trace, model: Option<ModelId>) -> impl Iterator<Item = bool> {
+    trace.iterations.model().iter().map(move |of| model.is_none() || *of == model)
+}
+
+/// By iteration, whether it was measured: warm-up ones are left out unless there are no others.
+pub(crate) fn measured_iterations(trace: &Trace, model: Option<ModelId>) -> Vec<bool> {
+    let rows = || of_model(trace, model).zip(trace.iterations.warm_up());
+    let only_warm_up = rows().all(|(of_model, warm_up)| !of_model || *warm_up);
+    rows().map(|(of_model, warm_up)| of_model && (only_warm_up || !warm_up)).collect()
 }
 
 /// By stream, whether it belongs to the device of the scope.

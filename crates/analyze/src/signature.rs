@@ -1,4 +1,4 @@
-//! What an operator works on, in words: its shapes, its type of elements, what it moves.
+//! The signature of an operator in words: its shapes, its type of elements, the bytes that it moves.
 
 use opscope_trace::{DataType, Operator, TensorId, Trace};
 

@@ -1,4 +1,4 @@
-//! What is said of a set of durations.
+//! The figures of a set of durations.
 
 use opscope_trace::Nanoseconds;
 

@@ -1,19 +1,16 @@
-//! What a run is judged by.
+//! The figures by which a run is judged: latencies, and a query for typical iterations.
 
-use std::collections::HashMap;
+use opscope_trace::{ModelId, Nanoseconds, OperatorId, StringId, Trace};
 
-use opscope_trace::{IterationId, ModelId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
-
-use crate::execution::Executions;
-use crate::nesting::{covered_time, self_times};
+use crate::query::{Aggregate, GroupBy, Query, Row, typical};
 use crate::recording::Latencies;
-use crate::signature::bytes_moved;
+use crate::scope::Chosen;
 use crate::statistics::Statistics;
 
 /// How long an iteration takes and which operators cost the time.
 ///
-/// Everything about operators refers to the measured iterations: warm-up ones are left out unless
-/// there are no others. A profile that knows no iterations counts as a single one.
+/// Operators and types are the answers to a [`Query`] with [`Aggregate::Typical`] about the measured iterations,
+/// with its rules for what counts ([`Iterations::Measured`](crate::Iterations::Measured)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The measured iterations by which the run is judged: those that were timed as a whole, or else
@@ -28,8 +25,10 @@ pub struct Summary {
     pub recording_ratio: Option<f64>,
     /// By what recorded times are to be multiplied to be parts of the latency ([`Latencies::scale`]).
     pub scale: f64,
-    /// How many iterations the figures of the operators were averaged over.
+    /// How many iterations the figures of the operators are of; 1 where they are of the whole profile.
     pub iterations: usize,
+    /// Whether they are of the whole profile, because it ties no task to an iteration.
+    pub is_of_whole_profile: bool,
     /// The time of a typical iteration (the median) that lies inside operators, whichever thread they ran
     /// on; each moment counts once.
     pub inside: Nanoseconds,
@@ -43,7 +42,7 @@ pub struct Summary {
     pub types: Vec<TypeCost>,
 }
 
-/// What an operator costs in a typical iteration.
+/// The cost of an operator in a typical iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperatorCost {
     /// The operator; `None` stands for tasks that belong to none, by their name.
@@ -69,13 +68,13 @@ pub struct OperatorCost {
     pub flops: Option<u64>,
     /// The bytes that it reads and writes in an average iteration, if known.
     pub bytes: Option<u64>,
-    /// Those that it reads.
+    /// The bytes that it reads, likewise.
     pub bytes_read: Option<u64>,
-    /// Those that it writes.
+    /// The bytes that it writes, likewise.
     pub bytes_written: Option<u64>,
 }
 
-/// What a type of operators costs in an average iteration.
+/// The cost of a type of operators in a typical iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeCost {
     /// The type.
@@ -117,178 +116,89 @@ impl Summary {
             let rows = rows.filter(move |(_, row)| row.warm_up == warm_up && wanted(row.model));
             Statistics::of(rows.map(|(_, row)| row.duration))
         };
-        let measured = recorded(false).or(recorded(true));
-        let only_warm_up = recorded(false).is_none();
         let timed = unrecorded(false).is_some();
-        let counted = |iteration: Option<IterationId>| match iteration {
-            Some(id) => {
-                let row = trace.iterations.get(id);
-                wanted(row.model) && (only_warm_up || !row.warm_up)
-            }
-            None => trace.iterations.is_empty() && model.is_none(),
-        };
-        let tasks: Vec<TaskId> =
-            trace.tasks.ids().filter(|task| counted(trace.tasks.iteration()[task.index()])).collect();
-        let iterations = measured.map_or(1, |statistics| statistics.count);
-        let inside = inside_time(trace, &tasks, iterations);
-        let whole = measured.map_or(inside, |statistics| statistics.median);
+        let measured = recorded(false).or(recorded(true));
         let latencies = Latencies::of(trace, model);
-        let operators = operator_costs(trace, &tasks, iterations);
-        let types = type_costs(trace, &operators, iterations);
+        let chosen = Chosen::measured(trace, model);
+        let query = Query { aggregate: Aggregate::Typical, ..Query::default() };
+        let executions = query.select(trace, &chosen);
+        let rows = |group_by| Query { group_by, ..query.clone() }.answer(trace, &chosen, &executions).rows;
+        let covered = Statistics::of(executions.covered(trace));
+        let inside = covered.map_or(Nanoseconds::ZERO, |covered| typical(covered, chosen.averaged));
+        // Of the whole profile it isn't known what lies between operators.
+        let whole = measured.filter(|_| !chosen.is_whole()).map_or(inside, |iterations| iterations.median);
+        let operators = operator_costs(trace, rows(GroupBy::Operator), chosen.averaged);
         Self {
             latency: if timed { unrecorded(false) } else { recorded(false) },
             warm_up: if timed { unrecorded(true) } else { recorded(true) },
             recorded: measured.filter(|_| timed),
             recording_ratio: latencies.ratio(),
             scale: latencies.scale(),
-            iterations,
+            iterations: chosen.averaged,
+            is_of_whole_profile: chosen.is_whole(),
             inside,
             between: Nanoseconds((whole - inside).0.max(0)),
             operator_time: operators.iter().map(|cost| cost.time).sum(),
+            types: type_costs(rows(GroupBy::Type)),
             operators,
-            types,
         }
     }
 }
 
-/// The time that tasks cover in a typical iteration.
-fn inside_time(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Nanoseconds {
-    let mut spans: HashMap<Option<IterationId>, Vec<(Nanoseconds, Nanoseconds)>> = HashMap::new();
-    for task in tasks {
-        let start = trace.tasks.start()[task.index()];
-        let end = start + trace.tasks.duration()[task.index()];
-        spans.entry(trace.tasks.iteration()[task.index()]).or_default().push((start, end));
-    }
-    let covered = Statistics::of(spans.into_values().map(covered_time));
-    covered.map_or(Nanoseconds::ZERO, |covered| typical(covered, iterations))
-}
-
-/// What `iterations` take of something each, as a median, where only those that had it were counted.
-fn typical(of_those: Statistics, iterations: usize) -> Nanoseconds {
-    if of_those.count == iterations {
-        return of_those.median;
-    }
-    Nanoseconds((of_those.median.0 as f64 * of_those.count as f64 / iterations as f64).round() as i64)
-}
-
-/// What the tasks of an average iteration cost, by operator, the most costly first.
-fn operator_costs(trace: &Trace, tasks: &[TaskId], iterations: usize) -> Vec<OperatorCost> {
-    /// One operator's time in one iteration after the other.
-    struct Total {
-        name: StringId,
-        iterations: HashMap<Option<IterationId>, Nanoseconds>,
-        tasks: usize,
-        begun: Executions,
-        executions: usize,
-    }
-    let own = self_times(trace);
-    // Tasks that belong to no operator are told apart by their name.
-    let mut totals: HashMap<Result<OperatorId, StringId>, Total> = HashMap::new();
-    for task in tasks {
-        let row = trace.tasks.get(*task);
-        let key = row.operator.ok_or(row.name);
-        let total = totals.entry(key).or_insert_with(|| Total {
-            name: row.operator.map_or(row.name, |operator| trace.operators.name()[operator.index()]),
-            iterations: HashMap::new(),
-            tasks: 0,
-            begun: Executions::default(),
-            executions: 0,
-        });
-        let time = own[task.index()];
-        total.tasks += 1;
-        total.executions += usize::from(total.begun.is_first(&row));
-        *total.iterations.entry(row.iteration).or_default() += time;
-    }
-    let mut costs: Vec<OperatorCost> = totals
-        .into_iter()
-        .filter_map(|(key, total)| {
-            let operator = key.ok();
-            let amounts = amounts(trace, operator, total.executions);
-            let [flops, bytes, bytes_read, bytes_written] =
-                amounts.map(|amount| Some(amount? / iterations as u64));
-            let per_iteration = Statistics::of(total.iterations.into_values())?;
-            Some(OperatorCost {
-                operator,
-                name: total.name,
-                op_type: operator.map_or(total.name, |operator| trace.operators.op_type()[operator.index()]),
-                time: typical(per_iteration, iterations),
-                share: 0.0,
-                cumulative_share: 0.0,
-                per_iteration,
-                tasks: total.tasks,
-                executions: total.executions,
-                flops,
-                bytes,
-                bytes_read,
-                bytes_written,
-            })
+/// The rows of operators, with their shares of all typical times.
+fn operator_costs(trace: &Trace, rows: Vec<Row>, iterations: usize) -> Vec<OperatorCost> {
+    let shares = shares(&rows);
+    let costs = rows.into_iter().zip(shares).filter_map(|(row, (share, cumulative_share))| {
+        let per_iteration = row.per_iteration?;
+        let operator = row.operator.map(|operator| trace.operators.get(operator));
+        let amount = |once: Option<u64>| Some(once?.checked_mul(row.executions as u64)? / iterations as u64);
+        Some(OperatorCost {
+            operator: row.operator,
+            name: row.name?,
+            op_type: row.op_type?,
+            time: per_iteration.typical,
+            share,
+            cumulative_share,
+            per_iteration: per_iteration.times,
+            tasks: row.times.count,
+            executions: row.executions,
+            flops: row.flops,
+            bytes: row.bytes,
+            bytes_read: operator.and_then(|operator| amount(operator.bytes_read)),
+            bytes_written: operator.and_then(|operator| amount(operator.bytes_written)),
         })
-        .collect();
-    costs.sort_by_key(|cost| (-cost.time, cost.operator, cost.name));
-    let all: Nanoseconds = costs.iter().map(|cost| cost.time).sum();
+    });
+    costs.collect()
+}
+
+/// The rows of types, likewise.
+fn type_costs(rows: Vec<Row>) -> Vec<TypeCost> {
+    let shares = shares(&rows);
+    let costs = rows.into_iter().zip(shares).filter_map(|(row, (share, cumulative_share))| {
+        Some(TypeCost {
+            op_type: row.op_type?,
+            operators: row.subjects,
+            time: row.per_iteration?.typical,
+            share,
+            cumulative_share,
+            flops: row.flops,
+            bytes: row.bytes,
+        })
+    });
+    costs.collect()
+}
+
+/// For each row the share of its typical time of all of them, and that of it and all before.
+fn shares(rows: &[Row]) -> Vec<(f64, f64)> {
+    let time = |row: &Row| row.per_iteration.map_or(Nanoseconds::ZERO, |it| it.typical);
+    let all: Nanoseconds = rows.iter().map(time).sum();
     let mut cumulative = 0.0;
-    for cost in &mut costs {
-        cost.share = share(cost.time, all);
-        cumulative += cost.share;
-        cost.cumulative_share = cumulative;
-    }
-    costs
-}
-
-/// The operations of so many executions of an operator, and the bytes that they move, read and write.
-fn amounts(trace: &Trace, operator: Option<OperatorId>, executions: usize) -> [Option<u64>; 4] {
-    let row = operator.map(|operator| trace.operators.get(operator));
-    let times = |amount: Option<u64>| amount?.checked_mul(executions as u64);
-    let Some(row) = row else { return [None; 4] };
-    [row.flops, bytes_moved(&row), row.bytes_read, row.bytes_written].map(times)
-}
-
-/// The operators' costs by type, the most costly type first.
-fn type_costs(trace: &Trace, operators: &[OperatorCost], iterations: usize) -> Vec<TypeCost> {
-    let mut types: Vec<TypeCost> = Vec::new();
-    let mut position: HashMap<StringId, usize> = HashMap::new();
-    for cost in operators {
-        let index = *position.entry(cost.op_type).or_insert_with(|| {
-            let nothing = Nanoseconds::ZERO;
-            let empty = TypeCost {
-                op_type: cost.op_type,
-                operators: 0,
-                time: nothing,
-                share: 0.0,
-                cumulative_share: 0.0,
-                flops: Some(0),
-                bytes: Some(0),
-            };
-            types.push(empty);
-            types.len() - 1
-        });
-        let entry = &mut types[index];
-        entry.operators += 1;
-        entry.time += cost.time;
-        entry.share += cost.share;
-        let [flops, bytes, ..] = amounts(trace, cost.operator, cost.executions);
-        entry.flops = add(entry.flops, flops);
-        entry.bytes = add(entry.bytes, bytes);
-    }
-    types.sort_by_key(|cost| (-cost.time, cost.op_type));
-    let mut cumulative = 0.0;
-    for cost in &mut types {
-        cumulative += cost.share;
-        cost.cumulative_share = cumulative;
-        for amount in [&mut cost.flops, &mut cost.bytes] {
-            *amount = amount.map(|sum| sum / iterations as u64);
-        }
-    }
-    types
-}
-
-/// A sum that is unknown as soon as a part of it is.
-fn add(total: Option<u64>, part: Option<u64>) -> Option<u64> {
-    total?.checked_add(part?)
-}
-
-fn share(part: Nanoseconds, whole: Nanoseconds) -> f64 {
-    if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 }
+    let shares = rows.iter().map(|row| {
+        let share = if all.0 > 0 { time(row).0 as f64 / all.0 as f64 } else { 0.0 };
+        cumulative += share;
+        (share, cumulative)
+    });
+    shares.collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a change would save, before anybody makes it.
+//! The time that a change would save, predicted before anybody makes it.
 //!
 //! Tasks run again on paper: each when the one before it on its stream has ended and, where the
 //! profile tells which values operators read and write, when those are there. The operators of a
@@ -72,7 +72,7 @@ impl Edit {
     }
 }
 
-/// What the order of tasks was taken from.
+/// The source of the order of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// The profile has one stream: the sum of its tasks.
@@ -84,7 +84,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// What it means.
+    /// It in words.
     pub fn text(self) -> &'static str {
         match self {
             Self::SerialSum => "the serial sum of the only stream",
@@ -96,14 +96,14 @@ impl Basis {
     }
 }
 
-/// What changes would make of a profile.
+/// The time of an inference after some changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// The measured time of an average inference.
     pub measured: Nanoseconds,
     /// The predicted one.
     pub predicted: Nanoseconds,
-    /// What the order of tasks was taken from.
+    /// The source of the order of tasks.
     pub basis: Basis,
     /// For each edit how many operators it changes, and their own time in an average inference
     /// before it.

@@ -31,14 +31,14 @@ pub struct ConverterArguments {
     pub fusion_result: Option<PathBuf>,
 }
 
-/// What the files say.
+/// The content of the converter's files.
 #[derive(Clone, Debug, Default)]
 pub struct ConverterFiles {
     /// The command.
     pub command: Option<ConverterOptions>,
     /// The rules that are on and off.
     pub switches: Option<Switches>,
-    /// What fusion did.
+    /// The result of fusion.
     pub result: Option<FusionResult>,
 }
 
@@ -92,7 +92,7 @@ impl ConverterArguments {
 }
 
 impl ConverterFiles {
-    /// What they say together.
+    /// The conversion that they describe together.
     pub fn conversion(&self, is_svp: bool) -> Conversion<'_> {
         Conversion {
             command: self.command.as_ref(),
@@ -189,7 +189,7 @@ fn small_text(path: &Path) -> Option<String> {
     String::from_utf8(std::fs::read(path).ok()?).ok()
 }
 
-/// What a file of the converter's is, by its content.
+/// The kind of a file of the converter's, by its content.
 pub fn kind(path: &Path) -> Option<ConverterFile> {
     ConverterFile::of(&small_text(path)?)
 }

@@ -12,7 +12,7 @@ use crate::terminal::Terminal;
 /// The exit status, as documented in the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// What was asked for is done.
+    /// The work is done.
     Done,
     /// The work failed.
     Failed,

@@ -1,4 +1,4 @@
-//! What Ctrl-C does, and the signals that ask a program to end: it ends at once and leaves nothing
+//! Ctrl-C, and the signals that ask a program to end: it ends at once and leaves nothing
 //! half written. Where a measurement runs, the first one only ends that early, so that what was
 //! measured is still reported.
 
@@ -32,7 +32,7 @@ pub fn listen() {
     refuse_too_large_files();
 }
 
-/// What is said where the program ends at once: how to go on. Nothing without words.
+/// The last words of a program that ends at once: how to go on. Nothing where there are none.
 pub fn set_last_words(words: &'static str) {
     *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
 }

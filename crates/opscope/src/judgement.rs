@@ -45,7 +45,7 @@ impl Outcome {
 
 /// A condition with its outcome.
 pub struct Condition {
-    /// What is asked.
+    /// The condition in words.
     pub name: String,
     /// How it ended.
     pub outcome: Outcome,

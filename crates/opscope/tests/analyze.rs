@@ -172,7 +172,7 @@ fn all_calls_of_the_host_are_shown_and_loading_is_told_from_inferences() {
         assert_eq!(phase(name), "one-off", "{name}");
     }
     assert_eq!(usual, rows(&["--iteration", "all"]));
-    // Those of one inference are the calls that ran then.
+    // Of one inference, the calls that ran then are shown.
     let number_of_one =
         if place.run(&["analyze", "runs", "--iteration", "0"]).status == Some(0) { "0" } else { "1" };
     let one = rows(&["--iteration", number_of_one]);

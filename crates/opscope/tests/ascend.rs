@@ -83,7 +83,7 @@ fn an_import_leaves_a_database_that_later_commands_use_while_the_raw_files_are_t
     let after = files_below(&place.path(&prof));
     assert!(raw.iter().all(|(name, bytes)| after.get(name) == Some(bytes)), "a raw file was changed");
 
-    // What later commands show is the database's content, until a raw file changes.
+    // Later commands show the database's content, until a raw file changes.
     let tamper = |database: &Path| {
         let open = rusqlite::Connection::open(database).expect("a database");
         open.execute("UPDATE strings SET text = 'TamperedType' WHERE text = 'Conv2D'", []).expect("a change");

@@ -108,7 +108,7 @@ fn what_is_missing_or_cut_off_is_counted_and_the_rest_is_read() {
     let count = "SELECT count(*) FROM losses";
     let rows: i64 = database.query_row(count, [], |row| row.get(0)).expect("a number");
     assert!(rows > 0);
-    // What can't be opened is a folder here, because tests may run as root, who may read everything.
+    // The file that can't be opened is a folder here, because tests may run as root, who may read everything.
     std::fs::remove_file(&slice).expect("a removable file");
     std::fs::create_dir(&slice).expect("a new folder");
     let answer = place.done(&["import", text(&prof)]);

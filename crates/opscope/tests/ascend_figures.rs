@@ -133,7 +133,7 @@ fn an_average_iteration_times_all_iterations_is_the_whole() {
     }
 }
 
-/// What a program that shares no code with opscope makes of exported tables of operators.
+/// The figures that a program without code of opscope's makes of exported tables of operators.
 fn oracle(tables: &[PathBuf]) -> Value {
     let python = std::env::var_os("OPSCOPE_PYTHON").unwrap_or_else(|| "python3".into());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/sums_per_type.py");
@@ -143,6 +143,50 @@ fn oracle(tables: &[PathBuf]) -> Value {
     });
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn every_command_counts_the_same_time_and_executions() {
+    let place = Place::new();
+    for (index, chip) in CHIPS.iter().enumerate() {
+        let prof = sample(&place, chip, "static", "modern", 350);
+        let database = format!("{index}.db");
+        let summary = place.done(&["import", &prof, "--db", &database, "--json"]).json();
+        let answer = analysis(&place, &prof, &[]);
+        let averaged = number(&answer, "/averaged_over");
+        // An overview and a query: the same executions, and the same time of an average iteration.
+        assert_eq!(answer["overview"]["tasks"], answer["executions"], "{chip}");
+        assert_eq!(answer["overview"]["operator_time_ns"], answer["whole_ns"], "{chip}");
+        // A summary: the same operators, whose times of all iterations sum to the same.
+        let operators = summary["operators"].as_array().expect("operators");
+        assert_eq!(operators.len(), rows(&answer).len(), "{chip}");
+        let executions: f64 = operators.iter().map(|row| number(row, "/tasks")).sum();
+        assert_eq!(executions, number(&answer, "/executions"), "{chip}");
+        let times = operators
+            .iter()
+            .map(|row| number(row, "/per_iteration/mean_ns") * number(row, "/per_iteration/count"));
+        let (time, whole) = (times.sum::<f64>() / averaged, number(&answer, "/whole_ns"));
+        // Means are rounded to nanoseconds.
+        assert!((time - whole).abs() <= operators.len() as f64 + 1.0, "{chip}: {time} of {whole}");
+        // In the order of the summary, the query gives its figures.
+        let typical = analysis(&place, &prof, &["--agg", "typical"]);
+        let of_query: Vec<f64> = rows(&typical).iter().map(|row| number(row, "/typical_ns")).collect();
+        let of_summary: Vec<f64> = operators.iter().map(|row| number(row, "/time_ns")).collect();
+        assert_eq!(of_query, of_summary, "{chip}");
+        let types = analysis(&place, &prof, &["--agg", "typical", "--group-by", "type"]);
+        let of_query: f64 = rows(&types).iter().map(|row| number(row, "/typical_ns")).sum();
+        assert_eq!(of_query, number(&summary, "/operator_time_ns"), "{chip}");
+        // The tables of a run are of all iterations, and of operators only.
+        let all = analysis(&place, &prof, &["--iteration", "all", "--columns", "time,count,attribution"]);
+        let of_operators = rows(&all).iter().filter(|row| !row["attribution"].is_null());
+        let (time, count) = of_operators.fold((0.0, 0.0), |(time, count), row| {
+            (time + number(row, "/time_ns"), count + number(row, "/count"))
+        });
+        let shown = place.done(&["show", &prof, "--json"]).json();
+        let statistic = shown["operator_statistic"].as_array().expect("types");
+        let of_shown = |pointer: &str| statistic.iter().map(|row| number(row, pointer)).sum::<f64>();
+        assert_eq!((of_shown("/time/total_ns"), of_shown("/time/count")), (time, count), "{chip}");
+    }
 }
 
 /// Compares what is shown of a run with what the oracle makes of its tables; gives the number of types.

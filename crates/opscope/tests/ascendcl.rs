@@ -173,7 +173,7 @@ fn by_default_both_sides_lie_in_one_directory_which_is_named_last_and_analyzed()
     place.done(&["sample", "prof", "-o", "vendor", "--tasks", "60"]);
     let sample = place.path("vendor/PROF_000777_20260102030405006_00004711ABCDEFGH");
     std::fs::rename(profiles_in(&place.path("vendor")).remove(0), &sample).expect("another name");
-    // What the documents' own command says, of a program that sets marks and infers.
+    // The documents' own command, of a program that sets marks and infers.
     let script = place.write(
         "detect.py",
         "import acl, subprocess\nstamp = acl.prof.create_stamp()\n\
@@ -215,7 +215,7 @@ fn profiles_in(folder: &Path) -> Vec<PathBuf> {
     names.map(|name| folder.join(name)).collect()
 }
 
-/// What the stand-in must refuse, as statements of C.
+/// Calls that the stand-in must refuse, as statements of C.
 const WRONG: [&str; 14] = [
     "aclprofInit(\"/tmp\", 4);",
     "aclInit(0); aclprofInit(\"/tmp\", 3);",

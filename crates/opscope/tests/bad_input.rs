@@ -1,4 +1,4 @@
-//! What the program says when something is wrong: clearly, with the right status, and with nothing
+//! Messages when something is wrong: clear, with the right status, and with nothing
 //! half written.
 
 mod common;

@@ -62,12 +62,12 @@ fn a_collection_prints_what_the_program_prints_and_ends_with_its_status() {
     assert!(answer.stderr.contains("was not finished: without svp_acl_finalize()"), "{}", answer.stderr);
     let last = answer.stderr.lines().last().unwrap_or_default();
     assert!(last.ends_with("app/profiling/JOBABC"), "{}", answer.stderr);
-    // What the vendor's tool wrote is not written again.
+    // Files of the vendor's tool are not written again.
     let table = "app/profiling/JOBABC/summary/op_summary_0.net.1.1.1.1.0.600.csv";
     let table = fs::read_to_string(place.path(table)).expect("the table");
     assert_eq!(table, "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,12.5\n");
     assert!(answer.stderr.contains("kept as it is"), "{}", answer.stderr);
-    // What is missing stands above what was done.
+    // Missing parts stand above the rest.
     let missing = answer.stderr.find("missing: counters of layers").expect(&answer.stderr);
     assert!(missing < answer.stderr.find("kept as it is").expect("a note"), "{}", answer.stderr);
     assert!(answer.stderr.contains("missing: calls"), "{}", answer.stderr);

@@ -1,4 +1,4 @@
-//! What boards with SVP processors leave: exported files, and `JOB*` directories.
+//! Profiles of boards with SVP processors: exported files, and `JOB*` directories.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What is said of boards' `JOB*` directories, of what the model converter left, and the spellings
+//! Answers about boards' `JOB*` directories and the files that the model converter left, and the spellings
 //! of the boards' own guide.
 
 mod common;
@@ -17,7 +17,7 @@ fn write(place: &Place, name: &str, text: impl AsRef<[u8]>) {
     fs::write(path, text).expect("a writable temporary folder");
 }
 
-/// What opscope's own collector leaves: one inference of two layers, of 21 ms within 30 ms.
+/// The file of opscope's own collector: one inference of two layers, of 21 ms within 30 ms.
 fn recorded(place: &Place) {
     let mut bytes = Vec::new();
     for (name, kind, begin, end) in [

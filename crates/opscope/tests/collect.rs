@@ -303,7 +303,7 @@ sys.exit(5)
     assert_eq!(answer.status, Some(5), "{}\n{}", answer.stdout, answer.stderr);
     let profile = answer.stdout.lines().last().expect("the path").to_owned();
     assert!(answer.stdout.contains("Conv") && answer.stdout.contains("infer"), "{}", answer.stdout);
-    // What the folder of the program has is what it had.
+    // Nothing was added to the folder of the program.
     let files = place.files();
     assert!(!files.iter().any(|name| name.contains("onnxruntime")), "{files:?}");
 

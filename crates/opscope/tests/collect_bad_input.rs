@@ -356,9 +356,9 @@ print('done')
     assert_eq!(answer.status, Some(0), "{}", answer.stderr);
     assert!(answer.stdout.starts_with("done\n"), "{}", answer.stdout);
     let written = texts(&profile_of(&answer)).len();
-    // What nobody may not write is counted and said.
+    // Files that the user may not write are counted and named.
     assert!(written == 5_001 || answer.stderr.contains("marks could not be written"), "{}", answer.stderr);
-    // What another user starts is not disturbed by libraries that it can't read.
+    // Programs of another user are not disturbed by libraries that they can't read.
     let words = ["setpriv", "--reuid=65534", "--clear-groups", "id"];
     let mut command = place.command(&["collect", "--no-parse", "--"]);
     let output = command.args(words).env_remove("XDG_CACHE_HOME").output().expect("opscope starts");
@@ -521,7 +521,7 @@ fn a_running_program_is_recorded_whenever_it_is_asked_for() {
     let place = Place::new();
     let Some(python) = companions::python() else { return };
     let script = place.write("program.py", WAITING).display().to_string();
-    // What `collect` brings along is the library that a user would name.
+    // The library that `collect` brings along is the one that a user would name.
     let cache = place.path("cache");
     let mut unpack = place.command(&["collect", "--no-parse", "--", "true"]);
     assert!(unpack.env("XDG_CACHE_HOME", &cache).output().expect("opscope starts").status.success());

@@ -24,7 +24,7 @@ save(model, 'relu.onnx')
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What Python programs begin with: `infer(n)` runs a new session n times.
+/// The beginning of Python programs: `infer(n)` runs a new session n times.
 const PRELUDE: &str = "import numpy, os, sys
 import onnxruntime
 options = onnxruntime.SessionOptions()

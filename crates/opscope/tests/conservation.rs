@@ -36,7 +36,7 @@ fn conserved(place: &Place, profile: &str) -> Value {
     own
 }
 
-/// What a program that shares no code with opscope counts in files.
+/// The counts of a program that shares no code with opscope.
 fn oracle(files: &[PathBuf]) -> Vec<Value> {
     let python = std::env::var_os("OPSCOPE_PYTHON").unwrap_or_else(|| "python3".into());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/sums_of_files.py");

@@ -417,12 +417,12 @@ fn commands_with(place: &Place, option: &str) -> Vec<String> {
 
 #[test]
 fn every_command_that_reads_a_profile_is_asked_here() {
-    /// Those above, and those whose answers tell of losses in a way that other tests look at.
+    /// Commands that are asked above, and those whose answers tell of losses in a way that other tests look at.
     const ASKED: [&str; 12] = [
         "analyze", "advise", "whatif", "show", "where", "info", "sql", "compare", "check", "import", "query",
         "run",
     ];
-    /// Those that read no profile; models and machines they may measure.
+    /// Commands that read no profile; models and machines they may measure.
     const OTHERS: [&str; 6] = ["fusion", "load_and_run", "peak", "rewrite", "tune", "explain"];
     for command in commands_with(&Place::new(), "--json") {
         assert!(

@@ -61,7 +61,7 @@ fn what_is_no_model_or_cannot_be_written_is_named() {
     place.fails(1, &["nowhere"], &["fusion", &model, "--switch-file", "nowhere/x.cfg"]);
 }
 
-/// What the converter says that it fused, in the form of its file.
+/// The fusions that the converter tells, in the form of its file.
 const RESULT: &str = r#"{
     "session_and_graph_id_0_0": {
         "graph_fusion": {

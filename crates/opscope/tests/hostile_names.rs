@@ -4,7 +4,7 @@ mod common;
 
 use common::{Answer, Place};
 
-/// What a name may not bring to a terminal: controls, and marks that turn the direction of text.
+/// Letters that a name may not bring to a terminal: controls, and marks that turn the direction of text.
 fn is_active(letter: char) -> bool {
     (letter.is_control() && letter != '\n' && letter != '\t')
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -424,7 +424,7 @@ fn weights_in_a_file_of_their_own_go_with_the_rewritten_model_or_are_named() {
     let place = Place::new();
     let nodes = || vec![node("Identity", "copy", &["x"], "a"), node("Add", "shift", &["a", "weights"], "y")];
     place.write("external.onnx", model(&["1", "8"], nodes(), vec![external("weights.bin")]));
-    // What the graph says needs no weights.
+    // Advice about the graph needs no weights.
     place.done(&["advise", "external.onnx", "--target", "ort"]);
     place.done(&["fusion", "external.onnx"]);
     place.fails(1, &["weights.bin"], &["tune", "external.onnx", "--duration", "50ms"]);

@@ -55,7 +55,7 @@ pub enum Incomparable {
         name: String,
         /// Its type and shape.
         expected: String,
-        /// Those of the other model.
+        /// The dimensions of the other model's output.
         found: String,
     },
 }

@@ -10,7 +10,7 @@ use opscope_run::{Input, Interrupt};
 use crate::agreement::{Agreement, compare, compare_tensors};
 use crate::check::Outputs;
 
-/// What two engines say of a model.
+/// Whether two engines compute the same of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineAgreement {
     /// They compute the same.

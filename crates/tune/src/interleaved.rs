@@ -54,7 +54,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// What the pairs allow to be said.
+/// The verdict that the pairs allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The second model takes less time.

@@ -22,11 +22,11 @@ const ENGINE_TOLERANCE: f64 = 10.0;
 /// How to tune.
 #[derive(Clone)]
 pub struct TuneOptions {
-    /// What to feed the model with.
+    /// The inputs of the model.
     pub inputs: InputRequest,
     /// On which engine it is measured.
     pub engine: EngineOptions,
-    /// What to try, in this order.
+    /// The rewrites to try, in this order.
     pub rewrites: Vec<&'static dyn Rewrite>,
     /// Whether rewrites that round in another way are tried where that changes the outputs by whole steps.
     pub allow_lossy: bool,
@@ -42,7 +42,7 @@ pub struct TuneOptions {
     pub confidence: f64,
 }
 
-/// What became of a step.
+/// The fate of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
     /// It is faster beyond the noise.
@@ -58,7 +58,7 @@ pub enum Fate {
     Unusable(String),
 }
 
-/// What was tried at once.
+/// The rewrites that were tried at once.
 #[derive(Clone, Debug)]
 pub enum Attempt {
     /// One rewrite, wherever it applies.
@@ -80,7 +80,7 @@ impl Attempt {
 /// A step: what was tried, and the figures by which it was kept or refused.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What was tried.
+    /// The rewrites that were tried.
     pub attempt: Attempt,
     /// How close the results are meant to be: that of the farthest place.
     pub exactness: Exactness,
@@ -98,11 +98,11 @@ pub struct Step {
     pub medians: Option<(Nanoseconds, Nanoseconds)>,
     /// How many pairs were measured.
     pub pairs: usize,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// What came of tuning.
+/// The result of tuning.
 #[derive(Clone, Debug)]
 pub struct Tuned {
     /// The tuned model; `None` if nothing won.
@@ -113,7 +113,7 @@ pub struct Tuned {
     pub kept: Vec<&'static Info>,
     /// The tuned model against the original, measured once more.
     pub result: Option<Comparison>,
-    /// What the other engine says of the original.
+    /// Whether another engine computes the same of the original.
     pub engines: EngineAgreement,
     /// The median time of the original.
     pub original: Nanoseconds,
@@ -178,7 +178,7 @@ fn from_where(node: &Option<String>) -> String {
     node.as_ref().map_or(String::new(), |node| format!(": they part at the node {node}"))
 }
 
-/// What is being done, for whoever waits.
+/// The work under way, for whoever waits.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
     /// Something begins.
@@ -316,7 +316,7 @@ impl Tuner<'_> {
         }
         if let Attempt::Together(infos) = &mut attempt {
             infos.retain(|info| rewritten.applications.iter().any(|done| done.rewrite.id == info.id));
-            // What was kept one by one already comes to the same.
+            // The rewrites that were kept one by one already come to the same.
             let kept = |info: &&Info| tuned.kept.iter().any(|kept| kept.id == info.id);
             if infos.len() < 2 || infos.iter().all(kept) {
                 return Ok(None);

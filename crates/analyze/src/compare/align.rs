@@ -56,7 +56,7 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>) -> (Vec<Group<'t>>, (f64, f6
     by_name(&entries, texts.count(), &mut groups);
     absorb(&entries, &fates, &mut groups);
     if by_order(&entries, fates.len(), &mut groups) {
-        // What follows an operator that only its order told may have been taken in by it.
+        // An operator behind one that was matched by its order alone may have been taken in by that.
         absorb(&entries, &fates, &mut groups);
     }
     let matched = (share(&a.rows, &groups.before), share(&b.rows, &groups.after));
@@ -207,7 +207,7 @@ const ABSORBED: [&str; 22] = [
 /// Kinds that change only the layout: an engine puts them between operators that belong together.
 const LAYOUT: [&str; 4] = ["reorderinput", "reorderoutput", "transdata", "transpose"];
 
-/// What may become of an operator of a kind, when the other side has no counterpart of it.
+/// The fate that an operator of a kind may have, when the other side has no counterpart of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// It was taken in by the operator before it.

@@ -9,7 +9,7 @@ use super::{Comparison, Group};
 /// Groups with the same story.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangeFamily<'c, 't> {
-    /// What became of what.
+    /// The change in words, such as `Conv2D + Relu became Conv2D`.
     pub story: String,
     /// How many groups there are.
     pub count: usize,

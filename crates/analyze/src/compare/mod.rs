@@ -1,4 +1,4 @@
-//! What differs between two profiles: which operators got faster or slower, vanished, appeared or
+//! The differences between two profiles: which operators got faster or slower, vanished, appeared or
 //! merged, and whether the difference is more than noise.
 //!
 //! Operators are brought together through the nodes of the model's graph that they stand for, then
@@ -41,7 +41,7 @@ pub struct Comparison<'t> {
     pub before: Nanoseconds,
     /// The figure of B.
     pub after: Nanoseconds,
-    /// What the iterations say about the difference; `None` where a profile has fewer than two.
+    /// The difference as the iterations show it; `None` where a profile has fewer than two.
     pub difference: Option<Difference>,
     /// The sum of the operators' own time of A, and of B.
     pub operators: (Nanoseconds, Nanoseconds),
@@ -55,7 +55,7 @@ pub struct Comparison<'t> {
     pub suspects: Vec<Suspect>,
 }
 
-/// What is compared as the time of an inference.
+/// The figure that is compared as the time of an inference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// The measured iterations.
@@ -149,7 +149,7 @@ impl<'t> Group<'t> {
         Self { before, after, change, delta }
     }
 
-    /// What became of what: `Conv2D + BNInferenceD + Relu became Conv2D`.
+    /// The change in words: `Conv2D + BNInferenceD + Relu became Conv2D`.
     pub fn story(&self) -> String {
         let types = |members: &[Member<'_>]| {
             let types: Vec<&str> = members.iter().map(|member| member.op_type).collect();
@@ -186,7 +186,7 @@ pub struct SpanChange {
 /// A change of nearly whole seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
-    /// What changed so.
+    /// The call, range or operator that changed so.
     pub name: String,
     /// By how much: B less A.
     pub delta: Nanoseconds,
@@ -263,7 +263,7 @@ impl<'t> Comparison<'t> {
     }
 }
 
-/// What is compared of both profiles, which two threads prepare at once.
+/// The compared parts of both profiles, which two threads prepare at once.
 fn sides<'t>(before: &'t Trace, after: &'t Trace, whole: bool) -> (Side<'t>, Side<'t>) {
     std::thread::scope(|scope| {
         let other = std::thread::Builder::new().spawn_scoped(scope, || Side::of(after, whole));

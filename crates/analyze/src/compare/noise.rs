@@ -7,7 +7,7 @@
 
 use opscope_trace::Nanoseconds;
 
-/// What two sets of iterations say about their difference, B less A.
+/// The difference of two sets of iterations, B less A, with its significance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// How many durations A and B have.
@@ -18,11 +18,11 @@ pub struct Difference {
     pub interval: (f64, f64),
     /// How likely so great a difference is by chance alone.
     pub chance: f64,
-    /// What that amounts to.
+    /// The verdict on it.
     pub verdict: Verdict,
 }
 
-/// What can be said about a difference.
+/// A verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// B takes less time.

@@ -1,4 +1,4 @@
-//! What of a profile is compared.
+//! The part of a profile that is compared.
 
 use std::collections::HashMap;
 

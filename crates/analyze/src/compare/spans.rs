@@ -59,7 +59,7 @@ impl<'t> Spans<'t> {
     }
 }
 
-/// What both have, the greatest change first.
+/// The spans that both have, the greatest change first.
 pub(super) fn changes(a: &Spans<'_>, b: &Spans<'_>) -> Vec<SpanChange> {
     let mut changes = Vec::new();
     for ((is_range, name), before) in &a.by_name {

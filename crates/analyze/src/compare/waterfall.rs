@@ -11,13 +11,13 @@ use super::{Basis, ChangeFamily, Comparison, Group};
 /// A step of the way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step<'c, 't> {
-    /// What changed.
+    /// The part of the inference that changed.
     pub what: What<'c, 't>,
     /// By how much: B less A.
     pub delta: Nanoseconds,
 }
 
-/// What a step is of.
+/// The part of the inference that a step is of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What<'c, 't> {
     /// Operators that belong together.
@@ -28,7 +28,7 @@ pub enum What<'c, 't> {
     Others(usize),
     /// The time of an inference in which no operator ran.
     Outside,
-    /// What the operators' times don't account for. There is more of them than of the inference on a
+    /// The rest that operators' times don't account for. There is more of them than of the inference on a
     /// side: they ran side by side, or were recorded of other inferences.
     Unexplained,
 }
@@ -43,7 +43,7 @@ impl<'t> Comparison<'t> {
         }
     }
 
-    /// What the operators' own times leave of both figures; below zero where they are more.
+    /// The part of both figures that operators' own times leave; below zero where they are more.
     pub fn outside(&self) -> (Nanoseconds, Nanoseconds) {
         let (from, to) = self.ends();
         (from - self.operators.0, to - self.operators.1)

@@ -5,7 +5,7 @@ use opscope_trace::{Nanoseconds, Trace};
 use super::Row;
 use crate::signature::{data_type, shapes};
 
-/// What stands in a cell, with its unit.
+/// The content of a cell, with its unit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// It isn't known, or not the same for all executions of the row.
@@ -67,7 +67,7 @@ macro_rules! columns {
                 match self { $(Self::$variant => $key,)+ }
             }
 
-            /// What it says.
+            /// Its meaning in a sentence.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($about),+).trim_ascii_start(),)+ }
             }
@@ -78,6 +78,8 @@ macro_rules! columns {
 columns! {
     /// The sum of the times in an average iteration.
     Time = "time" as "time_ns",
+    /// The sum of the times in a typical iteration, by the median; with --agg typical.
+    Typical = "typical" as "typical_ns",
     /// The share of everything in the scope.
     Share = "share" as "share",
     /// The share of this row and all before.
@@ -158,7 +160,7 @@ impl Column {
         Self::ALL.iter().copied().find(is)
     }
 
-    /// What stands in a row of an answer to a trace.
+    /// Its cell in a row of an answer to a trace.
     pub fn of(self, trace: &Trace, row: &Row) -> Cell {
         self.find(trace, row).unwrap_or(Cell::Missing)
     }
@@ -170,6 +172,7 @@ impl Column {
         let seconds = Some(row.total.as_seconds()).filter(|&seconds| seconds > 0.0);
         Some(match self {
             Self::Time => Cell::Time(row.total),
+            Self::Typical => Cell::Time(row.per_iteration?.typical),
             Self::Share => Cell::Share(row.share),
             Self::Cumulative => Cell::Share(row.cumulative_share),
             Self::Count => Cell::Count(row.times.count as u64),

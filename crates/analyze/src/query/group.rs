@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
-use super::select::{Execution, Selection, Subject};
+use super::per_iteration::PerIteration;
+use super::select::{Executed, Execution, Selection};
 use super::{Aggregate, GroupBy, Query, Row};
 use crate::signature::{bytes_moved, shapes};
 use crate::statistics::Statistics;
@@ -72,9 +73,9 @@ impl<'a> Keys<'a> {
         let optional = |index: Option<usize>| index.map_or(OTHER, |index| index as u64);
         match self.query.group_by {
             GroupBy::Operator => match execution.subject {
-                Subject::Operator(id) => id.index() as u64,
-                Subject::Name(id) => OTHER + id.index() as u64,
-                Subject::Call(kind) => u64::from(kind),
+                Executed::Operator(id) => id.index() as u64,
+                Executed::Name(id) => OTHER + id.index() as u64,
+                Executed::Call(kind) => u64::from(kind),
             },
             GroupBy::Type if self.query.host => trace.api_calls.level()[row] as u64,
             GroupBy::Type => name_and_type(trace, self.selection, execution.subject).1.index() as u64,
@@ -89,9 +90,9 @@ impl<'a> Keys<'a> {
                 optional(iteration_of(trace, self.selection, execution.subject, row).map(|id| id.index()))
             }
             GroupBy::Shape => match execution.subject {
-                Subject::Operator(id) => self.shape(id),
-                Subject::Name(id) => OTHER + id.index() as u64,
-                Subject::Call(kind) => u64::from(kind),
+                Executed::Operator(id) => self.shape(id),
+                Executed::Name(id) => OTHER + id.index() as u64,
+                Executed::Call(kind) => u64::from(kind),
             },
         }
     }
@@ -107,25 +108,25 @@ impl<'a> Keys<'a> {
 }
 
 /// The name and type of a subject; a name is its own type.
-fn name_and_type(trace: &Trace, selection: &Selection, subject: Subject) -> (StringId, StringId) {
+fn name_and_type(trace: &Trace, selection: &Selection, subject: Executed) -> (StringId, StringId) {
     match subject {
-        Subject::Call(kind) => {
+        Executed::Call(kind) => {
             let name = selection.call_kinds[kind as usize].name;
             (name, name)
         }
-        Subject::Operator(id) => (trace.operators.name()[id.index()], trace.operators.op_type()[id.index()]),
-        Subject::Name(id) => (id, id),
+        Executed::Operator(id) => (trace.operators.name()[id.index()], trace.operators.op_type()[id.index()]),
+        Executed::Name(id) => (id, id),
     }
 }
 
-fn iteration_of(trace: &Trace, selection: &Selection, subject: Subject, row: usize) -> Option<IterationId> {
+fn iteration_of(trace: &Trace, selection: &Selection, subject: Executed, row: usize) -> Option<IterationId> {
     match subject {
-        Subject::Call(_) => selection.call_iterations[row],
-        Subject::Operator(_) | Subject::Name(_) => trace.tasks.iteration()[row],
+        Executed::Call(_) => selection.call_iterations[row],
+        Executed::Operator(_) | Executed::Name(_) => trace.tasks.iteration()[row],
     }
 }
 
-/// What all members of a group share, if they do.
+/// A value that all members of a group share, if they do.
 #[derive(Clone, Copy)]
 enum Shared<Value> {
     Nothing,
@@ -158,6 +159,13 @@ fn make_row<'e>(
     averaged: usize,
 ) -> Option<Row> {
     let times = Statistics::of(members.clone().map(|member| member.time))?;
+    let parts = members.clone().map(|member| {
+        // Figures of the whole profile aren't told apart by iteration.
+        let iteration = iteration_of(trace, selection, member.subject, member.row as usize);
+        (member.subject, iteration.filter(|_| averaged > 1), member.time)
+    });
+    let is_typical = query.aggregate == Aggregate::Typical;
+    let per_iteration = if is_typical { PerIteration::of(parts, averaged) } else { None };
     let (mut name, mut op_type) = (Shared::Nothing, Shared::Nothing);
     let (mut unit, mut stream, mut thread) = (Shared::Nothing, Shared::Nothing, Shared::Nothing);
     let (mut level, mut phase) = (Shared::Nothing, Shared::Nothing);
@@ -165,13 +173,13 @@ fn make_row<'e>(
     let (mut flops, mut bytes) = (Some(0_u64), Some(0_u64));
     let (mut total, mut wait) = (Nanoseconds::ZERO, None);
     let mut start = Nanoseconds(i64::MAX);
-    let mut subjects: Vec<Subject> = Vec::new();
+    let (mut subjects, mut count): (Vec<Executed>, usize) = (Vec::new(), 0);
     for member in members {
         let row = member.row as usize;
         let (its_name, its_type) = name_and_type(trace, selection, member.subject);
         name.add(its_name);
         op_type.add(its_type);
-        if let Subject::Call(kind) = member.subject {
+        if let Executed::Call(kind) = member.subject {
             phase.add(selection.call_kinds[kind as usize].phase);
         }
         if query.host {
@@ -192,13 +200,14 @@ fn make_row<'e>(
             subjects.push(member.subject);
         }
         let row = match member.subject {
-            Subject::Operator(id) => {
+            Executed::Operator(id) => {
                 operator = operator.or(Some(id));
                 Some(trace.operators.get(id))
             }
-            Subject::Name(_) | Subject::Call(_) => None,
+            Executed::Name(_) | Executed::Call(_) => None,
         };
         if member.is_first {
+            count += 1;
             flops = add(flops, row.and_then(|row| row.flops));
             bytes = add(bytes, row.and_then(|row| bytes_moved(&row)));
         }
@@ -209,7 +218,7 @@ fn make_row<'e>(
     let whole = selection.whole;
     let share = if whole.0 > 0 { total.0 as f64 / whole.0 as f64 } else { 0.0 };
     let total = Nanoseconds(total.0 / averaged as i64);
-    let per_iteration = |sum: Option<u64>| sum.map(|sum| sum / averaged as u64);
+    let of_average = |sum: Option<u64>| sum.map(|sum| sum / averaged as u64);
     let has_shapes = matches!(query.group_by, GroupBy::Operator | GroupBy::Shape) || subjects.len() == 1;
     Some(Row {
         name: name.value(),
@@ -223,22 +232,30 @@ fn make_row<'e>(
         iteration: iteration.value().flatten(),
         subjects: subjects.len(),
         total,
-        value: value(query.aggregate, &times, total),
+        value: value(query.aggregate, &times, total, per_iteration),
         times,
+        per_iteration,
+        executions: count,
         share,
         cumulative_share: 0.0,
         wait: wait.map(|wait| Nanoseconds(wait.0 / averaged as i64)),
-        flops: per_iteration(flops),
-        bytes: per_iteration(bytes),
+        flops: of_average(flops),
+        bytes: of_average(bytes),
         start,
         position: None,
     })
 }
 
-/// What an aggregate makes of the times of a group.
-fn value(aggregate: Aggregate, times: &Statistics, total: Nanoseconds) -> f64 {
+/// The figure that an aggregate makes of the times of a group.
+fn value(
+    aggregate: Aggregate,
+    times: &Statistics,
+    total: Nanoseconds,
+    per_iteration: Option<PerIteration>,
+) -> f64 {
     let time = match aggregate {
         Aggregate::Sum => total,
+        Aggregate::Typical => per_iteration.map_or(total, |it| it.typical),
         Aggregate::Mean => times.mean,
         Aggregate::Min => times.min,
         Aggregate::Max => times.max,

@@ -7,6 +7,7 @@
 
 mod column;
 mod group;
+mod per_iteration;
 mod rows;
 mod select;
 
@@ -20,26 +21,29 @@ use opscope_trace::{
 use regex::Regex;
 
 pub use column::{Cell, Column};
+pub use per_iteration::PerIteration;
+pub(crate) use per_iteration::typical;
+pub(crate) use select::{Executed, Selection};
 
 use crate::calls::Phase;
 use crate::roofline::{Position, Roofline};
 use crate::scope::{Chosen, Scope, ScopeError};
 use crate::statistics::Statistics;
 
-/// What is asked of a trace.
+/// A question to a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// Calls of the host instead of tasks.
     pub host: bool,
     /// The part of the trace.
     pub scope: Scope,
-    /// What is left out of it.
+    /// The conditions for subjects and executions in it.
     pub filter: Filter,
     /// Which time is taken of each execution.
     pub time: TimeKind,
-    /// What is added up into one row.
+    /// The key by which executions are added up into rows.
     pub group_by: GroupBy,
-    /// What is made of the times of a row.
+    /// The figure that is made of the times of a row.
     pub aggregate: Aggregate,
     /// The order of the rows; without one, the greatest time first.
     pub sort: Option<Sort>,
@@ -47,7 +51,7 @@ pub struct Query {
     pub roofline: Option<Roofline>,
 }
 
-/// What passes. An empty list and `None` let everything pass.
+/// Conditions that subjects and executions must meet. An empty list and `None` let everything pass.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// A pattern that the name must have somewhere.
@@ -76,7 +80,7 @@ pub enum TimeKind {
     Wait,
 }
 
-/// What is added up into one row.
+/// The key by which executions are added up into rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
     /// Subjects, one by one.
@@ -96,12 +100,16 @@ pub enum GroupBy {
     Iteration,
 }
 
-/// What is made of the times of a row.
+/// The figure that is made of the times of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Aggregate {
-    /// Their sum in an average iteration.
+    /// Their sum in an average iteration, which conserves what was recorded: the rows of a profile sum to its
+    /// time, whatever disturbed it.
     #[default]
     Sum,
+    /// Their sum in a typical iteration, by the median over iterations: what a run is ranked by, because one
+    /// disturbed iteration doesn't move it ([`PerIteration::typical`]).
+    Typical,
     /// Of the executions, the mean time.
     Mean,
     /// The shortest.
@@ -110,9 +118,9 @@ pub enum Aggregate {
     Max,
     /// The middle one.
     Median,
-    /// What nine of ten stay within.
+    /// The time within which nine of ten stay.
     P90,
-    /// What 99 of 100 stay within.
+    /// The time within which 99 of 100 stay.
     P99,
     /// How many there are.
     Count,
@@ -127,7 +135,7 @@ pub struct Sort {
     pub ascending: bool,
 }
 
-/// What was asked for.
+/// The answer to a question.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The rows in order.
@@ -174,9 +182,13 @@ pub struct Row {
     pub subjects: usize,
     /// The times of the executions.
     pub times: Statistics,
+    /// The time in each iteration, where the query asks for a typical one.
+    pub per_iteration: Option<PerIteration>,
+    /// How often its subjects were executed: of tasks that make up one execution only the first counts.
+    pub executions: usize,
     /// The sum of the times in an average iteration; of a row that is an iteration, in that.
     pub total: Nanoseconds,
-    /// What the query's aggregate makes of the times; a number where that counts.
+    /// The figure of the query's aggregate; a number where that counts.
     pub value: f64,
     /// The share of everything in the scope, from 0 to 1, by sums.
     pub share: f64,
@@ -201,15 +213,30 @@ impl Query {
     /// When the trace doesn't have the iteration or device that is asked for.
     pub fn run(&self, trace: &Trace) -> Result<Answer, ScopeError> {
         let chosen = Chosen::new(trace, self.scope)?;
-        let selection = match self.host {
-            true => select::calls(trace, self, &chosen),
-            false => select::tasks(trace, self, &chosen),
-        };
-        // What lies in one iteration is not averaged over all of them, and nor is what it is a share of.
+        Ok(self.answer(trace, &chosen, &self.select(trace, &chosen)))
+    }
+
+    /// All executions in a scope, those that only wait or handle streams as well.
+    pub(crate) fn everything(trace: &Trace, scope: Scope) -> Result<Selection, ScopeError> {
+        let filter = Filter { units: ExecutionUnit::ALL.to_vec(), ..Filter::default() };
+        Ok(Self { scope, filter, ..Self::default() }.select(trace, &Chosen::new(trace, scope)?))
+    }
+
+    /// The executions that are asked about.
+    pub(crate) fn select(&self, trace: &Trace, chosen: &Chosen) -> Selection {
+        match self.host {
+            true => select::calls(trace, self, chosen),
+            false => select::tasks(trace, self, chosen),
+        }
+    }
+
+    /// The answer made of them.
+    pub(crate) fn answer(&self, trace: &Trace, chosen: &Chosen, selection: &Selection) -> Answer {
+        // Figures of one iteration are not averaged over all of them, and nor is the whole that they are a share of.
         let averaged = if self.group_by == GroupBy::Iteration { 1 } else { chosen.averaged };
-        let mut rows = group::rows(trace, self, &selection, averaged);
+        let mut rows = group::rows(trace, self, selection, averaged);
         rows::finish(trace, self, &mut rows);
-        Ok(Answer {
+        Answer {
             selected: rows.iter().map(|row| row.total).sum(),
             executions: rows.iter().map(|row| row.times.count).sum(),
             rows,
@@ -218,6 +245,6 @@ impl Query {
             all_subjects: selection.subjects,
             unknown: selection.unknown,
             averaged,
-        })
+        }
     }
 }

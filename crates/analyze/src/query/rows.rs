@@ -26,7 +26,7 @@ pub(super) fn finish(trace: &Trace, query: &Query, rows: &mut Vec<Row>) {
     }
 }
 
-/// What isn't known comes last in either direction.
+/// Orders two cells; missing ones come last in either direction.
 fn compare(a: &Cell, b: &Cell, ascending: bool) -> Ordering {
     let directed = |order: Ordering| if ascending { order } else { order.reverse() };
     match (a, b) {

@@ -1,4 +1,4 @@
-//! Which executions a question is about, and the time of each.
+//! The executions that a question is about, and the time of each.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,15 @@ use opscope_trace::{DataType, ExecutionUnit, IterationId, Nanoseconds, OperatorI
 
 use super::{Filter, Query, TimeKind};
 use crate::calls::{CallKind, CallKinds, iterations_of_calls};
+use crate::cover::Span;
 use crate::execution::Executions;
-use crate::nesting::{own_call_times, self_times};
+use crate::nesting::{covered_time, own_call_times, self_times};
 use crate::scope::Chosen;
 use crate::waiting::Waiting;
 
 /// The executions that pass all filters.
-pub(super) struct Selection {
+#[derive(Default)]
+pub(crate) struct Selection {
     pub executions: Vec<Execution>,
     /// The time of everything in the scope, all iterations together.
     pub whole: Nanoseconds,
@@ -30,8 +32,8 @@ pub(super) struct Selection {
 
 /// One execution of a subject.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Execution {
-    pub subject: Subject,
+pub(crate) struct Execution {
+    pub subject: Executed,
     /// The row in the table of tasks or calls.
     pub row: u32,
     pub time: Nanoseconds,
@@ -41,22 +43,22 @@ pub(super) struct Execution {
     pub is_first: bool,
 }
 
-/// What executions are of: an operator, a name, or a kind of calls by its place in the list of them.
+/// The subject of an execution: an operator, a name, or a kind of calls by its place in the list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Subject {
+pub(crate) enum Executed {
     Operator(OperatorId),
     Name(StringId),
     Call(u32),
 }
 
 /// A value for each subject, found by its number.
-struct BySubject<Value> {
+struct ByExecuted<Value> {
     operators: Vec<Value>,
     names: Vec<Value>,
     calls: Vec<Value>,
 }
 
-impl<Value: Clone> BySubject<Value> {
+impl<Value: Clone> ByExecuted<Value> {
     fn new(trace: &Trace, value: Value) -> Self {
         Self {
             operators: vec![value.clone(); trace.operators.len()],
@@ -65,11 +67,11 @@ impl<Value: Clone> BySubject<Value> {
         }
     }
 
-    fn get(&mut self, subject: Subject) -> &mut Value {
+    fn get(&mut self, subject: Executed) -> &mut Value {
         match subject {
-            Subject::Operator(id) => &mut self.operators[id.index()],
-            Subject::Name(id) => &mut self.names[id.index()],
-            Subject::Call(kind) => &mut self.calls[kind as usize],
+            Executed::Operator(id) => &mut self.operators[id.index()],
+            Executed::Name(id) => &mut self.names[id.index()],
+            Executed::Call(kind) => &mut self.calls[kind as usize],
         }
     }
 
@@ -78,7 +80,7 @@ impl<Value: Clone> BySubject<Value> {
     }
 }
 
-/// What is known of a subject while executions are looked at.
+/// The state of a subject while executions are looked at.
 #[derive(Clone, Copy, Default)]
 struct Known {
     seen: bool,
@@ -87,6 +89,21 @@ struct Known {
     has_passed: bool,
     total: Nanoseconds,
     executions: Executions,
+}
+
+impl Selection {
+    /// The time that the executions cover in each iteration that has some, and outside of all of them; each
+    /// moment counts once.
+    pub fn covered(&self, trace: &Trace) -> Vec<Nanoseconds> {
+        let mut spans: Vec<Vec<Span>> = vec![Vec::new(); trace.iterations.len() + 1];
+        for execution in &self.executions {
+            let row = execution.row as usize;
+            let start = trace.tasks.start()[row];
+            let iteration = trace.tasks.iteration()[row].map_or(trace.iterations.len(), |id| id.index());
+            spans[iteration].push((start, start + trace.tasks.duration()[row]));
+        }
+        spans.into_iter().filter(|spans| !spans.is_empty()).map(covered_time).collect()
+    }
 }
 
 /// Chooses among the tasks. Waiting and other handling of streams is no work: it passes only if its
@@ -103,7 +120,7 @@ pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
         if unit == ExecutionUnit::Control && !units.contains(&unit) {
             continue;
         }
-        let subject = tasks.operator()[index].map_or(Subject::Name(tasks.name()[index]), Subject::Operator);
+        let subject = tasks.operator()[index].map_or(Executed::Name(tasks.name()[index]), Executed::Operator);
         let wait = waiting.of_task(trace, task);
         let time = match query.time {
             TimeKind::Total => Some(own[index]),
@@ -134,7 +151,7 @@ pub(super) fn calls(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
         let number = *numbers.entry(kind).or_insert_with(|| chooser.add_call_kind(kind));
         // A call waits for nothing that a format records.
         let time = (query.time != TimeKind::Wait).then(|| own[call.index()]);
-        chooser.take(Subject::Call(number), call.index(), time, None, true, true, || {
+        chooser.take(Executed::Call(number), call.index(), time, None, true, true, || {
             let passes_level = passes_type(filter, kind.level.name());
             passes_name(trace, filter, kind.name) && passes_level && filter.data_types.is_empty()
         });
@@ -144,7 +161,7 @@ pub(super) fn calls(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
 
 /// Collects executions, and judges each subject once.
 struct Chooser {
-    subjects: BySubject<Known>,
+    subjects: ByExecuted<Known>,
     executions: Vec<Execution>,
     whole: Nanoseconds,
     unknown: usize,
@@ -156,7 +173,7 @@ impl Chooser {
     fn new(trace: &Trace, query: &Query, averaged: usize) -> Self {
         let rows = if query.host { trace.api_calls.len() } else { trace.tasks.len() };
         Self {
-            subjects: BySubject::new(trace, Known::default()),
+            subjects: ByExecuted::new(trace, Known::default()),
             executions: Vec::with_capacity(rows),
             whole: Nanoseconds::ZERO,
             unknown: 0,
@@ -175,7 +192,7 @@ impl Chooser {
     #[expect(clippy::too_many_arguments, reason = "they are what an execution is")]
     fn take(
         &mut self,
-        subject: Subject,
+        subject: Executed,
         row: usize,
         time: Option<Nanoseconds>,
         wait: Option<Nanoseconds>,

@@ -126,7 +126,7 @@ fn the_shares_of_all_rows_are_the_whole_whatever_they_are_grouped_by() {
     use GroupBy::{Iteration, Name, Operator, Shape, Stream, Type, Unit};
     for group_by in [Operator, Type, Name, Unit, Stream, Shape, Iteration] {
         for iterations in [Iterations::Measured, Iterations::All, Iterations::Numbers(1, 1)] {
-            let scope = Scope { iterations, device: None };
+            let scope = Scope { iterations, ..Scope::default() };
             let answer = answer(Query { group_by, scope, ..Query::default() });
             let shares: f64 = answer.rows.iter().map(|row| row.share).sum();
             assert!((shares - 1.0).abs() < 1e-9, "{group_by:?} {iterations:?}: {shares}");
@@ -160,18 +160,23 @@ fn aggregates_are_of_the_single_executions() {
     assert_eq!(value(Aggregate::Max), [42.0, 10.0]);
     assert_eq!(value(Aggregate::Median), [36.0, 10.0]);
     assert_eq!(value(Aggregate::Count), [4.0, 2.0]);
+    // Of two iterations each, the median is the mean.
+    assert_eq!(value(Aggregate::Typical), [72.0, 10.0]);
 }
 
 #[test]
 fn iterations_and_devices_are_chosen_by_number() {
     let total = |scope| answer(Query { scope, ..Query::default() }).whole.0;
-    let of = |iterations| Scope { iterations, device: None };
+    let of = |iterations| Scope { iterations, ..Scope::default() };
     assert_eq!(total(of(Iterations::Numbers(2, 2))), 82);
     assert_eq!(total(of(Iterations::Numbers(1, 2))), 81);
     // All of it: the warm-up iteration and what lies outside as well, not averaged. The second
     // convolution lies within the first there.
     assert_eq!(total(of(Iterations::All)), 510 + 41 + 42 + 3 * 40 + 70);
-    assert_eq!(total(Scope { iterations: Iterations::All, device: Some(3) }), 510 + 41 + 42 + 3 * 40);
+    assert_eq!(
+        total(Scope { iterations: Iterations::All, device: Some(3), ..Scope::default() }),
+        510 + 41 + 42 + 3 * 40
+    );
     let fails = |scope| Query { scope, ..Query::default() }.run(&trace()).unwrap_err().to_string();
     assert!(fails(of(Iterations::Numbers(9, 9))).contains("there are 3 from 0 to 2"));
     assert!(fails(Scope { device: Some(0), ..Scope::default() }).contains("there are: 3 (npu)"));
@@ -297,6 +302,18 @@ proptest! {
                 let _ = Query { group_by, sort: Some(Sort { column, ascending: true }), ..Query::default() }.run(&trace);
             }
         }
-        crate::Overview::of(&trace, Scope::default()).unwrap();
+        // Summary, overview and every grouping tell the same of the same part.
+        let overview = crate::Overview::of(&trace, Scope::default()).unwrap();
+        let summary = crate::Summary::of(&trace);
+        for group_by in [GroupBy::Operator, GroupBy::Type] {
+            let query = Query { group_by, aggregate: Aggregate::Typical, ..Query::default() };
+            let answer = query.run(&trace).unwrap();
+            prop_assert_eq!((overview.operator_time, overview.tasks), (answer.whole, answer.executions));
+            let typical: Nanoseconds = answer.rows.iter().map(|row| row.per_iteration.unwrap().typical).sum();
+            prop_assert_eq!(typical, summary.operator_time);
+            prop_assert_eq!(summary.types.iter().map(|cost| cost.time).sum::<Nanoseconds>(), typical);
+            let tasks: usize = summary.operators.iter().map(|cost| cost.tasks).sum();
+            prop_assert_eq!((tasks, summary.iterations), (answer.executions, answer.averaged));
+        }
     }
 }

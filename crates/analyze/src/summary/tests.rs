@@ -1,5 +1,5 @@
 use super::*;
-use opscope_trace::{Iteration, Operator, Task};
+use opscope_trace::{ExecutionUnit, Iteration, IterationId, Operator, Task};
 
 /// Two operators over one warm-up and two measured iterations.
 fn trace() -> Trace {
@@ -107,7 +107,7 @@ fn unrecorded_iterations_are_the_latency_and_scale_what_was_recorded() {
     assert_eq!(summary.latency.map(|latency| (latency.count, latency.median)), Some((3, Nanoseconds(50))));
     assert_eq!(summary.recorded.map(|recorded| recorded.median), Some(Nanoseconds(100)));
     assert_eq!(summary.warm_up.map(|warm_up| warm_up.median), Some(Nanoseconds(900)));
-    // What was recorded is averaged over the recorded iterations only.
+    // Recorded times are averaged over the recorded iterations only.
     assert_eq!((summary.iterations, summary.operators[0].time), (2, Nanoseconds(60)));
 }
 
@@ -185,6 +185,29 @@ fn the_iterations_of_one_model_are_summarised_alone() {
     assert_eq!(second.latency.map(|latency| latency.mean), Some(Nanoseconds(200)));
     assert_eq!((second.operator_time, second.between), (Nanoseconds(200), Nanoseconds::ZERO));
     assert_eq!(Summary::of(&trace).latency.map(|latency| latency.count), Some(2));
+}
+
+#[test]
+fn tasks_that_only_wait_are_no_operators_and_untied_ones_are_of_the_whole_profile() {
+    let mut trace = trace();
+    let name = trace.strings.intern("EVENT_WAIT");
+    let wait = Task {
+        iteration: Some(IterationId::from_index(1)),
+        ..Task::new(name, Nanoseconds(1_090), Nanoseconds(9))
+    };
+    trace.tasks.push(Task { unit: ExecutionUnit::Control, ..wait });
+    assert_eq!(Summary::of(&trace).operators.len(), 2);
+    for task in trace.tasks.ids().collect::<Vec<_>>() {
+        let row = trace.tasks.get(task);
+        trace.tasks.set(task, Task { iteration: None, ..row });
+    }
+    let summary = Summary::of(&trace);
+    assert_eq!(
+        (summary.iterations, summary.is_of_whole_profile, summary.between),
+        (1, true, Nanoseconds::ZERO)
+    );
+    assert_eq!(summary.operators[0].time, Nanoseconds(540 + 40 + 40 + 3 * 20));
+    assert_eq!(summary.latency.unwrap().count, 2);
 }
 
 #[test]

@@ -263,7 +263,7 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
     Err(UsageError(format!("there is no rule {id}{near} `opscope advise --list` names all")).into())
 }
 
-/// What shows beside a profile of how it was taken.
+/// The surroundings of a profile, which show how it was taken.
 fn environment(path: &Path) -> Environment {
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
     #[cfg(unix)]

@@ -190,7 +190,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
     }))
 }
 
-/// What two profiles say, or a candidate alone.
+/// The facts of two profiles, or of a candidate alone.
 fn read(baseline: Option<&Path>, candidate: &Path, terminal: &Terminal) -> anyhow::Result<Facts> {
     let open = |path: &Path| profile::open(path, Tell::Warnings, terminal);
     let before = baseline.map(open).transpose()?;
@@ -207,7 +207,7 @@ fn read(baseline: Option<&Path>, candidate: &Path, terminal: &Terminal) -> anyho
     Ok(Facts { sides: sides.collect(), ..facts })
 }
 
-/// What two profiles say of each other; whose they are is left out.
+/// The facts of two profiles; whose they are is left out.
 fn compare(before: &Trace, after: &Trace, terminal: &Terminal) -> anyhow::Result<Facts> {
     let mut comparison = Comparison::of(before, after);
     silence_suspects(&mut comparison)?;

@@ -95,7 +95,7 @@ impl Round<'_> {
         self.command(&["compare", &before_text, &text(&after), "--top", "5"])
     }
 
-    /// What to compare with: the tuned model, or, where nothing won, one with all rewrites all the same.
+    /// The model to compare with: the tuned one, or, where nothing won, one with all rewrites all the same.
     fn changed(&self, model: &Path) -> anyhow::Result<PathBuf> {
         let tuned = self.file(".tuned.onnx");
         if tuned.exists() {

@@ -61,7 +61,7 @@ pub struct Arguments {
     vendor: VendorArguments,
 }
 
-/// What is exported.
+/// The kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum What {
     /// The timeline, in Chrome's trace format
@@ -347,7 +347,7 @@ fn write(
     };
     let files = Files { joined: &joined, kinds, layout, options: export_options, stamp };
     let with_reports = kinds.contains(&What::Summary);
-    // What is said about the whole profile is worked out beside the writing.
+    // Remarks about the whole profile are worked out beside the writing.
     let (mut written, (outline, import, mut reports)) = std::thread::scope(|scope| {
         let about = || {
             let reports =
@@ -412,7 +412,7 @@ fn silence(reports: &mut [PerformanceReport], settings: &Settings) -> Vec<&'stat
     silenced.into_iter().collect()
 }
 
-/// What is written of a profile: tables, timeline and database.
+/// The files of a profile: tables, timeline and database.
 struct Files<'e> {
     joined: &'e Joined,
     kinds: &'e [What],

@@ -53,7 +53,7 @@ fn names_database(output: &Path) -> bool {
     !output.is_dir() && output.extension().is_some_and(|extension| extension == "db")
 }
 
-/// What is the same for all profiles of one import.
+/// The options that all profiles of one import share.
 struct Import<'a> {
     path: &'a Path,
     output: Option<&'a Path>,

@@ -25,7 +25,7 @@ Examples:
 Anything can be named: a model, a profile of any format, a database, a folder. What a file is shows
 from its content. The exit status is 1 if nothing of it can be read.";
 
-/// What a board's files are.
+/// The words for the kind of a board's files.
 const BOARD: &str = "a profile of an SVP board";
 
 /// How many files of a folder are looked at.
@@ -97,7 +97,7 @@ fn is_om(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om"))
 }
 
-/// What the converter left beside a model, or in a folder.
+/// Adds the files that the converter left beside a model, or in a folder.
 fn add_side_files(info: &mut Info, path: &Path) {
     for (path, files) in converter_files::beside(path) {
         conversion::facts(&path, &files, &mut info.facts);

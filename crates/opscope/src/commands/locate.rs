@@ -69,7 +69,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     Ok(Exit::Done)
 }
 
-/// What to say when no operator was found.
+/// The message where no operator was found.
 fn unknown(trace: &Trace, text: &str) -> String {
     if trace.operators.is_empty() {
         return "this profile names no operators".to_owned();

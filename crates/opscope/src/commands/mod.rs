@@ -55,7 +55,7 @@ fn limit(text: &str) -> Result<std::time::Duration, String> {
 /// Carries out a command.
 ///
 /// # Errors
-/// What keeps it from being done.
+/// When it can't be done.
 pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
     match command {
         Command::Demo(arguments) => demo::execute(&arguments, terminal),

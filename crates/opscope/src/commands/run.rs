@@ -69,7 +69,7 @@ pub struct Arguments {
     outputs: Option<PathBuf>,
 }
 
-/// What the model is fed with.
+/// The inputs of the model.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Inputs")]
 pub struct InputArguments {
@@ -81,7 +81,7 @@ pub struct InputArguments {
     seed: u64,
 }
 
-/// What the inputs are, for commands that need their shapes only.
+/// The inputs, for commands that need their shapes only.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Inputs")]
 pub struct ShapeArguments {

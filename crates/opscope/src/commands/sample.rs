@@ -45,7 +45,7 @@ pub struct Arguments {
     list: bool,
 }
 
-/// What isn't a model.
+/// Samples that aren't models.
 #[derive(Debug, Subcommand)]
 enum Other {
     /// Write a raw directory (PROF_*) as a run on Ascend leaves it

@@ -56,7 +56,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Those of a profile, with nothing else asked for.
+    /// The options for a profile, with nothing else asked for.
     pub fn of(profile: PathBuf) -> Self {
         Self { profile, top: 10, json: false, model: None, vendor: VendorArguments::default() }
     }
@@ -93,7 +93,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     Ok(Exit::Done)
 }
 
-/// What a board's profile lacks; other profiles have remarks of their own.
+/// The parts that a board's profile lacks; other profiles have remarks of their own.
 fn missing(path: &std::path::Path, trace: &Trace) -> Vec<board::Missing> {
     if trace.property("source") != Some("SVP") {
         return Vec::new();
@@ -103,7 +103,7 @@ fn missing(path: &std::path::Path, trace: &Trace) -> Vec<board::Missing> {
     board::missing(job.as_deref().unwrap_or(path), trace)
 }
 
-/// What the converter left beside the model that was named, or else beside the profile or above it.
+/// The files that the converter left beside the model that was named, or else beside the profile or above it.
 fn side_files(arguments: &Arguments) -> anyhow::Result<SideFiles> {
     if let Some(model) = &arguments.model {
         profile::check_presence(model)?;

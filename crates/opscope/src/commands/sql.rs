@@ -127,7 +127,7 @@ fn print_csv(database: &Database, statement: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What lies behind an error of the CSV writer, so that a pipe that was closed is known as one.
+/// The cause of an error of the CSV writer, so that a pipe that was closed is known as one.
 fn io_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

@@ -95,7 +95,7 @@ impl Default for JudgingArguments {
     }
 }
 
-/// What exact rewrites may change: rounding adds up along a deep network.
+/// The error that exact rewrites may make: rounding adds up along a deep network.
 const TOLERANCE: f64 = 1e-4;
 
 fn parse_error(text: &str) -> Result<f64, String> {

@@ -25,7 +25,7 @@ pub struct VendorArguments {
 }
 
 impl VendorArguments {
-    /// What the vendor's parser makes of a `JOB*` directory; `None` when it wasn't asked for.
+    /// The exports that the vendor's parser makes of a `JOB*` directory; `None` when it wasn't asked for.
     ///
     /// # Errors
     /// When it was asked for and can't read what is at `path`.

@@ -1,4 +1,4 @@
-//! What rules found, as text and as JSON.
+//! The findings of rules, as text and as JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::terminal::{bold, dim, printable};
 /// How many rows of evidence are shown of each finding.
 const ROWS: usize = 3;
 
-/// What is shown of a report.
+/// The part of a report that is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// How many findings; 0 is all.
@@ -60,7 +60,7 @@ pub fn to_text(subject: &Subject<'_>, report: &Report, model: Option<&Path>, sho
     text
 }
 
-/// What the engine has done already, so that nothing is to be saved by it.
+/// The rules whose work the engine has done already, so that nothing is to be saved by them.
 fn push_done(text: &mut String, done: &[Done], width: Option<u16>) {
     if done.is_empty() {
         return;
@@ -178,7 +178,7 @@ fn push_wrapped(text: &mut String, heading: &str, content: &str, width: Option<u
     flush(&mut line);
 }
 
-/// What could not run, in a line that names the next best thing to give; or all of it, by what is
+/// The rules that could not run, in a line that names the next best thing to give; or all of them, by what is
 /// missing.
 fn push_not_run(text: &mut String, not_run: &[NotRun], has_profile: bool, lists: bool) {
     let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -205,7 +205,7 @@ fn push_not_run(text: &mut String, not_run: &[NotRun], has_profile: bool, lists:
     );
 }
 
-/// What most of the rules that could not run lack, and how many of them do. Several wordings that name
+/// The thing that most of the rules that could not run lack, and how many of them do. Several wordings that name
 /// one option are one thing, and what an option gives goes before what only another profile can give.
 /// Without any profile, one is what is lacking most.
 fn next_to_give(not_run: &[NotRun], has_profile: bool) -> Option<(String, usize)> {
@@ -257,7 +257,7 @@ pub fn list(rules: &[Rule], language: Language) -> String {
     table.to_text(None)
 }
 
-/// What rewrites do: each with its places, and the command's options.
+/// The rewrites for a finding: each with its places, and the command's options.
 fn rewrites_json(does: &Does) -> serde_json::Value {
     let rewrites: &[_] = if let Does::Rewrites(rewrites) = does { rewrites } else { &[] };
     let each: Vec<serde_json::Value> = rewrites
@@ -280,7 +280,7 @@ pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl S
     struct Answer<'a> {
         target: &'static str,
         operator_time_ns: i64,
-        /// What could be saved of that if all findings were followed, each operator counted once.
+        /// The part of that which could be saved if all findings were followed, each operator counted once.
         saves_together_at_most_ns: Option<i64>,
         rules_asked: usize,
         findings: Vec<FindingJson<'a>>,
@@ -296,7 +296,7 @@ pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl S
         note: Option<&'a str>,
         saves_at_most_ns: Option<i64>,
         share: Option<f64>,
-        /// What the share is of: `operators` or `inference`.
+        /// The whole that the share is of: `operators` or `inference`.
         share_of: Whole,
         /// `change`, `figure` or `note`: what one can act on, what only tells, what isn't about time.
         kind: &'static str,
@@ -306,7 +306,7 @@ pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl S
         why: &'a str,
         advice: &'a str,
         auto: &'a str,
-        /// What opscope's rewrites do about it; missing where the rule names none or there is no model.
+        /// The rewrites of opscope for it; missing where the rule names none or there is no model.
         #[serde(skip_serializing_if = "Option::is_none")]
         rewrites: Option<serde_json::Value>,
         confidence: &'static str,

@@ -56,6 +56,7 @@ pub fn fitting_columns(trace: &Trace, query: &Query, answer: &Answer) -> Vec<Col
 fn column_of(aggregate: Aggregate) -> Option<Column> {
     Some(match aggregate {
         Aggregate::Sum => return None,
+        Aggregate::Typical => Column::Typical,
         Aggregate::Mean => Column::Mean,
         Aggregate::Min => Column::Min,
         Aggregate::Max => Column::Max,
@@ -92,7 +93,7 @@ fn table_column(column: Column) -> TableColumn {
     TableColumn { heading: column.name().into(), key: column.key().into(), is_text, is_expendable }
 }
 
-/// What a table shows: `Top 5 of 187 operators by total time`.
+/// The heading of a table: `Top 5 of 187 operators by own time in an average iteration`.
 pub fn title(query: &Query, answer: &Answer, top: usize) -> String {
     let noun = match query.group_by {
         GroupBy::Operator if query.host => "call",
@@ -116,7 +117,9 @@ pub fn title(query: &Query, answer: &Answer, top: usize) -> String {
                 TimeKind::Wait => "waiting time",
             };
             match column_of(query.aggregate) {
+                None if answer.averaged > 1 => format!("{time} in an average iteration"),
                 None => time.to_owned(),
+                Some(Column::Typical) => format!("{time} in a typical iteration"),
                 Some(Column::Count) => "number of executions".to_owned(),
                 Some(column) => format!("{} {time} of an execution", column.name()),
             }

@@ -1,4 +1,4 @@
-//! What differs between two profiles, as text, Markdown and JSON.
+//! The differences between two profiles, as text, Markdown and JSON.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Envelope, Table, TableColumn, markdown};
 use crate::terminal::{bold, dim, printable};
 
-/// What the figures of an inference were taken from.
+/// The source of the figures of an inference.
 fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Iterations => "mean of the measured inferences",
@@ -36,7 +36,7 @@ fn percent(change: f64) -> String {
     format!("{sign}{:.1} %", change.abs() * 100.0)
 }
 
-/// What is compared where only one side knows where its inferences begin and end.
+/// The compared parts where only one side knows where its inferences begin and end.
 fn extent(comparison: &Comparison<'_>) -> Option<String> {
     const ALIKE: std::ops::RangeInclusive<f64> = 0.8..=1.25;
     let work = comparison.work?;
@@ -103,7 +103,7 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     lines
 }
 
-/// What the waterfall shows.
+/// The rows of the waterfall that are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// How many of the greatest changes; 0 for all of them.
@@ -146,7 +146,7 @@ fn waterfall(comparison: &Comparison<'_>, shown: Shown, has_bars: bool) -> Table
     table
 }
 
-/// What a step is called.
+/// The name of a step.
 fn name(step: &Step<'_, '_>) -> String {
     match &step.what {
         What::Group(group) => title(group),
@@ -182,7 +182,7 @@ fn names(members: &[Member<'_>]) -> String {
     text.join(" + ")
 }
 
-/// What a group is called: its story, and the name of the operator.
+/// The name of a group: its story, and the name of the operator.
 fn title(group: &Group<'_>) -> String {
     match group.change {
         Change::Merged | Change::Split => format!("{} ({})", group.story(), names(members(group))),

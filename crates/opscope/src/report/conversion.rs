@@ -1,4 +1,4 @@
-//! What is known of a model's conversion, as text and JSON.
+//! The conversion of a model, as far as its files tell, as text and JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -71,7 +71,7 @@ pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u1
     text
 }
 
-/// What is in one of the files, for `opscope info`.
+/// The content of one of the files, for `opscope info`.
 pub fn facts(path: &Path, files: &ConverterFiles, facts: &mut Facts) {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if let Some(switches) = &files.switches {

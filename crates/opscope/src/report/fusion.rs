@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use super::{Envelope, conversion};
 use crate::terminal::{bold, dim, printable};
 
-/// What is said of a model and its conversion.
+/// The answer about a model and its conversion.
 pub struct Answer<'a> {
     /// The chains, where there is a model.
     pub found: Option<Fusion>,
     /// How a batch is divided so that it fits the chip's L2.
     pub split: Option<Split>,
-    /// What the converter was told and did.
+    /// The converter's options, and what it did with them.
     pub conversion: Conversion<'a>,
-    /// What is wrong or costly about that.
+    /// Remarks on what is wrong or costly about that.
     pub remarks: Vec<Remark>,
     /// The command to convert with, where one is asked for.
     pub command: Option<String>,
@@ -65,7 +65,7 @@ impl Answer<'_> {
     }
 }
 
-/// What the batch needs of the chip's L2.
+/// The need of the batch for the chip's L2, in words.
 fn of_split(split: &Split) -> String {
     let size = |bytes: u64| units::bytes(bytes as f64);
     let Split { l2, batch, operator, needs, tasks } = split;

@@ -1,4 +1,4 @@
-//! What an inference takes, and what recording its operators costs on top: the words and columns for both.
+//! The latency of an inference and the cost of recording its operators: the words and columns for both.
 
 use opscope_analyze::{Latencies, Statistics, scaled};
 use opscope_trace::{Nanoseconds, Trace, units};
@@ -23,7 +23,7 @@ pub fn time_columns(scale: f64) -> Vec<TableColumn> {
     }
 }
 
-/// What stands in these columns.
+/// The cells of these columns.
 pub fn time_cells(time: Nanoseconds, scale: f64) -> Vec<String> {
     match scale == 1.0 {
         true => vec![units::duration(time)],

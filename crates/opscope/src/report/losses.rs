@@ -1,4 +1,4 @@
-//! What was dropped or doubted of a profile, in words and for programs.
+//! The losses of a profile, dropped and doubtful records alike, in words and for programs.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::terminal::{bold, dim, printable};
 
-/// What was dropped or doubted, the gravest first.
+/// The losses, the gravest first.
 pub fn losses_by_severity(trace: &Trace) -> impl Iterator<Item = Loss> {
     let mut losses: Vec<Loss> = trace.losses.iter().map(|(_, loss)| loss).collect();
     losses.sort_by_key(|loss| loss.severity);
@@ -21,7 +21,7 @@ pub fn loss_line(trace: &Trace, loss: &Loss) -> String {
     format!("{} × {}{detail}", loss.count, printable(trace.strings.get(loss.reason)))
 }
 
-/// What was dropped or doubted, a line each.
+/// The losses, a line each.
 pub fn losses_text(trace: &Trace) -> String {
     losses_by_severity(trace).map(|loss| titled_loss(trace, &loss)).collect()
 }
@@ -30,7 +30,7 @@ fn titled_loss(trace: &Trace, loss: &Loss) -> String {
     format!("{} {}\n", bold(&format!("{:9}", loss.severity.name())), loss_line(trace, loss))
 }
 
-/// What was dropped or doubted, for a program.
+/// The losses, for a program.
 pub fn losses_json(trace: &Trace) -> Vec<Value> {
     let text = |id| trace.strings.get(id);
     let rows = trace.losses.iter().map(|(_, loss)| {
@@ -43,7 +43,7 @@ pub fn losses_json(trace: &Trace) -> Vec<Value> {
     });
     rows.collect()
 }
-/// What was lost or doubted, and how much else there is to say, in few lines.
+/// The gravest losses, and how many others there are, in few lines.
 pub fn few_losses(trace: &Trace) -> String {
     const LINES: usize = 2;
     let grave = losses_by_severity(trace).filter(|loss| loss.severity != Severity::Remark);

@@ -22,7 +22,7 @@ pub struct ContentsRow {
     /// Up to five numbers of iterations, the longest first.
     top_time_iterations: Vec<u64>,
     rank_id: i64,
-    /// What was lost of the profile.
+    /// The losses of the profile.
     losses: Vec<Value>,
 }
 

@@ -76,7 +76,7 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
     Some(text)
 }
 
-/// What the columns mean, and how much lies in nothing that was recorded.
+/// The meaning of the columns, and how much lies in nothing that was recorded.
 fn legend(tree: &RangeTree) -> String {
     if !tree.has_others {
         return "No call and no operator was recorded beside the ranges, so nothing covers them.\n"

@@ -1,4 +1,4 @@
-//! What rewrites did to a model, and which there are, as text and JSON.
+//! The effect of rewrites on a model, and the list of all rewrites, as text and JSON.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -13,7 +13,7 @@ use super::{Envelope, Table, TableColumn, count, ranges_json, ranges_table, titl
 use crate::profile::board::Missing;
 use crate::terminal::bold;
 
-/// What is shown of a run.
+/// The tables of a run, and everything else that is shown of it.
 pub struct Answer<'a> {
     /// The run.
     pub trace: &'a Trace,
@@ -25,7 +25,7 @@ pub struct Answer<'a> {
     pub coverage: Option<Coverage>,
     /// The layers as the model converter placed them.
     pub placed: Placed,
-    /// What the profile of a board lacks.
+    /// The parts that the profile of a board lacks.
     pub missing: Vec<Missing>,
 }
 
@@ -102,7 +102,7 @@ fn components(trace: &Trace, rows: &[ComponentUse], width: Option<u16>) -> Optio
     titled(title, &table.to_text(width), rows.len(), rows.len())
 }
 
-/// What a component is called, with the name that it has on the timelines of Ascend's tools.
+/// The name of a component, with the one that it has on the timelines of Ascend's tools.
 fn component_name(trace: &Trace, component: Component) -> String {
     let (name, of_vendor) = match component {
         Component::Ranges => ("ranges", Some("MsprofTx")),

@@ -54,7 +54,7 @@ impl TableColumn {
     }
 }
 
-/// What stands in a cell.
+/// The content of a cell.
 #[derive(Clone, Debug)]
 pub struct TableCell {
     /// For people.

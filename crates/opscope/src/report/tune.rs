@@ -1,4 +1,4 @@
-//! What tuning did, as text, JSON and Markdown.
+//! The steps and the result of tuning, as text, JSON and Markdown.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::table::UNKNOWN;
 use super::{Envelope, Table, TableColumn, count, markdown};
 use crate::terminal::{bold, dim, printable};
 
-/// What was tuned, as the user named it, and how.
+/// The tuned model, as the user named it, and the options.
 #[derive(Clone, Debug)]
 pub struct TuningRequest {
     /// The model's file.
@@ -227,7 +227,7 @@ fn steps(tuned: &Tuned) -> Table {
     table
 }
 
-/// What was tried, with names: `G01 conv-bn-fold`.
+/// The rewrites of an attempt, with names: `G01 conv-bn-fold`.
 fn names(attempt: &Attempt) -> String {
     match attempt {
         Attempt::One(info) => format!("{} {}", info.id, info.name),
@@ -245,7 +245,7 @@ pub fn agreement_text(agreement: &Agreement) -> String {
     )
 }
 
-/// What the other engine says, as a sentence.
+/// Whether the other engine agrees, as a sentence.
 fn engines_text(engines: &EngineAgreement) -> String {
     match engines {
         EngineAgreement::Agree { other, agreement } => {

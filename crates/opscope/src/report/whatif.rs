@@ -1,4 +1,4 @@
-//! What a change would save, as text and JSON.
+//! The predicted effect of a change, as text and JSON.
 
 use opscope_analyze::{Edit, Prediction};
 use opscope_trace::units;

@@ -1,4 +1,4 @@
-//! What shows how far the work has come: a bar over iterations, and the step that is under way.
+//! The progress of work: a bar over iterations, and the step that is under way.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

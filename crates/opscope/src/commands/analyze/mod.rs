@@ -40,8 +40,9 @@ What the times are:
 A row is an operator, or what --group-by puts together. Times, operations and bytes are those of an
 average iteration, and with --group-by iteration those of each: warm-up iterations and what lies
 outside of all are left out, unless --iteration says otherwise. Iterations are counted from 1, as the
-vendor's tools count them. --agg makes its figure of the single executions. --min-time and --max-time are about
-an operator's time in an average iteration. Tasks that only wait or handle streams are no
+vendor's tools count them. --agg typical takes the median of the iterations in place of their average, as
+opscope run does, so that one disturbed iteration doesn't count; its other figures are of the single
+executions. --min-time and --max-time are about an operator's time in an average iteration. Tasks that only wait or handle streams are no
 operators; --unit control shows them.
 
 --host shows all calls of the whole profile: those while inferences run (steady-state), and those
@@ -161,7 +162,7 @@ impl Arguments {
         self.order.is_usual() && !self.choice.host
     }
 
-    /// What the profile is, and of what.
+    /// The kind of the profile, the engine and the chip.
     fn heading(&self, trace: &Trace) -> String {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut text = bold(&printable(&name(&self.path)));

@@ -5,7 +5,7 @@ use opscope_analyze::{Aggregate, Column, Filter, GroupBy, Iterations, Query, Sco
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, units};
 use regex::Regex;
 
-/// What is chosen.
+/// Conditions for operators and executions.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Choice")]
 pub struct Choice {
@@ -90,6 +90,8 @@ enum Figure {
     /// In an average iteration
     #[default]
     Sum,
+    /// In a typical iteration, by the median: the order of opscope run
+    Typical,
     Mean,
     Min,
     Max,
@@ -116,11 +118,11 @@ impl Order {
 
 /// The question, without a roof.
 pub fn query(choice: &Choice, order: &Order) -> Query {
-    // What the host does beside inferences, such as loading a model, is asked about as well.
+    // Calls beside inferences, such as loading a model, are asked about as well.
     let usual = if choice.host { Iterations::All } else { Iterations::Measured };
     Query {
         host: choice.host,
-        scope: Scope { iterations: choice.iteration.unwrap_or(usual), device: choice.device },
+        scope: Scope { iterations: choice.iteration.unwrap_or(usual), device: choice.device, model: None },
         filter: Filter {
             name: choice.name.clone(),
             types: choice.types.clone(),
@@ -145,6 +147,7 @@ pub fn query(choice: &Choice, order: &Order) -> Query {
         },
         aggregate: match order.agg {
             Figure::Sum => Aggregate::Sum,
+            Figure::Typical => Aggregate::Typical,
             Figure::Mean => Aggregate::Mean,
             Figure::Min => Aggregate::Min,
             Figure::Max => Aggregate::Max,

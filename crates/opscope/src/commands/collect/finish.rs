@@ -1,4 +1,4 @@
-//! What follows the end of a collected program: what was lost is said, the profile is read and
+//! The end of a collected program: its losses are told, the profile is read and
 //! exported, and its path is printed last.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::profile::{self, Tell};
 use crate::report::{query, ranges_text};
 use crate::terminal::{StepBar, Terminal, bold, dim};
 
-/// What is made of a profile once it is there.
+/// The work on a profile once it is there.
 #[derive(Debug)]
 pub struct Wanted {
     /// Whether it is read at all.
@@ -122,7 +122,7 @@ pub fn explain_end(plan: &Plan, status: u8, complaints: &str, terminal: &Termina
     let Some(program) = plan.program.as_ref().filter(|_| status != 0) else { return };
     let name = program.short_name();
     terminal.note(&format!("{name} ended with status {status}"));
-    // What a program says before it ends counts more than its status.
+    // The last words of a program count more than its status.
     let said = explain::last_explained(complaints);
     let by_status = || explain::explain(&format!("status {status}")).first().copied();
     let Some(page) = said.or_else(by_status) else { return };

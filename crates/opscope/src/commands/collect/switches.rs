@@ -14,7 +14,7 @@ pub enum OnOff {
     Off,
 }
 
-/// What a switch can be set to.
+/// The values of a switch.
 #[derive(Clone, Copy, Debug)]
 enum Values {
     OneOf(&'static [&'static str]),
@@ -134,7 +134,7 @@ const PIPE_UTILIZATION: u32 = 1;
 const NO_METRICS: u32 = 0xFF;
 
 impl Values {
-    /// What the help says of it.
+    /// The words of the help for it.
     fn description(self) -> String {
         match self {
             Self::OneOf(values) => values.join(", "),
@@ -201,13 +201,13 @@ impl HardwareSwitches {
         self.0.iter().try_for_each(|(name, values, value)| values.check(name, value))
     }
 
-    /// What a switch was set to.
+    /// The value of a switch, where it was set.
     pub fn value(&self, wanted: &str) -> Option<&str> {
         let set = self.0.iter().find(|(name, ..)| *name == wanted);
         set.map(|(_, _, value)| value.as_str())
     }
 
-    /// What AscendCL is to record into files, as the bits and the number that `acl_prof.h` has.
+    /// The data that AscendCL is to record into files, as the bits and the number that `acl_prof.h` has.
     pub fn device_mask(&self) -> (u64, u32) {
         let value = |wanted: &str| self.value(wanted);
         // Calls, tasks and counters of the cores are what the reference records unless told otherwise.

@@ -76,7 +76,7 @@ fn same_run(own: &Source, other: &Source) -> Result<(), String> {
     }
 }
 
-/// What is to be written, before anything is.
+/// The files that are to be written, before any is.
 fn pieces(own: &Source, other: &Source) -> Result<Vec<Piece>, String> {
     let (from, to) = (own.data(), other.data());
     let names = |folder: &Path| -> Result<Vec<String>, String> {

@@ -86,7 +86,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// As [`execute`], with the arguments behind the program's name.
 ///
 /// # Errors
-/// Those of [`execute`].
+/// As [`execute`].
 pub fn run(arguments: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
     #[cfg(target_os = "linux")]
     if super::collect::is_meant(arguments) {
@@ -183,7 +183,7 @@ fn import(profile: Profile, terminal: &Terminal) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was skipped, in sentences.
+/// The skipped records, in sentences.
 fn losses(trace: &Trace) -> Vec<String> {
     let sentence = |loss: opscope_trace::Loss| {
         let (reason, place) = (trace.strings.get(loss.reason), trace.strings.get(loss.detail));

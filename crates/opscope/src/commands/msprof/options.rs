@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use super::questions::{About, Question, check};
 use crate::commands::export::{Format, Layout, Options, What};
 
-/// What the command line asks for.
+/// The request of a command line.
 #[derive(Debug, Default)]
 pub struct Request {
     /// Whether it asks for help.
     pub help: bool,
-    /// What to do, in this order.
+    /// The actions, in this order.
     pub actions: Vec<Action>,
     /// The directory with the raw data.
     pub directory: PathBuf,
@@ -47,7 +47,7 @@ pub enum Action {
     Answer(Question),
 }
 
-/// What is read of a command line before it is clear what it means.
+/// The words of a command line before their meaning is clear.
 #[derive(Default)]
 struct Parsed {
     request: Request,
@@ -110,7 +110,7 @@ fn with_word(
         };
         let (name, value) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value)),
-            // What follows is the value, unless it is the next option; -1 means all devices.
+            // The next word is the value, unless it is an option; -1 means all devices.
             None => (option, rest.next_if(|next| !next.starts_with('-') || *next == "-1")),
         };
         parsed.take(name, value)?;
@@ -120,7 +120,7 @@ fn with_word(
     Ok(Request { actions, directory, ..parsed.request })
 }
 
-/// What a query asks for.
+/// The request of a query.
 fn action_of_query(parsed: &Parsed) -> Result<Vec<Action>, String> {
     match parsed.data_type {
         None => Ok(vec![Action::Query]),

@@ -18,7 +18,7 @@ use crate::terminal::{StepBar, Terminal};
 /// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What it is about.
+    /// Its topic.
     pub about: About,
     /// The device: by its rank in the cluster, where there is one; `None` means all.
     pub device: Option<u32>,
@@ -28,7 +28,7 @@ pub struct Question {
     pub iteration: Option<u64>,
 }
 
-/// What a question is about.
+/// The topic of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// How long inferences took.

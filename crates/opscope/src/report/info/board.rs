@@ -1,4 +1,4 @@
-//! What a board's `JOB*` directory holds, and what the model converter left beside a model.
+//! The content of a board's `JOB*` directory, and the files that the model converter left beside a model.
 
 use opscope_svp::{Content, Job, RawKind, SideFiles};
 use opscope_trace::units;

@@ -1,4 +1,4 @@
-//! What a file or folder is, and what is in it, fact by fact.
+//! The kind and content of a file or folder, fact by fact.
 
 mod board;
 
@@ -63,7 +63,7 @@ impl Info {
 pub struct Facts {
     facts: Vec<Fact>,
     losses: String,
-    /// What is missing.
+    /// The parts that are missing.
     pub missing: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ impl Facts {
         self.add(name, name, what.to_owned(), what);
     }
 
-    /// What the metadata of a raw directory say.
+    /// The metadata of a raw directory.
     pub fn raw(&mut self, profile: &Profile) {
         let devices: Vec<u32> = profile.devices.iter().map(|device| device.id()).collect();
         let host = if profile.host.is_some() { "the host" } else { "no host" };
@@ -287,7 +287,7 @@ fn of_tasks(trace: &Trace, facts: &mut Facts) {
     facts.add("operators", "operators", format!("{}{named}", trace.operators.len()), value);
 }
 
-/// What one might look for in vain.
+/// Parts of a profile that one might look for in vain.
 fn missing(trace: &Trace, facts: &mut Facts) {
     let operators = &trace.operators;
     let ran = |id: &usize| operators.attribution()[*id] != Attribution::Removed;

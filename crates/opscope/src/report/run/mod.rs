@@ -14,11 +14,11 @@ pub use text::to_text;
 
 /// A trace with the figures that both forms of the answer show.
 pub struct RunReport<'a> {
-    /// What was recorded.
+    /// The trace of the run.
     pub trace: &'a Trace,
     /// The model that the figures are of; `None` is all of them together.
     pub model: Option<ModelId>,
-    /// What it amounts to.
+    /// Its figures.
     pub summary: Summary,
     /// How the operators were matched with the model's graph.
     pub matching: Matching,

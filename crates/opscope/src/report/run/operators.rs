@@ -1,4 +1,4 @@
-//! What both forms of the answer say of an operator.
+//! The facts about an operator that both forms of the answer have.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub fn operator_kind(trace: &Trace, op_type: StringId, engine_type: Option<Strin
     }
 }
 
-/// What the engine ran the operators of each type as, where that is the same for all of them.
+/// The engine's own type for the operators of each type, where that is the same for all of them.
 pub fn engine_types(trace: &Trace) -> HashMap<StringId, Option<StringId>> {
     let mut types = HashMap::new();
     let ran = trace.operators.iter().filter(|(_, row)| row.attribution != Attribution::Removed);

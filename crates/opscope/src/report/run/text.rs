@@ -31,7 +31,7 @@ pub fn to_text(report: &RunReport<'_>, top: usize, width: Option<u16>) -> String
     text
 }
 
-/// What was run, and on what.
+/// The model, the engine and its options.
 fn heading(text: &mut String, report: &RunReport<'_>) {
     let trace = report.trace;
     let model = report.model.or_else(|| trace.models.ids().next());
@@ -128,7 +128,11 @@ fn coverage(report: &RunReport<'_>) -> String {
     let whole = summary.inside + summary.between;
     let share =
         |part: Nanoseconds| units::percent(if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 });
-    let iteration = if summary.scale == 1.0 { "an iteration" } else { "a recorded iteration" };
+    let iteration = match () {
+        () if summary.is_of_whole_profile && !report.trace.iterations.is_empty() => "the whole profile",
+        () if summary.scale == 1.0 => "an iteration",
+        () => "a recorded iteration",
+    };
     format!(
         "{} ({}) of {iteration} lies inside {}, {} ({}) between them",
         units::duration(summary.inside),
@@ -168,7 +172,8 @@ fn property_as_bytes(trace: &Trace, key: &str) -> Option<String> {
 
 fn operators(text: &mut String, report: &RunReport<'_>, top: usize, width: Option<u16>) {
     let (trace, operators) = (report.trace, &report.summary.operators);
-    let _ = writeln!(text, "\n{} by their own time", shown(top, operators.len(), "operator"));
+    let _ =
+        writeln!(text, "\n{} by their own time{}", shown(top, operators.len(), "operator"), order(report));
     let scale = report.summary.scale;
     let mut columns = vec![TableColumn::number("#")];
     columns.extend(latency::time_columns(scale));
@@ -206,6 +211,17 @@ fn operators(text: &mut String, report: &RunReport<'_>, top: usize, width: Optio
     text.push_str(&disturbed(trace, operators.iter().take(top)));
 }
 
+/// The iteration whose times rows are ordered by.
+fn order(report: &RunReport<'_>) -> &'static str {
+    match report.summary.iterations {
+        1 if report.summary.is_of_whole_profile && !report.trace.iterations.is_empty() => {
+            " in the whole profile"
+        }
+        1 => "",
+        _ => " in a typical iteration",
+    }
+}
+
 /// Which of the shown operators single iterations made slow on average, though not as a rule: the table
 /// goes by the median.
 fn disturbed<'c>(trace: &Trace, shown: impl Iterator<Item = &'c OperatorCost>) -> String {
@@ -232,7 +248,7 @@ fn disturbed<'c>(trace: &Trace, shown: impl Iterator<Item = &'c OperatorCost>) -
 
 fn types(text: &mut String, report: &RunReport<'_>, top: usize, width: Option<u16>) {
     let (trace, types) = (report.trace, &report.summary.types);
-    let _ = writeln!(text, "\n{} by operators' own time", shown(top, types.len(), "type"));
+    let _ = writeln!(text, "\n{} by operators' own time{}", shown(top, types.len(), "type"), order(report));
     let scale = report.summary.scale;
     let mut columns = vec![TableColumn::number("#")];
     columns.extend(latency::time_columns(scale));
@@ -266,7 +282,7 @@ fn types(text: &mut String, report: &RunReport<'_>, top: usize, width: Option<u1
     text.push_str(&table.to_text(width));
 }
 
-/// What stands where a figure isn't known.
+/// The text in place of a figure that isn't known.
 fn unknown() -> String {
     UNKNOWN.to_owned()
 }

@@ -1,141 +1,29 @@
 //! `opscope collect --main`: collects over SSH, on a board or a host with Ascend processors; with
 //! `--config` alone, whether that can be reached.
 
+mod options;
+mod progress;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use opscope_board::{
-    BoardConfig, Collected, HostKeys, KeyStyle, NfsExport, Output, ProgramEnd, Progress, Request, Settings,
-    Timeouts, collect, test_connection,
+    BoardConfig, Collected, HostKeys, KeyStyle, ProgramEnd, Request, Settings, Timeouts, collect,
+    test_connection,
 };
-use opscope_run::Interrupt;
 use opscope_svp::{Job, TableFormat};
 
-use super::super::limit as time;
+use self::options::{COUNTERS, Style};
+use self::progress::Reporter;
 use super::OWN_FAILURE;
 use super::finish::{self, Wanted};
 use super::switches::{HardwareSwitches, OnOff};
-use crate::commands::vendor::VendorArguments;
 use crate::exit::{Exit, UsageError, report_error, with_causes};
-use crate::interrupt;
 use crate::profile::{self, board};
 use crate::terminal::Terminal;
 
-/// The only group of counters that the board's profiler knows.
-const COUNTERS: &str = "ArithmeticUtilization";
-
-/// The options for collecting on a board.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "On a board or a host with Ascend processors, over SSH")]
-pub struct BoardArguments {
-    /// The program of the project to upload and run on the board; what follows -- are its arguments
-    #[arg(short, long, value_name = "FILE", requires = "config")]
-    pub main: Option<PathBuf>,
-
-    /// How to reach the board: a file with [ssh_config] and ip, username, pwd or key, port; or with
-    /// HOST=, USER=, PASSWORD= or KEY_FILE=, PORT= lines. Without --main, the connection is tested
-    #[arg(long, value_name = "FILE.ini")]
-    pub config: Option<PathBuf>,
-
-    /// The folder to upload [default: that of the program; where that is called out, the one above]
-    #[arg(long, value_name = "DIR", requires = "main")]
-    project: Option<PathBuf>,
-
-    /// Where the project goes on the board [default: opscope/PROJECT below the user's home]
-    #[arg(long, value_name = "DIR", requires = "main")]
-    remote_dir: Option<String>,
-
-    /// Sample every N inferences; 0 samples all
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "main")]
-    interval: u64,
-
-    /// Calls of the board's interface
-    #[arg(long = "acl_api", value_enum, default_value_t = OnOff::On, requires = "main")]
-    acl_api: OnOff,
-
-    /// Layers on the processor beside the engine
-    #[arg(long = "aacpu", value_enum, default_value_t = OnOff::On, requires = "main")]
-    aacpu: OnOff,
-
-    /// Whether to profile at all
-    #[arg(long = "switch", value_enum, default_value_t = OnOff::On, requires = "main")]
-    switch: OnOff,
-
-    /// Counters of the engine; anything else than this collects none
-    #[arg(
-        long = "aac_metrics",
-        value_name = "GROUP",
-        default_value = COUNTERS,
-        requires = "main"
-    )]
-    aac_metrics: String,
-
-    /// Which keys acl.json has, where it doesn't tell itself: other boards of the family know aicpu and
-    /// aic_metrics, and AscendCL has keys of its own
-    #[arg(long, value_enum, default_value_t = Style::Found, value_name = "STYLE", requires = "main")]
-    key_style: Style,
-
-    /// Also write the tables and timelines of what was collected
-    #[arg(long, requires = "main")]
-    all: bool,
-
-    /// Let the board mount this folder for its results
-    #[arg(long, value_name = "SERVER:PATH", requires = "main")]
-    nfs: Option<NfsExport>,
-
-    /// Add the board to the known hosts if it isn't one of them yet
-    #[arg(long, requires = "config")]
-    accept_new_host_key: bool,
-
-    /// The known hosts [default: .ssh/known_hosts below the home folder]
-    #[arg(long, value_name = "FILE", requires = "config")]
-    known_hosts: Option<PathBuf>,
-
-    /// How long to wait for the board; a bare number is seconds, here and below
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "config")]
-    connect_timeout: Duration,
-
-    /// How long to try to connect again when the line breaks
-    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = time, requires = "main")]
-    reconnect_timeout: Duration,
-
-    /// Stop the program after this long [default: never]
-    #[arg(long, value_name = "TIME", value_parser = time, requires = "main")]
-    timeout: Option<Duration>,
-
-    /// Put this library of opscope's own before the board's runtime, instead of its profiler: the
-    /// collector of calls and layers, built for the board (docs/boards.md says how)
-    #[arg(long, value_name = "FILE.so", requires = "main")]
-    collector: Option<PathBuf>,
-
-    /// Go on with a collection whose connection was lost: follow its program, fetch its results
-    #[arg(long, requires = "main")]
-    resume: bool,
-
-    /// Remove the project and the results from the board at the end
-    #[arg(long, requires = "main")]
-    clean_up: bool,
-
-    #[command(flatten)]
-    vendor: VendorArguments,
-}
-
-/// The keys of acl.json.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Style {
-    /// AscendCL's where the host has /dev/davinci*, else aa
-    Found,
-    /// A board's: aacpu, aac_metrics
-    Aa,
-    /// A board's: aicpu, aic_metrics
-    Ai,
-    /// AscendCL's: ascendcl, aicpu, aic_metrics; and the switches of msprof that are given
-    Ascend,
-}
+pub use self::options::BoardArguments;
 
 /// Collects on a board and says what came of it. The status is the program's own.
 pub fn execute(
@@ -400,82 +288,5 @@ fn why_nothing(arguments: &BoardArguments) -> &'static str {
              NULL), execute the model, and call svp_acl_finalize() (aclFinalize())? Was a board's model converted \
              with --online_model_type=2?"
         }
-    }
-}
-
-/// Tells the user what goes on.
-struct Reporter<'t> {
-    terminal: &'t Terminal,
-    bar: ProgressBar,
-    stop: Option<&'static Interrupt>,
-}
-
-impl<'t> Reporter<'t> {
-    fn new(terminal: &'t Terminal) -> Self {
-        let target = match terminal.shows_progress() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) =
-            ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}")
-        {
-            bar.set_style(style);
-        }
-        Self { terminal, bar, stop: None }
-    }
-}
-
-impl Drop for Reporter<'_> {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-        interrupt::set_last_words("");
-    }
-}
-
-impl Progress for Reporter<'_> {
-    fn step(&mut self, text: &str) {
-        self.bar.set_message(text.to_owned());
-        self.bar.set_length(0);
-        self.bar.suspend(|| self.terminal.detail(text));
-    }
-
-    fn warn(&mut self, text: &str) {
-        self.bar.suspend(|| self.terminal.warn(text));
-    }
-
-    fn runs(&mut self, runs: bool) {
-        match runs {
-            true => self.stop = Some(interrupt::request()),
-            false => {
-                interrupt::set_last_words(
-                    "interrupted; the results are on the board: the same command with --resume brings the rest",
-                );
-                interrupt::release();
-            }
-        }
-    }
-
-    fn interrupted(&self) -> bool {
-        self.stop.is_some_and(Interrupt::is_requested)
-    }
-
-    fn bytes(&mut self, done: u64, total: u64) {
-        self.bar.set_length(total);
-        self.bar.set_position(done);
-    }
-
-    fn output(&mut self, stream: Output, bytes: &[u8]) {
-        use std::io::Write;
-        // Whoever reads no further doesn't stop the board.
-        self.bar.suspend(|| match stream {
-            Output::Stdout => {
-                let mut out = std::io::stdout().lock();
-                let _ = out.write_all(bytes).and_then(|()| out.flush());
-            }
-            Output::Stderr => {
-                let _ = std::io::stderr().write_all(bytes);
-            }
-        });
     }
 }
