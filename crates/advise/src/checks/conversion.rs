@@ -1,5 +1,9 @@
 //! Conditions about the conversion of a model for a board.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use super::nodes::each_node;
 use crate::claim::Claim;
 use crate::condition::Means;
@@ -77,26 +81,23 @@ fn one_by_one(subject: &Subject<'_>, _: &Rule) -> Outcome {
     }
 }
 
-/// Operators of the published list of the engine.
-const ENGINE: &str = " Abs Add ArgMax ArgMin AveragePool BatchNormalization Ceil Clip Compress Concat Constant \
-    ConstantOfShape Conv ConvTranspose Cos DepthToSpace Div Dropout Elu Equal Erf Exp Expand Flatten GRU Gather Gelu \
-    Gemm GlobalAveragePool GlobalMaxPool Greater GroupNorm Identity If InstanceNormalization LRN LSTM \
-    LayerNormalization LeakyRelu Log LogSoftmax Loop MatMul Max MaxPool Mean MeanVarianceNormalization Min Mul Neg \
-    PRelu Pad Pow RNN ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize Scan \
-    Scatter ScatterElements ScatterBEV ScatterND Shape Sigmoid Sign Sin Size Slice Softmax SpaceToDepth Split Sqrt \
-    Squeeze Sub Sum Tanh Tile TopK Transpose Unsqueeze Warp Where ";
+/// The operators of boards, by what runs them: the facts in `rules/board_operators.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BoardOperators {
+    engine: Vec<String>,
+    processor: Vec<String>,
+}
 
-/// Operators of the published list of the general processor.
-const PROCESSOR: &str = " Acos Acosh And Asin Asinh Atan Atanh BitShift Celu Cosh CumSum Det Floor GatherElements \
-    GlobalLpPool GreaterOrEqual HardMax Hardmax HardSigmoid If Less LessOrEqual Loop LpNormalization MatMul MaxUnPool \
-    MaxUnpool Mod Neg NonMaxSuppression NonZero Not OneHot Or Range Reciprocal ReduceLogSum ReduceLogSumExp Resize \
-    Round Scatter Selu Shrink Sin Sinh Softplus Softsign ThresholdedRelu Transpose Xor ";
+/// The file is part of the program; a test reads it.
+static BOARD: LazyLock<BoardOperators> =
+    LazyLock::new(|| toml::from_str(include_str!("../rules/board_operators.toml")).unwrap_or_default());
 
 /// Whether an operator is in the published list of the engine, or in that of the general processor
 /// only; `None` if it is in neither.
 pub(super) fn is_for_the_engine(op_type: &str) -> Option<bool> {
-    let among = |list: &str| list.split_whitespace().any(|known| known == op_type);
-    among(ENGINE).then_some(true).or_else(|| among(PROCESSOR).then_some(false))
+    let among = |list: &[String]| list.iter().any(|known| known == op_type);
+    among(&BOARD.engine).then_some(true).or_else(|| among(&BOARD.processor).then_some(false))
 }
 
 fn leaves_the_engine(subject: &Subject<'_>, _: &Rule) -> Outcome {
@@ -119,4 +120,16 @@ fn leaves_the_engine(subject: &Subject<'_>, _: &Rule) -> Outcome {
         places.add(&node, &[], detail.to_owned());
     }
     places.outcome()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_of_the_boards_operators_can_be_read() {
+        let lists: BoardOperators = toml::from_str(include_str!("../rules/board_operators.toml")).unwrap();
+        assert!(lists.engine.len() > 80 && lists.processor.len() > 40);
+        assert_eq!(["Conv", "Softplus", "Mystery"].map(is_for_the_engine), [Some(true), Some(false), None]);
+    }
 }
