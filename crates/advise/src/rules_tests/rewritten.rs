@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_model::samples::Sample;
 use opscope_rewrite::{ALL, Exactness, Rewrite, rewrite};
+use opscope_testing::companions;
 
 use super::*;
 use crate::Does;
@@ -54,12 +55,8 @@ fn a_threshold_of_the_users_changes_what_is_found_and_not_what_opscope_does() {
     );
 }
 
-/// The models below a folder that a variable names.
-fn models_of(variable: &str) -> Vec<(String, Model)> {
-    let Some(folder) = std::env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_dir()) else {
-        eprintln!("skipped: the models of {variable}, which is not set");
-        return Vec::new();
-    };
+/// The models below a folder.
+fn models_below(folder: PathBuf) -> Vec<(String, Model)> {
     let (mut folders, mut found) = (vec![folder], Vec::new());
     while let Some(next) = folders.pop() {
         for path in std::fs::read_dir(&next).expect("a folder").map(|entry| entry.expect("an entry").path()) {
@@ -151,7 +148,8 @@ fn rules_about_graphs_name_the_nodes_that_rewrites_change() {
             check_against_rewrites(&name, &model, target, &mut seen);
         }
     }
-    for (name, model) in ["OPSCOPE_ONNX_DATA", "OPSCOPE_MODELS"].into_iter().flat_map(models_of) {
+    let outside = companions::onnx_data().into_iter().chain(companions::models());
+    for (name, model) in outside.flat_map(models_below) {
         check_against_rewrites(&name, &model, Target::Cann310, &mut seen);
     }
     for (id, fires, _) in cases() {
