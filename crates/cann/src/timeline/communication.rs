@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use opscope_trace::LanePacker;
+
 use crate::dialect::Dialect;
 use crate::facts::collectives::{Collectives, UNKNOWN};
 use crate::facts::view::View;
 use crate::kinds::communication::{data_type_name, link_name, transport_name};
 use crate::lane_choice::Layer;
 use crate::timeline::event::{Events, Lane};
-use crate::timeline::lanes::{Lanes, Tracks, name_lane};
+use crate::timeline::lanes::{Lanes, name_lane, seen};
 
 /// What is added to a lane's number for each further lane that it needs.
 const NEXT_TRACK: u64 = 1 << 20;
@@ -71,11 +73,11 @@ pub(super) fn communication(view: &View<'_>, found: &Collectives<'_>, lanes: &La
         }
         for (tid, (title, mut slices)) in rows {
             slices.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
-            let mut tracks = Tracks::default();
+            let mut tracks = LanePacker::default();
             name_lane(events, lanes.lane(Layer::Communication, Some(id), tid), &title, tid);
             for (start, end, what) in slices {
                 let known = tracks.count().max(1);
-                let track = tracks.place(start, end);
+                let track = tracks.place(seen(start, end));
                 let lane = lanes.lane(Layer::Communication, Some(id), tid + track as u64 * NEXT_TRACK);
                 if track >= known {
                     name_lane(events, lane, &title, tid);

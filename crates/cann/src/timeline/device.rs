@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use opscope_cann_raw::host::level;
+use opscope_trace::LanePacker;
 
 use crate::dialect::Dialect;
 use crate::facts::copies::{self, Copied};
@@ -16,7 +17,7 @@ use crate::names::{NumberMap, NumberSet};
 use crate::tables::{CallRow, HostTaskRow, NO_MODEL};
 use crate::timeline::event::{Args, Events, Lane};
 use crate::timeline::host::mark_arrow;
-use crate::timeline::lanes::{Lanes, Tracks, name_lane};
+use crate::timeline::lanes::{Lanes, name_lane, seen};
 use crate::timeline::training;
 
 /// What is added to a stream's number for each further lane that it needs.
@@ -42,7 +43,7 @@ impl Tasks {
     pub(super) fn new(view: &View<'_>) -> Self {
         let mut tasks = view.tasks();
         tasks.retain(|task| !view.device(*task).is_doubled(task.task as usize));
-        let mut by_stream: NumberMap<(u32, u32), Tracks> = NumberMap::default();
+        let mut by_stream: NumberMap<(u32, u32), LanePacker<i64>> = NumberMap::default();
         let mut tracks = NumberMap::default();
         for (place, &task) in tasks.iter().enumerate() {
             let device = view.device(task);
@@ -51,7 +52,7 @@ impl Tasks {
             let track = by_stream
                 .entry((task.device, stream))
                 .or_default()
-                .place(device.start(number), device.end(number));
+                .place(seen(device.start(number), device.end(number)));
             if track > 0 {
                 tracks.insert(place as u32, track as u64);
             }
@@ -186,7 +187,7 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
     } else if !steps.is_empty() {
         name_devices(view, lanes, events);
     }
-    let mut models: BTreeMap<(usize, u64), Tracks> = BTreeMap::new();
+    let mut models: BTreeMap<(usize, u64), LanePacker<i64>> = BTreeMap::new();
     let first_reduces = training::first_reduces(view, steps);
     for (step, first_reduce) in steps.iter().zip(first_reduces) {
         let device = &view.devices[step.device];
@@ -194,7 +195,7 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
         let (start, end) = (device.time(step.iteration.start), device.time(step.iteration.end));
         let tracks = models.entry((step.device, model)).or_default();
         let mut lane_of = |start: i64, end: i64, events: &mut Events| {
-            let (known, track) = (tracks.count(), tracks.place(start, end));
+            let (known, track) = (tracks.count(), tracks.place(seen(start, end)));
             let place = STEP_LANE.saturating_add(model);
             let tid = place.saturating_add(track as u64 * NEXT_TRACK);
             let lane = match own_process {

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use opscope_cann_raw::host::level;
+use opscope_trace::LanePacker;
 
 use crate::dialect::Dialect;
 use crate::facts::calls::call_name;
@@ -16,7 +17,7 @@ use crate::names::NumberMap;
 use crate::parallel;
 use crate::tables::Api;
 use crate::timeline::event::{Events, SharedSlice};
-use crate::timeline::lanes::{Lanes, Tracks, name_lane, seen};
+use crate::timeline::lanes::{Lanes, name_lane, seen};
 
 /// What is added to a thread's number for each further lane that it needs.
 const NEXT_TRACK: u64 = 1 << 32;
@@ -103,13 +104,13 @@ impl Calls {
             threads: BTreeMap::new(),
             kinds: NumberMap::default(),
         };
-        let mut by_thread: NumberMap<u32, Tracks> = NumberMap::default();
+        let mut by_thread: NumberMap<u32, LanePacker<i64>> = NumberMap::default();
         parallel::row_parts(
             api.len(),
             |rows, part: &mut SomeCalls| part.add(view, rows),
             |part| {
                 for (&row, span) in part.rows.iter().zip(part.spans.drain(..)) {
-                    let track = by_thread.entry(api.thread()[row as usize]).or_default().place_seen(span);
+                    let track = by_thread.entry(api.thread()[row as usize]).or_default().place(span);
                     if track > 0 {
                         all.tracks.insert(row, track as u64);
                     }
@@ -250,10 +251,10 @@ pub(super) fn name_ranges(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
 /// The lane of each range, and how many lanes each thread needs.
 fn range_tracks(view: &View<'_>) -> (Vec<u64>, BTreeMap<u32, usize>) {
     let tx = &view.joined.data.host.tx;
-    let mut by_thread: BTreeMap<u32, Tracks> = BTreeMap::new();
+    let mut by_thread: BTreeMap<u32, LanePacker<i64>> = BTreeMap::new();
     let place = |row: usize| {
         let (start, end) = (view.host_time(tx.start()[row]), view.host_time(tx.end()[row]));
-        by_thread.entry(tx.thread()[row]).or_default().place(start, end) as u64
+        by_thread.entry(tx.thread()[row]).or_default().place(seen(start, end)) as u64
     };
     let tracks = (0..tx.len()).map(place).collect();
     (tracks, by_thread.into_iter().map(|(thread, tracks)| (thread, tracks.count())).collect())

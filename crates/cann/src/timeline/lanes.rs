@@ -133,42 +133,6 @@ pub(super) fn name_lane(events: &mut Events, lane: Lane, name: &str, place: u64)
     });
 }
 
-/// Finds room for slices that overlap without nesting, which viewers drop from a single lane: such
-/// a slice goes to the next lane of the same name.
-#[derive(Debug, Default)]
-pub(super) struct Tracks {
-    /// For each track the ends of the slices that are open, the innermost last.
-    open: Vec<Vec<i64>>,
-}
-
-impl Tracks {
-    /// The track for a slice; slices come in the order of their starts, of those that start
-    /// together the longer one first.
-    pub(super) fn place(&mut self, start: i64, end: i64) -> usize {
-        self.place_seen(seen(start, end))
-    }
-
-    /// As [`Tracks::place`], with times as [`seen`] gives them.
-    pub(super) fn place_seen(&mut self, (start, end): (i64, i64)) -> usize {
-        for (number, open) in self.open.iter_mut().enumerate() {
-            while open.last().is_some_and(|last| *last <= start) {
-                open.pop();
-            }
-            if open.last().is_none_or(|last| end <= *last) {
-                open.push(end);
-                return number;
-            }
-        }
-        self.open.push(vec![end]);
-        self.open.len() - 1
-    }
-
-    /// How many tracks were needed.
-    pub(super) fn count(&self) -> usize {
-        self.open.len()
-    }
-}
-
 /// Begin and end of a slice as Perfetto's trace processor takes them from a timeline, where the end isn't
 /// written.
 pub(super) fn seen(start: i64, end: i64) -> (i64, i64) {
@@ -191,6 +155,8 @@ fn seen_time(nanoseconds: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use opscope_trace::LanePacker;
+
     use super::*;
 
     #[test]
@@ -206,20 +172,12 @@ mod tests {
             assert_eq!(seen_time(time), shown, "{time}");
         }
         // A call within another, which a viewer takes to end later.
-        let mut tracks = Tracks::default();
+        let mut tracks = LanePacker::default();
         let places = [(2_095_050, 500), (2_095_150, 200)].map(|(start, length)| {
-            tracks.place(1_760_000_000_000_000_000 + start, 1_760_000_000_000_000_000 + start + length)
+            let start = 1_760_000_000_000_000_000 + start;
+            tracks.place(seen(start, start + length))
         });
         assert_eq!(places, [0, 1]);
-    }
-
-    #[test]
-    fn slices_that_overlap_without_nesting_get_tracks_of_their_own() {
-        let mut tracks = Tracks::default();
-        let places: Vec<usize> =
-            [(0, 10), (2, 5), (5, 10), (8, 12), (9, 11), (12, 13)].map(|(s, e)| tracks.place(s, e)).to_vec();
-        assert_eq!(places, [0, 0, 0, 1, 1, 0]);
-        assert_eq!(tracks.count(), 2);
     }
 
     #[test]

@@ -5,12 +5,12 @@
 
 use std::cmp::Reverse;
 
-use opscope_trace::{Device, DeviceId, DeviceKind, StreamId, Task, Tensor, TensorId, Trace};
+use opscope_trace::{Device, DeviceId, DeviceKind, LanePacker, StreamId, Task, Tensor, TensorId, Trace};
 
 use crate::facts::view::View;
 use crate::lane_choice::Layer;
 use crate::timeline::event::{Args, Events};
-use crate::timeline::lanes::{Lanes, Tracks, name_lane};
+use crate::timeline::lanes::{Lanes, name_lane, seen};
 
 /// How many tracks each lane may need.
 const MOST_TRACKS: u64 = 1 << 16;
@@ -60,10 +60,10 @@ fn write_stream(view: &View<'_>, lanes: &Lanes, place: u32, tasks: &[(StreamId, 
     let (trace, place) = (&view.joined.beside, Some(place));
     let stream = tasks[0].0;
     let first = stream.index() as u64 * MOST_TRACKS;
-    let mut tracks = Tracks::default();
+    let mut tracks = LanePacker::default();
     for (_, task) in tasks {
         let start = view.begin().saturating_add(task.start.0);
-        let track = tracks.place(start, start.saturating_add(task.duration.0)) as u64;
+        let track = tracks.place(seen(start, start.saturating_add(task.duration.0))) as u64;
         let lane = lanes.lane(Layer::Beside, place, first + track.min(MOST_TRACKS - 1));
         let name = [trace.strings.get(task.name)];
         events.slice(name, lane, start, task.duration.0, None, |args| write_args(trace, task, args));

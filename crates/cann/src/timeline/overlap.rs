@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use opscope_trace::LanePacker;
+
 use crate::dialect::Dialect;
 use crate::facts::busy::{Busy, busy};
 use crate::facts::collectives::Collectives;
@@ -12,7 +14,7 @@ use crate::names::NumberMap;
 use crate::parallel;
 use crate::timeline::device::NEXT_TRACK;
 use crate::timeline::event::{Events, write_all};
-use crate::timeline::lanes::{Lanes, Tracks, name_lane};
+use crate::timeline::lanes::{Lanes, name_lane, seen};
 
 /// The stretches of all devices.
 pub(super) struct Overlap(Vec<Stretches>);
@@ -80,10 +82,10 @@ impl Stretches {
     }
 
     fn new(device: u32, tid: u64, name: &'static str, spans: Spans) -> Self {
-        let mut tracks = Tracks::default();
+        let mut tracks = LanePacker::default();
         let mut further = NumberMap::default();
         for (place, &(start, end)) in (0u32..).zip(&spans) {
-            let track = tracks.place(start, end);
+            let track = tracks.place(seen(start, end));
             if track > 0 {
                 further.insert(place, track as u64);
             }

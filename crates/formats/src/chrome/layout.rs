@@ -1,13 +1,12 @@
 //! Which lanes a timeline has, and which rows of the trace are drawn on each.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ApiCallId, DeviceId, IterationId, Nanoseconds, RangeId, RangeKind, StreamId, TaskId, ThreadId, Trace,
-    UnrecordedIterationId,
+    ApiCallId, DeviceId, IterationId, LanePacker, Nanoseconds, RangeId, RangeKind, StreamId, TaskId,
+    ThreadId, Trace, UnrecordedIterationId,
 };
-
-use super::lanes::spread;
 
 /// The lanes of a timeline, in groups that viewers show as processes.
 ///
@@ -234,7 +233,7 @@ impl Layout {
         lanes: Vec<Vec<Row>>,
         rows_of: impl Fn(Vec<Row>) -> Rows,
     ) {
-        for (index, rows) in lanes.into_iter().filter(|rows| !rows.is_empty()).enumerate() {
+        for (index, rows) in lanes.into_iter().enumerate() {
             let name = if index == 0 { name.to_owned() } else { format!("{name} ({})", index + 1) };
             self.lanes.push(Lane { group, name, rows: rows_of(rows) });
         }
@@ -254,6 +253,22 @@ fn grouped<Row>(
         groups[group].push(row);
     }
     groups
+}
+
+/// Spreads rows, of which `span` tells start and end, over lanes on which they nest; each lane has its
+/// rows in drawing order.
+fn spread<Row: Copy>(mut rows: Vec<Row>, span: impl Fn(Row) -> (u64, u64)) -> Vec<Vec<Row>> {
+    rows.sort_by_key(|&row| {
+        let (start, end) = span(row);
+        (start, Reverse(end))
+    });
+    let (mut packer, mut lanes) = (LanePacker::default(), Vec::new());
+    for row in rows {
+        let lane = packer.place(span(row));
+        lanes.resize_with(packer.count(), Vec::new);
+        lanes[lane].push(row);
+    }
+    lanes
 }
 
 fn thread_name(trace: &Trace, index: usize) -> Option<String> {

@@ -18,7 +18,6 @@
 //! [`read()`] makes a trace of such a file, whoever wrote it.
 
 mod arguments;
-mod lanes;
 mod launches;
 mod layout;
 mod ordered;

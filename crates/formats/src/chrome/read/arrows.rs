@@ -3,12 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use opscope_trace::{ApiCall, ApiCallId, Task, TaskId, Trace};
+use opscope_trace::{ApiCall, ApiCallId, NumberMap, Task, TaskId, Trace};
 
 use super::builder::{Builder, Row};
 use super::chunk::{ArrowEnd, Chunk, Slice};
 use super::lanes::{LaneId, Lanes};
-use super::numbers::NumberMap;
 use super::problems::Problem;
 
 /// Follows all arrows; `rows` are the rows made of the slices of every chunk.

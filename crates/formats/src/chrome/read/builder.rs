@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use opscope_trace::{
-    ApiCall, ApiCallId, ApiLevel, DeviceKind, ExecutionUnit, ModelId, Nanoseconds, Operator, OperatorId,
-    Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
+    ApiCall, ApiCallId, ApiLevel, DeviceKind, ExecutionUnit, ModelId, Nanoseconds, NumberMap, Operator,
+    OperatorId, Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
 };
 
 use super::chunk::{Chunk, Details, DetailsId, Head, Raw, Text};
 use super::event::unquoted;
 use super::lanes::{Lane, LaneId};
-use super::numbers::NumberMap;
+use super::lanes::{Lane, LaneId};
+use super::problems::Problems;
 use super::problems::Problems;
 use super::signature;
 use crate::escapes::string_text;

@@ -23,7 +23,6 @@ mod event;
 mod kineto;
 mod lanes;
 mod members;
-mod numbers;
 mod own;
 mod parts;
 mod problems;
