@@ -1,7 +1,5 @@
 //! Traces for the tests: one drawn by hand, and any number of random ones.
 
-pub(crate) use opscope_testing::companions::shared;
-
 use opscope_trace::*;
 use proptest::prelude::*;
 

@@ -243,7 +243,8 @@ fn open_ascend_database(input: Input, path: &Path) -> Result<Trace, OpenError> {
 }
 
 fn open_chrome(input: Input, path: &Path) -> Result<Trace, OpenError> {
-    chrome::read(&input).map_err(|source| OpenError::Chrome { path: path.to_owned(), source })
+    chrome::read_with(&input, &[&read::AscendTimeline])
+        .map_err(|source| OpenError::Chrome { path: path.to_owned(), source })
 }
 
 fn open_ascend_table(input: Input, path: &Path) -> Result<Trace, OpenError> {

@@ -11,6 +11,7 @@ use opscope_formats::input::{CUT_COMPRESSION, Input};
 
 use super::database;
 use super::tables::{self, Kernels, join};
+use crate::timeline::AscendTimeline;
 
 /// The folders below a run's own that the tools put their outputs into.
 const OUTPUT_FOLDERS: [&str; 2] = ["ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output"];
@@ -95,7 +96,7 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
     let mut trace = match outputs.timeline {
         None => kernels.to_trace(),
         Some(path) => {
-            let read = chrome::read(&open(&path, &mut damaged)?);
+            let read = chrome::read_with(&open(&path, &mut damaged)?, &[&AscendTimeline]);
             let mut trace = read.map_err(|source| FolderError::Timeline { path, source })?;
             if !kernels.is_empty() {
                 join::add_table(&mut trace, &kernels);

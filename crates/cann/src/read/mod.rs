@@ -1,8 +1,10 @@
 //! The outputs of the Ascend tools, read back as a trace: msprof's `mindstudio_profiler_output`,
 //! torch_npu's `ASCEND_PROFILER_OUTPUT`.
 //!
-//! [`tables::read()`] takes one table, [`database`] a database, and [`read_folder`] whatever a
-//! folder holds, joined.
+//! [`tables::read()`] takes one table, [`database`] a database, [`chrome::read_with`] a timeline in the
+//! dialect [`AscendTimeline`], and [`read_folder`] whatever a folder holds, joined.
+//!
+//! [`chrome::read_with`]: opscope_formats::chrome::read_with
 
 pub mod database;
 mod folder;
@@ -11,4 +13,5 @@ pub mod tables;
 #[cfg(test)]
 mod testing;
 
+pub use crate::timeline::AscendTimeline;
 pub use folder::{FolderError, is_folder, read_folder};

@@ -8,9 +8,12 @@ mod host;
 pub(crate) mod lanes;
 mod other_recorders;
 mod overlap;
+mod read;
 pub(crate) mod samples;
 mod tracked_copies;
 mod training;
+
+pub use read::AscendTimeline;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

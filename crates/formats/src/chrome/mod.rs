@@ -15,7 +15,8 @@
 //! Times are microseconds with three decimals. The slices of a lane nest: what would cross is
 //! moved to a further lane of the same stream or thread, because viewers drop it otherwise.
 //!
-//! [`read()`] makes a trace of such a file, whoever wrote it.
+//! [`read()`] makes a trace of such a file, whoever wrote it; [`read_with()`] knows a vendor's
+//! [`dialect`] as well.
 
 mod arguments;
 mod launches;
@@ -29,5 +30,5 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use read::{ReadError, looks_like, read};
+pub use read::{ReadError, dialect, looks_like, read, read_with};
 pub use write::{WriteError, Written, write, write_file};

@@ -6,7 +6,7 @@ mod places;
 mod waits;
 
 pub use iterations::{Iterations, Row};
-pub use places::{Places, model_numbered};
+pub use places::{Places, model_named, model_numbered};
 pub use waits::Waits;
 
 /// Times since 1970 that are later than this (in nanoseconds, September 2001) can be no time since

@@ -88,3 +88,13 @@ pub fn model_numbered(trace: &mut Trace, number: u64) -> ModelId {
         trace.models.push(Model { number, name })
     })
 }
+
+/// The model of a name, entered if it is new.
+pub fn model_named(trace: &mut Trace, name: &str) -> ModelId {
+    let name = trace.strings.intern(name);
+    let known = trace.models.iter().find(|(_, model)| model.name == name);
+    known.map(|(id, _)| id).unwrap_or_else(|| {
+        let number = trace.models.len() as u64;
+        trace.models.push(Model { number, name })
+    })
+}

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use opscope_trace::{ApiCall, ApiCallId, NumberMap, Task, TaskId, Trace};
 
-use super::builder::{Builder, Row};
+use super::builder::Builder;
 use super::chunk::{ArrowEnd, Chunk, Slice};
 use super::lanes::{LaneId, Lanes};
 use super::problems::Problem;
+use crate::reading::Row;
 
 /// Follows all arrows; `rows` are the rows made of the slices of every chunk.
 pub(super) fn follow<'a>(

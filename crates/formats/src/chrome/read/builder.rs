@@ -1,6 +1,5 @@
-//! What all dialects share while the rows of a trace are made of events.
+//! The trace while its rows are made of events, with what all dialects need for that.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
@@ -9,96 +8,133 @@ use opscope_trace::{
     OperatorId, Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
 };
 
-use super::chunk::{Chunk, Details, DetailsId, Head, Raw, Text};
-use super::event::unquoted;
+use super::chunk::{Chunk, Details, DetailsId, Head, Text};
 use super::lanes::{Lane, LaneId};
-use super::lanes::{Lane, LaneId};
-use super::problems::Problems;
 use super::problems::Problems;
 use super::signature;
-use crate::escapes::string_text;
-use crate::reading::{Iterations, Places};
+use super::text::{Raw, text_of, unquoted};
+use crate::reading::{Iterations, Places, Row};
 
-pub(super) use crate::reading::Row;
-
-/// A slice with its text, independent of the chunk that it was read in.
+/// A slice or mark with its text, independent of the chunk that it was read in.
 #[derive(Clone, Copy)]
-pub(super) struct Item<'a> {
+pub struct Item<'a> {
+    /// The name.
     pub name: StringId,
     /// The name as it stands in the file.
     pub raw_name: Raw<'a>,
-    /// What stands between the category's quotes.
+    /// The text between the quotes of the category.
     pub category: &'a [u8],
+    /// The lane.
     pub lane: LaneId,
+    /// The start in the trace's time.
     pub start: Nanoseconds,
+    /// The duration; zero for a mark.
     pub duration: Nanoseconds,
-    pub details: Details,
-    /// What stands between the quotes of the details' kind.
+    /// The text between the quotes of the argument that names a kind of task, layer or range, in the
+    /// format's word.
     pub kind: &'a [u8],
+    /// The argument with a further word: a range's domain, a task's or type's own name.
     pub word: Raw<'a>,
+    /// The arguments that describe an operator, as they stand in the file.
     pub signature: Raw<'a>,
+    pub(super) details: Details,
+}
+
+impl Item<'_> {
+    /// The number of the stream among the arguments.
+    pub fn stream(&self) -> Option<u64> {
+        Some(self.details.stream).filter(|stream| *stream != Details::NO_STREAM)
+    }
+
+    /// The number of the device among the arguments.
+    pub fn device(&self) -> Option<u32> {
+        Some(self.details.device).filter(|device| *device != Details::NONE)
+    }
+
+    /// The number of the model among the arguments.
+    pub fn model(&self) -> Option<u32> {
+        Some(self.details.model).filter(|model| *model != Details::NONE)
+    }
+
+    /// The number of the inference among the arguments.
+    pub fn iteration(&self) -> Option<u32> {
+        Some(self.details.iteration).filter(|iteration| *iteration != Details::NONE)
+    }
 }
 
 /// A trace while it is being made.
-pub(super) struct Builder<'a> {
+pub struct Builder<'a> {
+    /// The rows that were made so far.
     pub trace: Trace,
-    pub places: Places,
+    /// The lanes, by their number.
     pub lanes: Vec<Lane<'a>>,
-    pub problems: Problems,
+    /// The inferences that were found so far.
     pub iterations: Iterations,
-    /// What is taken from the file's times to get the trace's.
-    pub zero: i64,
     /// Whether tasks of a device were recorded, so that what the host did is no task itself.
     pub has_device: bool,
-    /// The calls by the number that the tasks name which they launched.
-    pub calls_by_link: NumberMap<NonZeroU64, ApiCallId>,
-    /// The name and description of operators by the number that their kernels name.
-    pub operators_by_external: NumberMap<NonZeroU64, (StringId, Raw<'a>)>,
-    /// Tasks with the numbers of what they belong to, where that has not come yet.
-    loose_tasks: Vec<(TaskId, Option<NonZeroU64>, Option<NonZeroU64>)>,
-    /// What the devices are called, by their number.
-    pub device_names: HashMap<u32, String>,
     /// Whether the file is a framework's profile, of which other slices are only phases.
     pub is_framework: bool,
-    /// Slices that repeat what others show.
+    /// The number of slices that repeat what others show.
     pub repeated: u64,
+    pub(super) places: Places,
+    pub(super) problems: Problems,
+    /// The time of the file that is the trace's zero, in nanoseconds.
+    pub(super) zero: i64,
+    /// The calls by the number that the tasks name which they launched.
+    pub(super) calls_by_link: NumberMap<NonZeroU64, ApiCallId>,
+    /// The name and description of operators by the number that their kernels name.
+    pub(super) operators_by_external: NumberMap<NonZeroU64, (StringId, Raw<'a>)>,
+    /// The names of devices, by their number.
+    pub(super) device_names: HashMap<u32, String>,
+    /// Tasks with the numbers of what they belong to, where that has not come yet.
+    loose_tasks: Vec<(TaskId, Option<NonZeroU64>, Option<NonZeroU64>)>,
     operators: HashMap<OperatorKey<'a>, OperatorId>,
 }
 
-/// What tells operators apart.
+/// The facts by which operators are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct OperatorKey<'a> {
+pub struct OperatorKey<'a> {
+    /// The name.
     pub name: StringId,
+    /// The type.
     pub op_type: StringId,
+    /// The model that it belongs to.
     pub model: Option<ModelId>,
-    /// The members of the arguments that describe it.
+    /// The arguments that describe it, as they stand in the file.
     pub signature: Raw<'a>,
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(lanes: Vec<Lane<'a>>) -> Self {
+    pub(super) fn new(lanes: Vec<Lane<'a>>) -> Self {
         Self {
             trace: Trace::new(),
-            places: Places::default(),
             lanes,
-            problems: Problems::default(),
             iterations: Iterations::default(),
-            zero: 0,
             has_device: false,
-            calls_by_link: NumberMap::default(),
-            operators_by_external: NumberMap::default(),
-            loose_tasks: Vec::new(),
-            device_names: HashMap::new(),
             is_framework: false,
             repeated: 0,
+            places: Places::default(),
+            problems: Problems::default(),
+            zero: 0,
+            calls_by_link: NumberMap::default(),
+            operators_by_external: NumberMap::default(),
+            device_names: HashMap::new(),
+            loose_tasks: Vec::new(),
             operators: HashMap::new(),
         }
     }
 
-    pub fn time(&self, time: i64) -> Nanoseconds {
+    /// The lane of a slice.
+    pub fn lane(&self, lane: LaneId) -> &Lane<'a> {
+        &self.lanes[lane.0]
+    }
+
+    /// A time of the file as one of the trace.
+    pub(super) fn time(&self, time: i64) -> Nanoseconds {
         Nanoseconds(time) - Nanoseconds(self.zero)
     }
 
+    /// The text of a JSON value, interned.
     pub fn intern(&mut self, raw: Raw<'_>) -> StringId {
         self.trace.strings.intern(&text_of(raw))
     }
@@ -119,7 +155,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The stream of a lane whose thread itself executes operators.
-    pub fn host_stream(&mut self, lane: LaneId) -> StreamId {
+    pub(super) fn host_stream(&mut self, lane: LaneId) -> StreamId {
         if let Some(stream) = self.lanes[lane.0].stream_id {
             return stream;
         }
@@ -202,7 +238,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a range of a thread, or of none.
-    pub fn range_of(
+    pub(super) fn range_of(
         &mut self,
         item: &Item<'a>,
         kind: RangeKind,
@@ -228,7 +264,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Ties those tasks that stand in the file before what they belong to.
-    pub fn tie_loose_tasks(&mut self) {
+    pub(super) fn tie_loose_tasks(&mut self) {
         for (id, link, external) in std::mem::take(&mut self.loose_tasks) {
             let mut task = self.trace.tasks.get(id);
             self.tie(&mut task, link, external);
@@ -280,9 +316,4 @@ impl ChunkNames {
 fn details_of(chunk: &Chunk<'_>, id: DetailsId) -> Details {
     let index = (id.0 as usize).checked_sub(1);
     index.and_then(|index| chunk.details.get(index)).copied().unwrap_or_default()
-}
-
-/// The text of a JSON value: of a string what it stands for, of others how they are written.
-pub(super) fn text_of(raw: Raw<'_>) -> Cow<'_, str> {
-    if raw.starts_with(b"\"") { string_text(raw) } else { String::from_utf8_lossy(raw) }
 }

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use super::problems::Problems;
-
-/// A JSON value as it stands in the file; a string has its quotes.
-pub(super) type Raw<'a> = &'a [u8];
+use super::text::Raw;
 
 /// Names a piece of text of a [`Chunk`]; 0 is no text at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

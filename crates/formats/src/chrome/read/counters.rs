@@ -1,36 +1,27 @@
-//! Values of counters: what is counted, in which unit, on which device.
+//! Values of counters: of what, in which unit, on which device.
 
 use std::collections::HashMap;
 
 use opscope_trace::{Counter, CounterId, DeviceId, DeviceKind, Sample};
 
-use super::builder::{Builder, text_of};
+use super::builder::Builder;
 use super::chunk::{Chunk, CounterKey};
-use super::event::number;
-use super::{ascend, own};
-
-/// What the counters of a process are about.
-pub(super) enum Owner {
-    /// The processes of an Ascend timeline hold the device's number.
-    Ascend,
-    /// The groups of a timeline of opscope's, by their names.
-    Own,
-    /// Nothing tells a device.
-    Unknown,
-}
+use super::dialect::DialectReader;
+use super::lanes::NamedProcess;
+use super::text::{Raw, small_number, text_of};
 
 /// Adds all values, each counter's in the order of time.
 pub(super) fn add<'a>(
     builder: &mut Builder<'a>,
     chunks: &[Chunk<'a>],
-    owner: &Owner,
-    processes: &HashMap<&'a [u8], String>,
+    dialect: &dyn DialectReader<'a>,
+    processes: &HashMap<Raw<'a>, NamedProcess>,
 ) {
     let mut known: HashMap<CounterKey<'a>, CounterId> = HashMap::new();
     let mut samples: Vec<Sample> = Vec::with_capacity(chunks.iter().map(|chunk| chunk.values.len()).sum());
     for chunk in chunks {
         let of_chunk: Vec<CounterId> = (chunk.counters().iter())
-            .map(|key| *known.entry(*key).or_insert_with(|| add_counter(builder, key, owner, processes)))
+            .map(|key| *known.entry(*key).or_insert_with(|| add_counter(builder, key, dialect, processes)))
             .collect();
         samples.extend(chunk.values.iter().map(|value| Sample {
             counter: of_chunk[value.counter as usize],
@@ -50,18 +41,23 @@ pub(super) fn add<'a>(
 fn add_counter<'a>(
     builder: &mut Builder<'a>,
     key: &CounterKey<'a>,
-    owner: &Owner,
-    processes: &HashMap<&'a [u8], String>,
+    dialect: &dyn DialectReader<'a>,
+    processes: &HashMap<Raw<'a>, NamedProcess>,
 ) -> CounterId {
     let (name, series, id) = (text_of(key.name), String::from_utf8_lossy(key.series), text_of(key.id));
+    let of_memory = if name == "[memory]" { small_number(key.id) } else { None };
     let (device, (mut name, unit)) = if name == "[memory]" {
-        let device = number(key.id).and_then(|number| u32::try_from(number).ok());
-        (device.map(|number| gpu(builder, number)), (memory_name(&series), "B".to_owned()))
+        (of_memory.map(|number| gpu(builder, number)), (memory_name(&series), "B".to_owned()))
     } else {
-        let device = device_of(builder, key, owner, processes);
-        (device, name_and_unit(own_name(&name, owner), &series))
+        let process = processes.get(key.process).map_or("", |process| &process.name);
+        let device = dialect.device_of_counters(small_number(key.process), process);
+        let enter = |(kind, number, name): (DeviceKind, u32, String)| {
+            builder.places.device(&mut builder.trace, kind, number, &name)
+        };
+        (device.map(enter), name_and_unit(dialect.counter_name(&name), &series))
     };
-    if !id.is_empty() && device.is_none_or(|_| !matches!(owner, Owner::Unknown)) {
+    // The id of an allocator's counters is the device's.
+    if !id.is_empty() && of_memory.is_none() {
         name = format!("{name} {id}");
     }
     let (name, unit) = (builder.trace.strings.intern(&name), builder.trace.strings.intern(&unit));
@@ -78,33 +74,6 @@ fn memory_name(series: &str) -> String {
 fn gpu(builder: &mut Builder<'_>, number: u32) -> DeviceId {
     let name = builder.device_names.get(&number).cloned().unwrap_or_default();
     builder.places.device(&mut builder.trace, DeviceKind::Gpu, number, &name)
-}
-
-fn device_of(
-    builder: &mut Builder<'_>,
-    key: &CounterKey<'_>,
-    owner: &Owner,
-    processes: &HashMap<&[u8], String>,
-) -> Option<DeviceId> {
-    let (kind, number, name) = match owner {
-        Owner::Unknown => return None,
-        Owner::Ascend => {
-            let pid = u32::try_from(number(key.process)?).ok()?;
-            (DeviceKind::Npu, ascend::device_of(pid)?, String::new())
-        }
-        Owner::Own => own::device_of_group(processes.get(key.process)?)?,
-    };
-    Some(builder.places.device(&mut builder.trace, kind, number, &name))
-}
-
-/// A name without the number by which opscope tells counters of one name apart.
-fn own_name<'n>(name: &'n str, owner: &Owner) -> &'n str {
-    let numbered =
-        name.rsplit_once(" #").filter(|(_, number)| number.parse().is_ok_and(|number: u32| number > 1));
-    match (owner, numbered) {
-        (Owner::Own, Some((name, _))) => name,
-        _ => name,
-    }
 }
 
 /// What is counted, and its unit, out of the names of an event and of one of its values: the unit

@@ -1,7 +1,8 @@
 //! The outside of a Chrome trace: a bare list of events, or an object with the list and more.
 
-use super::chunk::{Chunk, Raw};
+use super::chunk::Chunk;
 use super::parts::{BETWEEN_EVENTS, Division, read_events};
+use super::text::Raw;
 use crate::json::{JsonError, Scanned, Scanner};
 
 /// A Chrome trace whose events are read but not yet understood.

@@ -3,10 +3,10 @@
 use std::num::NonZeroU64;
 
 use super::chunk::{
-    ArrowEnd, Chunk, ChunkLane, CounterKey, Details, DetailsId, Edge, Head, Match, Metadata, Raw, Slice,
-    Value,
+    ArrowEnd, Chunk, ChunkLane, CounterKey, Details, DetailsId, Edge, Head, Match, Metadata, Slice, Value,
 };
 use super::problems::Problem;
+use super::text::{Raw, number, small_number, unquoted};
 use crate::json::{Scanned, Scanner};
 use crate::reading::decimal::{self, NoTime};
 
@@ -322,29 +322,12 @@ impl<'a> Event<'a> {
     }
 }
 
-/// What stands between the quotes of a string; other values stay as they are.
-pub(super) fn unquoted(raw: Raw<'_>) -> &[u8] {
-    raw.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(raw)
-}
-
-/// A whole number from 0, with or without quotes.
-pub(super) fn number(raw: Raw<'_>) -> Option<u64> {
-    let digits = unquoted(raw);
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |number, digit| match digit {
-        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(digit - b'0')),
-        _ => None,
-    })
-}
-
 fn nonzero(raw: Raw<'_>) -> Option<NonZeroU64> {
     number(raw).and_then(NonZeroU64::new)
 }
 
 fn small(raw: Raw<'_>) -> u32 {
-    number(raw).and_then(|number| u32::try_from(number).ok()).unwrap_or(Details::NONE)
+    small_number(raw).unwrap_or(Details::NONE)
 }
 
 fn float(raw: Raw<'_>) -> Option<f64> {

@@ -1,14 +1,18 @@
 //! Slices by their category: those of PyTorch's profiler (Kineto), and those of any other program.
 
+use std::collections::HashMap;
+
 use opscope_trace::{ApiLevel, DeviceKind, ExecutionUnit, Iteration, RangeKind, StreamId};
 
-use super::ascend::is_queue;
-use super::builder::{Builder, Item, OperatorKey, Row, text_of};
-use super::chunk::Details;
+use super::builder::{Builder, Item, OperatorKey};
+use super::document::Document;
+use super::text::{Raw, small_number, text_of, unquoted};
+use crate::json::Scanner;
+use crate::reading::Row;
 
-/// What a slice of a category is (Kineto's `ActivityType.cpp` lists them).
+/// The classes of slices, by their category (Kineto's `ActivityType.cpp` lists them).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+enum Class {
     /// An operator as the host executes it.
     Operator,
     /// A call of a device's runtime or driver.
@@ -21,6 +25,8 @@ pub(super) enum Class {
     DeviceAnnotation,
     /// Work of the profiler itself.
     Overhead,
+    /// Handing work from one thread of PyTorch's to another, as torch_npu shows it.
+    Queue,
     /// A kernel on a device.
     Kernel,
     /// A copy or filling of memory on a device.
@@ -31,14 +37,15 @@ pub(super) enum Class {
     Foreign,
 }
 
-/// What the slices of a category are.
-pub(super) fn class_of(category: &[u8]) -> Class {
+/// The class of a category's slices.
+fn class_of(category: &[u8]) -> Class {
     match category {
         b"cpu_op" | b"Operator" | b"operator" => Class::Operator,
         b"python_function" => Class::Function,
         b"user_annotation" => Class::Annotation,
         b"gpu_user_annotation" => Class::DeviceAnnotation,
         b"overhead" => Class::Overhead,
+        b"enqueue" | b"dequeue" => Class::Queue,
         b"kernel" | b"Kernel" => Class::Kernel,
         b"gpu_memcpy" | b"gpu_memset" | b"Memcpy" | b"Memset" => Class::Copy,
         b"cuda_sync" => Class::Synchronisation,
@@ -50,9 +57,54 @@ pub(super) fn class_of(category: &[u8]) -> Class {
 
 impl Class {
     /// Whether such slices ran on a device.
-    pub fn is_on_device(self) -> bool {
+    fn is_on_device(self) -> bool {
         matches!(self, Self::Kernel | Self::Copy | Self::Synchronisation)
     }
+
+    /// Whether the slices are such that the file is a profile of PyTorch's.
+    fn is_of_framework(self) -> bool {
+        !matches!(self, Self::Foreign | Self::Queue)
+    }
+}
+
+/// Notes what a file's categories and members tell about the whole of it.
+pub(super) fn begin(builder: &mut Builder<'_>, document: &Document<'_>) {
+    for chunk in &document.chunks {
+        // Categories are few; each is judged once.
+        let mut seen = vec![false; chunk.texts().len() + 1];
+        for slice in &chunk.slices {
+            let category = slice.head.category;
+            if !std::mem::replace(&mut seen[category.0 as usize], true) {
+                let class = class_of(unquoted(chunk.raw(category)));
+                builder.has_device |= class.is_on_device();
+                builder.is_framework |= class.is_of_framework();
+            }
+        }
+    }
+    builder.is_framework |= document.member("schemaVersion").is_some();
+    builder.device_names = document.member("deviceProperties").map(device_names).unwrap_or_default();
+}
+
+/// Kineto's list of devices: their names by their numbers.
+fn device_names(properties: Raw<'_>) -> HashMap<u32, String> {
+    let mut names = HashMap::new();
+    // The member was read before; one that is no such list gives no names.
+    let _ = Scanner::new(properties).array("a list", |scanner| {
+        let (mut number, mut name) = (None, String::new());
+        scanner.entries("an object", |scanner, key| {
+            match key.bytes {
+                b"id" => number = small_number(scanner.value()?),
+                b"name" => name = text_of(scanner.value()?).into_owned(),
+                _ => drop(scanner.skip()?),
+            }
+            Ok(())
+        })?;
+        if let Some(number) = number {
+            names.insert(number, name);
+        }
+        Ok(())
+    });
+    names
 }
 
 /// Makes a row of a slice.
@@ -70,6 +122,7 @@ pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
         Class::Runtime => builder.call(item, item.name, ApiLevel::Runtime),
         Class::Function => builder.call(item, item.name, ApiLevel::Other),
         Class::Overhead => builder.call(item, item.name, ApiLevel::System),
+        Class::Queue => builder.call(item, item.name, ApiLevel::Framework),
         Class::Annotation => builder.range(item, RangeKind::PushPop, item.category),
         Class::DeviceAnnotation => builder.range_of(item, RangeKind::StartStop, item.category, None),
         Class::Kernel | Class::Copy | Class::Synchronisation => device_task(builder, item, class),
@@ -120,15 +173,8 @@ fn is_collective(name: &str) -> bool {
 /// Newer files tell device and stream among the arguments, older ones have them as process and
 /// thread.
 fn gpu_stream<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> StreamId {
-    let lane = &builder.lanes[item.lane.0];
-    let device = match item.details.device {
-        Details::NONE => lane.pid,
-        number => number,
-    };
-    let stream = match item.details.stream {
-        Details::NO_STREAM => lane.tid,
-        number => number,
-    };
+    let lane = builder.lane(item.lane);
+    let (device, stream) = (item.device().unwrap_or(lane.pid), item.stream().unwrap_or(lane.tid));
     let name = builder.device_names.get(&device).cloned().unwrap_or_default();
     builder.device_stream(DeviceKind::Gpu, device, &name, stream, "")
 }
@@ -136,9 +182,6 @@ fn gpu_stream<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> StreamId {
 /// A slice that isn't PyTorch's. In a profile of PyTorch's or of an Ascend device it is a phase of
 /// something; elsewhere it is all that there is, and counts as work of its thread.
 fn foreign<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
-    if is_queue(item.category) {
-        return builder.call(item, item.name, ApiLevel::Framework);
-    }
     if builder.is_framework || builder.has_device {
         return builder.range(item, RangeKind::PushPop, item.category);
     }

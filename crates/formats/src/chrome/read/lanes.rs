@@ -1,68 +1,67 @@
-//! The lanes that events name by process and thread, and what is shown on each.
+//! The lanes that events name by process and thread.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use opscope_trace::{StreamId, ThreadId};
 
-use super::builder::text_of;
-use super::chunk::{Chunk, Raw};
-use super::event::{number, unquoted};
-use super::{ascend, own};
+use super::chunk::Chunk;
+use super::text::{Raw, number, small_number, text_of, unquoted};
 
 /// Names a lane of the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct LaneId(pub usize);
+pub struct LaneId(pub(super) usize);
 
-/// What the slices of a lane are.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Role {
-    /// Their category tells.
-    Plain,
-    /// A lane of an Ascend profile.
-    Ascend(ascend::Role),
-    /// A lane that opscope drew.
-    Own(own::Role),
+impl LaneId {
+    /// The number of the lane, from 0.
+    pub fn index(self) -> usize {
+        self.0
+    }
 }
 
 /// A lane: the events of one thread, or of what is drawn like one.
-pub(super) struct Lane<'a> {
-    pub process: Raw<'a>,
+pub struct Lane<'a> {
+    pub(super) process: Raw<'a>,
+    /// The name of the process, or what is written in place of its number.
     pub process_name: String,
+    /// The name of the thread, or what is written in place of its number.
     pub name: String,
+    /// The number of the process.
     pub pid: u32,
+    /// The number of the thread.
     pub tid: u64,
-    pub role: Rc<Role>,
     /// Whether what is shown belongs to no thread.
     pub is_no_thread: bool,
-    pub thread_id: Option<ThreadId>,
-    pub stream_id: Option<StreamId>,
+    pub(super) thread_id: Option<ThreadId>,
+    pub(super) stream_id: Option<StreamId>,
 }
 
 /// Which lanes the events of a file are on.
 pub(super) struct Lanes<'a> {
     /// For every chunk, the lanes of the file that its own lanes are.
     pub of_chunks: Vec<Vec<LaneId>>,
-    /// The names of processes.
-    pub processes: HashMap<Raw<'a>, String>,
-    pub is_ascend: bool,
+    /// The processes that have names.
+    pub processes: HashMap<Raw<'a>, NamedProcess>,
+}
+
+/// A process with a name.
+pub(super) struct NamedProcess {
+    pub pid: u32,
+    pub name: String,
 }
 
 impl<'a> Lanes<'a> {
-    /// Collects the lanes of all chunks; in a file of opscope's own their names tell what they are.
-    pub fn collect(chunks: &[Chunk<'a>], is_own: bool) -> (Vec<Lane<'a>>, Self) {
-        let mut processes: HashMap<Raw<'a>, String> = HashMap::new();
+    /// Collects the lanes of all chunks.
+    pub fn collect(chunks: &[Chunk<'a>]) -> (Vec<Lane<'a>>, Self) {
+        let mut process_names: HashMap<Raw<'a>, String> = HashMap::new();
         let mut names: HashMap<(Raw<'a>, Raw<'a>), String> = HashMap::new();
         for metadata in chunks.iter().flat_map(|chunk| &chunk.metadata) {
             let text = text_of(metadata.value).into_owned();
             match unquoted(metadata.what) {
-                b"process_name" => drop(processes.insert(metadata.process, text)),
+                b"process_name" => drop(process_names.insert(metadata.process, text)),
                 b"thread_name" => drop(names.insert((metadata.process, metadata.thread), text)),
                 _ => {}
             }
         }
-        let is_ascend = !is_own && processes.values().any(|name| ascend::is_process(name));
-
         let mut lanes = Vec::new();
         let mut numbers = Numbers::default();
         let mut known: HashMap<(Raw<'a>, Raw<'a>), LaneId> = HashMap::new();
@@ -70,7 +69,7 @@ impl<'a> Lanes<'a> {
         for chunk in chunks {
             let of_chunk = chunk.lanes().iter().map(|&(process, thread)| {
                 *known.entry((process, thread)).or_insert_with(|| {
-                    let process_name = processes.get(process).cloned().unwrap_or_default();
+                    let process_name = process_names.get(process).cloned().unwrap_or_default();
                     let name = names.get(&(process, thread)).cloned().unwrap_or_default();
                     lanes.push(Lane::new(process, thread, process_name, name, &mut numbers));
                     LaneId(lanes.len() - 1)
@@ -78,15 +77,10 @@ impl<'a> Lanes<'a> {
             });
             of_chunks.push(of_chunk.collect());
         }
-        if is_own {
-            own::assign_roles(&mut lanes);
-        } else if is_ascend {
-            // The processes that the vendor's lanes stand for; not every one of them has a slice.
-            let of_vendor = processes.iter().filter(|(_, name)| ascend::is_process(name));
-            let pids: Vec<u32> = of_vendor.map(|(&process, _)| numbers.process(process)).collect();
-            ascend::assign_roles(&mut lanes, &pids);
-        }
-        (lanes, Self { of_chunks, processes, is_ascend })
+        // Not every process that has a name has a slice.
+        let named = |(process, name)| (process, NamedProcess { pid: numbers.process(process), name });
+        let processes = process_names.into_iter().map(named).collect();
+        (lanes, Self { of_chunks, processes })
     }
 }
 
@@ -105,17 +99,7 @@ impl<'a> Lane<'a> {
             _ => name,
         };
         let (process_name, name) = (named(process_name, process), named(name, thread));
-        Self {
-            process,
-            process_name,
-            name,
-            pid,
-            tid,
-            role: Rc::new(Role::Plain),
-            is_no_thread: false,
-            thread_id: None,
-            stream_id: None,
-        }
+        Self { process, process_name, name, pid, tid, is_no_thread: false, thread_id: None, stream_id: None }
     }
 }
 
@@ -132,7 +116,7 @@ impl<'a> Numbers<'a> {
         if raw.is_empty() {
             return 0;
         }
-        if let Some(pid) = number(raw).and_then(|pid| u32::try_from(pid).ok()) {
+        if let Some(pid) = small_number(raw) {
             return pid;
         }
         let count = self.processes.len() as u32;

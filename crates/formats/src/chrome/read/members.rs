@@ -2,22 +2,20 @@
 
 use opscope_trace::{Severity, Trace};
 
-use super::builder::text_of;
-use super::chunk::Raw;
 use super::document::Document;
+use super::text::{Raw, text_of};
 use crate::json::Scanner;
 
 /// The longest text that is kept as a property.
 const LONGEST: usize = 4096;
 
-/// Enters the members of the outer object, and those of the objects in it that are meant for
-/// this. Opscope's own `otherData` is read elsewhere, and how times are to be displayed is nobody's
-/// property.
-pub(super) fn enter(trace: &mut Trace, document: &Document<'_>, is_own: bool) {
+/// Enters the members of the outer object that the dialect has not read, and those of the objects in it
+/// that are meant for this. How times are to be displayed is nobody's property.
+pub(super) fn enter(trace: &mut Trace, document: &Document<'_>, has_read: impl Fn(&[u8]) -> bool) {
     for &(name, value) in &document.members {
         match name {
             b"displayTimeUnit" | b"deviceProperties" | b"baseTimeNanoseconds" => {}
-            b"otherData" if is_own => {}
+            _ if has_read(name) => {}
             b"otherData" | b"metadata" if value.starts_with(b"{") => {
                 // The value was read over before, so it is an object.
                 let _ = Scanner::new(value).entries("an object", |scanner, name| {

@@ -1,20 +1,73 @@
 //! Timelines that opscope wrote: `chrome::write` tells what stands where.
 
-use std::rc::Rc;
-
 use opscope_trace::{
-    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, Model, ModelId, Nanoseconds, RangeKind, Severity,
-    Stream, Trace, UnrecordedIteration,
+    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, Nanoseconds, RangeKind, Severity, Stream, Trace,
+    UnrecordedIteration,
 };
 
-use super::builder::{Builder, Item, OperatorKey, Row, text_of};
-use super::chunk::{Details, Raw};
-use super::lanes::{Lane, Role as LaneRole};
+use super::builder::{Builder, Item, OperatorKey};
+use super::chunk::Details;
+use super::dialect::{AboutFile, Dialect, DialectReader};
+use super::lanes::Lane;
+use super::text::{Raw, number, text_of};
 use crate::json::Scanner;
+use crate::reading::{Row, decimal, model_named};
 
-/// What a lane of a timeline of opscope's shows.
+/// The dialect of the timelines that opscope itself writes.
+pub(super) struct Own;
+
+impl Dialect for Own {
+    fn begin<'a>(
+        &self,
+        about: &AboutFile<'_, 'a>,
+        builder: &mut Builder<'a>,
+    ) -> Option<Box<dyn DialectReader<'a> + 'a>> {
+        let other_data = about.member("otherData").filter(|other_data| is_writer(other_data))?;
+        let zero = read_other_data(&mut builder.trace, other_data).saturating_neg();
+        Some(Box::new(OwnReader { zero, roles: assign_roles(&mut builder.lanes) }))
+    }
+}
+
+struct OwnReader {
+    zero: i64,
+    /// The content of every lane.
+    roles: Vec<Role>,
+}
+
+impl<'a> DialectReader<'a> for OwnReader {
+    fn slice(&mut self, builder: &mut Builder<'a>, slice: &Item<'a>) -> Option<Row> {
+        Some(row_of(builder, slice, &self.roles[slice.lane.index()]))
+    }
+
+    fn zero(&self) -> Option<i64> {
+        Some(self.zero)
+    }
+
+    fn has_read(&self, member: &[u8]) -> bool {
+        member == b"otherData"
+    }
+
+    fn domain_of_mark(&self, mark: &Item<'a>) -> Raw<'a> {
+        mark.word
+    }
+
+    fn device_of_counters(&self, _pid: Option<u32>, group: &str) -> Option<(DeviceKind, u32, String)> {
+        let is_host =
+            matches!(group, "" | "Inferences and calls" | "Ranges and marks" | "Tasks without a stream");
+        (!is_host).then(|| parse_device(group))
+    }
+
+    /// Counters of one name are told apart by a number behind it.
+    fn counter_name<'name>(&self, name: &'name str) -> &'name str {
+        let numbered = name.rsplit_once(" #");
+        let copied = numbered.filter(|(_, number)| number.parse().is_ok_and(|number: u32| number > 1));
+        copied.map_or(name, |(name, _)| name)
+    }
+}
+
+/// The content of a lane of a timeline of opscope's.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Role {
+enum Role {
     /// The inferences of a model, if it is named.
     Iterations(Option<String>),
     /// Those of them that were timed as a whole.
@@ -35,7 +88,7 @@ pub(super) enum Role {
 }
 
 /// Whether the outer object's `otherData` names opscope as the writer.
-pub(super) fn is_writer(other_data: Raw<'_>) -> bool {
+fn is_writer(other_data: Raw<'_>) -> bool {
     let mut is_own = false;
     let _ = Scanner::new(other_data).entries("an object", |scanner, name| {
         let value = scanner.value()?;
@@ -47,17 +100,17 @@ pub(super) fn is_writer(other_data: Raw<'_>) -> bool {
 
 /// What `otherData` tells about the trace: its properties, its losses, and where its zero lies in
 /// the file's times.
-pub(super) fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
+fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
     let mut zero = 0;
     let _ = Scanner::new(other_data).object("an object", |scanner, name| {
         let value = scanner.value()?;
         let name = String::from_utf8_lossy(name);
         if name == "zero_ns" {
-            zero = crate::reading::decimal::whole(value).unwrap_or(0);
+            zero = decimal::whole(value).unwrap_or(0);
         } else if let Some(key) = name.strip_prefix("property ") {
             trace.set_property(key, &text_of(value));
         } else if let Some((severity, loss)) = severity_and_loss(&name) {
-            let count = super::event::number(value).unwrap_or(0);
+            let count = number(value).unwrap_or(0);
             let parts = loss.strip_suffix(')').and_then(|loss| loss.rsplit_once(" ("));
             let (reason, detail) = parts.unwrap_or((loss, ""));
             let (reason, detail) = (trace.strings.intern(reason), trace.strings.intern(detail));
@@ -75,7 +128,8 @@ fn severity_and_loss(name: &str) -> Option<(Severity, &str)> {
 }
 
 /// Finds out what every lane shows.
-pub(super) fn assign_roles(lanes: &mut [Lane<'_>]) {
+fn assign_roles(lanes: &mut [Lane<'_>]) -> Vec<Role> {
+    let mut roles = Vec::with_capacity(lanes.len());
     for index in 0..lanes.len() {
         let name = base_name(lanes, index);
         let lane = &mut lanes[index];
@@ -101,12 +155,13 @@ pub(super) fn assign_roles(lanes: &mut [Lane<'_>]) {
         // The file doesn't know the system's numbers; a thread has the same name on all its lanes.
         lane.pid = 0;
         lane.process_name = String::new();
-        lane.role = Rc::new(LaneRole::Own(role));
+        roles.push(role);
     }
     for index in 0..lanes.len() {
         let first = lanes[..index].iter().position(|lane| lane.name == lanes[index].name);
         lanes[index].tid = first.unwrap_or(index) as u64;
     }
+    roles
 }
 
 /// The name of a lane without the number that tells it from the lane which it was split off from.
@@ -119,12 +174,6 @@ fn base_name(lanes: &[Lane<'_>], index: usize) -> String {
         Some((base, _)) if exists(base) => base.to_owned(),
         _ => lane.name.clone(),
     }
-}
-
-/// The device whose group has this name; nothing for the groups of the host.
-pub(super) fn device_of_group(name: &str) -> Option<(DeviceKind, u32, String)> {
-    let is_host = matches!(name, "Inferences and calls" | "Ranges and marks" | "Tasks without a stream");
-    (!is_host).then(|| parse_device(name))
 }
 
 /// `NAME (KIND NUMBER)`, or `KIND NUMBER` for a device without a name.
@@ -144,7 +193,7 @@ fn parse_device(text: &str) -> (DeviceKind, u32, String) {
 }
 
 /// Makes a row of a slice.
-pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: &Role) -> Row {
+fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: &Role) -> Row {
     match role {
         Role::Iterations(model) => {
             let model = model.as_deref().map(|name| model_named(&mut builder.trace, name));
@@ -230,14 +279,4 @@ fn note_iteration(builder: &mut Builder<'_>, row: Row, details: &Details) {
     if details.iteration != Details::NONE {
         builder.iterations.number(row, details.iteration, details.warm_up);
     }
-}
-
-/// The model of a name, entered if it is new.
-pub(super) fn model_named(trace: &mut Trace, name: &str) -> ModelId {
-    let name = trace.strings.intern(name);
-    let known = trace.models.iter().find(|(_, model)| model.name == name);
-    known.map(|(id, _)| id).unwrap_or_else(|| {
-        let number = trace.models.len() as u64;
-        trace.models.push(Model { number, name })
-    })
 }

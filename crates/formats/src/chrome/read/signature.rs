@@ -5,10 +5,9 @@
 
 use opscope_trace::{Attribution, DataType, Operator, Tensor, TensorId, Trace};
 
-use super::builder::text_of;
-use super::event::number;
-use super::own::model_named;
+use super::text::{number, text_of};
 use crate::json::{Scanned, Scanner};
+use crate::reading::model_named;
 
 /// Fills in what a signature tells about an operator.
 pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u8]) -> Operator {

@@ -108,7 +108,11 @@ fn the_reference_databases_agree_with_the_reference_timelines() {
         let is_timeline =
             |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("msprof_2");
         let timeline = timeline.into_iter().find(is_timeline).unwrap();
-        let timeline = opscope_formats::chrome::read(&std::fs::read(timeline).unwrap()).unwrap();
+        let timeline = opscope_formats::chrome::read_with(
+            &std::fs::read(timeline).unwrap(),
+            &[&crate::timeline::AscendTimeline],
+        )
+        .unwrap();
         let tasks = |trace: &Trace| {
             let zero = trace.clock.unix_zero.unwrap();
             let mut rows: Vec<_> = (trace.tasks.iter())

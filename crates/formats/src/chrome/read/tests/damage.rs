@@ -25,7 +25,7 @@ fn sample() -> String {
 }
 
 fn divided(text: &[u8], part: usize, slack: usize, threads: usize) -> Result<Trace, ReadError> {
-    read_divided(text, Division { part, slack, threads })
+    read_divided(text, &[], Division { part, slack, threads })
 }
 
 #[test]

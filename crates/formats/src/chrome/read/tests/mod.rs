@@ -4,11 +4,7 @@ mod damage;
 mod dialects;
 mod own;
 
-use std::path::PathBuf;
-
 use opscope_trace::*;
-
-use crate::testing::shared;
 
 use super::parts::Division;
 use super::{ReadError, read, read_divided};

@@ -1,23 +1,63 @@
-//! Timelines of Ascend devices: msprof's `msprof_*.json` and torch_npu's `trace_view.json`.
+//! Timelines of Ascend devices, read back: msprof's `msprof_*.json` and torch_npu's `trace_view.json`.
 //!
 //! Every kind of lanes is a process of its own, named after what it shows; its number holds the
 //! real process's and the device's: `pid << 10 | layer << 5 | device`, with device 31 for the host.
 //! torch_npu adds the lanes of PyTorch, with the real process's number.
 
-use std::rc::Rc;
+#[cfg(test)]
+mod tests;
 
-use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId};
+use opscope_formats::ascend_vocabulary as vocabulary;
+use opscope_formats::chrome::dialect::{
+    AboutFile, Builder, Dialect, DialectReader, Item, Lane, OperatorKey, text_of,
+};
+use opscope_formats::reading::{Row, Waits, model_numbered};
+use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId, Trace};
 
-use super::builder::{Builder, Item, OperatorKey, Row, text_of};
-use super::chunk::Details;
-use super::event::unquoted;
-use super::lanes::{Lane, Role as LaneRole};
-use crate::ascend_vocabulary as vocabulary;
-use crate::reading::model_numbered;
+/// The dialect of the timelines that Ascend's tools export, for [`opscope_formats::chrome::read`].
+pub struct AscendTimeline;
 
-/// The content of a lane of an Ascend timeline.
+impl Dialect for AscendTimeline {
+    fn begin<'a>(
+        &self,
+        about: &AboutFile<'_, 'a>,
+        builder: &mut Builder<'a>,
+    ) -> Option<Box<dyn DialectReader<'a> + 'a>> {
+        let of_vendor = about.processes().filter(|(_, name)| is_process(name));
+        let processes: Vec<u32> = of_vendor.map(|(pid, _)| pid >> 10).collect();
+        if processes.is_empty() {
+            return None;
+        }
+        builder.has_device = true;
+        builder.is_framework = true;
+        Some(Box::new(AscendReader { roles: assign_roles(&mut builder.lanes, &processes) }))
+    }
+}
+
+struct AscendReader {
+    /// The content of every lane; `None` for those of PyTorch.
+    roles: Vec<Option<Role>>,
+}
+
+impl<'a> DialectReader<'a> for AscendReader {
+    fn slice(&mut self, builder: &mut Builder<'a>, slice: &Item<'a>) -> Option<Row> {
+        let role = self.roles[slice.lane.index()]?;
+        Some(row_of(builder, slice, role))
+    }
+
+    fn device_of_counters(&self, pid: Option<u32>, _process: &str) -> Option<(DeviceKind, u32, String)> {
+        let device = pid.map(device_of).filter(|device| *device != HOST)?;
+        Some((DeviceKind::Npu, device, String::new()))
+    }
+
+    fn finish(&mut self, trace: &mut Trace) {
+        Waits::enter(trace, vocabulary::FIRST_GROUP_STREAM);
+    }
+}
+
+/// The content of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Role {
+enum Role {
     /// The tasks of a stream.
     Stream {
         /// The device's number.
@@ -58,17 +98,21 @@ const HARDWARE: &str = "Ascend Hardware";
 /// The number that stands for the host among those of devices.
 const HOST: u32 = 31;
 
+/// The number of the device among those that a process's number holds.
+fn device_of(pid: u32) -> u32 {
+    pid & 31
+}
+
 /// Whether only an Ascend timeline has a process of this name.
-pub(super) fn is_process(name: &str) -> bool {
+fn is_process(name: &str) -> bool {
     matches!(name, HARDWARE | "CANN")
 }
 
-/// Finds out what every lane shows, from the numbers of the processes that [`is_process`] knows.
-pub(super) fn assign_roles(lanes: &mut [Lane<'_>], pids: &[u32]) {
+/// Finds out what every lane shows; `processes` are the real processes that the vendor's stand for.
+fn assign_roles(lanes: &mut [Lane<'_>], processes: &[u32]) -> Vec<Option<Role>> {
     let has_streams = lanes.iter().any(|lane| lane.process_name == HARDWARE);
-    let real: Vec<u32> = pids.iter().map(|pid| pid >> 10).collect();
-    for lane in lanes {
-        let device = lane.pid & 31;
+    let assign = |lane: &mut Lane<'_>| {
+        let device = device_of(lane.pid);
         let role = match &*lane.process_name {
             HARDWARE => match lane.name.strip_prefix("Step Trace") {
                 Some(rest) => Role::Iterations { model: model_number(rest) },
@@ -81,7 +125,7 @@ pub(super) fn assign_roles(lanes: &mut [Lane<'_>], pids: &[u32]) {
             "HCCL" | "Communication" => Role::Communication { device },
             "Overlap Analysis" => Role::Derived,
             // PyTorch's own lanes have the real process's number.
-            _ if !real.contains(&(lane.pid >> 10)) => continue,
+            _ if !processes.contains(&(lane.pid >> 10)) => return None,
             _ if device != HOST => Role::Other { device },
             _ => Role::Ranges,
         };
@@ -92,8 +136,9 @@ pub(super) fn assign_roles(lanes: &mut [Lane<'_>], pids: &[u32]) {
             lane.process_name = String::new();
         }
         lane.is_no_thread = !(has_name || role == Role::Calls);
-        lane.role = Rc::new(LaneRole::Ascend(role));
-    }
+        Some(role)
+    };
+    lanes.iter_mut().map(assign).collect()
 }
 
 /// The number in `(Model ID:1)`.
@@ -102,15 +147,12 @@ fn model_number(text: &str) -> Option<u64> {
 }
 
 /// Makes a row of a slice.
-pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) -> Row {
+fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) -> Row {
     match role {
         Role::Stream { device } => task(builder, item, device),
         Role::Iterations { model } => {
             let model = model.map(|number| model_numbered(&mut builder.trace, number));
-            let number = match item.details.iteration {
-                Details::NONE => 0,
-                number => number,
-            };
+            let number = item.iteration().unwrap_or(0);
             let (start, duration) = (item.start, item.duration);
             builder.iterations.push(Iteration { model, number, warm_up: false, start, duration });
             Row::Other
@@ -159,7 +201,7 @@ fn beside<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Option
     let op_type = builder.intern(item.word);
     let operator = OperatorKey { name: item.name, op_type, model: None, signature: b"" };
     let operator = builder.operator(operator);
-    let lane = &builder.lanes[item.lane.0];
+    let lane = builder.lane(item.lane);
     let (device_name, name, number) = (lane.process_name.clone(), lane.name.clone(), lane.tid);
     let kind = match unit {
         ExecutionUnit::Cpu => DeviceKind::Cpu,
@@ -172,14 +214,11 @@ fn beside<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Option
 
 fn task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Row {
     let kind = String::from_utf8_lossy(item.kind);
-    let number = match item.details.stream {
-        Details::NO_STREAM => builder.lanes[item.lane.0].tid,
-        number => number,
-    };
+    let number = item.stream().unwrap_or(builder.lane(item.lane).tid);
     let stream = builder.device_stream(DeviceKind::Npu, device, "", number, "");
     // Marks that the program set in a stream say nothing of their kind.
     let unit = if kind.is_empty() { ExecutionUnit::Control } else { vocabulary::unit(&kind) };
-    let model = Some(u64::from(item.details.model)).filter(|model| *model != vocabulary::NONE);
+    let model = item.model().map(u64::from);
     let operator = vocabulary::computes(&kind).then(|| operator(builder, item, model));
     builder.task(item, Some(stream), unit, operator)
 }
@@ -192,17 +231,7 @@ fn operator<'a>(builder: &mut Builder<'a>, item: &Item<'a>, model: Option<u64>) 
 
 /// The stream of a group of devices.
 fn communication_stream<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> StreamId {
-    let lane = &builder.lanes[item.lane.0];
+    let lane = builder.lane(item.lane);
     let (number, name) = (vocabulary::FIRST_GROUP_STREAM + lane.tid, lane.name.clone());
     builder.device_stream(DeviceKind::Npu, device, "", number, &name)
-}
-
-/// The device of a process by whose number counters are told apart; `None` is the host.
-pub(super) fn device_of(pid: u32) -> Option<u32> {
-    Some(pid & 31).filter(|device| *device != HOST)
-}
-
-/// Whether a slice of PyTorch's lanes hands work from one of its threads to another.
-pub(super) fn is_queue(category: &[u8]) -> bool {
-    matches!(unquoted(category), b"enqueue" | b"dequeue")
 }

@@ -1,0 +1,111 @@
+//! Timelines of Ascend devices, as traces.
+
+use std::fs;
+use std::path::PathBuf;
+
+use opscope_testing::companions::shared;
+use opscope_trace::*;
+
+use super::AscendTimeline;
+
+fn read(bytes: &[u8]) -> Trace {
+    opscope_formats::chrome::read_with(bytes, &[&AscendTimeline]).expect("a timeline")
+}
+
+#[test]
+fn a_real_timeline_of_an_ascend_device_is_read_to_the_last_slice() {
+    let Some(folder) = shared("data/ascend-pytorch/text_level2_rank0/ASCEND_PROFILER_OUTPUT") else { return };
+    let trace = read(&fs::read(folder.join("trace_view.json")).unwrap());
+    let repeated = trace.losses.iter().find(|(_, loss)| trace.strings.get(loss.reason).contains("repeat"));
+    let repeated = repeated.map_or(0, |(_, loss)| loss.count as usize);
+    let slices = trace.tasks.len() + trace.api_calls.len() + trace.iterations.len() + repeated;
+    assert_eq!(slices, 4_811);
+
+    let computing = |task: &Task| task.operator.is_some() && task.unit != ExecutionUnit::Communication;
+    let computing: Vec<Task> = trace.tasks.iter().map(|(_, task)| task).filter(computing).collect();
+    assert_eq!(computing.len(), 187);
+    let total: Nanoseconds = computing.iter().map(|task| task.duration).sum();
+    assert!((total - Nanoseconds(8_868_215)).0.abs() < 100, "{total:?}");
+    assert!(computing.iter().all(|task| task.launched_by.is_some() && task.iteration.is_some()));
+    assert_eq!(trace.iterations.number(), [50]);
+    assert_eq!(trace.processes.pid(), [3_178_231]);
+    assert_eq!(trace.samples.len(), 4_368);
+}
+
+#[test]
+fn both_exporters_of_the_vendor_give_the_same_trace() {
+    let Some(golden) = shared("golden/ascend/910b_static") else { return };
+    let trace_of = |exporter: &str| {
+        let folder = golden.join(exporter).join("mindstudio_profiler_output");
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let is_timeline = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with("msprof_2") && name.ends_with(".json")
+        };
+        read(&fs::read(files.into_iter().find(is_timeline).unwrap()).unwrap())
+    };
+    let (first, second) = (trace_of("oracle_cpp"), trace_of("oracle_py"));
+    let rows = |trace: &Trace| {
+        let text = |id: StringId| trace.strings.get(id).to_owned();
+        let task = |(_, task): (TaskId, Task)| {
+            let call = task.launched_by.map(|call| trace.api_calls.start()[call.index()]);
+            format!(
+                "{} {:?} {:?} {:?} {:?} {call:?}",
+                text(task.name),
+                task.unit,
+                task.start,
+                task.duration,
+                task.iteration
+            )
+        };
+        let mut rows: Vec<_> = trace.tasks.iter().map(task).collect();
+        rows.extend(
+            trace
+                .api_calls
+                .iter()
+                .map(|(_, call)| format!("{} {:?} {:?}", text(call.name), call.start, call.duration)),
+        );
+        rows.extend(
+            trace
+                .ranges
+                .iter()
+                .map(|(_, range)| format!("{} {:?} {:?}", text(range.name), range.kind, range.start)),
+        );
+        rows.extend(trace.iterations.iter().map(|(_, row)| format!("{row:?}")));
+        rows.sort();
+        rows
+    };
+    assert_eq!(rows(&first), rows(&second));
+    assert_eq!(
+        (first.tasks.len(), first.api_calls.len(), first.ranges.len(), first.iterations.len()),
+        (105, 92, 12, 3)
+    );
+    assert_eq!(first.models.number(), [1]);
+    let of_iterations = first.tasks.iteration().iter().flatten().count();
+    // All but the marks that the program set between the inferences.
+    assert_eq!(of_iterations, 102);
+}
+
+/// What opscope exports of a collected program: its ranges, and ONNX Runtime's operators beside them.
+const BESIDE: &str = r#"[
+  {"ph": "M", "name": "process_name", "pid": 5375, "tid": 0, "args": {"name": "CANN"}},
+  {"ph": "M", "name": "process_name", "pid": 5280, "tid": 0, "args": {"name": "ONNX Runtime (CPU)"}},
+  {"ph": "M", "name": "process_name", "pid": 5343, "tid": 0, "args": {"name": "python3"}},
+  {"ph": "X", "name": "conv1", "pid": 5280, "tid": 0, "ts": "20.000", "dur": 10.0, "args": {"Unit": "cpu", "OP Type": "Conv"}},
+  {"ph": "X", "name": "something", "pid": 5280, "tid": 1, "ts": "20.000", "dur": 10.0, "args": {}},
+  {"ph": "X", "name": "infer", "pid": 5343, "tid": 7, "ts": "10.000", "dur": 30.0, "args": {"event_type": "push/pop"}}
+]"#;
+
+#[test]
+fn operators_that_another_recorder_saw_are_no_ranges_of_the_program() {
+    let trace = read(BESIDE.as_bytes());
+    let mut ranges: Vec<_> =
+        trace.ranges.iter().map(|(_, row)| (trace.strings.get(row.name), row.kind)).collect();
+    ranges.sort_by_key(|(name, _)| *name);
+    assert_eq!(ranges, [("infer", RangeKind::PushPop), ("something", RangeKind::StartStop)]);
+    let [task] = trace.tasks.iter().map(|(_, task)| task).collect::<Vec<_>>()[..] else { panic!() };
+    let operator = trace.operators.get(task.operator.unwrap());
+    assert_eq!((trace.strings.get(operator.op_type), task.unit), ("Conv", ExecutionUnit::Cpu));
+    let device = trace.devices.get(trace.streams.device()[task.stream.unwrap().index()]);
+    assert_eq!(trace.strings.get(device.name), "ONNX Runtime (CPU)");
+}
