@@ -6,12 +6,18 @@
 
 mod common;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use common::written::{STREAM, Span, Written};
+use opscope_cann::read::AscendTimeline;
+use opscope_cann::to_trace;
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::additional::{LogicStreamInfo, Tx};
 use opscope_cann_raw::device::{ContextCounters, MAGIC, StarsLog, function};
 use opscope_cann_raw::host::level;
 use opscope_cann_raw::samples::NpuModuleMemory;
+use opscope_formats::chrome;
 use serde_json::{Value, json};
 
 const CHIPS: [Chip; 2] = [Chip::V4_1_0, Chip::V2_1_0];
@@ -63,6 +69,57 @@ fn lanes_are_those_of_the_streams_that_the_program_knows() {
         assert_eq!(names, [(&json!(77), &json!("Stream 77"))], "{chip:?}");
         // Tables keep the device's own number.
         assert_eq!(profile.cells("task_time", &["stream_id"]), [["9"]], "{chip:?}");
+    }
+}
+
+/// Checks that the slices of every lane nest; returns the number of lanes.
+fn check_lanes(lanes: impl IntoIterator<Item = (String, Span)>) -> usize {
+    let mut by_lane: BTreeMap<String, Vec<Span>> = BTreeMap::new();
+    lanes.into_iter().for_each(|(lane, span)| by_lane.entry(lane).or_default().push(span));
+    for (lane, spans) in &mut by_lane {
+        spans.sort_by_key(|&(begin, end)| (begin, Reverse(end)));
+        let mut open: Vec<i64> = Vec::new();
+        for &(begin, end) in &*spans {
+            while open.pop_if(|around| *around <= begin).is_some() {}
+            assert!(open.last().is_none_or(|around| end <= *around), "{begin} to {end} crosses on {lane}");
+            open.push(end);
+        }
+    }
+    by_lane.len()
+}
+
+#[test]
+fn tasks_that_all_overlap_are_shown_on_lanes_where_they_nest_and_are_read_back_as_of_one_stream() {
+    const TASKS: u16 = 1_500;
+    for chip in CHIPS {
+        let mut profile = Written::new(chip);
+        // Each begins inside all before it and ends after them.
+        for (task, begin) in (1..=TASKS).zip(100..) {
+            profile.run(task, 0, (begin, begin + i64::from(TASKS)));
+        }
+        let events = profile.timeline();
+        let is_task = |event: &&Value| event["ph"] == "X" && event["args"].get("Task Id").is_some();
+        let lane = |task: &Value| format!("{} {}", task["pid"], task["tid"]);
+        let tasks: Vec<_> = events.iter().filter(is_task).map(|task| (lane(task), span(task))).collect();
+        assert_eq!(tasks.len(), usize::from(TASKS), "{chip:?}");
+        assert_eq!(check_lanes(tasks), usize::from(TASKS), "{chip:?}");
+
+        let timeline = Value::from(events).to_string();
+        let read = chrome::read_with(timeline.as_bytes(), &[&AscendTimeline]).expect("a timeline");
+        assert_eq!((read.tasks.len(), read.streams.len()), (usize::from(TASKS), 1), "{chip:?}");
+
+        // The same as opscope draws it.
+        let mut timeline = Vec::new();
+        chrome::write(&to_trace(&profile.joined()), &mut timeline).expect("a vector takes everything");
+        let timeline: Value = serde_json::from_slice(&timeline).expect("JSON");
+        let slices =
+            timeline["traceEvents"].as_array().expect("events").iter().filter(|event| event["ph"] == "X");
+        let nanoseconds = |value: &Value| (value.as_f64().expect("a number") * 1_000.0).round() as i64;
+        let spans = slices.map(|slice| {
+            let begin = nanoseconds(&slice["ts"]);
+            (lane(slice), (begin, begin + nanoseconds(&slice["dur"])))
+        });
+        assert_eq!(check_lanes(spans), usize::from(TASKS), "{chip:?}");
     }
 }
 

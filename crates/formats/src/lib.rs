@@ -1,7 +1,32 @@
-//! Profile formats from outside opscope.
+//! Profile formats that belong to no vendor of hardware.
 //!
 //! Every format owns one module with both directions and its own native tables: it decodes without
 //! loss, writes its own files, and projects what it read into an [`opscope_trace::Trace`].
+//!
+//! ```
+//! use opscope_formats::chrome;
+//! use opscope_trace::Nanoseconds;
+//!
+//! let timeline = br#"[{"ph": "X", "cat": "cpu_op", "name": "conv1", "pid": 1, "tid": 1, "ts": 10, "dur": 40}]"#;
+//! let trace = chrome::read(timeline)?;
+//! assert_eq!(trace.tasks.duration(), [Nanoseconds(40_000)]);
+//!
+//! let mut written = Vec::new();
+//! let count = chrome::write(&trace, &mut written)?;
+//! assert_eq!((count.slices, count.bytes), (1, written.len() as u64));
+//! assert_eq!(chrome::read(&written)?.tasks.duration(), trace.tasks.duration());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Floors
+//! A module uses only those below it.
+//!
+//! ```text
+//! chrome      megengine      onnxruntime      sqlite       a module for each format
+//!     reading: the rows of a trace that readers share      (public, for vendors' readers)
+//!     json ─► escapes        input: mapped or unpacked     reading
+//!     own_files ─► output                                  writing whole or not at all
+//! ```
 
 pub mod ascend_vocabulary;
 pub mod chrome;

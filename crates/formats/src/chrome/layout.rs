@@ -15,7 +15,7 @@ use opscope_trace::{
 /// - The second holds the ranges and marks that the program set, a lane for every thread.
 /// - Every device is a group of its own, with a lane for every stream.
 ///
-/// What overlaps without nesting moves to further lanes of the same thread or stream.
+/// Rows that overlap without nesting move to further lanes of the same thread or stream.
 pub(super) struct Layout {
     pub groups: Vec<String>,
     pub lanes: Vec<Lane>,

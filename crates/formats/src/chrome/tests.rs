@@ -1,4 +1,4 @@
-//! What the timelines hold, read back as JSON.
+//! The content of written timelines, read back as JSON.
 
 use std::collections::HashMap;
 

@@ -11,7 +11,7 @@ use super::ordered::write_pieces;
 use super::slices::SliceEncoder;
 use super::text::{push_micros, push_number, push_string};
 
-/// What a timeline holds.
+/// The content of a timeline, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Slices: inferences, calls, ranges and tasks.
@@ -36,7 +36,7 @@ pub struct Written {
 pub struct WriteError {
     /// The file that was to be written.
     pub path: PathBuf,
-    /// What the system says.
+    /// The system's reason.
     pub source: io::Error,
 }
 
@@ -54,7 +54,7 @@ pub fn write(trace: &Trace, out: impl Write + Send) -> io::Result<Written> {
 /// Writes a trace as Chrome's trace event JSON into a file, which appears only when it is whole.
 ///
 /// # Errors
-/// What the system reports, with the path.
+/// The system's own, with the path.
 pub fn write_file(trace: &Trace, path: &Path) -> Result<Written, WriteError> {
     let mut written = Written::default();
     crate::write_atomically(path, |file| {
@@ -71,13 +71,13 @@ const EVENTS_A_PIECE: usize = 4096;
 
 /// A part of the file that is encoded by itself.
 enum Piece {
-    /// What stands before the events, and the names of groups and lanes.
+    /// The text before the events, and the names of groups and lanes.
     Head,
     /// Some rows of a lane.
     Slices { lane: usize, rows: Range<usize> },
     /// Some samples of the counters.
     Samples(Range<usize>),
-    /// What stands behind the events.
+    /// The text behind the events.
     Tail,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct ChunkLane(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DetailsId(pub u32);
 
-/// What events of every kind have.
+/// The columns that events of every kind have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub name: Text,
@@ -36,7 +36,7 @@ pub(super) struct Slice {
     pub duration: i64,
 }
 
-/// What the beginning or end of a slice is matched by.
+/// The mark by which the beginning and the end of a slice are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Match {
     /// Its thread, where slices nest.
@@ -76,7 +76,7 @@ pub(super) struct Value {
     pub value: f64,
 }
 
-/// What tells counters apart.
+/// The facts by which counters are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CounterKey<'a> {
     pub process: Raw<'a>,

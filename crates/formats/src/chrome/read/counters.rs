@@ -76,8 +76,8 @@ fn gpu(builder: &mut Builder<'_>, number: u32) -> DeviceId {
     builder.places.device(&mut builder.trace, DeviceKind::Gpu, number, &name)
 }
 
-/// What is counted, and its unit, out of the names of an event and of one of its values: the unit
-/// stands in brackets behind either, or is all that the value is called.
+/// Name and unit of a counter, out of the names of an event and of one of its values: the unit stands
+/// in brackets behind either, or is all that the value is called.
 fn name_and_unit(name: &str, series: &str) -> (String, String) {
     const UNITS: [&str; 14] =
         ["B", "KB", "MB", "GB", "MHz", "GHz", "Hz", "B/s", "KB/s", "MB/s", "GB/s", "%", "us", "W"];

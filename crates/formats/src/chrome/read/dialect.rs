@@ -25,7 +25,7 @@ pub trait Dialect: Sync {
     ) -> Option<Box<dyn DialectReader<'a> + 'a>>;
 }
 
-/// What one file's slices, marks and counters mean. Whatever isn't said here is as in any other file.
+/// The meaning of one file's slices, marks and counters. Whatever isn't said here is as in any other file.
 pub trait DialectReader<'a> {
     /// Makes the row of a slice; `None` where its category tells what it is.
     fn slice(&mut self, builder: &mut Builder<'a>, slice: &Item<'a>) -> Option<Row>;
@@ -59,7 +59,7 @@ pub trait DialectReader<'a> {
     }
 }
 
-/// What a file says of itself outside its events.
+/// The facts that a file tells outside its slices.
 #[derive(Clone, Copy)]
 pub struct AboutFile<'f, 'a> {
     pub(super) document: &'f Document<'a>,

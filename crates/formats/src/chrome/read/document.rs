@@ -12,7 +12,7 @@ pub(super) struct Document<'a> {
     pub members: Vec<(&'a [u8], Raw<'a>)>,
     /// Whether there is a list of events at all.
     pub has_events: bool,
-    /// What ended the reading before the end of the file.
+    /// The error that ended the reading before the end of the file.
     pub failure: Option<JsonError>,
 }
 

@@ -9,7 +9,7 @@ use super::chunk::{Chunk, Edge, Match};
 use super::lanes::{LaneId, Lanes};
 use super::problems::Problem;
 
-/// What both ends of a slice have in common.
+/// The mark by which both ends of a slice find each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Lane(LaneId),

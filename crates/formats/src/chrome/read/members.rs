@@ -1,4 +1,4 @@
-//! What the outer object tells about the run, as properties of the trace.
+//! The members of the outer object: properties of the run.
 
 use opscope_trace::{Severity, Trace};
 

@@ -67,8 +67,8 @@ pub enum ReadError {
 
 /// Reads a Chrome trace: a list of events, or an object that holds one as `traceEvents`.
 ///
-/// What is cut off or damaged costs only what comes after it; that, and every event that was left
-/// out, is counted in [`Trace::losses`].
+/// Damage costs only what comes after it; that, and every event that was left out, is counted in
+/// [`Trace::losses`].
 ///
 /// # Errors
 /// When there is no event to be had.

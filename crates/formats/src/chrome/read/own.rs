@@ -70,7 +70,7 @@ impl<'a> DialectReader<'a> for OwnReader {
 enum Role {
     /// The inferences of a model, if it is named.
     Iterations(Option<String>),
-    /// Those of them that were timed as a whole.
+    /// The inferences of a model that were timed as a whole.
     Unrecorded(Option<String>),
     /// The calls of a thread.
     Calls,
@@ -98,8 +98,7 @@ fn is_writer(other_data: Raw<'_>) -> bool {
     is_own
 }
 
-/// What `otherData` tells about the trace: its properties, its losses, and where its zero lies in
-/// the file's times.
+/// Reads `otherData`: the trace's properties and losses. Returns where the trace's zero lies in the file's times.
 fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
     let mut zero = 0;
     let _ = Scanner::new(other_data).object("an object", |scanner, name| {

@@ -39,10 +39,10 @@ pub(super) struct Events<'a> {
     pub end: Result<usize, JsonError>,
 }
 
-/// What is missing where the text ends and no event has begun.
+/// The expectation where the text ends and no event has begun.
 pub(super) const BETWEEN_EVENTS: &str = "an event or ']'";
 
-/// How the reading of a part came to its end.
+/// The end to which the reading of a part came.
 enum Stop {
     /// At an event that belongs to the next part.
     Next(usize),

@@ -2,7 +2,7 @@
 
 use opscope_trace::{Severity, Trace};
 
-/// What can be wrong with an event.
+/// The reasons for which an event is left out or doubted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
     NotAnObject,

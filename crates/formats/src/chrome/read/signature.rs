@@ -1,4 +1,4 @@
-//! What the arguments of a slice tell about its operator: type, shapes, quantities.
+//! The operator of a slice, as its arguments describe it: type, shapes, quantities.
 //!
 //! A signature is a run of members cut out of the object of arguments: those that opscope writes
 //! (`type`, `inputs`, `flops`, …), or PyTorch's `Input Dims` and `Input type`.
@@ -148,7 +148,7 @@ impl TorchInputs {
         Ok(())
     }
 
-    /// Those inputs that are tensors: they have dimensions, or the type of an element.
+    /// The inputs that are tensors: they have dimensions, or the type of an element.
     fn tensors(self) -> impl Iterator<Item = Shape> {
         let mut types = self.types.into_iter();
         self.shapes.into_iter().flat_map(move |shapes| {

@@ -12,7 +12,7 @@ pub fn text_of(raw: Raw<'_>) -> Cow<'_, str> {
     if raw.starts_with(b"\"") { string_text(raw) } else { String::from_utf8_lossy(raw) }
 }
 
-/// What stands between the quotes of a string; other values stay as they are.
+/// The inside of a string, without its quotes; other values stay as they are.
 pub(super) fn unquoted(raw: Raw<'_>) -> &[u8] {
     raw.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(raw)
 }

@@ -1,4 +1,4 @@
-//! What becomes of the events of each dialect.
+//! The rows that the events of each dialect become.
 
 use super::*;
 
