@@ -3,7 +3,7 @@
 use opscope_trace::{DeviceId, ExecutionUnit, Nanoseconds, Trace};
 
 use crate::cover::Span;
-use crate::query::{Executed, Query, Selection};
+use crate::query::{Executed, Query, Selection, covered};
 use crate::scope::{Chosen, Iterations, Scope, ScopeError};
 
 /// The figures of a part of a trace. Times are of an average iteration of the scope.
@@ -65,12 +65,12 @@ impl Overview {
     pub fn of(trace: &Trace, scope: Scope) -> Result<Self, ScopeError> {
         let chosen = Chosen::new(trace, scope)?;
         // Tasks of another device aren't left out of this one.
-        let everything = Query::everything(trace, Scope { iterations: Iterations::All, ..scope })?;
+        let mut work = Query::everything(trace, Scope { iterations: Iterations::All, ..scope })?;
         let mut overview = Self::default();
         let mut units = vec![(Nanoseconds::ZERO, 0); ExecutionUnit::ALL.len()];
         let mut extent: Option<Span> = None;
-        let mut work = Selection::default();
-        for execution in everything.executions {
+        // Tasks that are no work of the scope are counted and dropped.
+        work.executions.retain(|execution| {
             let (task, time) = (execution.row as usize, execution.time);
             let unit = trace.tasks.unit()[task];
             let is_work = unit != ExecutionUnit::Control;
@@ -78,7 +78,7 @@ impl Overview {
                 if is_work {
                     overview.outside = (overview.outside.0 + 1, overview.outside.1 + time);
                 }
-                continue;
+                return false;
             }
             let of_unit = &mut units[unit as usize];
             *of_unit = (of_unit.0 + time, of_unit.1 + 1);
@@ -87,7 +87,7 @@ impl Overview {
             extent = Some(extent.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
             if !is_work {
                 overview.control = (overview.control.0 + 1, overview.control.1 + time);
-                continue;
+                return false;
             }
             overview.operator_time += time;
             if let Executed::Operator(operator) = execution.subject {
@@ -96,8 +96,8 @@ impl Overview {
                     overview.with_flops += time;
                 }
             }
-            work.executions.push(execution);
-        }
+            true
+        });
         overview.tasks = work.executions.len();
         overview.busy = work.covered(trace).into_iter().sum();
         overview.devices = devices(trace, &work);
@@ -144,18 +144,18 @@ fn devices(trace: &Trace, work: &Selection) -> Vec<DeviceUse> {
     if trace.devices.len() < 2 {
         return Vec::new();
     }
-    let mut of_devices: Vec<Selection> = trace.devices.ids().map(|_| Selection::default()).collect();
+    let mut of_devices: Vec<Vec<u32>> = vec![Vec::new(); trace.devices.len()];
     for execution in &work.executions {
         if let Some(stream) = trace.tasks.stream()[execution.row as usize] {
             let device = trace.streams.device()[stream.index()];
-            of_devices[device.index()].executions.push(*execution);
+            of_devices[device.index()].push(execution.row);
         }
     }
-    let used = trace.devices.ids().zip(of_devices).filter(|(_, work)| !work.executions.is_empty());
+    let used = trace.devices.ids().zip(of_devices).filter(|(_, tasks)| !tasks.is_empty());
     let devices: Vec<DeviceUse> = used
-        .map(|(device, work)| {
-            let busy = work.covered(trace).into_iter().sum();
-            DeviceUse { device, busy, tasks: work.executions.len() }
+        .map(|(device, tasks)| {
+            let busy = covered(trace, tasks.iter().copied()).into_iter().sum();
+            DeviceUse { device, busy, tasks: tasks.len() }
         })
         .collect();
     if devices.len() > 1 { devices } else { Vec::new() }

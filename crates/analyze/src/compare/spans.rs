@@ -1,6 +1,6 @@
 //! Calls of the host and ranges of the program that both profiles have.
 //!
-//! What has the same name on two layers, or at two places among other ranges, is not averaged: only
+//! Spans of the same name on two layers, or at two places among other ranges, are not averaged: only
 //! the same place of both profiles is compared. Where a name has one place in each, it may be another.
 
 use std::collections::BTreeMap;

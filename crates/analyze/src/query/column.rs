@@ -96,9 +96,9 @@ columns! {
     Max = "max" as "max_ns",
     /// The middle one of the executions.
     Median = "median" as "median_ns",
-    /// What nine of ten executions stay within.
+    /// The time within which nine of ten executions stay.
     P90 = "p90" as "p90_ns",
-    /// What 99 of 100 executions stay within.
+    /// The time within which 99 of 100 executions stay.
     P99 = "p99" as "p99_ns",
     /// The variation of the executions: standard deviation over mean.
     Cv = "cv" as "coefficient_of_variation",
@@ -139,7 +139,7 @@ columns! {
     Bandwidth = "bandwidth" as "bytes_per_second",
     /// Operations for each byte moved.
     Intensity = "intensity" as "flops_per_byte",
-    /// What holds it back: compute, memory or neither; with --roofline.
+    /// The limit that holds it back: compute, memory or neither; with --roofline.
     Bound = "bound" as "bound",
     /// The share of its ceiling that it reaches; with --roofline.
     Ceiling = "ceiling" as "share_of_ceiling",

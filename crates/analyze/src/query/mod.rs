@@ -23,7 +23,7 @@ use regex::Regex;
 pub use column::{Cell, Column};
 pub use per_iteration::PerIteration;
 pub(crate) use per_iteration::typical;
-pub(crate) use select::{Executed, Selection};
+pub(crate) use select::{Executed, Selection, covered};
 
 use crate::calls::Phase;
 use crate::roofline::{Position, Roofline};

@@ -92,18 +92,23 @@ struct Known {
 }
 
 impl Selection {
-    /// The time that the executions cover in each iteration that has some, and outside of all of them; each
-    /// moment counts once.
+    /// The time that the executions cover, as [`covered`] says.
     pub fn covered(&self, trace: &Trace) -> Vec<Nanoseconds> {
-        let mut spans: Vec<Vec<Span>> = vec![Vec::new(); trace.iterations.len() + 1];
-        for execution in &self.executions {
-            let row = execution.row as usize;
-            let start = trace.tasks.start()[row];
-            let iteration = trace.tasks.iteration()[row].map_or(trace.iterations.len(), |id| id.index());
-            spans[iteration].push((start, start + trace.tasks.duration()[row]));
-        }
-        spans.into_iter().filter(|spans| !spans.is_empty()).map(covered_time).collect()
+        covered(trace, self.executions.iter().map(|execution| execution.row))
     }
+}
+
+/// The time that some tasks cover in each iteration that has some of them, and outside of all iterations; each
+/// moment counts once.
+pub(crate) fn covered(trace: &Trace, tasks: impl Iterator<Item = u32>) -> Vec<Nanoseconds> {
+    let mut spans: Vec<Vec<Span>> = vec![Vec::new(); trace.iterations.len() + 1];
+    for row in tasks {
+        let row = row as usize;
+        let start = trace.tasks.start()[row];
+        let iteration = trace.tasks.iteration()[row].map_or(trace.iterations.len(), |id| id.index());
+        spans[iteration].push((start, start + trace.tasks.duration()[row]));
+    }
+    spans.into_iter().filter(|spans| !spans.is_empty()).map(covered_time).collect()
 }
 
 /// Chooses among the tasks. Waiting and other handling of streams is no work: it passes only if its
