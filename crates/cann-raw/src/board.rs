@@ -1,4 +1,4 @@
-//! What opscope's own collector for small-chip boards writes. The records of the boards' own
+//! Records of opscope's own collector for small-chip boards. The records of the boards' own
 //! profiler are not public, so these are opscope's.
 //!
 //! | file in `data/` | its records |

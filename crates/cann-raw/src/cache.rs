@@ -1,4 +1,4 @@
-//! What caches and the address translation counted for each task.
+//! Counters of caches and the address translation for each task.
 
 use crate::record::record;
 
@@ -16,7 +16,7 @@ record! {
     }
 }
 
-/// What a record of `socpmu.data` counted.
+/// The units whose events `socpmu.data` counts.
 pub mod unit {
     /// The level-2 cache.
     pub const CACHE: u16 = 1;

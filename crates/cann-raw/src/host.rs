@@ -40,7 +40,7 @@ record! {
         0 magic: u16,
         /// The layer of software, see [`level`].
         2 level: u16,
-        /// What was called: an id that the type dictionary names.
+        /// The function called: an id that the type dictionary names.
         4 kind: u32,
         /// The calling thread.
         8 thread: u32,
@@ -50,7 +50,7 @@ record! {
         16 begin: u64,
         /// End of the call, or [`EVENT_END`].
         24 end: u64,
-        /// What the call worked on: a hash of a name, or for events of models the model's id.
+        /// The call's object: a hash of a name, or for events of models the model's id.
         32 item: u64,
     }
 }
@@ -74,7 +74,7 @@ record! {
 }
 
 record! {
-    /// What a node is (`compact.node_basic_info`).
+    /// A note on a node (`compact.node_basic_info`).
     NodeBasicInfo, 64 {
         /// The common head.
         0 head: Head,
@@ -121,7 +121,7 @@ impl TaskTrack {
 }
 
 record! {
-    /// What an asynchronous copy moves (`compact.memcpy_info`).
+    /// A note on the bytes of an asynchronous copy (`compact.memcpy_info`).
     MemcpyInfo, 64 {
         /// The common head.
         0 head: Head,

@@ -256,7 +256,7 @@ record! {
         24 bytes: u64,
         /// The call's name up to its first zero.
         32 name: [u8; 64],
-        /// What it returned.
+        /// The return value.
         96 result: u32,
         /// The stream.
         100 stream: u32,

@@ -16,6 +16,13 @@
 //! - [`board`]: what opscope itself writes on small-chip boards.
 //! - [`SliceWriter`]: writes such files the way the collector does.
 //!
+//! ```text
+//! slice_writer                                             files of records
+//! host  additional  device  samples  cache  preparation  nano  legacy  board    layouts
+//! record  field                                            a layout's table, and the types in it
+//! chip  hash                                               numbers of processors, hashes of names
+//! ```
+//!
 //! ```
 //! use opscope_cann_raw::{Record, hash_of, host::ApiEvent};
 //!

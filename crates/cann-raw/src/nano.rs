@@ -1,4 +1,4 @@
-//! What only chip 9 has: its log of tasks, and the compiler's file that says what they are.
+//! Records of chip 9 alone: its log of tasks, and the compiler's file that describes them.
 //!
 //! The log lies in `device_N/data` as `nano_stars_profile.data.N.slice_M`. For each model the host's
 //! `host/data` has a record (`unaging.additional.model_exeom.slice_N`) and a file `<model>.dbg` of
@@ -96,7 +96,7 @@ record! {
 record! {
     /// The begin of a part of a `.dbg` file.
     DebugBlock, 8 {
-        /// What it holds, see [`block`].
+        /// The kind of its content, see [`block`].
         0 kind: u32,
         /// How many bytes follow.
         4 length: u32,

@@ -7,13 +7,13 @@ record! {
     AiCpuPreparation, 256 {
         /// The common head, with level 6000; its time is in nanoseconds.
         0 head: crate::host::Head,
-        /// What was done, with zeros behind it.
+        /// The action as text, with zeros behind it.
         24 action: [u8; 16],
         /// From where, with zeros behind it.
         40 source: [u8; 64],
         /// The number of the step.
         104 index: u64,
-        /// What was left in the buffer.
+        /// The items left in the buffer.
         112 size: u64,
     }
 }
@@ -27,13 +27,13 @@ record! {
         2 tag: u16,
         /// When; nanoseconds.
         8 time: u64,
-        /// What was done, with zeros behind it.
+        /// The action as text, with zeros behind it.
         16 action: [u8; 16],
         /// From where, with zeros behind it.
         32 source: [u8; 64],
         /// The number of the step.
         96 index: u64,
-        /// What was left in the buffer.
+        /// The items left in the buffer.
         104 size: u64,
     }
 }

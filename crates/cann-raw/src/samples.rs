@@ -127,7 +127,7 @@ record! {
     }
 }
 
-/// What the changes of a [`PowerInfo`] are of.
+/// The quantities of which a [`PowerInfo`] holds changes.
 pub mod power {
     /// The AI cores' frequency, in MHz.
     pub const FREQUENCY: u32 = 0;
@@ -142,7 +142,7 @@ record! {
     PowerInfo, 888 {
         /// How many of `changes` are used.
         0 count: u32,
-        /// What they are of, see [`power`].
+        /// Their quantity, see [`power`].
         4 kind: u32,
         /// The changes; for voltages in millivolts.
         8 changes: [Frequency; 55],

@@ -30,7 +30,7 @@ impl SliceWriter {
     /// Appends a record, or several that belong together.
     ///
     /// # Errors
-    /// Those of the file system; an existing slice of that name is one.
+    /// The file system's errors; an existing slice of that name is one.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.written > 0 && self.written + bytes.len() as u64 > SLICE_BYTES {
             self.finish_slice()?;
@@ -50,7 +50,7 @@ impl SliceWriter {
     /// Completes the last slice. Without this its marker is missing, and bytes may be.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The file system's errors.
     pub fn finish(mut self) -> io::Result<()> {
         self.finish_slice()
     }

@@ -24,7 +24,7 @@ use crate::losses::{Losses, Reason};
 use crate::metadata::file_names;
 use crate::slices::Stream;
 
-/// What the slices of one stream have in common: name, ageing, device.
+/// The key of a stream, which its slices have in common: name, ageing, device.
 type StreamKey = (String, bool, Option<u32>);
 
 /// The streams of one data directory.
@@ -58,7 +58,7 @@ impl Catalogue {
                 losses.count(Reason::CutSlice, slice, bytes);
                 continue;
             }
-            // What opscope keeps beside the slices is no stream.
+            // Files that opscope keeps beside the slices are no streams.
             if [".complete", ".zip"].iter().any(|suffix| name.ends_with(suffix))
                 || name.starts_with("opscope.")
             {
@@ -141,7 +141,7 @@ fn missing_bytes(directory: &Path, slice: &str) -> Option<u64> {
 /// How the names of the compiler's files end.
 pub(crate) const DEBUG_FILE: &str = ".dbg";
 
-/// What a file's name tells.
+/// The parts of a slice's file name.
 #[derive(Debug, PartialEq, Eq)]
 struct FileName {
     stream: String,

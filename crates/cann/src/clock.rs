@@ -27,7 +27,7 @@ pub struct Clock {
     ticks: u64,
     /// `CLOCK_MONOTONIC_RAW` at that reading, in nanoseconds.
     monotonic: u64,
-    /// What is added to a monotonic time to get wall-clock time, in nanoseconds.
+    /// Wall-clock less monotonic time, in nanoseconds.
     offset: i64,
 }
 
@@ -61,7 +61,7 @@ impl Clock {
         if self.hertz == 0 { NANOSECONDS } else { self.hertz }
     }
 
-    /// What is added to a monotonic time to get wall-clock time, in nanoseconds.
+    /// Wall-clock less monotonic time, in nanoseconds.
     pub fn offset(&self) -> i64 {
         self.offset
     }
@@ -78,7 +78,7 @@ impl Clock {
         self.monotonic_of_whole_ticks(ticks).unwrap_or_else(|| self.monotonic_by_division(ticks))
     }
 
-    /// What the counter read at a time of `CLOCK_MONOTONIC_RAW` in nanoseconds; `None` before its zero.
+    /// The counter at a time of `CLOCK_MONOTONIC_RAW` in nanoseconds; `None` before its zero.
     pub fn ticks_at(&self, monotonic: i64) -> Option<u64> {
         if self.hertz == 0 {
             return u64::try_from(monotonic).ok();
@@ -184,7 +184,7 @@ pub struct SampleClock {
     pub device_monotonic: u64,
     /// The host's monotonic time at the same moment, in nanoseconds.
     pub host_monotonic: u64,
-    /// What is added to a monotonic time to get wall-clock time, in nanoseconds.
+    /// Wall-clock less monotonic time, in nanoseconds.
     pub offset: i64,
 }
 

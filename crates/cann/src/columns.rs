@@ -199,7 +199,7 @@ mod tests {
         Sample {
             /// When.
             time: u64,
-            /// What.
+            /// A value.
             value: u8,
         }
     }

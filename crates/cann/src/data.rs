@@ -21,11 +21,11 @@ use crate::tables::{DeviceTables, HostTables};
 pub struct Data {
     /// The profile that was decoded.
     pub profile: Profile,
-    /// What the host reported; empty tables if the profile has no host directory.
+    /// The host's records; empty tables if the profile has no host directory.
     pub host: HostTables,
     /// The clock of the host's times.
     pub host_clock: Clock,
-    /// What the devices reported, by device number.
+    /// The devices' records, by device number.
     pub devices: BTreeMap<u32, Device>,
 }
 
@@ -34,11 +34,11 @@ pub struct Data {
 pub struct Device {
     /// The device's number.
     pub id: u32,
-    /// What its metadata files say.
+    /// Its metadata files.
     pub metadata: Metadata,
     /// The clock of its times.
     pub clock: Clock,
-    /// What it reported.
+    /// Its records.
     pub tables: DeviceTables,
 }
 

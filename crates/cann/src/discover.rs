@@ -37,7 +37,7 @@ pub struct Profile {
     pub host: Option<Source>,
     /// The directories with the devices' files, by device number.
     pub devices: Vec<Source>,
-    /// What was missing already while the profile was found.
+    /// Losses that were seen while the profile was found.
     pub losses: Losses,
 }
 
@@ -46,7 +46,7 @@ pub struct Profile {
 pub struct Source {
     /// The directory.
     pub path: PathBuf,
-    /// What its metadata files say.
+    /// Its metadata files.
     pub metadata: Metadata,
 }
 
@@ -84,7 +84,7 @@ impl Profile {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 pub struct Found {
     /// The profiles, in the order of their paths; at least one.
@@ -108,7 +108,7 @@ pub fn discover(path: &Path) -> Result<Vec<Profile>> {
 /// As [`discover`], and tells what can't be used.
 ///
 /// # Errors
-/// Those of [`discover`].
+/// The same as of [`discover`].
 pub fn search(path: &Path) -> Result<Found> {
     if !path.exists() {
         let rooted = Path::new("/").join(path);

@@ -1,4 +1,4 @@
-//! What can go wrong with a whole profile; damage inside it is counted in [`Losses`](crate::Losses).
+//! Errors about a whole profile; damage inside it is counted in [`Losses`](crate::Losses).
 
 use std::io;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub enum Error {
     /// The operating system refused.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
@@ -51,9 +51,9 @@ pub enum Error {
         path: PathBuf,
         /// The field in it.
         field: &'static str,
-        /// What belongs there.
+        /// The expected content.
         expected: &'static str,
-        /// What is there.
+        /// The content found.
         found: String,
     },
     /// The profile comes from a processor that isn't known.

@@ -46,7 +46,7 @@ pub(crate) enum Layer {
     /// How computing and communication overlap.
     Overlap,
     /// Operators that other recorders saw.
-    Beside,
+    OtherRecorders,
 }
 
 /// Which groups of lanes a timeline shows; by default all.

@@ -19,31 +19,31 @@ use crate::export::{api_statistic, each_sheet};
 use crate::facts::view::View;
 use crate::join::{Joined, JoinedDevice};
 use crate::lane_choice::LaneChoice;
-use crate::options::{ExportLayout, ExportOptions, IterationRange};
+use crate::options::{ExportOptions, IterationRange};
 use crate::tables::NO_MODEL;
 use crate::timeline::{Timeline, each_timeline};
 
 /// One set of files: one iteration of one model on one device.
-struct Part {
+struct FileSet {
     device: u32,
     /// The device's directory, relative to that of the profile.
     directory: PathBuf,
-    /// What is shown, all if it isn't known where iterations begin and end.
+    /// The shown iteration; `None` for all, where it isn't known where iterations begin and end.
     range: Option<IterationRange>,
-    /// What the files' names end with.
+    /// The end of the files' names.
     suffix: String,
 }
 
 /// Writes the tables below `root`.
-pub(crate) fn summary(joined: &Joined, root: &Path, options: ExportOptions) -> Result<Vec<PathBuf>> {
+pub(crate) fn summary(joined: &Joined, root: &Path, options: ExportOptions<'_>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for part in parts(joined, options.iterations) {
-        let view = View::of_device(joined, part.range, part.device);
-        let own = part.create(root, "summary")?;
+    for set in file_sets(joined, options.iterations) {
+        let view = View::of_device(joined, set.range, set.device);
+        let own = set.create(root, "summary")?;
         let of_host = create(root.join("summary"))?;
         let mut save = |sheet: &Sheet<'_>| {
             let directory = if is_of_host(sheet.kind) { &of_host } else { &own };
-            files.extend(sheet.save(directory, &part.suffix, options.format)?);
+            files.extend(sheet.save(directory, &set.suffix, options.format)?);
             Ok(())
         };
         if let Some(calls) = api_statistic::acl_sheet(&view) {
@@ -55,18 +55,20 @@ pub(crate) fn summary(joined: &Joined, root: &Path, options: ExportOptions) -> R
 }
 
 /// Writes the timelines below `root`.
-pub(crate) fn timeline(joined: &Joined, root: &Path, range: Option<IterationRange>) -> Result<Vec<PathBuf>> {
+pub(crate) fn timeline(joined: &Joined, root: &Path, options: ExportOptions<'_>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for part in parts(joined, range) {
-        let view = View::of_device(joined, part.range, part.device);
-        let own = part.create(root, "timeline")?;
+    for set in file_sets(joined, options.iterations) {
+        let view = View::of_device(joined, set.range, set.device);
+        let own = set.create(root, "timeline")?;
         let of_host = create(root.join("timeline"))?;
-        each_timeline(&view, ExportLayout::Classic, LaneChoice::default(), |timeline| {
+        // Lanes were not chosen then.
+        let options = ExportOptions { lanes: LaneChoice::ALL, ..options };
+        each_timeline(&view, options, |timeline| {
             let directory = match timeline {
                 Timeline::Tasks | Timeline::Steps => &own,
                 Timeline::Whole | Timeline::Calls | Timeline::Ranges => &of_host,
             };
-            let path = directory.join(format!("{}_{}.json", timeline.name(), part.suffix));
+            let path = directory.join(format!("{}_{}.json", timeline.name(), set.suffix));
             files.push(path.clone());
             path
         })?;
@@ -97,15 +99,15 @@ fn create(directory: PathBuf) -> Result<PathBuf> {
     Ok(directory)
 }
 
-impl Part {
+impl FileSet {
     fn create(&self, root: &Path, kind: &str) -> Result<PathBuf> {
         create(root.join(&self.directory).join(kind))
     }
 }
 
 /// The sets of files: each chosen iteration, or the first of the first model, on each device.
-fn parts(joined: &Joined, range: Option<IterationRange>) -> Vec<Part> {
-    let mut parts = Vec::new();
+fn file_sets(joined: &Joined, range: Option<IterationRange>) -> Vec<FileSet> {
+    let mut sets = Vec::new();
     let profile = &joined.data.profile;
     for source in &profile.devices {
         let device = source.id();
@@ -113,7 +115,7 @@ fn parts(joined: &Joined, range: Option<IterationRange>) -> Vec<Part> {
         let directory =
             source.path.strip_prefix(&profile.path).map_or_else(|_| source.name().into(), Path::to_owned);
         let mut push = |range: Option<IterationRange>, suffix: String| {
-            parts.push(Part { device, directory: directory.clone(), range, suffix });
+            sets.push(FileSet { device, directory: directory.clone(), range, suffix });
         };
         for range in chosen(of_device, range) {
             push(Some(range), format!("{device}_{}_{}", range.model, range.first));
@@ -124,7 +126,7 @@ fn parts(joined: &Joined, range: Option<IterationRange>) -> Vec<Part> {
             push(None, suffix);
         }
     }
-    parts
+    sets
 }
 
 /// The smallest number of a model of which the device recorded iterations.

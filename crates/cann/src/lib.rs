@@ -1,4 +1,43 @@
-//! Ascend profiles: raw directories decoded into native tables, and the vendor's own exports.
+//! Ascend profiles: raw directories (`PROF_*`) decoded into native tables, and the vendor's own exports,
+//! written and read.
+//!
+//! ```
+//! use opscope_cann::{
+//!     Data, Joined, SampleLayout, SampleMode, SampleOptions, discover, to_trace, write_sample,
+//! };
+//! use opscope_cann_raw::Chip;
+//!
+//! // A synthetic directory stands in for a real one.
+//! let folder = tempfile::tempdir()?;
+//! let (chip, mode, layout) = (Chip::V4_1_0, SampleMode::Static, SampleLayout::Current);
+//! let path = write_sample(folder.path(), SampleOptions { chip, tasks: 300, mode, layout, seed: 1 })?;
+//!
+//! let profile = discover(&path)?.remove(0);
+//! let joined = Joined::new(Data::load(profile)?);
+//! assert!(joined.all_losses().rows().is_empty());
+//! // Every task of the device has found the host's task that launched it.
+//! assert!(joined.devices[&0].matches.host_of.iter().all(Option::is_some));
+//! assert_eq!(to_trace(&joined).tasks.len(), 300);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The floors of the crate; a module uses modules of the floors below, and its own folder:
+//!
+//! ```text
+//! results                                  tables and timelines, in today's layout or that of 2022
+//! layout_2022
+//! export   timeline   database   report   outline   to_trace   what a profile becomes
+//! facts                                    steps, rates, busy times, collectives, copies, counters
+//! join                                     host and devices brought together
+//! data                                     all native tables of a profile
+//! decode                                   records into native tables
+//! tables   names   kinds   metrics         tables, and the meaning of their numbers
+//! discover   catalogue   slices   metadata the files of a directory
+//! ```
+//!
+//! `read` takes the vendor's tables and databases back into a trace. Tools of all floors: `columns` (the
+//! form of tables), `parallel`, `text` (numbers as the vendor prints them), `sqlite_file`.
+//! `synthetic` writes directories like those that are read.
 
 mod catalogue;
 mod clock;

@@ -1,4 +1,4 @@
-//! What was dropped or doubted while a profile was read.
+//! Records that were dropped or doubted while a profile was read.
 
 use std::fmt;
 
@@ -163,7 +163,7 @@ impl Losses {
             return;
         }
         match self.rows.iter_mut().find(|row| row.reason == reason && row.place == place) {
-            // What a file tells of its size may be anything.
+            // A size that a file states may be anything.
             Some(row) => row.count = row.count.saturating_add(count),
             None => self.rows.push(Loss { reason, place: place.to_owned(), count }),
         }

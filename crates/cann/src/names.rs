@@ -1,48 +1,10 @@
 //! The dictionaries that turn hashes and type numbers into text.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
-
 use opscope_cann_raw::host::level;
+use opscope_trace::NumberMap;
 
 use crate::catalogue::Catalogue;
 use crate::losses::{Losses, Reason};
-
-/// A hasher for keys that are hashes or small numbers already.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u16(&mut self, value: u16) {
-        self.write_u64(u64::from(value));
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        // Multiplication spreads to the upper bits, the shift brings them back down.
-        let mixed = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-}
-
-/// A map with cheap hashing of numbers.
-pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
-
-/// A set of numbers with cheap hashing.
-pub(crate) type NumberSet<K> = HashSet<K, BuildHasherDefault<Spread>>;
 
 /// The levels that a type dictionary may name.
 const LEVELS: [u16; 9] = [

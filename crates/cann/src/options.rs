@@ -1,10 +1,12 @@
 //! The choices that whoever exports a profile makes.
 
+use opscope_trace::Trace;
+
 use crate::lane_choice::LaneChoice;
 
-/// What is exported, and how.
+/// The choices for an export.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ExportOptions {
+pub struct ExportOptions<'a> {
     /// How tables are written.
     pub format: SheetFormat,
     /// Which iterations are shown. Without this all are, but on chips for which the vendor's tool
@@ -17,6 +19,9 @@ pub struct ExportOptions {
     /// How large a file of the timeline may be in bytes; a larger timeline is divided by time into
     /// several files. Without this it is one file whatever its size.
     pub timeline_bytes: Option<u64>,
+    /// Other recorders' trace of the same run, such as that of an engine's own profiler, for the timeline; its zero
+    /// is the begin of the collection.
+    pub other_recorders: Option<&'a Trace>,
 }
 
 /// Where results go below the directory that is given, and how they are called.

@@ -19,7 +19,7 @@ pub fn export_summary(
     joined: &Joined,
     directory: &Path,
     suffix: &str,
-    options: ExportOptions,
+    options: ExportOptions<'_>,
 ) -> Result<Vec<PathBuf>> {
     if options.layout == ExportLayout::Classic {
         return layout_2022::summary(joined, directory, options);
@@ -49,10 +49,10 @@ pub fn export_timeline(
     joined: &Joined,
     directory: &Path,
     suffix: &str,
-    options: ExportOptions,
+    options: ExportOptions<'_>,
 ) -> Result<Vec<PathBuf>> {
     if options.layout == ExportLayout::Classic {
-        return layout_2022::timeline(joined, directory, options.iterations);
+        return layout_2022::timeline(joined, directory, options);
     }
     create(directory)?;
     timeline::save_in(&View::new(joined, options.iterations), directory, suffix, options)

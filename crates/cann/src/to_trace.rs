@@ -5,8 +5,9 @@
 
 use opscope_trace::{
     ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration,
-    IterationId, MetricId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range,
-    RangeKind, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId, Trace,
+    IterationId, MetricId, Model, ModelId, Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId,
+    Range, RangeKind, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId,
+    Trace,
 };
 
 use opscope_cann_raw::additional::Tensor as RawTensor;
@@ -22,7 +23,6 @@ use crate::facts::tracked_copies;
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::{HostTask, Joined, OpSource};
 use crate::kinds::level_name;
-use crate::names::NumberMap;
 use crate::read::operators::with_bytes;
 use crate::tables::NO_MODEL;
 use crate::text::tensor_names;

@@ -12,12 +12,13 @@ use opscope_cann::{
 };
 use opscope_cann_raw::Chip;
 
-const CLASSIC: ExportOptions = ExportOptions {
+const CLASSIC: ExportOptions<'static> = ExportOptions {
     format: SheetFormat::Csv,
     iterations: None,
     layout: ExportLayout::Classic,
     lanes: LaneChoice::ALL,
     timeline_bytes: None,
+    other_recorders: None,
 };
 
 fn sample(directory: &Path, chip: Chip, mode: SampleMode, layout: SampleLayout) -> Joined {

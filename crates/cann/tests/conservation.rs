@@ -269,7 +269,7 @@ fn of_database(joined: &Joined, folder: &Path) -> Option<Holds> {
 }
 
 /// What an export has to be asked for on chips whose first iteration alone is exported unasked.
-fn everything(joined: &Joined) -> ExportOptions {
+fn everything(joined: &Joined) -> ExportOptions<'static> {
     let inferences = joined.inferences();
     let whole = joined.data.chip().exports_whole_run();
     let iterations = inferences.first_key_value().filter(|_| !whole);

@@ -174,7 +174,7 @@ fn apply(files: &[PathBuf], damage: &Damage, mend: &mut Mend) {
 }
 
 /// How the results of a damaged profile are exported.
-fn options() -> impl Strategy<Value = ExportOptions> {
+fn options() -> impl Strategy<Value = ExportOptions<'static>> {
     let range = (0u64..4, 0u64..4, prop_oneof![Just(1u64), Just(u64::MAX)]);
     let range = range.prop_map(|(model, first, count)| IterationRange { model, first, count });
     let flags = [prop::bool::weighted(0.2), prop::bool::weighted(0.2), prop::bool::weighted(0.2)];

@@ -23,6 +23,7 @@ impl Default for Seeded {
 impl BuildHasher for Seeded {
     type Hasher = NumberHasher;
 
+    #[inline]
     fn build_hasher(&self) -> NumberHasher {
         NumberHasher(self.0)
     }
@@ -34,6 +35,7 @@ impl BuildHasher for Seeded {
 pub struct NumberHasher(u64);
 
 impl Hasher for NumberHasher {
+    #[inline]
     fn write_u64(&mut self, number: u64) {
         // The fractional part of the golden ratio, in 64 bits.
         const FACTOR: u128 = 0x9e37_79b9_7f4a_7c15;
@@ -41,10 +43,12 @@ impl Hasher for NumberHasher {
         self.0 = (product as u64) ^ (product >> 64) as u64;
     }
 
+    #[inline]
     fn write_u32(&mut self, number: u32) {
         self.write_u64(u64::from(number));
     }
 
+    #[inline]
     fn write_u16(&mut self, number: u16) {
         self.write_u64(u64::from(number));
     }
@@ -65,6 +69,7 @@ impl Hasher for NumberHasher {
         }
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }

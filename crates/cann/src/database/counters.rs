@@ -24,7 +24,7 @@ rows! {
 /// The values of one device's tasks.
 pub(super) struct Values<'a> {
     names: Vec<String>,
-    columns: Vec<Column>,
+    columns: Vec<CounterValue>,
     /// The AI cores, or the cube cores and the vector cores.
     cores: Vec<CoreRows<'a>>,
     /// For each task with counters its number in the database.
@@ -32,7 +32,7 @@ pub(super) struct Values<'a> {
 }
 
 /// A value: of which core, and how it is computed.
-struct Column {
+struct CounterValue {
     core: usize,
     value: Value,
 }
@@ -137,7 +137,7 @@ impl<'a> Values<'a> {
     }
 
     /// The value of a column in a task; 0 if the core didn't work on it.
-    fn value(&self, column: &Column, row: usize) -> f64 {
+    fn value(&self, column: &CounterValue, row: usize) -> f64 {
         const NANOSECONDS: f64 = 1_000.0;
         let core = &self.cores[column.core];
         let Some(counts) = core.places[row].map(|place| &core.counts[place.index()]) else { return 0.0 };
@@ -161,7 +161,7 @@ impl<'a> Values<'a> {
 }
 
 /// The names of the values and what they are.
-fn columns(view: &View<'_>, number: usize, split: bool) -> (Vec<String>, Vec<Column>) {
+fn columns(view: &View<'_>, number: usize, split: bool) -> (Vec<String>, Vec<CounterValue>) {
     let metadata = &view.devices[number].device.metadata;
     let sample = &metadata.sample;
     let prefixes: &[&str] = if split { &["aic_", "aiv_"] } else { &[""] };
@@ -173,7 +173,7 @@ fn columns(view: &View<'_>, number: usize, split: bool) -> (Vec<String>, Vec<Col
         };
         let mut push = |name: &str, value: Value| {
             names.push(format!("{prefix}{}", name.strip_suffix("_extra").unwrap_or(name)));
-            columns.push(Column { core, value });
+            columns.push(CounterValue { core, value });
         };
         push("total_time", Value::Time);
         push("total_cycles", Value::Cycles);

@@ -1,9 +1,9 @@
 //! The numbers by which the database's tables refer to tasks.
 
 use crate::join::HostTask;
-use crate::names::NumberMap;
 use crate::tables::rows::rows;
 use crate::tables::{DeviceTask, HostTaskRow, NO_CONTEXT};
+use opscope_trace::NumberMap;
 
 rows! {
     /// The number of a task in the database.

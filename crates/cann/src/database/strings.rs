@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::names::NumberMap;
+use opscope_trace::NumberMap;
 
 /// Texts by their number, in the order in which they were first asked for.
 #[derive(Debug, Default)]

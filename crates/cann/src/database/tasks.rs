@@ -3,6 +3,8 @@
 
 use std::io::{self, Seek, Write};
 
+use opscope_trace::NumberMap;
+
 use crate::database::ids::{TaskIds, TaskKey};
 use crate::database::marks::DeviceMark;
 use crate::database::output::Output;
@@ -11,7 +13,6 @@ use crate::database::strings::Strings;
 use crate::facts::copies::{self, Copied, OTHER};
 use crate::facts::view::{TaskRef, View};
 use crate::kinds::device_name;
-use crate::names::NumberMap;
 use crate::tables::{HostTaskRow, NO_MODEL};
 
 /// A task that a device executed.

@@ -1,4 +1,4 @@
-//! What caches and the address translation counted for each task.
+//! Counters of caches and the address translation for each task.
 
 use opscope_cann_raw::cache::{CacheCounters, SocCounters, WideSocCounters, unit};
 

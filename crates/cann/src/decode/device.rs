@@ -9,12 +9,12 @@ use crate::decode::stars::Edge;
 use crate::decode::{cache, core_samples, decode, frequency, nano, preparation, stars, track, traffic};
 use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
-use crate::names::NumberMap;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
 use crate::tables::{
     AiCpu, AiCpuTable, Core, CounterTable, Counters, DeviceTables, DeviceTask, DeviceTaskTable, NO_CONTEXT,
     TaskLog, TaskStateTable, eight_counters,
 };
+use opscope_trace::NumberMap;
 
 /// Streams have eleven bits in the records of chips 1 to 4.
 const STREAMS: u32 = 2048;

@@ -9,13 +9,14 @@ use crate::decode::{LegacySource, api, communication, decode, legacy, nano, node
 use crate::kinds::USUAL_RUNTIME_NAMES;
 use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
-use crate::names::{Names, NumberSet};
+use crate::names::Names;
 use crate::parallel;
 use crate::slices::HOST_MAGIC;
 use crate::tables::{
     ApiTable, HostTables, LogicStream, LogicStreamTable, Model, ModelTable, StaticMemory, StaticMemoryTable,
     TaskMemory, TaskMemoryTable, TaskTrackTable, Tx, TxTable,
 };
+use opscope_trace::NumberSet;
 
 /// Decodes everything that the host-side libraries reported; `old` are the directories that may
 /// hold files of the tool chain of 2022.

@@ -89,7 +89,7 @@ fn millionths(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(fraction.parse::<u64>().ok()? * scale)
 }
 
-/// What one sample says about the program's threads.
+/// One sample of the program's threads.
 #[derive(Default)]
 struct CpuState {
     time: u64,
@@ -259,7 +259,7 @@ fn interface_line(line: &str) -> Option<(&str, [u64; 2])> {
     Some((interface.trim(), [received, sent]))
 }
 
-/// What the interfaces carried between two samples; `None` if none can be compared.
+/// The traffic of the interfaces between two samples; `None` if none can be compared.
 fn compare_networks(
     (start, before): &NetworkState<'_>,
     (end, after): &NetworkState<'_>,

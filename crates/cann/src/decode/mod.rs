@@ -111,7 +111,7 @@ pub(crate) fn decode<R: Record, T: Append>(
         let parts: Vec<&[u8]> = pieces.iter().flat_map(|piece| piece.chunks(bytes_per_part)).collect();
         let Ok(()) = parallel::parts(
             parts.len(),
-            |number, part: &mut Part<T>| part.decode(parts[number], magic, stream.aging, &add),
+            |number, part: &mut Decoded<T>| part.decode(parts[number], magic, stream.aging, &add),
             |part| {
                 whole.append(&mut part.records);
                 part.lost.drain(..).for_each(|(reason, count)| losses.count(reason, &stream.name, count));
@@ -123,18 +123,18 @@ pub(crate) fn decode<R: Record, T: Append>(
 }
 
 /// Part of a stream, decoded.
-struct Part<T> {
+struct Decoded<T> {
     records: T,
     lost: Vec<(Reason, u64)>,
 }
 
-impl<T: Default> Default for Part<T> {
+impl<T: Default> Default for Decoded<T> {
     fn default() -> Self {
         Self { records: T::default(), lost: Vec::new() }
     }
 }
 
-impl<T> Part<T> {
+impl<T> Decoded<T> {
     /// Adds whole records of type `R`.
     fn decode<R: Record>(
         &mut self,

@@ -122,7 +122,7 @@ fn shape(body: &[u8]) -> Option<[u32; 8]> {
     Some(shape)
 }
 
-/// What of some bytes is still to be read.
+/// Bytes that are still to be read.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {

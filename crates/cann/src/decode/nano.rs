@@ -13,7 +13,7 @@ use crate::tables::{
     Model, NO_CONTEXT, Node, NodeRow, TaskLog,
 };
 
-/// What stands for a name that the compiler doesn't tell.
+/// The word for a name that the compiler doesn't tell.
 const NO_NAME: &[u8] = b"N/A";
 
 /// Decodes the device's log. A record holds a task and its counters, so both tables have the same

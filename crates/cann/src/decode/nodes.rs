@@ -11,7 +11,7 @@ use crate::tables::{
     NodeTable, NodeTensorTable, NodeTensors, TensorSetRow, TensorSets,
 };
 
-/// What nodes are, by thread and time.
+/// Notes on nodes, by thread and time.
 pub(super) fn nodes(streams: &[Stream], losses: &mut Losses) -> NodeTable {
     let mut table: NodeTable =
         decode(streams, Some(HOST_MAGIC), losses, |table: &mut NodeTable, raw: NodeBasicInfo, aging| {

@@ -15,7 +15,7 @@ use crate::tables::Preparation;
 /// The kind of its records among those of the AI CPU.
 pub(super) const KIND: u32 = 1;
 
-/// What stands in a line of the text that is shown.
+/// The begin of the text of the lines that are shown.
 const SHOWN: &str = "Last queue dequeue";
 
 /// Decodes the steps of all files.

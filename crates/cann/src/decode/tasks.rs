@@ -16,7 +16,7 @@ const FLIP_TASK: u32 = 98;
 /// The upper bits of a device number say what kind of device it is; 1 is a DPU.
 const DEVICE_BITS: u16 = 0x0FFF;
 
-/// What the runtime told of tasks.
+/// The runtime's records of tasks.
 #[derive(Default)]
 pub(super) struct Tracks {
     /// By thread and time.
@@ -49,10 +49,15 @@ impl Append for Tracks {
     }
 }
 
-/// What the runtime told of tasks.
+/// The runtime's records of tasks.
 pub(super) fn task_tracks(streams: &[Stream], names: &Names, chip: Chip, losses: &mut Losses) -> Tracks {
     let number_of = |name: &str, default| {
-        names.types_of(level::RUNTIME).find(|(_, known)| *known == name).map_or(default, |(number, _)| number)
+        names
+            .types_of(level::RUNTIME)
+            .filter(|(_, known)| *known == name)
+            .map(|(number, _)| number)
+            .min()
+            .unwrap_or(default)
     };
     let (flip_kind, maintenance_kind) =
         (number_of("FLIP_TASK", FLIP_TASK), number_of("MAINTENANCE", MAINTENANCE));
@@ -93,7 +98,7 @@ pub(super) fn task_tracks(streams: &[Stream], names: &Names, chip: Chip, losses:
     tracks
 }
 
-/// What asynchronous copies move, by thread and time.
+/// Notes on the bytes of asynchronous copies, by thread and time.
 pub(super) fn memcpys(streams: &[Stream], losses: &mut Losses) -> MemcpyTable {
     let mut table: MemcpyTable =
         decode(streams, Some(HOST_MAGIC), losses, |table: &mut MemcpyTable, raw: MemcpyInfo, _| {

@@ -44,7 +44,7 @@ pub(super) fn decode_samples(catalogue: &Catalogue, metadata: &Metadata, tables:
         })
     };
     samples.ddr = decode(streams("ddr.data"), None, losses, |table: &mut TrafficTable, raw: Ddr, _| {
-        // What a single master moved is in the memory's total already.
+        // The traffic of a single master is in the memory's total already.
         if raw.master != u32::MAX {
             return Ok(());
         }

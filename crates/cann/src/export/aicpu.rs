@@ -3,9 +3,9 @@
 use crate::export::sheet::Sheet;
 use crate::facts::view::{TaskRef, View};
 use crate::headings::aicpu;
-use crate::names::NumberMap;
 use crate::tables::AiCpu;
 use crate::text::numbers;
+use opscope_trace::NumberMap;
 
 /// The table, or `None` if no operator ran there.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {

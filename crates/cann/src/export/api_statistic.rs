@@ -9,8 +9,8 @@ use crate::export::sheet::{Row, Sheet};
 use crate::facts::calls::call_name;
 use crate::facts::view::View;
 use crate::kinds::level_name;
-use crate::names::NumberMap;
 use crate::text::numbers;
+use opscope_trace::NumberMap;
 
 /// The table, or `None` if there are no calls.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
@@ -35,6 +35,9 @@ fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bo
         group.1.push(view.unrounded_host_duration(call.begin, call.end));
     }
     let mut groups: BTreeMap<(&str, u16), Vec<f64>> = BTreeMap::new();
+    // Sums depend on their order.
+    let mut by_number: Vec<_> = by_number.into_iter().collect();
+    by_number.sort_unstable_by_key(|(number, _)| *number);
     for ((level, _), (name, durations)) in by_number {
         groups.entry((name, level)).or_default().extend(durations);
     }

@@ -5,9 +5,9 @@ use opscope_cann_raw::DeviceLog;
 use crate::export::sheet::{Row, Sheet};
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::metrics::cache_rates::CacheRates;
-use crate::names::NumberMap;
 use crate::tables::{TaskEvents, TaskEventsTable};
 use crate::text::numbers;
+use opscope_trace::NumberMap;
 
 /// A row: the device, the task, both rates, and the operator.
 struct Line<'a> {

@@ -3,7 +3,7 @@
 use crate::data::Device;
 use crate::dialect::Dialect;
 use crate::export::sheet::{Row, SharedCells};
-use crate::facts::counters::{Column, CoreWork, CounterColumns, counters_of};
+use crate::facts::counters::{CoreWork, CounterColumn, CounterColumns, counters_of};
 use crate::facts::view::{OpTexts, TaskRef, View};
 use crate::text::numbers;
 
@@ -69,7 +69,7 @@ impl CounterCells {
 }
 
 /// Writes the cells of one core: its values, and after them `raw` counts of events that have no formula.
-fn write_core(row: &mut Row<'_>, columns: &[Column], raw: usize, work: &CoreWork<'_>) {
+fn write_core(row: &mut Row<'_>, columns: &[CounterColumn], raw: usize, work: &CoreWork<'_>) {
     row.number(|out| numbers::push_sqlite_round(out, work.time()));
     row.integer(work.cycles());
     for column in columns {

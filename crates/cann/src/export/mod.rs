@@ -40,7 +40,7 @@ pub(crate) fn each_sheet(
 ) -> Result<()> {
     type Prepare<'a> = &'a (dyn Fn() -> Option<Sheet<'a>> + Sync);
     let (ops, tasks) = parallel::join(|| view.op_tasks(), || view.tasks());
-    // What sums up takes long before the first row can be written.
+    // Tables of sums take long before the first row can be written.
     let prepare: [Prepare<'_>; 26] = [
         &|| op_summary::sheet(view, &ops, format),
         &|| op_statistic::sheet(view, &ops),

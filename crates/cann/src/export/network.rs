@@ -20,7 +20,7 @@ pub(crate) fn roce<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     sheet(view, "roce", |device| &device.device.tables.samples.roce)
 }
 
-/// What a port did in one direction, in the table's units.
+/// A port's traffic in one direction, in the table's units.
 #[derive(Clone, Copy, Debug)]
 struct Direction {
     /// Percent of what the port can carry.
@@ -30,7 +30,7 @@ struct Direction {
     dropped_percent: f64,
 }
 
-/// What a port did.
+/// A port's traffic.
 struct Port {
     begin: i64,
     bandwidth: u64,

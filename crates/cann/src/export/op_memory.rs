@@ -4,9 +4,9 @@ use crate::dialect::Dialect;
 use crate::export::sheet::Sheet;
 use crate::facts::view::View;
 use crate::headings::memory_record;
-use crate::names::NumberMap;
 use crate::tables::{NpuModuleMemory, TaskMemory};
 use crate::text::numbers::{push_float, python_round};
+use opscope_trace::NumberMap;
 
 /// kB with three decimals.
 fn kilobytes(bytes: f64) -> f64 {
@@ -36,7 +36,7 @@ fn allocations(view: &View<'_>) -> Vec<Allocation> {
         }
     }
     let mut kept: Vec<TaskMemory> = open.into_values().collect();
-    kept.sort_by_key(|row| (row.time, row.address));
+    kept.sort_by_key(|row| (row.time, row.address, row.node, row.device));
     all.extend(kept.into_iter().map(|row| (row, None)));
     all
 }

@@ -6,9 +6,9 @@ use crate::dialect::Dialect;
 use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
 use crate::facts::view::{TaskRef, View};
-use crate::names::NumberMap;
 use crate::tables::TaskLog;
 use crate::text::numbers;
+use opscope_trace::NumberMap;
 
 /// Count and times of one type of operator, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,9 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
             group.whole &= duration.fract() == 0.0 && log != TaskLog::Track;
         }
         let mut groups: HashMap<(u64, &str, &str), Statistic> = HashMap::new();
+        // Sums depend on their order.
+        let mut numbered: Vec<_> = numbered.into_iter().collect();
+        numbered.sort_unstable_by_key(|(number, _)| *number);
         for ((model, ..), (op_type, unit, part)) in numbered {
             // Kernels of collective operations aren't counted. Shares are of the time of all others, though
             // those whose type isn't known have no row.

@@ -63,7 +63,7 @@ const TABLES: [(&str, &str); 31] = [
 
 const UNKNOWN: &str = "See the vendor's guide to profiling for this one.";
 
-/// What the file begins with, and by what it is known as opscope's own.
+/// The begin of the file, by which it is known as opscope's own.
 const BEGIN: &str = "Each name is followed by the time of the export; long tables and timelines are in \
                      several files, _slice_0 and so on.\n";
 

@@ -72,7 +72,7 @@ fn write_row(view: &View<'_>, task: TaskRef, row: &mut Row<'_>) {
     let record = device.device.tables.tasks.row(number);
     let host = view.host_task(task);
     let op = host.as_ref().and_then(|host| view.op(host));
-    // What the runtime told of without a kernel has no name here, be it an operator or not.
+    // A task that the runtime recorded without a kernel has no name here, be it an operator or not.
     let kernel = host.as_ref().and_then(|host| match (host.kernel, host.track) {
         (0, None) => None,
         (0, _) => Some("N/A"),

@@ -8,10 +8,10 @@ use crate::facts::tracked_copies::{self, track_copies};
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::TrackCopy;
 use crate::kinds::oldest_name;
-use crate::names::NumberMap;
 use crate::text::numbers;
+use opscope_trace::NumberMap;
 
-/// What is summed up over the runs of a task, in nanoseconds.
+/// Sums over the runs of a task, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Sums {
     count: u64,

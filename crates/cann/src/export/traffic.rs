@@ -68,7 +68,7 @@ pub(crate) fn llc<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     })
 }
 
-/// What stands for a smallest value that wasn't measured.
+/// The number for a smallest value that wasn't measured.
 const NO_MINIMUM: u32 = 0xF_FFFF;
 
 /// The kinds of traffic over PCIe, in the order of the table; the first is that of posted writes.

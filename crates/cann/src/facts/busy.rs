@@ -16,7 +16,7 @@ const NOT_WORK: [&str; 7] = [
     "PROFILING_DISABLE",
 ];
 
-/// What a device did; wall-clock times.
+/// The work of a device, as stretches of wall-clock time.
 pub(crate) struct Busy {
     /// The device's place in the view.
     pub(crate) device: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Busy {
 /// The wall-clock time of a device's counter value.
 pub(crate) type TimeOf = fn(&DeviceView<'_>, u64) -> i64;
 
-/// What each device did of which tasks are shown.
+/// The work of each device that has shown tasks.
 pub(crate) fn busy(view: &View<'_>, found: &Collectives<'_>, time: TimeOf) -> Vec<Busy> {
     let tasks = view.tasks();
     let of_devices = tasks.chunk_by(|a, b| a.device == b.device);

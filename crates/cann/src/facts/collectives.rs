@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use opscope_trace::NumberMap;
+
 use crate::facts::spans::{Spans, union};
 use crate::facts::view::{TaskRef, View};
 use crate::join::Step;
-use crate::names::NumberMap;
 use crate::tables::{CallRow, CollectiveNote, CollectiveRow, CommunicationNote, HostTaskRow};
 
 /// The number of a plane that isn't known.
@@ -22,9 +23,9 @@ pub(crate) struct StepRun<'a> {
     /// Wall-clock nanoseconds.
     pub(crate) start: i64,
     pub(crate) end: i64,
-    /// What was reported of it.
+    /// The host's note on it, if there is one.
     pub(crate) note: Option<CommunicationNote>,
-    /// What it does.
+    /// The name of its action.
     pub(crate) name: &'a str,
     pub(crate) group: &'a str,
     pub(crate) is_master: bool,

@@ -1,7 +1,8 @@
-//! What asynchronous copies moved: the host's notes on copies, shared out to their tasks.
+//! Asynchronous copies: the host's notes on their bytes, shared out to their tasks.
+
+use opscope_trace::NumberMap;
 
 use crate::facts::view::View;
-use crate::names::NumberMap;
 use crate::tables::HostTaskRow;
 
 /// The direction of a copy of which it isn't known.

@@ -15,7 +15,7 @@ enum Value {
     Event(usize),
 }
 
-/// What one kind of cores of a device counted over the whole profile.
+/// The counters of one kind of cores of a device, added up over the whole profile.
 pub(crate) struct CoreTotals<'a> {
     pub(crate) device: &'a Device,
     events: &'a [u32],

@@ -9,8 +9,8 @@ use crate::text::numbers;
 
 /// The columns of counters of one device, and how they are computed.
 pub(crate) struct CounterColumns {
-    pub(crate) cube: Vec<Column>,
-    pub(crate) vector: Vec<Column>,
+    pub(crate) cube: Vec<CounterColumn>,
+    pub(crate) vector: Vec<CounterColumn>,
     /// Whether cube and vector core have columns of their own.
     split: bool,
     /// Raw columns of a group that isn't known, by event number.
@@ -29,7 +29,7 @@ pub(crate) struct CounterColumns {
 }
 
 /// A column with values of one core.
-pub(crate) struct Column {
+pub(crate) struct CounterColumn {
     metric: Metric,
     /// Where its events are among those that the core counted.
     places: Places,
@@ -37,7 +37,7 @@ pub(crate) struct Column {
     pub(crate) is_whole: bool,
 }
 
-impl Column {
+impl CounterColumn {
     fn all(metrics: Vec<Metric>, events: &[u32]) -> Vec<Self> {
         let column = |metric: Metric| {
             let (places, is_whole) = (metric.places(events), metric.name.ends_with("_cycles"));
@@ -80,7 +80,7 @@ pub(crate) struct TaskWork<'a> {
 
 /// The work of one core on one task.
 pub(crate) struct CoreWork<'a> {
-    /// What it counted; `None` if the task didn't run on it.
+    /// Its counters; `None` if the task didn't run on it.
     load: Option<Load<'a>>,
 }
 
@@ -102,7 +102,7 @@ impl CoreWork<'_> {
         self.load.as_ref().map_or(0, |load| load.counters.cycles)
     }
 
-    pub(crate) fn value(&self, column: &Column) -> f64 {
+    pub(crate) fn value(&self, column: &CounterColumn) -> f64 {
         self.load.as_ref().map_or(0.0, |load| column.metric.value_of_places(&column.places, load))
     }
 
@@ -138,8 +138,8 @@ impl CounterColumns {
         if frequencies.iter().any(|(_, hertz)| *hertz == 0.0) || !split {
             frequencies.clear();
         }
-        let cube = Column::all(cube, &sample.core_events);
-        let vector = Column::all(vector, &sample.vector_events);
+        let cube = CounterColumn::all(cube, &sample.core_events);
+        let vector = CounterColumn::all(vector, &sample.vector_events);
         let find = |name: &str| cube.iter().position(|column| column.metric.name == name);
         let bounds = |names: &[&str; 3]| match names.map(find) {
             [Some(vector), Some(matrix), Some(moves)] if !split => Some([vector, matrix, moves]),
@@ -212,7 +212,7 @@ impl CounterColumns {
         true
     }
 
-    fn read_core(&self, columns: &[Column], work: &CoreWork<'_>, out: &mut Vec<f64>) {
+    fn read_core(&self, columns: &[CounterColumn], work: &CoreWork<'_>, out: &mut Vec<f64>) {
         out.push(numbers::sqlite_round(work.time()));
         out.push(work.cycles() as f64);
         out.extend(columns.iter().map(|column| numbers::sqlite_round(work.value(column))));

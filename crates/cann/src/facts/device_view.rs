@@ -1,4 +1,4 @@
-//! What the exports share of one device: its times, and which of its tasks are shown.
+//! One device as the exports see it: its times, and the choice of its tasks.
 
 use crate::data::Device;
 use crate::dialect::Dialect;
@@ -22,10 +22,10 @@ pub(crate) struct DeviceView<'a> {
     offset_us: f64,
 }
 
-/// What of a profile is shown.
+/// The rows of a profile that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// What the vendor's tool shows unasked: the whole run, or on some chips the first iteration.
+    /// The vendor's own choice: the whole run, or on some chips the first iteration.
     ByDefault,
     /// Some iterations of one model.
     Iterations(IterationRange),
@@ -146,7 +146,7 @@ impl DeviceView<'_> {
 /// number, begin and end.
 type Selection = (Option<(u64, u64)>, Vec<(u64, u64, u64)>);
 
-/// What of a device is shown.
+/// The shown rows of a device.
 fn selected(joined: &JoinedDevice, device: &Device, shown: Shown) -> Selection {
     let iterations = &joined.iterations;
     let all = || (0..iterations.len() as u32).filter(|&row| iterations.model()[row as usize] != NO_MODEL);

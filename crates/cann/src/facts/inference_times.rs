@@ -1,4 +1,4 @@
-//! What the vendor's tool answers when it is asked about one device: how long its inferences took,
+//! Answers about one device that the vendor's tool prints: how long its inferences took,
 //! and how much was computed.
 
 use crate::facts::counters::CounterColumns;

@@ -1,7 +1,8 @@
 //! The devices' sides of the marks that the program set.
 
+use opscope_trace::NumberMap;
+
 use crate::facts::view::View;
-use crate::names::NumberMap;
 use crate::tables::NO_MODEL;
 
 /// The tag of steps that are the device's side of a mark.

@@ -3,7 +3,7 @@
 /// Begins and ends.
 pub(crate) type Spans = Vec<(i64, i64)>;
 
-/// What is covered by any of the stretches, by begin.
+/// The union of the stretches, by begin.
 pub(crate) fn union(mut spans: Spans) -> Spans {
     spans.sort_unstable();
     let mut covered: Spans = Vec::new();
@@ -16,7 +16,7 @@ pub(crate) fn union(mut spans: Spans) -> Spans {
     covered
 }
 
-/// What of `whole` lies outside of `taken`; both are by begin and don't overlap in themselves.
+/// The parts of `whole` outside of `taken`; both are by begin and don't overlap in themselves.
 pub(crate) fn outside(whole: &[(i64, i64)], taken: &[(i64, i64)]) -> Spans {
     let mut rest = Vec::new();
     let mut next = 0;

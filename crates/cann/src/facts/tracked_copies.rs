@@ -4,7 +4,7 @@ use crate::dialect::Dialect;
 use crate::facts::view::{DeviceView, View};
 use crate::join::{TrackCopy, are_tracked, copies_of};
 
-/// What tables and lanes call such a copy.
+/// The name of a tracked copy in tables and lanes.
 pub(crate) const NAME: &str = "MemcopyAsync";
 
 /// The kind of task that tables and lanes have for such a copy.

@@ -1,14 +1,14 @@
-//! What the exports of one profile share: the host's times, texts of operators, and what is shown.
+//! A joined profile as its exports see it: the host's times, texts of operators, and the choice of rows.
 
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::host::level;
+use opscope_trace::{NumberMap, NumberSet};
 
 use crate::dialect::Dialect;
 pub(crate) use crate::facts::device_view::DeviceView;
 use crate::facts::device_view::{Shown, offset_us};
 use crate::join::{HostTask, Joined, OpSource};
 use crate::kinds::{NodeTaskType, device_name, runtime_name};
-use crate::names::{NumberMap, NumberSet};
 use crate::options::IterationRange;
 use crate::parallel;
 use crate::tables::{Api, HostTaskRow, TaskLog};
@@ -29,7 +29,7 @@ pub(crate) struct View<'a> {
     kinds: NumberMap<u32, &'a str>,
     /// The numbers of units that have no name, as texts.
     unnamed_units: NumberMap<u32, String>,
-    /// What `python_local` adds to the host's times.
+    /// Microseconds that `python_local` adds to the host's times.
     pub(crate) host_offset_us: f64,
     pub(crate) level0: bool,
     /// Whether one iteration is shown instead of the whole run.
@@ -45,7 +45,7 @@ pub(crate) struct View<'a> {
     sample_window: Option<(i64, i64)>,
 }
 
-/// What is known about the operator behind a task.
+/// The operator behind a task, in the words of the tables.
 pub(crate) struct OpTexts<'a> {
     pub(crate) name: &'a str,
     pub(crate) op_type: &'a str,
@@ -66,7 +66,7 @@ const SIMT: &str = "KERNEL_SIMT";
 /// The units of operators that no table lists.
 const UNLISTED: [NodeTaskType; 2] = [NodeTaskType::WriteBack, NodeTaskType::Invalid];
 
-/// What stands for a text that isn't known.
+/// The word for a text that isn't known.
 const UNKNOWN: &str = "N/A";
 
 /// A task's place: the device's number in [`View::devices`] and the row in its table of tasks.

@@ -3,8 +3,8 @@
 //! A task's number has 16 bits and starts again when they are used up; a record called *flip*
 //! tells when. Tasks of one stream after the first flip are batch 1, and so on.
 
-use crate::names::NumberMap;
 use crate::tables::{DeviceTables, HostTables};
+use opscope_trace::NumberMap;
 
 /// The number of a flip that only says that its stream was destroyed.
 const DESTROYED: u16 = u16::MAX;

@@ -6,8 +6,8 @@
 
 use opscope_cann_raw::host::level;
 
-use crate::names::NumberMap;
 use crate::tables::{ApiTable, CallRow};
+use opscope_trace::NumberMap;
 
 /// The calls of one thread that can contain others, by begin; of those that begin together the
 /// outer one comes first.

@@ -22,7 +22,7 @@ columns! {
     Step {
         /// The host task that carries it out.
         host_task: HostTaskRow,
-        /// What it moves, where that was noted.
+        /// The note on what it moves, if there is one.
         note: Option<CommunicationNoteRow>,
         /// The operation.
         operation: CollectiveRow,
@@ -40,9 +40,9 @@ columns! {
         call: CallRow,
         /// The model, [`NO_MODEL`] for none.
         model: u64,
-        /// What the node is, where that was noted.
+        /// The note on the node, if there is one.
         node: Option<NodeRow>,
-        /// What the operation is, where that was noted.
+        /// The note on the operation, if there is one.
         note: Option<CollectiveNoteRow>,
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use opscope_cann_raw::{Chip, DeviceLog};
 
 use crate::clock::Clock;
-use crate::names::NumberSet;
 use crate::tables::{DeviceTables, TrackMemcpy};
+use opscope_trace::NumberSet;
 
 /// A copy; its times are device ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 //! which are added up.
 
 use crate::losses::{Losses, Reason};
-use crate::names::NumberMap;
 use crate::tables::{Core, CounterRow, CounterTable, Counters, DeviceTables, TaskLog};
+use opscope_trace::NumberMap;
 
 /// Which counters each device task has.
 #[derive(Clone, Debug, Default)]

@@ -12,13 +12,14 @@ use crate::join::cursor::{Cursor, thread_ranges};
 use crate::join::steps::Steps;
 use crate::kinds::{RuntimeKind, runtime_name};
 use crate::losses::{Losses, Reason};
-use crate::names::{Names, NumberMap, NumberSet};
+use crate::names::Names;
 use crate::parallel;
 use crate::tables::{
     AttributeRow, CallRow, ContextsRow, HostTables, NO_CONTEXT, NO_MODEL, NodeRow, TensorSetRow, TrackRow,
 };
+use opscope_trace::{NumberMap, NumberSet};
 
-/// What is known about the operator behind a task.
+/// The source of what is known about the operator behind a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpSource {
     /// No operator: a copy, an event, or the whole of an operator whose parts have their own rows.
@@ -61,7 +62,7 @@ columns! {
         call: Option<CallRow>,
         /// The kernel's name, hashed.
         kernel: u64,
-        /// What is known about its operator.
+        /// The source of its operator.
         op: OpSource,
         /// The operator's name, hashed.
         name: u64,
@@ -87,7 +88,7 @@ pub(super) fn host_tasks(
 ) -> (HostTaskTable, Vec<u64>) {
     let calls = threads(&host.api);
     let kinds = kinds(host);
-    let apart = NodesApart::new(&host.names);
+    let unexecuted = UnexecutedNodes::new(&host.names);
     let tracks = &host.task_tracks;
     let has_steps = host.api.level().contains(&level::COMMUNICATION);
     let rows_per_part = parallel::rows_per_part(tracks.len());
@@ -106,8 +107,18 @@ pub(super) fn host_tasks(
             let notes = Notes::of_thread(host, thread);
             let walk = Walk::new(&host.api, calls.get(&thread));
             let steps = has_steps.then(|| Steps::of_thread(host, thread));
-            ThreadJoin { host, chip, level0, kinds: &kinds, apart: &apart, notes, walk, steps, out }
-                .run(rows);
+            ThreadJoin {
+                host,
+                chip,
+                level0,
+                kinds: &kinds,
+                unexecuted: &unexecuted,
+                notes,
+                walk,
+                steps,
+                out,
+            }
+            .run(rows);
         },
         |part| {
             table.append(part);
@@ -118,7 +129,7 @@ pub(super) fn host_tasks(
     (table, fusion_models)
 }
 
-/// What each kind of task means.
+/// The meaning of each kind of task.
 fn kinds(host: &HostTables) -> NumberMap<u32, RuntimeKind> {
     let mut kinds = NumberMap::default();
     for &kind in host.task_tracks.kind() {
@@ -127,15 +138,15 @@ fn kinds(host: &HostTables) -> NumberMap<u32, RuntimeKind> {
     kinds
 }
 
-/// What tells the calls of nodes whose tasks don't execute them.
-struct NodesApart {
+/// The calls of nodes whose tasks don't execute them.
+struct UnexecutedNodes {
     /// Their types.
     kinds: NumberSet<u32>,
-    /// What they work on, hashed.
+    /// The hashes of their objects.
     names: NumberSet<u64>,
 }
 
-impl NodesApart {
+impl UnexecutedNodes {
     fn new(names: &Names) -> Self {
         let kinds = names.types_of(level::NODE).filter(|(_, name)| *name == "step_info");
         let others = names.all().filter(|(_, text)| text.starts_with("Lccl"));
@@ -178,7 +189,7 @@ struct ThreadJoin<'a> {
     chip: Chip,
     level0: bool,
     kinds: &'a NumberMap<u32, RuntimeKind>,
-    apart: &'a NodesApart,
+    unexecuted: &'a UnexecutedNodes,
     notes: Notes<'a>,
     walk: Walk<'a>,
     /// The steps of collective operations, if the host reported any.
@@ -246,7 +257,7 @@ impl ThreadJoin<'_> {
         }
     }
 
-    /// What is known of a task without its node.
+    /// A task without its node.
     fn base(&self, row: usize, path: &Path) -> HostTask {
         let track = self.host.task_tracks.row(row);
         let api = &self.host.api;
@@ -281,8 +292,9 @@ impl ThreadJoin<'_> {
         let node = path.node?;
         let executes = kind.kernel || kind.ffts_plus && path.communication.is_none();
         let call = self.host.api.row(node.index());
-        let is_apart = self.apart.kinds.contains(&call.kind) || self.apart.names.contains(&call.item);
-        (executes && !is_apart).then_some(node)
+        let is_unexecuted =
+            self.unexecuted.kinds.contains(&call.kind) || self.unexecuted.names.contains(&call.item);
+        (executes && !is_unexecuted).then_some(node)
     }
 
     /// Collects the operators that the notes of a node's call describe.

@@ -78,7 +78,7 @@ pub(super) struct Iterations {
     pub(super) unmatched: u64,
 }
 
-/// What is known so far of a model's present iteration.
+/// A model's present iteration, as far as its marks came.
 #[derive(Default)]
 struct Open {
     start: Option<u64>,
@@ -225,7 +225,7 @@ mod tests {
 
     type Stretches = Vec<(u64, u64)>;
 
-    /// What happened in the only iteration of these marks: stream, tag and time.
+    /// The reductions and fetches of the only iteration of some marks: stream, tag and time.
     fn parts(marks: &[(u16, u16, u64)]) -> (Stretches, Stretches) {
         let mut table = StepTable::default();
         let all = [&[(1, 0, 1)], marks, &[(1, 4, 99), (1, 1, 100)]].concat();

@@ -15,6 +15,7 @@ mod copies;
 mod counters;
 mod cursor;
 mod described_tasks;
+mod generation;
 mod host_tasks;
 mod iterations;
 mod steps;
@@ -30,16 +31,15 @@ pub use tasks::Matches;
 use std::collections::BTreeMap;
 
 use opscope_cann_raw::Chip;
-use opscope_trace::Trace;
 
 pub(crate) use crate::join::copies::{are_tracked, copies_of};
 
 use crate::data::{Data, Device};
-use crate::join::tasks::Apart;
+use crate::join::generation::Generation;
 use crate::losses::{Losses, Reason};
-use crate::names::NumberSet;
 use crate::parallel;
 use crate::tables::{DeviceTables, HostTaskRow, NO_CONTEXT, NO_MODEL};
+use opscope_trace::NumberSet;
 
 /// A profile whose host and device sides were brought together.
 #[derive(Debug)]
@@ -52,16 +52,13 @@ pub struct Joined {
     pub communication: Communication,
     /// For each note on a fused operator the model that it belongs to.
     pub fusion_models: Vec<u64>,
-    /// What belongs together, by device number.
+    /// The joined devices, by device number.
     pub devices: BTreeMap<u32, JoinedDevice>,
-    /// What other recorders saw of the same run, such as an engine's own profiler; its zero is the begin
-    /// of the collection. Nothing is here unless whoever reads the profile puts it here.
-    pub beside: Trace,
-    /// What didn't fit together.
+    /// Records that didn't fit together.
     pub losses: Losses,
 }
 
-/// What belongs together on one device.
+/// The relations between the tables of one device and the host's.
 #[derive(Debug, Default)]
 pub struct JoinedDevice {
     /// Which host task each device task belongs to.
@@ -173,38 +170,36 @@ impl Joined {
     pub fn new(mut data: Data) -> Self {
         let mut losses = Losses::default();
         let chip = data.chip();
-        let (wide, legacy) = (chip.has_wide_task_ids(), data.host.legacy);
-        let by_model = chip.names_tasks_by_model() && !legacy;
         let first = data.devices.values().next();
-        let told = first.map_or(data.profile.metadata(), |device| Some(&device.metadata));
+        let source_metadata = first.map_or(data.profile.metadata(), |device| Some(&device.metadata));
+        let counts_wraps = source_metadata.is_some_and(|metadata| metadata.has_batches());
+        let generation = Generation::of(chip, data.host.legacy, counts_wraps);
         // The options are those of the whole collection.
         let level0 = data.profile.metadata().is_some_and(|metadata| metadata.sample.level0);
-        let host_has_batches = told.is_some_and(|metadata| metadata.has_batches());
-        let has_batches = host_has_batches && !by_model;
-        // Some devices don't tell which stream a task is of, and the host's tasks are needed for it.
-        let fills_streams = wide || by_model;
         let (host, devices) = (&mut data.host, &mut data.devices);
         let numbers: Vec<u32> = devices.keys().copied().collect();
         // Much of the host's side is done by one core; the devices' side needn't wait for it.
         let ((host_tasks, fusion_models, communication), mut sides) = parallel::join(
             || {
-                if host_has_batches && !wide {
+                if generation.has_host_batches() {
                     batches::of_host(host);
                 }
-                let (host_tasks, fusion_models) = if legacy {
-                    (described_tasks::host_tasks(host), host.described_fusion_models.clone())
-                } else if by_model {
-                    (described_tasks::tasks_of_models(host, &numbers), Vec::new())
-                } else {
-                    host_tasks::host_tasks(host, chip, level0, &mut losses)
+                let (host_tasks, fusion_models) = match generation {
+                    Generation::Cann5 { .. } => {
+                        (described_tasks::host_tasks(host), host.described_fusion_models.clone())
+                    }
+                    Generation::Compiled { .. } => {
+                        (described_tasks::tasks_of_models(host, &numbers), Vec::new())
+                    }
+                    _ => host_tasks::host_tasks(host, chip, level0, &mut losses),
                 };
                 let communication = communication::communication(host, &host_tasks);
                 (host_tasks, fusion_models, communication)
             },
             || {
                 let prepare = |device| {
-                    let mut side = Side::new(device, has_batches && !wide);
-                    if !fills_streams {
+                    let mut side = Side::new(device, generation.has_device_batches());
+                    if !generation.lacks_streams() {
                         side.take_counters(side.find_counters());
                     }
                     side
@@ -212,28 +207,16 @@ impl Joined {
                 devices.values_mut().map(prepare).collect::<Vec<Side<'_>>>()
             },
         );
-        // The files that tell of the host's tasks.
-        let told_in = match legacy {
-            true => "Framework.task_desc_info",
-            false if by_model => "*.dbg",
-            false => "compact.task_track",
-        };
-        // The tool chain of 2022 told nothing of wraps to the device.
-        let apart = match legacy {
-            false if by_model => Apart::Model,
-            false if has_batches || wide => Apart::Batch,
-            _ => Apart::Order,
-        };
         for side in &mut sides {
-            if wide {
-                tasks::fill_streams(side.device, &host_tasks);
+            match generation {
+                Generation::WideNumbers => tasks::fill_streams(side.device, &host_tasks),
+                Generation::Compiled { .. } => tasks::fill_streams_of_models(side.device, &host_tasks),
+                _ => {}
             }
-            if by_model {
-                tasks::fill_streams_of_models(side.device, &host_tasks);
-            }
+            let identity = generation.task_identity();
             let ((matches, lost), counters) = parallel::join(
-                || tasks::matches(&side.device.tables, &host_tasks, side.device.id, apart),
-                || fills_streams.then(|| side.find_counters()),
+                || tasks::matches(&side.device.tables, &host_tasks, side.device.id, identity),
+                || generation.lacks_streams().then(|| side.find_counters()),
             );
             counters.into_iter().for_each(|counters| side.take_counters(counters));
             side.find_divided();
@@ -243,15 +226,15 @@ impl Joined {
             let is_operator = |row: &&HostTaskRow| host_tasks.op()[row.index()] != OpSource::None;
             let operators = host_only.iter().filter(is_operator).count() as u64;
             let others = host_only.len() as u64 - operators;
-            side.losses.count(Reason::OperatorWithoutDevice, told_in, operators);
-            side.losses.count(Reason::HostTaskWithoutDevice, told_in, others);
+            side.losses.count(Reason::OperatorWithoutDevice, generation.host_file(), operators);
+            side.losses.count(Reason::HostTaskWithoutDevice, generation.host_file(), others);
         }
         let mut devices = BTreeMap::new();
         for side in sides {
             losses.merge(side.losses);
             devices.insert(side.device.id, side.joined);
         }
-        Self { data, host_tasks, communication, fusion_models, devices, beside: Trace::new(), losses }
+        Self { data, host_tasks, communication, fusion_models, devices, losses }
     }
 
     /// How many inferences of each model were recorded, by the model's number.

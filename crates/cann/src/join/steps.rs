@@ -3,10 +3,10 @@
 use opscope_cann_raw::host::level;
 
 use crate::join::cursor::Cursor;
-use crate::names::NumberMap;
 use crate::tables::{CallRow, CommunicationNoteRow, ContextsRow, HostTables, NO_CONTEXT};
+use opscope_trace::NumberMap;
 
-/// What a task within a step's call stands for.
+/// The part of a step that a task within its call stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepPart {
     /// The context of the device's task.

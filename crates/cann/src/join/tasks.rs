@@ -7,16 +7,16 @@
 use crate::data::Device;
 use crate::join::host_tasks::HostTaskTable;
 use crate::losses::{Losses, Reason};
-use crate::names::NumberMap;
 use crate::parallel;
 use crate::tables::{DeviceTables, DeviceTaskTable, HostTaskRow, NO_CONTEXT};
+use opscope_trace::NumberMap;
 
 /// The runtime's number of the kind of task that only marks a profiler's trace.
 const PROFILER_TRACE_EX: u32 = 26;
 
-/// What tells tasks with the same number on the same stream apart.
+/// The means by which tasks with the same number on the same stream are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Apart {
+pub(super) enum TaskIdentity {
     /// Only their order.
     Order,
     /// How often numbers had wrapped.
@@ -25,7 +25,7 @@ pub(super) enum Apart {
     Model,
 }
 
-impl Apart {
+impl TaskIdentity {
     fn of_host(self, host: &HostTaskTable, row: usize) -> u16 {
         match self {
             Self::Order => 0,
@@ -69,21 +69,21 @@ fn key(stream: u16, task: u32, context: u32, batch: u16) -> Option<u64> {
     Some(u64::from(stream) << 48 | (number & 0xFFFF_FFFF) << 16 | context)
 }
 
-/// Pairs the tasks of one device. Where nothing tells tasks with one number `apart`, they are paired
+/// Pairs the tasks of one device. Where nothing tells tasks with one number apart, they are paired
 /// in their order.
 pub(super) fn matches(
     device: &DeviceTables,
     host: &HostTaskTable,
     device_id: u32,
-    apart: Apart,
+    identity: TaskIdentity,
 ) -> (Matches, Losses) {
     let mut losses = Losses::default();
     let tasks = &device.tasks;
     let ((host_keys, host_only), device_keys) = parallel::join(
-        || host_keys(host, device_id, apart),
+        || host_keys(host, device_id, identity),
         || {
             let device_key = |row: usize| {
-                let number = apart.of_device(tasks, row);
+                let number = identity.of_device(tasks, row);
                 key(tasks.stream()[row], tasks.task()[row], tasks.context()[row], number)
             };
             let mut keys: Vec<(u64, u32)> =
@@ -115,10 +115,14 @@ pub(super) fn matches(
 
 /// The numbers of the host's tasks for a device, with their rows, by number and time; and the rows of those
 /// that no device can report.
-fn host_keys(host: &HostTaskTable, device: u32, apart: Apart) -> (Vec<(u64, HostTaskRow)>, Vec<HostTaskRow>) {
+fn host_keys(
+    host: &HostTaskTable,
+    device: u32,
+    identity: TaskIdentity,
+) -> (Vec<(u64, HostTaskRow)>, Vec<HostTaskRow>) {
     let (mut keys, mut others) = (Vec::with_capacity(host.len()), Vec::new());
     for row in (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device) {
-        let number = apart.of_host(host, row);
+        let number = identity.of_host(host, row);
         let key = key(host.stream()[row], host.task()[row], host.context()[row], number);
         let row = HostTaskRow::from_index(row);
         match key {
@@ -246,8 +250,12 @@ mod tests {
 
     #[test]
     fn every_replay_of_a_static_task_gets_its_one_host_task() {
-        let (matches, losses) =
-            matches(&device(&[(1, 0), (2, 0), (1, 0)]), &host(&[(1, 0, 0), (3, 0, 0)]), 0, Apart::Batch);
+        let (matches, losses) = matches(
+            &device(&[(1, 0), (2, 0), (1, 0)]),
+            &host(&[(1, 0, 0), (3, 0, 0)]),
+            0,
+            TaskIdentity::Batch,
+        );
         assert_eq!(matches.host_of, rows([Some(0), None, Some(0)]));
         assert_eq!(matches.host_only, [HostTaskRow::from_index(1)]);
         assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 1);
@@ -256,28 +264,32 @@ mod tests {
     #[test]
     fn batches_part_tasks_with_the_same_number() {
         let (matches, _) =
-            matches(&device(&[(1, 0), (1, 1)]), &host(&[(1, 0, 0), (1, 1, 0)]), 0, Apart::Batch);
+            matches(&device(&[(1, 0), (1, 1)]), &host(&[(1, 0, 0), (1, 1, 0)]), 0, TaskIdentity::Batch);
         assert_eq!(matches.host_of, rows([Some(0), Some(1)]));
     }
 
     #[test]
     fn without_batches_equal_numbers_are_paired_in_their_order() {
         let hosts = host(&[(1, 7, 0), (1, 8, PROFILER_TRACE_EX), (1, 9, 0)]);
-        let (result, _) = matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, Apart::Order);
+        let (result, _) = matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, TaskIdentity::Order);
         assert_eq!(result.host_of, rows([Some(0), Some(2)]));
     }
 
     #[test]
     fn what_cannot_be_told_apart_is_counted_and_left_alone() {
-        let (result, losses) =
-            matches(&device(&[(1, 0), (1, 0), (1, 0)]), &host(&[(1, 0, 0), (1, 0, 0)]), 0, Apart::Batch);
+        let (result, losses) = matches(
+            &device(&[(1, 0), (1, 0), (1, 0)]),
+            &host(&[(1, 0, 0), (1, 0, 0)]),
+            0,
+            TaskIdentity::Batch,
+        );
         assert_eq!(result.host_of, [None; 3]);
         assert_eq!(losses.total(Reason::AmbiguousTask), 3);
     }
 
     #[test]
     fn tasks_of_another_device_are_not_taken() {
-        let (result, _) = matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, Apart::Batch);
+        let (result, _) = matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, TaskIdentity::Batch);
         assert_eq!(result.host_of, [None]);
     }
 }

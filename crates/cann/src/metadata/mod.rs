@@ -44,7 +44,7 @@ pub struct Metadata {
     pub device_start: Reading,
 }
 
-/// What `info.json` says about the machine.
+/// The machine, from `info.json`.
 #[derive(Clone, Debug, Default)]
 pub struct Info {
     /// The processor; `None` only before a file was read.
@@ -73,7 +73,7 @@ pub struct Info {
     pub collection_version: String,
     /// The version of CANN.
     pub cann_version: String,
-    /// What collected the profile, where that isn't CANN's own collector.
+    /// The collector, where it isn't CANN's own.
     pub collector: String,
     /// The host's name.
     pub host_name: String,
@@ -97,7 +97,7 @@ pub struct Info {
     pub ai_cpus: String,
 }
 
-/// What `sample.json` says was asked to be collected.
+/// The settings of the collection, from `sample.json`.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// The group of counters of the AI cores, such as `PipeUtilization`.
@@ -122,7 +122,7 @@ pub struct Sample {
     pub task_block: bool,
     /// Whether collection was switched on while the program ran.
     pub dynamic: bool,
-    /// What the last-level cache was asked for: `read`, `write`, `bandwidth` or `capacity`.
+    /// The quantity sampled of the last-level cache: `read`, `write`, `bandwidth` or `capacity`.
     pub llc: String,
     /// Milliseconds between the samples of AI cores, 0 where the file doesn't tell.
     pub core_interval_ms: f64,
@@ -146,7 +146,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// What turns monotonic into wall-clock nanoseconds; 0 where the files don't tell.
+    /// Wall-clock less monotonic nanoseconds; 0 where the files don't tell.
     pub fn offset(&self) -> i64 {
         match (self.begin, self.begin_monotonic) {
             (Some(begin), Some(monotonic)) => begin.saturating_sub(monotonic),

@@ -11,7 +11,7 @@ pub(crate) struct CacheRates {
     hits: &'static [u32],
     /// Events that aren't hits though they are among them.
     no_hits: &'static [u32],
-    /// What the second rate is about: victims of the cache, or misses of the translation.
+    /// The events of the second rate: victims of the cache, or misses of the translation.
     losses: &'static [u32],
 }
 

@@ -46,7 +46,7 @@ const MOST_EVENTS: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places([u8; MOST_EVENTS]);
 
-/// What a core executed in a task, and how fast it ran.
+/// A core's work in a task, and how fast the core ran.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
     /// The counters.

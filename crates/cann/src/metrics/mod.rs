@@ -1,4 +1,4 @@
-//! What the counters of the cores mean.
+//! The meaning of the counters of the cores.
 //!
 //! A profile counts one group of events per run. Each group has its columns, each column a formula
 //! over events and cycles. The reference knows three sets of factors for bandwidths: that of its

@@ -25,7 +25,7 @@ pub(crate) fn group(name: &str) -> Vec<Metric> {
             metrics.push(metric("icache_miss_rate", Formula::MissRate, &[0x102, 0x101]));
             metrics
         }
-        // What moves data from and to the main memory is busy only part of the time.
+        // The units that move data from and to the main memory are busy only part of the time.
         "Memory" => vec![
             metric("main_mem_read_bw", Formula::BusyBandwidth(64.0), &[0x204, 0x201, 0x202]),
             metric("main_mem_write_bw", Formula::BusyBandwidth(64.0), &[0x205, 0x202, 0x201]),

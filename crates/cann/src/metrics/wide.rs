@@ -34,7 +34,7 @@ pub(crate) fn group(name: &str) -> Vec<Metric> {
                 &[0x323, 0x324],
             ),
         ],
-        // What the vector unit reads and writes goes through the unified buffer too.
+        // The vector unit's reads and writes go through the unified buffer too.
         "Memory" => vec![
             metric("ub_read_bw", Formula::Bandwidths(&[1_024.0, 256.0]), &[0x56f, 0x571]),
             metric("ub_write_bw", Formula::Bandwidths(&[1_024.0, 256.0]), &[0x570, 0x572]),

@@ -82,7 +82,7 @@ pub(crate) fn ordered<R: Send, E: Send>(
     failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// What a worker of [`ordered`] is to do.
+/// The next step of a worker of [`ordered`].
 enum Work<R> {
     Produce(usize),
     Consume(R),

@@ -6,9 +6,9 @@ use crate::dialect::Dialect;
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::HostTask;
 use crate::metrics::{Load, Metric, group};
-use crate::names::NumberMap;
 use crate::parallel;
 use crate::tables::{CounterRow, Counters, HostTaskRow};
+use opscope_trace::NumberMap;
 
 /// Conditions, a bit each.
 pub(super) mod condition {
@@ -40,7 +40,7 @@ const WELL_USED: f64 = 0.8;
 /// The share of cycles from which on conflicts in memory banks matter.
 const CONFLICTS: f64 = 0.04;
 
-/// What of the run's time a condition accounts for, in nanoseconds.
+/// Times of runs, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Times {
     pub(super) duration: f64,
@@ -66,7 +66,7 @@ pub(super) struct Ratios {
 pub(super) struct Run {
     /// The operator's name, hashed.
     pub(super) name: u64,
-    /// What the operator itself is, in conditions.
+    /// The conditions that hold for the operator itself.
     pub(super) fixed: u32,
     /// The host task: runs of one launch are one operator that is executed again.
     pub(super) launch: HostTaskRow,
@@ -76,7 +76,7 @@ pub(super) struct Run {
     pub(super) ratios: Ratios,
 }
 
-/// What is known about the operators of one device.
+/// The operators of one device, with the conditions that hold for them.
 #[derive(Debug, Default)]
 pub(super) struct Operators {
     /// Names, hashed, in the order of their first run.
@@ -192,11 +192,11 @@ pub(super) fn extend(spans: &mut Vec<(i64, i64)>, span: (i64, i64)) {
     }
 }
 
-/// What runs are looked at with.
+/// The tables from which conditions are found.
 struct Looker<'a> {
     view: &'a View<'a>,
     device: &'a DeviceView<'a>,
-    columns: Columns,
+    columns: RatioMetrics,
     /// Which combinations of tensors have an input of 64-bit integers.
     int64: Vec<bool>,
     /// The fused operators that have a workspace.
@@ -213,7 +213,7 @@ impl<'a> Looker<'a> {
         Self {
             view,
             device,
-            columns: Columns::new(device),
+            columns: RatioMetrics::new(device),
             int64: view.tensors.iter().map(|texts| has_int64(&texts.input_data_types)).collect(),
             workspace: fusions
                 .filter(|fusion| fusion.workspace_bytes > 0)
@@ -222,7 +222,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// What is known about a run; `None` if no operator is.
+    /// A run with its conditions; `None` if its operator isn't known.
     fn run(&self, task: TaskRef, previous: Option<TaskRef>, known: &mut Known) -> Option<Run> {
         let number = task.task as usize;
         let launch = self.view.host_row(task)?;
@@ -312,7 +312,7 @@ impl Ratios {
 }
 
 /// Where the ratios of a device's counters come from.
-struct Columns {
+struct RatioMetrics {
     cube: Wanted,
     vector: Wanted,
     split: bool,
@@ -347,7 +347,7 @@ impl Wanted {
     }
 }
 
-impl Columns {
+impl RatioMetrics {
     fn new(device: &DeviceView<'_>) -> Self {
         let (chip, sample) = (device.device.metadata.chip(), &device.device.metadata.sample);
         let dialect = Dialect::of(chip);

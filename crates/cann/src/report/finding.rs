@@ -18,11 +18,11 @@ pub enum ReportGroup {
     OperatorSchedule,
     /// Which operators there are, and where they run.
     OperatorProcessing,
-    /// What operators need.
+    /// The needs of operators.
     OperatorMetrics,
-    /// What runs beside one another.
+    /// Work that runs side by side.
     OperatorParallelism,
-    /// What the model as a whole is bound by.
+    /// The unit that bounds the model as a whole.
     ModelBottleneck,
 }
 
@@ -61,7 +61,7 @@ pub struct ReportFinding {
     pub group: ReportGroup,
     /// The part of the heading, such as `Vector`; empty if it has no parts.
     pub subtype: &'static str,
-    /// What to look at.
+    /// The advice.
     pub suggestion: String,
     /// The operators concerned, in the order in which they first ran; empty if the finding is about
     /// the run as a whole.

@@ -21,7 +21,7 @@ use crate::join::Joined;
 use crate::options::ExportOptions;
 
 /// The reports on all devices that executed operators, of the iterations that the options choose.
-pub fn performance_reports(joined: &Joined, options: ExportOptions) -> Vec<PerformanceReport> {
+pub fn performance_reports(joined: &Joined, options: ExportOptions<'_>) -> Vec<PerformanceReport> {
     let view = View::new(joined, options.iterations);
     let ops = view.op_tasks();
     let report = |tasks: &[TaskRef]| {

@@ -4,14 +4,14 @@ use crate::facts::view::View;
 use crate::report::conditions::{Operators, Times, condition as c};
 use crate::report::finding::{ReportFinding, ReportGroup as Group};
 
-/// What else must be so, besides that operators match.
+/// A further demand of a rule, besides operators that match.
 #[derive(Clone, Copy, Debug)]
 enum Gate {
     /// Nothing.
     Always,
     /// More layouts are converted than this.
     MoreConversionsThan(u64),
-    /// What the matching runs cost is more than a share of what all cost.
+    /// The cost of the matching runs is more than a share of the cost of all.
     Share { part: fn(Times) -> f64, of: fn(Times) -> f64, above: f64 },
 }
 
@@ -175,7 +175,7 @@ fn firing(operators: &Operators) -> impl Iterator<Item = (&'static Rule, Vec<u64
     })
 }
 
-/// What the rules on operators find.
+/// The findings of the rules on operators.
 pub(super) fn findings(view: &View<'_>, operators: &Operators) -> Vec<ReportFinding> {
     let finding = |(rule, names): (&Rule, Vec<u64>)| ReportFinding {
         rule: rule.id,

@@ -1,4 +1,4 @@
-//! What the report says about the run as a whole.
+//! Findings about the run as a whole.
 
 use crate::report::conditions::{Operators, extend};
 use crate::report::finding::{ReportFinding, ReportGroup};
@@ -41,7 +41,7 @@ fn share_alone(first: &[(i64, i64)], second: &[(i64, i64)]) -> Option<f64> {
     (either > 0).then(|| (either - second) as f64 / either as f64)
 }
 
-/// What the model is bound by, if units were counted: each operator's time goes to the unit that was
+/// The unit that bounds the model, if units were counted: each operator's time goes to the unit that was
 /// busy longest in it.
 pub(super) fn bottleneck(operators: &Operators) -> Option<ReportFinding> {
     let total: f64 = operators.by_bound.iter().sum();

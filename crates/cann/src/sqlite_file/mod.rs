@@ -146,7 +146,7 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
     ) -> io::Result<()> {
         leaves.finish();
         let numbers = self.numbers(leaves.last_keys.len());
-        // What doesn't fit goes to pages behind the leaves, which must know the first of them.
+        // Records that don't fit go on behind the leaves, which must know the first page of each.
         let mut next = numbers.last().map_or(self.next_page, |last| last + 1);
         let mut rest = Vec::new();
         for overflow in std::mem::take(&mut leaves.overflows) {

@@ -1,4 +1,4 @@
-//! What is written is read back by SQLite itself, which also checks every page.
+//! Written files are read back by SQLite itself, which also checks every page.
 
 use std::io::BufWriter;
 

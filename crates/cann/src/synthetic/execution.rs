@@ -23,13 +23,13 @@ impl Execution {
         self.task as u16
     }
 
-    /// What of the number is beyond these.
+    /// The bits of the number beyond these.
     pub(super) fn high(self) -> u16 {
         (self.task >> 16) as u16
     }
 }
 
-/// What the host writes about a run.
+/// The host's side of a run.
 pub(super) trait HostSide {
     /// Writes what launching an operator leaves behind: calls, and notes on what it is.
     fn launch(&mut self, network: &Network, execution: Execution, dynamic: bool) -> io::Result<()>;

@@ -145,7 +145,7 @@ fn links(directory: &Path, samples: u64) -> io::Result<()> {
     save(directory, "roce.data.0", &ports)
 }
 
-/// What the program used of the host.
+/// The program's use of the host.
 fn of_host(directory: &Path, samples: u64) -> io::Result<()> {
     let (mut cpu, mut memory, mut network) = (String::new(), String::new(), String::new());
     let mut disk = format!("start_time {HOST_MONOTONIC}\n");

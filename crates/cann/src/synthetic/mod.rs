@@ -67,7 +67,7 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
         metadata::write(&host, &device, options, clockwork, end)
     };
     if let Err(problem) = write() {
-        // What is there of it is of no use, and would be in the way of another try.
+        // An unfinished profile is of no use, and would be in the way of another try.
         let _ = std::fs::remove_dir_all(&profile);
         return Err(Error::io("write a sample profile to", &profile)(problem));
     }

@@ -23,7 +23,7 @@ pub enum SampleLayout {
     Job2022,
 }
 
-/// What a sample profile is to be like.
+/// The choices for a synthetic profile.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleOptions {
     /// The processor; chip 9 has no sample profiles.
@@ -34,6 +34,6 @@ pub struct SampleOptions {
     pub mode: SampleMode,
     /// Which tool chain it is like.
     pub layout: SampleLayout,
-    /// What durations and counters depend on.
+    /// The seed of durations and counters.
     pub seed: u64,
 }

@@ -3,12 +3,12 @@
 //! A run launches the same operators with the same shapes over and over, so what is different is
 //! few while the records are many.
 
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, Hasher};
 
 use opscope_cann_raw::additional::Tensor;
 
-use crate::names::Spread;
 use crate::tables::rows::TensorSetRow;
+use opscope_trace::Seeded;
 
 /// Every combination of inputs and outputs, once.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,7 @@ pub struct TensorSets {
     ends: Vec<u32>,
     /// Set numbers plus one by hash, open addressing; a power of two of slots.
     slots: Vec<u32>,
+    seed: Seeded,
 }
 
 impl TensorSets {
@@ -27,7 +28,7 @@ impl TensorSets {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        let mut slot = hash(tensors) as usize & mask;
+        let mut slot = hash(tensors, self.seed) as usize & mask;
         while self.slots[slot] != 0 {
             let row = TensorSetRow::from_index(self.slots[slot] as usize - 1);
             if self.get(row) == tensors {
@@ -68,7 +69,7 @@ impl TensorSets {
         let size = (self.slots.len() * 2).max(64);
         self.slots = vec![0; size];
         for number in 0..self.ends.len() {
-            let mut slot = hash(self.get(TensorSetRow::from_index(number))) as usize & (size - 1);
+            let mut slot = hash(self.get(TensorSetRow::from_index(number)), self.seed) as usize & (size - 1);
             while self.slots[slot] != 0 {
                 slot = (slot + 1) & (size - 1);
             }
@@ -77,8 +78,8 @@ impl TensorSets {
     }
 }
 
-fn hash(tensors: &[Tensor]) -> u64 {
-    let mut hasher = BuildHasherDefault::<Spread>::default().build_hasher();
+fn hash(tensors: &[Tensor], seed: Seeded) -> u64 {
+    let mut hasher = seed.build_hasher();
     for tensor in tensors {
         hasher.write_u64(u64::from(tensor.direction) << 32 | u64::from(tensor.format));
         hasher.write_u32(tensor.data_type);

@@ -32,14 +32,14 @@ whole! { unsigned: u8 u16 u32 u64 usize; signed: i32 i64 }
 #[derive(Clone, Copy)]
 struct EightDigits(u64);
 
-/// What makes letters of eight digits.
+/// The ASCII zeros that make letters of eight digits.
 const LETTERS: u64 = u64::from_ne_bytes([b'0'; 8]);
 
 /// The first number with nine digits.
 const NINE_DIGITS: u64 = 100_000_000;
 
 impl EightDigits {
-    /// Those of a number below 10⁸.
+    /// The digits of a number below 10⁸.
     #[inline(always)]
     fn new(value: u64) -> Self {
         // Each step divides all parts at once, by multiplication with a reciprocal that is exact for parts

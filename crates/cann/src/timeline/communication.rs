@@ -13,7 +13,7 @@ use crate::lane_choice::Layer;
 use crate::timeline::event::{Events, Lane};
 use crate::timeline::lanes::{Lanes, name_lane, seen};
 
-/// What is added to a lane's number for each further lane that it needs.
+/// The step between the numbers of lanes that share a name.
 const NEXT_TRACK: u64 = 1 << 20;
 
 /// A slice: begin, end, and the place of a step, or of an operation.

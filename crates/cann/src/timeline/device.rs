@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use opscope_cann_raw::host::level;
-use opscope_trace::LanePacker;
+use opscope_trace::{LanePacker, NumberMap, NumberSet};
 
 use crate::dialect::Dialect;
 use crate::facts::copies::{self, Copied};
@@ -13,14 +13,13 @@ use crate::facts::view::{TaskRef, View};
 use crate::join::HostTask;
 use crate::kinds::device_name;
 use crate::lane_choice::Layer;
-use crate::names::{NumberMap, NumberSet};
 use crate::tables::{CallRow, HostTaskRow, NO_MODEL};
 use crate::timeline::event::{Args, Events, Lane};
 use crate::timeline::host::mark_arrow;
 use crate::timeline::lanes::{Lanes, name_lane, seen};
 use crate::timeline::training;
 
-/// What is added to a stream's number for each further lane that it needs.
+/// The step between the numbers of a stream's lanes, where it needs several.
 pub(super) const NEXT_TRACK: u64 = 1 << 20;
 
 /// The number of the lane with the inferences of model 0.
@@ -33,7 +32,7 @@ pub(super) struct Tasks {
     tracks: NumberMap<u32, u64>,
     /// How many lanes there are for each stream of each device that the program knows.
     streams: BTreeMap<(u32, u32), usize>,
-    /// What was copied, by host task.
+    /// Copies, by host task.
     copies: NumberMap<HostTaskRow, Copied>,
     /// Which calls recorded an event or wait for one, by row of the table of calls.
     event_calls: NumberSet<CallRow>,

@@ -33,7 +33,7 @@ pub(super) fn divide(whole: &Path, limit: u64, path_of: impl Fn(usize) -> PathBu
     let bounds = bounds(&text, files);
     let directory = whole.parent().unwrap_or(Path::new("."));
     let paths: Vec<PathBuf> = (0..files).map(path_of).collect();
-    let mut parts = (0..files).map(|_| Part::new(directory)).collect::<Result<Vec<Part>>>()?;
+    let mut parts = (0..files).map(|_| TimeSlice::new(directory)).collect::<Result<Vec<TimeSlice>>>()?;
     for event in Split(&text) {
         let wanted = match start_of(event) {
             None => 0..files,
@@ -60,12 +60,12 @@ fn bounds(text: &[u8], files: usize) -> Vec<i64> {
 }
 
 /// One of the files.
-struct Part {
+struct TimeSlice {
     out: BufWriter<Draft>,
     is_empty: bool,
 }
 
-impl Part {
+impl TimeSlice {
     fn new(directory: &Path) -> Result<Self> {
         let file = Draft::new(directory).map_err(Error::io("create a file in", directory))?;
         Ok(Self { out: BufWriter::with_capacity(1 << 16, file), is_empty: true })

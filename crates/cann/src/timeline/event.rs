@@ -19,7 +19,7 @@ pub(super) struct Lane {
 
 /// The text of some events.
 ///
-/// What writes it is inlined down to the single pieces: most are constants, and to copy a constant takes
+/// Its writers are inlined down to the single pieces: most are constants, and to copy a constant takes
 /// an instruction or two where a call for any text takes twenty.
 #[derive(Debug, Default)]
 pub(super) struct Events {
@@ -166,12 +166,12 @@ impl Events {
     }
 }
 
-/// What many slices have alike, as text.
+/// Text that many slices share.
 #[derive(Debug)]
 pub(super) struct SharedSlice {
     /// Up to the number of the lane.
     begin: Vec<u8>,
-    /// What comes behind the times.
+    /// The text behind the times.
     args: Vec<u8>,
 }
 

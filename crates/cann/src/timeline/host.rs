@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use opscope_cann_raw::host::level;
-use opscope_trace::LanePacker;
+use opscope_trace::{LanePacker, NumberMap};
 
 use crate::dialect::Dialect;
 use crate::facts::calls::call_name;
@@ -13,13 +13,12 @@ use crate::facts::marks::event_type;
 use crate::facts::view::View;
 use crate::kinds::level_name;
 use crate::lane_choice::Layer;
-use crate::names::NumberMap;
 use crate::parallel;
 use crate::tables::Api;
 use crate::timeline::event::{Events, SharedSlice};
 use crate::timeline::lanes::{Lanes, name_lane, seen};
 
-/// What is added to a thread's number for each further lane that it needs.
+/// The step between the numbers of a thread's lanes, where it needs several.
 const NEXT_TRACK: u64 = 1 << 32;
 
 /// The id of the arrow between a mark's two sides.
@@ -37,11 +36,11 @@ pub(super) struct Calls {
     tracks: NumberMap<u32, u64>,
     /// How many lanes each thread has.
     threads: BTreeMap<u32, usize>,
-    /// What the calls of a kind have alike in the timeline.
+    /// The text that the calls of a kind share.
     kinds: NumberMap<CallKind, SharedSlice>,
 }
 
-/// What tells kinds of calls apart.
+/// A kind of calls: all that differ in nothing but their times and objects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct CallKind {
     thread: u32,
@@ -172,7 +171,7 @@ impl Calls {
     }
 }
 
-/// What is written of all calls that are of the same kind as this one.
+/// The text that is the same for all calls of this one's kind.
 fn shared_slice(view: &View<'_>, lanes: &Lanes, call: &Api) -> SharedSlice {
     let name = call_name(view, call);
     let kind = view.joined.data.host.names.type_name(call.level, call.kind).unwrap_or(name);
@@ -229,7 +228,7 @@ fn mode<'a>(call: &Api, kind: &'a str) -> &'a str {
     }
 }
 
-/// What the call worked on: a model's number, or a name if the dictionaries have it.
+/// The object of a call: a model's number, or a name if the dictionaries have it.
 fn item(view: &View<'_>, call: &Api, args: &mut crate::timeline::event::Args<'_>) {
     // Most calls name nothing, which needs no look into the dictionaries.
     let is_name = call.item != 0 && call.level != level::MODEL;

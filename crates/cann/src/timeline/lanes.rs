@@ -5,7 +5,7 @@ use crate::lane_choice::Layer;
 use crate::timeline::event::{Events, Lane};
 
 /// How many layers there are.
-const LAYERS: usize = Layer::Beside as usize + 1;
+const LAYERS: usize = Layer::OtherRecorders as usize + 1;
 
 /// The number by which the viewer's process ids name the host.
 const HOST: u64 = 31;
@@ -29,7 +29,7 @@ impl Lanes {
         let mut next = 20;
         let mut number = |layer: Layer| match (layer, dialect) {
             // Above the program's ranges, with a number that the reference doesn't use.
-            (Layer::Beside, _) => 5,
+            (Layer::OtherRecorders, _) => 5,
             (Layer::Program, _) => 6,
             (Layer::Cann, _) => 7,
             (Layer::Hardware, _) => 14,

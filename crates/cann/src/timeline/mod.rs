@@ -26,7 +26,6 @@ use crate::facts::marks::{DeviceMark, device_marks};
 use crate::facts::steps::{self, shown_steps};
 use crate::facts::view::View;
 use crate::lane_choice::{LaneChoice, Layer};
-use crate::names::NumberMap;
 use crate::options::{ExportLayout, ExportOptions};
 use crate::parallel;
 use crate::text::file::write_whole;
@@ -34,8 +33,10 @@ use crate::timeline::device::Tasks;
 use crate::timeline::event::{Events, write_all};
 use crate::timeline::host::Calls;
 use crate::timeline::lanes::Lanes;
+use crate::timeline::other_recorders::write_other_recorders;
 use crate::timeline::overlap::Overlap;
 use crate::timeline::tracked_copies::write_track_copies;
+use opscope_trace::NumberMap;
 
 /// A file of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl Timeline {
     /// The files that were written in 2022.
     pub(crate) const CLASSIC: [Self; 5] = [Self::Steps, Self::Ranges, Self::Calls, Self::Tasks, Self::Whole];
 
-    /// What the file's name begins with.
+    /// The begin of the file's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Whole => "msprof",
@@ -76,7 +77,7 @@ pub(crate) fn save_in(
     view: &View<'_>,
     directory: &Path,
     suffix: &str,
-    options: ExportOptions,
+    options: ExportOptions<'_>,
 ) -> Result<Vec<PathBuf>> {
     let whole = directory.join(format!("{}_{suffix}.json", Timeline::Whole.name()));
     // A timeline that is to be divided is only seen in its parts.
@@ -88,7 +89,7 @@ pub(crate) fn save_in(
         }
     };
     let mut files = Vec::new();
-    each_timeline(view, ExportLayout::Current, options.lanes, |timeline| {
+    each_timeline(view, options, |timeline| {
         let path = match &divided {
             Some((draft, _)) if timeline == Timeline::Whole => return draft.path().to_owned(),
             _ => directory.join(format!("{}_{suffix}.json", timeline.name())),
@@ -120,10 +121,10 @@ pub(crate) fn save_in(
 /// Writes the files of a layout of which there is data to the paths that `path_of` gives.
 pub(crate) fn each_timeline(
     view: &View<'_>,
-    layout: ExportLayout,
-    choice: LaneChoice,
+    options: ExportOptions<'_>,
     mut path_of: impl FnMut(Timeline) -> PathBuf,
 ) -> Result<()> {
+    let ExportOptions { layout, lanes: choice, other_recorders, .. } = options;
     let joined = view.joined;
     let wanted = match layout {
         ExportLayout::Current => &Timeline::CURRENT[..],
@@ -180,7 +181,9 @@ pub(crate) fn each_timeline(
                 }
                 overlap.iter().for_each(|overlap| overlap.names(&lanes, &mut small));
                 samples::samples(view, &lanes, &mut small);
-                other_recorders::write_beside(view, &lanes, &mut small);
+                if let Some(trace) = other_recorders {
+                    write_other_recorders(trace, view, &lanes, &mut small);
+                }
                 if !steps.is_empty() && choice.shows_steps() {
                     let shown = shown_steps(view, steps::steps(view));
                     device::steps(view, &lanes, &shown, false, &mut small);
@@ -241,6 +244,6 @@ fn save(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Res
 fn shown_layers(view: &View<'_>, choice: LaneChoice) -> Vec<Layer> {
     let mut layers = vec![Layer::Program, Layer::Cann, Layer::Hardware, Layer::Communication];
     layers.extend(samples::layers(view).into_iter().filter(|layer| choice.shows(*layer)));
-    layers.extend([Layer::Overlap, Layer::Beside]);
+    layers.extend([Layer::Overlap, Layer::OtherRecorders]);
     layers
 }

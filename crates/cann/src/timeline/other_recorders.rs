@@ -19,8 +19,7 @@ const MOST_TRACKS: u64 = 1 << 16;
 const MOST_DEVICES: u32 = 30;
 
 /// Names the lanes and writes their slices.
-pub(super) fn write_beside(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
-    let trace = &view.joined.beside;
+pub(super) fn write_other_recorders(trace: &Trace, view: &View<'_>, lanes: &Lanes, events: &mut Events) {
     let mut tasks: Vec<(StreamId, Task)> =
         trace.tasks.iter().filter_map(|(_, task)| Some((task.stream?, task))).collect();
     tasks.sort_by_key(|(stream, task)| (stream.index(), task.start, Reverse(task.duration)));
@@ -32,9 +31,9 @@ pub(super) fn write_beside(view: &View<'_>, lanes: &Lanes, events: &mut Events) 
         if named.replace(device) != Some(device) {
             let row = trace.devices.get(device);
             let (name, label) = (name(trace, &row), label(trace, &row));
-            lanes.name_layer_as(events, Layer::Beside, Some(place(device)), &name, &label);
+            lanes.name_layer_as(events, Layer::OtherRecorders, Some(place(device)), &name, &label);
         }
-        write_stream(view, lanes, place(device), of_stream, events);
+        write_stream(trace, view, lanes, place(device), of_stream, events);
     }
 }
 
@@ -47,7 +46,7 @@ fn name(trace: &Trace, device: &Device) -> String {
     }
 }
 
-/// What a process's label says of the machine.
+/// The label of a device's process.
 fn label(trace: &Trace, device: &Device) -> String {
     match device.kind {
         DeviceKind::Cpu => "CPU".to_owned(),
@@ -56,21 +55,27 @@ fn label(trace: &Trace, device: &Device) -> String {
 }
 
 /// Writes the tasks of one stream, which come in the order of their starts.
-fn write_stream(view: &View<'_>, lanes: &Lanes, place: u32, tasks: &[(StreamId, Task)], events: &mut Events) {
-    let (trace, place) = (&view.joined.beside, Some(place));
-    let stream = tasks[0].0;
+fn write_stream(
+    trace: &Trace,
+    view: &View<'_>,
+    lanes: &Lanes,
+    place: u32,
+    tasks: &[(StreamId, Task)],
+    events: &mut Events,
+) {
+    let (stream, place) = (tasks[0].0, Some(place));
     let first = stream.index() as u64 * MOST_TRACKS;
     let mut tracks = LanePacker::default();
     for (_, task) in tasks {
         let start = view.begin().saturating_add(task.start.0);
         let track = tracks.place(seen(start, start.saturating_add(task.duration.0))) as u64;
-        let lane = lanes.lane(Layer::Beside, place, first + track.min(MOST_TRACKS - 1));
+        let lane = lanes.lane(Layer::OtherRecorders, place, first + track.min(MOST_TRACKS - 1));
         let name = [trace.strings.get(task.name)];
         events.slice(name, lane, start, task.duration.0, None, |args| write_args(trace, task, args));
     }
     let name = trace.strings.get(trace.streams.get(stream).name);
     for track in 0..tracks.count().min(MOST_TRACKS as usize) as u64 {
-        let lane = lanes.lane(Layer::Beside, place, first + track);
+        let lane = lanes.lane(Layer::OtherRecorders, place, first + track);
         name_lane(events, lane, name, first + track);
     }
 }

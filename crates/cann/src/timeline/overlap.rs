@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use opscope_trace::LanePacker;
+use opscope_trace::{LanePacker, NumberMap};
 
 use crate::dialect::Dialect;
 use crate::facts::busy::{Busy, busy};
@@ -10,7 +10,6 @@ use crate::facts::collectives::Collectives;
 use crate::facts::spans::Spans;
 use crate::facts::view::View;
 use crate::lane_choice::Layer;
-use crate::names::NumberMap;
 use crate::parallel;
 use crate::timeline::device::NEXT_TRACK;
 use crate::timeline::event::{Events, write_all};

@@ -1,4 +1,4 @@
-//! What was sampled over time, as counters.
+//! Samples over time, as counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What happened within an iteration of a training: its passes, reductions of gradients, and the wait for
+//! The phases of an iteration of a training: its passes, reductions of gradients, and the wait for
 //! data.
 
 use std::cmp::Reverse;
@@ -9,14 +9,14 @@ use crate::facts::view::View;
 use crate::timeline::event::{Args, Events, Lane};
 
 /// A part of an iteration, in device ticks.
-struct Part {
-    kind: PartKind,
+struct Phase {
+    kind: PhaseKind,
     start: u64,
     end: u64,
 }
 
 #[derive(Clone, Copy)]
-enum PartKind {
+enum PhaseKind {
     /// Both passes.
     Passes,
     /// From the end of the backward pass to that of the iteration.
@@ -64,17 +64,17 @@ pub(super) fn parts(
     }
 }
 
-fn parts_of(step: &Step, first_reduce: usize) -> Vec<Part> {
+fn parts_of(step: &Step, first_reduce: usize) -> Vec<Phase> {
     let (forward, backward, end) = (step.iteration.forward, step.iteration.backward, step.iteration.end);
     let mut parts = Vec::new();
     if is_training(step) {
-        parts.push(Part { kind: PartKind::Passes, start: forward, end: backward });
-        parts.push(Part { kind: PartKind::Refresh, start: backward, end });
+        parts.push(Phase { kind: PhaseKind::Passes, start: forward, end: backward });
+        parts.push(Phase { kind: PhaseKind::Refresh, start: backward, end });
     }
     for (number, &(start, end)) in (first_reduce..).zip(&step.reduces) {
-        parts.push(Part { kind: PartKind::Reduce(number), start, end });
+        parts.push(Phase { kind: PhaseKind::Reduce(number), start, end });
     }
-    parts.extend(step.fetches.iter().map(|&(start, end)| Part { kind: PartKind::Fetch, start, end }));
+    parts.extend(step.fetches.iter().map(|&(start, end)| Phase { kind: PhaseKind::Fetch, start, end }));
     parts
 }
 
@@ -83,14 +83,14 @@ fn is_training(step: &Step) -> bool {
     (1..=step.iteration.backward).contains(&step.iteration.forward)
 }
 
-impl Part {
+impl Phase {
     /// The category and the name of the slice, in an iteration with a number.
     fn names(&self, iteration: u64) -> (&'static str, String) {
         match self.kind {
-            PartKind::Passes => ("FP_BP Time", format!("FP_BP Time {iteration}")),
-            PartKind::Refresh => ("Iteration Refresh", format!("Iteration Refresh {iteration}")),
-            PartKind::Reduce(number) => ("Reduce", format!("Reduce_{iteration}_{number}")),
-            PartKind::Fetch => ("GetNext Time", "GetNext".to_owned()),
+            PhaseKind::Passes => ("FP_BP Time", format!("FP_BP Time {iteration}")),
+            PhaseKind::Refresh => ("Iteration Refresh", format!("Iteration Refresh {iteration}")),
+            PhaseKind::Reduce(number) => ("Reduce", format!("Reduce_{iteration}_{number}")),
+            PhaseKind::Fetch => ("GetNext Time", "GetNext".to_owned()),
         }
     }
 
@@ -99,15 +99,15 @@ impl Part {
         let (start, end) = (device.time(self.start), device.time(self.end));
         let ticks = self.end.saturating_sub(self.start);
         match self.kind {
-            PartKind::Passes => {
+            PhaseKind::Passes => {
                 args.integer("Iteration ID", step.number).time("FP Start", start).time("BP End", end);
                 write_duration(view, step, "FP_BP Time(us)", ticks, args);
             }
-            PartKind::Refresh => {
+            PhaseKind::Refresh => {
                 args.integer("Iteration ID", step.number).time("BP End", start).time("Iteration End", end);
                 write_duration(view, step, "Iteration Refresh(us)", ticks, args);
             }
-            PartKind::Reduce(number) => {
+            PhaseKind::Reduce(number) => {
                 args.integer("Iteration ID", step.number);
                 let bounds =
                     [(format!("Reduce Start {number}"), start), (format!("Reduce End {number}"), end)];
@@ -119,7 +119,7 @@ impl Part {
                     };
                 }
             }
-            PartKind::Fetch => {
+            PhaseKind::Fetch => {
                 args.time("GetNext Start", start).time("GetNext End", end);
                 write_duration(view, step, "GetNext Time(us)", ticks, args);
             }

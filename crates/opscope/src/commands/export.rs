@@ -329,32 +329,33 @@ fn write(
     let settings = advise::settings_in(None)?;
     let lock = results.lock()?;
     let bar = StepBar::new(terminal);
-    let joined = profile::join(profile, &bar)?;
-    let layout = layout(&joined, options, results, terminal)?;
+    let raw = profile::join(profile, &bar)?;
+    let joined = &raw.joined;
+    let layout = layout(joined, options, results, terminal)?;
     let outputs = &layout.outputs(results);
     let export_options = ExportOptions {
         format: match options.format {
             Format::Csv => SheetFormat::Csv,
             Format::Json => SheetFormat::Json,
         },
-        iterations: iterations(&joined, options)?,
+        iterations: iterations(joined, options)?,
         layout: match layout {
             Layout::Modern => ExportLayout::Current,
             Layout::Classic => ExportLayout::Classic,
         },
         lanes: lanes(options)?,
         timeline_bytes: options.slice_mb.map(|megabytes| megabytes << 20),
+        other_recorders: Some(&raw.other_recorders),
     };
-    let files = Files { joined: &joined, kinds, layout, options: export_options, stamp };
+    let files = Files { joined, kinds, layout, options: export_options, stamp };
     let with_reports = kinds.contains(&What::Summary);
     // Remarks about the whole profile are worked out beside the writing.
     let (mut written, (outline, import, mut reports)) = std::thread::scope(|scope| {
         let about = || {
-            let reports =
-                if with_reports { performance_reports(&joined, export_options) } else { Vec::new() };
-            let outline = profile::outline(&joined);
+            let reports = if with_reports { performance_reports(joined, export_options) } else { Vec::new() };
+            let outline = profile::outline(&raw);
             let leaves_import = !options.clear && cache::is_worth_writing(outline);
-            (outline, leaves_import.then(|| profile::trace_of(&joined)), reports)
+            (outline, leaves_import.then(|| profile::trace_of(&raw)), reports)
         };
         let beside = std::thread::Builder::new().spawn_scoped(scope, about);
         let written = files.write(results.folder(), outputs, &bar, terminal)?;
@@ -365,7 +366,7 @@ fn write(
     })?;
     if layout == Layout::Classic {
         note_own(results.folder(), &written)?;
-        tell_iteration(&joined, kinds, options, terminal);
+        tell_iteration(joined, kinds, options, terminal);
     }
     let silenced = silence(&mut reports, &settings);
     for report in &reports {
@@ -381,9 +382,9 @@ fn write(
         }
     }
     drop(bar);
-    say(&joined, outline, terminal);
+    say(joined, outline, terminal);
     if export_options.iterations.is_none() {
-        say_what_is_shown(&joined, terminal);
+        say_what_is_shown(joined, terminal);
     }
     for report in reports {
         terminal.print(&report.text())?;
@@ -417,7 +418,7 @@ struct Files<'e> {
     joined: &'e Joined,
     kinds: &'e [What],
     layout: Layout,
-    options: ExportOptions,
+    options: ExportOptions<'e>,
     stamp: &'e str,
 }
 

@@ -39,10 +39,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let mut all = Vec::new();
     let exit = profile::each(profiles, terminal, |profile| {
         let bar = StepBar::new(terminal);
-        let joined = profile::join(profile, &bar)?;
+        let raw = profile::join(profile, &bar)?;
         drop(bar);
-        let (lines, path) = (contents(&joined), &joined.data.profile.path);
-        profile::warn(&profile::losses_of_joined(&joined), path, terminal);
+        let (lines, path) = (contents(&raw), &raw.joined.data.profile.path);
+        profile::warn(&profile::losses_of_joined(&raw), path, terminal);
         if !arguments.json {
             // Several profiles are told apart by a line of their own, which the vendor's tool lacks.
             terminal.note(&format!("{}:", path.display()));

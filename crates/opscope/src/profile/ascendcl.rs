@@ -23,9 +23,9 @@ use opscope_trace::{
 
 const PREFIX: &str = "opscope.ascendcl.";
 
-/// One line of each kind.
+/// The records of a process that subscribed to AscendCL's operators.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct SubscribedRecords {
     calls: Vec<(i64, i64)>,
     operators: Vec<Executed>,
     unreadable: u64,
@@ -46,7 +46,7 @@ pub fn append(trace: &mut Trace, profile: &Profile) {
     let Some(zero) = host.metadata.session.begin_monotonic else { return };
     for path in files(&host.data()) {
         match std::fs::read(&path) {
-            Ok(bytes) => add(trace, &Told::read(&String::from_utf8_lossy(&bytes)), zero),
+            Ok(bytes) => add(trace, &SubscribedRecords::read(&String::from_utf8_lossy(&bytes)), zero),
             Err(error) => trace.count_loss("unreadable operators of AscendCL", 1, &error.to_string()),
         }
     }
@@ -63,23 +63,23 @@ fn files(data: &Path) -> Vec<PathBuf> {
     found
 }
 
-impl Told {
+impl SubscribedRecords {
     fn read(text: &str) -> Self {
-        let mut told = Self::default();
+        let mut records = Self::default();
         for line in text.lines() {
             let fields: Vec<&str> = line.split('\t').collect();
             let number = |place: usize| fields.get(place)?.parse::<i64>().ok().filter(|number| *number >= 0);
             let read = match (fields.first(), fields.len()) {
-                (Some(&"call"), 3) => number(1).zip(number(2)).map(|call| told.calls.push(call)),
+                (Some(&"call"), 3) => number(1).zip(number(2)).map(|call| records.calls.push(call)),
                 (Some(&"op"), 7) => number(1).zip(number(2).zip(number(3))).map(|(model, (begin, end))| {
                     let (kind, name) = (fields[5].to_owned(), fields[6].to_owned());
-                    told.operators.push(Executed { model: model as u64, begin, end, kind, name });
+                    records.operators.push(Executed { model: model as u64, begin, end, kind, name });
                 }),
                 _ => None,
             };
-            told.unreadable += u64::from(read.is_none());
+            records.unreadable += u64::from(read.is_none());
         }
-        told
+        records
     }
 
     /// How many nanoseconds the unit of AscendCL's times has.
@@ -102,21 +102,21 @@ impl Told {
     }
 }
 
-fn add(trace: &mut Trace, told: &Told, zero: i64) {
-    if told.unreadable > 0 {
-        trace.count_loss("unreadable lines about operators of AscendCL", told.unreadable, PREFIX);
+fn add(trace: &mut Trace, records: &SubscribedRecords, zero: i64) {
+    if records.unreadable > 0 {
+        trace.count_loss("unreadable lines about operators of AscendCL", records.unreadable, PREFIX);
     }
-    if told.operators.is_empty() {
+    if records.operators.is_empty() {
         return;
     }
-    let unit = told.unit();
-    let shift = told.shift(unit).saturating_sub(zero);
+    let unit = records.unit();
+    let shift = records.shift(unit).saturating_sub(zero);
     let name = trace.strings.intern("NPU (subscribed)");
     let device = trace.devices.push(Device { number: 0, kind: DeviceKind::Npu, name });
     let mut streams = HashMap::new();
     let mut models: HashMap<u64, ModelId> = HashMap::new();
     let mut operators: HashMap<(u64, StringId, StringId), OperatorId> = HashMap::new();
-    for it in &told.operators {
+    for it in &records.operators {
         let model = *models.entry(it.model).or_insert_with(|| {
             let name = trace.strings.intern(&format!("model {}", it.model));
             trace.models.push(Model { number: it.model, name })
@@ -150,13 +150,13 @@ mod tests {
         // Two calls of a millisecond; operators of 400 and 300 in microseconds of another clock.
         let text = "call\t5000000\t6000000\ncall\t7000000\t8000000\n\
                     op\t1\t100\t500\t400\tConv2D\tconv1\nop\t1\t2100\t2400\t300\tRelu\trelu1\n?\n";
-        let told = Told::read(text);
-        assert_eq!((told.calls.len(), told.operators.len(), told.unreadable), (2, 2, 1));
-        assert_eq!((told.unit(), told.shift(1_000)), (1_000, 5_000_000 - 100_000));
+        let records = SubscribedRecords::read(text);
+        assert_eq!((records.calls.len(), records.operators.len(), records.unreadable), (2, 2, 1));
+        assert_eq!((records.unit(), records.shift(1_000)), (1_000, 5_000_000 - 100_000));
         // The same in nanoseconds of the calls' own clock.
         let text = "call\t5000000\t6000000\nop\t1\t5100000\t5500000\t400000\tConv2D\tconv1\n";
-        let told = Told::read(text);
-        assert_eq!((told.unit(), told.shift(1)), (1, 0));
+        let records = SubscribedRecords::read(text);
+        assert_eq!((records.unit(), records.shift(1)), (1, 0));
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         let text =
             "call\t5000\t9000\nop\t3\t5100\t5500\t400\tConv2D\tconv\nop\t3\t6100\t6500\t400\tConv2D\tconv\n";
         let mut trace = Trace::new();
-        add(&mut trace, &Told::read(text), 5_000);
+        add(&mut trace, &SubscribedRecords::read(text), 5_000);
         assert_eq!((trace.tasks.len(), trace.operators.len(), trace.devices.len()), (2, 1, 1));
         assert_eq!(trace.tasks.start()[0], Nanoseconds(100));
         assert_eq!(trace.tasks.duration()[1], Nanoseconds(400));

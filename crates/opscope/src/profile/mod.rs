@@ -203,18 +203,28 @@ pub fn second_after(stamp: &str) -> Option<String> {
 /// How such times are written.
 const STAMP: &str = "%Y%m%d%H%M%S";
 
+/// A raw directory, with what other recorders left beside its files.
+#[derive(Debug)]
+pub struct RawProfile {
+    /// The native tables of host and devices, brought together.
+    pub joined: Joined,
+    /// The trace of ONNX Runtime and of AscendCL's subscription; its zero is the begin of the collection.
+    pub other_recorders: Trace,
+}
+
 /// Decodes a raw directory and brings its host and device sides together.
 ///
 /// # Errors
 /// When a directory of it can't be listed.
-pub fn join(profile: Profile, bar: &StepBar) -> anyhow::Result<Joined> {
+pub fn join(profile: Profile, bar: &StepBar) -> anyhow::Result<RawProfile> {
     bar.step(&format!("decoding {}", profile.name()));
     let data = Data::load(profile)?;
     bar.step("bringing host and devices together");
-    let mut joined = Joined::new(data);
-    onnxruntime::append(&mut joined.beside, &joined.data.profile);
-    ascendcl::append(&mut joined.beside, &joined.data.profile);
-    Ok(joined)
+    let joined = Joined::new(data);
+    let mut other_recorders = Trace::new();
+    onnxruntime::append(&mut other_recorders, &joined.data.profile);
+    ascendcl::append(&mut other_recorders, &joined.data.profile);
+    Ok(RawProfile { joined, other_recorders })
 }
 
 /// Reads a profile anew and leaves its trace in a database for later commands.
@@ -223,32 +233,32 @@ pub fn join(profile: Profile, bar: &StepBar) -> anyhow::Result<Joined> {
 /// When it can't be read, or the database can't be written.
 pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow::Result<Trace> {
     let bar = StepBar::new(terminal);
-    let joined = join(profile, &bar)?;
+    let raw = join(profile, &bar)?;
     bar.step("making a trace of it");
-    let trace = trace_of(&joined);
+    let trace = trace_of(&raw);
     bar.step("writing the database");
-    cache::write(&trace, &joined.data.profile, database)?;
+    cache::write(&trace, &raw.joined.data.profile, database)?;
     drop(bar);
-    for remark in remarks(&joined.data.profile, &trace) {
+    for remark in remarks(&raw.joined.data.profile, &trace) {
         terminal.warn(&remark);
     }
     Ok(trace)
 }
 
 /// What was lost of a raw directory, as a trace that holds nothing else.
-pub fn losses_of_joined(joined: &Joined) -> Trace {
+pub fn losses_of_joined(raw: &RawProfile) -> Trace {
     let mut losses = Trace::new();
-    for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
+    for loss in raw.joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
         losses.count_as(loss.reason.severity(), loss.reason.text(), loss.count, &loss.place);
     }
-    losses.append_losses(&joined.beside);
+    losses.append_losses(&raw.other_recorders);
     losses
 }
 
 /// The trace of a raw directory, with what ONNX Runtime and AscendCL told beside the raw files.
-pub fn trace_of(joined: &Joined) -> Trace {
-    let mut trace = to_trace(joined);
-    trace.append(&joined.beside, Nanoseconds(0));
+pub fn trace_of(raw: &RawProfile) -> Trace {
+    let mut trace = to_trace(&raw.joined);
+    trace.append(&raw.other_recorders, Nanoseconds(0));
     trace
 }
 
@@ -258,9 +268,9 @@ fn read_raw(profile: Profile, terminal: &Terminal) -> anyhow::Result<Trace> {
     let trace = match cache::read(&profile) {
         Some(trace) => trace,
         None => {
-            let joined = join(profile.clone(), &bar)?;
+            let raw = join(profile.clone(), &bar)?;
             bar.step("making a trace of it");
-            trace_of(&joined)
+            trace_of(&raw)
         }
     };
     drop(bar);

@@ -3,6 +3,8 @@
 use opscope_cann::{Joined, Outline, Profile, Reason, is_model_load};
 use opscope_trace::{ApiLevel, Trace};
 
+use crate::profile::RawProfile;
+
 /// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
 pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
     of_outline(profile, trace.property("note"), outline_of_trace(trace))
@@ -14,14 +16,14 @@ pub fn remarks_of_joined(joined: &Joined, outline: Outline) -> Vec<String> {
 }
 
 /// How much a raw directory holds, together with what other recorders saw.
-pub fn outline(joined: &Joined) -> Outline {
-    let (own, beside) = (Outline::of(joined), outline_of_trace(&joined.beside));
+pub fn outline(raw: &RawProfile) -> Outline {
+    let (own, others) = (Outline::of(&raw.joined), outline_of_trace(&raw.other_recorders));
     Outline {
-        tasks: own.tasks + beside.tasks,
-        tasks_before_begin: own.tasks_before_begin + beside.tasks_before_begin,
-        calls: own.calls + beside.calls,
-        has_launches: own.has_launches || beside.has_launches,
-        loads_model: own.loads_model || beside.loads_model,
+        tasks: own.tasks + others.tasks,
+        tasks_before_begin: own.tasks_before_begin + others.tasks_before_begin,
+        calls: own.calls + others.calls,
+        has_launches: own.has_launches || others.has_launches,
+        loads_model: own.loads_model || others.loads_model,
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Envelope, Table, TableColumn};
-use crate::profile;
+use crate::profile::{self, RawProfile};
 use crate::terminal::{bold, printable};
 
 /// A row: a host, or a model on a device.
@@ -27,9 +27,10 @@ pub struct ContentsRow {
 }
 
 /// The contents of a profile: a row for each device and model, and one for the host.
-pub fn contents(joined: &Joined) -> Vec<ContentsRow> {
+pub fn contents(raw: &RawProfile) -> Vec<ContentsRow> {
+    let joined = &raw.joined;
     let profile = &joined.data.profile;
-    let losses = profile::losses_of(&profile::losses_of_joined(joined), &profile.path);
+    let losses = profile::losses_of(&profile::losses_of_joined(raw), &profile.path);
     let mut lines = Vec::new();
     for source in profile.devices.iter().chain(&profile.host) {
         // A directory of 2022 is host and device in one.

@@ -1,4 +1,4 @@
-//! What the files of that tool chain have in common: their guarded records, and names in two forms.
+//! Records of that tool chain, guarded against other layouts, and their names in two forms.
 
 use std::collections::HashMap;
 

@@ -12,10 +12,10 @@ use crate::decode::legacy::records::{
     CallKinds, Placed, Source, hash_of_name, is_mixed_name, is_name, records,
 };
 use crate::kinds::{runtime_kind, usual_kind};
-use crate::names::NumberMap;
 use crate::tables::{
     DescribedTask, DescribedTaskTable, HostTables, NO_CONTEXT, NO_MODEL, Node, NodeRow, TensorSetRow,
 };
+use opscope_trace::NumberMap;
 
 /// Numbers of kinds of tasks that have no usual one begin here, behind those of calls.
 const FIRST_KIND: u32 = 0x4000_0000;

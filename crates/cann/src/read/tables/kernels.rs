@@ -8,7 +8,7 @@ use opscope_trace::{
     Task, TaskId, Trace,
 };
 
-use super::table::{Column, Header, Losses, NO_NUMBERS, Row, read_rows};
+use super::table::{Column, Header, Losses, NO_NUMBERS, Row, read_rows, zero_of};
 use crate::headings::{aicpu, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
 use opscope_formats::ascend_vocabulary as vocabulary;
@@ -113,7 +113,7 @@ impl Kernels {
     pub fn to_trace(&self) -> Trace {
         let mut trace = Trace::new();
         let first = self.rows.iter().map(|row| row.start).min().unwrap_or_default();
-        let zero = super::zero_of(first);
+        let zero = zero_of(first);
         if zero != Nanoseconds::ZERO {
             trace.clock.unix_zero = Some(zero.0);
         }

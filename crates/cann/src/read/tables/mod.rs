@@ -20,8 +20,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use opscope_formats::reading::WALL_CLOCK;
-use opscope_trace::{Nanoseconds, Trace};
+use opscope_trace::Trace;
 
 pub(super) use kernels::Kernels;
 use table::{Header, read_header};
@@ -118,9 +117,4 @@ pub(super) fn read_tasks(text: &[u8], kernels: &mut Kernels) -> Result<(), ReadE
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Tasks));
     kernels.read(text, &header.ok_or(ReadError::NotATable)?);
     Ok(())
-}
-
-/// The trace's zero among a table's times: the first of them where they are counted since 1970, else 0.
-fn zero_of(first: Nanoseconds) -> Nanoseconds {
-    if first.0 >= WALL_CLOCK { first } else { Nanoseconds::ZERO }
 }

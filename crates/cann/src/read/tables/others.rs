@@ -7,7 +7,7 @@ use opscope_trace::{
     Counter, CounterId, DeviceKind, Iteration, Nanoseconds, Range, RangeKind, Sample, Trace,
 };
 
-use super::table::{Column, Header, Losses, Row, read_rows};
+use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{memory_record, msprof_tx, npu_mem, other, step_trace};
 use opscope_formats::reading::{Places, model_numbered};
 
@@ -160,7 +160,7 @@ fn first_time(text: &[u8], header: &Header, column: Option<Column>) -> Option<Na
 
 /// Sets the trace's zero by its first time.
 fn set_zero(trace: &mut Trace, first: Option<Nanoseconds>) -> Nanoseconds {
-    let zero = first.map(super::zero_of).unwrap_or_default();
+    let zero = first.map(zero_of).unwrap_or_default();
     if zero != Nanoseconds::ZERO {
         trace.clock.unix_zero = Some(zero.0);
     }

@@ -5,7 +5,7 @@ use csv::{ByteRecord, ReaderBuilder};
 use opscope_formats::ascend_vocabulary as vocabulary;
 use opscope_trace::{Nanoseconds, Severity, Trace};
 
-use opscope_formats::reading::decimal;
+use opscope_formats::reading::{WALL_CLOCK, decimal};
 
 /// The names of a table's columns.
 pub(super) struct Header {
@@ -187,6 +187,11 @@ fn without_mark(text: &[u8]) -> &[u8] {
 
 fn reader(text: &[u8]) -> csv::Reader<&[u8]> {
     ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text)
+}
+
+/// The time to take off a table's times: the first of them, where they are counted since 1970.
+pub(super) fn zero_of(first: Nanoseconds) -> Nanoseconds {
+    if first.0 >= WALL_CLOCK { first } else { Nanoseconds::ZERO }
 }
 
 #[cfg(test)]

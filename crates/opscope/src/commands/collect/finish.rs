@@ -178,9 +178,9 @@ fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()>
     }
     terminal.print(&ranges_text(&trace, top, terminal.width()))?;
     if has_devices {
-        let joined =
+        let raw =
             profile::join(profile::only(path, profile::raw(path, terminal)?)?, &StepBar::new(terminal))?;
-        terminal.print(&query::table(&query::contents(&joined)))?;
+        terminal.print(&query::table(&query::contents(&raw)))?;
         return Ok(());
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -158,8 +158,8 @@ fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::
         // Done above.
         Action::Show | Action::QueryCluster | Action::Answer(_) => Ok(()),
         Action::Query => {
-            let joined = profile::join(profile, &StepBar::new(terminal))?;
-            Ok(terminal.print(&query::table(&query::contents(&joined)))?)
+            let raw = profile::join(profile, &StepBar::new(terminal))?;
+            Ok(terminal.print(&query::table(&query::contents(&raw)))?)
         }
         Action::Export(what) => write(profile, &[what], &request.options, &stamp, terminal),
         Action::ExportText => {

@@ -115,11 +115,11 @@ fn each(
         }
         is_found = true;
         let bar = StepBar::new(terminal);
-        let joined = profile::join(profile, &bar)?;
+        let raw = profile::join(profile, &bar)?;
         drop(bar);
-        profile::warn(&profile::losses_of_joined(&joined), &joined.data.profile.path, terminal);
+        profile::warn(&profile::losses_of_joined(&raw), &raw.joined.data.profile.path, terminal);
         for (device, number) in devices.into_iter().filter(|(_, number)| is_asked(*number)) {
-            tell(&joined, device, number);
+            tell(&raw.joined, device, number);
         }
     }
     if !is_found {
