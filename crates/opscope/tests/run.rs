@@ -183,10 +183,21 @@ fn the_latency_is_that_of_inferences_of_which_nothing_is_recorded_wherever_it_is
         let tuning = ["tune", &model, "--only", "G15", "--duration", "200ms"];
         let quick = ["--engine", engine, "--threads", "1", "--json"];
         for (command, time) in [(&models[..], "/after_ns"), (&tuning[..], "/original_ns")] {
-            let times = || number(&place.run(&[command, &quick[..]].concat()).json(), time) / latency;
-            let tries: Vec<f64> = (0..4).map(|_| times()).collect();
-            let agrees = |times: &f64| (0.7..1.4).contains(times);
-            assert!(tries.iter().any(agrees), "{engine}: {command:?} says {tries:?} times the latency");
+            let anew = || {
+                let answer = place.done(&[&["run", &model, "-n", "15"], &quick[..]].concat()).json();
+                number(&answer, "/latency/median_ns")
+            };
+            // Held between two runs beside it: whatever else the machine does then meets all three.
+            let tries = (0..6).map(|_| {
+                let (before, time) =
+                    (anew(), number(&place.run(&[command, &quick[..]].concat()).json(), time));
+                let after = anew();
+                (time / before.max(after), time / before.min(after))
+            });
+            let mut seen = Vec::new();
+            let agrees =
+                tries.inspect(|ratios| seen.push(*ratios)).any(|(low, high)| low < 1.4 && high > 0.7);
+            assert!(agrees, "{engine}: {command:?} says {seen:?} times the latency");
         }
     }
 }
