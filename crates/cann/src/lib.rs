@@ -72,6 +72,8 @@ pub mod tables;
 mod text;
 mod timeline;
 mod to_trace;
+mod vocabulary;
+mod waits;
 
 pub use catalogue::Catalogue;
 pub use clock::{Clock, SampleClock};

@@ -10,10 +10,10 @@ use opscope_trace::{
     Trace,
 };
 
+use crate::vocabulary;
+use crate::waits::Waits;
 use opscope_cann_raw::additional::Tensor as RawTensor;
 use opscope_cann_raw::host::level;
-use opscope_formats::ascend_vocabulary as vocabulary;
-use opscope_formats::reading::Waits;
 
 use crate::facts::calls::call_name;
 use crate::facts::counters::CounterColumns;

@@ -28,7 +28,6 @@
 //!     own_files ─► output                                  writing whole or not at all
 //! ```
 
-pub mod ascend_vocabulary;
 pub mod chrome;
 pub mod input;
 pub mod megengine;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use opscope_trace::{ModelId, Operator, OperatorId, StringId, StringTable, Tensor, TensorId, Trace};
 
-use opscope_formats::ascend_vocabulary as vocabulary;
+use crate::vocabulary;
 
 /// The inputs or the outputs of an operator, as the texts of three columns.
 ///

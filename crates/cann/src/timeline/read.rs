@@ -7,11 +7,12 @@
 #[cfg(test)]
 mod tests;
 
-use opscope_formats::ascend_vocabulary as vocabulary;
+use crate::vocabulary;
+use crate::waits::Waits;
 use opscope_formats::chrome::dialect::{
     AboutFile, Builder, Dialect, DialectReader, Item, Lane, OperatorKey, text_of,
 };
-use opscope_formats::reading::{Row, Waits, model_numbered};
+use opscope_formats::reading::{Row, model_numbered};
 use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId, Trace};
 
 /// The dialect of the timelines that Ascend's tools export, for [`opscope_formats::chrome::read`].
@@ -51,7 +52,7 @@ impl<'a> DialectReader<'a> for AscendReader {
     }
 
     fn finish(&mut self, trace: &mut Trace) {
-        Waits::enter(trace, vocabulary::FIRST_GROUP_STREAM);
+        Waits::enter(trace);
     }
 }
 

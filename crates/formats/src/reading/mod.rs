@@ -3,11 +3,9 @@
 pub mod decimal;
 mod iterations;
 mod places;
-mod waits;
 
 pub use iterations::{Iterations, Row};
 pub use places::{Places, model_named, model_numbered};
-pub use waits::Waits;
 
 /// Times since 1970 that are later than this (in nanoseconds, September 2001) can be no time since
 /// a machine or program was started.

@@ -2,7 +2,7 @@
 
 use opscope_trace::{ApiCall, ApiLevel, Range, RangeKind, Severity};
 
-use opscope_formats::ascend_vocabulary as vocabulary;
+use crate::vocabulary;
 
 use super::reader::Reader;
 use crate::database::schema::{CANN_API, MSTX_EVENTS};

@@ -7,8 +7,9 @@ use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, Task, TaskId};
 use super::reader::Reader;
 use crate::database::schema::{COMMUNICATION_OP, COMPUTE_TASK_INFO, TASK};
 use crate::read::operators::{Described, Operators, Side};
-use opscope_formats::ascend_vocabulary as vocabulary;
-use opscope_formats::reading::{Waits, model_numbered};
+use crate::vocabulary;
+use crate::waits::Waits;
+use opscope_formats::reading::model_numbered;
 
 /// The operator of a task's number: a row of `COMPUTE_TASK_INFO`.
 #[derive(Clone, Copy)]
@@ -64,7 +65,7 @@ impl Reader<'_> {
             metrics.enter(&mut self.trace, task, row.global, blocks);
             ids.push(task);
         }
-        Waits::enter(&mut self.trace, vocabulary::FIRST_GROUP_STREAM);
+        Waits::enter(&mut self.trace);
         self.read_collective_operations(&mut operators);
         self.read_iterations(&rows, &ids);
     }

@@ -11,7 +11,7 @@ use opscope_trace::{
 use super::table::{Column, Header, Losses, NO_NUMBERS, Row, read_rows, zero_of};
 use crate::headings::{aicpu, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
-use opscope_formats::ascend_vocabulary as vocabulary;
+use crate::vocabulary;
 use opscope_formats::reading::{Places, model_numbered};
 
 const START: [&str; 5] =

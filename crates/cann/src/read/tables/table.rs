@@ -1,8 +1,8 @@
 //! Rows and columns of CSV text: columns by their names, cells without the padding that the tools
 //! put into them.
 
+use crate::vocabulary;
 use csv::{ByteRecord, ReaderBuilder};
-use opscope_formats::ascend_vocabulary as vocabulary;
 use opscope_trace::{Nanoseconds, Severity, Trace};
 
 use opscope_formats::reading::{WALL_CLOCK, decimal};

@@ -4,23 +4,23 @@
 use opscope_trace::{ApiLevel, DataType, ExecutionUnit};
 
 /// The number that stands for "no model", "no context" and the like.
-pub const NONE: u64 = u32::MAX as u64;
+pub(crate) const NONE: u64 = u32::MAX as u64;
 
 /// The word for whatever isn't known.
-pub const UNKNOWN: &str = "N/A";
+pub(crate) const UNKNOWN: &str = "N/A";
 
 /// A text that says something.
-pub fn known(text: &str) -> Option<&str> {
+pub(crate) fn known(text: &str) -> Option<&str> {
     Some(text).filter(|text| !matches!(*text, "" | UNKNOWN))
 }
 
 /// The number of the first stream that stands for a group of devices: a collective operation runs on
 /// several of a device's streams at once, and as a whole is a task of its group's stream.
-pub const FIRST_GROUP_STREAM: u64 = 1 << 32;
+pub(crate) const FIRST_GROUP_STREAM: u64 = 1 << 32;
 
 /// The unit that executes a task, by the kind of task that the runtime, the node or the device
 /// names: `KERNEL_AICORE`, `AI_CORE`, `MEMCPY_ASYNC`, `Notify Wait`, …
-pub fn unit(kind: &str) -> ExecutionUnit {
+pub(crate) fn unit(kind: &str) -> ExecutionUnit {
     match kind {
         "AI_CORE" | "KERNEL_AICORE" | "AIC" => ExecutionUnit::AiCore,
         "AI_VECTOR_CORE" | "KERNEL_AIVEC" | "KERNEL_SIMT" | "AIV" | "AIV_SQE" => ExecutionUnit::AiVectorCore,
@@ -44,7 +44,7 @@ fn is_about_streams(kind: &str) -> bool {
 }
 
 /// Whether an operator stands behind a kind of task.
-pub fn computes(kind: &str) -> bool {
+pub(crate) fn computes(kind: &str) -> bool {
     match unit(kind) {
         ExecutionUnit::AiCore
         | ExecutionUnit::AiVectorCore
@@ -59,7 +59,7 @@ pub fn computes(kind: &str) -> bool {
 }
 
 /// The layer of software that a call belongs to.
-pub fn level(word: &str) -> ApiLevel {
+pub(crate) fn level(word: &str) -> ApiLevel {
     match word {
         "pytorch" | "pta" | "op" | "queue" => ApiLevel::Framework,
         "acl" => ApiLevel::Application,
@@ -72,7 +72,7 @@ pub fn level(word: &str) -> ApiLevel {
 }
 
 /// Whether an operator's shapes became known only when it ran, by the state of the operator.
-pub fn is_dynamic(state: &str) -> Option<bool> {
+pub(crate) fn is_dynamic(state: &str) -> Option<bool> {
     match state {
         "dynamic" => Some(true),
         "static" => Some(false),
@@ -81,12 +81,12 @@ pub fn is_dynamic(state: &str) -> Option<bool> {
 }
 
 /// The name of a memory layout, if it says something.
-pub fn layout(word: &str) -> Option<&str> {
+pub(crate) fn layout(word: &str) -> Option<&str> {
     Some(word).filter(|word| !matches!(*word, "" | "NULL" | "UNDEFINED"))
 }
 
 /// The type of elements, by its name in the graph engine: `FLOAT16`, `DT_BF16`.
-pub fn data_type(word: &str) -> DataType {
+pub(crate) fn data_type(word: &str) -> DataType {
     match word.trim().trim_start_matches("DT_") {
         "FLOAT" | "FLOAT32" => DataType::Float32,
         "FLOAT16" => DataType::Float16,

@@ -2,26 +2,33 @@
 
 use opscope_trace::{DeviceId, DeviceKind, Nanoseconds, Task, TaskId, Trace};
 
+use crate::vocabulary::FIRST_GROUP_STREAM;
+
 /// Works out how long operators waited, as the Ascend tools' tables have it: the time since the device
 /// finished the operator before.
 #[derive(Debug, Default)]
-pub struct Waits {
+pub(crate) struct Waits {
     /// The end of the operator before, by device.
     ends: Vec<Option<Nanoseconds>>,
 }
 
 impl Waits {
     /// The wait of a device's next operator, which come in the order of their starts; none for the first.
-    pub fn next(&mut self, device: DeviceId, start: Nanoseconds, end: Nanoseconds) -> Option<Nanoseconds> {
+    pub(crate) fn next(
+        &mut self,
+        device: DeviceId,
+        start: Nanoseconds,
+        end: Nanoseconds,
+    ) -> Option<Nanoseconds> {
         let index = device.index();
         self.ends.resize(self.ends.len().max(index + 1), None);
         let before = self.ends[index].replace(end)?;
         Some((start - before).max(Nanoseconds::ZERO))
     }
 
-    /// Enters the waits of all operators of NPUs, unless a file told some itself. Of streams numbered from
-    /// `groups` on, which stand for groups of devices, none is entered.
-    pub fn enter(trace: &mut Trace, groups: u64) {
+    /// Enters the waits of all operators of NPUs, unless a file told some itself; but none of the streams that
+    /// stand for groups of devices.
+    pub(crate) fn enter(trace: &mut Trace) {
         let tasks = &trace.tasks;
         if tasks.wait().iter().any(Option::is_some) {
             return;
@@ -30,7 +37,7 @@ impl Waits {
             tasks.operator()[task.index()]?;
             let stream = trace.streams.get(tasks.stream()[task.index()]?);
             let is_npu = trace.devices.kind()[stream.device.index()] == DeviceKind::Npu;
-            (is_npu && stream.number < groups).then_some(stream.device)
+            (is_npu && stream.number < FIRST_GROUP_STREAM).then_some(stream.device)
         };
         let mut order: Vec<(Nanoseconds, TaskId, DeviceId)> = (tasks.ids())
             .filter_map(|task| Some((tasks.start()[task.index()], task, device_of(task)?)))
