@@ -11,10 +11,18 @@ const LIBRARIES: [(&str, &str); 2] =
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
     let output = PathBuf::from(variable("OUT_DIR"));
-    for folder in ["mark/src", "mark/Cargo.toml", "mark/build.rs", "preload/src", "preload/Cargo.toml"] {
+    for folder in [
+        "mark/src",
+        "mark/Cargo.toml",
+        "mark/build.rs",
+        "preload/src",
+        "preload/Cargo.toml",
+        "recorder/src",
+        "recorder/Cargo.toml",
+        "cann-raw/src",
+    ] {
         println!("cargo:rerun-if-changed={}", root.join("crates").join(folder).display());
     }
-    println!("cargo:rerun-if-changed={}", root.join("crates/cann-raw/src").display());
     println!("cargo:rerun-if-changed=build.rs");
     if variable("CARGO_CFG_TARGET_OS") != "linux" {
         return;
@@ -36,7 +44,7 @@ fn build(root: &Path, target: &Path) {
     for (package, _) in LIBRARIES {
         command.args(["--package", package]);
     }
-    // What the outer build was told doesn't concern this one.
+    // The outer build's own settings don't concern this one.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         let ours =

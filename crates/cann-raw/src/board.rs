@@ -11,6 +11,9 @@
 
 use crate::record::record;
 
+/// The variable that names the folder for the results on the board.
+pub const OUTPUT_VARIABLE: &str = "OPSCOPE_SVP_OUTPUT";
+
 /// How the names of calls' files begin.
 pub const CALLS: &str = "opscope.calls.";
 /// How the names of layers' files begin.

@@ -8,12 +8,13 @@
 //! The crate has no dependency and does as little as possible, because the instrumentation library
 //! carries it into other people's programs.
 //!
-//! - [`host`] and [`additional`]: what the host-side libraries report.
-//! - [`device`] and [`samples`]: what the device reports.
-//! - [`cache`] and [`preparation`]: what caches counted for tasks, and how data was prepared.
-//! - [`nano`]: what only chip 9 has.
-//! - [`legacy`]: what the tool chain of 2022 wrote instead.
-//! - [`board`]: what opscope itself writes on small-chip boards.
+//! - [`host`] and [`additional`]: reports of the host-side libraries.
+//! - [`device`] and [`samples`]: reports of the device.
+//! - [`cache`] and [`preparation`]: counters of caches for tasks, and the preparation of data.
+//! - [`nano`]: the records of chip 9 alone.
+//! - [`legacy`]: the records of the tool chain of 2022.
+//! - [`board`]: opscope's own records on small-chip boards.
+//! - [`subscription`]: opscope's own text about the operators of subscribed models.
 //! - [`SliceWriter`]: writes such files the way the collector does.
 //!
 //! ```text
@@ -48,6 +49,7 @@ pub mod preparation;
 mod record;
 pub mod samples;
 mod slice_writer;
+pub mod subscription;
 
 pub use chip::{Chip, DeviceLog};
 pub use field::Field;

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use opscope_mark::Control;
-use opscope_mark::profile::{ProfileDirectory, Subject, is_made_here, share_control};
+use opscope_mark::profile::{ProfileDirectory, Subject, is_made_here};
+use opscope_recorder::control::{Control, SharedControl};
 
-use crate::busy::{Claim, claimed_in, profiles_in};
 use crate::error::CaptureError;
 use crate::injection::Injection;
 use crate::launch::{Running, status_code};
 use crate::output::{LEAST_FREE, free_bytes};
 use crate::plan::{DeviceData, Plan};
+use crate::profile_lock::{Claim, claimed_in, profiles_in};
 use crate::sampler::Sampler;
-use crate::{storage, tidy};
+use crate::{finish_slices, storage};
 
 /// How often space and time are looked at while the program runs.
 pub(crate) const WATCH: Duration = Duration::from_millis(200);
@@ -62,7 +62,7 @@ pub struct Outcome {
     /// How many processes recorded marks.
     pub processes: u32,
     /// The end of what the program wrote to its standard error, where that could be read along.
-    pub complaints: String,
+    pub stderr_end: String,
     /// Profiles that AscendCL made beside ours.
     pub device_profiles: Vec<PathBuf>,
 }
@@ -85,7 +85,7 @@ pub(crate) fn outcome_of(path: &Path, controls: &[&Control]) -> Outcome {
         unmatched: sum(|it| &it.unmatched),
         unclosed: sum(|it| &it.unclosed),
         processes: controls.iter().map(|control| control.processes.load(Ordering::Relaxed)).sum(),
-        complaints: String::new(),
+        stderr_end: String::new(),
         device_profiles: Vec::new(),
     }
 }
@@ -94,8 +94,8 @@ pub(crate) fn outcome_of(path: &Path, controls: &[&Control]) -> Outcome {
 /// is then that of one which is interrupted.
 ///
 /// # Errors
-/// When the program was not started. What goes wrong later is told in the [`Outcome`]: the program
-/// is never stopped for it.
+/// When the program was not started. Later failures are told in the [`Outcome`]: the program is
+/// never stopped for them.
 pub fn collect(
     plan: &Plan,
     stops: &dyn Fn() -> bool,
@@ -127,13 +127,11 @@ pub(crate) fn tell_of_others(parent: &Path, tell: &mut dyn FnMut(Event)) {
     }
 }
 
-/// What is there once the program runs.
+/// Everything that is there once the program runs.
 struct Begun {
     running: Option<Running>,
     subject: Subject,
-    control: &'static Control,
-    /// Programs find the control through this file's descriptor.
-    _shared: std::fs::File,
+    shared: SharedControl,
     started: Instant,
     /// Profiles that were there before.
     others: Vec<PathBuf>,
@@ -147,25 +145,21 @@ fn begin(
     let mut subject = subject(plan);
     let written = directory.write_begin(&subject);
     written.map_err(CaptureError::io("write the profile", directory.host()))?;
-    let shared = share_control(directory.clock());
-    let (shared, control) = shared.map_err(CaptureError::io("make memory for", directory.path()))?;
-    let name = {
-        use std::os::fd::AsRawFd;
-        format!("/proc/{}/fd/{}", std::process::id(), shared.as_raw_fd())
-    };
+    let shared = SharedControl::new(directory.clock());
+    let shared = shared.map_err(CaptureError::io("make memory for", directory.path()))?;
     let mut running = None;
     let started = Instant::now();
     // Marks of the very first moment count, too.
-    control.record(plan.marks && plan.delay.is_zero());
-    control.record_calls(plan.records_calls() && plan.delay.is_zero());
+    shared.control.record(plan.marks && plan.delay.is_zero());
+    shared.control.record_calls(plan.records_calls() && plan.delay.is_zero());
     let others = profiles_in(plan.output.path());
-    if let Some(program) = launch(plan, Some(&directory.data()), &name, tell)? {
+    if let Some(program) = launch(plan, Some(&directory.data()), &shared.path(), tell)? {
         subject.process = program.id();
         running = Some(program);
     }
     // The directory names the program from now on, should this process be killed.
     let _ = directory.write_begin(&subject);
-    Ok(Begun { running, subject, control, _shared: shared, started, others })
+    Ok(Begun { running, subject, shared, started, others })
 }
 
 /// Starts the plan's program with everything that it needs to be recorded.
@@ -183,7 +177,7 @@ pub(crate) fn launch(
     Running::start(program, &variables, plan.dynamic).map(Some)
 }
 
-/// What libraries within the program had to say.
+/// The notes that libraries within the program left.
 fn notes(data: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
     let is_notes = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "notes");
@@ -234,7 +228,7 @@ impl Session<'_> {
         };
         let elapsed = self.begun.started.elapsed();
         self.stop(&mut lost_samples);
-        tidy::complete_slices(&data);
+        finish_slices::complete_slices(&data);
         // What was written since space was last looked at counts, too.
         dropped_bytes += self.plan.storage_limit.map_or(0, |limit| storage::enforce(&data, Some(limit)));
         if let Err(error) = self.directory.write_end(&self.begun.subject) {
@@ -248,9 +242,9 @@ impl Session<'_> {
             elapsed,
             lost_samples,
             dropped_bytes,
-            complaints: self.begun.running.as_mut().map(Running::complaints).unwrap_or_default(),
+            stderr_end: self.begun.running.as_mut().map(Running::stderr_end).unwrap_or_default(),
             device_profiles: self.device_profiles(),
-            ..outcome_of(self.directory.path(), &[self.begun.control])
+            ..outcome_of(self.directory.path(), &[self.begun.shared.control])
         }
     }
 
@@ -269,8 +263,8 @@ impl Session<'_> {
         match self.recording {
             Recording::Waiting if self.begun.started.elapsed() >= self.plan.delay => {
                 let process = self.plan.host_pid.unwrap_or(self.begun.subject.process);
-                self.begun.control.record(self.plan.marks);
-                self.begun.control.record_calls(self.plan.records_calls());
+                self.begun.shared.control.record(self.plan.marks);
+                self.begun.shared.control.record_calls(self.plan.records_calls());
                 self.sampler = Sampler::start(self.plan, process, &self.directory.data());
                 self.recording = Recording::Since(Instant::now());
                 tell(Event::Recording);
@@ -291,8 +285,8 @@ impl Session<'_> {
     }
 
     fn stop(&mut self, lost_samples: &mut u64) {
-        self.begun.control.record(false);
-        self.begun.control.record_calls(false);
+        self.begun.shared.control.record(false);
+        self.begun.shared.control.record_calls(false);
         if let Some(sampler) = self.sampler.take() {
             *lost_samples += sampler.finish();
         }

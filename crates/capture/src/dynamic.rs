@@ -10,18 +10,19 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use opscope_mark::clock::ClockKind;
-use opscope_mark::profile::{ProfileDirectory, share_control};
-use opscope_mark::{CONTROL_VARIABLE, Control, waiting_page};
+use opscope_mark::profile::ProfileDirectory;
+use opscope_recorder::clock::ClockKind;
+use opscope_recorder::control::{Control, SharedControl, waiting_page};
+use opscope_recorder::environment;
 
-use crate::busy::Claim;
 use crate::collect::{Event, INTERRUPTED, Outcome, WATCH, launch, outcome_of, subject};
 use crate::error::CaptureError;
 use crate::launch::{Running, status_code};
 use crate::output::{LEAST_FREE, free_bytes};
 use crate::plan::Plan;
+use crate::profile_lock::Claim;
 use crate::sampler::Sampler;
-use crate::{storage, tidy};
+use crate::{finish_slices, storage};
 
 /// How long programs take at most to write what they have, once they are told to stop.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -29,7 +30,7 @@ const SETTLE: Duration = Duration::from_millis(300);
 /// When to stop waiting for programs that go on writing.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the user asks for.
+/// A command of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Begin a profile.
@@ -47,8 +48,8 @@ pub struct OnDemand<'p> {
     processes: Vec<u32>,
     controls: Vec<&'static Control>,
     running: Option<Running>,
-    /// Programs find the control through this file's descriptor.
-    _shared: Option<std::fs::File>,
+    /// The page of the program that we started.
+    _shared: Option<SharedControl>,
     active: Option<Active>,
 }
 
@@ -69,15 +70,12 @@ impl<'p> OnDemand<'p> {
     /// When it can't be started.
     pub fn launch(plan: &'p Plan, tell: &mut dyn FnMut(Event)) -> Result<Self, CaptureError> {
         let output = plan.output.path();
-        let (shared, control) =
-            share_control(ClockKind::best()).map_err(CaptureError::io("make memory for", output))?;
+        let shared = SharedControl::new(ClockKind::best());
+        let shared = shared.map_err(CaptureError::io("make memory for", output))?;
+        let control = shared.control;
         control.wait_for_collector(std::process::id());
         let _ = control.take(std::process::id());
-        let name = {
-            use std::os::fd::AsRawFd;
-            format!("/proc/{}/fd/{}", std::process::id(), shared.as_raw_fd())
-        };
-        let running = launch(plan, None, &name, tell)?;
+        let running = launch(plan, None, &shared.path(), tell)?;
         let processes = running.iter().map(Running::id).collect();
         Ok(Self { plan, processes, controls: vec![control], running, _shared: Some(shared), active: None })
     }
@@ -153,7 +151,7 @@ impl<'p> OnDemand<'p> {
         };
         self.end(tell, done);
         self.controls.iter().for_each(|control| control.give_back());
-        (status, self.running.as_mut().map(Running::complaints).unwrap_or_default())
+        (status, self.running.as_mut().map(Running::stderr_end).unwrap_or_default())
     }
 
     fn begin(&self, tell: &mut dyn FnMut(Event)) -> Result<Active, CaptureError> {
@@ -190,7 +188,7 @@ impl<'p> OnDemand<'p> {
         let lost_samples = active.sampler.map_or(0, Sampler::finish);
         self.settle();
         let data = active.directory.data();
-        tidy::complete_slices(&data);
+        finish_slices::complete_slices(&data);
         let limit = self.plan.storage_limit;
         let dropped_bytes =
             active.dropped_bytes + limit.map_or(0, |limit| storage::enforce(&data, Some(limit)));
@@ -252,9 +250,9 @@ fn find(process: u32) -> Result<&'static Control, String> {
     let Ok(status) = folder.metadata() else { return Err(format!("--pid: there is no process {process}")) };
     let own = waiting_page(status.uid(), process);
     let named = || {
-        // What a collector put into its environment.
+        // By a collector, in its environment.
         let environment = std::fs::read(folder.join("environ")).unwrap_or_default();
-        let prefix = format!("{CONTROL_VARIABLE}=");
+        let prefix = format!("{}=", environment::CONTROL);
         let mut entries = environment.split(|byte| *byte == 0);
         let value = entries.find_map(|entry| entry.strip_prefix(prefix.as_bytes()))?;
         String::from_utf8(value.to_vec()).ok()

@@ -1,4 +1,4 @@
-//! What is put into the program's environment, and the files behind it.
+//! The variables of the program's environment, and the files behind them.
 //!
 //! The libraries are part of this program and are unpacked into a folder that is the user's alone
 //! ([`own_folder`]), under a name that changes with their content, so that several versions can be in
@@ -10,7 +10,10 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use opscope_mark::{CONTROL_VARIABLE, DIRECTORY_VARIABLE, EXCLUDE_VARIABLE, INCLUDE_VARIABLE};
+use opscope_recorder::environment::{
+    ACL_DIRECTORY, ACL_FILES, ACL_MASK, ACL_METRICS, ACL_VIA, ACL_VIA_FILES, ACL_VIA_SUBSCRIPTION, CONTROL,
+    MARK_DIRECTORY, MARK_EXCLUDE, MARK_INCLUDE, MARK_LIBRARY, ORT_DIRECTORY, VENDOR_COLLECTOR,
+};
 
 use crate::error::CaptureError;
 use crate::own_folder;
@@ -28,9 +31,6 @@ const PACKAGE: [(&str, &[u8]); 4] = [
     ("shim/opscope/_library.py", include_bytes!("../../../python/opscope/_library.py")),
     ("shim/opscope/acl.py", include_bytes!("../../../python/opscope/acl.py")),
 ];
-
-/// What the vendor's own collector puts into the environment.
-const VENDOR_VARIABLE: &str = "PROFILER_SAMPLECONFIG";
 
 /// The unpacked files.
 #[derive(Clone, Debug)]
@@ -75,18 +75,18 @@ impl Injection {
         let mut remarks = Vec::new();
         let mut set = |name: &str, value: &OsStr| variables.push((name.into(), value.into()));
         let mark = self.mark_library();
-        set("OPSCOPE_MARK_LIBRARY", mark.as_os_str());
-        set(CONTROL_VARIABLE, control.as_ref());
+        set(MARK_LIBRARY, mark.as_os_str());
+        set(CONTROL, control.as_ref());
         if plan.marks {
-            data.inspect(|data| set(DIRECTORY_VARIABLE, data.as_os_str()));
+            data.inspect(|data| set(MARK_DIRECTORY, data.as_os_str()));
             match &plan.domains {
-                Some(Domains::Include(names)) => set(INCLUDE_VARIABLE, names.as_ref()),
-                Some(Domains::Exclude(names)) => set(EXCLUDE_VARIABLE, names.as_ref()),
+                Some(Domains::Include(names)) => set(MARK_INCLUDE, names.as_ref()),
+                Some(Domains::Exclude(names)) => set(MARK_EXCLUDE, names.as_ref()),
                 None => {}
             }
             for name in ["MSTX_INJECTION_PATH", "NVTX_INJECTION64_PATH"] {
                 match present(plan, name) {
-                    None if name.starts_with("MSTX") && present(plan, VENDOR_VARIABLE).is_some() => {
+                    None if name.starts_with("MSTX") && present(plan, VENDOR_COLLECTOR).is_some() => {
                         remarks.push("the vendor's own collector takes the marks of mstx".to_owned());
                     }
                     None => set(name, mark.as_os_str()),
@@ -98,20 +98,20 @@ impl Injection {
             }
         }
         if let Some(data) = data.filter(|_| plan.onnxruntime) {
-            set("OPSCOPE_ORT_DIR", data.as_os_str());
+            set(ORT_DIRECTORY, data.as_os_str());
         }
         let ascendcl = plan.ascendcl || plan.device_data != DeviceData::None;
         if let Some(data) = data.filter(|_| ascendcl) {
-            set("OPSCOPE_ACL_DIR", data.as_os_str());
+            set(ACL_DIRECTORY, data.as_os_str());
         }
         match plan.device_data {
             DeviceData::None => {}
-            DeviceData::Subscription => set("OPSCOPE_ACL_VIA", "subscribe".as_ref()),
+            DeviceData::Subscription => set(ACL_VIA, ACL_VIA_SUBSCRIPTION.as_ref()),
             DeviceData::Files { mask, metrics } => {
-                set("OPSCOPE_ACL_VIA", "files".as_ref());
-                set("OPSCOPE_ACL_FILES", plan.output.path().as_os_str());
-                set("OPSCOPE_ACL_MASK", mask.to_string().as_ref());
-                set("OPSCOPE_ACL_METRICS", metrics.to_string().as_ref());
+                set(ACL_VIA, ACL_VIA_FILES.as_ref());
+                set(ACL_FILES, plan.output.path().as_os_str());
+                set(ACL_MASK, mask.to_string().as_ref());
+                set(ACL_METRICS, metrics.to_string().as_ref());
             }
         }
         if plan.marks || plan.onnxruntime || ascendcl {
@@ -135,7 +135,7 @@ impl Injection {
     }
 }
 
-/// What the program would find in a variable without us.
+/// The value that the program would find in a variable without us.
 fn present(plan: &Plan, name: &str) -> Option<OsString> {
     let given = plan.environment.iter().rev().find(|(given, _)| given == name);
     let value = given.map(|(_, value)| OsString::from(value)).or_else(|| std::env::var_os(name));

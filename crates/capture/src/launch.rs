@@ -9,10 +9,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-use crate::closed;
-use crate::complaints::Complaints;
 use crate::error::CaptureError;
+use crate::inherited_fds;
 use crate::program::Program;
+use crate::stderr_scan::StderrScan;
 
 /// The process that signals are passed on to; 0 for none.
 static CHILD: AtomicI32 = AtomicI32::new(0);
@@ -27,7 +27,7 @@ const SIGNALS: [c_int; 6] =
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    complaints: Complaints,
+    stderr: StderrScan,
     before: Vec<(c_int, libc::sigaction)>,
 }
 
@@ -47,11 +47,11 @@ impl Running {
         if without_input {
             command.stdin(Stdio::null());
         }
-        let (complaints, stderr) = Complaints::listen();
-        if let Some(stderr) = stderr {
-            command.stderr(stderr);
+        let (stderr, own_end) = StderrScan::listen();
+        if let Some(own_end) = own_end {
+            command.stderr(own_end);
         }
-        closed::close_again(&mut command, if without_input { &[libc::STDIN_FILENO] } else { &[] });
+        inherited_fds::close_again(&mut command, if without_input { &[libc::STDIN_FILENO] } else { &[] });
         // Signals that arrive before the child's number is known wait for it.
         PENDING.store(0, Ordering::SeqCst);
         let before = listen();
@@ -62,7 +62,7 @@ impl Running {
             Ok(child) => {
                 CHILD.store(child.id() as i32, Ordering::SeqCst);
                 pass_on_pending();
-                Ok(Self { child, complaints, before })
+                Ok(Self { child, stderr, before })
             }
             Err(error) => {
                 restore(&before);
@@ -92,8 +92,8 @@ impl Running {
 
     /// The end of what the program wrote to its standard error, once it has ended; empty where that
     /// can't be read along.
-    pub(crate) fn complaints(&mut self) -> String {
-        self.complaints.text()
+    pub(crate) fn stderr_end(&mut self) -> String {
+        self.stderr.text()
     }
 
     /// How the program ended, if it did.

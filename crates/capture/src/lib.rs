@@ -12,17 +12,15 @@
 pub mod explain;
 
 #[cfg(target_os = "linux")]
-mod busy;
-#[cfg(target_os = "linux")]
-mod closed;
-#[cfg(target_os = "linux")]
 mod collect;
-#[cfg(target_os = "linux")]
-mod complaints;
 #[cfg(target_os = "linux")]
 mod dynamic;
 #[cfg(target_os = "linux")]
 mod error;
+#[cfg(target_os = "linux")]
+mod finish_slices;
+#[cfg(target_os = "linux")]
+mod inherited_fds;
 #[cfg(target_os = "linux")]
 mod injection;
 #[cfg(target_os = "linux")]
@@ -34,13 +32,15 @@ mod own_folder;
 #[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
+mod profile_lock;
+#[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
 mod sampler;
 #[cfg(target_os = "linux")]
-mod storage;
+mod stderr_scan;
 #[cfg(target_os = "linux")]
-mod tidy;
+mod storage;
 
 #[cfg(target_os = "linux")]
 pub use collect::{Event, Outcome, collect};
@@ -49,7 +49,7 @@ pub use dynamic::{Command, OnDemand};
 #[cfg(target_os = "linux")]
 pub use error::CaptureError;
 #[cfg(target_os = "linux")]
-pub use opscope_mark::clock::monotonic_raw;
+pub use opscope_recorder::clock::monotonic_raw;
 pub use output::{OutputDirectory, free_bytes, umask};
 #[cfg(target_os = "linux")]
 pub use plan::{DeviceData, Domains, HostKind, Plan};

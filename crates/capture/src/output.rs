@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use crate::busy::is_claimed;
 use crate::error::CaptureError;
+use crate::profile_lock::is_claimed;
 
 /// The variable that names a directory for everything that Ascend's tools write.
 const WORK_PATH_VARIABLE: &str = "ASCEND_WORK_PATH";
@@ -154,7 +154,7 @@ mod tests {
         assert!(says(&file).contains("this is a file"));
         std::fs::create_dir_all(folder.path().join("PROF_1/host/data")).expect("a directory");
         assert!(says(&folder.path().join("PROF_1")).contains("profile itself"));
-        let _claim = crate::busy::Claim::on(&folder.path().join("PROF_1"));
+        let _claim = crate::profile_lock::Claim::on(&folder.path().join("PROF_1"));
         assert!(says(&folder.path().join("PROF_1")).contains("another collection is writing"));
     }
 

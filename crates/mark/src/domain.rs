@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use opscope_cann_raw::hash_of;
-
-use crate::sink::{MODE, write_all};
+use opscope_recorder::environment;
+use opscope_recorder::sink::{create_slice, write_all};
 
 /// A domain, by the hash of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,17 +30,12 @@ struct Dictionary {
     file: Option<PathBuf>,
 }
 
-/// Name the domains of mstx that alone are recorded, or that are not, between commas.
-pub const INCLUDE_VARIABLE: &str = "OPSCOPE_MARK_INCLUDE";
-/// See [`INCLUDE_VARIABLE`].
-pub const EXCLUDE_VARIABLE: &str = "OPSCOPE_MARK_EXCLUDE";
-
 /// Whether the collector wants the marks of a domain.
 pub(crate) fn is_wanted(domain: Domain) -> bool {
     static FILTERS: OnceLock<[Option<Vec<u64>>; 2]> = OnceLock::new();
     let [include, exclude] = FILTERS.get_or_init(|| {
-        [INCLUDE_VARIABLE, EXCLUDE_VARIABLE].map(|variable| {
-            let names = std::env::var(variable).ok().filter(|names| !names.is_empty())?;
+        [environment::MARK_INCLUDE, environment::MARK_EXCLUDE].map(|variable| {
+            let names = environment::value(variable)?.into_string().ok()?;
             Some(names.split(',').map(|name| hash_of(name.trim())).collect())
         })
     });
@@ -83,22 +77,10 @@ pub fn named(name: &str) -> Domain {
 pub(crate) fn begin(directory: &Path) {
     let Ok(mut dictionary) = DICTIONARY.try_lock() else { return };
     // Marks whose domain can't be written down are nameless, not lost.
-    dictionary.file = create(directory).ok();
+    dictionary.file = create_slice(directory, STREAM, &mut 0).ok();
     let lines: String = dictionary.names.iter().map(|(hash, name)| format!("{hash}:{name}\n")).collect();
     if let Some(file) = &dictionary.file {
         let _ = append(file, &lines);
-    }
-}
-
-fn create(directory: &Path) -> io::Result<PathBuf> {
-    let mut number = 0;
-    loop {
-        let path = directory.join(format!("{STREAM}.slice_{number}"));
-        match OpenOptions::new().write(true).create_new(true).mode(MODE).open(&path) {
-            Ok(_) => return Ok(path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-            Err(error) => return Err(error),
-        }
     }
 }
 

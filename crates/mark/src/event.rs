@@ -9,60 +9,17 @@
 //! The classic form of a record holds a category, a payload and 155 bytes of text. A longer text,
 //! or one with a domain, takes the form of mstx: segments that carry the same number.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
 
+use crate::collector::is_on;
+use crate::details::Details;
 use crate::domain::{self, Domain};
-use crate::entry::{Essence, Extras, SEGMENT_BYTES};
-use crate::recorder::is_on;
+use crate::open_ranges::{self, OpenRange};
+use crate::queued_mark::{EventType, Extras, MarkHeader, SEGMENT_BYTES};
 use crate::shortcut;
 use crate::text::{self, Kept, LONGEST_TEXT, Piece, Short};
-use crate::thread::{self, Local};
+use crate::thread::{self, Local, Pushed};
 
-const MARK: u8 = 0;
-pub(crate) const PUSH_POP: u8 = 1;
-const START_END: u8 = 2;
-const MARK_EX: u8 = 3;
-
-/// What a mark or range says besides its text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Details {
-    /// The namespace of the text; `None` for records of the classic form.
-    pub domain: Option<Domain>,
-    /// A number that groups marks.
-    pub category: u32,
-    /// What the payload is, as the interface that it came through numbers types.
-    pub payload_type: i32,
-    /// A value of the program's own, as bits.
-    pub payload: u64,
-    /// What the text is, as the interface that it came through numbers types.
-    pub message_type: i32,
-}
-
-impl Details {
-    /// Nothing besides the text.
-    pub const NONE: Self = Self { domain: None, category: 0, payload_type: 0, payload: 0, message_type: 0 };
-}
-
-/// A range that was begun on a thread.
-#[derive(Clone, Copy)]
-pub(crate) struct Pushed {
-    pub(crate) start: u64,
-    pub(crate) text: Kept,
-    /// Whether the last of the thread's details are this range's.
-    pub(crate) has_details: bool,
-}
-
-/// A range that was begun and that any thread may end.
-struct Open {
-    start: u64,
-    details: Details,
-    text: Box<[u8]>,
-}
-
-/// Ranges that any thread may end.
-static RANGES: Mutex<Option<HashMap<u64, Open>>> = Mutex::new(None);
 /// The number of the last mark with a number.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -70,7 +27,7 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 #[inline]
 pub fn mark(text: &[u8], details: Details) {
     if is_on() {
-        instant(text, &details, MARK);
+        instant(text, &details, EventType::Mark);
     }
 }
 
@@ -78,11 +35,11 @@ pub fn mark(text: &[u8], details: Details) {
 pub fn mark_ex(text: &[u8], details: Details) {
     if is_on() {
         let domain = details.domain.or(Some(domain::default()));
-        instant(text, &Details { domain, ..details }, MARK_EX);
+        instant(text, &Details { domain, ..details }, EventType::MarkEx);
     }
 }
 
-fn instant(text: &[u8], details: &Details, event_type: u8) {
+fn instant(text: &[u8], details: &Details, event_type: EventType) {
     thread::with(|local| {
         let now = local.clock.now();
         put_text(local, event_type, (now, now), text, some(details), 0);
@@ -161,7 +118,7 @@ fn pop_in_full() -> usize {
             return 0;
         };
         let details = if has_details { local.details.pop() } else { None };
-        put(local, PUSH_POP, (start, end), text, details.as_ref(), 0);
+        put(local, EventType::PushPop, (start, end), text, details.as_ref(), 0);
         local.texts.remove_last(text);
         local.note_open(depth - 1);
         depth
@@ -183,7 +140,7 @@ pub fn pop_in(domain: Option<Domain>) -> usize {
         };
         let Pushed { start, text, has_details } = local.pushed[place];
         let its = has_details.then(|| local.details[details]);
-        put(local, PUSH_POP, (start, end), text, its.as_ref(), 0);
+        put(local, EventType::PushPop, (start, end), text, its.as_ref(), 0);
         // Others may be open within it.
         let words = local.texts.remove(text);
         local.pushed.remove(place);
@@ -221,10 +178,8 @@ pub fn range_start(text: &[u8], details: Details) -> u64 {
         let number = next_number(local);
         // The rest of a character goes when it is cut again.
         let text = Box::from(&text[..text.len().min(LONGEST_TEXT + 3)]);
-        let Some(mut ranges) = ranges() else { return 0 };
-        let start = local.clock.now();
-        ranges.get_or_insert_default().insert(number, Open { start, details, text });
-        number
+        let begin = || OpenRange { start: local.clock.now(), details, text };
+        if open_ranges::insert(number, begin) { number } else { 0 }
     });
     started.unwrap_or(0)
 }
@@ -236,41 +191,14 @@ pub fn range_end(number: u64) -> bool {
     }
     let ended = thread::with(|local| {
         let end = local.clock.now();
-        let open = ranges().and_then(|mut ranges| ranges.as_mut()?.remove(&number));
-        let Some(Open { start, details, text }) = open else {
+        let Some(OpenRange { start, details, text }) = open_ranges::remove(number) else {
             local.recorder.control().unmatched.fetch_add(1, Ordering::Relaxed);
             return false;
         };
-        put_text(local, START_END, (start, end), &text, Some(&details), number);
+        put_text(local, EventType::StartEnd, (start, end), &text, Some(&details), number);
         true
     });
     ended.unwrap_or(false)
-}
-
-/// Forgets all ranges that any thread may end, and tells how many there were.
-pub(crate) fn forget_ranges() -> u64 {
-    ranges().and_then(|mut ranges| ranges.take()).map_or(0, |open| open.len() as u64)
-}
-
-/// In a forked child, where a thread that isn't there any more may hold the lock.
-pub(crate) fn forked() {
-    // A child that finds the lock held records no such ranges; all else works.
-    if let Some(mut ranges) = ranges() {
-        *ranges = None;
-    }
-}
-
-fn ranges() -> Option<MutexGuard<'static, Option<HashMap<u64, Open>>>> {
-    // Held for nanoseconds only. What waits longer than this waits for a thread that is gone.
-    const TRIES: u32 = 1_000_000;
-    for _ in 0..TRIES {
-        match RANGES.try_lock() {
-            Ok(guard) => return Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-        }
-    }
-    None
 }
 
 /// A number that no other mark of this collection has: the process in the upper half.
@@ -289,42 +217,49 @@ fn keep(local: &mut Local, text: &[u8]) -> Kept {
 #[inline(always)]
 fn put_text(
     local: &Local,
-    event_type: u8,
+    event_type: EventType,
     span: (u64, u64),
     text: &[u8],
     details: Option<&Details>,
     number: u64,
 ) {
-    let essence = Essence { start: span.0, end: span.1, thread: local.thread, event_type };
+    let header = MarkHeader { start: span.0, end: span.1, thread: local.thread, event_type };
     match Short::of(text).filter(|_| details.is_none()) {
-        Some(short) => local.put_short(essence, short),
-        None => put_pieces(local, essence, &text::clean(text), details, number),
+        Some(short) => local.put_short(header, short),
+        None => put_pieces(local, header, &text::clean(text), details, number),
     }
 }
 
 /// Hands over what happened from `span.0` to `span.1`, in as many pieces as its text needs.
 /// `number` is that of the mark, 0 when it needs none of its own. What has details has no short text.
 #[inline(always)]
-fn put(local: &Local, event_type: u8, span: (u64, u64), text: Kept, details: Option<&Details>, number: u64) {
-    let essence = Essence { start: span.0, end: span.1, thread: local.thread, event_type };
+fn put(
+    local: &Local,
+    event_type: EventType,
+    span: (u64, u64),
+    text: Kept,
+    details: Option<&Details>,
+    number: u64,
+) {
+    let header = MarkHeader { start: span.0, end: span.1, thread: local.thread, event_type };
     let (first, letters) = match text {
-        Kept::Short(text) => return local.put_short(essence, text),
+        Kept::Short(text) => return local.put_short(header, text),
         Kept::Placed { first, letters } => (first, letters),
     };
     let text = local.texts.get(first, letters);
     match details {
-        None if letters <= SEGMENT_BYTES => local.put(essence, text, None),
-        details => put_pieces(local, essence, text.as_str(), details, number),
+        None if letters <= SEGMENT_BYTES => local.put(header, text, None),
+        details => put_pieces(local, header, text.as_str(), details, number),
     }
 }
 
 /// Hands over a mark in as many pieces as its text needs. It takes no memory of its own: signal handlers
 /// mark, too.
 #[inline(never)]
-fn put_pieces(local: &Local, essence: Essence, text: &str, details: Option<&Details>, number: u64) {
+fn put_pieces(local: &Local, header: MarkHeader, text: &str, details: Option<&Details>, number: u64) {
     let is_long = text.len() > SEGMENT_BYTES;
     if let (None, false) = (details, is_long) {
-        return local.put(essence, Piece::of(text).get(), None);
+        return local.put(header, Piece::of(text).get(), None);
     }
     let details = details.copied().unwrap_or_default();
     let domain = if is_long { details.domain.or_else(|| Some(domain::default())) } else { details.domain };
@@ -337,7 +272,7 @@ fn put_pieces(local: &Local, essence: Essence, text: &str, details: Option<&Deta
     let (mut rest, mut segment) = (text, 0);
     loop {
         let (now, later) = rest.split_at(rest.floor_char_boundary(SEGMENT_BYTES));
-        local.put(essence, Piece::of(now).get(), Some(Extras { details, mark, segment }));
+        local.put(header, Piece::of(now).get(), Some(Extras { details, mark, segment }));
         (rest, segment) = (later, segment + 1);
         if rest.is_empty() {
             return;

@@ -28,30 +28,28 @@
 //! mebibytes. A forked child goes on with a recorder of its own, and a process that becomes another
 //! program under a collector has everything written before.
 
-pub mod clock;
-mod control;
+mod collector;
+mod details;
 mod domain;
-mod entry;
 mod event;
-mod faces;
-mod flusher;
-mod leaving;
+mod ffi;
+mod open_ranges;
 pub mod profile;
+mod queued_mark;
 mod recorder;
 mod ring;
+mod session;
 mod shortcut;
-mod sink;
 mod text;
 mod thread;
 mod waiting;
 
 use std::fmt::Arguments;
 
-pub use control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE, waiting_page};
-pub use domain::{Domain, EXCLUDE_VARIABLE, INCLUDE_VARIABLE, named as domain};
-pub use event::{Details, pop, push, range_end, range_start};
-pub use recorder::is_on;
-pub use sink::STREAM;
+pub use collector::is_on;
+pub use details::Details;
+pub use domain::{Domain, named as domain};
+pub use event::{pop, push, range_end, range_start};
 pub use text::LONGEST_TEXT;
 
 /// Marks an instant.

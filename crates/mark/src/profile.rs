@@ -11,18 +11,23 @@
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::clock::{self, ClockKind, Reading};
-use crate::control::Control;
-use crate::recorder::{self, Session};
+use opscope_recorder::clock::{self, ClockKind, Reading};
+use opscope_recorder::control::Control;
+use opscope_recorder::process::random_letters;
+use opscope_recorder::sink::MODE;
 
+use crate::collector;
+use crate::session::Session;
+
+mod json;
 mod machine;
 
-pub use machine::Machine;
+use json::quoted;
+use machine::Machine;
 
 /// How long the counter is measured before the first record can be read. At the end the measure
 /// is replaced by that of the whole run.
@@ -39,14 +44,14 @@ pub struct ProfileDirectory {
     clock: ClockKind,
 }
 
-/// Whom and what a profile is about.
+/// The program that a profile is about.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
     /// The process, 0 while there is none.
     pub process: u32,
     /// Its name.
     pub name: String,
-    /// What `sample.json` says besides the usual: names and JSON values.
+    /// Further entries of `sample.json`: names and JSON values.
     pub settings: Vec<(String, String)>,
 }
 
@@ -63,7 +68,7 @@ impl ProfileDirectory {
         loop {
             let begin = Reading::now(clock);
             let time = machine::local_time(begin.wall).digits();
-            let name = format!("PROF_{:06}_{time}_{}", next_number(parent)?, suffix());
+            let name = format!("PROF_{:06}_{time}_{}", next_number(parent)?, random_letters(16, 18));
             let path = parent.join(name);
             match builder.create(&path) {
                 Ok(()) => {
@@ -119,7 +124,7 @@ impl ProfileDirectory {
         self.save("end_info", &self.session_json("End", self.begin))
     }
 
-    /// Writes again what is better known at the end.
+    /// Writes the metadata again that are better known at the end.
     ///
     /// # Errors
     /// Those of the file system.
@@ -140,7 +145,7 @@ impl ProfileDirectory {
             ClockKind::MonotonicRaw => String::new(),
             ClockKind::Counter => format!("{:.6}", hertz / 1e6),
         };
-        self.save("info.json", &Machine::read().info_json(subject, &frequency))
+        self.save("info.json", &Machine::read().info_json(subject.process, &subject.name, &frequency))
     }
 
     /// `start_info` and `end_info`. Their wall-clock time has whole microseconds, so the pair is
@@ -165,7 +170,7 @@ impl ProfileDirectory {
         let unfinished = self.host().join(format!(".{name}.unfinished"));
         let write = || {
             let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true).mode(crate::sink::MODE);
+            options.write(true).create(true).truncate(true).mode(MODE);
             let mut file = options.open(&unfinished)?;
             file.write_all(text.as_bytes())?;
             file.write_all(b"\n")?;
@@ -177,7 +182,7 @@ impl ProfileDirectory {
     }
 }
 
-/// What tells profiles that are made here from those of CANN's own runtime.
+/// The entry of `sample.json` that tells profiles which are made here from those of CANN's own runtime.
 const COLLECTOR: (&str, &str) = ("collector", "opscope");
 
 /// Whether a profile was made here, and not by CANN's own runtime.
@@ -187,7 +192,7 @@ pub fn is_made_here(profile: &Path) -> bool {
     sample.is_ok_and(|text| text.contains(&format!("{}: {}", quoted(key), quoted(value))))
 }
 
-/// What a collection of the host alone says in `sample.json`.
+/// `sample.json` of a collection of the host alone.
 fn sample_json(subject: &Subject) -> String {
     let mut pairs: Vec<(&str, String)> = vec![
         ("result_dir", quoted("")),
@@ -214,40 +219,12 @@ fn sample_json(subject: &Subject) -> String {
     format!("{{{}}}", pairs.join(", "))
 }
 
-/// A string as JSON.
-pub fn quoted(text: &str) -> String {
-    let mut json = String::with_capacity(text.len() + 2);
-    json.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => json.push_str("\\\""),
-            '\\' => json.push_str("\\\\"),
-            control if control < ' ' => json.push_str(&format!("\\u{:04x}", control as u32)),
-            letter => json.push(letter),
-        }
-    }
-    json.push('"');
-    json
-}
-
 /// One more than the largest number of the profiles that are there.
 fn next_number(parent: &Path) -> io::Result<u32> {
     let number = |name: &str| name.strip_prefix("PROF_")?.split('_').next()?.parse::<u32>().ok();
     let names = std::fs::read_dir(parent)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let largest = names.filter_map(|name| number(&name)).max().unwrap_or(0);
     Ok((largest + 1) % 1_000_000)
-}
-
-/// Sixteen letters from A to R that make the name unique.
-fn suffix() -> String {
-    use std::hash::{BuildHasher, RandomState};
-    let mut random = RandomState::new().hash_one((std::process::id(), clock::monotonic_raw()));
-    let letter = |_| {
-        let letter = b'A' + (random % 18) as u8;
-        random = (random / 18) ^ random.rotate_left(29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        char::from(letter)
-    };
-    (0..16).map(letter).collect()
 }
 
 /// A profile that a program makes of itself.
@@ -269,7 +246,7 @@ impl Recording {
         directory.write_begin(&subject)?;
         let control: &'static Control = Box::leak(Box::new(Control::new(0)));
         control.prepare(directory.clock());
-        recorder::open(Session { control, directory: directory.data() });
+        collector::open(Session { control, directory: directory.data() });
         Ok(Self { directory, subject, control })
     }
 
@@ -288,7 +265,7 @@ impl Recording {
     /// # Errors
     /// Those of the file system, or with the number of records that were lost.
     pub fn end(self) -> io::Result<()> {
-        recorder::close();
+        collector::close();
         self.directory.write_end(&self.subject)?;
         match self.control.lost.load(std::sync::atomic::Ordering::Relaxed) {
             0 => Ok(()),
@@ -301,25 +278,4 @@ impl Recording {
 fn own_name() -> String {
     let path = std::env::current_exe().unwrap_or_default();
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Makes an anonymous file of one [`Control`] and maps it; programs open it through
-/// `/proc/<process>/fd/<descriptor>` for as long as the file is kept.
-///
-/// # Errors
-/// Those of the system.
-#[cfg(target_os = "linux")]
-pub fn share_control(clock: ClockKind) -> io::Result<(std::fs::File, &'static Control)> {
-    use std::os::fd::FromRawFd;
-    // SAFETY: the name is a C string.
-    let descriptor = unsafe { libc::memfd_create(c"opscope".as_ptr(), libc::MFD_CLOEXEC) };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: it was just made and belongs to nobody else.
-    let file = unsafe { std::fs::File::from_raw_fd(descriptor) };
-    file.set_len(Control::SIZE as u64)?;
-    let control = Control::map(file.as_raw_fd()).ok_or_else(io::Error::last_os_error)?;
-    control.prepare(clock);
-    Ok((file, control))
 }

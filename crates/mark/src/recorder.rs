@@ -5,168 +5,28 @@
 //! process. A forked child has its parent's memory but not its threads, and locks may be held in
 //! it by threads that it doesn't have: it leaves the parent's recorder alone and makes its own.
 
-use std::path::PathBuf;
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::Tx;
+use opscope_recorder::clock::ClockKind;
+use opscope_recorder::control::Control;
+use opscope_recorder::flusher::Flusher;
+use opscope_recorder::published::Published;
+use opscope_recorder::sink::{MARKS, Sink};
+use opscope_recorder::{leaving, process};
 
-use crate::clock::ClockKind;
-use crate::control::{CONTROL_VARIABLE, Control, DIRECTORY_VARIABLE, OFF, UNKNOWN};
-use crate::entry::MOST_LINES;
-use crate::flusher::Flusher;
+use crate::queued_mark::MOST_LINES;
 use crate::ring::Ring;
-use crate::sink::{STREAM, Sink};
-use crate::{leaving, waiting};
+use crate::session::{Changing, SESSION, Session};
+use crate::{domain, open_ranges};
 
-/// How often a thread lets others run while one of them looks for the collector.
-const MOST_YIELDS: u32 = 100_000;
-
-/// Where records go and who may stop them.
-#[derive(Debug)]
-pub(crate) struct Session {
-    pub(crate) control: &'static Control,
-    pub(crate) directory: PathBuf,
-}
-
-/// The switch of programs that nobody collects from.
-static NOBODY: Control = Control::new(OFF);
-/// The switch before anybody looked.
-static UNDECIDED: Control = Control::new(UNKNOWN);
-
-/// Whether there is a page to look at: not where it is known that nobody collects.
-static WATCHED: AtomicBool = AtomicBool::new(true);
-static CONTROL: AtomicPtr<Control> = AtomicPtr::new(ptr::from_ref(&UNDECIDED).cast_mut());
-static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
-static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
-/// The number of the profile that the session belongs to.
-static PROFILE: AtomicU32 = AtomicU32::new(OFF);
-static LOOKING: AtomicBool = AtomicBool::new(false);
+/// The recorder of the present session, once it has recorded something.
+pub(crate) static RECORDER: Published<Recorder> = Published::nothing();
 static HANDLERS: AtomicBool = AtomicBool::new(false);
 
-/// Whether marks are recorded now. The first call looks at the environment.
-#[inline(always)]
-pub fn is_on() -> bool {
-    if !WATCHED.load(Ordering::Relaxed) {
-        return false;
-    }
-    let switch = current_control().switch.load(Ordering::Relaxed);
-    switch != OFF && (switch == PROFILE.load(Ordering::Relaxed) || look_for_collector())
-}
-
-/// Finds who collects, and begins a session of our own in a profile that is new.
-#[cold]
-fn look_for_collector() -> bool {
-    let Some(_alone) = Looking::begin() else { return false };
-    let mut control = current_control();
-    if ptr::eq(control, &UNDECIDED) {
-        control = named_control().or_else(waiting::make_page).unwrap_or(&NOBODY);
-        set_control(control);
-    }
-    let named = || std::env::var_os(DIRECTORY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let is_new = control.is_on() && control.profile() != PROFILE.load(Ordering::Relaxed);
-    let directory = if is_new { control.directory().or_else(named) } else { None };
-    if let Some(directory) = directory {
-        finish();
-        begin(Session { control, directory });
-    }
-    control.is_on() && control.profile() == PROFILE.load(Ordering::Relaxed)
-}
-
-/// The page that a collector named in the environment.
-fn named_control() -> Option<&'static Control> {
-    Control::open(&std::env::var(CONTROL_VARIABLE).ok()?)
-}
-
-#[inline(always)]
-fn current_control() -> &'static Control {
-    // SAFETY: it always points to a page that is never freed.
-    unsafe { &*CONTROL.load(Ordering::Acquire) }
-}
-
-fn set_control(control: &'static Control) {
-    // In this order a child that is forked between the two looks once too often, and never too seldom.
-    let is_nobody = ptr::eq(control, &NOBODY);
-    if !is_nobody {
-        WATCHED.store(true, Ordering::Release);
-    }
-    CONTROL.store(ptr::from_ref(control).cast_mut(), Ordering::Release);
-    if is_nobody {
-        WATCHED.store(false, Ordering::Release);
-    }
-}
-
-/// The right to decide who collects, which one thread has at a time.
-struct Looking;
-
-impl Looking {
-    /// Waits for those who decide now: marks of this thread count, too. `None` after a long time: a
-    /// signal handler that marks while its own thread decides would wait forever.
-    fn begin() -> Option<Self> {
-        let mut patience = MOST_YIELDS;
-        while LOOKING.swap(true, Ordering::AcqRel) {
-            patience = patience.checked_sub(1)?;
-            std::thread::yield_now();
-        }
-        Some(Self)
-    }
-}
-
-impl Drop for Looking {
-    fn drop(&mut self) {
-        LOOKING.store(false, Ordering::Release);
-    }
-}
-
-/// Sends all further records to a session. The one before is written out first.
-pub(crate) fn open(session: Session) {
-    let _alone = Looking::begin();
-    end();
-    begin(session);
-}
-
-fn begin(session: Session) {
-    let control = session.control;
-    // Sessions are few and small; other threads may still look at the one before.
-    SESSION.store(Box::into_raw(Box::new(session)), Ordering::Release);
-    // Only now, so that whoever makes a new recorder makes it for this session.
-    RECORDER.store(ptr::null_mut(), Ordering::Release);
-    PROFILE.store(control.profile(), Ordering::Release);
-    set_control(control);
-}
-
-/// Ends the session: everything is written out, and nothing more is recorded.
-pub(crate) fn close() {
-    let _alone = Looking::begin();
-    end();
-}
-
-fn end() {
-    if let Some(session) = session() {
-        session.control.record(false);
-    }
-    finish();
-    set_control(&NOBODY);
-    PROFILE.store(OFF, Ordering::Release);
-    RECORDER.store(ptr::null_mut(), Ordering::Release);
-    SESSION.store(ptr::null_mut(), Ordering::Release);
-}
-
-/// Whether there is a collector, or was one; it decides when something is recorded.
-pub(crate) fn has_collector() -> bool {
-    is_on();
-    let control = current_control();
-    !ptr::eq(control, &NOBODY) && !ptr::eq(control, &UNDECIDED)
-}
-
-fn session() -> Option<&'static Session> {
-    // SAFETY: null, or a session that is never freed.
-    unsafe { SESSION.load(Ordering::Acquire).as_ref() }
-}
-
-/// Where a thread puts its records, and what of it others may see.
+/// The place where a thread puts its records, and the part of its state that others may see.
 pub(crate) struct Lane {
     pub(crate) ring: Ring,
     /// How many ranges the thread has open.
@@ -183,7 +43,7 @@ pub(crate) struct Recorder {
     writer: Flusher,
 }
 
-/// Where drained marks go.
+/// The way of drained marks to the disk.
 struct Output {
     sink: Sink,
     /// Records on their way to the sink. It never grows: a program may be out of memory.
@@ -226,68 +86,50 @@ fn ring_size(number: usize) -> usize {
 impl Recorder {
     /// The recorder of this process and session, made when there is none.
     pub(crate) fn current() -> Option<&'static Self> {
-        // SAFETY: null, or a recorder that is never freed.
-        match unsafe { RECORDER.load(Ordering::Acquire).as_ref() } {
+        match RECORDER.get() {
             Some(recorder) => Some(recorder),
             None => Self::start(),
         }
     }
 
-    /// Whether a recorder is the one that [`Recorder::current`] would give.
-    #[inline(always)]
-    pub(crate) fn is_current(recorder: &'static Self) -> bool {
-        ptr::eq(RECORDER.load(Ordering::Acquire), recorder)
-    }
-
     #[cold]
     fn start() -> Option<&'static Self> {
-        let session = session()?;
-        let recorder = Box::into_raw(Box::new(Self {
+        let session = SESSION.get()?;
+        let begun = RECORDER.begin(Self {
             session,
             clock: session.control.clock(),
             process: std::process::id(),
             lanes: Mutex::default(),
             output: Mutex::new(Output {
-                sink: Sink::new(session.directory.clone(), STREAM),
+                sink: Sink::new(session.directory.clone(), MARKS),
                 records: vec![0; BATCH * RECORD].into_boxed_slice(),
             }),
             writer: Flusher::default(),
-        }));
-        let (none, order) = (ptr::null_mut(), Ordering::AcqRel);
-        if let Err(other) = RECORDER.compare_exchange(none, recorder, order, Ordering::Acquire) {
-            // SAFETY: nobody else has seen it; the other one was there first and is never freed.
-            drop(unsafe { Box::from_raw(recorder) });
-            // SAFETY: as above.
-            return unsafe { other.as_ref() };
-        }
+        });
+        let recorder = match begun {
+            Ok(recorder) => recorder,
+            Err(of_another_thread) => return Some(of_another_thread),
+        };
         session.control.processes.fetch_add(1, Ordering::Relaxed);
-        crate::domain::begin(&session.directory);
-        if !HANDLERS.swap(true, Ordering::AcqRel) {
-            // SAFETY: both handlers are functions of this library, which is never unloaded.
+        domain::begin(&session.directory);
+        // All three are functions of this library, which is never unloaded.
+        if process::watch(&HANDLERS, forked, finish) {
+            #[cfg(target_os = "linux")]
+            // SAFETY: as above.
             unsafe {
-                libc::pthread_atfork(None, None, Some(forked));
-                libc::atexit(finish);
-                #[cfg(target_os = "linux")]
                 at_quick_exit(finish);
             }
             leaving::tell(leave);
         }
-        // SAFETY: it was just made and is never freed.
-        let recorder = unsafe { &*recorder };
         recorder.start_writer();
         Some(recorder)
     }
 
     /// Starts the thread that writes. Without it, threads write when their rings are full.
     fn start_writer(&'static self) {
-        let thread = std::thread::Builder::new().name("opscope-mark".into()).stack_size(128 << 10);
-        // The program's signals are for the program's own threads.
-        let spawned = without_signals(|| {
-            thread.spawn(|| {
-                self.writer.run(|| ptr::eq(RECORDER.load(Ordering::Acquire), self), || self.flush());
-            })
-        });
-        self.writer.is(spawned.ok().as_ref().map(|handle| handle.thread()));
+        let write = || self.writer.run(|| RECORDER.is(self), || self.flush());
+        let thread = process::spawn("opscope-mark", 128 << 10, write);
+        self.writer.is(thread.ok().as_ref().map(|handle| handle.thread()));
     }
 
     /// Wakes the writer before its time.
@@ -350,16 +192,12 @@ impl Recorder {
         let control = self.session.control;
         let count = (records.len() / RECORD) as u64;
         match sink.write(records, RECORD) {
-            Ok(()) => control.written.fetch_add(count, Ordering::Relaxed),
-            Err(error) => {
-                let number = error.raw_os_error().unwrap_or(libc::EIO);
-                control.error.store(number as u32, Ordering::Relaxed);
-                control.lost.fetch_add(count, Ordering::Relaxed)
-            }
-        };
+            Ok(()) => _ = control.written.fetch_add(count, Ordering::Relaxed),
+            Err(error) => control.count_lost(count, &error),
+        }
     }
 
-    /// What the collector sees of this process.
+    /// The page that the collector sees of this process.
     pub(crate) fn control(&self) -> &'static Control {
         self.session.control
     }
@@ -371,33 +209,11 @@ unsafe extern "C" {
     fn at_quick_exit(function: extern "C" fn()) -> std::ffi::c_int;
 }
 
-/// Does something while the calling thread gets no signal: a handler that marks would wait for the locks
-/// that its own thread holds.
-pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
-    let mut before = None;
-    // SAFETY: the sets are valid places.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut old: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        if libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old) == 0 {
-            before = Some(old);
-        }
-    }
-    let result = work();
-    if let Some(old) = before {
-        // SAFETY: the mask as it was.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut()) };
-    }
-    result
-}
-
 /// Writes everything and completes the slice; when the process ends, and when a session does.
-extern "C" fn finish() {
-    // SAFETY: null, or a recorder that is never freed.
-    let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
+pub(crate) extern "C" fn finish() {
+    let Some(recorder) = RECORDER.get() else { return };
     let open: u32 = lock(&recorder.lanes).all.iter().map(|lane| lane.open.swap(0, Ordering::Relaxed)).sum();
-    let open = u64::from(open) + crate::event::forget_ranges();
+    let open = u64::from(open) + open_ranges::forget();
     recorder.control().unclosed.fetch_add(open, Ordering::Relaxed);
     recorder.flush();
     lock(&recorder.output).sink.finish();
@@ -405,8 +221,7 @@ extern "C" fn finish() {
 
 /// Has everything written before the process is gone without its handlers.
 extern "C" fn leave() {
-    // SAFETY: null, or a recorder that is never freed.
-    let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
+    let Some(recorder) = RECORDER.get() else { return };
     // Between vfork and exec a child has its parent's memory, and the parent goes on.
     if recorder.process == std::process::id() {
         recorder.writer.settle();
@@ -415,9 +230,9 @@ extern "C" fn leave() {
 
 /// In a forked child: the parent's recorder stays as it is, and the next mark makes a new one.
 extern "C" fn forked() {
-    RECORDER.store(ptr::null_mut(), Ordering::Release);
-    LOOKING.store(false, Ordering::Release);
-    crate::event::forked();
+    RECORDER.clear();
+    Changing::forked();
+    open_ranges::forget();
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::entry::{Line, MOST_LINES, Mark};
+use crate::queued_mark::{Line, MOST_LINES, Mark};
 
 /// How many lines ahead of their use places are fetched. The processor of who writes had them last.
 const AHEAD: usize = 16;
@@ -161,7 +161,7 @@ fn prefetch_for_writing(place: *const Line) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Essence, line_count, set};
+    use crate::queued_mark::{MarkHeader, line_count, set};
     use crate::text::{Short, Texts};
 
     fn taken(ring: &Ring) -> Vec<u8> {
@@ -188,12 +188,12 @@ mod tests {
     }
 
     fn put(ring: &Ring, number: u8) -> Option<bool> {
-        let essence = Essence { start: u64::from(number), ..Essence::default() };
+        let header = MarkHeader { start: u64::from(number), ..MarkHeader::default() };
         let mut texts = Texts::default();
         texts.add(&vec![b'x'; text_length(number)]);
         let text = texts.get(0, text_length(number));
         // SAFETY: this thread alone puts marks in.
-        unsafe { ring.put(line_count(text, None), |lines| set(lines, essence, text, None)) }
+        unsafe { ring.put(line_count(text, None), |lines| set(lines, header, text, None)) }
     }
 
     #[test]
@@ -213,9 +213,9 @@ mod tests {
     fn the_short_way_in_is_closed_at_half_of_the_ring_and_at_its_end() {
         let ring = Ring::new(8);
         let quietly = |number: u8| {
-            let essence = Essence { start: u64::from(number), ..Essence::default() };
+            let header = MarkHeader { start: u64::from(number), ..MarkHeader::default() };
             // SAFETY: this thread alone has the ring.
-            unsafe { ring.put_quietly(|line| line.set_short(essence, Short::of(b"").expect("a short text"))) }
+            unsafe { ring.put_quietly(|line| line.set_short(header, Short::of(b"").expect("a short text"))) }
         };
         assert_eq!([0, 1, 2].map(quietly), [true; 3]);
         assert!(!quietly(3), "the fourth of eight has to be told");

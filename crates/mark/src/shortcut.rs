@@ -1,14 +1,14 @@
 //! Push and pop as most programs use them most of the time: a short text and nothing else, on a
 //! thread that has marked before.
 //!
-//! Both do what [`crate::event`] does, in fewer instructions, because nothing in them calls
+//! Both do the same as [`crate::event`], in fewer instructions, because nothing in them calls
 //! functions that could call others. Where something isn't as usual they do nothing and say so.
 
-use crate::clock::ClockKind;
-use crate::entry::Essence;
-use crate::event::{PUSH_POP, Pushed};
+use opscope_recorder::clock::ClockKind;
+
+use crate::queued_mark::{EventType, MarkHeader};
 use crate::text::{Kept, Short};
-use crate::thread;
+use crate::thread::{self, Pushed};
 
 /// As [`crate::event::push`]; `None` where that has to do it.
 #[inline(always)]
@@ -36,10 +36,12 @@ pub(crate) fn pop() -> Option<usize> {
         let end = ClockKind::Counter.now();
         let depth = local.pushed.len();
         let Pushed { start, text: Kept::Short(text), .. } = local.pushed.last()? else { return None };
-        // What is loaded only where it is stored needs no register until then.
+        // The header is put together, and the text loaded, inside the closure: right where they are
+        // stored, so that they take no register before.
         let is_put = local.put_quietly(|line| {
-            let essence = Essence { start: *start, end, thread: local.thread, event_type: PUSH_POP };
-            line.set_short(essence, text.reload());
+            let (thread, event_type) = (local.thread, EventType::PushPop);
+            let header = MarkHeader { start: *start, end, thread, event_type };
+            line.set_short(header, text.reload());
         });
         if !is_put {
             return None;

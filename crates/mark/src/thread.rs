@@ -1,14 +1,16 @@
-//! What each thread keeps: its lane, and the ranges that it has pushed and not popped.
+//! The state that each thread keeps: its lane, and the ranges that it has pushed and not popped.
 
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use crate::clock::ClockKind;
-use crate::entry::{self, Essence, Extras, Line, line_count};
-use crate::event::{Details, Pushed};
-use crate::recorder::{Lane, Recorder, without_signals};
-use crate::text::{Short, Text, Texts};
+use opscope_recorder::clock::ClockKind;
+use opscope_recorder::process::{thread_id, without_signals};
+
+use crate::details::Details;
+use crate::queued_mark::{self, Extras, Line, MarkHeader, line_count};
+use crate::recorder::{Lane, RECORDER, Recorder};
+use crate::text::{Kept, Short, Text, Texts};
 
 /// The state of one thread. It belongs to one recorder; after a fork it is made anew.
 pub(crate) struct Local {
@@ -22,6 +24,15 @@ pub(crate) struct Local {
     pub(crate) texts: Texts,
     /// The details of those of them that have any.
     pub(crate) details: Vec<Details>,
+}
+
+/// A range that was begun on a thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Pushed {
+    pub(crate) start: u64,
+    pub(crate) text: Kept,
+    /// Whether the last of the thread's details are this range's.
+    pub(crate) has_details: bool,
 }
 
 thread_local! {
@@ -78,7 +89,7 @@ pub(crate) fn with_ready<T>(work: impl FnOnce(&mut Local) -> Option<T>) -> Optio
     let place = unsafe { &*place };
     let local = place.get();
     // SAFETY: not null means it is this thread's own.
-    if local.is_null() || !Recorder::is_current(unsafe { &*local }.recorder) {
+    if local.is_null() || !RECORDER.is(unsafe { &*local }.recorder) {
         return None;
     }
     // The fences are for signal handlers, which must not see it in its place meanwhile.
@@ -107,27 +118,18 @@ fn begin(recorder: &'static Recorder, stale: *mut Local) -> *mut Local {
     Box::into_raw(Box::new(local))
 }
 
-/// The system's number of the calling thread.
-fn thread_id() -> u32 {
-    #[cfg(target_os = "linux")]
-    // SAFETY: the call has no arguments and never fails.
-    return unsafe { libc::gettid() } as u32;
-    #[cfg(not(target_os = "linux"))]
-    return std::process::id();
-}
-
 impl Local {
     /// Hands a mark over to be written.
-    pub(crate) fn put(&self, essence: Essence, text: Text<'_>, extras: Option<Extras>) {
+    pub(crate) fn put(&self, header: MarkHeader, text: Text<'_>, extras: Option<Extras>) {
         let count = line_count(text, extras.as_ref());
-        self.put_lines(count, |lines| entry::set(lines, essence, text, extras.as_ref()));
+        self.put_lines(count, |lines| queued_mark::set(lines, header, text, extras.as_ref()));
     }
 
     /// Hands a mark of a short text over to be written.
     #[inline(always)]
-    pub(crate) fn put_short(&self, essence: Essence, text: Short) {
-        if !self.put_quietly(|line| line.set_short(essence, text)) {
-            self.put_lines(1, |lines| lines[0].set_short(essence, text));
+    pub(crate) fn put_short(&self, header: MarkHeader, text: Short) {
+        if !self.put_quietly(|line| line.set_short(header, text)) {
+            self.put_lines(1, |lines| lines[0].set_short(header, text));
         }
     }
 

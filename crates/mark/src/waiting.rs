@@ -6,14 +6,14 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::clock::ClockKind;
-use crate::control::{CONTROL_VARIABLE, Control, waiting_page};
+use opscope_recorder::clock::ClockKind;
+use opscope_recorder::control::{Control, waiting_page};
 
 /// The process that made a page; 0 for none.
 static MAKER: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the environment asks for it.
-fn is_asked_for() -> bool {
+pub(crate) fn is_asked_for() -> bool {
     std::env::var_os("PROFILING_MODE").is_some_and(|mode| mode == "dynamic")
 }
 
@@ -55,16 +55,3 @@ extern "C" fn remove_page() {
         let _ = std::fs::remove_file(waiting_page(user, process));
     }
 }
-
-/// Looks for the collector as soon as the library is loaded, before there are several threads that
-/// mark. Where it is to come later it then finds programs that have not marked anything yet.
-extern "C" fn at_load() {
-    if is_asked_for() || std::env::var_os(CONTROL_VARIABLE).is_some() {
-        crate::is_on();
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[used]
-#[unsafe(link_section = ".init_array")]
-static AT_LOAD: extern "C" fn() = at_load;

@@ -52,7 +52,7 @@ impl Place {
         for data in data_of(self.path()) {
             for entry in std::fs::read_dir(data).expect("the data").flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                if name.starts_with(opscope_mark::STREAM) && !name.ends_with(".done") {
+                if name.starts_with(opscope_recorder::sink::MARKS) && !name.ends_with(".done") {
                     let bytes = std::fs::read(entry.path()).expect("a slice");
                     assert_eq!(bytes.len() % Tx::SIZE, 0, "{name} holds whole records");
                     records.extend(bytes.chunks(Tx::SIZE).filter_map(Tx::read));

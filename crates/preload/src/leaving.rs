@@ -1,46 +1,44 @@
 //! The ways in which a process is gone without having ended: it becomes another program, stops
 //! without calling the handlers for its end, or sends itself a signal that ends it, as Python does
-//! after Ctrl-C. What libraries have to write is written before.
+//! after Ctrl-C. Libraries write before that whatever they still have to write.
 //!
 //! Some of the first functions take any number of arguments, which Rust can't define. So those are
 //! a few instructions that keep the arguments where they are, ask for the real function, and go on
 //! there.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::real;
-use crate::table::{Farewell, PLACES, Table};
+use opscope_recorder::leaving::{Farewell, PLACES, Table};
+use opscope_recorder::real::Real;
 
-/// What is to be called before, entered by those who have something to write.
+/// The functions that are called before, entered by those who have something to write.
 #[unsafe(no_mangle)]
 pub static OPSCOPE_BEFORE_LEAVING: Table = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
 
 /// The functions, in the order of their numbers.
-const NAMES: [&CStr; 12] = [
-    c"execve",
-    c"execv",
-    c"execvp",
-    c"execvpe",
-    c"execl",
-    c"execlp",
-    c"execle",
-    c"fexecve",
-    c"execveat",
-    c"_exit",
-    c"_Exit",
-    c"abort",
+static REAL: [Real; 12] = [
+    Real::new("execve\0"),
+    Real::new("execv\0"),
+    Real::new("execvp\0"),
+    Real::new("execvpe\0"),
+    Real::new("execl\0"),
+    Real::new("execlp\0"),
+    Real::new("execle\0"),
+    Real::new("fexecve\0"),
+    Real::new("execveat\0"),
+    Real::new("_exit\0"),
+    Real::new("_Exit\0"),
+    Real::new("abort\0"),
 ];
 
 /// From this number on, functions end the process.
 const FIRST_EXIT: usize = 9;
 
-static ADDRESSES: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES.len()];
-
 /// Looked up early: where a process is about to be gone, asking the loader may not be safe any more.
 extern "C" fn at_load() {
-    for number in 0..NAMES.len() {
-        address(number);
+    for real in &REAL {
+        real.find();
     }
 }
 
@@ -48,25 +46,13 @@ extern "C" fn at_load() {
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = at_load;
 
-fn address(number: usize) -> usize {
-    let (Some(place), Some(name)) = (ADDRESSES.get(number), NAMES.get(number)) else { return 0 };
-    match place.load(Ordering::Acquire) {
-        0 => {
-            let found = real::next(name).map_or(0, |found| found as usize);
-            place.store(found, Ordering::Release);
-            found
-        }
-        found => found,
-    }
-}
-
 /// Says goodbye, and answers where the real function is.
 extern "C" fn leave(number: usize) -> usize {
     say_goodbye();
-    match address(number) {
-        0 if number >= FIRST_EXIT => exit_without_library as *const () as usize,
-        0 => refuse as *const () as usize,
-        real => real,
+    match REAL.get(number).and_then(Real::find) {
+        Some(real) => real as usize,
+        None if number >= FIRST_EXIT => exit_without_library as *const () as usize,
+        None => refuse as *const () as usize,
     }
 }
 

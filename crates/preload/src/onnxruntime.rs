@@ -17,10 +17,9 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use crate::real;
-
-/// Names the directory for the runtime's profiles.
-const DIRECTORY_VARIABLE: &str = "OPSCOPE_ORT_DIR";
+use opscope_recorder::clock::{monotonic_raw, wall};
+use opscope_recorder::environment::ORT_DIRECTORY;
+use opscope_recorder::real;
 
 type Status = *mut c_void;
 type Handle = *mut c_void;
@@ -43,14 +42,14 @@ const CREATE_OPTIONS: usize = 10;
 const CLONE_OPTIONS: usize = 12;
 const ENABLE_PROFILING: usize = 14;
 
-/// The table whose entries were replaced, and what stood there.
+/// The table whose entries were replaced, and the entries that stood there.
 static TABLE: AtomicUsize = AtomicUsize::new(0);
 static REAL_CREATE_SESSION: AtomicUsize = AtomicUsize::new(0);
 static REAL_CREATE_FROM_ARRAY: AtomicUsize = AtomicUsize::new(0);
 /// How many sessions were created.
 static SESSIONS: AtomicU32 = AtomicU32::new(0);
 
-/// What programs call first. The real answer is given; its table is prepared on the way.
+/// The function that programs call first. The real answer is given; its table is prepared on the way.
 #[unsafe(no_mangle)]
 pub extern "C" fn OrtGetApiBase() -> *const c_void {
     let linked = real::next(c"OrtGetApiBase");
@@ -62,7 +61,7 @@ pub extern "C" fn OrtGetApiBase() -> *const c_void {
     let base: *const Base =
         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const Base>(address)() };
     // Python's module is recorded from within Python.
-    if linked.is_some() && std::env::var_os(DIRECTORY_VARIABLE).is_some() {
+    if linked.is_some() && std::env::var_os(ORT_DIRECTORY).is_some() {
         // SAFETY: the runtime's own table of two functions.
         if let Some(get_api) = unsafe { base.as_ref() }.and_then(|base| base.get_api) {
             // Versions of the interface share one table, of which version 1 has the beginning.
@@ -111,7 +110,7 @@ unsafe fn replace(entry: *mut usize, value: usize) {
 /// Options with profiling, made from those that the program gave; null when that fails, and the
 /// program's own are then used.
 fn profiled(options: Handle) -> Handle {
-    let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) else { return std::ptr::null_mut() };
+    let Some(directory) = std::env::var_os(ORT_DIRECTORY) else { return std::ptr::null_mut() };
     let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
     let name = format!("{}/opscope.onnxruntime.{}.{number}", directory.display(), std::process::id());
     let Ok(prefix) = CString::new(name.clone()) else { return std::ptr::null_mut() };
@@ -140,13 +139,7 @@ fn profiled(options: Handle) -> Handle {
 /// Writes the clocks beside the profile: its times count from the creation of the session, which
 /// is now.
 fn note_clocks(name: &str) {
-    let clock = |id| {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` is a valid place for the answer.
-        unsafe { libc::clock_gettime(id, &mut time) };
-        i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
-    };
-    let (wall, monotonic) = (clock(libc::CLOCK_REALTIME), clock(libc::CLOCK_MONOTONIC_RAW));
+    let (wall, monotonic) = (wall(), monotonic_raw());
     let process = std::process::id();
     let text = format!(
         "{{\"pid\": {process}, \"start_ns\": {wall}, \"realtime_ns\": {wall}, \"monotonic_raw_ns\": {monotonic}}}\n"

@@ -4,6 +4,8 @@
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 
+use opscope_recorder::clock::monotonic;
+
 use crate::real::{MISSING, real};
 use crate::recorder::{self, Kind};
 use crate::{Status, subscription};
@@ -18,7 +20,7 @@ macro_rules! timed {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> Status {
             let Some(real) = real!($name, fn($($type),*) -> Status) else { return MISSING };
-            let begin = recorder::now();
+            let begin = monotonic();
             // SAFETY: the arguments are the program's own.
             let status = unsafe { real($($argument),*) };
             recorder::call(stringify!($name), $kind, begin);
@@ -57,7 +59,7 @@ pub unsafe extern "C" fn svp_acl_init(path: *const c_char) -> Status {
     if text.is_some_and(|path| switches_profiling_on(OsStr::from_bytes(path.to_bytes()))) {
         subscription::leave_alone("acl.json switches the board's own profiler on; set its switch to off");
     }
-    let begin = recorder::now();
+    let begin = monotonic();
     // SAFETY: as the caller promises.
     let status = unsafe { real(path) };
     recorder::call("svp_acl_init", Kind::Other, begin);
@@ -80,7 +82,7 @@ fn switches_profiling_on(path: &OsStr) -> bool {
 pub unsafe extern "C" fn svp_acl_finalize() -> Status {
     let Some(real) = real!(svp_acl_finalize, fn() -> Status) else { return MISSING };
     subscription::end_all();
-    let begin = recorder::now();
+    let begin = monotonic();
     // SAFETY: as the caller promises.
     let status = unsafe { real() };
     recorder::call("svp_acl_finalize", Kind::Other, begin);
@@ -96,7 +98,7 @@ pub unsafe extern "C" fn svp_acl_finalize() -> Status {
 pub unsafe extern "C" fn svp_acl_rt_reset_device(device: i32) -> Status {
     let Some(real) = real!(svp_acl_rt_reset_device, fn(i32) -> Status) else { return MISSING };
     subscription::end_all();
-    let begin = recorder::now();
+    let begin = monotonic();
     // SAFETY: as the caller promises.
     let status = unsafe { real(device) };
     recorder::call("svp_acl_rt_reset_device", Kind::Runtime, begin);
@@ -115,7 +117,7 @@ pub unsafe extern "C" fn svp_acl_mdl_load_from_mem(
 ) -> Status {
     let real = real!(svp_acl_mdl_load_from_mem, fn(*const c_void, usize, *mut u32) -> Status);
     let Some(real) = real else { return MISSING };
-    let begin = recorder::now();
+    let begin = monotonic();
     // SAFETY: as the caller promises.
     let status = unsafe { real(content, size, model) };
     recorder::call("svp_acl_mdl_load_from_mem", Kind::Model, begin);
@@ -133,7 +135,7 @@ pub unsafe extern "C" fn svp_acl_mdl_load_from_mem(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn svp_acl_mdl_unload(model: u32) -> Status {
     let Some(real) = real!(svp_acl_mdl_unload, fn(u32) -> Status) else { return MISSING };
-    let begin = recorder::now();
+    let begin = monotonic();
     // SAFETY: as the caller promises.
     let status = unsafe { real(model) };
     recorder::call("svp_acl_mdl_unload", Kind::Model, begin);

@@ -4,11 +4,11 @@
 //! It times the calls that a program makes, and subscribes to each model that is loaded, so that
 //! the runtime reports when each layer began and ended. What it records goes into a `JOB*`
 //! directory in the folder that `OPSCOPE_SVP_OUTPUT` names; without that variable it only hands
-//! calls on. [`opscope_cann_raw::board`] says what the files hold.
+//! calls on. The files are described in [`opscope_cann_raw::board`].
 //!
-//! | part | what it does |
+//! | part | task |
 //! |---|---|
-//! | `calls` | the functions that programs find instead of the runtime's |
+//! | `calls` | the functions that programs find instead of the runtime's; uses all below |
 //! | `subscription` | the pipe through which the runtime reports the layers of a model |
 //! | `recorder` | the directory and its files |
 //! | `real` | finding the runtime's own functions |
@@ -23,5 +23,5 @@ mod real;
 mod recorder;
 mod subscription;
 
-/// What the runtime's functions return; 0 is success.
+/// The answer of the runtime's functions; 0 is success.
 type Status = std::ffi::c_int;

@@ -7,14 +7,14 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opscope_cann_raw::board::{CALLS, LAYERS, NOTES};
+use opscope_cann_raw::board::{CALLS, LAYERS, NOTES, OUTPUT_VARIABLE};
 use opscope_cann_raw::legacy::{AclCall, tag};
 use opscope_cann_raw::{Record, host};
+use opscope_recorder::clock::monotonic;
+use opscope_recorder::environment::value;
+use opscope_recorder::process::{random_letters, thread_id};
 
-/// Names the folder for the results.
-const OUTPUT: &str = "OPSCOPE_SVP_OUTPUT";
-
-/// What a call belongs to.
+/// The group of functions that a call belongs to.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Model = 2,
@@ -35,7 +35,7 @@ static STATE: Mutex<State> = Mutex::new(State::Untouched);
 fn state() -> MutexGuard<'static, State> {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     if matches!(*state, State::Untouched) {
-        *state = match std::env::var_os(OUTPUT).filter(|folder| !folder.is_empty()) {
+        *state = match value(OUTPUT_VARIABLE) {
             None => State::Off,
             Some(folder) => match Recorder::new(Path::new(&folder)) {
                 Ok(recorder) => State::Recording(recorder),
@@ -54,20 +54,10 @@ pub(crate) fn is_on() -> bool {
     matches!(*state(), State::Recording(_))
 }
 
-/// Now, in nanoseconds of the clock that calls are timed by.
-pub(crate) fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
-}
-
 /// Records a call that began at `begin` and ends now.
 pub(crate) fn call(name: &str, kind: Kind, begin: u64) {
-    let end = now();
+    let end = monotonic();
     if let State::Recording(recorder) = &mut *state() {
-        // SAFETY: asking has no preconditions.
-        let thread = unsafe { libc::gettid() };
         let mut record = AclCall {
             magic: host::MAGIC,
             tag: tag::ACL,
@@ -75,7 +65,7 @@ pub(crate) fn call(name: &str, kind: Kind, begin: u64) {
             begin,
             end,
             process: std::process::id(),
-            thread: thread as u32,
+            thread: thread_id(),
             ..AclCall::default()
         };
         copy_text(name.as_bytes(), &mut record.name);
@@ -92,7 +82,7 @@ pub(crate) fn layers(bytes: &[u8]) {
     }
 }
 
-/// Notes what is not recorded, and why.
+/// Notes that something is not recorded, and why.
 pub(crate) fn note(text: &str) {
     if let State::Recording(recorder) = &mut *state() {
         recorder.append(NOTES, format!("{text}\n").as_bytes());
@@ -121,7 +111,8 @@ struct Recorder {
 
 impl Recorder {
     fn new(output: &Path) -> std::io::Result<Self> {
-        let job = output.join(job_name());
+        // As the boards' own profiler names its directories: `JOB` and 29 capital letters.
+        let job = output.join(format!("JOB{}", random_letters(29, 26)));
         let data = job.join("data");
         // As the board's own profiler is told to: nothing for others.
         fs::DirBuilder::new().recursive(true).mode(0o750).create(&data)?;
@@ -169,19 +160,4 @@ impl Recorder {
             let _ = File::create(name);
         }
     }
-}
-
-/// `JOB` and 29 capital letters, as the boards' own profiler names its directories.
-fn job_name() -> String {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
-    let mut seed = (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64);
-    seed ^= u64::from(std::process::id()) << 32;
-    let letters = (0..29).map(|_| {
-        // Steps of a linear generator, of which the upper bits vary most.
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        char::from(b'A' + ((seed >> 33) % 26) as u8)
-    });
-    std::iter::once("JOB".to_owned()).chain(letters.map(String::from)).collect()
 }

@@ -1,5 +1,5 @@
-//! Subscribing to a model: the runtime writes what it knows of each layer's execution into a pipe,
-//! and its own functions say what is in the bytes.
+//! Subscribing to a model: the runtime writes a description of each layer's execution into a pipe,
+//! and its own functions tell the description's content.
 //!
 //! The order is that of the vendor's guide: load, subscribe, execute, unload, unsubscribe, close the
 //! pipe's end for writing, wait for the reader, give the configuration back.
@@ -11,6 +11,8 @@ use std::thread::JoinHandle;
 
 use opscope_cann_raw::board::{LAYER_TAG, LayerRun};
 use opscope_cann_raw::{Record, host};
+use opscope_recorder::pipe::{self, Pipe, Text, TextLength};
+use opscope_recorder::process;
 
 use crate::Status;
 use crate::real::real;
@@ -121,8 +123,7 @@ impl Subscription {
         let reader = {
             let ended = Arc::clone(&ended);
             let read_end = ends[0];
-            let read = move || read_all(read_end, size, &getters, &ended);
-            std::thread::Builder::new().name("opscope".to_owned()).spawn(read)
+            process::spawn("opscope", 256 << 10, move || getters.read_all(read_end, size, &ended))
         };
         let subscription = Self { model, config, write_end, ended, reader: None };
         match reader {
@@ -166,17 +167,15 @@ fn close(descriptor: c_int) {
     unsafe { libc::close(descriptor) };
 }
 
-type Length = unsafe extern "C" fn(*const c_void, usize, u32, *mut usize) -> Status;
-type Text = unsafe extern "C" fn(*const c_void, usize, u32, *mut c_char, usize) -> Status;
 type Number = unsafe extern "C" fn(*const c_void, usize, u32) -> u64;
 
-/// The runtime's functions that say what is in the bytes.
+/// The runtime's functions that tell the content of descriptions.
 #[derive(Clone, Copy)]
 struct Getters {
     count: unsafe extern "C" fn(*const c_void, usize, *mut u32) -> Status,
-    type_length: Length,
+    type_length: TextLength,
     type_text: Text,
-    name_length: Length,
+    name_length: TextLength,
     name_text: Text,
     start: Number,
     end: Number,
@@ -224,7 +223,7 @@ impl Getters {
         }
     }
 
-    /// Appends what is known of each layer in `bytes`, which hold whole descriptors.
+    /// Appends a record of each layer in `bytes`, which hold whole descriptions.
     fn append_layers(&self, bytes: &[u8], records: &mut Vec<u8>) {
         let (data, length) = (bytes.as_ptr().cast::<c_void>(), bytes.len());
         let mut count = 0;
@@ -236,81 +235,36 @@ impl Getters {
         }
         for index in 0..count {
             let mut layer = LayerRun { magic: host::MAGIC, tag: LAYER_TAG, ..LayerRun::default() };
+            let (place, up_to) = ((data, length, index), |longest| move |size: usize| size.min(longest));
             // SAFETY: the index is below the count that the runtime gave for these bytes.
-            unsafe {
+            let (kind, name) = unsafe {
                 layer.model = (self.model)(data, length, index) as u32;
                 layer.begin = (self.start)(data, length, index);
                 layer.end = (self.end)(data, length, index);
-                text(self.type_length, self.type_text, (data, length, index), LONGEST_TYPE, &mut layer.kind);
-                text(self.name_length, self.name_text, (data, length, index), LONGEST_NAME, &mut layer.name);
-            }
+                (
+                    pipe::text((self.type_length, self.type_text), place, up_to(LONGEST_TYPE)),
+                    pipe::text((self.name_length, self.name_text), place, up_to(LONGEST_NAME)),
+                )
+            };
+            copy_text(&kind.unwrap_or_default(), &mut layer.kind);
+            copy_text(&name.unwrap_or_default(), &mut layer.name);
             layer.append_to(records);
         }
     }
-}
 
-/// Asks for a text, first for its length.
-///
-/// # Safety
-/// The functions are the runtime's, the place is one of a layer in its bytes.
-unsafe fn text(
-    length_of: Length,
-    text_of: Text,
-    (data, length, index): (*const c_void, usize, u32),
-    longest: usize,
-    field: &mut [u8],
-) {
-    let mut size = 0;
-    // SAFETY: as the caller promises.
-    let status = unsafe { length_of(data, length, index, &mut size) };
-    if status != 0 || size == 0 {
-        return;
-    }
-    // A zero is put at the end whether the length counts it or not.
-    let mut buffer = vec![0u8; size.min(longest) + 1];
-    // SAFETY: the buffer has room for one byte more than is asked for.
-    let status = unsafe { text_of(data, length, index, buffer.as_mut_ptr().cast(), size.min(longest)) };
-    if status == 0 {
-        let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
-        copy_text(&buffer[..end], field);
-    }
-}
-
-/// Reads the pipe to its end. A read may end within a layer's bytes; the rest comes with the next.
-fn read_all(pipe: c_int, size: usize, getters: &Getters, ended: &AtomicBool) {
-    let mut buffer = vec![0u8; size * LAYERS_AT_ONCE];
-    let mut filled = 0;
-    let mut records = Vec::new();
-    loop {
-        let mut poll = libc::pollfd { fd: pipe, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid entry.
-        let ready = unsafe { libc::poll(&mut poll, 1, LAST_WAIT) };
-        if ready == 0 {
-            if ended.load(Ordering::Acquire) {
-                break;
-            }
-            continue;
-        }
-        // SAFETY: the buffer has room for what is asked for.
-        let count = unsafe { libc::read(pipe, buffer[filled..].as_mut_ptr().cast(), buffer.len() - filled) };
-        let interrupted = || std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
-        match usize::try_from(count) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(_) if interrupted() => continue,
-            Err(_) => break,
-        }
-        let whole = filled - filled % size;
-        if whole > 0 {
-            getters.append_layers(&buffer[..whole], &mut records);
+    /// Reads the pipe to its end and records the layers.
+    fn read_all(&self, descriptor: c_int, size: usize, ended: &AtomicBool) {
+        let (wait, last_wait) = (LAST_WAIT, LAST_WAIT);
+        let pipe = Pipe { descriptor, size, batch: LAYERS_AT_ONCE, is_over: ended, wait, last_wait };
+        let mut records = Vec::new();
+        let rest = pipe.read_all(|layers| {
+            self.append_layers(layers, &mut records);
             recorder::layers(&records);
             records.clear();
-            buffer.copy_within(whole..filled, 0);
-            filled -= whole;
+        });
+        if rest > 0 {
+            recorder::note(&format!("{rest} bytes of an unfinished layer were dropped"));
         }
+        close(descriptor);
     }
-    if filled > 0 {
-        recorder::note(&format!("{filled} bytes of an unfinished layer were dropped"));
-    }
-    close(pipe);
 }

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use opscope_mark::clock::monotonic_raw;
+use opscope_recorder::clock::monotonic_raw;
 
 use crate::plan::{HostKind, Plan};
 use processes::Processes;

@@ -1,6 +1,6 @@
-//! What `info.json` says about the machine, and the local time as the files spell it.
+//! The machine as `info.json` describes it, and the local time as the files spell it.
 
-use super::{Subject, quoted};
+use super::json::quoted;
 
 /// The machine that a profile was made on.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,7 @@ impl Machine {
     }
 
     /// `info.json` of a host directory. An empty `frequency` says that times are nanoseconds.
-    pub fn info_json(&self, subject: &Subject, frequency: &str) -> String {
+    pub fn info_json(&self, process: u32, name: &str, frequency: &str) -> String {
         let card = |(name, speed): &(String, u64)| {
             format!(r#"{{"netCardName": {}, "speed": {speed}}}"#, quoted(name))
         };
@@ -69,8 +69,8 @@ impl Machine {
             ("hwtype", quoted("")),
             ("platform", quoted("")),
             ("platform_version", quoted(PLATFORM)),
-            ("pid", quoted(&subject.process.to_string())),
-            ("pid_name", quoted(&subject.name)),
+            ("pid", quoted(&process.to_string())),
+            ("pid_name", quoted(name)),
             ("upTime", quoted(&self.up_time)),
             ("memoryTotal", self.memory_kb.to_string()),
             ("cpuNums", self.processors.to_string()),

@@ -1,10 +1,5 @@
 //! The operators of AscendCL's devices that a collected program was told by subscription
-//! (`opscope.ascendcl.<process>.operators`, beside the raw slices).
-//!
-//! | line, fields between tabs | |
-//! |---|---|
-//! | `call`, begin, end | an execution or a wait for one, in ns of `CLOCK_MONOTONIC_RAW` |
-//! | `op`, model, begin, end, duration, type, name | an operator, in AscendCL's own times |
+//! ([`opscope_cann_raw::subscription`]).
 //!
 //! Neither the unit nor the clock of AscendCL's times is the same in all of its documentation. The
 //! unit is that in which the operators fit into the calls that executed them: microseconds, as the
@@ -16,12 +11,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use opscope_cann::Profile;
+use opscope_cann_raw::subscription::{Line, is_file_name};
 use opscope_trace::{
     Device, DeviceKind, ExecutionUnit, Model, ModelId, Nanoseconds, Operator, OperatorId, Stream, StringId,
     Task, Trace,
 };
-
-const PREFIX: &str = "opscope.ascendcl.";
 
 /// The records of a process that subscribed to AscendCL's operators.
 #[derive(Debug, Default, PartialEq)]
@@ -56,7 +50,7 @@ fn files(data: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
     let is_it = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(PREFIX) && name.ends_with(".operators")
+        is_file_name(&name)
     };
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_it).collect();
     found.sort();
@@ -67,15 +61,18 @@ impl SubscribedRecords {
     fn read(text: &str) -> Self {
         let mut records = Self::default();
         for line in text.lines() {
-            let fields: Vec<&str> = line.split('\t').collect();
-            let number = |place: usize| fields.get(place)?.parse::<i64>().ok().filter(|number| *number >= 0);
-            let read = match (fields.first(), fields.len()) {
-                (Some(&"call"), 3) => number(1).zip(number(2)).map(|call| records.calls.push(call)),
-                (Some(&"op"), 7) => number(1).zip(number(2).zip(number(3))).map(|(model, (begin, end))| {
-                    let (kind, name) = (fields[5].to_owned(), fields[6].to_owned());
-                    records.operators.push(Executed { model: model as u64, begin, end, kind, name });
-                }),
-                _ => None,
+            let time = |time: u64| i64::try_from(time).ok();
+            let read = match Line::parse(line) {
+                Some(Line::Call { begin, end }) => {
+                    time(begin).zip(time(end)).map(|call| records.calls.push(call))
+                }
+                Some(Line::Operator { model, begin, end, kind, name, .. }) => {
+                    time(begin).zip(time(end)).map(|(begin, end)| {
+                        let (kind, name) = (kind.to_owned(), name.to_owned());
+                        records.operators.push(Executed { model, begin, end, kind, name });
+                    })
+                }
+                None => None,
             };
             records.unreadable += u64::from(read.is_none());
         }
@@ -104,7 +101,7 @@ impl SubscribedRecords {
 
 fn add(trace: &mut Trace, records: &SubscribedRecords, zero: i64) {
     if records.unreadable > 0 {
-        trace.count_loss("unreadable lines about operators of AscendCL", records.unreadable, PREFIX);
+        trace.count_loss("unreadable lines about operators of AscendCL", records.unreadable, "opscope.ascendcl.");
     }
     if records.operators.is_empty() {
         return;

@@ -10,8 +10,9 @@
 //! | before `aclrtResetDevice` | `aclprofStop`, `aclprofDestroyConfig` | its models are unsubscribed |
 //! | before `aclFinalize`, or at the end | `aclprofFinalize` | the pipe is closed |
 //!
-//! Where files can't be had, operators are asked for by subscription instead. Nothing of this is done where something else profiles the program already: the vendor's own
-//! collector, the program's `acl.json`, or the program itself.
+//! Where files can't be had, operators are asked for by subscription instead. Nothing of this is done
+//! where something else profiles the program already: the vendor's own collector, the program's
+//! `acl.json`, or the program itself.
 
 use std::cell::Cell;
 use std::ffi::{CStr, OsString, c_int, c_void};
@@ -19,21 +20,14 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::SUCCESS;
-use super::calls::{self, is_on};
-use super::library::Files;
-use super::operators::{self, Subscribed};
-use crate::sink::write_all;
+use opscope_recorder::environment::{
+    ACL_FILES, ACL_MASK, ACL_METRICS, ACL_VIA, ACL_VIA_FILES, VENDOR_COLLECTOR, value,
+};
+use opscope_recorder::process;
 
-/// `files`, `subscribe`, or nothing.
-const VIA_VARIABLE: &str = "OPSCOPE_ACL_VIA";
-/// Where the vendor's library is to make its own profile.
-const FILES_VARIABLE: &str = "OPSCOPE_ACL_FILES";
-/// What is to be recorded, as the bits and the number that `acl_prof.h` has for it.
-const MASK_VARIABLE: &str = "OPSCOPE_ACL_MASK";
-const METRICS_VARIABLE: &str = "OPSCOPE_ACL_METRICS";
-/// What the vendor's own collector puts into the environment.
-const VENDOR_VARIABLE: &str = "PROFILER_SAMPLECONFIG";
+use super::collector::{directory, is_on, note};
+use super::library::{Files, SUCCESS, missing, refused};
+use super::operators::{self, Subscribed};
 
 /// ACL_API, TASK_TIME and AICORE_METRICS.
 const USUAL_MASK: u64 = 0x7;
@@ -43,6 +37,7 @@ const PIPE_UTILIZATION: c_int = 1;
 static STATE: Mutex<State> = Mutex::new(State::Off);
 /// Set in forked children, which have no device.
 static FORKED: AtomicBool = AtomicBool::new(false);
+static HANDLERS: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// Whether a call from here into AscendCL is under way, which may call further functions.
@@ -65,7 +60,7 @@ struct Recording {
     metrics: c_int,
 }
 
-/// What is recorded of one device.
+/// The recording of one device.
 struct Config {
     device: i32,
     address: *mut c_void,
@@ -88,32 +83,21 @@ fn number<T: std::str::FromStr>(variable: &str) -> Option<T> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Leaves a note for the collector, which says it when the program has ended.
-pub(super) fn note(text: &str) {
-    let Some(directory) = calls::directory() else { return };
-    let path = directory.join(format!("opscope.ascendcl.{}.notes", std::process::id()));
-    let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    let _ = file.and_then(|mut file| write_all(&mut file, format!("{text}\n").as_bytes()));
-}
-
 /// AscendCL was initialised with a configuration file.
 pub(super) fn initialised(config: Option<&CStr>) {
-    let via = std::env::var(VIA_VARIABLE).unwrap_or_default();
-    if via.is_empty() || calls::directory().is_none() {
-        return;
-    }
-    calls::watch_process();
+    let Some(via) = value(ACL_VIA).filter(|_| directory().is_some()) else { return };
+    process::watch(&HANDLERS, forked, end);
     with(|state| {
         if !matches!(state, State::Off) {
             return;
         }
-        if std::env::var_os(VENDOR_VARIABLE).is_some() {
+        if std::env::var_os(VENDOR_COLLECTOR).is_some() {
             return note("the vendor's own collector profiles the device; opscope leaves it alone");
         }
         if config.is_some_and(profiles_by_configuration) {
             return note("the program's acl.json switches profiling on; opscope leaves the device alone");
         }
-        if via == "files" {
+        if via == ACL_VIA_FILES {
             match Recording::begin() {
                 Ok(recording) => return *state = State::Files(recording),
                 Err(why) => note(&format!("{why}; its operators are asked for by subscription instead")),
@@ -140,7 +124,7 @@ fn profiles_by_configuration(path: &CStr) -> bool {
 impl Recording {
     fn begin() -> Result<Self, String> {
         let files = Files::find().map_err(missing)?;
-        let path = std::env::var_os(FILES_VARIABLE).unwrap_or_default();
+        let path = std::env::var_os(ACL_FILES).unwrap_or_default();
         let bytes = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
         let Ok(text) = std::ffi::CString::new(bytes) else { return Err("no place for files".into()) };
         // SAFETY: the documented call, with a text and its length.
@@ -151,8 +135,8 @@ impl Recording {
         Ok(Self {
             files,
             configs: Vec::new(),
-            mask: number(MASK_VARIABLE).unwrap_or(USUAL_MASK),
-            metrics: number(METRICS_VARIABLE).unwrap_or(PIPE_UTILIZATION),
+            mask: number(ACL_MASK).unwrap_or(USUAL_MASK),
+            metrics: number(ACL_METRICS).unwrap_or(PIPE_UTILIZATION),
         })
     }
 
@@ -202,14 +186,6 @@ impl Recording {
     }
 }
 
-pub(super) fn missing(name: &CStr) -> String {
-    format!("this AscendCL has no {}; nothing is recorded of the device", name.to_string_lossy())
-}
-
-pub(super) fn refused(name: &str, code: c_int) -> String {
-    format!("{name} refused with {code}; nothing, or not all, is recorded of the device")
-}
-
 /// The calling thread has set a device.
 pub(super) fn set(device: i32) {
     DEVICE.set(device);
@@ -250,7 +226,7 @@ pub(super) fn unloading(model: u32) {
 }
 
 /// Begins or ends what the collector has switched since. Subscriptions go on, because they can't
-/// begin after the first execution; what they tell meanwhile is dropped.
+/// begin after the first execution; the operators that they tell meanwhile are dropped.
 pub(super) fn follow_switch() {
     with(|state| {
         if let State::Files(recording) = state {
@@ -260,7 +236,7 @@ pub(super) fn follow_switch() {
 }
 
 /// AscendCL, or the process, is about to end.
-pub(super) fn end() {
+pub(super) extern "C" fn end() {
     with(|state| match std::mem::replace(state, State::Off) {
         State::Files(mut recording) => {
             recording.remove(None);
@@ -284,8 +260,8 @@ pub(super) fn program_profiles_itself() {
     note("the program profiles its device itself; opscope leaves it alone from then on");
 }
 
-/// In a forked child.
-pub(super) fn forked() {
+/// In a forked child, which leaves the device to its parent.
+extern "C" fn forked() {
     FORKED.store(true, Ordering::Release);
     operators::forked();
 }

@@ -2,8 +2,12 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use super::Error;
-use crate::real;
+use opscope_recorder::real;
+
+/// The answer of AscendCL's functions.
+pub(super) type Error = c_int;
+
+pub(super) const SUCCESS: Error = 0;
 
 /// Finds a function behind ours; in releases where profiling has a library of its own, there.
 fn find(name: &CStr) -> Option<*mut c_void> {
@@ -18,6 +22,16 @@ fn find(name: &CStr) -> Option<*mut c_void> {
             let address = (!library.is_null()).then(|| unsafe { libc::dlsym(library, name.as_ptr()) });
             address.filter(|address| !address.is_null())
         })
+}
+
+/// The note about a release without a function.
+pub(super) fn missing(name: &CStr) -> String {
+    format!("this AscendCL has no {}; nothing is recorded of the device", name.to_string_lossy())
+}
+
+/// The note about a call that failed.
+pub(super) fn refused(name: &str, code: Error) -> String {
+    format!("{name} refused with {code}; nothing, or not all, is recorded of the device")
 }
 
 macro_rules! functions {

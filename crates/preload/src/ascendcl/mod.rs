@@ -1,55 +1,35 @@
-//! AscendCL in programs that use it: how long its calls take, and what its devices execute.
+//! AscendCL in programs that use it: how long its calls take, and which operators its devices execute.
 //!
 //! The functions here have the names of AscendCL's. Each calls the real one; around it the time is
 //! taken ([`calls`]), and at the moments that the documentation names, profiling of the device is
 //! begun and ended ([`device`]). Where there is no AscendCL none of this is ever called.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use opscope_recorder::real::{self, Real};
+
+mod call_names;
 mod calls;
+mod collector;
 mod device;
 mod library;
 mod operators;
 
 pub(crate) use calls::leave;
+use library::{Error, SUCCESS};
 
-use crate::real;
-
-type Error = c_int;
 type Pointer = *mut c_void;
 
-const SUCCESS: Error = 0;
-
-/// What is answered where there is no real function: AscendCL's own number for internal errors.
+/// The answer where there is no real function: AscendCL's own number for internal errors.
 const MISSING: Error = 500_000;
 
 /// How often the program initialised AscendCL more than it finalised it.
 static INITIALISED: AtomicU32 = AtomicU32::new(0);
 
-/// The address of a real function, found once.
-struct Real {
-    name: &'static CStr,
-    address: AtomicUsize,
-}
-
-impl Real {
-    const fn new(name: &'static CStr) -> Self {
-        Self { name, address: AtomicUsize::new(0) }
-    }
-
-    fn find(&self, ours: *const c_void) -> Option<usize> {
-        match self.address.load(Ordering::Relaxed) {
-            0 => {
-                let found = real::next(self.name)
-                    .or_else(|| real::in_library(c"libascendcl", self.name, ours))
-                    .or_else(|| real::in_library(c"libmsprofiler", self.name, ours))?;
-                self.address.store(found as usize, Ordering::Relaxed);
-                Some(found as usize)
-            }
-            address => Some(address),
-        }
-    }
+/// Finds a function of AscendCL in libraries that were opened by name.
+fn in_other_libraries(name: &CStr, ours: *const c_void) -> Option<*mut c_void> {
+    real::in_library(c"libascendcl", name, ours).or_else(|| real::in_library(c"libmsprofiler", name, ours))
 }
 
 /// Defines functions of AscendCL's names: `number` of the call in the records (0 where its time is
@@ -67,14 +47,12 @@ macro_rules! stand_before {
         #[allow(non_snake_case, reason = "the name is AscendCL's")]
         #[allow(clippy::too_many_arguments, reason = "the arguments are AscendCL's")]
         pub unsafe extern "C" fn $function($($argument: $type),*) -> Error {
-            static REAL: Real = Real::new({
-                const NAME: &str = concat!(stringify!($function), "\0");
-                match CStr::from_bytes_with_nul(NAME.as_bytes()) { Ok(name) => name, Err(_) => c"" }
-            });
+            static REAL: Real = Real::new(concat!(stringify!($function), "\0"));
             type Function = unsafe extern "C" fn($($type),*) -> Error;
-            let Some(address) = REAL.find($function as *const () as *const c_void) else { return MISSING };
+            let ours = $function as *const () as *const c_void;
+            let Some(address) = REAL.find_or(|name| in_other_libraries(name, ours)) else { return MISSING };
             // SAFETY: the real function of this name has this type.
-            let real = unsafe { std::mem::transmute::<usize, Function>(address) };
+            let real = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
             $($before)?
             // SAFETY: the arguments are the program's own.
             let result = calls::timed($number, || unsafe { real($($argument),*) });
@@ -128,28 +106,3 @@ stand_before! {
     0 aclprofInit(path: *const c_char, length: usize) before { device::program_profiles_itself(); }
     0 aclprofModelSubscribe(model: u32, config: *const c_void) before { device::program_profiles_itself(); }
 }
-
-/// The calls whose times are recorded: their numbers in the records, which hold the group of
-/// functions in the upper half, and their names.
-const NAMES: [(u32, &str); 16] = [
-    (0x1_0001, "aclopExecuteV2"),
-    (0x2_0001, "aclmdlLoadFromFile"),
-    (0x2_0002, "aclmdlLoadFromFileWithMem"),
-    (0x2_0003, "aclmdlLoadFromMem"),
-    (0x2_0004, "aclmdlLoadFromMemWithMem"),
-    (EXECUTE, "aclmdlExecute"),
-    (EXECUTE_ASYNC, "aclmdlExecuteAsync"),
-    (0x2_0007, "aclmdlUnload"),
-    (0x3_0001, "aclrtSetDevice"),
-    (0x3_0002, "aclrtResetDevice"),
-    (0x3_0003, "aclrtMemcpy"),
-    (0x3_0004, "aclrtMemcpyAsync"),
-    (SYNCHRONIZE, "aclrtSynchronizeStream"),
-    (0x4_0001, "aclInit"),
-    (0x4_0002, "aclFinalize"),
-    (0x4_0003, "aclFinalizeReference"),
-];
-
-const EXECUTE: u32 = 0x2_0005;
-const EXECUTE_ASYNC: u32 = 0x2_0006;
-const SYNCHRONIZE: u32 = 0x3_0005;

@@ -1,23 +1,20 @@
-//! The operators of subscribed models, as AscendCL tells them through a pipe, written down as text:
-//! `opscope.ascendcl.<process>.operators` beside the raw slices, which CANN's parser passes over.
-//!
-//! | line, fields between tabs | |
-//! |---|---|
-//! | `call`, begin, end | an execution or a wait for one, in ns of `CLOCK_MONOTONIC_RAW` |
-//! | `op`, model, begin, end, duration, type, name | an operator, in the times that AscendCL gives |
+//! The operators of subscribed models, as AscendCL tells them through a pipe, written down as text
+//! beside the raw slices ([`opscope_cann_raw::subscription`]).
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::calls::{self, is_on};
-use super::device::{missing, note, refused};
-use super::library::Subscription;
-use super::{Error, SUCCESS};
-use crate::sink::write_all;
+use opscope_cann_raw::subscription::{Line, file_name};
+use opscope_recorder::pipe::{self, Pipe};
+use opscope_recorder::process;
+use opscope_recorder::sink::write_all;
+
+use super::collector::{control, directory, is_on, note};
+use super::library::{SUCCESS, Subscription, missing, refused};
 
 /// Only times, no counters of the cores.
 const NO_METRICS: c_int = 0xFF;
@@ -65,7 +62,7 @@ unsafe impl Send for Subscribed {}
 impl Subscribed {
     pub(super) fn begin() -> Result<Self, String> {
         let functions = Subscription::find().map_err(missing)?;
-        let directory = calls::directory().ok_or("no place for operators")?;
+        let directory = directory().ok_or("no place for operators")?;
         let mut pipe = Box::new([-1; 2]);
         // SAFETY: a place for two descriptors. Programs that are executed don't get them.
         if unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
@@ -89,7 +86,7 @@ impl Subscribed {
         if self.config.is_null() {
             return Err("aclprofCreateSubscribeConfig refused; nothing is recorded of the device".into());
         }
-        let path = directory.join(format!("opscope.ascendcl.{}.operators", std::process::id()));
+        let path = directory.join(file_name(std::process::id()));
         let reader = Reader {
             functions: self.functions,
             descriptor: self.pipe[0],
@@ -97,7 +94,7 @@ impl Subscribed {
             path,
             is_over: Arc::clone(&self.is_over),
         };
-        self.reader = calls::spawn("opscope-operators", move || reader.run());
+        self.reader = process::spawn("opscope-operators", 256 << 10, move || reader.run()).ok();
         IS_SUBSCRIBED.store(true, Ordering::Release);
         Ok(())
     }
@@ -160,41 +157,22 @@ struct Reader {
 
 impl Reader {
     fn run(self) {
-        let mut buffer = vec![0; self.size * BATCH];
-        let mut filled = 0;
-        loop {
-            let was_over = self.is_over.load(Ordering::Acquire);
-            let mut poll = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
-            // SAFETY: one valid entry.
-            let ready = unsafe { libc::poll(&mut poll, 1, if was_over { 0 } else { WAIT_MILLIS }) };
-            if ready <= 0 {
-                if was_over {
-                    break;
-                }
-                continue;
-            }
-            let rest = &mut buffer[filled..];
-            // SAFETY: the rest of the buffer is a place for so many bytes.
-            let count = unsafe { libc::read(self.descriptor, rest.as_mut_ptr().cast(), rest.len()) };
-            let Ok(count) = usize::try_from(count) else { break };
-            if count == 0 {
-                break;
-            }
-            filled += count;
-            let whole = filled / self.size * self.size;
-            if whole > 0 {
-                self.write_down(&buffer[..whole]);
-                buffer.copy_within(whole..filled, 0);
-                filled -= whole;
-            }
-        }
+        let pipe = Pipe {
+            descriptor: self.descriptor,
+            size: self.size,
+            batch: BATCH,
+            is_over: &self.is_over,
+            wait: WAIT_MILLIS,
+            last_wait: 0,
+        };
+        pipe.read_all(|operators| self.write_down(operators));
         self.append(&self.calls());
     }
 
     fn calls(&self) -> String {
         let calls = std::mem::take(&mut *CALLS.lock().unwrap_or_else(PoisonError::into_inner));
         calls.iter().fold(String::new(), |mut text, (begin, end)| {
-            let _ = writeln!(text, "call\t{begin}\t{end}");
+            let _ = writeln!(text, "{}", Line::Call { begin: *begin, end: *end });
             text
         })
     }
@@ -213,18 +191,25 @@ impl Reader {
         let mut text = self.calls();
         for index in 0..count.min((length / self.size) as u32) {
             let ours = &self.functions;
+            let room = |size| if size > LONGEST_NAME { 0 } else { size + 1 };
             // SAFETY: as above, and the index is below the count.
-            let (start, end, duration, model) = unsafe {
+            let (begin, end, duration, model, kind, name) = unsafe {
                 (
                     (ours.start)(data, length, index),
                     (ours.end)(data, length, index),
                     (ours.duration)(data, length, index),
-                    (ours.model)(data, length, index),
+                    (ours.model)(data, length, index) as u64,
+                    pipe::text((ours.type_length, ours.type_text), (data, length, index), room),
+                    pipe::text((ours.name_length, ours.name_text), (data, length, index), room),
                 )
             };
-            let kind = read_text(data, length, index, ours.type_length, ours.type_text);
-            let name = read_text(data, length, index, ours.name_length, ours.name_text);
-            let _ = writeln!(text, "op\t{model}\t{start}\t{end}\t{duration}\t{kind}\t{name}");
+            let [kind, name] = [kind, name].map(Option::unwrap_or_default);
+            let (kind, name) = (String::from_utf8_lossy(&kind), String::from_utf8_lossy(&name));
+            let _ = writeln!(
+                text,
+                "{}",
+                Line::Operator { model, begin, end, duration, kind: &kind, name: &name }
+            );
         }
         self.append(&text);
     }
@@ -235,33 +220,8 @@ impl Reader {
         }
         let file = std::fs::OpenOptions::new().append(true).create(true).open(&self.path);
         let written = file.and_then(|mut file| write_all(&mut file, text.as_bytes()));
-        if let (Err(error), Some(control)) = (written, calls::control()) {
-            let lines = text.lines().count() as u64;
-            control.error.store(error.raw_os_error().unwrap_or(libc::EIO) as u32, Ordering::Relaxed);
-            control.lost.fetch_add(lines, Ordering::Relaxed);
+        if let (Err(error), Some(control)) = (written, control()) {
+            control.count_lost(text.lines().count() as u64, &error);
         }
     }
-}
-
-/// A text of an operator, of the length that AscendCL tells, on one line.
-fn read_text(
-    data: *const c_void,
-    length: usize,
-    index: u32,
-    tell_length: unsafe extern "C" fn(*const c_void, usize, u32, *mut usize) -> Error,
-    tell: unsafe extern "C" fn(*const c_void, usize, u32, *mut c_char, usize) -> Error,
-) -> String {
-    let mut size = 0;
-    // SAFETY: a place for the answer.
-    if unsafe { tell_length(data, length, index, &mut size) } != SUCCESS || size == 0 || size > LONGEST_NAME {
-        return String::new();
-    }
-    // Whether the length counts the closing zero isn't said.
-    let mut text = vec![0u8; size + 1];
-    // SAFETY: the place has as many bytes as are told.
-    if unsafe { tell(data, length, index, text.as_mut_ptr().cast(), size + 1) } != SUCCESS {
-        return String::new();
-    }
-    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
-    String::from_utf8_lossy(&text[..end]).replace(['\t', '\n', '\r'], " ")
 }

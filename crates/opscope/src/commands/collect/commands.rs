@@ -39,10 +39,10 @@ pub fn execute(plan: &Plan, arguments: &Arguments, terminal: &Terminal) -> Resul
         finish::finish_profile(outcome, &wanted, terminal);
     };
     let stop = interrupt::request();
-    let (status, complaints) = programs.obey(&commands, &|| stop.is_requested(), &mut tell_event, &mut done);
+    let (status, stderr_end) = programs.obey(&commands, &|| stop.is_requested(), &mut tell_event, &mut done);
     interrupt::release();
     if plan.program.is_some() {
-        finish::explain_end(plan, status, &complaints, terminal);
+        finish::explain_end(plan, status, &stderr_end, terminal);
     }
     Ok(status)
 }

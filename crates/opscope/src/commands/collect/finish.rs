@@ -114,16 +114,16 @@ fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
             "nothing was recorded: the program ended after {elapsed}, before the delay of {delay}"
         ));
     }
-    explain_end(plan, outcome.status, &outcome.complaints, terminal);
+    explain_end(plan, outcome.status, &outcome.stderr_end, terminal);
 }
 
 /// Explains a failure that is known, by what the program said or by its status.
-pub fn explain_end(plan: &Plan, status: u8, complaints: &str, terminal: &Terminal) {
+pub fn explain_end(plan: &Plan, status: u8, stderr_end: &str, terminal: &Terminal) {
     let Some(program) = plan.program.as_ref().filter(|_| status != 0) else { return };
     let name = program.short_name();
     terminal.note(&format!("{name} ended with status {status}"));
     // The last words of a program count more than its status.
-    let said = explain::last_explained(complaints);
+    let said = explain::last_explained(stderr_end);
     let by_status = || explain::explain(&format!("status {status}")).first().copied();
     let Some(page) = said.or_else(by_status) else { return };
     terminal.note(&format!("{} (opscope explain {})\n{}", bold(page.title), page.name, dim(page.text)));

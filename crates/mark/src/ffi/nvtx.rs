@@ -7,8 +7,11 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::bytes;
+use crate::collector::is_on;
+use crate::details::Details;
 use crate::domain::{self, Domain};
-use crate::event::{self, Details};
+use crate::event;
+use crate::text::LONGEST_TEXT;
 
 type Function = *const c_void;
 type Table = *mut *mut Function;
@@ -109,7 +112,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(get_export_table: Option<GetEx
 unsafe fn wide(text: *const libc::wchar_t) -> Vec<u8> {
     let mut result = String::new();
     let mut place = text;
-    while !place.is_null() && result.len() < crate::LONGEST_TEXT {
+    while !place.is_null() && result.len() < LONGEST_TEXT {
         // SAFETY: by the caller's word, up to the zero.
         let code = unsafe { *place };
         if code == 0 {
@@ -169,28 +172,28 @@ fn depth(count: usize) -> c_int {
 }
 
 unsafe extern "C" fn mark_ex(attributes: *const Attributes) {
-    if crate::is_on() {
+    if is_on() {
         // SAFETY: as NVTX asks.
         unsafe { described(None, attributes, event::mark) };
     }
 }
 
 unsafe extern "C" fn mark_a(text: *const c_char) {
-    if crate::is_on() {
+    if is_on() {
         // SAFETY: as NVTX asks.
         event::mark(unsafe { bytes(text) }, Details::default());
     }
 }
 
 unsafe extern "C" fn mark_w(text: *const libc::wchar_t) {
-    if crate::is_on() {
+    if is_on() {
         // SAFETY: as NVTX asks.
         event::mark(&unsafe { wide(text) }, Details::default());
     }
 }
 
 unsafe extern "C" fn range_start_ex(attributes: *const Attributes) -> u64 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: as NVTX asks.
@@ -198,7 +201,7 @@ unsafe extern "C" fn range_start_ex(attributes: *const Attributes) -> u64 {
 }
 
 unsafe extern "C" fn range_start_a(text: *const c_char) -> u64 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: as NVTX asks.
@@ -206,7 +209,7 @@ unsafe extern "C" fn range_start_a(text: *const c_char) -> u64 {
 }
 
 unsafe extern "C" fn range_start_w(text: *const libc::wchar_t) -> u64 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: as NVTX asks.
@@ -218,7 +221,7 @@ extern "C" fn range_end(number: u64) {
 }
 
 unsafe extern "C" fn range_push_ex(attributes: *const Attributes) -> c_int {
-    if !crate::is_on() {
+    if !is_on() {
         return -1;
     }
     // SAFETY: as NVTX asks.
@@ -226,7 +229,7 @@ unsafe extern "C" fn range_push_ex(attributes: *const Attributes) -> c_int {
 }
 
 unsafe extern "C" fn range_push_a(text: *const c_char) -> c_int {
-    if !crate::is_on() {
+    if !is_on() {
         return -1;
     }
     // SAFETY: as NVTX asks.
@@ -234,7 +237,7 @@ unsafe extern "C" fn range_push_a(text: *const c_char) -> c_int {
 }
 
 unsafe extern "C" fn range_push_w(text: *const libc::wchar_t) -> c_int {
-    if !crate::is_on() {
+    if !is_on() {
         return -1;
     }
     // SAFETY: as NVTX asks.
@@ -246,14 +249,14 @@ extern "C" fn range_pop() -> c_int {
 }
 
 unsafe extern "C" fn domain_mark_ex(domain: *const Domain, attributes: *const Attributes) {
-    if crate::is_on() {
+    if is_on() {
         // SAFETY: as NVTX asks.
         unsafe { described(domain_of(domain), attributes, event::mark) };
     }
 }
 
 unsafe extern "C" fn domain_range_start_ex(domain: *const Domain, attributes: *const Attributes) -> u64 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: as NVTX asks.
@@ -265,7 +268,7 @@ extern "C" fn domain_range_end(_domain: *const Domain, number: u64) {
 }
 
 unsafe extern "C" fn domain_range_push_ex(domain: *const Domain, attributes: *const Attributes) -> c_int {
-    if !crate::is_on() {
+    if !is_on() {
         return -1;
     }
     // SAFETY: as NVTX asks.

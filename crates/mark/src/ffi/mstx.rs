@@ -11,8 +11,10 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::bytes;
+use crate::collector::is_on;
+use crate::details::Details;
 use crate::domain::{self, Domain};
-use crate::event::{self, Details};
+use crate::event;
 
 type Function = *const c_void;
 /// A table holds, for each slot, the address of the pointer that the header's inline function calls.
@@ -88,7 +90,7 @@ fn details(domain: Option<Domain>) -> Option<Details> {
 
 /// Records a mark; with a stream, the vendor's tool would set a point on the device as well.
 unsafe fn mark_with(domain: Option<Domain>, text: *const c_char, stream: *const c_void) {
-    if !crate::is_on() {
+    if !is_on() {
         return;
     }
     let Some(details) = details(domain) else { return };
@@ -106,7 +108,7 @@ unsafe extern "C" fn mark_a(text: *const c_char, stream: *const c_void) {
 }
 
 unsafe extern "C" fn range_start_a(text: *const c_char, _stream: *const c_void) -> u64 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // A range that isn't wanted gets no number, and its end does nothing.
@@ -148,7 +150,7 @@ unsafe extern "C" fn domain_range_start_a(
     text: *const c_char,
     _stream: *const c_void,
 ) -> u64 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: as mstx asks.

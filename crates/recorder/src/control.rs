@@ -18,19 +18,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use crate::clock::ClockKind;
-
-/// Names the directory for the slices in the environment of the programs.
-pub const DIRECTORY_VARIABLE: &str = "OPSCOPE_MARK_DIR";
-
-/// Names the file that is mapped as the [`Control`] in the environment of the programs.
-pub const CONTROL_VARIABLE: &str = "OPSCOPE_MARK_CONTROL";
+use crate::environment;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"opscope3");
 
 /// Nothing is recorded. Of all values this one is told from the others in the fewest instructions.
-pub(crate) const OFF: u32 = 0;
+pub const OFF: u32 = 0;
 /// Nobody has looked whether something is to be recorded.
-pub(crate) const UNKNOWN: u32 = 1;
+pub const UNKNOWN: u32 = 1;
 /// The number of the first profile.
 const FIRST: u32 = 2;
 
@@ -42,7 +37,8 @@ const LONGEST_PATH: usize = 4_095;
 #[repr(C)]
 pub struct Control {
     magic: AtomicU64,
-    pub(crate) switch: AtomicU32,
+    /// [`OFF`], [`UNKNOWN`], or the number of the profile that is recorded.
+    pub switch: AtomicU32,
     clock: AtomicU32,
     /// Records that reached their files.
     pub written: AtomicU64,
@@ -69,7 +65,8 @@ pub struct Control {
 }
 
 impl Control {
-    pub(crate) const fn new(switch: u32) -> Self {
+    /// A page of a program's own.
+    pub const fn new(switch: u32) -> Self {
         Self {
             magic: AtomicU64::new(MAGIC),
             switch: AtomicU32::new(switch),
@@ -182,6 +179,12 @@ impl Control {
         self.calls.load(Ordering::Relaxed) != 0
     }
 
+    /// Counts records that could not be written, and why.
+    pub fn count_lost(&self, records: u64, error: &std::io::Error) {
+        self.error.store(error.raw_os_error().unwrap_or(libc::EIO) as u32, Ordering::Relaxed);
+        self.lost.fetch_add(records, Ordering::Relaxed);
+    }
+
     /// The clock of the records.
     pub fn clock(&self) -> ClockKind {
         ClockKind::from_number(self.clock.load(Ordering::Relaxed))
@@ -201,6 +204,11 @@ impl Control {
         control.filter(|control| control.magic.load(Ordering::Acquire) == MAGIC)
     }
 
+    /// The page that a collector named in the environment of this program.
+    pub fn named() -> Option<&'static Self> {
+        Self::open(&std::env::var(environment::CONTROL).ok()?)
+    }
+
     /// Maps the page from a file of at least [`Control::SIZE`] bytes, for good.
     pub fn map(file: std::ffi::c_int) -> Option<&'static Self> {
         // SAFETY: an all-zero `stat` is valid, and is filled in by the call.
@@ -218,6 +226,44 @@ impl Control {
         // SAFETY: the page is aligned, large enough and never unmapped; all fields are atomic, and
         // every bit pattern is valid for them.
         Some(unsafe { &*page.cast::<Self>() })
+    }
+}
+
+/// A page in an anonymous file, which the collector's programs open by its path for as long as this is
+/// kept.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub struct SharedControl {
+    /// The page.
+    pub control: &'static Control,
+    file: std::fs::File,
+}
+
+#[cfg(target_os = "linux")]
+impl SharedControl {
+    /// Makes the file, and prepares the page.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn new(clock: ClockKind) -> std::io::Result<Self> {
+        use std::os::fd::{AsRawFd, FromRawFd};
+        // SAFETY: the name is a C string.
+        let descriptor = unsafe { libc::memfd_create(c"opscope".as_ptr(), libc::MFD_CLOEXEC) };
+        if descriptor < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        // SAFETY: it was just made and belongs to nobody else.
+        let file = unsafe { std::fs::File::from_raw_fd(descriptor) };
+        file.set_len(Control::SIZE as u64)?;
+        let control = Control::map(file.as_raw_fd()).ok_or_else(std::io::Error::last_os_error)?;
+        control.prepare(clock);
+        Ok(Self { control, file })
+    }
+
+    /// The file's path, for other processes.
+    pub fn path(&self) -> String {
+        use std::os::fd::AsRawFd;
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 }
 

@@ -18,8 +18,8 @@ use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::{TX_MESSAGE_BYTES, Tx};
 use opscope_cann_raw::host::{Head, MAGIC, level};
 
+use crate::details::Details;
 use crate::domain::Domain;
-use crate::event::Details;
 use crate::text::{self, Short, Text, WORD, Word};
 
 /// How much text a record holds: the last byte must be zero.
@@ -39,18 +39,29 @@ const _: () = assert!(TEXT_WORDS == text::MOST_PIECE);
 /// How many lines a mark has at most.
 pub(crate) const MOST_LINES: usize = 1 + (TEXT_WORDS - FIRST_TEXT).div_ceil(WORDS) + 1;
 
-/// What every mark has, besides its text.
+/// The part of a mark that every one has, besides its text.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Essence {
+pub(crate) struct MarkHeader {
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// The thread that ended it: the reference names that one, too.
     pub(crate) thread: u32,
-    /// As the records number them.
-    pub(crate) event_type: u8,
+    pub(crate) event_type: EventType,
 }
 
-/// What a mark has when it isn't a plain text.
+/// The type of a mark, as the records number it.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(u8)]
+pub(crate) enum EventType {
+    #[default]
+    Mark = 0,
+    PushPop = 1,
+    StartEnd = 2,
+    /// A mark that has a side on a device.
+    MarkEx = 3,
+}
+
+/// The part of a mark that only those have which aren't a plain text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extras {
     pub(crate) details: Details,
@@ -69,7 +80,7 @@ pub(crate) struct Line([u64; WORDS]);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark<'a>(&'a [Line]);
 
-/// What the third word of the first line tells.
+/// The third word of the first line.
 struct Shape {
     thread: u32,
     event_type: u8,
@@ -110,8 +121,9 @@ impl Line {
 
     /// Makes this a mark of a short text and nothing else.
     #[inline(always)]
-    pub(crate) fn set_short(&mut self, essence: Essence, text: Short) {
-        let Essence { start, end, thread, event_type } = essence;
+    pub(crate) fn set_short(&mut self, header: MarkHeader, text: Short) {
+        let MarkHeader { start, end, thread, event_type } = header;
+        let event_type = event_type as u8;
         let shape = Shape { thread, event_type, letters: text.letters, lines: 1, flags: IS_SHORT };
         [self.0[0], self.0[1], self.0[2]] = [start, end, shape.word()];
         [self.0[3], self.0[4]] = text.words;
@@ -127,10 +139,11 @@ pub(crate) fn line_count(text: Text<'_>, extras: Option<&Extras>) -> usize {
 
 /// Makes lines, as many as it takes, a mark; of its text, as much as a record holds.
 #[inline(always)]
-pub(crate) fn set(lines: &mut [Line], essence: Essence, text: Text<'_>, extras: Option<&Extras>) {
-    let Essence { start, end, thread, event_type } = essence;
+pub(crate) fn set(lines: &mut [Line], header: MarkHeader, text: Text<'_>, extras: Option<&Extras>) {
+    let MarkHeader { start, end, thread, event_type } = header;
     let flags = if extras.is_some() { HAS_EXTRAS } else { 0 };
     let letters = text.letters.min(SEGMENT_BYTES);
+    let event_type = event_type as u8;
     let shape = Shape { thread, event_type, letters, lines: lines.len(), flags };
     let Some((first, further)) = lines.split_first_mut() else { return };
     [first.0[0], first.0[1], first.0[2]] = [start, end, shape.word()];
@@ -253,18 +266,18 @@ mod tests {
     use super::*;
     use crate::text::{Kept, Texts};
 
-    fn lines(essence: Essence, text: &[u8], extras: Option<&Extras>) -> Vec<Line> {
+    fn lines(header: MarkHeader, text: &[u8], extras: Option<&Extras>) -> Vec<Line> {
         let mut texts = Texts::default();
         let Kept::Placed { first, letters } = texts.add(text) else { panic!("not among the texts") };
         let text = texts.get(first, letters);
         let mut lines = vec![Line([u64::MAX; WORDS]); line_count(text, extras)];
-        set(&mut lines, essence, text, extras);
+        set(&mut lines, header, text, extras);
         lines
     }
 
     #[test]
     fn a_mark_comes_out_as_it_went_in_whatever_its_length() {
-        let essence = Essence { start: 5, end: 9, thread: 0xdead_beef, event_type: 3 };
+        let header = MarkHeader { start: 5, end: 9, thread: 0xdead_beef, event_type: EventType::MarkEx };
         let details = Details {
             domain: Some(Domain(0)),
             category: u32::MAX,
@@ -276,7 +289,7 @@ mod tests {
         for length in 0..SEGMENT_BYTES + 10 {
             let text: Vec<u8> = (b'a'..=b'z').cycle().take(length).collect();
             for extras in [None, Some(&extras)] {
-                let lines = lines(essence, &text, extras);
+                let lines = lines(header, &text, extras);
                 let tx = Mark::at(&lines).expect("a mark").record(7);
                 let kept = length.min(SEGMENT_BYTES);
                 assert_eq!(tx.message[..kept], text[..kept]);
@@ -294,9 +307,9 @@ mod tests {
 
     #[test]
     fn a_line_that_is_used_again_shows_nothing_of_the_mark_before() {
-        let essence = Essence { start: 5, end: 9, thread: 7, event_type: 1 };
-        let mut line = lines(essence, &[b'x'; 40], None)[0];
-        line.set_short(Essence { start: 10, ..essence }, Short::of(b"infer").expect("a short text"));
+        let header = MarkHeader { start: 5, end: 9, thread: 7, event_type: EventType::PushPop };
+        let mut line = lines(header, &[b'x'; 40], None)[0];
+        line.set_short(MarkHeader { start: 10, ..header }, Short::of(b"infer").expect("a short text"));
         let short = Mark::at(std::slice::from_ref(&line)).expect("a mark").record(1);
         assert_eq!((short.start, short.end, short.head.thread), (10, 9, 7));
         assert!(short.message.starts_with(b"infer\0") && short.message[5..].iter().all(|byte| *byte == 0));
@@ -306,7 +319,7 @@ mod tests {
     fn short_texts_are_made_valid_where_the_record_is_made() {
         let message = |text: &[u8]| {
             let mut line = Line::EMPTY;
-            line.set_short(Essence::default(), Short::of(text).expect("a short text"));
+            line.set_short(MarkHeader::default(), Short::of(text).expect("a short text"));
             let record = Mark::at(std::slice::from_ref(&line)).expect("a mark").record(1);
             String::from_utf8(record.message.to_vec()).expect("UTF-8").trim_end_matches('\0').to_owned()
         };
@@ -317,10 +330,10 @@ mod tests {
     }
 
     #[test]
-    fn what_most_marks_consist_of_is_one_cache_line() {
+    fn a_mark_of_up_to_forty_letters_takes_one_cache_line() {
         assert_eq!(size_of::<Line>(), 64);
-        assert_eq!(lines(Essence::default(), &[b'x'; 40], None).len(), 1);
-        let most = lines(Essence::default(), &[b'x'; 200], Some(&Extras::default()));
+        assert_eq!(lines(MarkHeader::default(), &[b'x'; 40], None).len(), 1);
+        let most = lines(MarkHeader::default(), &[b'x'; 200], Some(&Extras::default()));
         assert_eq!(most.len(), MOST_LINES);
     }
 }

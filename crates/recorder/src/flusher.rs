@@ -14,7 +14,7 @@ const MOST_PAUSES: u32 = 20_000;
 
 /// What others know about the thread.
 #[derive(Debug, Default)]
-pub(crate) struct Flusher {
+pub struct Flusher {
     thread: OnceLock<Thread>,
     /// How often it began to write, and how often it was done.
     begun: AtomicU64,
@@ -23,7 +23,7 @@ pub(crate) struct Flusher {
 
 impl Flusher {
     /// The work of the thread: calls `flush` as long as `goes_on` says so.
-    pub(crate) fn run(&self, goes_on: impl Fn() -> bool, flush: impl Fn()) {
+    pub fn run(&self, goes_on: impl Fn() -> bool, flush: impl Fn()) {
         while goes_on() {
             std::thread::park_timeout(FLUSH_EVERY);
             let number = self.begun.fetch_add(1, Ordering::AcqRel) + 1;
@@ -33,12 +33,12 @@ impl Flusher {
     }
 
     /// Names the thread that runs; until then nobody can wake it.
-    pub(crate) fn is(&self, thread: Option<&Thread>) {
+    pub fn is(&self, thread: Option<&Thread>) {
         thread.cloned().map(|thread| self.thread.set(thread));
     }
 
     /// Wakes the thread before its time.
-    pub(crate) fn wake(&self) {
+    pub fn wake(&self) {
         if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
@@ -46,7 +46,7 @@ impl Flusher {
 
     /// Waits until everything that waits now is written, or until that takes too long. It takes no
     /// lock and no memory, because signal handlers end processes, too.
-    pub(crate) fn settle(&self) {
+    pub fn settle(&self) {
         let Some(thread) = self.thread.get() else { return };
         let before = self.begun.load(Ordering::Acquire);
         thread.unpark();

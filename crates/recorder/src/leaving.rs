@@ -8,18 +8,18 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// How many libraries can be told: copies of this one that were loaded from different files.
-pub(crate) const PLACES: usize = 4;
+pub const PLACES: usize = 4;
 
 /// The table, under the name [`NAME`].
-pub(crate) type Table = [AtomicPtr<c_void>; PLACES];
+pub type Table = [AtomicPtr<c_void>; PLACES];
 
 /// What is called before the process is gone.
-pub(crate) type Farewell = unsafe extern "C" fn();
+pub type Farewell = unsafe extern "C" fn();
 
 const NAME: &std::ffi::CStr = c"OPSCOPE_BEFORE_LEAVING";
 
 /// Enters a function into the table, if there is one.
-pub(crate) fn tell(farewell: Farewell) {
+pub fn tell(farewell: Farewell) {
     // SAFETY: the name is a C string.
     let table = unsafe { libc::dlsym(libc::RTLD_DEFAULT, NAME.as_ptr()) };
     // SAFETY: null, or the table of opscope's own library, which is never unloaded.

@@ -3,12 +3,14 @@
 use std::ffi::c_char;
 
 use super::bytes;
-use crate::event::{self, Details};
+use crate::collector::is_on;
+use crate::details::Details;
+use crate::event;
 
 /// Whether marks are recorded now: 1 or 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn opscope_mark_enabled() -> i32 {
-    i32::from(crate::is_on())
+    i32::from(is_on())
 }
 
 /// Marks an instant.
@@ -17,7 +19,7 @@ pub extern "C" fn opscope_mark_enabled() -> i32 {
 /// `text` is null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_mark(text: *const c_char) {
-    if crate::is_on() {
+    if is_on() {
         // SAFETY: by the caller's word.
         event::mark(unsafe { bytes(text) }, Details::default());
     }
@@ -29,7 +31,7 @@ pub unsafe extern "C" fn opscope_mark(text: *const c_char) {
 /// `text` is null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_push(text: *const c_char) -> i32 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: by the caller's word.
@@ -49,7 +51,7 @@ pub extern "C" fn opscope_pop() -> i32 {
 /// `text` is null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_range_start(text: *const c_char) -> u64 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: by the caller's word.
@@ -85,7 +87,7 @@ fn details(domain: u64, category: u32, payload: u64) -> Details {
 /// `text` is null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_mark_in(domain: u64, text: *const c_char, category: u32, payload: u64) {
-    if crate::is_on() {
+    if is_on() {
         // SAFETY: by the caller's word.
         event::mark(unsafe { bytes(text) }, details(domain, category, payload));
     }
@@ -102,7 +104,7 @@ pub unsafe extern "C" fn opscope_push_in(
     category: u32,
     payload: u64,
 ) -> i32 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: by the caller's word.
@@ -120,7 +122,7 @@ pub unsafe extern "C" fn opscope_range_start_in(
     category: u32,
     payload: u64,
 ) -> u64 {
-    if !crate::is_on() {
+    if !is_on() {
         return 0;
     }
     // SAFETY: by the caller's word.

@@ -1,4 +1,4 @@
-//! What is put right once all programs have ended: slices that their writers could not complete.
+//! Completing slices that their writers could not complete, once all programs have ended.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -6,10 +6,7 @@ use std::path::Path;
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::Tx;
 use opscope_cann_raw::host::ApiEvent;
-use opscope_mark::STREAM;
-
-/// The stream of calls' times.
-const CALLS: &str = "aging.api_event.data";
+use opscope_recorder::sink::{CALLS, MARKS};
 
 /// Cuts off records that a killed program left unfinished, and gives every slice its marker.
 /// Returns how many bytes were cut off.
@@ -24,7 +21,7 @@ pub(crate) fn complete_slices(data: &Path) -> u64 {
         let Ok(status) = entry.metadata() else { continue };
         let mut size = status.len();
         let rest = match &*name {
-            name if name.starts_with(STREAM) => size % Tx::SIZE as u64,
+            name if name.starts_with(MARKS) => size % Tx::SIZE as u64,
             name if name.starts_with(CALLS) => size % ApiEvent::SIZE as u64,
             _ => 0,
         };
@@ -49,14 +46,14 @@ mod tests {
     #[test]
     fn an_unfinished_record_is_cut_off_and_the_slice_is_marked() {
         let folder = tempfile::tempdir().expect("a temporary directory");
-        let slice = folder.path().join(format!("{STREAM}.slice_3"));
+        let slice = folder.path().join(format!("{MARKS}.slice_3"));
         std::fs::write(&slice, vec![1; 600]).expect("a file");
         let text = folder.path().join("host_cpu.data.slice_0");
         std::fs::write(&text, "time 1\n").expect("a file");
         assert_eq!(complete_slices(folder.path()), 600 - 512);
         assert_eq!(std::fs::metadata(&slice).map(|status| status.len()).ok(), Some(512));
         assert_eq!(std::fs::read_to_string(&text).ok().as_deref(), Some("time 1\n"));
-        let marker = std::fs::read_to_string(folder.path().join(format!("{STREAM}.slice_3.done")));
+        let marker = std::fs::read_to_string(folder.path().join(format!("{MARKS}.slice_3.done")));
         assert_eq!(marker.ok().as_deref(), Some("filesize:512"));
     }
 }

@@ -11,9 +11,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::event::{self, Details};
+use crate::collector;
+use crate::details::Details;
+use crate::event;
 use crate::profile::Recording;
-use crate::recorder;
 
 type Error = i32;
 const SUCCESS: Error = 0;
@@ -60,7 +61,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Whether a collector decides.
 fn is_collected() -> bool {
-    recorder::has_collector() && lock(&RECORDING).is_none()
+    collector::has_collector() && lock(&RECORDING).is_none()
 }
 
 /// # Safety
@@ -182,7 +183,7 @@ pub extern "C" fn aclprofStop(config: *const c_void) -> Error {
 /// A new stamp; null while nothing is recorded, as in the reference.
 #[unsafe(no_mangle)]
 pub extern "C" fn aclprofCreateStamp() -> *mut c_void {
-    if !crate::is_on() {
+    if !collector::is_on() {
         return std::ptr::null_mut();
     }
     let stamp = Stamp { text: Vec::new(), category: 0, payload_type: 0, payload: 0 };
@@ -274,7 +275,7 @@ pub extern "C" fn aclprofMsproftxSwitch(_on: bool) {}
 /// Records an event of a stamp; `record` answers whether it was.
 fn record(stamp: *mut c_void, record: impl FnOnce(&[u8], Details) -> Error) -> Error {
     with_stamp(stamp, |stamp| {
-        if !crate::is_on() {
+        if !collector::is_on() {
             return NOT_RUNNING;
         }
         let Stamp { category, payload_type, payload, .. } = *stamp;
@@ -305,7 +306,7 @@ pub unsafe extern "C" fn aclprofMarkEx(text: *const c_char, length: usize, strea
     if bytes.contains(&0) {
         return INVALID_PARAMETER;
     }
-    if !crate::is_on() {
+    if !collector::is_on() {
         return NOT_RUNNING;
     }
     event::mark_ex(bytes, Details::default());
@@ -321,7 +322,7 @@ pub extern "C" fn aclprofPush(stamp: *mut c_void) -> Error {
 /// Ends the innermost range of the calling thread; without one it is an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn aclprofPop() -> Error {
-    if !crate::is_on() {
+    if !collector::is_on() {
         return NOT_RUNNING;
     }
     if event::pop() > 0 { SUCCESS } else { INVALID_PARAMETER }

@@ -1,10 +1,45 @@
 //! Finding the functions that ours stand before.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A function that one of ours stands before, looked up once.
+#[derive(Debug)]
+pub struct Real {
+    name: &'static CStr,
+    address: AtomicPtr<c_void>,
+}
+
+impl Real {
+    /// The function of a name, which ends with a zero.
+    pub const fn new(name: &'static str) -> Self {
+        let name = match CStr::from_bytes_with_nul(name.as_bytes()) {
+            Ok(name) => name,
+            Err(_) => panic!("a name ends with its only zero"),
+        };
+        Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// Its address in the libraries behind ours; `None` if none has it.
+    pub fn find(&self) -> Option<*mut c_void> {
+        self.find_or(|_| None)
+    }
+
+    /// Its address in the libraries behind ours, or where `elsewhere` finds it.
+    pub fn find_or(&self, elsewhere: impl FnOnce(&CStr) -> Option<*mut c_void>) -> Option<*mut c_void> {
+        let known = self.address.load(Ordering::Acquire);
+        if !known.is_null() {
+            return Some(known);
+        }
+        let found = next(self.name).or_else(|| elsewhere(self.name))?;
+        self.address.store(found, Ordering::Release);
+        Some(found)
+    }
+}
 
 /// The next function of a name after ours, in the order in which the program's libraries are
 /// searched.
-pub(crate) fn next(name: &CStr) -> Option<*mut c_void> {
+pub fn next(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name is a C string.
     let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     (!address.is_null()).then_some(address)
@@ -13,7 +48,7 @@ pub(crate) fn next(name: &CStr) -> Option<*mut c_void> {
 /// A function of a name in any loaded library whose file's name holds `part`. Libraries that were
 /// opened by name (those of Python's modules are) stand outside the order that [`next`] searches,
 /// but their calls reach us all the same.
-pub(crate) fn in_library(part: &CStr, name: &CStr, ours: *const c_void) -> Option<*mut c_void> {
+pub fn in_library(part: &CStr, name: &CStr, ours: *const c_void) -> Option<*mut c_void> {
     let mut search = Search { part, name, ours, found: None };
     // SAFETY: the function matches what the call asks for, and the data outlives it.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };

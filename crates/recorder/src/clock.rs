@@ -23,7 +23,7 @@ impl ClockKind {
     }
 
     /// The clock of a number in shared memory.
-    pub(crate) fn from_number(number: u32) -> Self {
+    pub fn from_number(number: u32) -> Self {
         if number == Self::Counter as u32 { Self::Counter } else { Self::MonotonicRaw }
     }
 
@@ -84,6 +84,11 @@ pub fn measure_hertz(kind: ClockKind, span: Duration) -> f64 {
     let first = Reading::now(kind);
     std::thread::sleep(span);
     first.hertz_until(&Reading::now(kind)).unwrap_or(1e9)
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub fn monotonic() -> u64 {
+    clock(libc::CLOCK_MONOTONIC)
 }
 
 /// Nanoseconds of `CLOCK_MONOTONIC_RAW`.

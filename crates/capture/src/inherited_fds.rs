@@ -26,7 +26,8 @@ extern "C" fn at_load() {
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = at_load;
 
-/// Has a program begin with those closed that were, but for those of its own.
+/// Closes in a program that is to be started the descriptors that our caller had closed, except `own`,
+/// which the program is given by us.
 pub(crate) fn close_again(command: &mut Command, own: &[c_int]) {
     let closed = CLOSED.load(Ordering::Relaxed);
     let descriptors: Vec<c_int> =

@@ -6,19 +6,21 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use opscope_cann_raw::SLICE_BYTES;
 
-/// The stream of marks: old slices may be dropped when space runs short.
-pub const STREAM: &str = "aging.additional.msproftx";
+/// The stream of marks. Of streams that age, old slices may be dropped when space runs short.
+pub const MARKS: &str = "aging.additional.msproftx";
+/// The stream of the times of AscendCL's calls.
+pub const CALLS: &str = "aging.api_event.data";
 
 /// Files are private to the user and the group.
-pub(crate) const MODE: u32 = 0o640;
+pub const MODE: u32 = 0o640;
 
 /// The slice that this process is writing, if it has begun one.
 #[derive(Debug)]
-pub(crate) struct Sink {
+pub struct Sink {
     directory: PathBuf,
     stream: &'static str,
     current: Option<Slice>,
@@ -33,7 +35,8 @@ struct Slice {
 }
 
 impl Sink {
-    pub(crate) fn new(directory: PathBuf, stream: &'static str) -> Self {
+    /// A sink for a stream, of which nothing is written yet.
+    pub fn new(directory: PathBuf, stream: &'static str) -> Self {
         Self { directory, stream, current: None, next: 0 }
     }
 
@@ -41,7 +44,7 @@ impl Sink {
     ///
     /// # Errors
     /// Those of the file system; what was appended of the records is cut off again.
-    pub(crate) fn write(&mut self, mut records: &[u8], record: usize) -> io::Result<()> {
+    pub fn write(&mut self, mut records: &[u8], record: usize) -> io::Result<()> {
         while !records.is_empty() {
             let written = self.current.as_ref().map_or(0, |slice| slice.written);
             let space = (SLICE_BYTES.saturating_sub(written) as usize) / record * record;
@@ -58,7 +61,8 @@ impl Sink {
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.current.is_none() {
-            self.current = Some(self.begin()?);
+            let path = create_slice(&self.directory, self.stream, &mut self.next)?;
+            self.current = Some(Slice { path, written: 0 });
         }
         let Some(slice) = &mut self.current else { return Ok(()) };
         let mut file = OpenOptions::new().append(true).open(&slice.path)?;
@@ -71,21 +75,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Takes the next number that no process has.
-    fn begin(&mut self) -> io::Result<Slice> {
-        loop {
-            let path = self.directory.join(format!("{}.slice_{}", self.stream, self.next));
-            self.next += 1;
-            match OpenOptions::new().write(true).create_new(true).mode(MODE).open(&path) {
-                Ok(_) => return Ok(Slice { path, written: 0 }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
     /// Completes the slice, as the marker beside it tells.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         let Some(slice) = self.current.take() else { return };
         let mut marker = slice.path.into_os_string();
         marker.push(".done");
@@ -96,10 +87,29 @@ impl Sink {
     }
 }
 
+/// Makes an empty slice of a stream under the next number that no process has taken.
+///
+/// # Errors
+/// Those of the file system.
+pub fn create_slice(directory: &Path, stream: &str, next: &mut u32) -> io::Result<PathBuf> {
+    loop {
+        let path = directory.join(format!("{stream}.slice_{next}"));
+        *next += 1;
+        match OpenOptions::new().write(true).create_new(true).mode(MODE).open(&path) {
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// Writes all of it. Where files may not become so large (`ulimit -f`) it fails as for any other reason;
 /// the system would end the program by a signal.
+///
+/// # Errors
+/// Those of the file system.
 #[cfg(target_os = "linux")]
-pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     // SAFETY: the sets are valid places, and the mask is that from before at the end. The signal is for
     // the calling thread alone, so one that was not pending before and is pending now is ours.
     unsafe {
@@ -125,8 +135,11 @@ pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes all of it.
+///
+/// # Errors
+/// Those of the file system.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
@@ -137,7 +150,7 @@ mod tests {
     #[test]
     fn two_processes_never_share_a_slice_and_none_exceeds_its_size() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let mut sinks = [0, 1].map(|_| Sink::new(directory.path().to_owned(), STREAM));
+        let mut sinks = [0, 1].map(|_| Sink::new(directory.path().to_owned(), MARKS));
         for _ in 0..3 {
             for (number, sink) in sinks.iter_mut().enumerate() {
                 sink.write(&vec![number as u8 + 1; 1 << 20], 256).expect("space on disk");
@@ -146,7 +159,7 @@ mod tests {
         sinks.iter_mut().for_each(Sink::finish);
         let mut sizes = Vec::new();
         for number in 0..4 {
-            let path = directory.path().join(format!("{STREAM}.slice_{number}"));
+            let path = directory.path().join(format!("{MARKS}.slice_{number}"));
             let bytes = std::fs::read(&path).expect("a slice");
             assert!(bytes.iter().all(|byte| *byte == bytes[0]), "slice {number} is of one process");
             sizes.push(bytes.len());

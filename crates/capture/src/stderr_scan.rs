@@ -1,5 +1,5 @@
-//! What the program writes to its standard error, read along without changing a byte of it, so that a
-//! known failure can be explained once the program has ended.
+//! Reading the program's standard error along without changing a byte of it, so that a known failure
+//! can be explained once the program has ended.
 //!
 //! | standard error | what is done |
 //! |---|---|
@@ -29,14 +29,14 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 const STDOUT: c_int = 1;
 const STDERR: c_int = 2;
 
-/// Where the program's complaints can be found.
+/// The way in which standard error is read along.
 #[derive(Debug)]
-pub(crate) enum Complaints {
-    /// They are not listened to.
+pub(crate) enum StderrScan {
+    /// Not at all.
     Nowhere,
-    /// They go into the file that is our own standard error, from this place on.
+    /// From the file that is our own standard error, from this place on.
     File(u64),
-    /// A process passes them on and keeps them.
+    /// By a process that passes it on and keeps the end of it.
     PassedOn { process: libc::pid_t, kept: &'static Kept },
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Kept {
     }
 }
 
-impl Complaints {
+impl StderrScan {
     /// Begins to listen; the answer has what the program is to get as its standard error, if it
     /// isn't to be ours.
     pub(crate) fn listen() -> (Self, Option<Stdio>) {
@@ -69,7 +69,7 @@ impl Complaints {
         };
         let passed_on = ends.and_then(|(ours, theirs)| Some((pass_on(&ours, &theirs)?, theirs)));
         match passed_on {
-            Some((complaints, theirs)) => (complaints, Some(Stdio::from(theirs))),
+            Some((scan, theirs)) => (scan, Some(Stdio::from(theirs))),
             None => (Self::Nowhere, None),
         }
     }
@@ -198,7 +198,7 @@ fn copy_size(ours: c_int) {
 }
 
 /// Starts the process that passes on.
-fn pass_on(ours: &OwnedFd, theirs: &OwnedFd) -> Option<Complaints> {
+fn pass_on(ours: &OwnedFd, theirs: &OwnedFd) -> Option<StderrScan> {
     let kept = Kept::new()?;
     let (ours, theirs) = (ours.as_raw_fd(), theirs.as_raw_fd());
     // SAFETY: between here and its end the child makes system calls only, as it must where other
@@ -221,7 +221,7 @@ fn pass_on(ours: &OwnedFd, theirs: &OwnedFd) -> Option<Complaints> {
             }
             copy_through(ours, kept)
         }
-        process => Some(Complaints::PassedOn { process, kept }),
+        process => Some(StderrScan::PassedOn { process, kept }),
     }
 }
 
