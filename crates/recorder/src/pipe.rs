@@ -120,10 +120,8 @@ mod tests {
         let writer = std::thread::spawn(move || {
             for chunk in (0..20).collect::<Vec<u8>>().chunks(4) {
                 // SAFETY: the chunk's own bytes, into a pipe of ours.
-                assert_eq!(
-                    unsafe { libc::write(writing, chunk.as_ptr().cast(), chunk.len()) },
-                    chunk.len() as isize
-                );
+                let written = unsafe { libc::write(writing, chunk.as_ptr().cast(), chunk.len()) };
+                assert_eq!(written, chunk.len() as isize);
             }
             // SAFETY: the descriptor is ours.
             unsafe { libc::close(writing) };
