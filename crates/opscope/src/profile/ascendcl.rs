@@ -101,7 +101,11 @@ impl SubscribedRecords {
 
 fn add(trace: &mut Trace, records: &SubscribedRecords, zero: i64) {
     if records.unreadable > 0 {
-        trace.count_loss("unreadable lines about operators of AscendCL", records.unreadable, "opscope.ascendcl.");
+        trace.count_loss(
+            "unreadable lines about operators of AscendCL",
+            records.unreadable,
+            "opscope.ascendcl.",
+        );
     }
     if records.operators.is_empty() {
         return;
