@@ -8,6 +8,7 @@ fuzz_target!(|input: &[u8]| {
     let directory = opscope_fuzz::folder();
     let path = directory.path().join("input");
     std::fs::write(&path, input).expect("space on disk");
-    let _ = opscope_open::detect(&path);
-    let _ = opscope_open::open(&path);
+    if let Ok(source) = opscope_open::Source::at(&path) {
+        let _ = source.open(&());
+    }
 });

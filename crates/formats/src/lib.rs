@@ -42,5 +42,7 @@ mod own_files;
 #[cfg(test)]
 mod testing;
 
-pub use output::{Draft, Unfinished, check_target, discard_unfinished, write_atomically, write_seekable};
+pub use output::{
+    Draft, Unfinished, check_target, create_folder, discard_unfinished, write_atomically, write_seekable,
+};
 pub use own_files::OwnFiles;

@@ -249,6 +249,18 @@ fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     })
 }
 
+/// Makes a folder and those above it, for the user and the group only.
+///
+/// # Errors
+/// When the system refuses.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
+    builder.create(folder)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

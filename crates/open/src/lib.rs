@@ -1,5 +1,54 @@
-//! The one door to any profile: tells what a path leads to, and reads it as a trace.
+//! The one door to any profile: says what a path leads to, and reads it as a [`Trace`], whatever
+//! tool wrote it. It knows no terminal: progress and a stop flag come in as a [`Progress`]; what people
+//! are to read comes back as data or errors.
+//!
+//! ```
+//! use opscope_open::{Source, formats};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("timeline.json");
+//! let kernel = r#"{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 10, "dur": 2.5, "pid": 0, "tid": 7}"#;
+//! std::fs::write(&path, format!(r#"{{"traceEvents": [{kernel}]}}"#))?;
+//!
+//! let source = Source::at(&path)?;
+//! assert!(source.is(&formats::chrome::FORMAT));
+//! assert_eq!(source.to_string(), "a timeline in Chrome's trace format");
+//!
+//! let profile = source.open(&())?;
+//! let (_, task) = profile.trace.tasks.iter().next().ok_or("no task")?;
+//! assert_eq!(profile.trace.strings.get(task.name), "gemm");
+//! assert_eq!(task.duration.0, 2_500);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | holds | uses |
+//! |---|---|---|
+//! | `source` | a path and its format ([`Source`]), a profile that was read ([`Opened`]) | all below |
+//! | [`formats`] | the list of formats, a module for each | `format`, `raw` |
+//! | [`raw`] | raw directories of Ascend: decoding, their import and its place | `progress` |
+//! | `format` | what a format is: its name, its signature test, its reader | `look`, `progress` |
+//! | `look` | the first look at a path, by which all formats judge it | `error` |
+//! | `progress`, `error` | [`Progress`], [`OpenError`] | – |
+//!
+//! A new format is a module in `formats` and a line in its list.
+//!
+//! [`Trace`]: opscope_trace::Trace
 
-mod detect;
+mod error;
+mod format;
+pub mod formats;
+mod json_head;
+mod look;
+mod progress;
+pub mod raw;
+mod source;
+#[cfg(test)]
+mod tests;
 
-pub use detect::{DetectError, Kind, OpenError, detect, open};
+pub use error::OpenError;
+pub use format::Format;
+pub use look::check_presence;
+pub use progress::Progress;
+pub use source::{Opened, Source};

@@ -10,6 +10,7 @@ use opscope_cann::{
     ExportLayout, ExportOptions, IterationRange, Joined, LaneChoice, Outline, PerformanceReport, Profile,
     SheetFormat, describe_results, export_database, export_summary, export_timeline, performance_reports,
 };
+use opscope_open::Source;
 use opscope_svp::{Exports, TableFormat};
 use opscope_trace::Severity;
 
@@ -18,7 +19,7 @@ use super::export_places::{layout, note_own, save_report, tell_iteration};
 use super::run::create_folder;
 use super::vendor::VendorArguments;
 use crate::exit::{Exit, UsageError, with_causes};
-use crate::profile::{self, Results, Source, Tell, board, cache, remarks_of_joined};
+use crate::profile::{self, Results, Tell, board, cache, remarks_of_joined};
 use crate::terminal::{StepBar, Terminal};
 
 const EXAMPLES: &str = "\
@@ -180,7 +181,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             terminal,
         );
     }
-    if let Source::Board(path) = Source::find(&arguments.directory, terminal)? {
+    if let Some(path) = Source::at(&arguments.directory)?.board() {
         return export_board(&path, None, arguments.what, &arguments.options, terminal);
     }
     let profiles = profile::raw(&arguments.directory, terminal)?;
@@ -260,7 +261,7 @@ pub fn export(
     stamp: &str,
     terminal: &Terminal,
 ) -> anyhow::Result<Vec<PathBuf>> {
-    let results = Results::place(&profile, folder, terminal)?;
+    let results = profile::place_results(&profile, folder, terminal)?;
     let outputs = results.outputs();
     let stamp = unused_stamp(stamp, &[results.folder(), &outputs]);
     let written = write(profile, kinds, options, &results, &stamp, terminal);

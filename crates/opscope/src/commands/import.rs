@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use opscope_open::{Format, Source, formats};
 
 use super::import_raw;
 use super::outputs::{AnswerArguments, FileArguments, check_target};
 use super::vendor::VendorArguments;
 use crate::exit::Exit;
-use crate::profile::{self, Source, Tell};
+use crate::profile::{self, Tell};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -63,22 +64,26 @@ pub struct Arguments {
 /// # Errors
 /// When the profile can't be read or a file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let parsed = arguments.vendor.parse(&arguments.profile, terminal)?;
-    if parsed.is_none()
-        && let Source::Raw(profiles) = Source::find(&arguments.profile, terminal)?
-    {
-        let Arguments { profile, output, answer, files, .. } = arguments;
-        return import_raw::execute(profile, profiles, output.as_deref(), answer, files, terminal);
-    }
     let mut files = arguments.files.clone();
     files.db = files.db.or_else(|| arguments.output.clone());
-    files.check(&[&arguments.profile])?;
-    let trace = match parsed {
-        Some(exports) => profile::of_exports(&exports, &arguments.profile, Tell::InAnswer, terminal),
-        None => profile::open(&arguments.profile, Tell::InAnswer, terminal)?,
+    let trace = match arguments.vendor.parse(&arguments.profile, terminal)? {
+        Some(exports) => {
+            files.check(&[&arguments.profile])?;
+            profile::of_exports(&exports, &arguments.profile, Tell::InAnswer, terminal)
+        }
+        None => {
+            let source = Source::at(&arguments.profile)?;
+            if !source.profiles().is_empty() {
+                let Arguments { profile, output, answer, files, .. } = arguments;
+                let profiles = profile::raw_of(&source, terminal);
+                return import_raw::execute(profile, profiles, output.as_deref(), answer, files, terminal);
+            }
+            files.check(&[&arguments.profile])?;
+            profile::read(source, Tell::InAnswer, terminal)?
+        }
     };
     if files.db.is_none() {
-        files.db = beside(&arguments.profile, terminal);
+        files.db = beside(&arguments.profile, trace.format(), terminal);
     }
     // Whoever reads the answer may go away; the files are wanted all the same.
     let printed = arguments.answer.print(&trace, terminal);
@@ -89,8 +94,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 /// The default database of a profile; `None` when the profile is a database itself, or lies where
 /// nothing can be written.
-fn beside(profile: &Path, terminal: &Terminal) -> Option<PathBuf> {
-    if matches!(opscope_open::detect(profile), Ok(opscope_open::Kind::OpscopeDatabase)) {
+fn beside(profile: &Path, format: &Format, terminal: &Terminal) -> Option<PathBuf> {
+    if *format == formats::opscope_database::FORMAT {
         return None;
     }
     let database = match profile.is_dir() {

@@ -8,7 +8,7 @@ use opscope_cann::Profile;
 use super::outputs::{AnswerArguments, FileArguments};
 use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
-use crate::profile::{self, Results};
+use crate::profile;
 use crate::terminal::{Terminal, bold};
 
 /// Imports every profile that was found at `path`; one that fails doesn't keep the others from it.
@@ -72,7 +72,7 @@ impl Import<'_> {
             Some(database) => (database, None),
             None => {
                 let folder = self.output.map(|output| profile::folder_in(output, self.path, &profile));
-                let results = Results::place(&profile, folder, terminal)?;
+                let results = profile::place_results(&profile, folder, terminal)?;
                 (results.database(), Some(results.lock()?))
             }
         };

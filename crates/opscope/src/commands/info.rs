@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope_open::{Kind, detect};
+use opscope_open::{Source, formats};
 use opscope_svp::{Exports, Job, SideFiles};
 
 use crate::converter_files::{self, ConverterFiles};
 use crate::exit::{Exit, with_causes};
-use crate::profile::{self, Source, Tell};
+use crate::profile::{self, Tell};
 use crate::report::conversion;
 use crate::report::info::{Info, of_job, of_model, of_side_files, of_trace};
 use crate::terminal::Terminal;
@@ -24,9 +24,6 @@ Examples:
 
 Anything can be named: a model, a profile of any format, a database, a folder. What a file is shows
 from its content. The exit status is 1 if nothing of it can be read.";
-
-/// The words for the kind of a board's files.
-const BOARD: &str = "a profile of an SVP board";
 
 /// How many files of a folder are looked at.
 const MOST_FILES: usize = 200;
@@ -58,37 +55,30 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     Ok(if info.problem.is_some() { Exit::Failed } else { Exit::Done })
 }
 
-fn of_file(path: &Path, terminal: &Terminal) -> Info {
-    let kind = match detect(path) {
-        Ok(kind) => kind,
-        Err(error) => {
-            return Info { problem: Some(error.to_string()), ..Info::new("a file that cannot be read") };
-        }
-    };
-    let mut info = Info::new(kind.to_string());
+fn of_file(path: &Path, source: Source, terminal: &Terminal) -> Info {
+    let mut info = Info::new(source.to_string());
     if let Ok(found) = path.metadata() {
         info.facts.bytes("file", "file_bytes", found.len());
     }
-    match kind {
-        Kind::OnnxModel => match opscope_model::Model::load(path) {
+    let is_unknown = source.format().is_none();
+    let is_unread = is_unknown || source.is(&formats::other_database::FORMAT);
+    if source.is(&formats::onnx_model::FORMAT) {
+        match opscope_model::Model::load(path) {
             Ok(model) => of_model(&model, &mut info.facts),
             Err(error) => info.problem = Some(error.to_string()),
-        },
-        Kind::Unknown { .. } if is_om(path) => {
-            info.kind = "a model that was converted for a processor of Ascend or SVP (.om)".to_owned();
-            add_side_files(&mut info, path);
         }
-        _ if !SideFiles::of_file(path).is_empty() => {
-            info.kind = "a file that the model converter leaves beside a model".to_owned();
-            of_side_files(&SideFiles::of_file(path), &mut info.facts);
-        }
-        Kind::OtherDatabase | Kind::Unknown { .. } if converter_files::kind(path).is_some() => {
-            add_converter_file(&mut info, path);
-        }
-        Kind::OtherDatabase | Kind::Unknown { .. } => {
-            info.facts.missing.push("anything that opscope can read".to_owned());
-        }
-        _ => add_profile(&mut info, path, terminal),
+    } else if is_unknown && is_om(path) {
+        info.kind = "a model that was converted for a processor of Ascend or SVP (.om)".to_owned();
+        add_side_files(&mut info, path);
+    } else if !SideFiles::of_file(path).is_empty() {
+        info.kind = "a file that the model converter leaves beside a model".to_owned();
+        of_side_files(&SideFiles::of_file(path), &mut info.facts);
+    } else if is_unread && converter_files::kind(path).is_some() {
+        add_converter_file(&mut info, path);
+    } else if is_unread {
+        info.facts.missing.push("anything that opscope can read".to_owned());
+    } else {
+        add_profile(&mut info, source, terminal);
     }
     info
 }
@@ -128,11 +118,11 @@ fn add_converter_file(info: &mut Info, path: &Path) {
 }
 
 /// A board's directory of raw files: what can't be decoded is listed all the same.
-fn add_job(info: &mut Info, path: &Path, terminal: &Terminal) {
+fn add_job(info: &mut Info, path: &Path, source: Source, terminal: &Terminal) {
     match Job::open(path) {
         Ok(job) => {
             of_job(&job, &mut info.facts);
-            match profile::open(path, Tell::InAnswer, terminal) {
+            match profile::read(source, Tell::InAnswer, terminal) {
                 Ok(trace) => of_trace(&trace, &mut info.facts),
                 Err(error) => info.facts.missing.push(with_causes(&error)),
             }
@@ -141,57 +131,61 @@ fn add_job(info: &mut Info, path: &Path, terminal: &Terminal) {
     }
 }
 
-fn add_profile(info: &mut Info, path: &Path, terminal: &Terminal) {
-    match profile::open(path, Tell::InAnswer, terminal) {
+fn add_profile(info: &mut Info, source: Source, terminal: &Terminal) {
+    match profile::read(source, Tell::InAnswer, terminal) {
         Ok(trace) => of_trace(&trace, &mut info.facts),
         Err(error) => info.problem = Some(with_causes(&error)),
     }
 }
 
 fn look(path: &Path, terminal: &Terminal) -> Info {
-    match Source::find(path, terminal) {
-        Ok(Source::Raw(profiles)) if profiles.len() == 1 => {
-            let mut info = Info::new("a raw directory of Ascend");
-            info.facts.raw(&profiles[0]);
-            add_profile(&mut info, path, terminal);
+    let source = match Source::at(path) {
+        Ok(source) => source,
+        Err(error) => {
+            return Info { problem: Some(error.to_string()), ..Info::new("a file that cannot be read") };
+        }
+    };
+    if source.board().is_some() {
+        return of_board(path, source, terminal);
+    }
+    match source.profiles() {
+        [] if !path.is_dir() => of_file(path, source, terminal),
+        [] if source.format().is_none() => list(path),
+        [] | [_] => {
+            let mut info = Info::new(source.to_string());
+            source.profiles().iter().for_each(|profile| info.facts.raw(profile));
+            add_profile(&mut info, source, terminal);
             info
         }
-        Ok(Source::Raw(profiles)) => {
+        profiles => {
             let mut info = Info::new(format!("a folder of {} raw directories of Ascend", profiles.len()));
-            for profile in &profiles {
+            for profile in profile::raw_of(&source, terminal) {
                 let name = profile.path.strip_prefix(path).unwrap_or(&profile.path).display().to_string();
-                info.facts.item(&name, "a raw directory of Ascend");
+                info.facts.item(&name, &source.to_string());
             }
             info
         }
-        Ok(Source::Outputs(_)) => {
-            let mut info = Info::new(Kind::AscendFolder.to_string());
-            add_profile(&mut info, path, terminal);
-            info
-        }
-        Ok(Source::Board(_)) => {
-            let mut info = Info::new(BOARD);
-            match Job::is_one(path) && !Exports::is_folder(path) {
-                true => add_job(&mut info, path, terminal),
-                false => {
-                    if let Ok(job) = Job::open(path) {
-                        of_job(&job, &mut info.facts);
-                    }
-                    add_profile(&mut info, path, terminal);
-                }
-            }
-            if path.is_dir() {
-                add_side_files(&mut info, path);
-            }
-            info
-        }
-        Ok(Source::File(_)) => of_file(path, terminal),
-        Err(_) => list(path, terminal),
     }
 }
 
+fn of_board(path: &Path, source: Source, terminal: &Terminal) -> Info {
+    let mut info = Info::new(source.to_string());
+    if Job::is_one(path) && !Exports::is_folder(path) {
+        add_job(&mut info, path, source, terminal);
+    } else {
+        if let Ok(job) = Job::open(path) {
+            of_job(&job, &mut info.facts);
+        }
+        add_profile(&mut info, source, terminal);
+    }
+    if path.is_dir() {
+        add_side_files(&mut info, path);
+    }
+    info
+}
+
 /// A folder that is no profile by itself: what its files are.
-fn list(path: &Path, terminal: &Terminal) -> Info {
+fn list(path: &Path) -> Info {
     let mut info = Info::new("a folder");
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
@@ -202,25 +196,15 @@ fn list(path: &Path, terminal: &Terminal) -> Info {
     let mut known = 0;
     for path in paths.iter().take(MOST_FILES) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let kind = match Source::find(path, terminal) {
-            Ok(Source::Raw(_)) => "a raw directory of Ascend".to_owned(),
-            Ok(Source::Outputs(_)) => Kind::AscendFolder.to_string(),
-            Ok(Source::Board(_)) => BOARD.to_owned(),
-            Ok(Source::File(_)) => match detect(path) {
-                Ok(Kind::Unknown { looks_like }) => {
-                    info.facts.item(&name, &looks_like);
-                    continue;
-                }
-                Ok(kind) => kind.to_string(),
-                Err(error) => error.to_string(),
-            },
-            Err(_) => {
-                info.facts.item(&name, "a folder");
+        match Source::at(path) {
+            Ok(source) if source.format().is_none() => {
+                info.facts.item(&name, &source.to_string());
                 continue;
             }
-        };
+            Ok(source) => info.facts.item(&name, &source.to_string()),
+            Err(error) => info.facts.item(&name, &error.to_string()),
+        }
         known += 1;
-        info.facts.item(&name, &kind);
     }
     if paths.len() > MOST_FILES {
         info.facts.item("…", &format!("and {} more", paths.len() - MOST_FILES));

@@ -321,11 +321,8 @@ fn check_folder(folder: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// When the system refuses.
 pub fn create_folder(folder: &Path) -> anyhow::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
-    builder.create(folder).with_context(|| format!("{}: cannot make this folder", folder.display()))
+    opscope_formats::create_folder(folder)
+        .with_context(|| format!("{}: cannot make this folder", folder.display()))
 }
 
 fn parse_dimension(text: &str) -> Result<(String, u64), String> {

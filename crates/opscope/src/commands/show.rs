@@ -6,11 +6,10 @@ use anyhow::bail;
 use clap::Args;
 use opscope_analyze::{Coverage, RangeTree, RunTables};
 use opscope_svp::SideFiles;
-use opscope_trace::Trace;
 
 use super::vendor::VendorArguments;
 use crate::exit::Exit;
-use crate::profile::{self, Tell, board};
+use crate::profile::{self, Opened, Tell, board};
 use crate::report::placement::Placed;
 use crate::report::show;
 use crate::terminal::Terminal;
@@ -71,7 +70,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(exports) => profile::of_exports(&exports, &arguments.profile, Tell::Warnings, terminal),
         None => profile::open(&arguments.profile, Tell::Warnings, terminal)?,
     };
-    let missing = missing(&arguments.profile, &trace);
+    let missing = missing(&trace);
     let run_tables = RunTables::of(&trace);
     let (ranges, coverage) = (RangeTree::of(&trace), Coverage::of(&trace));
     let placed = Placed::of(&trace, &side_files(arguments)?);
@@ -94,13 +93,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 }
 
 /// The parts that a board's profile lacks; other profiles have remarks of their own.
-fn missing(path: &std::path::Path, trace: &Trace) -> Vec<board::Missing> {
-    if trace.property("source") != Some("SVP") {
+fn missing(profile: &Opened) -> Vec<board::Missing> {
+    if profile.property("source") != Some("SVP") {
         return Vec::new();
     }
-    let below = || board::only_below(path).ok().flatten();
-    let job = if profile::is_board(path).unwrap_or(false) { None } else { below() };
-    board::missing(job.as_deref().unwrap_or(path), trace)
+    board::missing(profile.place(), profile)
 }
 
 /// The files that the converter left beside the model that was named, or else beside the profile or above it.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use clap::Args;
 use opscope_formats::sqlite::{Database, QueryError, Value, schema_help};
-use opscope_open::{Kind, detect};
+use opscope_open::{Source, formats};
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
@@ -83,21 +83,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 /// Makes tables of the profile, and warns of what was lost of it.
 fn open(path: &Path, terminal: &Terminal) -> anyhow::Result<Database> {
-    profile::check_presence(path)?;
-    let is_plain = path.is_file() && std::fs::File::open(path).is_ok_and(begins_as_database);
-    if is_plain && detect(path)? == Kind::OpscopeDatabase {
+    let source = Source::at(path)?;
+    if source.is(&formats::opscope_database::FORMAT) && !source.is_compressed() {
         let database = Database::open(path)?;
         profile::warn(database.losses(), path, terminal);
         return Ok(database);
     }
-    let trace = profile::open(path, Tell::Warnings, terminal)?;
+    let trace = profile::read(source, Tell::Warnings, terminal)?;
     Ok(Database::of_trace(&trace)?)
-}
-
-/// Whether a file is a database itself and not, for instance, compressed.
-fn begins_as_database(file: std::fs::File) -> bool {
-    let mut head = Vec::new();
-    file.take(6).read_to_end(&mut head).is_ok() && head == b"SQLite"
 }
 
 /// Names of columns, each once: a second `name` becomes `name_2`, so that no member is lost in JSON.

@@ -2,8 +2,9 @@
 //! and every answer in JSON lists them.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use opscope_open::Format;
 use opscope_trace::{Severity, Trace};
 use serde_json::{Value, json};
 
@@ -19,41 +20,48 @@ pub enum Tell {
     InAnswer,
 }
 
-/// A profile that was read, with what was lost of it.
+/// A profile that was read, with its losses. It derefs to its trace.
 #[derive(Debug)]
-pub struct Opened {
-    trace: Trace,
-    path: PathBuf,
-}
+pub struct Opened(opscope_open::Opened);
 
 impl Deref for Opened {
     type Target = Trace;
 
     fn deref(&self) -> &Trace {
-        &self.trace
+        &self.0.trace
     }
 }
 
 impl Opened {
-    /// The profile at `path`; its losses are told as `how` says.
-    pub fn new(trace: Trace, path: &Path, how: Tell, terminal: &Terminal) -> Self {
+    /// A profile whose losses are told as `how` says.
+    pub fn new(opened: opscope_open::Opened, how: Tell, terminal: &Terminal) -> Self {
         if how == Tell::Warnings {
-            warn(&trace, path, terminal);
+            warn(&opened.trace, &opened.path, terminal);
         }
-        Self { trace, path: path.to_owned() }
+        Self(opened)
+    }
+
+    /// What it was read as.
+    pub fn format(&self) -> &'static Format {
+        self.0.format
+    }
+
+    /// The profile's own file or folder, which may lie below the path that was named.
+    pub fn place(&self) -> &Path {
+        &self.0.place
     }
 
     /// Its losses for a program, each with the path of the profile.
     pub fn losses(&self) -> Vec<Value> {
-        losses_of(&self.trace, &self.path)
+        losses_of(&self.0.trace, &self.0.path)
     }
 
     /// What was lost or doubted, the gravest first, in few words: at most `most` kinds of it, and how
     /// many more there are.
     pub fn losses_in_short(&self, severity: Severity, most: usize) -> Option<String> {
-        let all: Vec<String> = losses_by_severity(&self.trace)
+        let all: Vec<String> = losses_by_severity(self)
             .filter(|loss| loss.severity == severity)
-            .map(|loss| loss_line(&self.trace, &loss))
+            .map(|loss| loss_line(self, &loss))
             .collect();
         let rest = if all.len() > most { format!("; and {} more", all.len() - most) } else { String::new() };
         let named: Vec<String> = all.into_iter().take(most).collect();

@@ -12,7 +12,7 @@ use self::options::{Choice, Order, query};
 use super::form::FormArguments;
 use super::peak::CeilingArguments;
 use crate::exit::{Exit, UsageError};
-use crate::profile::{self, Tell};
+use crate::profile::{self, Opened, Tell};
 use crate::report::{self, analyze};
 use crate::terminal::{Terminal, bold, printable};
 
@@ -163,12 +163,10 @@ impl Arguments {
     }
 
     /// The kind of the profile, the engine and the chip.
-    fn heading(&self, trace: &Trace) -> String {
+    fn heading(&self, trace: &Opened) -> String {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut text = bold(&printable(&name(&self.path)));
-        if let Ok(kind) = opscope_open::detect(&self.path) {
-            text.push_str(&format!(": {kind}"));
-        }
+        text.push_str(&format!(": {}", trace.format().name));
         for (key, before) in [("engine", "on "), ("chip", "on ")] {
             if let Some(value) = trace.property(key) {
                 let version =

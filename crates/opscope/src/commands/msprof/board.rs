@@ -55,7 +55,7 @@ pub fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyh
 
 /// Reads the profile anew, and leaves its database in the place of the guide's.
 fn import(path: &Path) -> anyhow::Result<Trace> {
-    let trace = board::open(path)?;
+    let (_, trace) = board::read(path)?;
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) }.join("sqlite");
     create_folder(&folder)?;
     sqlite::write_file(&trace, &folder.join("opscope.db"))?;

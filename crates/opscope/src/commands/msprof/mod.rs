@@ -12,6 +12,7 @@ use std::path::Path;
 use clap::Args;
 use opscope_cann::Profile;
 use opscope_cann_raw::Chip;
+use opscope_open::{Source, formats};
 use opscope_trace::Trace;
 
 use self::console::{Level, say};
@@ -19,7 +20,7 @@ use self::options::{Action, Request};
 use super::export::{Options, What, export};
 use super::show;
 use crate::exit::Exit;
-use crate::profile::{self, Results, cache};
+use crate::profile::{self, cache};
 use crate::report::query;
 use crate::terminal::{StepBar, Terminal};
 
@@ -137,7 +138,7 @@ fn is_cluster(profiles: &[Profile]) -> bool {
 }
 
 fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::Result<Exit> {
-    if profile::is_board(&request.directory)? {
+    if Source::at(&request.directory)?.board().as_ref() == Some(&request.directory) {
         return board::carry_out(request, action, terminal);
     }
     if action == Action::Show {
@@ -169,7 +170,7 @@ fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::
 }
 
 fn import(profile: Profile, terminal: &Terminal) -> anyhow::Result<()> {
-    let results = Results::place(&profile, None, terminal)?;
+    let results = profile::place_results(&profile, None, terminal)?;
     let _lock = results.lock()?;
     let folders = folders(&profile);
     for folder in &folders {
@@ -254,7 +255,7 @@ fn has_database(folder: &Path) -> bool {
     entries.map(|entry| entry.path()).any(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_named = name.starts_with("msprof_") && name.ends_with(".db");
-        is_named && opscope_open::detect(&path).is_ok_and(|kind| kind == opscope_open::Kind::AscendDatabase)
+        is_named && Source::at(&path).is_ok_and(|source| source.is(&formats::ascend_database::FORMAT))
     })
 }
 

@@ -3,7 +3,7 @@
 use opscope_cann::{Joined, Outline, Profile, Reason, is_model_load};
 use opscope_trace::{ApiLevel, Trace};
 
-use crate::profile::RawProfile;
+use super::RawProfile;
 
 /// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
 pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {

@@ -12,15 +12,60 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
 use opscope_cann::Profile;
-use opscope_formats::Unfinished;
+use opscope_formats::{Unfinished, create_folder};
 
-use crate::commands::run::create_folder;
-use crate::terminal::Terminal;
+/// Results that can't be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The system refused something with a file or folder.
+    #[error("{}: {problem}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// A phrase such as "cannot be written".
+        problem: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another program writes them.
+    #[error(
+        "{}: another opscope{} is importing or exporting this profile; wait until it is done",
+        folder.display(),
+        process.as_ref().map_or_else(String::new, |process| format!(" (process {process})"))
+    )]
+    Busy {
+        /// The folder of the results.
+        folder: PathBuf,
+        /// The program's number, if it can be told.
+        process: Option<String>,
+    },
+}
+
+impl ResultsError {
+    fn io(path: &Path, problem: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), problem, source }
+    }
+}
+
+/// The reason why a profile's results have no place.
+#[derive(Debug)]
+pub enum NoPlace {
+    /// The chosen place can't be written to.
+    Chosen(ResultsError),
+    /// The profile can't be written to, and the user has no cache folder.
+    Below(ResultsError),
+    /// Neither the profile nor the user's cache folder can be written to.
+    Nowhere {
+        /// Why not the profile.
+        below: ResultsError,
+        /// Why not the cache folder.
+        cache: ResultsError,
+    },
+}
 
 /// The folder that the results of one profile go to.
 #[derive(Clone, Debug)]
@@ -30,27 +75,27 @@ pub struct Results {
 
 impl Results {
     /// The place for the results of a profile: `chosen` if the user chose one, else below the profile,
-    /// else, where that can't be written to, in the user's cache folder, which is said.
+    /// else in the user's cache folder; then the error says why they don't lie below the profile.
     ///
     /// # Errors
     /// When nothing can be written to the chosen place, or nowhere.
-    pub fn place(profile: &Profile, chosen: Option<PathBuf>, terminal: &Terminal) -> anyhow::Result<Self> {
+    pub fn place(
+        profile: &Profile,
+        chosen: Option<PathBuf>,
+    ) -> Result<(Self, Option<ResultsError>), NoPlace> {
         if let Some(folder) = chosen {
             let results = Self { folder };
-            create_folder(&results.folder)?;
-            results.prepare()?;
-            return Ok(results);
+            make_folder(&results.folder).map_err(NoPlace::Chosen)?;
+            results.prepare().map_err(NoPlace::Chosen)?;
+            return Ok((results, None));
         }
-        let below = Self { folder: profile.path.clone() };
-        let Err(problem) = below.prepare() else { return Ok(below) };
-        let Some(results) = Self::in_cache(profile) else {
-            return Err(problem.context("name another place with --output DIR"));
-        };
-        let unusable = || format!("{problem:#}, and neither can the user's cache folder; give --output DIR");
-        results.prepare().with_context(unusable)?;
-        let folder = results.folder.display();
-        terminal.warn(&format!("{problem:#}; results go to {folder} (--output DIR names another place)"));
-        Ok(results)
+        let results = Self { folder: profile.path.clone() };
+        let Err(below) = results.prepare() else { return Ok((results, None)) };
+        let Some(results) = Self::in_cache(profile) else { return Err(NoPlace::Below(below)) };
+        match results.prepare() {
+            Ok(()) => Ok((results, Some(below))),
+            Err(cache) => Err(NoPlace::Nowhere { below, cache }),
+        }
     }
 
     /// The places where an import may have left its results, the likelier first.
@@ -69,12 +114,11 @@ impl Results {
     }
 
     /// Makes the folder for databases, and makes sure that it can be written to.
-    fn prepare(&self) -> anyhow::Result<()> {
+    fn prepare(&self) -> Result<(), ResultsError> {
         let folder = self.folder.join("sqlite");
-        create_folder(&folder)?;
+        make_folder(&folder)?;
         let target = self.database();
-        opscope_formats::check_target(&target)
-            .with_context(|| format!("{}: cannot be written", target.display()))
+        opscope_formats::check_target(&target).map_err(ResultsError::io(&target, "cannot be written"))
     }
 
     /// The folder itself.
@@ -96,7 +140,7 @@ impl Results {
     ///
     /// # Errors
     /// When another program has it.
-    pub fn lock(&self) -> anyhow::Result<Lock> {
+    pub fn lock(&self) -> Result<Lock, ResultsError> {
         let path = self.folder.join("sqlite").join(".opscope.lock");
         loop {
             match Unfinished::once_made(path.clone(), |path| self.take_lock(path)) {
@@ -109,21 +153,15 @@ impl Results {
 
     fn take_lock(&self, path: &Path) -> Result<File, NotTaken> {
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = opened.with_context(|| format!("{}: cannot make this lock file", path.display()))?;
+        let mut file = opened.map_err(ResultsError::io(path, "cannot make this lock file"))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut process = String::new();
                 // Who it is only makes the message better.
                 let _ = file.take(20).read_to_string(&mut process);
-                let process = match process.trim() {
-                    "" => String::new(),
-                    process => format!(" (process {process})"),
-                };
-                return Err(NotTaken::Refused(anyhow!(
-                    "{}: another opscope{process} is importing or exporting this profile; wait until it is done",
-                    self.folder.display()
-                )));
+                let process = Some(process.trim().to_owned()).filter(|process| !process.is_empty());
+                return Err(ResultsError::Busy { folder: self.folder.clone(), process }.into());
             }
             // Some network file systems know no locks; files are still replaced as a whole.
             Err(TryLockError::Error(_)) => {}
@@ -139,11 +177,11 @@ impl Results {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn clear(&self, lock: Lock) -> anyhow::Result<()> {
+    pub fn clear(&self, lock: Lock) -> Result<(), ResultsError> {
         let database = self.database();
         match std::fs::remove_file(&database) {
-            Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => {
-                return Err(problem).with_context(|| format!("{}: cannot be removed", database.display()));
+            Err(problem) if problem.kind() != io::ErrorKind::NotFound => {
+                return Err(ResultsError::io(&database, "cannot be removed")(problem));
             }
             _ => {}
         }
@@ -155,16 +193,20 @@ impl Results {
     }
 }
 
+fn make_folder(folder: &Path) -> Result<(), ResultsError> {
+    create_folder(folder).map_err(ResultsError::io(folder, "cannot make this folder"))
+}
+
 /// Why a lock file was not taken.
 enum NotTaken {
     /// Who had it before removed it since it was opened; the next one may be had.
     Removed,
     /// Another program has it, or the file can't be made.
-    Refused(anyhow::Error),
+    Refused(ResultsError),
 }
 
-impl From<anyhow::Error> for NotTaken {
-    fn from(problem: anyhow::Error) -> Self {
+impl From<ResultsError> for NotTaken {
+    fn from(problem: ResultsError) -> Self {
         Self::Refused(problem)
     }
 }

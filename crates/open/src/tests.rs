@@ -1,14 +1,21 @@
 //! Files of every kind, told apart and opened.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use opscope_formats::sqlite;
 use opscope_testing::companions::shared;
-use opscope_trace::{Nanoseconds, Task};
+use opscope_trace::{Nanoseconds, Task, Trace};
 use proptest::prelude::*;
 
+use super::formats::*;
 use super::*;
+
+fn open(path: &Path) -> Result<Trace, OpenError> {
+    Ok(Source::at(path)?.open(&())?.trace)
+}
 
 /// A folder with one file in it.
 struct OneFile {
@@ -72,38 +79,45 @@ const TIMELINE: &[u8] =
 #[test]
 fn every_kind_is_known_by_its_content_compressed_or_not() {
     let mut timeline = Vec::new();
-    chrome::write(&Trace::new(), &mut timeline).unwrap();
-    let other = |text: &str| Kind::Unknown { looks_like: text.to_owned() };
-    let cases: Vec<(Vec<u8>, Kind)> = vec![
-        (ONNX_RUNTIME.to_vec(), Kind::OnnxRuntimeProfile),
-        (MEGENGINE.to_vec(), Kind::MegEngineProfile),
-        (database(), Kind::OpscopeDatabase),
-        (other_database(), Kind::OtherDatabase),
-        (ascend_database(), Kind::AscendDatabase),
-        (KERNELS.to_vec(), Kind::AscendTable),
-        (TIMELINE.to_vec(), Kind::ChromeTrace),
-        (timeline, Kind::ChromeTrace),
-        (b"[{\"ph\":\"X\",\"name\":\"model_run\",\"cat\":\"kernel\"}]".to_vec(), Kind::ChromeTrace),
-        (b"[{\"name\":\"Sort\",\"cat\":\"Node\",\"ph\":\"B\"}]".to_vec(), Kind::ChromeTrace),
-        (b"\x08\x08\x12\x01x\x3a\x03abc".to_vec(), Kind::OnnxModel),
-        (Vec::new(), other("an empty file")),
-        (b"{\"model\": 1, \"layers\": [{\"a\": 2}]}".to_vec(), other("a JSON object with model, layers")),
-        (b"[{\"a\": 1}, {\"a\": 2}]".to_vec(), other("a JSON list with a")),
-        (b"name,time\nconv,5\n".to_vec(), other("text")),
-        (b"PK\x03\x04rest".to_vec(), other("a zip archive")),
-        (
-            b"\0\x01\x02\xff".to_vec(),
-            other("a file of an unknown kind that begins with the bytes 00 01 02 ff"),
-        ),
+    opscope_formats::chrome::write(&Trace::new(), &mut timeline).unwrap();
+    let cases: Vec<(Vec<u8>, Result<&Format, &str>)> = vec![
+        (ONNX_RUNTIME.to_vec(), Ok(&onnxruntime::FORMAT)),
+        (MEGENGINE.to_vec(), Ok(&megengine::FORMAT)),
+        (database(), Ok(&opscope_database::FORMAT)),
+        (other_database(), Ok(&other_database::FORMAT)),
+        (ascend_database(), Ok(&ascend_database::FORMAT)),
+        (KERNELS.to_vec(), Ok(&ascend_table::FORMAT)),
+        (TIMELINE.to_vec(), Ok(&chrome::FORMAT)),
+        (timeline, Ok(&chrome::FORMAT)),
+        (b"[{\"ph\":\"X\",\"name\":\"model_run\",\"cat\":\"kernel\"}]".to_vec(), Ok(&chrome::FORMAT)),
+        (b"[{\"name\":\"Sort\",\"cat\":\"Node\",\"ph\":\"B\"}]".to_vec(), Ok(&chrome::FORMAT)),
+        (b"\x08\x08\x12\x01x\x3a\x03abc".to_vec(), Ok(&onnx_model::FORMAT)),
+        (Vec::new(), Err("an empty file")),
+        (b"{\"model\": 1, \"layers\": [{\"a\": 2}]}".to_vec(), Err("a JSON object with model, layers")),
+        (b"[{\"a\": 1}, {\"a\": 2}]".to_vec(), Err("a JSON list with a")),
+        (b"name,time\nconv,5\n".to_vec(), Err("text")),
+        (b"PK\x03\x04rest".to_vec(), Err("a zip archive")),
+        (b"\0\x01\x02\xff".to_vec(), Err("a file of an unknown kind that begins with the bytes 00 01 02 ff")),
     ];
     for (content, kind) in cases {
-        assert_eq!(detect(&OneFile::new(&content).path).unwrap(), kind);
-        let packed = match kind {
-            Kind::Unknown { looks_like } => other(&format!("{looks_like}, compressed with gzip")),
-            kind => kind,
-        };
-        assert_eq!(detect(&OneFile::compressed(&content).path).unwrap(), packed);
+        let source = Source::at(&OneFile::new(&content).path).unwrap();
+        let packed = Source::at(&OneFile::compressed(&content).path).unwrap();
+        assert_eq!(source.format(), kind.ok());
+        assert_eq!(packed.format(), kind.ok());
+        match kind {
+            Ok(format) => assert_eq!([source.to_string(), packed.to_string()], [format.name; 2]),
+            Err(text) => {
+                assert_eq!(source.to_string(), text);
+                assert_eq!(packed.to_string(), format!("{text}, compressed with gzip"));
+            }
+        }
     }
+}
+
+#[test]
+fn no_two_formats_but_those_of_boards_have_one_name() {
+    let names: std::collections::HashSet<&str> = ALL.iter().map(|format| format.name).collect();
+    assert_eq!(names.len() + 1, ALL.len());
 }
 
 #[test]
@@ -170,9 +184,9 @@ fn a_folder_of_outputs_opens_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
     let outputs = folder.path().join("ASCEND_PROFILER_OUTPUT");
     std::fs::create_dir(&outputs).unwrap();
-    assert!(detect(folder.path()).unwrap_err().to_string().contains("folder"));
+    assert_eq!(Source::at(folder.path()).unwrap().to_string(), "a folder");
     std::fs::write(outputs.join("kernel_details.csv"), KERNELS).unwrap();
-    assert_eq!(detect(folder.path()).unwrap(), Kind::AscendFolder);
+    assert!(Source::at(folder.path()).unwrap().is(&ascend_outputs::FORMAT));
     assert_eq!(open(folder.path()).unwrap().tasks.len(), 1);
 }
 
@@ -211,11 +225,11 @@ fn profiles_of_a_real_chip_give_the_figures_of_independent_queries() {
     };
     let database = folder.join("db_level2_rank0");
     let in_database = database.join("ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db");
-    assert_eq!(detect(&in_database).unwrap(), Kind::AscendDatabase);
+    assert!(Source::at(&in_database).unwrap().is(&ascend_database::FORMAT));
     assert_eq!(computing(&open(&in_database).unwrap()), (187, 8_900_456));
     assert_eq!(computing(&open(&database).unwrap()), (187, 8_900_456));
     let text = folder.join("text_level2_rank0");
-    assert_eq!(detect(&text).unwrap(), Kind::AscendFolder);
+    assert!(Source::at(&text).unwrap().is(&ascend_outputs::FORMAT));
     for path in [&text, &text.join("ASCEND_PROFILER_OUTPUT/kernel_details.csv")] {
         assert_eq!(computing(&open(path).unwrap()), (187, 8_868_215), "{}", path.display());
     }
@@ -237,9 +251,9 @@ fn what_holds_no_profile_is_refused_by_what_it_is() {
     assert!(refusal(&other_database()).contains("another program"));
     assert!(refusal(b"{\"profiler\": 7").contains("MegEngine"));
     let folder = tempfile::tempdir().unwrap();
-    assert!(detect(folder.path()).unwrap_err().to_string().contains("folder"));
+    assert!(open(folder.path()).unwrap_err().to_string().contains("no profile found"));
     let missing = folder.path().join("missing.json");
-    assert!(detect(&missing).unwrap_err().to_string().contains("missing.json"));
+    assert!(open(&missing).unwrap_err().to_string().contains("missing.json"));
 }
 
 proptest! {
@@ -250,8 +264,8 @@ proptest! {
         rest in proptest::collection::vec(any::<u8>(), 0..120),
     ) {
         let file = OneFile::new(&[start, &rest].concat());
-        if let Ok(kind) = detect(&file.path) {
-            prop_assert!(!kind.to_string().is_empty());
+        if let Ok(source) = Source::at(&file.path) {
+            prop_assert!(!source.to_string().is_empty());
         }
         let _ = open(&file.path);
     }

@@ -4,7 +4,7 @@
 ///
 /// It is read without judging: the text may be cut off anywhere, and need not be right.
 #[derive(Debug, Default)]
-pub(super) struct JsonHead {
+pub(crate) struct JsonHead {
     /// Whether the root is a list; else it is an object.
     pub is_list: bool,
     pub members: Vec<Member>,
@@ -12,7 +12,7 @@ pub(super) struct JsonHead {
 
 /// A member of an object.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub(crate) struct Member {
     /// How many lists and objects it lies in: 1 for a member of the root, 2 for one of an object in
     /// a list that is the root.
     pub depth: usize,
@@ -26,7 +26,7 @@ const DEEPEST: usize = 2;
 
 impl JsonHead {
     /// Reads the beginning of a file; `None` if that isn't JSON's.
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.trim_ascii_start();
         let mut head = match bytes.first()? {
             b'[' => Self { is_list: true, ..Self::default() },
@@ -56,12 +56,12 @@ impl JsonHead {
     }
 
     /// Whether the root, an object, has a member of this name.
-    pub(super) fn has_key(&self, key: &str) -> bool {
+    pub fn has_key(&self, key: &str) -> bool {
         !self.is_list && self.members.iter().any(|member| member.depth == 1 && member.key == key)
     }
 
     /// The texts of a member of the objects in the list that is the root.
-    pub(super) fn texts_in_items<'h>(&'h self, key: &'h str) -> impl Iterator<Item = &'h str> {
+    pub fn texts_in_items<'h>(&'h self, key: &'h str) -> impl Iterator<Item = &'h str> {
         let in_items =
             self.members.iter().filter(move |member| self.is_list && member.depth == 2 && member.key == key);
         in_items.filter_map(|member| member.text.as_deref())

@@ -1,4 +1,13 @@
-//! Whether a file is an ONNX model, by the outline of its first message.
+//! ONNX models, which profiles are made of. They are known by the outline of their first message.
+
+use crate::format::{Format, Reader};
+
+/// The format.
+pub static FORMAT: Format = Format {
+    name: "an ONNX model",
+    is: |look| is_onnx_model(&look.bytes),
+    reader: Reader::None("; 'opscope run' makes one of it"),
+};
 
 /// The fields of `ModelProto` and how each is encoded, from the public `onnx.proto`: 0 is a number,
 /// 2 a length and as many bytes.
@@ -12,7 +21,7 @@ const OPSET_IMPORT: u64 = 8;
 /// format and a graph or a set of operators.
 ///
 /// ONNX files have no signature. `head` may end anywhere inside a field.
-pub(super) fn is_onnx_model(head: &[u8]) -> bool {
+fn is_onnx_model(head: &[u8]) -> bool {
     let mut rest = head;
     let (mut has_version, mut has_content) = (false, false);
     while !rest.is_empty() {

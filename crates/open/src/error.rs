@@ -1,0 +1,129 @@
+//! Why a path can't be opened.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A path that could not be opened as a profile. Every text begins with the path.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is nothing.
+    #[error("{}: there is no such file or directory{}", path.display(), hint(rooted.as_deref()))]
+    Missing {
+        /// The path.
+        path: PathBuf,
+        /// The same from the root, where something lies: only the first slash was forgotten.
+        rooted: Option<PathBuf>,
+    },
+    /// The system doesn't say what is there.
+    #[error("{}: cannot be read", path.display())]
+    Hidden {
+        /// The path.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system refused to read it, or its compression is damaged.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file where a folder is needed.
+    #[error("{}: this is a file; name the raw directory (PROF_*, JOB*) or one above it", path.display())]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Several profiles where one is needed.
+    #[error("{}: there are {} {what} here; name one of them:{}", path.display(), found.len(), list(found))]
+    Several {
+        /// The folder.
+        path: PathBuf,
+        /// What there are several of.
+        what: &'static str,
+        /// The profiles.
+        found: Vec<PathBuf>,
+    },
+    /// Raw directories that can't be found or decoded.
+    #[error(transparent)]
+    Ascend(#[from] opscope_cann::Error),
+    /// Raw files of a board, none of which is in a layout that is known.
+    #[error(
+        "{}: the raw files of this board are in a layout that is not public ({}); where the vendor's tool is \
+         installed, name it with --vendor-parser (msprof.pyc or mindcmd), or read what it exports; 'opscope info' \
+         lists them with their sizes",
+        path.display(),
+        files.join(", ")
+    )]
+    ClosedLayout {
+        /// The `JOB*` directory.
+        path: PathBuf,
+        /// The names of its files.
+        files: Vec<String>,
+    },
+    /// A file or folder of a known format that could not be read as such.
+    #[error(transparent)]
+    Content(Box<dyn Error + Send + Sync>),
+    /// As [`OpenError::Content`], where the reader doesn't know the path.
+    #[error("{}: {source}", path.display())]
+    ContentAt {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// A compressed file that is damaged, so that what could be unpacked makes no trace.
+    #[error("{error}; {problem}")]
+    Cut {
+        /// Why what could be unpacked makes no trace.
+        error: Box<OpenError>,
+        /// What is wrong with the compression.
+        problem: String,
+    },
+    /// Something that holds no trace, or none that opscope can read.
+    #[error("{}: this is {kind}, not a profile that opscope can read{advice}", path.display())]
+    NoProfile {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: String,
+        /// How a profile is made of it, behind a semicolon; else nothing.
+        advice: &'static str,
+    },
+    /// Whoever asked for it wants it no more.
+    #[error("{}: stopped before it was read", path.display())]
+    Stopped {
+        /// The profile.
+        path: PathBuf,
+    },
+}
+
+impl OpenError {
+    /// The error of a reader that names the path itself.
+    pub(crate) fn content(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Content(Box::new(error))
+    }
+
+    /// The error of a reader that knows only bytes.
+    pub(crate) fn at(path: &Path, error: impl Error + Send + Sync + 'static) -> Self {
+        Self::ContentAt { path: path.to_owned(), source: Box::new(error) }
+    }
+}
+
+fn hint(rooted: Option<&Path>) -> String {
+    rooted.map_or_else(String::new, |rooted| format!("; did you mean {}?", rooted.display()))
+}
+
+fn list(found: &[PathBuf]) -> String {
+    /// How many are named before it becomes tiresome.
+    const NAMED: usize = 8;
+    let mut list: String = found.iter().take(NAMED).map(|path| format!("\n  {}", path.display())).collect();
+    if found.len() > NAMED {
+        let _ = write!(list, "\n  and {} more", found.len() - NAMED);
+    }
+    list
+}

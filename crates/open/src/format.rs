@@ -1,0 +1,67 @@
+//! A format of profiles: its name, how it is known, how it is read.
+
+use std::path::{Path, PathBuf};
+
+use opscope_formats::input::{CUT_COMPRESSION, Input};
+use opscope_trace::Trace;
+
+use crate::look::Look;
+use crate::{OpenError, Progress};
+
+/// A format: everything that opening a path of it takes.
+#[derive(Debug)]
+pub struct Format {
+    /// A noun phrase for people, such as "a profile of ONNX Runtime"; each format has its own.
+    pub name: &'static str,
+    /// Whether a path leads to one.
+    pub(crate) is: fn(&Look) -> bool,
+    pub(crate) reader: Reader,
+}
+
+/// Formats are the same if they have one name.
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// The way in which a format becomes a trace.
+#[derive(Debug)]
+pub(crate) enum Reader {
+    /// From the bytes of a file, unpacked; the path names them in errors.
+    Bytes(fn(Input, &Path) -> Result<Trace, OpenError>),
+    /// From whatever lies at the path.
+    Place(fn(Look, &dyn Progress) -> Result<Content, OpenError>),
+    /// Not at all: it is no profile. The text says how one is made of it, behind a semicolon.
+    None(&'static str),
+}
+
+/// A profile as its reader gives it.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub trace: Trace,
+    /// The profile's own file or folder, which may lie below the path that was named.
+    pub place: PathBuf,
+    pub remarks: Vec<String>,
+}
+
+/// Reads a file, which may be compressed and damaged, by the reader of its format.
+pub(crate) fn read_file(
+    path: &Path,
+    read: fn(Input, &Path) -> Result<Trace, OpenError>,
+) -> Result<Trace, OpenError> {
+    let input = Input::open(path).map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+    let problem = input.damage().map(str::to_owned);
+    let trace = read(input, path).map(|mut trace| {
+        trace.drop_impossible_times(&path.display().to_string());
+        trace
+    });
+    match (trace, problem) {
+        (Ok(mut trace), Some(problem)) => {
+            trace.count_loss(CUT_COMPRESSION, 1, &problem);
+            Ok(trace)
+        }
+        (Err(error), Some(problem)) => Err(OpenError::Cut { error: Box::new(error), problem }),
+        (trace, None) => trace,
+    }
+}

@@ -1,0 +1,31 @@
+//! Databases of the Ascend tools, of msprof or torch_npu.
+
+use opscope_cann::read::database;
+use opscope_formats::input::Input;
+
+use super::other_database::is_database;
+use crate::OpenError;
+use crate::format::{Format, Reader};
+use crate::look::Look;
+
+/// The format.
+pub static FORMAT: Format = Format {
+    name: "a database of the Ascend tools",
+    is,
+    reader: Reader::Bytes(|input, path| {
+        let read = match input {
+            Input::Mapped(_) => database::read_file(path),
+            unpacked => database::read_bytes(&unpacked, path),
+        };
+        read.map_err(OpenError::content)
+    }),
+};
+
+/// A SQLite database whose tables are those of the Ascend tools; they may be listed anywhere in it.
+fn is(look: &Look) -> bool {
+    is_database(look)
+        && match look.compressed {
+            false => database::looks_like(&look.path),
+            true => Input::open(&look.path).is_ok_and(|bytes| database::bytes_look_like(&bytes)),
+        }
+}

@@ -1,0 +1,18 @@
+//! Folders of tables, timelines and databases that the Ascend tools exported.
+
+use opscope_cann::read;
+
+use crate::OpenError;
+use crate::format::{Content, Format, Reader};
+
+/// The format. A raw directory with such outputs below it counts as raw.
+pub static FORMAT: Format = Format {
+    name: "a folder of outputs of the Ascend tools",
+    is: |look| look.is_folder && !look.is_raw() && read::is_folder(&look.path),
+    reader: Reader::Place(|look, _| {
+        let place = look.path;
+        let mut trace = read::read_folder(&place).map_err(OpenError::content)?;
+        trace.drop_impossible_times(&place.display().to_string());
+        Ok(Content { trace, place, remarks: Vec::new() })
+    }),
+};

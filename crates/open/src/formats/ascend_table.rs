@@ -1,0 +1,13 @@
+//! Single tables that the Ascend tools exported.
+
+use opscope_cann::read::tables;
+
+use crate::OpenError;
+use crate::format::{Format, Reader};
+
+/// The format.
+pub static FORMAT: Format = Format {
+    name: "a table of the Ascend tools",
+    is: |look| tables::looks_like(&look.bytes),
+    reader: Reader::Bytes(|input, path| tables::read(&input).map_err(|error| OpenError::at(path, error))),
+};

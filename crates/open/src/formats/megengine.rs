@@ -1,0 +1,23 @@
+//! Graph profiles of MegEngine.
+
+use opscope_formats::megengine::{Profile, ReadError};
+
+use crate::OpenError;
+use crate::format::{Format, Reader};
+use crate::look::Look;
+
+/// The format.
+pub static FORMAT: Format = Format {
+    name: "a profile of MegEngine",
+    is,
+    reader: Reader::Bytes(|input, path| {
+        let profile = Profile::from_input_as_far_as_it_goes(input)
+            .map_err(|source| OpenError::content(ReadError::Content { path: path.to_owned(), source }))?;
+        Ok(profile.to_trace())
+    }),
+};
+
+/// An object of these two sections, in either order.
+fn is(look: &Look) -> bool {
+    look.json.as_ref().is_some_and(|json| json.has_key("profiler") || json.has_key("graph_exec"))
+}

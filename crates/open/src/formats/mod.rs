@@ -1,0 +1,31 @@
+//! The formats, a module each with its `FORMAT`.
+
+pub mod ascend_database;
+pub mod ascend_outputs;
+pub mod ascend_raw;
+pub mod ascend_table;
+pub mod board;
+pub mod chrome;
+pub mod megengine;
+pub mod onnx_model;
+pub mod onnxruntime;
+pub mod opscope_database;
+pub mod other_database;
+
+use crate::format::Format;
+
+/// All formats. The first that knows a path has it.
+pub static ALL: [&Format; 12] = [
+    &board::FORMAT,
+    &ascend_outputs::FORMAT,
+    &ascend_raw::FORMAT,
+    &board::BELOW,
+    &opscope_database::FORMAT,
+    &ascend_database::FORMAT,
+    &other_database::FORMAT,
+    &onnxruntime::FORMAT,
+    &megengine::FORMAT,
+    &chrome::FORMAT,
+    &ascend_table::FORMAT,
+    &onnx_model::FORMAT,
+];

@@ -1,0 +1,21 @@
+//! Traces in opscope's own database.
+
+use opscope_formats::input::Input;
+use opscope_formats::sqlite;
+
+use crate::OpenError;
+use crate::format::{Format, Reader};
+
+/// The format.
+pub static FORMAT: Format = Format {
+    name: "a database of opscope",
+    is: |look| sqlite::application_id(&look.bytes) == Some(sqlite::APPLICATION_ID),
+    reader: Reader::Bytes(|input, path| {
+        let read = match input {
+            // SQLite reads only the pages that it needs.
+            Input::Mapped(_) => sqlite::read_file(path),
+            unpacked => sqlite::read_bytes(&unpacked, path),
+        };
+        read.map_err(OpenError::content)
+    }),
+};

@@ -1,0 +1,137 @@
+//! The first look at a path, by which all formats judge it.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use opscope_cann::{Found, Profile};
+use opscope_formats::input::Input;
+
+use crate::OpenError;
+use crate::json_head::JsonHead;
+
+/// How much of a file is looked at. Chrome's timelines may hold some tables before the first event.
+const HEAD_BYTES: u64 = 256 << 10;
+
+/// A folder, or the beginning of a file.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub path: PathBuf,
+    pub is_folder: bool,
+    /// The beginning of a file, unpacked; nothing of a folder.
+    pub bytes: Vec<u8>,
+    pub json: Option<JsonHead>,
+    pub compressed: bool,
+    raw: OnceCell<Result<Found, opscope_cann::Error>>,
+}
+
+impl Look {
+    /// Looks at a path.
+    pub fn at(path: &Path) -> Result<Self, OpenError> {
+        check_presence(path)?;
+        let is_folder = path.is_dir();
+        let (compressed, bytes) = match is_folder {
+            true => (false, Vec::new()),
+            false => Input::head(path, HEAD_BYTES)
+                .map_err(|source| OpenError::Io { path: path.to_owned(), source })?,
+        };
+        let json = JsonHead::read(&bytes);
+        Ok(Self { path: path.to_owned(), is_folder, bytes, json, compressed, raw: OnceCell::new() })
+    }
+
+    /// The raw directories of Ascend at or below a folder.
+    pub fn raw(&self) -> &Result<Found, opscope_cann::Error> {
+        self.raw.get_or_init(|| opscope_cann::search(&self.path))
+    }
+
+    /// The same without what can't be used; none of a file.
+    pub fn profiles(&self) -> &[Profile] {
+        match self.is_folder.then(|| self.raw()) {
+            Some(Ok(found)) => &found.profiles,
+            _ => &[],
+        }
+    }
+
+    /// Whether the path itself is a raw directory.
+    pub fn is_raw(&self) -> bool {
+        self.profiles().iter().any(|profile| profile.path == self.path)
+    }
+
+    /// The raw directories themselves.
+    pub fn into_profiles(self) -> Vec<Profile> {
+        self.raw.into_inner().and_then(Result::ok).map(|found| found.profiles).unwrap_or_default()
+    }
+
+    /// Why the search for raw directories found none.
+    pub fn into_search_error(self) -> Option<opscope_cann::Error> {
+        self.raw.into_inner().and_then(Result::err)
+    }
+
+    /// A description of what no format knows.
+    pub fn looks_like(&self) -> String {
+        const SIGNATURES: [(&[u8], &str); 9] = [
+            (b"PK\x03\x04", "a zip archive"),
+            (b"\x28\xb5\x2f\xfd", "a file compressed with Zstandard"),
+            (b"\xfd7zXZ\0", "a file compressed with xz"),
+            (b"BZh", "a file compressed with bzip2"),
+            (b"\x7fELF", "a program or library"),
+            (b"\x89PNG", "an image"),
+            (b"%PDF", "a PDF document"),
+            (b"version https://git-lfs", "a Git LFS pointer (fetch the file itself with 'git lfs pull')"),
+            (b"<", "XML or a web page"),
+        ];
+        let known = SIGNATURES.into_iter().find(|(signature, _)| self.bytes.starts_with(signature));
+        let content = match (known, &self.json) {
+            _ if self.is_folder => "a folder".to_owned(),
+            _ if self.bytes.is_empty() => "an empty file".to_owned(),
+            (Some((_, name)), _) => name.to_owned(),
+            (None, Some(json)) => describe_json(json),
+            (None, None) if is_text(&self.bytes) => "text".to_owned(),
+            (None, None) => {
+                let first: Vec<_> = self.bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                format!("a file of an unknown kind that begins with the bytes {}", first.join(" "))
+            }
+        };
+        if self.compressed { format!("{content}, compressed with gzip") } else { content }
+    }
+}
+
+/// Makes sure that there is something at `path`; otherwise suggests the path from the root where only
+/// the first slash was forgotten.
+///
+/// # Errors
+/// When there is nothing.
+pub fn check_presence(path: &Path) -> Result<(), OpenError> {
+    match std::fs::metadata(path) {
+        Ok(_) => Ok(()),
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => {
+            let rooted = Path::new("/").join(path);
+            let rooted = (path.is_relative() && rooted.exists()).then_some(rooted);
+            Err(OpenError::Missing { path: path.to_owned(), rooted })
+        }
+        Err(source) => Err(OpenError::Hidden { path: path.to_owned(), source }),
+    }
+}
+
+fn describe_json(json: &JsonHead) -> String {
+    let depth = if json.is_list { 2 } else { 1 };
+    let mut keys: Vec<&str> = Vec::new();
+    for member in json.members.iter().filter(|member| member.depth == depth) {
+        if keys.len() < 5 && !keys.contains(&&*member.key) {
+            keys.push(&member.key);
+        }
+    }
+    let what = if json.is_list { "a JSON list" } else { "a JSON object" };
+    if keys.is_empty() { what.to_owned() } else { format!("{what} with {}", keys.join(", ")) }
+}
+
+/// Whether the bytes are text, which may be cut off within a character.
+fn is_text(bytes: &[u8]) -> bool {
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    valid.chars().all(|letter| !letter.is_control() || letter.is_ascii_whitespace())
+}

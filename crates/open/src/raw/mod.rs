@@ -1,0 +1,132 @@
+//! Raw directories of Ascend: found, decoded together with what other recorders left beside the raw
+//! files, and imported.
+
+mod ascendcl;
+pub mod cache;
+mod onnxruntime;
+mod remarks;
+mod results;
+
+use std::path::Path;
+
+use opscope_cann::{Data, Found, Joined, Profile, to_trace};
+use opscope_formats::sqlite;
+use opscope_trace::{Nanoseconds, Trace};
+
+use crate::progress::begin;
+use crate::{OpenError, Progress};
+
+pub use remarks::{outline, remarks, remarks_of_joined};
+pub use results::{Lock, NoPlace, Results, ResultsError};
+
+/// The raw directories at or below a folder.
+///
+/// # Errors
+/// When there is none.
+pub fn find(path: &Path) -> Result<Found, OpenError> {
+    crate::check_presence(path)?;
+    if !path.is_dir() {
+        return Err(OpenError::NoFolder { path: path.to_owned() });
+    }
+    Ok(opscope_cann::search(path)?)
+}
+
+/// The profile among those found at `path`, if it is the only one.
+///
+/// # Errors
+/// When there are several; they are named.
+pub fn only(path: &Path, mut profiles: Vec<Profile>) -> Result<Profile, OpenError> {
+    if profiles.len() == 1 {
+        return Ok(profiles.remove(0));
+    }
+    let found = profiles.into_iter().map(|profile| profile.path).collect();
+    Err(OpenError::Several { path: path.to_owned(), what: "profiles", found })
+}
+
+/// A raw directory, with what other recorders left beside its files.
+#[derive(Debug)]
+pub struct RawProfile {
+    /// The native tables of host and devices, brought together.
+    pub joined: Joined,
+    /// The trace of ONNX Runtime and of AscendCL's subscription; its zero is the begin of the collection.
+    pub other_recorders: Trace,
+}
+
+/// Decodes a raw directory and brings its host and device sides together.
+///
+/// # Errors
+/// When a directory of it can't be listed, or `progress` stops it.
+pub fn join(profile: Profile, progress: &dyn Progress) -> Result<RawProfile, OpenError> {
+    let path = profile.path.clone();
+    begin(progress, &format!("decoding {}", profile.name()), &path)?;
+    let data = Data::load(profile)?;
+    begin(progress, "bringing host and devices together", &path)?;
+    let joined = Joined::new(data);
+    let mut other_recorders = Trace::new();
+    onnxruntime::append(&mut other_recorders, &joined.data.profile);
+    ascendcl::append(&mut other_recorders, &joined.data.profile);
+    Ok(RawProfile { joined, other_recorders })
+}
+
+/// The trace of a raw directory, with what ONNX Runtime and AscendCL told beside the raw files.
+pub fn trace_of(raw: &RawProfile) -> Trace {
+    let mut trace = to_trace(&raw.joined);
+    trace.append(&raw.other_recorders, Nanoseconds(0));
+    trace
+}
+
+/// The losses of a raw directory, as a trace that holds nothing else.
+pub fn losses_of_joined(raw: &RawProfile) -> Trace {
+    let mut losses = Trace::new();
+    for loss in raw.joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
+        losses.count_as(loss.reason.severity(), loss.reason.text(), loss.count, &loss.place);
+    }
+    losses.append_losses(&raw.other_recorders);
+    losses
+}
+
+/// The trace of a raw directory and the remarks about it: as it was imported, if that still holds.
+pub(crate) fn read(profile: Profile, progress: &dyn Progress) -> Result<(Trace, Vec<String>), OpenError> {
+    begin(progress, "reading what was imported", &profile.path)?;
+    let trace = match cache::read(&profile) {
+        Some(trace) => trace,
+        None => {
+            let raw = join(profile.clone(), progress)?;
+            begin(progress, "making a trace of it", &profile.path)?;
+            trace_of(&raw)
+        }
+    };
+    let remarks = remarks(&profile, &trace);
+    Ok((trace, remarks))
+}
+
+/// A raw directory that can't be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It can't be read.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Its database can't be written.
+    #[error(transparent)]
+    Write(#[from] sqlite::WriteError),
+}
+
+/// Reads a profile anew, leaves its trace in a database for later commands, and returns it with the
+/// remarks about it.
+///
+/// # Errors
+/// When it can't be read, or the database can't be written.
+pub fn import(
+    profile: Profile,
+    database: &Path,
+    progress: &dyn Progress,
+) -> Result<(Trace, Vec<String>), ImportError> {
+    let raw = join(profile, progress)?;
+    let profile = &raw.joined.data.profile;
+    begin(progress, "making a trace of it", &profile.path)?;
+    let trace = trace_of(&raw);
+    begin(progress, "writing the database", &profile.path)?;
+    cache::write(&trace, profile, database)?;
+    let remarks = remarks(profile, &trace);
+    Ok((trace, remarks))
+}

@@ -1,0 +1,142 @@
+//! A path and the format of what it leads to.
+
+use std::fmt;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use opscope_cann::Profile;
+use opscope_trace::Trace;
+
+use crate::format::{Content, Format, Reader, read_file};
+use crate::formats::{ALL, ascend_raw, board};
+use crate::look::Look;
+use crate::{OpenError, Progress};
+
+/// A path that was looked at once, and the format of what it leads to.
+#[derive(Debug)]
+pub struct Source {
+    look: Look,
+    format: Option<&'static Format>,
+}
+
+impl Source {
+    /// Looks at a path. A file is known by its content, which may be compressed with gzip; only those
+    /// of boards by their names.
+    ///
+    /// A folder of outputs that has raw directories below it counts as outputs: they hold what the raw
+    /// directories don't, such as the calls of a framework. A raw directory with outputs below it
+    /// counts as raw.
+    ///
+    /// # Errors
+    /// When there is nothing at `path`, or it can't be read.
+    pub fn at(path: &Path) -> Result<Self, OpenError> {
+        let look = Look::at(path)?;
+        let format = ALL.iter().copied().find(|format| (format.is)(&look));
+        Ok(Self { look, format })
+    }
+
+    /// The path that was looked at.
+    pub fn path(&self) -> &Path {
+        &self.look.path
+    }
+
+    /// The format, if it is one that opscope knows.
+    pub fn format(&self) -> Option<&'static Format> {
+        self.format
+    }
+
+    /// Whether this is the format.
+    pub fn is(&self, format: &Format) -> bool {
+        self.format == Some(format)
+    }
+
+    /// Whether it is a file that is compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.look.compressed
+    }
+
+    /// The raw directories of Ascend, if they are what is read here.
+    pub fn profiles(&self) -> &[Profile] {
+        if self.is(&ascend_raw::FORMAT) { self.look.profiles() } else { &[] }
+    }
+
+    /// Why raw directories at or below the path, or parts of them, can't be used, in sentences.
+    pub fn left_out(&self) -> Vec<String> {
+        if !self.is(&ascend_raw::FORMAT) {
+            return Vec::new();
+        }
+        self.look.raw().iter().flat_map(|found| &found.unusable).map(ToString::to_string).collect()
+    }
+
+    /// The profile of a board: the path itself, or the only `JOB*` directory below it.
+    pub fn board(&self) -> Option<PathBuf> {
+        self.is(&board::FORMAT).then(|| board::place(&self.look))
+    }
+
+    /// Reads it as a trace. The devices of a raw directory go into one trace; what was imported of it
+    /// and still holds isn't decoded again.
+    ///
+    /// # Errors
+    /// When it is no profile, there are several, or it is damaged beyond use; or when `progress` stops it.
+    pub fn open(self, progress: &dyn Progress) -> Result<Opened, OpenError> {
+        let Some(format) = self.format else { return Err(refusal(self.look)) };
+        let path = self.look.path.clone();
+        let content = match format.reader {
+            Reader::Bytes(read) => {
+                if progress.is_stopped() {
+                    return Err(OpenError::Stopped { path });
+                }
+                Content { trace: read_file(&path, read)?, place: path.clone(), remarks: Vec::new() }
+            }
+            Reader::Place(read) => read(self.look, progress)?,
+            Reader::None(advice) => {
+                return Err(OpenError::NoProfile { path, kind: format.name.to_owned(), advice });
+            }
+        };
+        let Content { trace, place, remarks } = content;
+        Ok(Opened { trace, format, path, place, remarks })
+    }
+}
+
+/// Why a path of no known format can't be opened.
+fn refusal(look: Look) -> OpenError {
+    let (path, kind, advice) = (look.path.clone(), look.looks_like(), "");
+    let boards = if look.is_folder { board::jobs_below(&path) } else { Vec::new() };
+    if !boards.is_empty() {
+        return board::several(path, boards);
+    }
+    look.into_search_error().map_or(OpenError::NoProfile { path, kind, advice }, OpenError::from)
+}
+
+/// The name of the format, or what else it looks like.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.format {
+            Some(format) => f.write_str(format.name),
+            None => f.write_str(&self.look.looks_like()),
+        }
+    }
+}
+
+/// A profile that was read. It derefs to its trace.
+#[derive(Debug)]
+pub struct Opened {
+    /// What was read, with its losses.
+    pub trace: Trace,
+    /// What it was read as.
+    pub format: &'static Format,
+    /// The path that was named.
+    pub path: PathBuf,
+    /// The profile's own file or folder, which may lie below the path.
+    pub place: PathBuf,
+    /// What is odd about the whole of it, in sentences.
+    pub remarks: Vec<String>,
+}
+
+impl Deref for Opened {
+    type Target = Trace;
+
+    fn deref(&self) -> &Trace {
+        &self.trace
+    }
+}
