@@ -61,7 +61,6 @@ mod metrics;
 mod names;
 mod options;
 mod outline;
-mod parallel;
 pub mod read;
 mod report;
 mod results;
@@ -74,6 +73,8 @@ mod timeline;
 mod to_trace;
 mod vocabulary;
 mod waits;
+
+use opscope_parallel as parallel;
 
 pub use catalogue::Catalogue;
 pub use clock::{Clock, SampleClock};

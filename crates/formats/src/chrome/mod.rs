@@ -21,7 +21,6 @@
 mod arguments;
 mod launches;
 mod layout;
-mod ordered;
 mod read;
 mod slices;
 mod text;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use opscope_trace::{RangeKind, Trace};
 
 use super::layout::Layout;
-use super::ordered::write_pieces;
 use super::slices::SliceEncoder;
 use super::text::{push_micros, push_number, push_string};
 
@@ -44,10 +43,16 @@ pub struct WriteError {
 ///
 /// # Errors
 /// Whatever `out` reports.
-pub fn write(trace: &Trace, out: impl Write + Send) -> io::Result<Written> {
+pub fn write(trace: &Trace, mut out: impl Write + Send) -> io::Result<Written> {
     let encoder = Encoder::new(trace);
     let pieces = encoder.pieces();
-    let bytes = write_pieces(out, pieces.len(), |index, buffer| encoder.encode(&pieces[index], buffer))?;
+    let mut bytes = 0;
+    let encode = |index: usize, text: &mut Vec<u8>| encoder.encode(&pieces[index], text);
+    opscope_parallel::texts(pieces.len(), encode, |text| {
+        bytes += text.len() as u64;
+        out.write_all(text)
+    })?;
+    out.flush()?;
     Ok(Written { bytes, ..encoder.counts() })
 }
 

@@ -7,8 +7,6 @@
 //! wrong guess, and none are lost by it.
 
 use std::hash::RandomState;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chunk::Chunk;
 use super::event::read_event;
@@ -21,14 +19,11 @@ pub(super) struct Division {
     pub part: usize,
     /// How far a part that was guessed may be read beyond its end before the guess is given up.
     pub slack: usize,
-    /// How many threads read.
-    pub threads: usize,
 }
 
 impl Default for Division {
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { part: 8 << 20, slack: 16 << 20, threads }
+        Self { part: 8 << 20, slack: 16 << 20 }
     }
 }
 
@@ -61,9 +56,9 @@ struct Part<'a> {
 pub(super) fn read_events(text: &[u8], start: usize, division: Division) -> Events<'_> {
     let ids = RandomState::new();
     let first = start;
-    let parts = text.len().saturating_sub(start).div_ceil(division.part).max(1);
+    let parts: Vec<usize> = (0..text.len().saturating_sub(start).div_ceil(division.part).max(1)).collect();
     let limit = |part: usize| start.saturating_add((part + 1).saturating_mul(division.part)).min(text.len());
-    let guessed = |part: usize| {
+    let guessed = |&part: &usize| {
         if part == 0 {
             return Some(read_part(text, first, limit(0), true, &ids));
         }
@@ -75,9 +70,9 @@ pub(super) fn read_events(text: &[u8], start: usize, division: Division) -> Even
         let doubtful = matches!(part.stop, Stop::Failed(_)) && end < text.len();
         (!doubtful).then_some(part)
     };
-    let mut guesses = on_threads(parts, division.threads, guessed);
+    let mut guesses = opscope_parallel::map(&parts, guessed);
 
-    let mut chunks = Vec::with_capacity(parts);
+    let mut chunks = Vec::with_capacity(parts.len());
     let mut at = start;
     for (index, guess) in guesses.iter_mut().enumerate() {
         if index > 0 && at >= limit(index) {
@@ -144,34 +139,4 @@ fn read_part<'a>(text: &'a [u8], start: usize, limit: usize, is_first: bool, ids
     };
     chunk.shrink();
     Part { start, chunk, stop }
-}
-
-/// Does `work` for every number below `count`, on several threads if that pays.
-fn on_threads<Output: Send>(
-    count: usize,
-    threads: usize,
-    work: impl Fn(usize) -> Output + Sync,
-) -> Vec<Output> {
-    if count < 2 || threads < 2 {
-        return (0..count).map(work).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(count));
-    let worker = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                return;
-            }
-            let output = work(index);
-            done.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, output));
-        }
-    };
-    std::thread::scope(|scope| {
-        (1..threads.min(count)).for_each(|_| drop(scope.spawn(worker)));
-        worker();
-    });
-    let mut done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, output)| output).collect()
 }

@@ -24,18 +24,18 @@ fn sample() -> String {
     format!("{{\"before\": 1, \"traceEvents\": [{}], \"after\": \"]\"}}", events.join(" ,\n"))
 }
 
-fn divided(text: &[u8], part: usize, slack: usize, threads: usize) -> Result<Trace, ReadError> {
-    read_divided(text, &[], Division { part, slack, threads })
+fn divided(text: &[u8], part: usize, slack: usize) -> Result<Trace, ReadError> {
+    read_divided(text, &[], Division { part, slack })
 }
 
 #[test]
 fn a_file_read_in_parts_gives_the_same_trace_as_one_read_at_once() {
     let sample = sample();
-    let whole = spelled_out(&divided(sample.as_bytes(), usize::MAX, 0, 1).unwrap());
+    let whole = spelled_out(&divided(sample.as_bytes(), usize::MAX, 0).unwrap());
     assert!(whole.len() > 150);
     for part in (1..400).chain([1_000, 5_000, 100_000]) {
         for slack in [0, 50, 10_000] {
-            let parts = spelled_out(&divided(sample.as_bytes(), part, slack, 1 + part % 3).unwrap());
+            let parts = spelled_out(&divided(sample.as_bytes(), part, slack).unwrap());
             assert_eq!(parts, whole, "in parts of {part} bytes with {slack} more");
         }
     }
@@ -47,7 +47,7 @@ fn a_cut_file_keeps_every_whole_event() {
     let mut most = 0;
     for end in 0..sample.len() {
         let text = &sample.as_bytes()[..end];
-        match divided(text, 300, 100, 2) {
+        match divided(text, 300, 100) {
             Ok(trace) => {
                 let tasks = trace.tasks.len();
                 // What is already whole stays, and nothing is made up.
@@ -187,7 +187,7 @@ fn misleading_text_is_read_twice_at_most() {
     let text =
         format!(r#"[{{"ph":"X","name":"{name}","ts":1,"dur":1}},{{"ph":"X","name":"b","ts":2,"dur":1}}]"#);
     let started = std::time::Instant::now();
-    let trace = divided(text.as_bytes(), 1_000, 2_000, 2).unwrap();
+    let trace = divided(text.as_bytes(), 1_000, 2_000).unwrap();
     assert_eq!(trace.tasks.len(), 2);
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
@@ -220,8 +220,8 @@ proptest! {
             text[place] = byte;
         }
         text.truncate(cut.index(text.len()) + 1);
-        let in_parts = divided(&text, part, 100, 2).map(|trace| spelled_out(&trace));
-        let at_once = divided(&text, usize::MAX, 0, 1).map(|trace| spelled_out(&trace));
+        let in_parts = divided(&text, part, 100).map(|trace| spelled_out(&trace));
+        let at_once = divided(&text, usize::MAX, 0).map(|trace| spelled_out(&trace));
         prop_assert_eq!(in_parts, at_once);
     }
 
