@@ -135,7 +135,7 @@ impl<'a> Subject<'a> {
     fn take(&mut self, trace: &'a Trace) {
         let measured = Measured::of(trace);
         self.iterations = measured.count();
-        self.cores = trace.property("ai_cores").and_then(|text| text.parse().ok());
+        self.cores = trace.run.ai_cores;
         for (id, metric) in trace.metrics.iter() {
             let factor = if trace.strings.get(metric.unit) == "%" { 0.01 } else { 1.0 };
             let name = trace.strings.get(metric.name).to_ascii_lowercase();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use opscope_trace::{ExecutionUnit, Trace};
+use opscope_trace::{EngineName, ExecutionUnit, ProfileFormat, Trace};
 use serde::Deserialize;
 
 /// Facts about targets that rules ask for, from `rules/targets.toml`.
@@ -148,26 +148,21 @@ impl Target {
 
     /// The target that a profile was taken on.
     pub fn of(trace: &Trace) -> Self {
-        let says = |key: &str, word: &str| trace.property(key).is_some_and(|value| value.contains(word));
+        let run = &trace.run;
         let runs_on = |units: &[ExecutionUnit]| trace.tasks.unit().iter().any(|unit| units.contains(unit));
-        let chips = trace.devices.name().iter().map(|name| trace.strings.get(*name));
-        let is_310 = says("chip", "310") || chips.into_iter().any(|name| name.contains("310"));
-        if says("source", "SVP") {
-            Self::Svp
-        } else if says("format", "MegEngine") {
-            Self::MegEngine
-        } else if says("engine", "tract") {
-            Self::Tract
-        } else if says("engine", "ort") || says("engine", "ONNX Runtime") {
-            Self::OnnxRuntime
-        } else if is_310 {
-            Self::Cann310
-        } else if says("format", "CANN")
-            || runs_on(&[ExecutionUnit::AiCore, ExecutionUnit::AiVectorCore, ExecutionUnit::AiCpu])
-        {
-            Self::Cann
-        } else {
-            Self::Unknown
+        let devices = trace.devices.name().iter().map(|name| trace.strings.get(*name));
+        let is_310 = || run.chip.as_deref().into_iter().chain(devices).any(|chip| chip.contains("310"));
+        match (run.format, run.engine) {
+            (Some(ProfileFormat::Svp), _) => Self::Svp,
+            (Some(ProfileFormat::MegEngine), _) => Self::MegEngine,
+            (_, Some(EngineName::Tract)) => Self::Tract,
+            (_, Some(engine)) if engine.is_onnx_runtime() => Self::OnnxRuntime,
+            _ if is_310() => Self::Cann310,
+            (Some(ProfileFormat::Cann | ProfileFormat::Cann2022), _) => Self::Cann,
+            _ if runs_on(&[ExecutionUnit::AiCore, ExecutionUnit::AiVectorCore, ExecutionUnit::AiCpu]) => {
+                Self::Cann
+            }
+            _ => Self::Unknown,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ApiCallId, ApiLevel, IterationId, Nanoseconds, StringId, Trace};
+use opscope_trace::{ApiCallId, ApiLevel, IterationId, Nanoseconds, StringId, TimeBasis, Trace};
 
 use crate::cover::Span;
 use crate::nesting::by_lane_and_start;
@@ -152,7 +152,7 @@ pub(crate) fn iterations_of_calls(trace: &Trace) -> Vec<Option<IterationId>> {
 /// Whether the times of calls are real: tables of totals have none, and what they count is laid end to
 /// end.
 pub(crate) fn has_times(trace: &Trace) -> bool {
-    trace.property("times of calls").is_none()
+    trace.run.call_times == TimeBasis::Recorded
 }
 
 /// Whether a call runs a model and waits for its result: `aclmdlExecute` (which some documents

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, Trace};
+use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TimeBasis, Trace};
 
 use crate::calls::{executions, has_times};
 use crate::cover::{Cover, Span};
@@ -33,7 +33,7 @@ impl Coverage {
         if calls.is_empty() {
             return None;
         }
-        if !has_times(trace) || trace.property("times of layers").is_some() {
+        if !has_times(trace) || trace.run.layer_times != TimeBasis::Recorded {
             return Self::of_totals(trace, &calls);
         }
         let operators = Cover::of(work(trace).map(|task| {
@@ -123,7 +123,7 @@ mod tests {
     fn of_totals_an_average_inference_is_compared_with_an_average_call() {
         let mut trace =
             trace(&[(0, 300), (300, 300), (600, 300)], &[(0, 120), (120, 80), (200, 120), (320, 80)]);
-        trace.set_property("times of calls", "laid end to end");
+        trace.run.call_times = TimeBasis::Totals;
         let coverage = Coverage::of(&trace).unwrap();
         assert_eq!((coverage.time, coverage.operators), (Nanoseconds(300), Nanoseconds(200)));
         assert!(coverage.is_average);

@@ -1,12 +1,6 @@
 //! How long tasks waited, as far as a format records it.
 
-use opscope_trace::{Nanoseconds, TaskId, Trace};
-
-/// The property by which a format says that a task's wait is the first part of its duration.
-const WITHIN: (&str, &str) = ("task_wait", "within the duration");
-
-/// The property of formats whose calls and tasks can't be laid over one another.
-const APART: (&str, &str) = ("clock", "host and devices have zeros of their own");
+use opscope_trace::{ClockRelation, Nanoseconds, TaskId, TaskWait, Trace};
 
 /// How the waiting of a trace's tasks is meant.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +12,10 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     pub fn of(trace: &Trace) -> Self {
-        let says = |(key, value): (&str, &str)| trace.property(key) == Some(value);
-        Self { is_within: says(WITHIN), from_call: !says(APART) }
+        Self {
+            is_within: trace.run.waiting == TaskWait::Within,
+            from_call: trace.run.clocks == ClockRelation::Common,
+        }
     }
 
     /// How long a task waited between being ready or queued and its first kernel.

@@ -5,8 +5,8 @@
 
 use opscope_trace::{
     ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration,
-    IterationId, MetricId, Model, ModelId, Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId,
-    Range, RangeKind, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId,
+    IterationId, MetricId, Model, ModelId, Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId, ProfileFormat,
+    Range, RangeKind, RunFacts, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId,
     Trace,
 };
 
@@ -31,7 +31,7 @@ use crate::text::tensor_names;
 pub fn to_trace(joined: &Joined) -> Trace {
     let view = View::whole(joined);
     let mut projection = Projection::new(&view);
-    projection.properties();
+    projection.run_facts();
     projection.iterations();
     projection.calls();
     projection.tasks();
@@ -109,30 +109,30 @@ impl<'a> Projection<'a> {
         }
     }
 
-    fn properties(&mut self) {
+    fn run_facts(&mut self) {
         let Some(metadata) = self.view.joined.data.profile.metadata() else { return };
         let info = &metadata.info;
-        let format = if self.view.joined.data.host.legacy { "CANN 2022" } else { "CANN" };
+        let is_legacy = self.view.joined.data.host.legacy;
+        let format = if is_legacy { ProfileFormat::Cann2022 } else { ProfileFormat::Cann };
         // A program that opscope collected from has a chip only where devices were recorded.
         let is_host_alone = info.collector.starts_with("opscope") && self.view.devices.is_empty();
         let chip = if is_host_alone { "" } else { metadata.chip().product() };
         let metrics = &self.view.devices.first().map_or(metadata, |d| &d.device.metadata).sample.core_metrics;
         let device = self.view.devices.first().map_or(metadata, |device| &device.device.metadata);
-        let number = |count: u32| if count == 0 { String::new() } else { count.to_string() };
-        let properties = [
-            ("ai_cores", &*number(device.info.cores)),
-            ("vector_cores", &*number(device.info.vector_cores)),
-            ("format", format),
-            ("profile", &self.view.joined.data.profile.name()),
-            ("chip", chip),
-            ("host", &info.host_name),
-            ("cann", &info.cann_version),
-            ("counters", metrics),
-            ("note", note(self.view.joined).unwrap_or_default()),
-        ];
-        for (key, value) in properties.into_iter().filter(|(_, value)| !value.is_empty()) {
-            self.trace.set_property(key, value);
-        }
+        let number = |count: u32| (count > 0).then_some(count);
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        self.trace.run = RunFacts {
+            ai_cores: number(device.info.cores),
+            vector_cores: number(device.info.vector_cores),
+            format: Some(format),
+            profile: text(&self.view.joined.data.profile.name()),
+            chip: text(chip),
+            host: text(&info.host_name),
+            cann: text(&info.cann_version),
+            counters: text(metrics),
+            note: note(self.view.joined).map(str::to_owned),
+            ..RunFacts::default()
+        };
     }
 
     /// A wall-clock time as a time of the trace.

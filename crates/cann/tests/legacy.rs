@@ -98,8 +98,8 @@ fn the_result_says_that_it_was_decoded_with_the_old_layout() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let joined = load(&sample(directory.path(), Chip::V2_1_0, SampleMode::Static, layout));
         let trace = to_trace(&joined);
-        assert_eq!(trace.property("format"), Some("CANN 2022"));
-        assert!(trace.property("note").is_some_and(|note| note.contains("2022 layout")));
+        assert_eq!(trace.run.format, Some(opscope_trace::ProfileFormat::Cann2022));
+        assert!(trace.run.note.as_deref().is_some_and(|note| note.contains("2022 layout")));
         let losses = joined.all_losses();
         assert!(losses.total(Reason::OldLayout) > 290, "{losses:?}");
         let other: Vec<_> = losses.rows().iter().filter(|loss| loss.reason != Reason::OldLayout).collect();
@@ -107,7 +107,7 @@ fn the_result_says_that_it_was_decoded_with_the_old_layout() {
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let current = sample(directory.path(), Chip::V2_1_0, SampleMode::Static, SampleLayout::Current);
-    assert_eq!(to_trace(&load(&current)).property("note"), None);
+    assert_eq!(to_trace(&load(&current)).run.note, None);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn a_golden_profile_becomes_a_trace_with_everything_in_its_place() {
     let Some(golden) = common::golden() else { return };
     let trace = to_trace(&Joined::new(common::load(&golden, "910b_static")));
     assert_eq!(trace.clock.unix_zero, Some(1_760_000_000_000_000_000));
-    assert_eq!(trace.property("chip"), Some("Ascend 910B"));
+    assert_eq!(trace.run.chip.as_deref(), Some("Ascend 910B"));
     assert_eq!(trace.tasks.len(), 102);
     assert_eq!(trace.operators.len(), 34);
     assert_eq!(trace.api_calls.len(), 92);
@@ -123,7 +123,7 @@ fn an_outline_counts_what_a_trace_holds() {
         assert_eq!(outline.tasks_before_begin, before.map(|loss| loss.count).sum::<u64>());
         let mut names = trace.api_calls.name().iter().map(|name| trace.strings.get(*name));
         assert_eq!(outline.loads_model, names.any(|name| name == "ModelLoad"));
-        assert_eq!(opscope_cann::note(&joined), trace.property("note"));
+        assert_eq!(opscope_cann::note(&joined), trace.run.note.as_deref());
         loads += usize::from(outline.loads_model);
     }
     assert!(loads >= 2, "the static ones load a model");

@@ -15,10 +15,9 @@ fn build(seed: u64, rows: &[usize]) -> Trace {
     trace.clock.unix_zero = random.option(|r| r.next() as i64);
     trace.clock.domain = random.option(|r| r.text(&mut trace.strings));
     for _ in 0..rows[0] {
-        let (key, value) = (random.text(&mut trace.strings), random.text(&mut trace.strings));
-        if trace.properties.iter().all(|(known, _)| *known != key) {
-            trace.properties.push((key, value));
-        }
+        let [key, value] = [(); 2].map(|()| random.text(&mut trace.strings)).map(|id| trace.strings.get(id));
+        trace.run.remark(key, value);
+        add_fact(&mut trace.run, &mut random);
     }
     for _ in 0..rows[1] {
         let row = Process { pid: random.next() as u32, name: random.text(&mut trace.strings) };
@@ -114,6 +113,23 @@ fn build(seed: u64, rows: &[usize]) -> Trace {
         trace.losses.push(Loss { reason, count: random.number(), detail, severity });
     }
     trace
+}
+
+fn add_fact(run: &mut RunFacts, random: &mut Random) {
+    let number = random.number();
+    match random.below(7) {
+        0 => run.engine = Some(random.one_of(&EngineName::ALL)),
+        1 => run.format = Some(random.one_of(&ProfileFormat::ALL)),
+        2 => run.threads = Some(number as u32),
+        3 => run.peak_memory = Some(Bytes(number)),
+        4 => run.layer_times = random.one_of(&TimeBasis::ALL),
+        5 => run.note = Some(format!("größe \"{number}\"\n")),
+        _ => run.inputs.push(RunInput {
+            name: format!("x {number}"),
+            data_type: random.one_of(&DataType::ALL),
+            shape: vec![number; random.below(3) as usize],
+        }),
+    }
 }
 
 fn add_operator(trace: &mut Trace, random: &mut Random) {
@@ -218,10 +234,7 @@ pub(crate) fn spelled_out(trace: &Trace) -> Vec<String> {
     let maybe = |id: Option<StringId>| id.map(text);
     let mut lines = vec![format!("clock {:?} {:?}", trace.clock.unix_zero, maybe(trace.clock.domain))];
     let mut add = |line: String| lines.push(line);
-    trace
-        .properties
-        .iter()
-        .for_each(|&(key, value)| add(format!("property {:?} {:?}", text(key), text(value))));
+    add(format!("{:?}", trace.run));
     trace.processes.iter().for_each(|(id, row)| add(format!("{id:?} {} {:?}", row.pid, text(row.name))));
     trace.threads.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));
     trace.devices.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));

@@ -89,7 +89,7 @@ fn where_only_tables_were_exported_their_totals_are_shown() {
     let database = rusqlite::Connection::open(place.path("JOBAAA/sqlite/opscope.db")).expect("a database");
     let table = "JOBAAA/summary/acl_statistic_0_3_1.csv";
     assert_eq!(place.done(&["show", table, "--json"]).json()["api_statistic"], shown["api_statistic"]);
-    let labels = "SELECT count(*) FROM properties JOIN strings ON strings.id = value_id WHERE text LIKE '%totals only%'";
+    let labels = "SELECT count(*) FROM property_values WHERE value LIKE '%totals only%'";
     assert_eq!(database.query_row(labels, [], |row| row.get::<_, i64>(0)).expect("a count"), 2);
 }
 
@@ -274,8 +274,7 @@ fn calls_in_the_layout_of_2022_are_decoded_and_labelled() {
     assert!(exported.stdout.contains("acl_statistic_0_31_1.csv"), "{}", exported.stdout);
     place.done(&["import", "JOBCCC"]);
     let database = rusqlite::Connection::open(place.path("JOBCCC/sqlite/opscope.db")).expect("a database");
-    let label = "SELECT count(*) FROM properties JOIN strings ON strings.id = value_id \
-                 WHERE text LIKE '%AclModule layout of 2022%'";
+    let label = "SELECT count(*) FROM property_values WHERE value LIKE '%AclModule layout of 2022%'";
     assert_eq!(database.query_row(label, [], |row| row.get::<_, i64>(0)).expect("a count"), 1);
     let lost = "SELECT count(*) FROM losses JOIN strings ON strings.id = detail_id \
                 WHERE text LIKE '%kws.31.net.info%'";

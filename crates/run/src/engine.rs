@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use opscope_model::proto::GraphProto;
-use opscope_trace::Nanoseconds;
+use opscope_trace::{EngineName, Nanoseconds, Optimization};
 
 use crate::error::RunError;
 use crate::host_tensor::{HostTensor, NonFinite};
@@ -29,6 +29,14 @@ impl EngineKind {
             Self::OnnxRuntime => "ort",
         }
     }
+
+    /// The engine as a trace names it.
+    pub(crate) fn recorded_name(self) -> EngineName {
+        match self {
+            Self::Tract => EngineName::Tract,
+            Self::OnnxRuntime => EngineName::Ort,
+        }
+    }
 }
 
 impl fmt::Display for EngineKind {
@@ -37,28 +45,6 @@ impl fmt::Display for EngineKind {
             Self::Tract => "tract",
             Self::OnnxRuntime => "ONNX Runtime",
         })
-    }
-}
-
-/// How far an engine may rewrite the model before it runs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Optimization {
-    /// Not at all: the nodes run one by one, as the model has them.
-    Off,
-    /// Clean-up that doesn't depend on the machine: constants folded, needless nodes removed.
-    Basic,
-    /// Everything that the engine can do, fusing and changing layouts included.
-    Full,
-}
-
-impl Optimization {
-    /// The word for it on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Basic => "basic",
-            Self::Full => "full",
-        }
     }
 }
 

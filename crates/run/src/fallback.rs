@@ -1,6 +1,8 @@
 //! What is done where an engine can't run a model: another engine, or the same one without its optimizer.
 
-use crate::engine::{EngineKind, EngineOptions, Optimization};
+use opscope_trace::Optimization;
+
+use crate::engine::{EngineKind, EngineOptions};
 use crate::error::RunError;
 
 /// What was done, with which options, and what differs from what was asked.

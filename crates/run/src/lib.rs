@@ -26,8 +26,7 @@ mod tract_words;
 mod turn;
 
 pub use engine::{
-    Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Optimization, Phase, Recording,
-    RunClock, Window,
+    Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Phase, Recording, RunClock, Window,
 };
 pub use error::RunError;
 pub use fallback::{Settled, with_fallback};
@@ -35,6 +34,7 @@ pub use host_tensor::{HostTensor, NonFinite, shape_text};
 pub use inputs::{Fill, Input, InputError, InputRequest, InputSpec, Source, SpecError, declared_text};
 pub use measure::{Measurement, Progress, Repetition, measure};
 pub use memory::MemoryLog;
+pub use opscope_trace::Optimization;
 pub use record::{RunRecord, to_trace};
 pub use run::{Outcome, RunOptions, prepare, run};
 pub use tract::Tract;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use opscope_model::Model;
-use opscope_trace::Trace;
+use opscope_trace::{Bytes, RunFacts, RunInput, Trace};
 
 use crate::engine::{Engine, EngineKind, EngineOptions, Interrupt, RunClock};
 use crate::error::RunError;
@@ -31,7 +31,7 @@ pub struct RunOptions {
 /// What came of it.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Everything that was recorded, with properties that say how.
+    /// Everything that was recorded, with facts that say how.
     pub trace: Trace,
     /// The outputs of the last iteration by name.
     pub outputs: Vec<(String, HostTensor)>,
@@ -112,30 +112,25 @@ fn run_on(
         recording: &recording,
         zero,
     });
-    let threads = options.engine.threads.to_string();
-    for (key, value) in [
-        ("engine", engine.name()),
-        ("engine_version", version.as_str()),
-        ("optimization", options.engine.optimization.name()),
-        ("threads", threads.as_str()),
-        ("seed", options.inputs.seed.to_string().as_str()),
-    ] {
-        trace.set_property(key, value);
-    }
-    for input in inputs {
-        let shape = crate::host_tensor::shape_text(&input.tensor.shape);
-        trace.set_property(&format!("input {}", input.name), &format!("{} {shape}", input.tensor.data_type));
-    }
-    let memory =
-        [("peak_memory", measurement.memory.peak()), ("memory_at_start", measurement.memory.at_start())];
-    for (key, bytes) in memory {
-        if let Some(bytes) = bytes {
-            trace.set_property(key, &bytes.to_string());
-        }
-    }
-    if measurement.interrupted {
-        trace.set_property("interrupted", "true");
-    }
+    let shape = |input: &Input| input.tensor.shape.iter().map(|size| *size as u64).collect();
+    trace.run = RunFacts {
+        engine: Some(engine.recorded_name()),
+        engine_version: Some(version),
+        optimization: Some(options.engine.optimization),
+        threads: u32::try_from(options.engine.threads).ok(),
+        seed: Some(options.inputs.seed),
+        inputs: (inputs.iter())
+            .map(|input| RunInput {
+                name: input.name.clone(),
+                data_type: input.tensor.data_type,
+                shape: shape(input),
+            })
+            .collect(),
+        peak_memory: measurement.memory.peak().map(Bytes),
+        memory_at_start: measurement.memory.at_start().map(Bytes),
+        interrupted: measurement.interrupted,
+        ..RunFacts::default()
+    };
     let (interrupted, remarks) = (measurement.interrupted, Vec::new());
     Ok(Outcome { trace, outputs, non_finite, non_finite_from, interrupted, remarks })
 }

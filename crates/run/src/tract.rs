@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opscope_model::{Model, Node};
-use opscope_trace::{DataType, Nanoseconds};
+use opscope_trace::{DataType, Nanoseconds, Optimization};
 use prost::Message;
 use tract_linalg::multithread::Executor;
 use tract_onnx::pb;
@@ -17,8 +17,7 @@ use tract_onnx::tract_hir::internal::{InferenceFact, InferenceModelExt};
 
 use crate::declared_shapes::{Keep, drop_declared};
 use crate::engine::{
-    Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Optimization, Phase, Recording,
-    RunClock, Window,
+    Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Phase, Recording, RunClock, Window,
 };
 use crate::error::{HAS_IT, RunError};
 use crate::host_tensor::{HostTensor, NonFinite};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     ApiCall, ApiLevel, Counter, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model,
-    ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Sample, Stream, StreamId, Task, TaskId,
-    Thread, ThreadId, Trace,
+    ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, ProfileFormat, Sample, Stream, StreamId,
+    Task, TaskId, Thread, ThreadId, TimeBasis, Trace,
 };
 
 use crate::exports::{Exports, Sheet};
@@ -14,9 +14,6 @@ use crate::losses::severity;
 use crate::op_summary::{Layer, LayerColumn};
 use crate::statistic::OpStatistic;
 use crate::timeline::{Call, LayerRun, Unit};
-
-/// What is said of times that were made of totals.
-const ONLY_TOTALS: &str = "laid end to end: the tables have totals only, so single times mean nothing";
 
 impl Exports {
     /// What the files hold, as a trace.
@@ -125,7 +122,7 @@ impl Exports {
             let runs: Vec<LayerRun> = runs.collect();
             builder.add_layers(self, sheet.name.device, model, sheet.name.model_id, &runs);
         }
-        builder.trace.set_property("times of layers", "laid end to end: the tables have durations only");
+        builder.trace.run.layer_times = TimeBasis::Durations;
     }
 
     /// Layers of which only totals are known, inference by inference.
@@ -151,7 +148,7 @@ impl Exports {
                 }
             }
             builder.add_layers(self, name.device(), model, name.model_id(), &runs);
-            builder.trace.set_property("times of layers", ONLY_TOTALS);
+            builder.trace.run.layer_times = TimeBasis::Totals;
         }
     }
 
@@ -173,7 +170,7 @@ impl Exports {
             });
             let calls: Vec<Call> = calls.collect();
             builder.add_calls(&calls);
-            builder.trace.set_property("times of calls", ONLY_TOTALS);
+            builder.trace.run.call_times = TimeBasis::Totals;
         }
     }
 
@@ -213,7 +210,7 @@ struct Builder {
 impl Builder {
     fn new(zero: Nanoseconds) -> Self {
         let mut trace = Trace::new();
-        trace.set_property("source", "SVP");
+        trace.run.format = Some(ProfileFormat::Svp);
         Self {
             trace,
             zero,

@@ -11,16 +11,11 @@ impl Trace {
     ///
     /// A process, thread, device or stream that both have stays one: processes are known by their
     /// number, threads by theirs within the process, devices by kind and name. Models, operators
-    /// and all that was recorded are added. The other's clock and properties are left out, except
-    /// properties that this trace lacks.
+    /// and all that was recorded are added. The other's clock is left out, and so is what it
+    /// tells of its run where this trace tells that of its own.
     pub fn append(&mut self, other: &Self, shift: Nanoseconds) {
         let strings = Strings { from: other };
-        for (key, value) in &other.properties {
-            let (key, value) = (other.strings.get(*key), other.strings.get(*value));
-            if self.property(key).is_none() {
-                self.set_property(key, value);
-            }
-        }
+        self.run.complete(&other.run);
         let places = self.append_places(other, strings);
         let models = self.append_models(other, strings, shift);
         let operators = self.append_operators(other, strings, &models);

@@ -45,6 +45,8 @@ mod operator;
 mod pool;
 mod process;
 mod range;
+mod run_facts;
+mod run_words;
 mod strings;
 mod table;
 mod task;
@@ -69,6 +71,8 @@ pub use operator::{Attribution, Operator, OperatorId, OperatorTable};
 pub use pool::{Pool, Span};
 pub use process::{Process, ProcessId, ProcessTable, Thread, ThreadId, ThreadTable};
 pub use range::{Range, RangeId, RangeKind, RangeTable};
+pub use run_facts::{Bytes, FactValue, RunFacts, RunInput};
+pub use run_words::{ClockRelation, EngineName, Optimization, ProfileFormat, TaskWait, TimeBasis};
 pub use strings::{StringId, StringTable};
 pub use task::{ExecutionUnit, Task, TaskId, TaskTable};
 pub use tensor::{Tensor, TensorId, TensorTable};
@@ -83,8 +87,8 @@ pub use unrecorded_iteration::{UnrecordedIteration, UnrecordedIterationId, Unrec
 pub struct Trace {
     /// Where the trace's zero lies, and how its times were taken.
     pub clock: Clock,
-    /// What the producer said about itself and the run: pairs of key and value, in order.
-    pub properties: Vec<(StringId, StringId)>,
+    /// What is known of the run as a whole.
+    pub run: RunFacts,
     /// All text of the trace, each piece once.
     pub strings: StringTable,
     /// Operating system processes that were recorded.
@@ -135,21 +139,6 @@ impl Trace {
     /// A trace without a row.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Notes a property of the run, such as its engine; a key set again keeps its place.
-    pub fn set_property(&mut self, key: &str, value: &str) {
-        let (key, value) = (self.strings.intern(key), self.strings.intern(value));
-        match self.properties.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, known)) => *known = value,
-            None => self.properties.push((key, value)),
-        }
-    }
-
-    /// The value of a property, if the trace has it.
-    pub fn property(&self, key: &str) -> Option<&str> {
-        let (_, value) = self.properties.iter().find(|(known, _)| self.strings.get(*known) == key)?;
-        Some(self.strings.get(*value))
     }
 
     /// Counts records that were lost; equal reasons add up in one row.
@@ -260,17 +249,6 @@ mod tests {
         trace.count_as(Severity::Remark, "unknown record", 7, "hwts.data");
         assert_eq!(trace.losses.count(), [5, 1, 7]);
         assert_eq!(trace.losses_of(Severity::Lost), 2);
-    }
-
-    #[test]
-    fn a_property_set_twice_keeps_its_place_and_takes_the_new_value() {
-        let mut trace = Trace::new();
-        trace.set_property("engine", "tract");
-        trace.set_property("threads", "1");
-        trace.set_property("engine", "ort");
-        assert_eq!(trace.property("engine"), Some("ort"));
-        assert_eq!(trace.properties.len(), 2);
-        assert_eq!(trace.property("model"), None);
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn uneven_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
 }
 
 fn uneven_mixed_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    let vector_cores = subject.trace.and_then(|trace| trace.property("vector_cores")?.parse().ok());
+    let vector_cores = subject.trace.and_then(|trace| trace.run.vector_cores).map(f64::from);
     uneven(subject, "mix_block_num", vector_cores)
 }
 

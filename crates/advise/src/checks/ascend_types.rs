@@ -103,7 +103,7 @@ pub(super) fn odd_type(trace: &Trace, row: &Operator) -> Option<OddType> {
 
 impl Tables {
     fn odd_type(&self, trace: &Trace, row: &Operator) -> Option<OddType> {
-        let table = self.for_release(trace.property("cann"))?;
+        let table = self.for_release(trace.run.cann.as_deref())?;
         let name = trace.strings.get(row.op_type).to_ascii_lowercase();
         let types = table.operators.get(&name).unwrap_or(&table.any);
         let is_exempt = table.exempt.contains(&name);
@@ -158,7 +158,7 @@ mod tests {
     /// The type of an operator's input that the cores of a release have no kernel for.
     fn odd_input(cann: &str, op_type: &str, data_type: DataType) -> Option<DataType> {
         let mut trace = Trace::new();
-        trace.set_property("cann", cann);
+        trace.run.cann = Some(cann.to_owned());
         let tensor = Tensor { name: None, data_type, dimensions: None, layout: None, parameter: false };
         let first_input = Some(trace.tensors.push(tensor));
         let op_type = trace.strings.intern(op_type);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_analyze::{Latencies, Statistics};
-use opscope_trace::{IterationId, Nanoseconds, OperatorId, Trace, units};
+use opscope_trace::{IterationId, Nanoseconds, OperatorId, Optimization, Trace, units};
 
 use crate::outcome::{Cause, Causes, Found, Outcome};
 use crate::rule::{Check, Rule};
@@ -102,13 +102,11 @@ fn small_operators(subject: &Subject<'_>, rule: &Rule) -> Outcome {
 }
 
 fn level(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    let Some(level) = subject.trace.and_then(|trace| trace.property("optimization")) else {
-        return Outcome::Missing("the engine's level of optimisation".to_owned());
-    };
-    if matches!(level, "all" | "full" | "3") {
-        return Outcome::Silent;
+    match subject.trace.and_then(|trace| trace.run.optimization) {
+        None => Outcome::Missing("the engine's level of optimisation".to_owned()),
+        Some(Optimization::Full) => Outcome::Silent,
+        Some(level) => Found::note(format!("the level is {}", level.name())),
     }
-    Found::note(format!("the level is {level}"))
 }
 
 /// First inferences of new shapes against those of the same shapes that followed.

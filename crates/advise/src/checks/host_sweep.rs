@@ -1,7 +1,7 @@
 //! Conditions about several runs of one model that differ in threads or batch.
 
 use opscope_analyze::{Latencies, Statistics};
-use opscope_trace::{Nanoseconds, Trace, units};
+use opscope_trace::{EngineName, Nanoseconds, RunInput, Trace, units};
 
 use crate::outcome::{Found, Outcome};
 use crate::rule::{Check, Rule};
@@ -17,8 +17,8 @@ struct Run {
     batch: Option<u64>,
     /// The settings that must be the same in runs that are compared.
     model: String,
-    engine: String,
-    inputs: Vec<String>,
+    engine: Option<EngineName>,
+    inputs: Vec<RunInput>,
     median: Nanoseconds,
 }
 
@@ -28,20 +28,16 @@ impl Run {
         let latencies = Latencies::of(trace, None);
         let statistics = Statistics::of(latencies.headline().iter().copied())
             .filter(|all| all.count >= 3 && all.median.0 > 0)?;
-        let inputs: Vec<(String, String)> = (trace.properties.iter())
-            .map(|(key, value)| (trace.strings.get(*key), trace.strings.get(*value)))
-            .filter_map(|(key, value)| Some((key.strip_prefix("input ")?.to_owned(), value.to_owned())))
-            .collect();
-        let first = |text: &str| text.split_whitespace().nth(1)?.split(['x', ',']).next()?.parse().ok();
-        let mut batches = inputs.iter().map(|(_, text)| first(text));
+        let run = &trace.run;
+        let mut batches = run.inputs.iter().map(|input| input.shape.first().copied());
         let batch = batches.next().flatten().filter(|size| batches.all(|other| other == Some(*size)));
         let models: Vec<&str> = trace.models.name().iter().map(|name| trace.strings.get(*name)).collect();
         Some(Self {
-            threads: trace.property("threads").and_then(|text| text.parse().ok()),
+            threads: run.threads,
             batch,
             model: models.join(", "),
-            engine: trace.property("engine").unwrap_or_default().to_owned(),
-            inputs: inputs.into_iter().map(|(name, value)| format!("{name} {value}")).collect(),
+            engine: run.engine,
+            inputs: run.inputs.clone(),
             median: statistics.median,
         })
     }

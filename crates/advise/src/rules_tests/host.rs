@@ -126,7 +126,7 @@ fn what_runs_of_a_sweep_don_t_have_in_common_is_not_compared() {
         trace
     };
     let mut other = run("another");
-    other.set_property("threads", "4");
+    other.run.threads = Some(4);
     let case = Case { trace: Some(run("this")), sweep: vec![other], ..Case::default() };
     assert!(!case.asks("H03"));
 }

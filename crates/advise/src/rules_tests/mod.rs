@@ -86,7 +86,7 @@ impl Profile {
     }
 
     fn property(mut self, key: &str, value: &str) -> Self {
-        self.trace.set_property(key, value);
+        assert!(self.trace.run.read_fact(key, value), "{key} is no fact");
         self
     }
 

@@ -221,7 +221,7 @@ fn waiting_is_taken_where_it_is_recorded_and_from_the_launch_where_it_is_not() {
         Query { time: TimeKind::Kernel, ..Query::default() }.run(trace).unwrap().rows[0].total
     };
     assert_eq!(kernel(&trace), Nanoseconds(41));
-    trace.set_property("task_wait", "within the duration");
+    trace.run.waiting = opscope_trace::TaskWait::Within;
     assert_eq!(kernel(&trace), Nanoseconds(36));
     let host = Query { host: true, group_by: GroupBy::Type, ..Query::default() }.run(&trace).unwrap();
     assert_eq!((host.rows.len(), host.rows[0].total), (1, Nanoseconds(10)));

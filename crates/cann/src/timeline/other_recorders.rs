@@ -40,8 +40,8 @@ pub(super) fn write_other_recorders(trace: &Trace, view: &View<'_>, lanes: &Lane
 /// The name of a device, with that of the engine that uses the host's processor by it.
 fn name(trace: &Trace, device: &Device) -> String {
     let name = trace.strings.get(device.name);
-    match trace.property("engine").filter(|_| device.kind == DeviceKind::Cpu) {
-        Some(engine) => format!("{engine} ({name})"),
+    match trace.run.engine.filter(|_| device.kind == DeviceKind::Cpu) {
+        Some(engine) => format!("{} ({name})", engine.name()),
         None => name.to_owned(),
     }
 }

@@ -136,7 +136,7 @@ impl<'a> Encoder<'a> {
     /// the head, because nothing is drawn outside a group and every group has a name.
     fn encode_head(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",\"otherData\":{");
-        self.encode_properties(out);
+        self.encode_other_data(out);
         out.extend_from_slice(b"},\"traceEvents\":[");
         let events_start = out.len();
         for (group, name) in self.layout.groups.iter().enumerate() {
@@ -152,18 +152,21 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    fn encode_properties(&self, out: &mut Vec<u8>) {
+    fn encode_other_data(&self, out: &mut Vec<u8>) {
         let trace = self.trace;
         push_string(out, "writer");
         out.push(b':');
         push_string(out, concat!("opscope ", env!("CARGO_PKG_VERSION")));
         out.extend_from_slice(b",\"zero_ns\":");
         push_number(out, self.layout.time_line.zero.0);
-        for &(key, value) in &trace.properties {
+        let facts =
+            trace.run.facts().into_iter().map(|(key, value)| (format!("property {key}"), value.to_string()));
+        let remarks = trace.run.remarks.iter().map(|(key, value)| (format!("remark {key}"), value.clone()));
+        for (key, value) in facts.chain(remarks) {
             out.push(b',');
-            push_string(out, &format!("property {}", trace.strings.get(key)));
+            push_string(out, &key);
             out.push(b':');
-            push_string(out, trace.strings.get(value));
+            push_string(out, &value);
         }
         for (_, loss) in trace.losses.iter() {
             let (reason, detail) = (trace.strings.get(loss.reason), trace.strings.get(loss.detail));

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     DeviceId, DeviceKind, IterationId, Nanoseconds, Operator, OperatorId, Span, StreamId, StringId, Task,
-    TaskId, TensorId, ThreadId, Trace,
+    TaskId, TaskWait, TensorId, ThreadId, Trace,
 };
 
 use super::comp_node::CompNode;
 use super::data_type::{class_name, elements};
 use super::json::Piece;
 use super::profile::{self, Chunk, Footprint, Interval, MemoryPlan, Profile, Shape, Text, Var};
-use super::to_trace::{WAIT_PROPERTY, WAIT_WITHIN};
 use super::write::{push_respaced, push_string};
 use super::{GraphId, Keyed};
 use crate::input::Input;
@@ -306,7 +305,7 @@ impl<'a> Builder<'a> {
 
     /// The records of the devices and of the host.
     fn times(&mut self, run: &Run, recorded: Recorded) {
-        let wait_within = self.trace.property(WAIT_PROPERTY) == Some(WAIT_WITHIN);
+        let wait_within = self.trace.run.waiting == TaskWait::Within;
         let default_place = self.default_place();
         let own_thread = self.profile.symbols.intern("@");
         let mut device: HashMap<OperatorId, Vec<Interval>> = HashMap::new();

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DataType, Device, DeviceId, DeviceKind, ExecutionUnit,
-    Iteration, IterationId, Nanoseconds, Operator, OperatorId, Process, Sample, Span, Stream, StreamId,
-    StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
+    ApiCall, ApiCallId, ApiLevel, Bytes, ClockRelation, Counter, CounterId, DataType, Device, DeviceId,
+    DeviceKind, ExecutionUnit, Iteration, IterationId, Nanoseconds, Operator, OperatorId, Process,
+    ProfileFormat, RunFacts, Sample, Span, Stream, StreamId, StringId, Task, TaskWait, Tensor, TensorId,
+    Thread, ThreadId, Trace,
 };
 
 use super::comp_node::CompNode;
@@ -13,11 +14,6 @@ use super::data_type::{data_type, elements};
 use super::memory::changes;
 use super::profile::Operator as NativeOperator;
 use super::{Footprint, GraphId, Interval, Profile, Shape, Var};
-
-/// The property that tells how a task's wait is meant; see [`opscope_trace::Task::wait`].
-pub(super) const WAIT_PROPERTY: &str = "task_wait";
-/// The wait is the first part of the duration.
-pub(super) const WAIT_WITHIN: &str = "within the duration";
 
 impl Profile {
     /// The same in the form that opscope analyses.
@@ -58,9 +54,12 @@ struct Projection<'a> {
 impl<'a> Projection<'a> {
     fn new(profile: &'a Profile) -> Self {
         let mut trace = Trace::new();
-        trace.set_property("format", "MegEngine graph profile");
-        trace.set_property("clock", "host and devices have zeros of their own");
-        trace.set_property(WAIT_PROPERTY, WAIT_WITHIN);
+        trace.run = RunFacts {
+            format: Some(ProfileFormat::MegEngine),
+            clocks: ClockRelation::Apart,
+            waiting: TaskWait::Within,
+            ..RunFacts::default()
+        };
         let iteration = trace.iterations.push(Iteration {
             model: None,
             number: 1,
@@ -362,14 +361,15 @@ impl<'a> Projection<'a> {
             let name =
                 |id| profile.operators.get(id).map(|known| profile.string(known.name)).unwrap_or_default();
             let operator = name(peak.operator).into_owned();
-            self.trace.set_property("peak_memory_bytes", &peak.bytes.to_string());
-            self.trace.set_property("peak_memory_operator", &operator);
             let owner = |(id, bytes): &(GraphId, u64)| {
                 let name = profile.vars.get(*id).map(|var| profile.string(var.name)).unwrap_or_default();
                 format!("{name} ({bytes} B)")
             };
             let owners: Vec<String> = peak.owners.iter().take(10).map(owner).collect();
-            self.trace.set_property("peak_memory_owners", &owners.join(", "));
+            let run = &mut self.trace.run;
+            run.planned_peak = Some(Bytes(peak.bytes));
+            run.planned_peak_operator = Some(operator).filter(|name| !name.is_empty());
+            run.planned_peak_owners = Some(owners.join(", "));
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DeviceId, ExecutionUnit, Iteration, IterationId, Model,
-    ModelId, Operator, OperatorId, Sample, Severity, StringId, Task, TensorId, Trace,
+    ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DeviceId, EngineName, ExecutionUnit, Iteration,
+    IterationId, Model, ModelId, Operator, OperatorId, Sample, Severity, StringId, Task, TensorId, Trace,
 };
 
 use super::places::{Places, unit_of};
@@ -68,7 +68,7 @@ struct OperatorKey {
 impl<'p> Projection<'p> {
     fn new(profile: &'p Profile) -> Self {
         let mut trace = Trace::new();
-        trace.set_property("engine", "ONNX Runtime");
+        trace.run.engine = Some(EngineName::OnnxRuntime);
         Self {
             profile,
             sessions: Sessions::new(profile),

@@ -37,9 +37,8 @@ pub use write::{write_file, write_file_with};
 pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 
 /// The version of the tables; it rises with every change to them, and with every change of what a column
-/// means: since version 4 losses have a severity, and iterations are counted from 1,
-/// operators say what the engine ran, and iterations that were only timed have a table.
-pub const SCHEMA_VERSION: i64 = 4;
+/// means: since version 5 facts about the run are apart from what its producer only remarks.
+pub const SCHEMA_VERSION: i64 = 5;
 
 /// What every SQLite file begins with.
 pub const MAGIC: &[u8; 16] = b"SQLite format 3\0";

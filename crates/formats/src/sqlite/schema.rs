@@ -44,6 +44,11 @@ impl Column {
         let (nullable, references) = (Value::NULLABLE, Value::REFERENCES);
         Self { name, about, sql_type: Value::TYPE, nullable, references }
     }
+
+    /// A column of text that stands in the table itself.
+    const fn text(name: &'static str, about: &'static str) -> Self {
+        Self { name, about, sql_type: "TEXT", nullable: false, references: None }
+    }
 }
 
 impl Table {
@@ -176,13 +181,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "strings",
         about: "Text, each piece once; the views show it where other tables name it.",
-        columns: &[Column {
-            name: "text",
-            about: "The text.",
-            sql_type: "TEXT",
-            nullable: false,
-            references: None,
-        }],
+        columns: &[Column::text("text", "The text.")],
         len: |trace| trace.strings.len(),
         put: |trace, index, binder| binder.put(trace.strings.get(opscope_trace::StringId::from_index(index))),
         take: |cells, trace| {
@@ -195,33 +194,40 @@ pub(super) const TABLES: &[Table] = &[
         },
     },
     Table {
-        name: "properties",
-        about: "What the producer said about itself and the run.",
+        name: "run_facts",
+        about: "What is known of the run as a whole.",
         columns: &[
-            Column {
-                name: "key_id",
-                about: "What is said.",
-                sql_type: "INTEGER",
-                nullable: false,
-                references: Some("strings"),
-            },
-            Column {
-                name: "value_id",
-                about: "What it is.",
-                sql_type: "INTEGER",
-                nullable: false,
-                references: Some("strings"),
-            },
+            Column::text("key", "The fact, such as engine or threads."),
+            Column::text("value", "What it is."),
         ],
-        len: |trace| trace.properties.len(),
+        len: |trace| trace.run.facts().len(),
         put: |trace, index, binder| {
-            let (key, value) = trace.properties[index];
-            binder.put(key.put(trace))?;
-            binder.put(value.put(trace))
+            let (key, value) = &trace.run.facts()[index];
+            binder.put(key)?;
+            binder.put(value.to_string())
         },
         take: |cells, trace| {
-            let property = (cells.take(trace)?, cells.take(trace)?);
-            trace.properties.push(property);
+            let key = cells.take_with(|value| Ok(text(value)?.to_owned()))?;
+            cells.take_with(|value| {
+                let is_fact = trace.run.read_fact(&key, text(value)?);
+                is_fact.then_some(()).ok_or_else(|| CellProblem::new(format!("a value of {key}"), value))
+            })
+        },
+    },
+    Table {
+        name: "remarks",
+        about: "What else the producer said of the run, in its own words; opscope only shows it.",
+        columns: &[Column::text("key", "What is said."), Column::text("value", "What it is.")],
+        len: |trace| trace.run.remarks.len(),
+        put: |trace, index, binder| {
+            let (key, value) = &trace.run.remarks[index];
+            binder.put(key)?;
+            binder.put(value)
+        },
+        take: |cells, trace| {
+            let key = cells.take_with(|value| Ok(text(value)?.to_owned()))?;
+            let value = cells.take_with(|value| Ok(text(value)?.to_owned()))?;
+            trace.run.remarks.push((key, value));
             Ok(())
         },
     },

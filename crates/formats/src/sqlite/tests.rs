@@ -30,7 +30,8 @@ impl Folder {
 /// Two inferences of a convolution and an addition, the first of them to warm up.
 fn small_trace() -> Trace {
     let mut trace = Trace::new();
-    trace.set_property("engine", "tract");
+    trace.run.engine = Some(EngineName::Tract);
+    trace.run.remark("engine", "not read as one");
     trace.count_loss("unknown event", 3, "profile.json");
     let mut text = |text: &str| trace.strings.intern(text);
     let (empty, name, cpu, conv, add) = (text(""), text("resnet"), text("CPU"), text("Conv"), text("Add"));
@@ -126,7 +127,10 @@ fn a_short_query_finds_the_slowest_kind_of_operator() {
 fn every_view_shows_its_rows_with_their_text() {
     let folder = Folder::with(&small_trace());
     let show = |query: &str| rows(&folder.path(), query);
-    assert_eq!(show("SELECT property, value FROM property_values"), ["engine|tract"]);
+    assert_eq!(
+        show("SELECT property, value FROM property_values"),
+        ["engine|tract", "engine|not read as one"]
+    );
     assert_eq!(show("SELECT * FROM loss_details"), ["unknown event|3|profile.json|lost"]);
     assert_eq!(show("SELECT counter, unit, value FROM counter_values"), ["memory|B|4096.0"]);
     assert_eq!(
@@ -146,7 +150,7 @@ fn every_view_shows_its_rows_with_their_text() {
     assert_eq!(show(tensors), ["input|0|1x3x224x224|float32", "input|1||int8", "output|0|-|unknown"]);
     assert_eq!(
         show("SELECT key, value FROM meta ORDER BY key"),
-        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|4"]
+        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|5"]
     );
     for view in views::VIEWS {
         assert!(!show(&format!("SELECT * FROM {}", view.name)).is_empty(), "{} is empty", view.name);

@@ -152,11 +152,8 @@ pub(super) const VIEWS: &[View] = &[
     },
     View {
         name: "property_values",
-        about: "What the producer said about itself and the run, as text.",
-        select: "SELECT property_key.text AS property, property_value.text AS value \
-             FROM properties \
-             JOIN strings AS property_key ON property_key.id = key_id \
-             JOIN strings AS property_value ON property_value.id = value_id",
+        about: "What is known of the run as a whole, and what else its producer said.",
+        select: "SELECT key AS property, value FROM run_facts UNION ALL SELECT key, value FROM remarks",
     },
     View {
         name: "loss_details",

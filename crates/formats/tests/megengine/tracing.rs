@@ -97,5 +97,5 @@ fn the_peak_of_memory_is_found_with_its_owners() {
     let largest = trace.samples.value().iter().copied().fold(0.0, f64::max);
     assert_eq!(largest, peak.bytes as f64);
     assert!(trace.samples.time().is_sorted());
-    assert_eq!(trace.property("peak_memory_bytes"), Some(peak.bytes.to_string().as_str()));
+    assert_eq!(trace.run.planned_peak, Some(opscope_trace::Bytes(peak.bytes)));
 }

@@ -179,7 +179,7 @@ fn open_job(job: &Job) -> Result<(Trace, Exports), OpenError> {
     let (mut trace, exports) = match own {
         Some(own) => {
             let mut trace = own.to_trace();
-            trace.set_property("collector", "opscope, on the board");
+            trace.run.collector = Some("opscope, on the board".to_owned());
             let exports = Exports::from_trace(&trace);
             calls.count_losses(&mut trace);
             (trace, exports)
@@ -187,7 +187,7 @@ fn open_job(job: &Job) -> Result<(Trace, Exports), OpenError> {
         None => {
             let mut trace = calls.to_trace();
             if !calls.calls.is_empty() {
-                trace.set_property("calls", RAW_CALLS_LABEL);
+                trace.run.calls = Some(RAW_CALLS_LABEL.to_owned());
             }
             (trace, calls)
         }

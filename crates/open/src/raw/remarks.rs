@@ -7,7 +7,7 @@ use super::RawProfile;
 
 /// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
 pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
-    of_outline(profile, trace.property("note"), outline_of_trace(trace))
+    of_outline(profile, trace.run.note.as_deref(), outline_of_trace(trace))
 }
 
 /// As [`remarks`], without a trace.

@@ -88,7 +88,7 @@ impl CeilingArguments {
         if let (Some(flops), Some(bandwidth)) = (self.peak_flops, self.peak_bandwidth) {
             return Ok(Some(Roofline { flops, bandwidth }));
         }
-        let threads = trace.property("threads");
+        let threads = trace.run.threads;
         if let Some(path) = &self.peak {
             return Ok(Some(PeakReport::read(path)?.roofline(threads)));
         }

@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use opscope_analyze::{Coverage, RangeTree, RunTables};
 use opscope_svp::SideFiles;
+use opscope_trace::ProfileFormat;
 
 use super::vendor::VendorArguments;
 use crate::exit::Exit;
@@ -80,9 +81,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         return Ok(Exit::Done);
     }
     let text = answer.to_text(arguments.top, terminal.width());
-    for what in ["calls", "times of calls", "times of layers"] {
-        if let Some(said) = trace.property(what) {
-            terminal.note(&format!("{what}: {said}"));
+    let caveats = [
+        ("calls", trace.run.calls.as_deref()),
+        ("times of calls", trace.run.call_times.caveat()),
+        ("times of layers", trace.run.layer_times.caveat()),
+    ];
+    for (what, caveat) in caveats {
+        if let Some(caveat) = caveat {
+            terminal.note(&format!("{what}: {caveat}"));
         }
     }
     if text.is_empty() {
@@ -94,7 +100,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 /// The parts that a board's profile lacks; other profiles have remarks of their own.
 fn missing(profile: &Opened) -> Vec<board::Missing> {
-    if profile.property("source") != Some("SVP") {
+    if profile.run.format != Some(ProfileFormat::Svp) {
         return Vec::new();
     }
     board::missing(profile.place(), profile)

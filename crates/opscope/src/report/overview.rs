@@ -84,9 +84,9 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
 
 /// The peak of memory and where it is reached, as far as the format tells.
 fn memory(trace: &Trace) -> Option<String> {
-    let peak = trace.property("peak_memory_bytes").or_else(|| trace.property("peak_memory"))?;
-    let mut text = format!("peak {}", units::bytes(peak.parse().ok()?));
-    if let Some(operator) = trace.property("peak_memory_operator").filter(|name| !name.is_empty()) {
+    let run = &trace.run;
+    let mut text = format!("peak {}", units::bytes(run.planned_peak.or(run.peak_memory)?.0 as f64));
+    if let Some(operator) = &run.planned_peak_operator {
         let _ = write!(text, " at {}", printable(operator));
     }
     Some(text)

@@ -86,8 +86,8 @@ impl PeakReport {
     }
 
     /// The roof for a profile of so many threads.
-    pub fn roofline(&self, threads: Option<&str>) -> Roofline {
-        let core = if threads == Some("1") { &self.one_core } else { &self.all_cores };
+    pub fn roofline(&self, threads: Option<u32>) -> Roofline {
+        let core = if threads == Some(1) { &self.one_core } else { &self.all_cores };
         Roofline { flops: core.flops_per_second, bandwidth: core.bytes_per_second }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use opscope_model::Model;
 use opscope_model::proto::{GraphProto, ModelProto, TypeProto, ValueInfoProto};
-use opscope_trace::DataType;
+use opscope_trace::{DataType, Optimization};
 use ort::environment::Environment;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::session::{Session, SessionInputValue};
@@ -15,9 +15,7 @@ use tempfile::TempDir;
 
 use super::recorder::Recorder;
 use super::{library, recording};
-use crate::engine::{
-    Engine, EngineKind, EngineOptions, Interrupt, Optimization, Phase, Recording, RunClock, Window,
-};
+use crate::engine::{Engine, EngineKind, EngineOptions, Interrupt, Phase, Recording, RunClock, Window};
 use crate::error::{RunError, in_a_line};
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;

@@ -14,7 +14,7 @@
 //! | `MSTX_EVENTS` | ranges and marks |
 //! | `TASK_PMU_INFO` | what hardware counted while the tasks ran |
 //! | `HBM`, `NPU_MEM`, `AICORE_FREQ`, … | counters: every table with a time and values |
-//! | `META_DATA`, `HOST_INFO`, `NPU_INFO`, … | properties, names of devices, the trace's zero |
+//! | `META_DATA`, `HOST_INFO`, `NPU_INFO`, … | facts and remarks about the run, names of devices, the trace's zero |
 //!
 //! Tables that have no place in a trace (`PYTORCH_CALLCHAINS`, …) are counted in
 //! its losses.

@@ -19,7 +19,7 @@ const RANKS: [&str; 2] = RANK_DEVICE_MAP.select(["rankId", "deviceId"]);
 const BEGIN: [&str; 1] = SESSION_TIME_INFO.select(["startTimeNs"]);
 
 impl Reader<'_> {
-    /// Reads the properties of the run and sets the trace's zero.
+    /// Reads what is told of the run and sets the trace's zero.
     pub(super) fn read_run(&mut self) {
         self.each_row(META_DATA.name, &META, |reader, row| {
             let (Some(name), Some(value)) = (row.text(0), row.text(1)) else { return };
@@ -29,12 +29,12 @@ impl Reader<'_> {
             }
             // The parts of the version are repeated one by one.
             if !name.starts_with("SCHEMA_VERSION_") {
-                reader.trace.set_property(&name, &value);
+                reader.trace.run.remark(&name, &value);
             }
         });
         self.each_row(HOST_INFO.name, &HOST, |reader, row| {
             if let Some(name) = row.text(0) {
-                reader.trace.set_property("host", &name);
+                reader.trace.run.host = Some(name.into_owned());
             }
         });
         self.each_row(NPU_INFO.name, &DEVICES, |reader, row| {
@@ -45,7 +45,7 @@ impl Reader<'_> {
         self.each_row(RANK_DEVICE_MAP.name, &RANKS, |reader, row| {
             // Without a cluster the rank is -1.
             if let (Some(rank), Some(device)) = (row.number(0), row.number(1)) {
-                reader.trace.set_property(&format!("rank of device {device}"), &rank.to_string());
+                reader.trace.run.remark(&format!("rank of device {device}"), &rank.to_string());
             }
         });
         self.set_zero();

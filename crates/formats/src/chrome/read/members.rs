@@ -1,4 +1,4 @@
-//! The members of the outer object: properties of the run.
+//! The members of the outer object: remarks about the run.
 
 use opscope_trace::{Severity, Trace};
 
@@ -6,11 +6,11 @@ use super::document::Document;
 use super::text::{Raw, text_of};
 use crate::json::Scanner;
 
-/// The longest text that is kept as a property.
+/// The longest text that is kept as a remark.
 const LONGEST: usize = 4096;
 
 /// Enters the members of the outer object that the dialect has not read, and those of the objects in it
-/// that are meant for this. How times are to be displayed is nobody's property.
+/// that are meant for this. How times are to be displayed is nobody's remark.
 pub(super) fn enter(trace: &mut Trace, document: &Document<'_>, has_read: impl Fn(&[u8]) -> bool) {
     for &(name, value) in &document.members {
         match name {
@@ -36,6 +36,6 @@ fn enter_one(trace: &mut Trace, name: &[u8], value: Raw<'_>) {
         let reason = "left out: a member that is no event and no short text";
         trace.count_as(Severity::Remark, reason, 1, &name);
     } else {
-        trace.set_property(&name, &text_of(value));
+        trace.run.remark(&name, &text_of(value));
     }
 }

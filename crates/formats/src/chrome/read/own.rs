@@ -98,7 +98,7 @@ fn is_writer(other_data: Raw<'_>) -> bool {
     is_own
 }
 
-/// Reads `otherData`: the trace's properties and losses. Returns where the trace's zero lies in the file's times.
+/// Reads `otherData`: facts and remarks about the run, and losses. Returns where the trace's zero lies in the file's times.
 fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
     let mut zero = 0;
     let _ = Scanner::new(other_data).object("an object", |scanner, name| {
@@ -107,7 +107,12 @@ fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
         if name == "zero_ns" {
             zero = decimal::whole(value).unwrap_or(0);
         } else if let Some(key) = name.strip_prefix("property ") {
-            trace.set_property(key, &text_of(value));
+            let text = text_of(value);
+            if !trace.run.read_fact(key, &text) {
+                trace.run.remark(key, &text);
+            }
+        } else if let Some(key) = name.strip_prefix("remark ") {
+            trace.run.remark(key, &text_of(value));
         } else if let Some((severity, loss)) = severity_and_loss(&name) {
             let count = number(value).unwrap_or(0);
             let parts = loss.strip_suffix(')').and_then(|loss| loss.rsplit_once(" ("));

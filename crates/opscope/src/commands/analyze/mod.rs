@@ -167,13 +167,10 @@ impl Arguments {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut text = bold(&printable(&name(&self.path)));
         text.push_str(&format!(": {}", trace.format().name));
-        for (key, before) in [("engine", "on "), ("chip", "on ")] {
-            if let Some(value) = trace.property(key) {
-                let version =
-                    if key == "engine" { trace.property("engine_version").unwrap_or("") } else { "" };
-                let value = format!("{value} {version}");
-                text.push_str(&format!(", {before}{}", printable(value.trim_end())));
-            }
+        let version = trace.run.engine_version.as_deref().unwrap_or_default();
+        let engine = trace.run.engine.map(|engine| format!("{} {version}", engine.name()));
+        for place in engine.iter().chain(&trace.run.chip) {
+            text.push_str(&format!(", on {}", printable(place.trim_end())));
         }
         text.push_str("\n\n");
         text

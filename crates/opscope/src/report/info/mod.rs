@@ -8,7 +8,7 @@ use std::path::Path;
 
 use opscope_cann::Profile;
 use opscope_model::{Dim, Model};
-use opscope_trace::{Attribution, DataType, Trace, units};
+use opscope_trace::{Attribution, DataType, FactValue, Trace, units};
 use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
@@ -203,11 +203,12 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
 /// Says what is in a trace, and what isn't.
 pub fn of_trace(trace: &Trace, facts: &mut Facts) {
     let text = |id| trace.strings.get(id);
-    for &(key, value) in &trace.properties {
-        let is_size = matches!(text(key), "peak_memory" | "peak_memory_bytes" | "memory_at_start");
-        let size = text(value).parse::<u64>().ok().filter(|_| is_size);
-        let shown = size.map_or_else(|| text(value).to_owned(), |size| units::bytes(size as f64));
-        facts.add(text(key), text(key), shown, text(value));
+    for (key, value) in trace.run.shown() {
+        let shown = match &value {
+            FactValue::Bytes(bytes) => units::bytes(*bytes as f64),
+            other => other.to_string(),
+        };
+        facts.add(&key, &key, shown, value.to_string());
     }
     if let Some(zero) = trace.clock.unix_zero {
         facts.add("begins", "unix_zero_ns", utc(zero), zero);

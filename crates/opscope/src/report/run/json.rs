@@ -144,7 +144,7 @@ impl<'a> Answer<'a> {
         let text = |id| trace.strings.get(id);
         let nanoseconds = |time: Nanoseconds| time.0;
         let properties =
-            trace.properties.iter().map(|&(key, value)| (text(key).to_owned(), value_of(text(value))));
+            trace.run.shown().into_iter().map(|(key, value)| (key, value_of(&value.to_string())));
         let wanted = |model| report.model.is_none() || model == report.model;
         let iterations = trace.iterations.iter().filter(|(_, row)| wanted(row.model));
         let iterations =
@@ -202,7 +202,7 @@ fn ranked<'c, C, R>(costs: &'c [C], mut row: impl FnMut(usize, &'c C) -> R) -> V
     costs.iter().enumerate().map(|(index, cost)| row(index + 1, cost)).collect()
 }
 
-/// Properties are text in a trace; whole numbers become numbers.
+/// Whole numbers become numbers, whatever said them.
 fn value_of(text: &str) -> serde_json::Value {
     text.parse::<u64>().map_or_else(|_| text.into(), Into::into)
 }

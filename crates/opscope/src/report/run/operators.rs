@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use opscope_analyze::OperatorCost;
 pub use opscope_analyze::signature::{data_type, shapes};
-use opscope_trace::{Attribution, Nanoseconds, Operator, OperatorId, StringId, Trace};
+use opscope_trace::{Attribution, EngineName, Nanoseconds, Operator, OperatorId, StringId, Trace};
 
 /// The operator of a cost, as far as it is known.
 pub fn row(trace: &Trace, cost: &OperatorCost) -> Option<Operator> {
@@ -23,7 +23,7 @@ pub fn operator_kind(trace: &Trace, op_type: StringId, engine_type: Option<Strin
     let spaced = op_type.replace('+', " + ");
     let Some(engine_type) = engine_type.map(|id| trace.strings.get(id)) else { return spaced };
     let is_part = engine_type.split('+').all(|part| op_type.split('+').any(|own| own == part));
-    if is_part || trace.property("engine") != Some("ort") {
+    if is_part || trace.run.engine != Some(EngineName::Ort) {
         spaced
     } else if op_type.contains('+') && !engine_type.contains('+') {
         format!("{engine_type} ({spaced})")

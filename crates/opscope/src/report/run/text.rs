@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use opscope_analyze::{CallKinds, OperatorCost, Phase, Statistics};
-use opscope_trace::{Nanoseconds, Trace, units};
+use opscope_trace::{Bytes, Nanoseconds, Trace, units};
 
 use super::operators::{engine_types, operator_kind, rate, row, shapes};
 use super::{Matching, RunReport};
@@ -36,21 +36,21 @@ fn heading(text: &mut String, report: &RunReport<'_>) {
     let trace = report.trace;
     let model = report.model.or_else(|| trace.models.ids().next());
     let model = model.map(|model| trace.strings.get(trace.models.get(model).name));
-    let engine = trace.property("engine").map(|engine| {
-        let version = trace.property("engine_version").unwrap_or_default();
-        format!("{engine} {version}").trim_end().to_owned()
+    let run = &trace.run;
+    let engine = run.engine.map(|engine| {
+        let version = run.engine_version.as_deref().unwrap_or_default();
+        format!("{} {version}", engine.name()).trim_end().to_owned()
     });
     let mut parts: Vec<String> = model.map(|name| bold(&printable(name))).into_iter().collect();
     parts.extend(engine.map(|engine| format!("on {}", printable(&engine))));
-    if let (Some(optimization), Some(threads)) = (trace.property("optimization"), trace.property("threads")) {
-        let plural = if threads == "1" { "" } else { "s" };
-        let (optimization, threads) = (printable(optimization), printable(threads));
-        parts.push(dim(&format!("(optimization {optimization}, {threads} thread{plural})")));
+    if let (Some(optimization), Some(threads)) = (run.optimization, run.threads) {
+        let threads = count(threads as usize, "thread");
+        parts.push(dim(&format!("(optimization {}, {threads})", optimization.name())));
     }
     if parts.is_empty() {
         // Formats that name neither: then it is said what was read.
-        let chip = trace.property("chip").map(|chip| format!("on {}", printable(chip)));
-        parts.extend(trace.property("format").map(|format| bold(&printable(format))).into_iter().chain(chip));
+        let chip = run.chip.as_ref().map(|chip| format!("on {}", printable(chip)));
+        parts.extend(run.format.map(|format| bold(format.name())).into_iter().chain(chip));
     }
     if !parts.is_empty() {
         let _ = writeln!(text, "{}\n", parts.join(" "));
@@ -97,10 +97,11 @@ fn figures(text: &mut String, report: &RunReport<'_>) {
     if let Some(matching) = matching(report.matching) {
         line("graph", matching);
     }
-    if let Some(peak) = property_as_bytes(trace, "peak_memory") {
-        let start = property_as_bytes(trace, "memory_at_start");
+    if let Some(peak) = trace.run.peak_memory {
+        let size = |bytes: Bytes| units::bytes(bytes.0 as f64);
+        let start = trace.run.memory_at_start.map(size);
         let start = start.map_or(String::new(), |start| format!(", {start} of it once the model was loaded"));
-        line("memory", format!("peak {peak}{start}"));
+        line("memory", format!("peak {}{start}", size(peak)));
     }
     text.push_str(&losses_text(trace));
 }
@@ -164,10 +165,6 @@ fn matching(matching: Matching) -> Option<String> {
         let _ = write!(text, "; {} removed before running", count(matching.removed, "node"));
     }
     Some(text)
-}
-
-fn property_as_bytes(trace: &Trace, key: &str) -> Option<String> {
-    trace.property(key)?.parse().ok().map(units::bytes)
 }
 
 fn operators(text: &mut String, report: &RunReport<'_>, top: usize, width: Option<u16>) {

@@ -68,7 +68,7 @@ fn the_database_of_a_real_run_gives_the_figures_of_independent_queries() {
     assert_eq!(trace.shape(input), Some([32, 3, 224, 224].as_slice()));
     assert_eq!(trace.tensors.data_type()[input.index()], DataType::Float32);
     assert_eq!(trace.tensors.layout()[input.index()].map(text), Some("NCHW"));
-    assert_eq!(trace.property("host"), Some("ubuntu"));
+    assert_eq!(trace.run.host.as_deref(), Some("ubuntu"));
     // 185 tasks have 28 metrics each; two more know only their numbers of blocks.
     assert_eq!(trace.readings.len(), 187);
     assert!(!losses(&trace).iter().any(|loss| loss.contains("TASK_PMU_INFO")));
@@ -248,7 +248,7 @@ fn every_table_finds_its_place() {
     let counters: Vec<_> = trace.counters.iter().map(|(_, row)| (text(row.name), text(row.unit))).collect();
     assert_eq!(counters, [("HBM 0 read", "B/s"), ("NEW_SAMPLES 7 volts", ""), ("NEW_SAMPLES 7 amps", "")]);
     assert_eq!(trace.samples.value(), [1.0, 2.5, 0.75, 12.0]);
-    assert_eq!(trace.property("note"), Some("x"));
+    assert!(trace.run.remarks.contains(&("note".to_owned(), "x".to_owned())));
     // The second value of a metric is that of the task's second run.
     let readings: Vec<_> = (trace.readings.iter())
         .map(|(id, reading)| {

@@ -91,8 +91,8 @@ fn memory_marks_become_counters_in_the_order_of_time() {
         [("memory reserved", "B", true), ("memory allocated", "B", true), ("memory allocated", "B", false)]
     );
     assert_eq!(trace.samples.value(), [64.0, 2_097_152.0, 512.0]);
-    assert_eq!(trace.property("traceName"), Some("profile.json"));
-    assert_eq!(trace.property("cupti_version"), Some("18"));
+    assert!(trace.run.remarks.contains(&("traceName".to_owned(), "profile.json".to_owned())));
+    assert!(trace.run.remarks.contains(&("cupti_version".to_owned(), "18".to_owned())));
     let ranges: Vec<_> =
         trace.ranges.iter().map(|(_, row)| (trace.strings.get(row.name), row.kind)).collect();
     assert_eq!(
@@ -142,7 +142,7 @@ fn slices_of_any_other_program_are_work_of_its_threads() {
     assert_eq!(threads, ["main", "other"]);
     assert_eq!((trace.streams.len(), trace.processes.pid()), (2, [7].as_slice()));
     assert_eq!(trace.samples.value(), [4.0, 5.0, 7.0]);
-    assert_eq!(trace.property("version"), Some("tool 1.0"));
+    assert!(trace.run.remarks.contains(&("version".to_owned(), "tool 1.0".to_owned())));
     assert_eq!(losses(&trace), ["1 left out: a member that is no event and no short text (nested)"]);
     assert_eq!(trace.strings.get(trace.ranges.name()[0]), "here");
 }

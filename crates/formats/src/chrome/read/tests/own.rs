@@ -14,7 +14,8 @@ fn written(trace: &Trace) -> Vec<u8> {
 /// A trace with two models, two devices, nested and crossing tasks, and something of every kind.
 fn rich_trace() -> Trace {
     let mut trace = Trace::new();
-    trace.set_property("engine", "tract");
+    trace.run.engine = Some(EngineName::Tract);
+    trace.run.remark("engine", "not read as one");
     trace.count_loss("dropped: a record", 3, "file.data");
     let mut text = |text: &str| trace.strings.intern(text);
     let (empty, conv, conv_type, fused, npu, host, model, other_model) = (
@@ -202,7 +203,7 @@ fn tasks_operators_launches_and_iterations_come_back_equal() {
     assert_eq!(ranges(&read), ranges(&trace));
     assert_eq!(read.iterations.len(), trace.iterations.len());
     assert_eq!(read.operators.len(), 2);
-    assert_eq!(read.property("engine"), Some("tract"));
+    assert_eq!(read.run, trace.run);
     assert_eq!(losses(&read), losses(&trace));
     let samples = |trace: &Trace| {
         let sample = |(_, row): (SampleId, Sample)| {

@@ -1,0 +1,96 @@
+//! What is told of a run in one word out of a few: its engine, its format, how its times are meant.
+
+use crate::words::words;
+
+words! {
+    /// What executed a model on this machine's processors, by the word for it in answers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum EngineName {
+        /// tract, which opscope carries.
+        Tract = "tract",
+        /// ONNX Runtime in a run that opscope made.
+        Ort = "ort",
+        /// ONNX Runtime in another program, which had it write a profile.
+        OnnxRuntime = "ONNX Runtime",
+    }
+}
+
+impl EngineName {
+    /// Whether it is ONNX Runtime, whoever ran it.
+    pub fn is_onnx_runtime(self) -> bool {
+        matches!(self, Self::Ort | Self::OnnxRuntime)
+    }
+}
+
+words! {
+    /// How far an engine may rewrite the model before it runs it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Optimization {
+        /// Not at all: the nodes run one by one, as the model has them.
+        Off = "off",
+        /// Clean-up that doesn't depend on the machine: constants folded, needless nodes removed.
+        Basic = "basic",
+        /// Everything that the engine can do, fusing and changing layouts included.
+        Full = "full",
+    }
+}
+
+words! {
+    /// The kind of profile that a trace was made of, where analyses treat it in its own way.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ProfileFormat {
+        /// A raw directory of Ascend.
+        Cann = "CANN",
+        /// A raw directory of Ascend in the layout of 2022 (CANN 5.x).
+        Cann2022 = "CANN 2022",
+        /// A profile of a small-chip board.
+        Svp = "SVP",
+        /// A graph profile of MegEngine.
+        MegEngine = "MegEngine graph profile",
+    }
+}
+
+words! {
+    /// Whether times of the host and times of its devices are on one clock.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum ClockRelation {
+        /// They are: a call and a task can be laid over one another.
+        #[default]
+        Common = "host and devices have a common zero",
+        /// They aren't: only times of one side can be compared.
+        Apart = "host and devices have zeros of their own",
+    }
+}
+
+words! {
+    /// How [`Task::wait`](crate::Task::wait) and the task's duration lie to one another.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum TaskWait {
+        /// The wait is over when the duration begins.
+        #[default]
+        Before = "before the duration",
+        /// The wait is the first part of the duration.
+        Within = "within the duration",
+    }
+}
+
+words! {
+    /// Where the times of calls or layers come from.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum TimeBasis {
+        /// Start and duration of each were recorded.
+        #[default]
+        Recorded = "recorded",
+        /// Only durations were recorded; starts are made up.
+        Durations = "laid end to end: the tables have durations only",
+        /// Only sums over many were recorded; starts and single durations are made up.
+        Totals = "laid end to end: the tables have totals only, so single times mean nothing",
+    }
+}
+
+impl TimeBasis {
+    /// What readers have to know of times that weren't recorded.
+    pub fn caveat(self) -> Option<&'static str> {
+        (self != Self::Recorded).then(|| self.name())
+    }
+}
