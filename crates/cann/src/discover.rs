@@ -306,7 +306,7 @@ mod tests {
         let places: Vec<&str> = losses
             .rows()
             .iter()
-            .filter(|loss| loss.reason == Reason::UnusableDirectory)
+            .filter(|loss| loss.kind == Reason::UnusableDirectory)
             .map(|loss| loss.place.as_str())
             .collect();
         assert_eq!(places, ["device_0", "device_1"]);

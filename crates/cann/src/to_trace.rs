@@ -38,9 +38,8 @@ pub fn to_trace(joined: &Joined) -> Trace {
     projection.copies();
     projection.ranges();
     projection.samples();
-    for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
-        let severity = loss.reason.severity();
-        projection.trace.count_as(severity, loss.reason.text(), loss.count, &loss.place);
+    for loss in joined.all_losses().rows().iter().filter(|loss| loss.kind.is_loss()) {
+        projection.trace.count_loss(loss.kind, loss.count, &loss.place);
     }
     projection.trace.drop_impossible_times("the raw records");
     projection.trace

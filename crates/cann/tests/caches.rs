@@ -170,7 +170,7 @@ fn counters_whose_events_nobody_tells_are_left_out_and_the_option_is_named() {
     let profile = profile.with("l2_cache.data", &[CacheCounters::default()]);
     assert!(profile.table("l2_cache").is_empty());
     let losses = profile.joined().all_losses();
-    let place = losses.rows().iter().find(|loss| loss.reason == Reason::MissingMetadata);
+    let place = losses.rows().iter().find(|loss| loss.kind == Reason::MissingMetadata);
     assert!(place.is_some_and(|loss| loss.place.contains("l2CacheTaskProfilingEvents")));
 }
 

@@ -258,7 +258,7 @@ fn files_that_nothing_reads_are_counted_by_name() {
     let rows: Vec<(&str, u64)> = losses
         .rows()
         .iter()
-        .filter(|loss| loss.reason == Reason::UnreadFile)
+        .filter(|loss| loss.kind == Reason::UnreadFile)
         .map(|loss| (loss.place.as_str(), loss.count))
         .collect();
     assert_eq!(rows, [("qos.data", 2), ("tscpu.data", 1)]);

@@ -102,7 +102,7 @@ fn the_result_says_that_it_was_decoded_with_the_old_layout() {
         assert!(trace.run.note.as_deref().is_some_and(|note| note.contains("2022 layout")));
         let losses = joined.all_losses();
         assert!(losses.total(Reason::OldLayout) > 290, "{losses:?}");
-        let other: Vec<_> = losses.rows().iter().filter(|loss| loss.reason != Reason::OldLayout).collect();
+        let other: Vec<_> = losses.rows().iter().filter(|loss| loss.kind != Reason::OldLayout).collect();
         assert!(other.is_empty(), "{other:?}");
     }
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -289,7 +289,7 @@ fn files_that_are_missing_or_belong_to_no_model_are_counted() {
     std::fs::rename(data.join("command.dbg"), data.join("another.dbg")).expect("a file to rename");
     let losses = load(&path).all_losses();
     let count = |reason: Reason, place: &str| {
-        losses.rows().iter().filter(|loss| loss.reason == reason && loss.place == place).count()
+        losses.rows().iter().filter(|loss| loss.kind == reason && loss.place == place).count()
     };
     assert_eq!(count(Reason::MissingMetadata, "command.dbg"), 1, "{losses:?}");
     assert_eq!(count(Reason::UnreadFile, "another.dbg"), 1, "{losses:?}");

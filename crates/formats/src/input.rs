@@ -11,9 +11,6 @@ use memmap2::Mmap;
 /// What a file compressed with gzip begins with (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// How the losses of a trace name what is behind the damage of a compressed file.
-pub const CUT_COMPRESSION: &str = "lost: what lies behind the damage of a compressed file";
-
 /// How much a compressed file may hold. It is unpacked into memory, and a few kilobytes can claim
 /// to be terabytes.
 const UNPACKED_LIMIT: u64 = 8 << 30;

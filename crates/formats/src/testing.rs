@@ -108,9 +108,8 @@ fn build(seed: u64, rows: &[usize]) -> Trace {
         trace.samples.push(Sample { counter, time: random.time(), value });
     }
     for _ in 0..rows[12] {
-        let (reason, detail) = (random.text(&mut trace.strings), random.text(&mut trace.strings));
-        let severity = random.one_of(&Severity::ALL);
-        trace.losses.push(Loss { reason, count: random.number(), detail, severity });
+        let (kind, detail) = (random.one_of(&LossKind::ALL), random.text(&mut trace.strings));
+        trace.losses.push(Loss { kind, count: random.number(), detail });
     }
     trace
 }
@@ -271,7 +270,7 @@ pub(crate) fn spelled_out(trace: &Trace) -> Vec<String> {
     }
     trace.counters.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.name))));
     trace.samples.iter().for_each(|(id, row)| add(format!("{id:?} {row:?}")));
-    trace.losses.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.reason))));
+    trace.losses.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.detail))));
     trace.strings.iter().for_each(|(id, text)| add(format!("{id:?} {text:?}")));
     lines
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use opscope_formats::input::{CUT_COMPRESSION, Input};
-use opscope_trace::Trace;
+use opscope_formats::input::Input;
+use opscope_trace::{LossKind, Trace};
 
 use crate::look::Look;
 use crate::{OpenError, Progress};
@@ -58,7 +58,7 @@ pub(crate) fn read_file(
     });
     match (trace, problem) {
         (Ok(mut trace), Some(problem)) => {
-            trace.count_loss(CUT_COMPRESSION, 1, &problem);
+            trace.count_loss(LossKind::CutCompression, 1, &problem);
             Ok(trace)
         }
         (Err(error), Some(problem)) => Err(OpenError::Cut { error: Box::new(error), problem }),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use opscope_model::proto::GraphProto;
-use opscope_trace::{EngineName, Nanoseconds, Optimization};
+use opscope_trace::{EngineName, Losses, Nanoseconds, Optimization};
 
 use crate::error::RunError;
 use crate::host_tensor::{HostTensor, NonFinite};
@@ -175,7 +175,7 @@ pub struct Recording {
     /// The model's graph as the engine rewrote it, where the engine hands it out.
     pub rewritten: Option<GraphProto>,
     /// What the recording lacks: the reason and how often.
-    pub losses: Vec<(String, u64)>,
+    pub losses: Losses,
 }
 
 /// A model made ready on an engine.

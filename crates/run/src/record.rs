@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use opscope_model::{Bindings, Cost, Graph, Model, NodeId, Shapes, ValueId, ValueKind};
 use opscope_trace::{
     ApiCall, ApiLevel, Attribution, Counter, DataType, Device, DeviceId, DeviceKind, ExecutionUnit,
-    Iteration, IterationId, Model as ModelRow, ModelId, Operator, OperatorId, Process, Sample, Span, Stream,
-    StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace, UnrecordedIteration,
+    Iteration, IterationId, LossKind, Model as ModelRow, ModelId, Operator, OperatorId, Process, Sample,
+    Span, Stream, StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace, UnrecordedIteration,
 };
 
 use crate::attribute::{Group, Groups, attribute, attribute_rewritten};
@@ -43,8 +43,9 @@ pub fn to_trace(run: &RunRecord<'_>) -> Trace {
     builder.add_memory();
     builder.add_operators();
     builder.add_tasks();
-    for (reason, count) in &run.recording.losses {
-        builder.trace.count_loss(reason, *count, &run.engine.to_string());
+    for loss in run.recording.losses.rows() {
+        let place = if loss.place.is_empty() { String::new() } else { format!(": {}", loss.place) };
+        builder.trace.count_loss(loss.kind, loss.count, &format!("{}{place}", run.engine));
     }
     builder.trace
 }
@@ -119,8 +120,7 @@ impl<'a> Builder<'a> {
         let shapes = infer_shapes(model, self.run.inputs);
         let costs: Vec<Cost> = model.graph().nodes().map(|node| Cost::of(model, &shapes, node.id)).collect();
         let Groups { groups, removed, unknown } = self.attribute();
-        let reason = "nodes of the model of which the engine's graph doesn't tell what became of them";
-        self.trace.count_loss(reason, unknown as u64, &self.run.engine.to_string());
+        self.trace.count_loss(LossKind::UnattributedNode, unknown as u64, &self.run.engine.to_string());
         self.operator_of = vec![None; self.run.recording.nodes.len()];
         for group in &groups {
             let operator = match group.nodes[..] {

@@ -54,8 +54,8 @@ impl Place {
 }
 
 fn notes(exports: &Exports) -> Vec<&str> {
-    let noted = exports.losses.iter().filter(|(reason, _, _)| *reason == "noted by the collector");
-    noted.map(|(_, _, text)| text.as_str()).collect()
+    let noted = exports.losses.rows().iter().filter(|loss| loss.kind.name() == "noted-by-collector");
+    noted.map(|loss| loss.place.as_str()).collect()
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn calls_and_layers_are_recorded_and_the_runtime_is_called_in_the_guides_order()
     let four = [("layer_0", 0), ("layer_1_fused+relu_1", 1), ("layer_2", 2), ("layer_3", 3), ("layer_0", 0)];
     assert_eq!(of_inference, four);
     assert!(layers.iter().all(|run| run.duration.as_micros() >= 50.0));
-    assert_eq!(exports.losses, []);
+    assert_eq!(exports.losses.rows(), []);
     // All files are marked as complete, and others can't read them.
     let data = place.job().join("data");
     let names: Vec<String> =
@@ -219,11 +219,8 @@ fn a_model_that_is_never_executed_leaves_calls_and_no_layers() {
 fn layers_by_another_clock_are_brought_to_that_of_the_calls() {
     let place = Place::new();
     let exports = place.done(&[], &[("FAKE_OTHER_CLOCK", "1")]);
-    assert!(
-        exports.losses.iter().any(|(reason, _, _)| reason.contains("another clock")),
-        "{:?}",
-        exports.losses
-    );
+    let mut kinds = exports.losses.rows().iter().map(|loss| loss.kind.name());
+    assert!(kinds.any(|kind| kind == "other-clock"), "{:?}", exports.losses);
     let execute = exports.calls[0].content.iter().find(|call| call.name == "svp_acl_mdl_execute").unwrap();
     assert_eq!(exports.layers[0].content[0].start, execute.start);
 }

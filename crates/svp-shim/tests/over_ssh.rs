@@ -34,7 +34,7 @@ fn the_library_is_brought_to_the_board_and_its_records_are_brought_back() {
     let [job] = &collected.profiles[..] else { panic!("{collected:?}") };
     assert!(job.starts_with(board.path("results")));
     let exports = Exports::open_own_records(job).unwrap().expect("records");
-    assert_eq!(exports.losses, []);
+    assert_eq!(exports.losses.rows(), []);
     assert_eq!(exports.layers.iter().map(|sheet| sheet.content.len()).collect::<Vec<_>>(), [12, 12]);
     let executions = exports.calls[0].content.iter().filter(|call| call.name == "svp_acl_mdl_execute");
     assert_eq!(executions.count(), 6);

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::OwnFiles;
 
+use opscope_trace::{LossKind, Losses};
+
 use crate::file_name::{FileName, SampleName, TimelineName};
-use crate::losses::{MISSING_SAMPLES, NOT_ENDED, WRONG_BOUND};
 use crate::op_summary::OpSummary;
-use crate::raw_calls::{BOARD_CAPACITY, OVERWRITTEN, overwritten};
+use crate::raw_calls::{BOARD_CAPACITY, overwritten};
 use crate::statistic::{AclStatistic, OpStatistic};
 use crate::table_text::{TableError, TextTable, read_small};
 use crate::timeline::{Call, LayerRun, Timeline, TimelineError};
@@ -78,8 +79,8 @@ pub struct Exports {
     pub layers: Vec<Sheet<TimelineName, Vec<LayerRun>>>,
     /// Timelines of calls.
     pub calls: Vec<Sheet<TimelineName, Vec<Call>>>,
-    /// What was dropped or doubted while they were read: what, how often, and where.
-    pub losses: Vec<(&'static str, u64, String)>,
+    /// What was dropped or doubted while they were read.
+    pub losses: Losses,
 }
 
 impl Exports {
@@ -103,7 +104,7 @@ impl Exports {
                 continue;
             }
             if let Err(error) = exports.read_file(file) {
-                exports.losses.push(("dropped: a file that could not be read", 1, error.to_string()));
+                exports.losses.count(LossKind::UnreadableBoardFile, &error.to_string(), 1);
                 first_error = first_error.or(Some(error));
             }
         }
@@ -176,7 +177,7 @@ impl Exports {
                 let bytes = read_small(path).map_err(in_table)?;
                 let timeline = Timeline::read(&bytes)
                     .map_err(|source| ReadError::Timeline { path: path.to_owned(), source })?;
-                self.lose("dropped: an event without a name or a time", timeline.dropped, &file);
+                self.losses.count(LossKind::BoardEventWithoutTime, &file, timeline.dropped);
                 self.add_timeline(name, timeline, file.starts_with("acl_"));
             }
             name => {
@@ -199,13 +200,13 @@ impl Exports {
     }
 
     fn add_table(&mut self, name: FileName, table: &TextTable, file: &str) -> Result<(), TableError> {
-        self.lose("dropped: cells of a row that is cut off", table.short_rows(), file);
-        self.lose(NOT_ENDED, u64::from(table.is_open()), file);
+        self.losses.count(LossKind::CutRow, file, table.short_rows());
+        self.losses.count(LossKind::OpenLastLine, file, u64::from(table.is_open()));
         match name {
             FileName::OpSummary(name) => {
                 let content = OpSummary::from_text(table)?;
-                self.lose("doubted: a cell that is no number", content.garbled, file);
-                self.lose(WRONG_BOUND, content.wrong_bounds, file);
+                self.losses.count(LossKind::CellNoNumber, file, content.garbled);
+                self.losses.count(LossKind::WrongBound, file, content.wrong_bounds);
                 self.op_summaries.push(Sheet { name, content });
             }
             FileName::OpStatistic { .. } | FileName::TaskTime(_) => {
@@ -220,12 +221,6 @@ impl Exports {
         Ok(())
     }
 
-    fn lose(&mut self, reason: &'static str, count: u64, detail: &str) {
-        if count > 0 {
-            self.losses.push((reason, count, detail.to_owned()));
-        }
-    }
-
     /// What only all files together tell.
     fn note_doubts(&mut self) {
         let timelines = self.calls.iter().map(|sheet| sheet.content.len() as u64);
@@ -233,7 +228,7 @@ impl Exports {
         let counted = self.acl_statistics.iter().map(|sheet| sheet.content.calls()).max().unwrap_or(0);
         if calls.max(counted) >= BOARD_CAPACITY {
             let calls = calls.max(counted);
-            self.lose(OVERWRITTEN, calls, &overwritten(calls));
+            self.losses.count(LossKind::OverwrittenCalls, &overwritten(calls), calls);
         }
         let missing = self.missing_samples();
         if !missing.is_empty() {
@@ -242,7 +237,7 @@ impl Exports {
                 "pictures {}; the board saves more slowly than it infers: sleep in each round, or raise the interval",
                 list.join(", ")
             );
-            self.lose(MISSING_SAMPLES, missing.len() as u64, &detail);
+            self.losses.count(LossKind::MissingSamples, &detail, missing.len() as u64);
         }
     }
 
@@ -351,7 +346,7 @@ mod tests {
         assert_eq!(exports.len(), 5);
         assert_eq!(exports.op_summaries[0].name.model, "net.v1");
         assert_eq!(exports.op_statistics[0].content.rows[0].name, "conv1");
-        assert_eq!(exports.losses, []);
+        assert_eq!(exports.losses.rows(), []);
     }
 
     #[test]
@@ -378,8 +373,8 @@ mod tests {
             ("timeline/acl_0_3_1.json", "[{"),
         ]);
         let exports = Exports::read(folder.path()).unwrap();
-        assert_eq!((exports.len(), exports.losses.len()), (1, 1));
-        assert!(exports.losses[0].2.contains("acl_0_3_1.json"), "{:?}", exports.losses);
+        assert_eq!((exports.len(), exports.losses.rows().len()), (1, 1));
+        assert!(exports.losses.rows()[0].place.contains("acl_0_3_1.json"), "{:?}", exports.losses);
         let alone = folder.path().join("timeline/acl_0_3_1.json");
         assert!(Exports::read(&alone).unwrap_err().to_string().contains("not valid JSON"));
     }
@@ -393,8 +388,8 @@ mod tests {
         files.push(("acl_statistic_0_3_1.csv", "Name,Total Time(us),Count\na,5,500\nb,5,12\n"));
         let exports = Exports::read(folder(&files).path()).unwrap();
         assert_eq!(exports.missing_samples(), [600, 800]);
-        let reasons: Vec<_> = exports.losses.iter().map(|(reason, count, _)| (*reason, *count)).collect();
-        assert_eq!(reasons, [("doubted: more calls than a board keeps", 512), (MISSING_SAMPLES, 2)]);
+        let kinds: Vec<_> = exports.losses.rows().iter().map(|loss| (loss.kind, loss.count)).collect();
+        assert_eq!(kinds, [(LossKind::OverwrittenCalls, 512), (LossKind::MissingSamples, 2)]);
         assert_eq!(gaps(vec![1, 2, u64::MAX]), [] as [u64; 0]);
     }
 
@@ -402,15 +397,15 @@ mod tests {
     fn a_row_that_is_cut_off_is_counted_wherever_its_table_ends() {
         let whole =
             "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,10\n1,conv2,Convolution,20\n";
-        let reasons = |text: &str| {
+        let kinds = |text: &str| {
             let folder = folder(&[("summary/op_summary_0.net.3.1.10.1.NA.600.csv", text)]);
             let exports = Exports::read(folder.path()).unwrap();
-            exports.losses.iter().map(|(reason, ..)| *reason).collect::<Vec<_>>()
+            exports.losses.rows().iter().map(|loss| loss.kind).collect::<Vec<_>>()
         };
-        assert_eq!(reasons(whole), [] as [&str; 0]);
+        assert_eq!(kinds(whole), []);
         // Within the last cell, and before it.
-        assert_eq!(reasons(&whole[..whole.len() - 2]), [NOT_ENDED]);
-        assert!(reasons(&whole[..whole.len() - 8]).contains(&"dropped: cells of a row that is cut off"));
+        assert_eq!(kinds(&whole[..whole.len() - 2]), [LossKind::OpenLastLine]);
+        assert!(kinds(&whole[..whole.len() - 8]).contains(&LossKind::CutRow));
     }
 
     #[test]

@@ -24,7 +24,6 @@ mod exports;
 mod file_name;
 mod from_trace;
 mod job;
-mod losses;
 mod op_summary;
 mod own_records;
 mod raw_calls;

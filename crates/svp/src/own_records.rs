@@ -7,22 +7,17 @@ use std::path::Path;
 use opscope_cann_raw::board::{LAYER_TAG, LayerRun as LayerRecord};
 use opscope_cann_raw::legacy::{AclCall, tag};
 use opscope_cann_raw::{Record, host};
-use opscope_trace::Nanoseconds;
+use opscope_trace::{LossKind, Losses, Nanoseconds};
 
 use crate::exports::{Exports, Sheet};
 use crate::file_name::{SampleName, TimelineName};
 use crate::job::{Job, JobError, RawKind};
-use crate::losses::NOTED;
 use crate::op_summary::{Layer, OpSummary};
 use crate::raw_calls::mode_of;
 use crate::timeline::{Call, LayerRun, Unit};
 
 /// The call during which layers run.
 const EXECUTE: &str = "svp_acl_mdl_execute";
-pub(crate) const CUT_OFF: &str = "dropped: a record that was cut off at the end of its file";
-const DAMAGED: &str = "dropped: a damaged record";
-pub(crate) const OTHER_CLOCK: &str =
-    "doubted: layers by another clock than calls, laid where the first inference began";
 
 /// A layer's execution and the model that it belongs to.
 struct Run {
@@ -38,7 +33,7 @@ struct Run {
 struct Records {
     calls: Vec<Call>,
     runs: Vec<Run>,
-    losses: Vec<(&'static str, u64, String)>,
+    losses: Losses,
 }
 
 impl Exports {
@@ -74,22 +69,16 @@ impl Exports {
 }
 
 impl Records {
-    fn lose(&mut self, reason: &'static str, count: u64, detail: &str) {
-        if count > 0 {
-            self.losses.push((reason, count, detail.to_owned()));
-        }
-    }
-
     /// Reads a file record by record; `add` says whether one was sound.
     fn read<R: Record>(&mut self, bytes: &[u8], file: &str, add: fn(&mut Self, &R) -> bool) {
         let chunks = bytes.chunks_exact(R::SIZE);
-        self.lose(CUT_OFF, u64::from(!chunks.remainder().is_empty()), file);
+        self.losses.count(LossKind::CutBoardRecord, file, u64::from(!chunks.remainder().is_empty()));
         let mut damaged = 0;
         for bytes in chunks {
             let sound = R::read(bytes).is_some_and(|record| add(self, &record));
             damaged += u64::from(!sound);
         }
-        self.lose(DAMAGED, damaged, file);
+        self.losses.count(LossKind::DamagedBoardRecord, file, damaged);
     }
 
     fn add_call(&mut self, record: &AclCall) -> bool {
@@ -131,7 +120,7 @@ impl Records {
         const MOST_NOTES: usize = 1_000;
         let text = String::from_utf8_lossy(bytes);
         for line in text.lines().filter(|line| !line.trim().is_empty()).take(MOST_NOTES) {
-            self.lose(NOTED, 1, line);
+            self.losses.count(LossKind::NotedByCollector, line, 1);
         }
     }
 
@@ -183,7 +172,8 @@ impl Records {
         for run in &mut self.runs {
             (run.start, run.end) = (run.start + shift, run.end + shift);
         }
-        self.lose(OTHER_CLOCK, self.runs.len() as u64, "the layers' times are the runtime's own");
+        let place = "the layers' times are the runtime's own";
+        self.losses.count(LossKind::OtherClock, place, self.runs.len() as u64);
     }
 }
 
@@ -245,8 +235,10 @@ fn text(field: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use opscope_trace::CountedLoss;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn layer(name: &str, begin: u64, end: u64) -> Vec<u8> {
         let mut record = LayerRecord {
@@ -300,7 +292,9 @@ mod tests {
         let trace = exports.to_trace();
         assert_eq!((trace.iterations.len(), trace.tasks.len(), trace.api_calls.len()), (2, 4, 2));
         assert_eq!(trace.strings.get(trace.operators.op_type()[0]), "Conv");
-        assert_eq!(exports.losses, [("noted by the collector", 1, "model 4: refused".to_owned())]);
+        let noted =
+            CountedLoss { kind: LossKind::NotedByCollector, place: "model 4: refused".to_owned(), count: 1 };
+        assert_eq!(exports.losses.rows(), [noted]);
     }
 
     #[test]
@@ -313,7 +307,7 @@ mod tests {
     fn layers_by_another_clock_are_laid_at_the_first_inference_and_doubted() {
         let exports = exports(&[execution(5_000_000, 6_000_000)], &[layer("a", 900_000, 900_010)]);
         assert_eq!(exports.layers[0].content[0].start, Nanoseconds(5_000_000));
-        assert!(exports.losses.iter().any(|(reason, count, _)| *reason == OTHER_CLOCK && *count == 1));
+        assert_eq!(exports.losses.total(LossKind::OtherClock), 1);
     }
 
     #[test]
@@ -322,8 +316,8 @@ mod tests {
         layers[2].truncate(100);
         let exports = exports(&[], &layers);
         assert_eq!(tasks(&exports), [("a", 0)]);
-        let reasons: Vec<_> = exports.losses.iter().map(|(reason, count, _)| (*reason, *count)).collect();
-        assert_eq!(reasons[..2], [(CUT_OFF, 1), (DAMAGED, 1)]);
+        let kinds: Vec<_> = exports.losses.rows().iter().map(|loss| (loss.kind, loss.count)).collect();
+        assert_eq!(kinds[..2], [(LossKind::CutBoardRecord, 1), (LossKind::DamagedBoardRecord, 1)]);
     }
 
     proptest! {

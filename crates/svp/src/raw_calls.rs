@@ -10,26 +10,19 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann_raw::legacy::{AclCall, tag};
 use opscope_cann_raw::{Record, host};
-use opscope_trace::Nanoseconds;
+use opscope_trace::{LossKind, Nanoseconds};
 
 use crate::exports::{Exports, Sheet};
 use crate::file_name::{FileName, TimelineName};
 use crate::from_trace::acl_statistic;
 use crate::job::{Job, RawKind};
-use crate::own_records::CUT_OFF;
 use crate::timeline::Call;
-
-/// The reason under which files of calls are counted that can't be read.
-const NOT_READ: &str = "not read: calls in a layout that is not public";
 
 /// What is said of calls that were read this way.
 pub const RAW_CALLS_LABEL: &str = "decoded with the AclModule layout of 2022";
 
 /// How many records a board keeps of one collection; older ones are overwritten.
 pub(crate) const BOARD_CAPACITY: u64 = 512;
-
-/// The reason under which that many are counted.
-pub(crate) const OVERWRITTEN: &str = "doubted: more calls than a board keeps";
 
 /// What is said of that many.
 pub(crate) fn overwritten(calls: u64) -> String {
@@ -102,16 +95,15 @@ impl Exports {
             match RawCalls::read_file(&file.path) {
                 Ok(raw) => {
                     count += raw.calls.len() as u64;
-                    if raw.cut_off > 0 {
-                        exports.losses.push((CUT_OFF, 1, format!("{}: {} bytes", file.name, raw.cut_off)));
-                    }
+                    let place = format!("{}: {} bytes", file.name, raw.cut_off);
+                    exports.losses.count(LossKind::CutBoardRecord, &place, u64::from(raw.cut_off > 0));
                     exports.add_raw_calls(job.name_of(file), raw.calls);
                 }
-                Err(error) => exports.losses.push((NOT_READ, 1, error.to_string())),
+                Err(error) => exports.losses.count(LossKind::PrivateCalls, &error.to_string(), 1),
             }
         }
         if count >= BOARD_CAPACITY {
-            exports.losses.push((OVERWRITTEN, count, overwritten(count)));
+            exports.losses.count(LossKind::OverwrittenCalls, &overwritten(count), count);
         }
         exports
     }

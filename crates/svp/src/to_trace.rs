@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ApiCall, ApiLevel, Counter, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model,
-    ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, ProfileFormat, Sample, Stream, StreamId,
-    Task, TaskId, Thread, ThreadId, TimeBasis, Trace,
+    ApiCall, ApiLevel, Counter, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId,
+    LossKind, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, ProfileFormat, Sample,
+    Stream, StreamId, Task, TaskId, Thread, ThreadId, TimeBasis, Trace,
 };
 
 use crate::exports::{Exports, Sheet};
 use crate::file_name::{FileName, TimelineName};
-use crate::losses::severity;
 use crate::op_summary::{Layer, LayerColumn};
 use crate::statistic::OpStatistic;
 use crate::timeline::{Call, LayerRun, Unit};
@@ -52,17 +51,14 @@ impl Exports {
 
     /// Counts in a trace what was dropped or doubted while these files were read.
     pub fn count_losses(&self, trace: &mut Trace) {
-        for (reason, count, detail) in &self.losses {
-            trace.count_as(severity(reason), reason, *count, detail);
-        }
+        trace.count_losses(&self.losses);
     }
 
     /// Counts the rows of tables whose model no timeline has, beside timelines of others: a trace has the
     /// times of the latter, and no place for totals without times.
     fn count_left_out(&self, trace: &mut Trace) {
-        const LEFT_OUT: &str = "not shown: a table of another model than the timelines'";
         let mut count = |name: &FileName, rows: usize| {
-            trace.count_loss(LEFT_OUT, rows as u64, &format!("{name} ({rows} rows)"));
+            trace.count_loss(LossKind::OtherModel, rows as u64, &format!("{name} ({rows} rows)"));
         };
         let shown = |sheets: &mut dyn Iterator<Item = &TimelineName>| -> Vec<(u32, u64)> {
             sheets.map(|name| (name.device, name.model_id)).collect()

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use opscope_trace::LossKind;
+
 use crate::exports::{Exports, ReadError};
 use crate::job::{Job, JobError};
 
@@ -149,10 +151,8 @@ impl VendorParser {
         let dropped = remove_all_but_files(&copy);
         let mut exports =
             Exports::read(&copy).map_err(|source| VendorError::NoResult { source, output: end_of(&log) })?;
-        if dropped > 0 {
-            let text = "links and the like among the vendor's results".to_owned();
-            exports.losses.push(("dropped: a result that is no regular file", dropped, text));
-        }
+        let place = "links and the like among the vendor's results";
+        exports.losses.count(LossKind::NoRegularFile, place, dropped);
         Ok(exports)
     }
 

@@ -34,8 +34,7 @@ impl Trace {
     /// Adds what was lost of another trace.
     pub fn append_losses(&mut self, other: &Self) {
         for (_, row) in other.losses.iter() {
-            let (reason, detail) = (other.strings.get(row.reason), other.strings.get(row.detail));
-            self.count_as(row.severity, reason, row.count, detail);
+            self.count_loss(row.kind, row.count, other.strings.get(row.detail));
         }
     }
 

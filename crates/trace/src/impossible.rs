@@ -1,6 +1,6 @@
 //! Times that can't be: what a damaged file or a broken clock leaves in a profile.
 
-use crate::{ApiCallId, IterationId, Nanoseconds, TaskId, Trace};
+use crate::{ApiCallId, IterationId, LossKind, Nanoseconds, TaskId, Trace};
 
 /// Nothing that a profile records takes longer than a year; what seems to has a start or an end that was
 /// never written.
@@ -32,7 +32,7 @@ impl Trace {
         }
         if let Some(keep) = unrecorded {
             self.unrecorded_iterations.retain(&keep);
-            self.count_impossible("a timed inference", &keep, detail);
+            self.count_impossible(LossKind::ImpossibleUnrecordedIteration, &keep, detail);
         }
         if let Some(keep) = calls {
             self.drop_calls(&keep, detail);
@@ -42,12 +42,12 @@ impl Trace {
         }
         if let Some(keep) = ranges {
             self.ranges.retain(&keep);
-            self.count_impossible("a range", &keep, detail);
+            self.count_impossible(LossKind::ImpossibleRange, &keep, detail);
         }
         if !self.samples.time().iter().copied().all(is_possible_instant) {
             let keep: Vec<bool> = self.samples.time().iter().map(|&time| is_possible_instant(time)).collect();
             self.samples.retain(&keep);
-            self.count_impossible("a sample", &keep, detail);
+            self.count_impossible(LossKind::ImpossibleSample, &keep, detail);
         }
     }
 
@@ -63,7 +63,7 @@ impl Trace {
             let row = self.api_calls.get(id);
             self.api_calls.set(id, crate::ApiCall { iteration: moved(row.iteration), ..row });
         }
-        self.count_impossible("an inference", keep, detail);
+        self.count_impossible(LossKind::ImpossibleIteration, keep, detail);
     }
 
     fn drop_calls(&mut self, keep: &[bool], detail: &str) {
@@ -74,7 +74,7 @@ impl Trace {
             let launched_by = row.launched_by.and_then(|call| moved[call.index()]);
             self.tasks.set(id, crate::Task { launched_by, ..row });
         }
-        self.count_impossible("a call", keep, detail);
+        self.count_impossible(LossKind::ImpossibleCall, keep, detail);
     }
 
     fn drop_tasks(&mut self, keep: &[bool], detail: &str) {
@@ -87,14 +87,12 @@ impl Trace {
             let task = moved[row.task.index()].unwrap_or(row.task);
             self.readings.set(id, crate::Reading { task, ..row });
         }
-        self.count_impossible("a task", keep, detail);
+        self.count_impossible(LossKind::ImpossibleTask, keep, detail);
     }
 
-    fn count_impossible(&mut self, what: &str, keep: &[bool], detail: &str) {
+    fn count_impossible(&mut self, kind: LossKind, keep: &[bool], detail: &str) {
         let dropped = keep.iter().filter(|kept| !**kept).count() as u64;
-        let reason =
-            format!("dropped: {what} with a time that can't be (negative, over a year, or out of range)");
-        self.count_loss(&reason, dropped, detail);
+        self.count_loss(kind, dropped, detail);
     }
 }
 

@@ -38,6 +38,7 @@ mod impossible;
 mod iteration;
 mod lanes;
 mod loss;
+mod loss_kind;
 mod metric;
 mod model;
 mod numbers;
@@ -63,7 +64,8 @@ pub use data_type::DataType;
 pub use device::{Device, DeviceId, DeviceKind, DeviceTable, Stream, StreamId, StreamTable};
 pub use iteration::{Iteration, IterationId, IterationTable};
 pub use lanes::LanePacker;
-pub use loss::{Loss, LossId, LossTable, Severity};
+pub use loss::{CountedLoss, Loss, LossId, LossTable, Losses, Severity};
+pub use loss_kind::{LossKind, LossScope, LossSource};
 pub use metric::{Metric, MetricId, MetricTable, Reading, ReadingId, ReadingTable};
 pub use model::{Model, ModelId, ModelTable};
 pub use numbers::{NumberHasher, NumberMap, NumberSet, Seeded};
@@ -141,33 +143,6 @@ impl Trace {
         Self::default()
     }
 
-    /// Counts records that were lost; equal reasons add up in one row.
-    pub fn count_loss(&mut self, reason: &str, count: u64, detail: &str) {
-        self.count_as(Severity::Lost, reason, count, detail);
-    }
-
-    /// Counts something that was dropped, doubted or is to be remarked; what is equal but for its
-    /// number adds up in one row.
-    pub fn count_as(&mut self, severity: Severity, reason: &str, count: u64, detail: &str) {
-        if count == 0 {
-            return;
-        }
-        let (reason, detail) = (self.strings.intern(reason), self.strings.intern(detail));
-        let is_same = |row: &Loss| row.reason == reason && row.detail == detail && row.severity == severity;
-        let known = self.losses.iter().find(|(_, row)| is_same(row));
-        match known {
-            Some((id, row)) => self.losses.set(id, Loss { count: row.count.saturating_add(count), ..row }),
-            None => {
-                self.losses.push(Loss { reason, count, detail, severity });
-            }
-        }
-    }
-
-    /// How many rows of losses are of a severity.
-    pub fn losses_of(&self, severity: Severity) -> usize {
-        self.losses.severity().iter().filter(|known| **known == severity).count()
-    }
-
     /// The metric of a name and unit, entered if it is new.
     pub fn enter_metric(&mut self, name: &str, unit: &str) -> MetricId {
         let metric = Metric { name: self.strings.intern(name), unit: self.strings.intern(unit) };
@@ -238,18 +213,6 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn losses_with_the_same_reason_and_severity_add_up() {
-        let mut trace = Trace::new();
-        trace.count_loss("unknown record", 2, "stars_soc.data");
-        trace.count_loss("unknown record", 3, "stars_soc.data");
-        trace.count_loss("unknown record", 1, "hwts.data");
-        trace.count_loss("nothing", 0, "");
-        trace.count_as(Severity::Remark, "unknown record", 7, "hwts.data");
-        assert_eq!(trace.losses.count(), [5, 1, 7]);
-        assert_eq!(trace.losses_of(Severity::Lost), 2);
-    }
 
     #[test]
     fn readings_share_their_list_of_metrics_and_are_found_by_metric_and_by_task() {

@@ -1,8 +1,8 @@
 //! What was dropped or doubted while a profile was read.
 
-use crate::StringId;
 use crate::table::table;
 use crate::words::words;
+use crate::{LossKind, StringId, Trace};
 
 words! {
     /// How much a loss takes from the figures of a profile, the gravest first.
@@ -24,15 +24,116 @@ table! {
     LossTable,
     /// Names a row of the [`LossTable`].
     LossId,
-    /// A kind of loss and how often it happened.
+    /// A kind of loss in one place and how often it happened.
     Loss {
         /// What was lost, and why.
-        reason: StringId,
+        kind: LossKind,
         /// How many records.
         count: u64,
         /// The file, offset or field concerned.
         detail: StringId,
-        /// How much it matters.
-        severity: Severity,
+    }
+}
+
+impl Trace {
+    /// Counts something that was dropped, doubted or is to be remarked; what is equal but for its
+    /// number adds up in one row.
+    pub fn count_loss(&mut self, kind: LossKind, count: u64, detail: &str) {
+        if count == 0 {
+            return;
+        }
+        let detail = self.strings.intern(detail);
+        let known = self.losses.iter().find(|(_, row)| row.kind == kind && row.detail == detail);
+        match known {
+            Some((id, row)) => self.losses.set(id, Loss { count: row.count.saturating_add(count), ..row }),
+            None => {
+                self.losses.push(Loss { kind, count, detail });
+            }
+        }
+    }
+
+    /// Counts what was lost before there was a trace.
+    pub fn count_losses(&mut self, losses: &Losses) {
+        losses.rows().iter().for_each(|loss| self.count_loss(loss.kind, loss.count, &loss.place));
+    }
+
+    /// How many rows of losses are of a severity.
+    pub fn losses_of(&self, severity: Severity) -> usize {
+        self.losses.kind().iter().filter(|kind| kind.severity() == severity).count()
+    }
+}
+
+/// A kind of loss and how often it happened, before there is a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedLoss {
+    /// What was lost, and why.
+    pub kind: LossKind,
+    /// The file, field or place concerned.
+    pub place: String,
+    /// How many records, lines or bytes.
+    pub count: u64,
+}
+
+/// Everything that was dropped or doubted before there is a trace, each kind and place once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    rows: Vec<CountedLoss>,
+}
+
+impl Losses {
+    /// Counts `count` losses; nothing happens for 0.
+    pub fn count(&mut self, kind: LossKind, place: &str, count: u64) {
+        if count == 0 {
+            return;
+        }
+        match self.rows.iter_mut().find(|row| row.kind == kind && row.place == place) {
+            // What a file tells of its size may be anything.
+            Some(row) => row.count = row.count.saturating_add(count),
+            None => self.rows.push(CountedLoss { kind, place: place.to_owned(), count }),
+        }
+    }
+
+    /// Adds those of another part of the work.
+    pub fn merge(&mut self, other: Self) {
+        for row in other.rows {
+            self.count(row.kind, &row.place, row.count);
+        }
+    }
+
+    /// All of them, in the order in which they were met.
+    pub fn rows(&self) -> &[CountedLoss] {
+        &self.rows
+    }
+
+    /// How often a kind happened, over all places.
+    pub fn total(&self, kind: LossKind) -> u64 {
+        let counts = self.rows.iter().filter(|row| row.kind == kind).map(|row| row.count);
+        counts.fold(0, u64::saturating_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_of_one_kind_and_place_add_up_before_and_in_a_trace() {
+        let mut losses = Losses::default();
+        losses.count(LossKind::BrokenMagic, "a", 2);
+        let mut other = Losses::default();
+        other.count(LossKind::BrokenMagic, "a", 3);
+        other.count(LossKind::BrokenMagic, "b", 1);
+        other.count(LossKind::UnknownRecord, "a", 0);
+        losses.merge(other);
+        assert_eq!(losses.rows().len(), 2);
+        assert_eq!(losses.total(LossKind::BrokenMagic), 6);
+
+        let mut trace = Trace::new();
+        trace.count_losses(&losses);
+        trace.count_loss(LossKind::BrokenMagic, 7, "b");
+        trace.count_loss(LossKind::UnknownFile, 7, "b");
+        trace.count_loss(LossKind::UnknownFile, 0, "c");
+        assert_eq!(trace.losses.count(), [5, 8, 7]);
+        assert_eq!(trace.losses_of(Severity::Lost), 2);
     }
 }

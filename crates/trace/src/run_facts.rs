@@ -36,7 +36,7 @@ macro_rules! facts {
 
             /// Takes from another trace's run what isn't known of this one.
             pub(crate) fn complete(&mut self, other: &Self) {
-                $(if self.$fact == Default::default() {
+                $(if self.$fact == <$type>::default() {
                     self.$fact.clone_from(&other.$fact);
                 })+
                 for (key, value) in &other.remarks {
@@ -186,7 +186,7 @@ impl fmt::Display for FactValue {
 }
 
 /// A field of the facts.
-trait Fact: Default + PartialEq {
+trait Fact {
     /// Adds what is known under the field's key.
     fn list(&self, key: &str, facts: &mut Vec<(String, FactValue)>);
 
@@ -195,7 +195,7 @@ trait Fact: Default + PartialEq {
 }
 
 /// A value that a fact may have.
-trait Readable: PartialEq + Sized {
+trait Readable: Sized {
     fn value(&self) -> FactValue;
     fn read(text: &str) -> Option<Self>;
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use opscope_trace::Trace;
+use opscope_trace::{LossKind, Trace};
 
 use opscope_formats::chrome;
-use opscope_formats::input::{CUT_COMPRESSION, Input};
+use opscope_formats::input::Input;
 
 use super::database;
 use super::tables::{self, Kernels, join};
@@ -105,7 +105,7 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
         }
     };
     for damage in damaged {
-        trace.count_loss(CUT_COMPRESSION, 1, &damage);
+        trace.count_loss(LossKind::CutCompression, 1, &damage);
     }
     Ok(trace)
 }

@@ -169,9 +169,9 @@ impl<'a> Encoder<'a> {
             push_string(out, &value);
         }
         for (_, loss) in trace.losses.iter() {
-            let (reason, detail) = (trace.strings.get(loss.reason), trace.strings.get(loss.detail));
+            let (severity, detail) = (loss.kind.severity().name(), trace.strings.get(loss.detail));
             out.push(b',');
-            push_string(out, &format!("{}: {reason} ({detail})", loss.severity.name()));
+            push_string(out, &format!("{severity}: {} ({detail})", loss.kind));
             out.push(b':');
             push_number(out, loss.count);
         }

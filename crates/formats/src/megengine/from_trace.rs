@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    DeviceId, DeviceKind, IterationId, Nanoseconds, Operator, OperatorId, Span, StreamId, StringId, Task,
-    TaskId, TaskWait, TensorId, ThreadId, Trace,
+    DeviceId, DeviceKind, IterationId, LossKind, Nanoseconds, Operator, OperatorId, Span, StreamId, StringId,
+    Task, TaskId, TaskWait, TensorId, ThreadId, Trace,
 };
 
 use super::comp_node::CompNode;
@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
             }
             if task.operator.is_some() { tasks.push(id) } else { homeless += 1 }
         }
-        self.profile.lose("tasks of no operator", homeless);
+        self.profile.lose(LossKind::TaskOfNoOperator, homeless);
         tasks.sort_by_key(|id| trace.tasks.start()[id.index()]);
         let first = tasks.first().map(|id| trace.tasks.get(*id).start);
         let start = chosen.map(|id| trace.iterations.get(id).start).or(first).unwrap_or_default();

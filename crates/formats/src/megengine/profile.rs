@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use opscope_trace::{Pool, Span, StringId, StringTable};
+use opscope_trace::{LossKind, Losses, Pool, Span, StringId, StringTable};
 
 use super::escapes::string_text;
 use super::json::{JsonError, Piece};
@@ -46,8 +46,8 @@ pub struct Profile {
     pub plan_dimensions: Pool<i64>,
     /// Lists of shapes; `None` where the file has a null.
     pub shapes: Pool<Option<Shape>>,
-    /// What was damaged and left out: a reason, and how often.
-    pub losses: Vec<(&'static str, u64)>,
+    /// What was damaged and left out.
+    pub losses: Losses,
     /// What ended the reading before the end of the file, where that is allowed.
     pub damage: Option<JsonError>,
 }
@@ -181,12 +181,8 @@ impl Profile {
         names.any(|name| name == flag.as_bytes())
     }
 
-    pub(super) fn lose(&mut self, reason: &'static str, count: u64) {
-        match self.losses.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, known)) => *known += count,
-            None if count > 0 => self.losses.push((reason, count)),
-            None => {}
-        }
+    pub(super) fn lose(&mut self, kind: LossKind, count: u64) {
+        self.losses.count(kind, "", count);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::mem::take;
 use std::ops::Range;
 
-use opscope_trace::{Span, StringId};
+use opscope_trace::{LossKind, Span, StringId};
 
 use super::json::{JsonError, Piece, RawText, Scanner};
 use super::keyed::{GraphId, Keyed};
@@ -70,7 +70,7 @@ impl<'scope> Reader<'scope> {
             }
         }
         let added = operators.len() - before;
-        self.profile.lose("names and types of operators, which lie behind the damage", added as u64);
+        self.profile.lose(LossKind::NamesBehindDamage, added as u64);
         Ok(Profile { damage: Some(damage), ..self.profile })
     }
 
@@ -210,7 +210,7 @@ impl<'scope> Reader<'scope> {
                     Ok(())
                 })?;
             } else {
-                reader.profile.lose("times of an operator that are no object", 1);
+                reader.profile.lose(LossKind::OperatorTimesNoObject, 1);
                 scanner.skip()?;
             }
             let span = reader.profile.intervals.push(intervals.iter().copied());
@@ -221,7 +221,7 @@ impl<'scope> Reader<'scope> {
 
     fn interval(&mut self, scanner: &mut Scanner, place: StringId) -> Scanned<Option<Interval>> {
         let (mut start, mut kernel, mut end) = (None, None, None);
-        self.object_or_loss(scanner, "times in one place that are no object", |_, scanner, name| {
+        self.object_or_loss(scanner, LossKind::PlaceTimesNoObject, |_, scanner, name| {
             match name {
                 b"start" => start = scanner.number()?,
                 b"kern" => kernel = scanner.number()?,
@@ -233,14 +233,14 @@ impl<'scope> Reader<'scope> {
         if let (Some(start), Some(kernel), Some(end)) = (start, kernel, end) {
             return Ok(Some(Interval { place, start, kernel, end }));
         }
-        self.profile.lose("times that lack a number for start, kern or end", 1);
+        self.profile.lose(LossKind::TimeNotNumber, 1);
         Ok(None)
     }
 
     fn footprints(&mut self, scanner: &mut Scanner) -> Scanned<()> {
         self.profile.footprints = self.keyed(scanner, "an object of footprints", |reader, scanner| {
             let mut footprint = Footprint::default();
-            reader.object_or_loss(scanner, "footprints that are no object", |reader, scanner, name| {
+            reader.object_or_loss(scanner, LossKind::FootprintNoObject, |reader, scanner, name| {
                 match name {
                     b"memory" => footprint.memory = scanner.number()?,
                     b"computation" => footprint.computation = scanner.number()?,
@@ -259,7 +259,7 @@ impl<'scope> Reader<'scope> {
 
     fn operator(&mut self, scanner: &mut Scanner) -> Scanned<Operator> {
         let mut operator = self.unnamed_operator();
-        self.object_or_loss(scanner, "operators that are no object", |reader, scanner, name| {
+        self.object_or_loss(scanner, LossKind::OperatorNoObject, |reader, scanner, name| {
             match name {
                 b"name" => operator.name = scanner.skip()?,
                 b"type" => operator.op_type = reader.symbol_value(scanner)?,
@@ -299,9 +299,7 @@ impl<'scope> Reader<'scope> {
             }
         }
         self.profile.plan_dimensions = other.plan_dimensions;
-        for (reason, count) in other.losses {
-            self.profile.lose(reason, count);
-        }
+        self.profile.losses.merge(other.losses);
         vars
     }
 
@@ -318,7 +316,7 @@ impl<'scope> Reader<'scope> {
             static_infer_tags: Piece::default(),
             mem_plan: None,
         };
-        self.object_or_loss(scanner, "vars that are no object", |reader, scanner, name| {
+        self.object_or_loss(scanner, LossKind::VarNoObject, |reader, scanner, name| {
             match name {
                 b"name" => var.name = scanner.skip()?,
                 b"comp_node" => var.comp_node = reader.symbol_value(scanner)?,
@@ -351,15 +349,15 @@ impl<'scope> Reader<'scope> {
             strides: Span::default(),
             data_type: self.symbol(b""),
         };
-        self.object_or_loss(scanner, "memory plans that are no object", |reader, scanner, name| {
+        self.object_or_loss(scanner, LossKind::MemoryPlanNoObject, |reader, scanner, name| {
             match name {
                 b"mem_chunk_id" => {
                     chunk = text(scanner)?.map(|raw| reader.chunk_id(raw));
                 }
                 b"offset_byte" => plan.offset = scanner.whole()?.unwrap_or(0),
                 b"layout" => {
-                    let reason = "memory layouts that are no object";
-                    reader.object_or_loss(scanner, reason, |reader, scanner, name| {
+                    let kind = LossKind::MemoryLayoutNoObject;
+                    reader.object_or_loss(scanner, kind, |reader, scanner, name| {
                         match name {
                             b"shape" => plan.shape = reader.plan_shape(scanner)?,
                             b"stride" => plan.strides = reader.plan_shape(scanner)?,
@@ -374,7 +372,7 @@ impl<'scope> Reader<'scope> {
             Ok(())
         })?;
         if chunk.is_none() {
-            self.profile.lose("memory plans that name no chunk", 1);
+            self.profile.lose(LossKind::MemoryPlanWithoutChunk, 1);
         }
         Ok(chunk.map(|chunk| MemoryPlan { chunk, ..plan }))
     }
@@ -384,7 +382,7 @@ impl<'scope> Reader<'scope> {
         let read = scanner.entries("an object of memory chunks", |scanner, name| {
             let id = self.chunk_id(name);
             let mut chunk = Chunk { owner: None, size: 0, dev_ptr: None };
-            self.object_or_loss(scanner, "memory chunks that are no object", |reader, scanner, name| {
+            self.object_or_loss(scanner, LossKind::MemoryChunkNoObject, |reader, scanner, name| {
                 match name {
                     b"owner_var" => chunk.owner = reader.id_value(scanner)?,
                     b"size" => chunk.size = scanner.whole()?.unwrap_or(0),
@@ -404,7 +402,7 @@ impl<'scope> Reader<'scope> {
     /// A list of shapes, or null.
     fn shapes(&mut self, scanner: &mut Scanner) -> Scanned<Option<Span<Option<Shape>>>> {
         if scanner.peek() != Some(b'[') {
-            return self.null_or_loss(scanner, "shapes that are no list");
+            return self.null_or_loss(scanner, LossKind::ShapeNoList);
         }
         let mut shapes = take(&mut self.shapes);
         shapes.clear();
@@ -433,13 +431,13 @@ impl<'scope> Reader<'scope> {
     fn numbers(&mut self, scanner: &mut Scanner) -> Scanned<bool> {
         self.dimensions.clear();
         if scanner.peek() != Some(b'[') {
-            self.null_or_loss::<()>(scanner, "shapes that are no list")?;
+            self.null_or_loss::<()>(scanner, LossKind::ShapeNoList)?;
             return Ok(false);
         }
         scanner.array("a list of whole numbers", |scanner| {
             let number = scanner.number()?;
             if number.is_none() {
-                self.profile.lose("dimensions that are no number", 1);
+                self.profile.lose(LossKind::DimensionNoNumber, 1);
             }
             // −1 stands for a dimension that isn't known.
             self.dimensions.push(number.map_or(-1, |number| number as i64));
@@ -451,7 +449,7 @@ impl<'scope> Reader<'scope> {
     /// A list of ids into the profile's pool, an empty one for anything else.
     fn id_list(&mut self, scanner: &mut Scanner) -> Scanned<Span<GraphId>> {
         if scanner.peek() != Some(b'[') {
-            self.null_or_loss::<()>(scanner, "inputs or outputs that are no list")?;
+            self.null_or_loss::<()>(scanner, LossKind::EdgesNoList)?;
             return Ok(Span::default());
         }
         self.ids(scanner)?;
@@ -464,7 +462,7 @@ impl<'scope> Reader<'scope> {
         scanner.array("a list of ids", |scanner| {
             match self.id_value(scanner)? {
                 Some(id) => self.ids.push(id),
-                None => self.profile.lose("ids that are no text", 1),
+                None => self.profile.lose(LossKind::IdNoText, 1),
             }
             Ok(())
         })
@@ -485,20 +483,20 @@ impl<'scope> Reader<'scope> {
     fn object_or_loss(
         &mut self,
         scanner: &mut Scanner,
-        reason: &'static str,
+        kind: LossKind,
         mut field: impl FnMut(&mut Self, &mut Scanner, &[u8]) -> Scanned<()>,
     ) -> Scanned<()> {
         if scanner.peek() != Some(b'{') {
-            self.profile.lose(reason, 1);
+            self.profile.lose(kind, 1);
             return scanner.skip().map(drop);
         }
         scanner.object("an object", |scanner, name| field(self, scanner, name))
     }
 
     /// Reads over a value that should be null.
-    fn null_or_loss<T>(&mut self, scanner: &mut Scanner, reason: &'static str) -> Scanned<Option<T>> {
+    fn null_or_loss<T>(&mut self, scanner: &mut Scanner, kind: LossKind) -> Scanned<Option<T>> {
         if scanner.peek() != Some(b'n') {
-            self.profile.lose(reason, 1);
+            self.profile.lose(kind, 1);
         }
         scanner.skip()?;
         Ok(None)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, Bytes, ClockRelation, Counter, CounterId, DataType, Device, DeviceId,
-    DeviceKind, ExecutionUnit, Iteration, IterationId, Nanoseconds, Operator, OperatorId, Process,
+    DeviceKind, ExecutionUnit, Iteration, IterationId, LossKind, Nanoseconds, Operator, OperatorId, Process,
     ProfileFormat, RunFacts, Sample, Span, Stream, StreamId, StringId, Task, TaskWait, Tensor, TensorId,
     Thread, ThreadId, Trace,
 };
@@ -216,11 +216,7 @@ impl<'a> Projection<'a> {
         let mut threads: HashMap<StringId, ThreadId> = HashMap::new();
         for (id, span) in profile.host.iter() {
             let Some(name) = self.operator(id).map(|operator| self.trace.operators.get(operator).name) else {
-                self.trace.count_loss(
-                    "host times of an operator that the graph doesn't have",
-                    1,
-                    "profiler.host",
-                );
+                self.trace.count_loss(LossKind::HostTimesOfNoOperator, 1, "profiler.host");
                 continue;
             };
             for interval in profile.intervals.get(*span) {
@@ -250,8 +246,8 @@ impl<'a> Projection<'a> {
         let profile = self.profile;
         for (id, span) in profile.device.iter() {
             let Some(operator) = self.operator(id) else {
-                let reason = "device times of an operator that the graph doesn't have";
-                self.trace.count_loss(reason, 1, "profiler.device");
+                let kind = LossKind::DeviceTimesOfNoOperator;
+                self.trace.count_loss(kind, 1, "profiler.device");
                 continue;
             };
             let row = self.trace.operators.get(operator);
@@ -285,7 +281,7 @@ impl<'a> Projection<'a> {
 
     fn extent(&mut self, interval: &Interval, section: &str) -> Option<(Nanoseconds, Nanoseconds)> {
         if !(interval.start.is_finite() && interval.kernel.is_finite() && interval.end.is_finite()) {
-            self.trace.count_loss("times that are infinite or no number", 1, section);
+            self.trace.count_loss(LossKind::TimeNotFinite, 1, section);
             return None;
         }
         // Both ends are rounded, so that what follows at once still does.
@@ -387,24 +383,22 @@ impl<'a> Projection<'a> {
     fn losses(&mut self) {
         let profile = self.profile;
         if let Some(damage) = &profile.damage {
-            let reason = "cut off or damaged: what lies behind it is lost";
-            self.trace.count_loss(reason, 1, &damage.to_string());
+            let kind = LossKind::DamagedProfile;
+            self.trace.count_loss(kind, 1, &damage.to_string());
         }
-        for (reason, count) in &profile.losses {
-            self.trace.count_loss(reason, *count, "");
-        }
+        self.trace.count_losses(&profile.losses);
         let unknown = |id: &GraphId| profile.operators.position(*id).is_none();
         let steps = profile.order.iter().filter(|id| unknown(id)).count();
-        let reason = "steps of the run whose operator the graph doesn't have";
-        self.trace.count_loss(reason, steps as u64, "graph_exec.comp_seq");
+        let kind = LossKind::StepOfNoOperator;
+        self.trace.count_loss(kind, steps as u64, "graph_exec.comp_seq");
         let footprints = profile.footprints.iter().filter(|(id, _)| unknown(id)).count();
-        let reason = "footprints of an operator that the graph doesn't have";
-        self.trace.count_loss(reason, footprints as u64, "profiler.opr_footprint");
+        let kind = LossKind::FootprintOfNoOperator;
+        self.trace.count_loss(kind, footprints as u64, "profiler.opr_footprint");
         let ends = profile.operators.iter().flat_map(|(_, operator)| [operator.inputs, operator.outputs]);
         let ids = ends.flat_map(|span| profile.ids.get(span));
         let vars = ids.filter(|id| profile.vars.position(**id).is_none()).count();
-        let reason = "inputs and outputs that the graph doesn't have";
-        self.trace.count_loss(reason, vars as u64, "graph_exec.operator");
+        let kind = LossKind::UnknownVar;
+        self.trace.count_loss(kind, vars as u64, "graph_exec.operator");
     }
 }
 

@@ -76,7 +76,7 @@ fn iterations_of_tasks(trace: &Trace) -> Vec<Option<u32>> {
 
 fn losses(trace: &Trace) -> Vec<(&str, u64, &str)> {
     let text = |id| trace.strings.get(id);
-    trace.losses.iter().map(|(_, loss)| (text(loss.reason), loss.count, text(loss.detail))).collect()
+    trace.losses.iter().map(|(_, loss)| (loss.kind.sentence(), loss.count, text(loss.detail))).collect()
 }
 
 /// How many items of the list the profile accounts for.
@@ -221,7 +221,7 @@ fn events_of_unknown_kinds_are_counted_by_category() {
     let profile = parse(&file(&events));
     assert_eq!(profile.others.len(), 3);
     let trace = profile.to_trace();
-    assert_eq!(losses(&trace)[1], ("events of an unknown category or name: 'Novel'", 1, "profile.json"));
+    assert_eq!(losses(&trace)[1], ("events of an unknown category or name", 1, "'Novel' in profile.json"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DeviceId, EngineName, ExecutionUnit, Iteration,
-    IterationId, Model, ModelId, Operator, OperatorId, Sample, Severity, StringId, Task, TensorId, Trace,
+    IterationId, LossKind, Model, ModelId, Operator, OperatorId, Sample, StringId, Task, TensorId, Trace,
 };
 
 use super::places::{Places, unit_of};
@@ -305,40 +305,29 @@ impl<'p> Projection<'p> {
         let profile = self.profile;
         let (damage, file) = (&profile.damage, profile.path.display().to_string());
         for (position, reason) in &damage.places {
-            self.trace.count_loss(&format!("damaged event: {reason}"), 1, &format!("{file}: {position}"));
+            self.trace.count_loss(LossKind::DamagedEvent, 1, &format!("{file}: {position}: {reason}"));
         }
         if let Some(position) = damage.cut_off {
-            let reason =
-                "the file is cut off: the program was stopped while writing it, or the disk was full";
-            self.trace.count_loss(reason, 1, &format!("{file}: {position}"));
+            self.trace.count_loss(LossKind::CutEvents, 1, &format!("{file}: {position}"));
         }
         let (named, unnamed) = profile.others.split_at(profile.others.len().min(NAMED_CATEGORIES));
         for &(category, count) in named {
             let category = profile.strings.get(category);
-            let reason = format!("events of an unknown category or name: '{category}'");
-            self.trace.count_as(Severity::Doubted, &reason, count, &file);
+            self.trace.count_loss(LossKind::UnknownCategory, count, &format!("'{category}' in {file}"));
         }
         let placed = damage.places.len() as u64 + u64::from(damage.cut_off.is_some());
         let own_events = profile.sessions.len() + profile.nodes.len() + profile.fences as usize;
         let unknown = unnamed.iter().map(|(_, count)| count).sum();
         let counts = [
-            (Severity::Doubted, "events of further unknown categories", unknown),
-            (Severity::Lost, "further damaged events", damage.events.saturating_sub(placed)),
-            (Severity::Doubted, "bytes that are no UTF-8 were replaced", u64::from(damage.not_utf8)),
-            (Severity::Doubted, "shapes of operators could not be read", self.unread_shapes),
-            (
-                Severity::Doubted,
-                "executions of nodes while several runs overlapped, without a telling thread",
-                self.sessions.ambiguous_nodes,
-            ),
-            (
-                Severity::Lost,
-                "the runtime records no more than 1,000,000 events; later ones may be missing",
-                u64::from(own_events >= MOST_EVENTS),
-            ),
+            (LossKind::FurtherUnknownCategory, unknown),
+            (LossKind::FurtherDamagedEvent, damage.events.saturating_sub(placed)),
+            (LossKind::ReplacedBytes, u64::from(damage.not_utf8)),
+            (LossKind::UnreadShapes, self.unread_shapes),
+            (LossKind::NodeOfOverlappingRuns, self.sessions.ambiguous_nodes),
+            (LossKind::EventLimit, u64::from(own_events >= MOST_EVENTS)),
         ];
-        for (severity, reason, count) in counts {
-            self.trace.count_as(severity, reason, count, &file);
+        for (kind, count) in counts {
+            self.trace.count_loss(kind, count, &file);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use opscope_trace::{
     ApiCallId, ApiLevel, Attribution, CounterId, DataType, DeviceId, DeviceKind, ExecutionUnit, IterationId,
-    MetricId, ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Severity, Span, StreamId,
+    LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Span, StreamId,
     StringId, TaskId, TensorId, ThreadId, Trace,
 };
 use rusqlite::types::{ToSqlOutput, Type, Value, ValueRef};
@@ -319,7 +319,7 @@ word_cells! {
     Attribution, "an attribution such as exact";
     ExecutionUnit, "a unit such as ai-core";
     RangeKind, "a kind of range such as push-pop";
-    Severity, "a severity such as lost";
+    LossKind, "a kind of loss such as unknown-record";
 }
 
 impl Cell for DataType {

@@ -37,7 +37,8 @@ pub use write::{write_file, write_file_with};
 pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 
 /// The version of the tables; it rises with every change to them, and with every change of what a column
-/// means: since version 5 facts about the run are apart from what its producer only remarks.
+/// means: since version 5 facts about the run are apart from what its producer only remarks, and losses
+/// have a kind, a source and a scope.
 pub const SCHEMA_VERSION: i64 = 5;
 
 /// What every SQLite file begins with.

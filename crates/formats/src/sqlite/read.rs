@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use opscope_trace::{Operator, Severity, TensorId, Trace};
+use opscope_trace::{LossKind, Operator, TensorId, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags, OptionalExtension};
 
 use super::schema::{CellError, Cells, TABLES, Table};
@@ -95,16 +95,15 @@ pub(super) fn read_losses(database: &Connection) -> Result<Trace, ReadProblem> {
         check_table(database, table.name, &table.ddl())?;
     }
     let mut select = database.prepare(
-        "SELECT reason.text, count, detail.text, severity FROM losses \
-         JOIN strings AS reason ON reason.id = reason_id JOIN strings AS detail ON detail.id = detail_id",
+        "SELECT kind, count, text FROM losses JOIN strings ON strings.id = detail_id ORDER BY losses.id",
     )?;
     let mut rows = select.query([])?;
     let mut trace = Trace::new();
     while let Some(row) = rows.next()? {
-        let (reason, count, detail): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let severity: String = row.get(3)?;
-        let severity = Severity::from_name(&severity).unwrap_or_default();
-        trace.count_as(severity, &reason, count.cast_unsigned(), &detail);
+        let (kind, count, detail): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if let Some(kind) = LossKind::from_name(&kind) {
+            trace.count_loss(kind, count.cast_unsigned(), &detail);
+        }
     }
     Ok(trace)
 }

@@ -1,8 +1,8 @@
 //! The tables of the database, declared once for creating, writing, reading and explaining them.
 
 use opscope_trace::{
-    ApiCall, Counter, Device, Iteration, Loss, Metric, Model, Operator, Process, Range, Reading, Sample,
-    Stream, Task, Tensor, Thread, Trace, UnrecordedIteration,
+    ApiCall, Counter, Device, Iteration, Loss, LossId, LossKind, Metric, Model, Operator, Process, Range,
+    Reading, Sample, Stream, Task, Tensor, Thread, Trace, UnrecordedIteration,
 };
 use rusqlite::Statement;
 use rusqlite::types::{ToSql, ValueRef};
@@ -469,17 +469,47 @@ pub(super) const TABLES: &[Table] = &[
             value => "value",
         }
     },
-    table! {
-        /// What was dropped or doubted while the profile was read.
-        losses: Loss {
-            /// What was lost, and why.
-            reason => "reason_id",
-            /// How many records.
-            count => "count",
-            /// The file, offset or field concerned.
-            detail => "detail_id",
-            /// How much it matters: lost (figures may be wrong), doubted, or remark.
-            severity => "severity",
-        }
+    Table {
+        name: "losses",
+        about: "What was dropped or doubted while the profile was read.",
+        columns: &[
+            Column::text("kind", "What was lost, in a word."),
+            Column::text("severity", "How much it matters: lost (figures may be wrong), doubted, or remark."),
+            Column::text("source", "The reader that found it, and so the kind of profile."),
+            Column::text("scope", "The kind of record that it concerns, such as task or file."),
+            Column::text("reason", "What was lost, and why, in a sentence."),
+            Column {
+                name: "count",
+                about: "How many records.",
+                sql_type: "INTEGER",
+                nullable: false,
+                references: None,
+            },
+            Column {
+                name: "detail_id",
+                about: "The file, offset or field concerned.",
+                sql_type: "INTEGER",
+                nullable: false,
+                references: Some("strings"),
+            },
+        ],
+        len: |trace| trace.losses.len(),
+        put: |trace, index, binder| {
+            let Loss { kind, count, detail } = trace.losses.get(LossId::from_index(index));
+            for word in [kind.name(), kind.severity().name(), kind.source().name(), kind.scope().name()] {
+                binder.put(word)?;
+            }
+            binder.put(kind.sentence())?;
+            binder.put(count.put(trace))?;
+            binder.put(detail.put(trace))
+        },
+        take: |cells, trace| {
+            let kind: LossKind = cells.take(trace)?;
+            // The kind tells the other words.
+            (0..4).try_for_each(|_| cells.take_with(|_| Ok(())))?;
+            let row = Loss { kind, count: cells.take(trace)?, detail: cells.take(trace)? };
+            trace.losses.push(row);
+            Ok(())
+        },
     },
 ];

@@ -32,7 +32,7 @@ fn small_trace() -> Trace {
     let mut trace = Trace::new();
     trace.run.engine = Some(EngineName::Tract);
     trace.run.remark("engine", "not read as one");
-    trace.count_loss("unknown event", 3, "profile.json");
+    trace.count_loss(LossKind::EventOfUnknownPhase, 3, "profile.json");
     let mut text = |text: &str| trace.strings.intern(text);
     let (empty, name, cpu, conv, add) = (text(""), text("resnet"), text("CPU"), text("Conv"), text("Add"));
     let (memory, unit) = (text("memory"), text("B"));
@@ -131,7 +131,11 @@ fn every_view_shows_its_rows_with_their_text() {
         show("SELECT property, value FROM property_values"),
         ["engine|tract", "engine|not read as one"]
     );
-    assert_eq!(show("SELECT * FROM loss_details"), ["unknown event|3|profile.json|lost"]);
+    assert_eq!(
+        show("SELECT * FROM loss_details"),
+        ["dropped: an event of a phase that no trace has a place for|3|profile.json|remark|timeline|record|\
+             event-of-unknown-phase"]
+    );
     assert_eq!(show("SELECT counter, unit, value FROM counter_values"), ["memory|B|4096.0"]);
     assert_eq!(
         show("SELECT task_id, metric, unit, value, metric_id FROM task_metrics"),
@@ -244,12 +248,12 @@ fn another_version_and_altered_tables_are_refused() {
 }
 
 #[test]
-fn a_database_that_lacks_a_part_of_its_last_page_is_refused_and_losses_keep_their_severity() {
+fn a_database_that_lacks_a_part_of_its_last_page_is_refused_and_losses_keep_their_kind() {
     let mut trace = small_trace();
-    trace.count_as(Severity::Remark, "left out", 2, "a column");
+    trace.count_loss(LossKind::DamagedEvent, 2, "a column");
     let folder = Folder::with(&trace);
     let asked = super::Database::open(&folder.path()).unwrap();
-    assert_eq!(asked.losses().losses.severity(), [Severity::Lost, Severity::Remark]);
+    assert_eq!(asked.losses().losses.kind(), [LossKind::EventOfUnknownPhase, LossKind::DamagedEvent]);
     let bytes = std::fs::read(folder.path()).unwrap();
     for missing in [1, 4_096, bytes.len() / 2] {
         let left = &bytes[..bytes.len() - missing];

@@ -158,10 +158,8 @@ pub(super) const VIEWS: &[View] = &[
     View {
         name: "loss_details",
         about: "What was dropped or doubted while the profile was read, as text.",
-        select: "SELECT loss_reason.text AS reason, count, loss_detail.text AS detail, severity \
-             FROM losses \
-             JOIN strings AS loss_reason ON loss_reason.id = reason_id \
-             JOIN strings AS loss_detail ON loss_detail.id = detail_id",
+        select: "SELECT reason, count, text AS detail, severity, source, scope, kind \
+             FROM losses JOIN strings ON strings.id = detail_id",
     },
 ];
 

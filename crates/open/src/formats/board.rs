@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use opscope_svp::{Exports, Job, RAW_CALLS_LABEL, RawKind, ReadError};
-use opscope_trace::{Severity, Trace};
+use opscope_trace::{LossKind, Trace};
 
 use crate::format::{Content, Format, Reader};
 use crate::look::Look;
@@ -83,10 +83,9 @@ pub fn read(path: &Path) -> Result<(Exports, Trace), OpenError> {
     })
 }
 
-const DOUBTED: &str = "doubted: the collection";
 
 fn note_doubts(trace: &mut Trace, problems: &[String]) {
-    problems.iter().for_each(|problem| trace.count_as(Severity::Doubted, DOUBTED, 1, problem));
+    problems.iter().for_each(|problem| trace.count_loss(LossKind::DoubtedCollection, 1, problem));
 }
 
 /// Reads own records rather than files that were exported of them, and files that the vendor's tools
@@ -194,7 +193,7 @@ fn open_job(job: &Job) -> Result<(Trace, Exports), OpenError> {
     };
     for file in job.files.iter().filter(|file| !file.kind.is_own() && file.kind != RawKind::Calls) {
         let detail = format!("{} ({} bytes)", file.name, file.size);
-        trace.count_as(Severity::Doubted, "not read: a raw file whose layout is not public", 1, &detail);
+        trace.count_loss(LossKind::PrivateFile, 1, &detail);
     }
     note_doubts(&mut trace, &job.problems());
     Ok((trace, exports))

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use opscope_cann::Profile;
 use opscope_cann_raw::subscription::{Line, is_file_name};
 use opscope_trace::{
-    Device, DeviceKind, ExecutionUnit, Model, ModelId, Nanoseconds, Operator, OperatorId, Stream, StringId,
-    Task, Trace,
+    Device, DeviceKind, ExecutionUnit, LossKind, Model, ModelId, Nanoseconds, Operator, OperatorId, Stream,
+    StringId, Task, Trace,
 };
 
 /// The records of a process that subscribed to AscendCL's operators.
@@ -41,7 +41,7 @@ pub fn append(trace: &mut Trace, profile: &Profile) {
     for path in files(&host.data()) {
         match std::fs::read(&path) {
             Ok(bytes) => add(trace, &SubscribedRecords::read(&String::from_utf8_lossy(&bytes)), zero),
-            Err(error) => trace.count_loss("unreadable operators of AscendCL", 1, &error.to_string()),
+            Err(error) => trace.count_loss(LossKind::UnreadableAscendCl, 1, &error.to_string()),
         }
     }
 }
@@ -101,11 +101,7 @@ impl SubscribedRecords {
 
 fn add(trace: &mut Trace, records: &SubscribedRecords, zero: i64) {
     if records.unreadable > 0 {
-        trace.count_loss(
-            "unreadable lines about operators of AscendCL",
-            records.unreadable,
-            "opscope.ascendcl.",
-        );
+        trace.count_loss(LossKind::UnreadableAscendClLine, records.unreadable, "opscope.ascendcl.");
     }
     if records.operators.is_empty() {
         return;

@@ -78,8 +78,8 @@ pub fn trace_of(raw: &RawProfile) -> Trace {
 /// The losses of a raw directory, as a trace that holds nothing else.
 pub fn losses_of_joined(raw: &RawProfile) -> Trace {
     let mut losses = Trace::new();
-    for loss in raw.joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
-        losses.count_as(loss.reason.severity(), loss.reason.text(), loss.count, &loss.place);
+    for loss in raw.joined.all_losses().rows().iter().filter(|loss| loss.kind.is_loss()) {
+        losses.count_loss(loss.kind, loss.count, &loss.place);
     }
     losses.append_losses(&raw.other_recorders);
     losses

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::Profile;
 use opscope_formats::onnxruntime;
-use opscope_trace::{Nanoseconds, Trace};
+use opscope_trace::{LossKind, Nanoseconds, Trace};
 use serde_json::Value;
 
 /// How the profiles' names begin.
@@ -28,9 +28,9 @@ pub fn append(trace: &mut Trace, profile: &Profile) {
         match onnxruntime::Profile::read(&path) {
             Ok(session) => match begin(&path) {
                 Some(begin) => trace.append(&session.to_trace(), Nanoseconds(begin.saturating_sub(zero))),
-                None => trace.count_loss("profile of ONNX Runtime without its clock", 1, &name),
+                None => trace.count_loss(LossKind::SessionWithoutClock, 1, &name),
             },
-            Err(error) => trace.count_loss("unreadable profile of ONNX Runtime", 1, &error.to_string()),
+            Err(error) => trace.count_loss(LossKind::UnreadableSession, 1, &error.to_string()),
         }
     }
 }

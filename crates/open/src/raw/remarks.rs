@@ -1,7 +1,7 @@
 //! What is odd about a whole profile of Ascend, in sentences.
 
-use opscope_cann::{Joined, Outline, Profile, Reason, is_model_load};
-use opscope_trace::{ApiLevel, Trace};
+use opscope_cann::{Joined, Outline, Profile, is_model_load};
+use opscope_trace::{ApiLevel, Loss, LossKind, Trace};
 
 use super::RawProfile;
 
@@ -73,8 +73,8 @@ fn of_outline(profile: &Profile, note: Option<&str>, outline: Outline) -> Vec<St
 
 /// How many tasks no result shows because of their times.
 fn tasks_before_begin(trace: &Trace) -> u64 {
-    let is_it = |reason| trace.strings.get(reason) == Reason::TimeBeforeStart.text();
-    trace.losses.iter().filter(|(_, loss)| is_it(loss.reason)).map(|(_, loss)| loss.count).sum()
+    let is_it = |loss: &Loss| loss.kind == LossKind::TimeBeforeStart;
+    trace.losses.iter().map(|(_, loss)| loss).filter(is_it).map(|loss| loss.count).sum()
 }
 
 /// Devices that were not collected together with the host, by the begins that their files tell.

@@ -476,10 +476,10 @@ fn say(joined: &Joined, outline: Outline, terminal: &Terminal) {
     for remark in remarks_of_joined(joined, outline) {
         terminal.warn(&remark);
     }
-    for loss in joined.all_losses().rows().iter().filter(|loss| loss.reason.is_loss()) {
+    for loss in joined.all_losses().rows().iter().filter(|loss| loss.kind.is_loss()) {
         let place = if loss.place.is_empty() { String::new() } else { format!(" ({})", loss.place) };
-        let line = format!("skipped: {} × {}{place}", loss.count, loss.reason);
-        match loss.reason.severity() {
+        let line = format!("skipped: {} × {}{place}", loss.count, loss.kind);
+        match loss.kind.severity() {
             Severity::Lost => terminal.warn(&line),
             Severity::Doubted | Severity::Remark => terminal.note(&line),
         }

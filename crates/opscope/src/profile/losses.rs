@@ -60,7 +60,7 @@ impl Opened {
     /// many more there are.
     pub fn losses_in_short(&self, severity: Severity, most: usize) -> Option<String> {
         let all: Vec<String> = losses_by_severity(self)
-            .filter(|loss| loss.severity == severity)
+            .filter(|loss| loss.kind.severity() == severity)
             .map(|loss| loss_line(self, &loss))
             .collect();
         let rest = if all.len() > most { format!("; and {} more", all.len() - most) } else { String::new() };
@@ -86,8 +86,8 @@ pub fn warn(trace: &Trace, path: &Path, terminal: &Terminal) {
     let name = printable(&name);
     let (mut named, mut more) = (0, 0);
     for loss in losses_by_severity(trace) {
-        let line = format!("{name}: {}: {}", loss.severity.name(), loss_line(trace, &loss));
-        match loss.severity {
+        let line = format!("{name}: {}: {}", loss.kind.severity().name(), loss_line(trace, &loss));
+        match loss.kind.severity() {
             Severity::Remark => terminal.detail(&line),
             _ if named < NAMED => {
                 named += 1;

@@ -10,7 +10,7 @@ use crate::terminal::{bold, dim, printable};
 /// The losses, the gravest first.
 pub fn losses_by_severity(trace: &Trace) -> impl Iterator<Item = Loss> {
     let mut losses: Vec<Loss> = trace.losses.iter().map(|(_, loss)| loss).collect();
-    losses.sort_by_key(|loss| loss.severity);
+    losses.sort_by_key(|loss| loss.kind.severity());
     losses.into_iter()
 }
 
@@ -18,7 +18,7 @@ pub fn losses_by_severity(trace: &Trace) -> impl Iterator<Item = Loss> {
 pub fn loss_line(trace: &Trace, loss: &Loss) -> String {
     let detail = printable(trace.strings.get(loss.detail));
     let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
-    format!("{} × {}{detail}", loss.count, printable(trace.strings.get(loss.reason)))
+    format!("{} × {}{detail}", loss.count, loss.kind)
 }
 
 /// The losses, a line each.
@@ -27,7 +27,7 @@ pub fn losses_text(trace: &Trace) -> String {
 }
 
 fn titled_loss(trace: &Trace, loss: &Loss) -> String {
-    format!("{} {}\n", bold(&format!("{:9}", loss.severity.name())), loss_line(trace, loss))
+    format!("{} {}\n", bold(&format!("{:9}", loss.kind.severity().name())), loss_line(trace, loss))
 }
 
 /// The losses, for a program.
@@ -35,8 +35,11 @@ pub fn losses_json(trace: &Trace) -> Vec<Value> {
     let text = |id| trace.strings.get(id);
     let rows = trace.losses.iter().map(|(_, loss)| {
         json!({
-            "severity": loss.severity.name(),
-            "reason": text(loss.reason),
+            "kind": loss.kind.name(),
+            "severity": loss.kind.severity().name(),
+            "source": loss.kind.source().name(),
+            "scope": loss.kind.scope().name(),
+            "reason": loss.kind.sentence(),
             "count": loss.count,
             "detail": text(loss.detail),
         })
@@ -46,7 +49,7 @@ pub fn losses_json(trace: &Trace) -> Vec<Value> {
 /// The gravest losses, and how many others there are, in few lines.
 pub fn few_losses(trace: &Trace) -> String {
     const LINES: usize = 2;
-    let grave = losses_by_severity(trace).filter(|loss| loss.severity != Severity::Remark);
+    let grave = losses_by_severity(trace).filter(|loss| loss.kind.severity() != Severity::Remark);
     let lines: Vec<String> = grave.take(LINES).map(|loss| titled_loss(trace, &loss)).collect();
     let mut text = lines.concat();
     let remarks = trace.losses_of(Severity::Remark);

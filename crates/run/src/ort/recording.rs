@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use opscope_formats::onnxruntime::{NodeEvent, Profile, SessionEventKind};
-use opscope_trace::{Nanoseconds, StringId};
+use opscope_trace::{LossKind, Losses, Nanoseconds, StringId};
 
 use super::session::lost;
 use crate::engine::{EngineNode, Execution, Recording, Window};
@@ -34,12 +34,12 @@ pub fn read(profile: &Path, windows: &[Window]) -> Result<Recording, RunError> {
         recording.executions.push(Execution { node, iteration: iteration as u32, thread, start, duration });
     }
     recording.threads.extend((1..threads.len()).map(|number| format!("worker {number}")));
-    recording.losses.extend(losses(&profile, &runs, windows, outside));
+    recording.losses = losses(&profile, &runs, windows, outside);
     Ok(recording)
 }
 
-/// What the profile lacks, in words, and how often.
-fn losses(profile: &Profile, runs: &Runs, windows: &[Window], outside: u64) -> Vec<(String, u64)> {
+/// The iterations and executions that the profile lacks.
+fn losses(profile: &Profile, runs: &Runs, windows: &[Window], outside: u64) -> Losses {
     let missing = windows.len().saturating_sub(runs.runs.len()) as u64;
     let executed: std::collections::HashSet<usize> =
         profile.nodes.iter().filter_map(|event| runs.containing(event)).collect();
@@ -48,15 +48,11 @@ fn losses(profile: &Profile, runs: &Runs, windows: &[Window], outside: u64) -> V
     let empty = (0..if profile.nodes.is_empty() { 0 } else { runs.runs.len() })
         .filter(|run| !executed.contains(run))
         .count() as u64;
-    [
-        ("iterations that the profiler did not record (it keeps a million events)", missing),
-        ("iterations without a recorded node (the profiler keeps a million events)", empty),
-        ("node executions outside of all iterations", outside),
-    ]
-    .into_iter()
-    .filter(|(_, count)| *count > 0)
-    .map(|(reason, count)| (reason.to_owned(), count))
-    .collect()
+    let mut losses = Losses::default();
+    losses.count(LossKind::UnrecordedIteration, "", missing);
+    losses.count(LossKind::EmptyIteration, "", empty);
+    losses.count(LossKind::ExecutionOutside, "", outside);
+    losses
 }
 
 /// The inferences in the profile, in order, and how its clock lies to ours.

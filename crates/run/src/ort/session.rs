@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use opscope_model::Model;
 use opscope_model::proto::{GraphProto, ModelProto, TypeProto, ValueInfoProto};
-use opscope_trace::{DataType, Optimization};
+use opscope_trace::{DataType, LossKind, Optimization};
 use ort::environment::Environment;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::session::{Session, SessionInputValue};
@@ -177,10 +177,7 @@ impl Engine for OrtEngine {
         // Without the rewritten model the times are as good as ever; only no node can be named.
         match rewritten(&environment, &options, &model, folder.path()) {
             Ok(graph) => recording.rewritten = Some(graph),
-            Err(error) => {
-                let reason = format!("the engine's own graph, so that its nodes can't be named: {error}");
-                recording.losses.push((reason, 1));
-            }
+            Err(error) => recording.losses.count(LossKind::UnknownEngineGraph, &error.to_string(), 1),
         }
         Ok(recording)
     }

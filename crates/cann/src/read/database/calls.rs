@@ -1,6 +1,6 @@
 //! Calls of the host, and the ranges that the program set.
 
-use opscope_trace::{ApiCall, ApiLevel, Range, RangeKind, Severity};
+use opscope_trace::{ApiCall, ApiLevel, LossKind, Range, RangeKind};
 
 use crate::vocabulary;
 
@@ -23,7 +23,7 @@ impl Reader<'_> {
         self.each_row(CANN_API.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, CANN_API.name),
+                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, CANN_API.name),
             };
             let level = level_of(row.integer(2));
             let (thread, name) = (reader.thread(row.integer(3)), reader.text(row.integer(5)));
@@ -40,7 +40,7 @@ impl Reader<'_> {
             shapes += u64::from(row.integer(5).is_some());
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, "PYTORCH_API"),
+                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, "PYTORCH_API"),
             };
             let start = start - reader.zero;
             let (thread, name) = (reader.thread(row.integer(3)), reader.text(row.integer(4)));
@@ -52,8 +52,7 @@ impl Reader<'_> {
             let level = level_of(row.integer(2));
             reader.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
         });
-        let reason = "left out: shapes of the inputs of calls, for which a trace has no place";
-        self.trace.count_as(Severity::Remark, reason, shapes, "PYTORCH_API");
+        self.trace.count_loss(LossKind::CallShapes, shapes, "PYTORCH_API");
     }
 
     /// Reads the ranges and marks of the program.
@@ -63,7 +62,7 @@ impl Reader<'_> {
         self.each_row(MSTX_EVENTS.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, MSTX_EVENTS.name),
+                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, MSTX_EVENTS.name),
             };
             // `ENUM_MSTX_EVENT_TYPE`; 0 and 3 are marks.
             let kind = match row.integer(2) {

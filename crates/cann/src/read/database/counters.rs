@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{Counter, CounterId, Nanoseconds, Sample, StringId};
+use opscope_trace::{Counter, CounterId, LossKind, Nanoseconds, Sample, StringId};
 
 use crate::database::schema;
 
@@ -152,7 +152,7 @@ impl Reader<'_> {
         let (first_label, first_value) = (TIME.len() + 1, TIME.len() + 1 + known.labels.len());
         self.each_row(known.table, &columns, |reader, row| {
             let Some(time) = row.integer(0).or(row.integer(1)) else {
-                return reader.trace.count_loss("dropped: a sample without a time", 1, known.table);
+                return reader.trace.count_loss(LossKind::SampleWithoutTime, 1, known.table);
             };
             let device = row.small(2);
             let mut name = vec![reader.trace.strings.intern(known.title)];
@@ -192,7 +192,7 @@ impl Reader<'_> {
             let is_label = |index: usize| columns[index].ends_with("Id") && index != device;
             self.each_row(&table, &wanted, |reader, row| {
                 let Some(at) = row.integer(time) else {
-                    return reader.trace.count_loss("dropped: a sample without a time", 1, &table);
+                    return reader.trace.count_loss(LossKind::SampleWithoutTime, 1, &table);
                 };
                 let labels = (0..wanted.len()).filter(|&index| is_label(index));
                 let mut name = vec![title];

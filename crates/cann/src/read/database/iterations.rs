@@ -23,7 +23,7 @@ impl Reader<'_> {
                 steps.push(Iteration { model: None, number, warm_up: false, start, duration });
                 any = true;
             }
-            Err(problem) => reader.trace.count_loss(problem.reason(), 1, "STEP_TIME"),
+            Err(problem) => reader.trace.count_loss(problem.kind(), 1, "STEP_TIME"),
         });
         if any {
             steps.enter(&mut self.trace);

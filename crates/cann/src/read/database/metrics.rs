@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{MetricId, TaskId, Trace};
+use opscope_trace::{LossKind, MetricId, TaskId, Trace};
 
 use super::reader::Reader;
 use crate::database::schema::TASK_PMU_INFO;
@@ -29,8 +29,7 @@ impl Reader<'_> {
         self.each_row(TASK_PMU_INFO.name, &COLUMNS, |reader, row| {
             let (Some(global), Some(name), Some(value)) = (row.integer(0), row.integer(1), row.float(2))
             else {
-                let reason = "dropped: a value without a task, name or number";
-                return reader.trace.count_loss(reason, 1, TASK_PMU_INFO.name);
+                return reader.trace.count_loss(LossKind::ValueWithoutTask, 1, TASK_PMU_INFO.name);
             };
             let metric = known.entry(name).or_insert_with(|| {
                 let text = reader.texts.find(Some(name));

@@ -35,7 +35,7 @@ mod tests;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use opscope_trace::{Severity, Trace};
+use opscope_trace::{LossKind, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use crate::database::schema;
@@ -95,8 +95,7 @@ pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
         file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
         let mut trace = read_database(&open(path)?, missing_bytes(&header, length))?;
         if has_journal(path) {
-            let reason = "doubtful: what was written last lies in a journal beside the database";
-            trace.count_as(Severity::Doubted, reason, 1, "-wal");
+            trace.count_loss(LossKind::JournalBeside, 1, "-wal");
         }
         Ok(trace)
     };
@@ -121,9 +120,8 @@ fn read_database(database: &Connection, missing: u64) -> Result<Trace, ReadProbl
     }
     let mut trace = Reader::new(database).read();
     if is_damaged || missing > 0 {
-        let reason = "damaged: the database is shorter than it says, or its list of tables is damaged";
         let detail = if missing > 0 { format!("{missing} bytes are missing") } else { String::new() };
-        trace.count_loss(reason, 1, &detail);
+        trace.count_loss(LossKind::ShortDatabase, 1, &detail);
     }
     Ok(trace)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use opscope_trace::Nanoseconds;
+use opscope_trace::{LossKind, Nanoseconds};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
@@ -150,10 +150,10 @@ pub(super) enum NoSpan {
 }
 
 impl NoSpan {
-    pub fn reason(self) -> &'static str {
+    pub fn kind(self) -> LossKind {
         match self {
-            Self::Missing => "dropped: a row without a start or end",
-            Self::EndsBeforeStart => "dropped: a row that ends before it starts",
+            Self::Missing => LossKind::RowWithoutSpan,
+            Self::EndsBeforeStart => LossKind::RowEndsBeforeStart,
         }
     }
 }

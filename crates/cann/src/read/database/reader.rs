@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use opscope_trace::{ApiCallId, Nanoseconds, Severity, StringId, ThreadId, Trace};
+use opscope_trace::{ApiCallId, LossKind, Nanoseconds, StringId, ThreadId, Trace};
 use rusqlite::Connection;
 
 use super::query::{self, Cells};
@@ -56,7 +56,7 @@ impl<'c> Reader<'c> {
         let database = self.database;
         if let Err(broken) = query::each_row(database, table, columns, |cells| row(self, cells)) {
             let detail = format!("{table}: {} behind row {}", broken.error, broken.before);
-            self.trace.count_loss("damaged: a table breaks off, and what follows is lost", 1, &detail);
+            self.trace.count_loss(LossKind::BrokenTable, 1, &detail);
         }
     }
 
@@ -93,13 +93,12 @@ impl<'c> Reader<'c> {
                 continue;
             }
             let rows = query::count(self.database, &table);
-            let reason = match &*table {
-                "OVERLAP_ANALYSIS" => "left out: rows that only sum up others",
-                _ => "left out: rows of a table for which a trace has no place",
+            let kind = match &*table {
+                "OVERLAP_ANALYSIS" => LossKind::SummingRow,
+                _ => LossKind::PlacelessRow,
             };
-            self.trace.count_as(Severity::Remark, reason, rows, &table);
+            self.trace.count_loss(kind, rows, &table);
         }
-        let reason = "doubtful: a text is named that the database lacks";
-        self.trace.count_as(Severity::Doubted, reason, self.texts.missing, "STRING_IDS");
+        self.trace.count_loss(LossKind::MissingText, self.texts.missing, "STRING_IDS");
     }
 }

@@ -1,6 +1,6 @@
 //! Properties of the run: versions, host, devices, and when it began.
 
-use opscope_trace::{Nanoseconds, Severity};
+use opscope_trace::{LossKind, Nanoseconds};
 
 use opscope_formats::reading::WALL_CLOCK;
 
@@ -24,8 +24,7 @@ impl Reader<'_> {
         self.each_row(META_DATA.name, &META, |reader, row| {
             let (Some(name), Some(value)) = (row.text(0), row.text(1)) else { return };
             if name == "SCHEMA_VERSION" && value.split('.').next() != Some(KNOWN_MAJOR_VERSION) {
-                let reason = "doubtful: the tables have a version that is not known";
-                reader.trace.count_as(Severity::Doubted, reason, 1, &value);
+                reader.trace.count_loss(LossKind::UnknownVersion, 1, &value);
             }
             // The parts of the version are repeated one by one.
             if !name.starts_with("SCHEMA_VERSION_") {

@@ -127,7 +127,7 @@ impl Reader<'_> {
         self.each_row(TASK.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, TASK.name),
+                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, TASK.name),
             };
             rows.push(TaskRow {
                 start: start - reader.zero,
@@ -196,7 +196,7 @@ impl Reader<'_> {
         self.each_row(COMMUNICATION_OP.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.reason(), 1, COMMUNICATION_OP.name),
+                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, COMMUNICATION_OP.name),
             };
             let group = reader.texts.find(row.integer(4));
             let number = groups.iter().position(|known| *known == group).unwrap_or_else(|| {

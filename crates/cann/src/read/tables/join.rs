@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, OperatorTable, Severity, StringId, Task, TaskId, Trace};
+use opscope_trace::{ExecutionUnit, LossKind, Nanoseconds, OperatorTable, StringId, Task, TaskId, Trace};
 
 use super::kernels::{Entry, Kernel, Kernels};
 use opscope_formats::reading::Places;
@@ -46,8 +46,7 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels) {
     }
     drop_unused_operators(trace);
     kernels.losses.report(trace);
-    let reason = "added: tasks of the table that the timeline lacks";
-    trace.count_as(Severity::Doubted, reason, added, "");
+    trace.count_loss(LossKind::AddedTask, added, "");
 }
 
 /// The tasks of a timeline that are still to be found, by name and start.

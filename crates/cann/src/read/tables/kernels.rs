@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use opscope_trace::{
-    DeviceKind, Iteration, MetricId, ModelId, Nanoseconds, OperatorId, Pool, Span, StringId, StringTable,
-    Task, TaskId, Trace,
+    DeviceKind, Iteration, LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Pool, Span, StringId,
+    StringTable, Task, TaskId, Trace,
 };
 
-use super::table::{Column, Header, Losses, NO_NUMBERS, Row, read_rows, zero_of};
+use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{aicpu, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
 use crate::vocabulary;
@@ -84,11 +84,11 @@ impl Kernels {
         read_rows(text, header, losses, |row, losses| {
             let (Some(start), Some(duration)) = (row.micros(columns.start), row.micros(columns.duration))
             else {
-                losses.count("dropped: a task without a time or duration", row.line);
+                losses.count(LossKind::TaskWithoutTime, row.line);
                 return;
             };
             if duration < Nanoseconds::ZERO {
-                losses.count("dropped: a task with a negative duration", row.line);
+                losses.count(LossKind::NegativeTask, row.line);
                 return;
             }
             row_values.clear();
@@ -97,7 +97,7 @@ impl Kernels {
             let texts_among = columns.metrics.iter().zip(&row_values);
             let texts_among =
                 texts_among.filter(|(column, value)| value.is_nan() && !row.cell(Some(**column)).is_empty());
-            losses.count_several(NO_NUMBERS, texts_among.count() as u64, row.line);
+            losses.count_several(LossKind::TextAmongMetrics, texts_among.count() as u64, row.line);
             let measured = row_values.iter().any(|value| !value.is_nan());
             let values = if measured { values.push(row_values.iter().copied()) } else { Span::default() };
             rows.push(Kernel { table, values, ..columns.kernel(row, texts, start, duration) });

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    Counter, CounterId, DeviceKind, Iteration, Nanoseconds, Range, RangeKind, Sample, Trace,
+    Counter, CounterId, DeviceKind, Iteration, LossKind, Nanoseconds, Range, RangeKind, Sample, Trace,
 };
 
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
@@ -41,7 +41,7 @@ pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
             let number = row.number(number).and_then(|number| u32::try_from(number).ok());
             found.push((end - duration, duration, number, row.number(model)));
         }
-        _ => losses.count("dropped: an inference without an end or duration", row.line),
+        _ => losses.count(LossKind::IterationWithoutEnd, row.line),
     });
     found.sort();
     let mut trace = Trace::new();
@@ -74,11 +74,11 @@ pub(super) fn read_ranges(text: &[u8], header: &Header) -> Trace {
     let mut places = Places::default();
     read_rows(text, header, &mut losses, |row, losses| {
         let (Some(start), Some(end)) = (row.micros(start), row.micros(end)) else {
-            losses.count("dropped: a range without a start or end", row.line);
+            losses.count(LossKind::RangeWithoutSpan, row.line);
             return;
         };
         if end < start {
-            losses.count("dropped: a range that ends before it starts", row.line);
+            losses.count(LossKind::RangeEndsBeforeStart, row.line);
             return;
         }
         let pid = row.number(pid).and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0);
@@ -118,7 +118,7 @@ pub(super) fn read_samples(text: &[u8], header: &Header) -> Trace {
     let mut samples: Vec<Sample> = Vec::new();
     read_rows(text, header, &mut losses, |row, losses| {
         let Some(time) = row.micros(time) else {
-            losses.count("dropped: a sample without a time", row.line);
+            losses.count(LossKind::SampleWithoutTime, row.line);
             return;
         };
         let (component, device) = (row.text(component), device_number(row, device));

@@ -3,7 +3,7 @@
 
 use crate::vocabulary;
 use csv::{ByteRecord, ReaderBuilder};
-use opscope_trace::{Nanoseconds, Severity, Trace};
+use opscope_trace::{LossKind, Nanoseconds, Trace};
 
 use opscope_formats::reading::{WALL_CLOCK, decimal};
 
@@ -92,45 +92,30 @@ impl Row<'_> {
 /// Rows that were dropped or doubted, by what is wrong with them.
 #[derive(Default)]
 pub(super) struct Losses {
-    counted: Vec<(&'static str, u64, u64)>,
+    counted: Vec<(LossKind, u64, u64)>,
 }
 
 impl Losses {
     /// Counts something in the row that begins on `line`.
-    pub fn count(&mut self, reason: &'static str, line: u64) {
-        self.count_several(reason, 1, line);
+    pub fn count(&mut self, kind: LossKind, line: u64) {
+        self.count_several(kind, 1, line);
     }
 
-    pub fn count_several(&mut self, reason: &'static str, count: u64, line: u64) {
+    pub fn count_several(&mut self, kind: LossKind, count: u64, line: u64) {
         if count == 0 {
             return;
         }
-        match self.counted.iter_mut().find(|(known, ..)| *known == reason) {
+        match self.counted.iter_mut().find(|(known, ..)| *known == kind) {
             Some((_, known, _)) => *known += count,
-            None => self.counted.push((reason, count, line)),
+            None => self.counted.push((kind, count, line)),
         }
     }
 
     /// Notes everything in the trace.
     pub fn report(&self, trace: &mut Trace) {
-        for &(reason, count, line) in &self.counted {
-            trace.count_as(severity_of(reason), reason, count, &format!("first on line {line}"));
+        for &(kind, count, line) in &self.counted {
+            trace.count_loss(kind, count, &format!("first on line {line}"));
         }
-    }
-}
-
-/// The reason for values that no trace has a place for.
-pub(super) const NO_NUMBERS: &str = "left out: values of further columns that are no numbers";
-
-/// The reason for a table whose last line isn't ended: what stands on it may be a part.
-const NOT_ENDED: &str =
-    "cut off: the last line has no end, so its last cell may be a part of what it should be";
-
-fn severity_of(reason: &str) -> Severity {
-    match reason {
-        NO_NUMBERS => Severity::Remark,
-        NOT_ENDED => Severity::Doubted,
-        _ => Severity::Lost,
     }
 }
 
@@ -162,14 +147,14 @@ pub(super) fn read_rows(
         let line = record.position().map_or(0, |position| first_line(text, position));
         last_whole = (record.len() >= header.len()).then_some(line);
         if record.len() < header.len() {
-            losses.count("dropped: a row with too few cells", line);
+            losses.count(LossKind::ShortRow, line);
         } else {
             row(&Row { record: &record, line }, losses);
         }
     }
     // All tools that write these tables end every line.
     if let Some(line) = last_whole.filter(|_| !text.ends_with(b"\n")) {
-        losses.count(NOT_ENDED, line);
+        losses.count(LossKind::OpenLastLine, line);
     }
 }
 
@@ -216,7 +201,7 @@ mod tests {
                 ("a,\nb".to_owned(), None, "x".to_owned(), 3)
             ]
         );
-        assert_eq!(losses.counted, [("dropped: a row with too few cells", 1, 5)]);
+        assert_eq!(losses.counted, [(LossKind::ShortRow, 1, 5)]);
         assert!(!header.has(&["Duration(us)"]));
     }
 }

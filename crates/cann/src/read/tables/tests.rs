@@ -11,8 +11,7 @@ use crate::read::{FolderError, is_folder, read_folder};
 
 fn losses(trace: &Trace) -> Vec<String> {
     let text = |id| trace.strings.get(id);
-    let loss =
-        |(_, row): (LossId, Loss)| format!("{} {} ({})", row.count, text(row.reason), text(row.detail));
+    let loss = |(_, row): (LossId, Loss)| format!("{} {} ({})", row.count, row.kind, text(row.detail));
     trace.losses.iter().map(loss).collect()
 }
 

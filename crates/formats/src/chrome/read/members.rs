@@ -1,6 +1,6 @@
 //! The members of the outer object: remarks about the run.
 
-use opscope_trace::{Severity, Trace};
+use opscope_trace::{LossKind, Trace};
 
 use super::document::Document;
 use super::text::{Raw, text_of};
@@ -33,8 +33,7 @@ fn enter_one(trace: &mut Trace, name: &[u8], value: Raw<'_>) {
     let name = String::from_utf8_lossy(name);
     let is_nested = value.starts_with(b"{") || value.starts_with(b"[");
     if is_nested || value.len() > LONGEST {
-        let reason = "left out: a member that is no event and no short text";
-        trace.count_as(Severity::Remark, reason, 1, &name);
+        trace.count_loss(LossKind::PlacelessMember, 1, &name);
     } else {
         trace.run.remark(&name, &text_of(value));
     }

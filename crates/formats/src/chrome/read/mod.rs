@@ -40,7 +40,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use opscope_trace::{RangeKind, Severity, Trace};
+use opscope_trace::{LossKind, RangeKind, Trace};
 
 use crate::json::JsonError;
 use crate::reading::{Row, WALL_CLOCK, decimal};
@@ -93,16 +93,13 @@ fn read_divided(bytes: &[u8], vendors: &[&dyn Dialect], division: Division) -> R
     }
     let mut trace = make_trace(&document, vendors);
     if let Some(error) = &document.failure {
-        let (severity, reason) = match document.end(bytes, error) {
+        let kind = match document.end(bytes, error) {
             // Writers that stream may leave the bracket out, and a program that was killed does.
-            End::BetweenEvents => {
-                let reason = "open or cut off: the list of events isn't closed, so it may not be whole";
-                (Severity::Doubted, reason)
-            }
-            End::Cut => (Severity::Lost, "cut off: the file ends before its list of events does"),
-            End::Damaged => (Severity::Lost, "damaged: everything behind invalid JSON is lost"),
+            End::BetweenEvents => LossKind::OpenEventList,
+            End::Cut => LossKind::CutEventList,
+            End::Damaged => LossKind::DamagedEventList,
         };
-        trace.count_as(severity, reason, 1, &error.to_string());
+        trace.count_loss(kind, 1, &error.to_string());
     }
     Ok(trace)
 }
@@ -125,8 +122,7 @@ fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect]) -> Trace {
     dialect.finish(&mut trace);
     chunks.iter().for_each(|chunk| problems.add(&chunk.problems));
     problems.report(&mut trace);
-    let reason = "left out: slices that only repeat or sum up others";
-    trace.count_as(Severity::Remark, reason, repeated, "");
+    trace.count_loss(LossKind::RepeatedSlice, repeated, "");
     trace
 }
 

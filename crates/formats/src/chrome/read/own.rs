@@ -1,7 +1,7 @@
 //! Timelines that opscope wrote: `chrome::write` tells what stands where.
 
 use opscope_trace::{
-    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, Nanoseconds, RangeKind, Severity, Stream, Trace,
+    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, LossKind, Nanoseconds, RangeKind, Severity, Stream, Trace,
     UnrecordedIteration,
 };
 
@@ -113,22 +113,25 @@ fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
             }
         } else if let Some(key) = name.strip_prefix("remark ") {
             trace.run.remark(key, &text_of(value));
-        } else if let Some((severity, loss)) = severity_and_loss(&name) {
+        } else if let Some((kind, detail)) = kind_and_detail(&name) {
             let count = number(value).unwrap_or(0);
-            let parts = loss.strip_suffix(')').and_then(|loss| loss.rsplit_once(" ("));
-            let (reason, detail) = parts.unwrap_or((loss, ""));
-            let (reason, detail) = (trace.strings.intern(reason), trace.strings.intern(detail));
-            trace.losses.push(Loss { reason, count, detail, severity });
+            let detail = trace.strings.intern(detail);
+            trace.losses.push(Loss { kind, count, detail });
         }
         Ok(())
     });
     zero
 }
 
-/// `SEVERITY: LOSS`
-fn severity_and_loss(name: &str) -> Option<(Severity, &str)> {
+/// `SEVERITY: SENTENCE (DETAIL)`; a sentence that isn't known becomes the detail.
+fn kind_and_detail(name: &str) -> Option<(LossKind, &str)> {
     let (severity, loss) = name.split_once(": ")?;
-    Some((Severity::from_name(severity)?, loss))
+    let severity = Severity::from_name(severity)?;
+    let known = LossKind::ALL.into_iter().find_map(|kind| {
+        let detail = loss.strip_prefix(kind.sentence())?.strip_prefix(" (")?.strip_suffix(')')?;
+        Some((kind, detail))
+    });
+    Some(known.unwrap_or((LossKind::of_another_version(severity), loss)))
 }
 
 /// Finds out what every lane shows.

@@ -1,6 +1,6 @@
 //! Events that had to be left out or are doubtful, counted by what is wrong with them.
 
-use opscope_trace::{Severity, Trace};
+use opscope_trace::{LossKind, Trace};
 
 /// The reasons for which an event is left out or doubted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,34 +39,22 @@ impl Problem {
         Self::UnknownMetadata,
     ];
 
-    fn reason(self) -> &'static str {
+    fn kind(self) -> LossKind {
         match self {
-            Self::NotAnObject => "dropped: an element of the list of events that is no object",
-            Self::NoPhase => "dropped: an event without a phase",
-            Self::UnknownPhase => "dropped: an event of a phase that no trace has a place for",
-            Self::NoTime => "dropped: an event without a time",
-            Self::TimeTooLarge => "dropped: an event with a time or duration beyond 292 years",
-            Self::TimeBeforeZero => "kept: an event with a negative time",
-            Self::NoDuration => "dropped: a complete event without a duration",
-            Self::NegativeDuration => "dropped: a complete event with a negative duration",
-            Self::NoValue => "dropped: a value of a counter that is no number",
-            Self::EndWithoutBeginning => "dropped: an end without a beginning",
-            Self::BeginningWithoutEnd => "dropped: a beginning without an end",
-            Self::EndBeforeBeginning => "dropped: a slice that ends before it begins",
-            Self::ArrowWithoutLaunch => {
-                "left out: an arrow beside those that lead from a call to the task which it launched"
-            }
-            Self::UnknownMetadata => "dropped: a metadata event about neither a process nor a thread",
-        }
-    }
-}
-
-impl Problem {
-    fn severity(self) -> Severity {
-        match self {
-            Self::UnknownPhase | Self::ArrowWithoutLaunch | Self::UnknownMetadata => Severity::Remark,
-            Self::TimeBeforeZero => Severity::Doubted,
-            _ => Severity::Lost,
+            Self::NotAnObject => LossKind::EventNoObject,
+            Self::NoPhase => LossKind::EventWithoutPhase,
+            Self::UnknownPhase => LossKind::EventOfUnknownPhase,
+            Self::NoTime => LossKind::EventWithoutTime,
+            Self::TimeTooLarge => LossKind::EventTimeTooLarge,
+            Self::TimeBeforeZero => LossKind::EventTimeBeforeZero,
+            Self::NoDuration => LossKind::EventWithoutDuration,
+            Self::NegativeDuration => LossKind::EventNegativeDuration,
+            Self::NoValue => LossKind::ValueNoNumber,
+            Self::EndWithoutBeginning => LossKind::EndWithoutBeginning,
+            Self::BeginningWithoutEnd => LossKind::BeginningWithoutEnd,
+            Self::EndBeforeBeginning => LossKind::EndBeforeBeginning,
+            Self::ArrowWithoutLaunch => LossKind::ArrowWithoutLaunch,
+            Self::UnknownMetadata => LossKind::UnknownMetadata,
         }
     }
 }
@@ -109,7 +97,7 @@ impl Problems {
         for problem in Problem::ALL {
             let (count, first) = (self.counts[problem as usize], self.first[problem as usize]);
             let detail = if first == usize::MAX { String::new() } else { format!("first at byte {first}") };
-            trace.count_as(problem.severity(), problem.reason(), count, &detail);
+            trace.count_loss(problem.kind(), count, &detail);
         }
     }
 }

@@ -45,8 +45,8 @@ pub fn profile_analyze(arguments: &[OsString], output: &mut dyn Write, errors: &
             return 1;
         }
     };
-    for (reason, count) in &profile.losses {
-        say(&format!("{}: left out {count} {reason}", options.file.display()));
+    for loss in profile.losses.rows() {
+        say(&format!("{}: left out {} {}", options.file.display(), loss.count, loss.kind));
     }
     match Report::new(&profile, &options) {
         Ok(report) => {

@@ -187,8 +187,7 @@ fn import(profile: Profile, terminal: &Terminal) -> anyhow::Result<()> {
 /// The skipped records, in sentences.
 fn losses(trace: &Trace) -> Vec<String> {
     let sentence = |loss: opscope_trace::Loss| {
-        let (reason, place) = (trace.strings.get(loss.reason), trace.strings.get(loss.detail));
-        format!("skipped: {} × {reason} ({place})", loss.count)
+        format!("skipped: {} × {} ({})", loss.count, loss.kind, trace.strings.get(loss.detail))
     };
     trace.losses.iter().map(|(_, loss)| sentence(loss)).collect()
 }

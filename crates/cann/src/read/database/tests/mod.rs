@@ -13,7 +13,7 @@ use crate::read::testing::shared;
 fn losses(trace: &Trace) -> Vec<String> {
     let text = |id| trace.strings.get(id);
     (trace.losses.iter())
-        .map(|(_, row)| format!("{} {} ({})", row.count, text(row.reason), text(row.detail)))
+        .map(|(_, row)| format!("{} {} ({})", row.count, row.kind, text(row.detail)))
         .collect()
 }
 

@@ -76,11 +76,11 @@ fn a_list_without_its_bracket_loses_no_event_but_says_so() {
         assert_eq!(trace.tasks.len(), 1, "{text}");
         let [loss] = &losses(&trace)[..] else { panic!("{text}: {:?}", losses(&trace)) };
         assert!(loss.starts_with("1 open or cut off: the list of events isn't closed"), "{loss}");
-        assert_eq!(trace.losses.severity(), [Severity::Doubted]);
+        assert_eq!(trace.losses.kind(), [LossKind::OpenEventList]);
     }
     for text in [format!("[{event},{{"), format!("{{\"traceEvents\":[{event},")] {
         let trace = read(text.as_bytes()).unwrap();
-        assert_eq!((trace.tasks.len(), trace.losses.severity()), (1, &[Severity::Lost][..]), "{text}");
+        assert_eq!((trace.tasks.len(), trace.losses_of(Severity::Lost)), (1, 1), "{text}");
     }
     // A comma behind the last event is common and harmless.
     let trace = read(format!("[{event},\n{{}}, ]").as_bytes()).unwrap();

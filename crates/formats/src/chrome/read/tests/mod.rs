@@ -17,8 +17,8 @@ fn names_of_tasks(trace: &Trace) -> Vec<&str> {
 fn losses(trace: &Trace) -> Vec<String> {
     let text = |id| trace.strings.get(id);
     let loss = |(_, row): (LossId, Loss)| match text(row.detail) {
-        "" => format!("{} {}", row.count, text(row.reason)),
-        detail => format!("{} {} ({detail})", row.count, text(row.reason)),
+        "" => format!("{} {}", row.count, row.kind),
+        detail => format!("{} {} ({detail})", row.count, row.kind),
     };
     trace.losses.iter().map(loss).collect()
 }

@@ -16,7 +16,8 @@ fn rich_trace() -> Trace {
     let mut trace = Trace::new();
     trace.run.engine = Some(EngineName::Tract);
     trace.run.remark("engine", "not read as one");
-    trace.count_loss("dropped: a record", 3, "file.data");
+    trace.count_loss(LossKind::ImpossibleTask, 3, "file (1).data");
+    trace.count_loss(LossKind::UnknownFile, 1, "");
     let mut text = |text: &str| trace.strings.intern(text);
     let (empty, conv, conv_type, fused, npu, host, model, other_model) = (
         text(""),

@@ -1,0 +1,400 @@
+//! Every kind of loss, once: its name, how much it matters, where it arises, what it is a loss of, and the
+//! sentence that tells it.
+
+use crate::Severity;
+use crate::words::words;
+
+words! {
+    /// The reader that finds a loss, and so the kind of profile that has it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LossSource {
+        /// Any reader of profiles.
+        Any = "any-profile",
+        /// The raw records of an Ascend directory, and how they are joined.
+        AscendRaw = "ascend-raw",
+        /// The files of other recorders beside the raw records of an Ascend directory.
+        AscendRecorders = "ascend-recorders",
+        /// The tables and databases that Ascend's tools export.
+        AscendExport = "ascend-export",
+        /// Timelines in Chrome's trace event JSON.
+        Timeline = "timeline",
+        /// Profiles that ONNX Runtime writes.
+        OnnxRuntime = "onnx-runtime",
+        /// Graph profiles of MegEngine.
+        MegEngine = "megengine",
+        /// The files of small-chip boards.
+        Board = "board",
+        /// Runs that opscope makes itself.
+        Run = "run",
+        /// Results of another version of opscope, which has other kinds.
+        OtherVersion = "other-version",
+    }
+}
+
+words! {
+    /// The kind of record that a loss concerns.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LossScope {
+        /// Whole files or directories, or all that is behind a place in one.
+        File = "file",
+        /// Facts and remarks about the run as a whole.
+        Run = "run",
+        /// Clocks, and so the times that rest on them.
+        Clock = "clock",
+        /// Records, rows or events of any meaning.
+        Record = "record",
+        /// Texts that records name.
+        Name = "name",
+        /// Inferences.
+        Iteration = "iteration",
+        /// Operators and what is told of them.
+        Operator = "operator",
+        /// Inputs and outputs of operators.
+        Tensor = "tensor",
+        /// Work on devices.
+        Task = "task",
+        /// Calls of the host.
+        Call = "call",
+        /// Which call launched which task.
+        Launch = "launch",
+        /// Ranges and marks of the program.
+        Range = "range",
+        /// Samples of counters.
+        Sample = "sample",
+        /// What hardware reports of single tasks.
+        Metric = "metric",
+    }
+}
+
+/// Declares the kinds, each under its source.
+macro_rules! loss_kinds {
+    (
+        $(#[$attribute:meta])* pub enum $name:ident {
+            $($source:ident {
+                $($kind:ident = $word:literal, $severity:ident, $scope:ident, $sentence:literal;)+
+            })+
+        }
+    ) => {
+        words! {
+            $(#[$attribute])*
+            pub enum $name {
+                $($(
+                    #[doc = $sentence]
+                    $kind = $word,
+                )+)+
+            }
+        }
+
+        impl $name {
+            /// How much it matters.
+            pub fn severity(self) -> Severity {
+                match self {
+                    $($(Self::$kind => Severity::$severity,)+)+
+                }
+            }
+
+            /// The reader that finds it.
+            pub fn source(self) -> LossSource {
+                match self {
+                    $($(Self::$kind)|+ => LossSource::$source,)+
+                }
+            }
+
+            /// The kind of record that it concerns.
+            pub fn scope(self) -> LossScope {
+                match self {
+                    $($(Self::$kind => LossScope::$scope,)+)+
+                }
+            }
+
+            /// The sentence that tells it.
+            pub fn sentence(self) -> &'static str {
+                match self {
+                    $($(Self::$kind => $sentence,)+)+
+                }
+            }
+        }
+    };
+}
+
+impl LossKind {
+    /// Whether something was lost, or may be wrong, and not only worth telling.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, Self::OldLayout | Self::DividedTask)
+    }
+
+    /// The kind that a sentence tells.
+    pub fn from_sentence(sentence: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.sentence() == sentence)
+    }
+
+    /// The kind for what another version of opscope tells under a name that this one doesn't have.
+    pub fn of_another_version(severity: Severity) -> Self {
+        match severity {
+            Severity::Lost => Self::OtherLoss,
+            Severity::Doubted => Self::OtherDoubt,
+            Severity::Remark => Self::OtherRemark,
+        }
+    }
+}
+
+impl std::fmt::Display for LossKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.sentence())
+    }
+}
+
+loss_kinds! {
+    /// A kind of loss.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LossKind {
+        Any {
+            CutCompression = "cut-compression", Lost, File,
+                "lost: what lies behind the damage of a compressed file";
+            OpenLastLine = "open-last-line", Doubted, Record,
+                "cut off: the last line has no end, so its last cell may be a part of what it should be";
+            ImpossibleIteration = "impossible-iteration", Lost, Iteration,
+                "dropped: an inference with a time that can't be (negative, over a year, or out of range)";
+            ImpossibleUnrecordedIteration = "impossible-unrecorded-iteration", Lost, Iteration,
+                "dropped: a timed inference with a time that can't be (negative, over a year, or out of range)";
+            ImpossibleCall = "impossible-call", Lost, Call,
+                "dropped: a call with a time that can't be (negative, over a year, or out of range)";
+            ImpossibleTask = "impossible-task", Lost, Task,
+                "dropped: a task with a time that can't be (negative, over a year, or out of range)";
+            ImpossibleRange = "impossible-range", Lost, Range,
+                "dropped: a range with a time that can't be (negative, over a year, or out of range)";
+            ImpossibleSample = "impossible-sample", Lost, Sample,
+                "dropped: a sample with a time that can't be (negative, over a year, or out of range)";
+        }
+        AscendRaw {
+            MissingMetadata = "missing-metadata", Lost, File, "metadata missing or unusable, defaults used";
+            UnusableDirectory = "unusable-directory", Lost, File,
+                "directory left out whole, because its metadata can't be used";
+            CutReading = "cut-reading", Lost, Clock, "file with readings of clocks that ends within a line";
+            ImpossibleClock = "impossible-clock", Lost, Clock,
+                "clock or frequency that can't be, replaced; times may be relative";
+            UnreadableFile = "unreadable-file", Lost, File, "file not readable";
+            MissingSlice = "missing-slice", Lost, File, "slice missing between others";
+            CutSlice = "cut-slice", Lost, File, "bytes that a slice has more or less than its marker says";
+            PartialRecord = "partial-record", Lost, Record, "bytes that are no whole record";
+            BrokenMagic = "broken-magic", Lost, Record, "record with a wrong magic number";
+            UnknownRecord = "unknown-record", Lost, Record, "record of an unknown kind";
+            InvalidRecord = "invalid-record", Lost, Record, "record with impossible content";
+            InvalidLine = "invalid-line", Lost, Record, "line of text not understood";
+            UnmatchedEvent = "unmatched-event", Doubted, Record, "event without its other half";
+            UnmatchedTask = "unmatched-task", Doubted, Task, "task start or end without its other half";
+            AmbiguousTask = "ambiguous-task", Doubted, Task, "several host and device tasks under one number";
+            OperatorWithoutDevice = "operator-without-device", Doubted, Operator,
+                "operator that the host launched and no device executed";
+            HostTaskWithoutDevice = "host-task-without-device", Remark, Task,
+                "host task that no device executed";
+            DeviceTaskWithoutHost = "device-task-without-host", Doubted, Launch,
+                "device task that no host call launched";
+            DividedTask = "divided-task", Remark, Task, "device task that is shown by its sub-tasks";
+            UnmatchedCounters = "unmatched-counters", Doubted, Metric, "counters that belong to no task";
+            CounterOverflow = "counter-overflow", Doubted, Metric, "counters that overflowed";
+            UnmatchedNote = "unmatched-note", Doubted, Operator,
+                "note outside of every call it could belong to";
+            UnnamedHash = "unnamed-hash", Doubted, Name, "hash without a name in the dictionaries";
+            ImpossibleTime = "impossible-time", Lost, Record, "time that can't be";
+            TimeBeforeStart = "time-before-start", Lost, Record, "time before the begin of the profile";
+            UnknownFile = "unknown-file", Remark, File, "file of an unknown format";
+            RefusedFile = "refused-file", Lost, File,
+                "file with another content than its name tells, left out whole";
+            UnreadFile = "unread-file", Remark, File, "file that opscope doesn't read";
+            OldLayout = "old-layout", Remark, Record, "record decoded with the 2022 layout (CANN 5.x)";
+        }
+        AscendRecorders {
+            UnreadableAscendCl = "unreadable-ascend-cl", Lost, File, "unreadable operators of AscendCL";
+            UnreadableAscendClLine = "unreadable-ascend-cl-line", Lost, Operator,
+                "unreadable lines about operators of AscendCL";
+            UnreadableSession = "unreadable-session", Lost, File, "unreadable profile of ONNX Runtime";
+            SessionWithoutClock = "session-without-clock", Lost, Clock,
+                "profile of ONNX Runtime without its clock";
+        }
+        AscendExport {
+            ShortRow = "short-row", Lost, Record, "dropped: a row with too few cells";
+            RowWithoutSpan = "row-without-span", Lost, Record, "dropped: a row without a start or end";
+            RowEndsBeforeStart = "row-ends-before-start", Lost, Record,
+                "dropped: a row that ends before it starts";
+            SummingRow = "summing-row", Remark, Record, "left out: rows that only sum up others";
+            PlacelessRow = "placeless-row", Remark, Record,
+                "left out: rows of a table for which a trace has no place";
+            TaskWithoutTime = "task-without-time", Lost, Task, "dropped: a task without a time or duration";
+            NegativeTask = "negative-task", Lost, Task, "dropped: a task with a negative duration";
+            AddedTask = "added-task", Doubted, Task, "added: tasks of the table that the timeline lacks";
+            TextAmongMetrics = "text-among-metrics", Remark, Metric,
+                "left out: values of further columns that are no numbers";
+            ValueWithoutTask = "value-without-task", Lost, Metric,
+                "dropped: a value without a task, name or number";
+            IterationWithoutEnd = "iteration-without-end", Lost, Iteration,
+                "dropped: an inference without an end or duration";
+            RangeWithoutSpan = "range-without-span", Lost, Range, "dropped: a range without a start or end";
+            RangeEndsBeforeStart = "range-ends-before-start", Lost, Range,
+                "dropped: a range that ends before it starts";
+            SampleWithoutTime = "sample-without-time", Lost, Sample, "dropped: a sample without a time";
+            CallShapes = "call-shapes", Remark, Tensor,
+                "left out: shapes of the inputs of calls, for which a trace has no place";
+            MissingText = "missing-text", Doubted, Name, "doubtful: a text is named that the database lacks";
+            UnknownVersion = "unknown-version", Doubted, File,
+                "doubtful: the tables have a version that is not known";
+            JournalBeside = "journal-beside", Doubted, File,
+                "doubtful: what was written last lies in a journal beside the database";
+            ShortDatabase = "short-database", Lost, File,
+                "damaged: the database is shorter than it says, or its list of tables is damaged";
+            BrokenTable = "broken-table", Lost, Record,
+                "damaged: a table breaks off, and what follows is lost";
+        }
+        Timeline {
+            OpenEventList = "open-event-list", Doubted, File,
+                "open or cut off: the list of events isn't closed, so it may not be whole";
+            CutEventList = "cut-event-list", Lost, File,
+                "cut off: the file ends before its list of events does";
+            DamagedEventList = "damaged-event-list", Lost, File,
+                "damaged: everything behind invalid JSON is lost";
+            EventNoObject = "event-no-object", Lost, Record,
+                "dropped: an element of the list of events that is no object";
+            EventWithoutPhase = "event-without-phase", Lost, Record, "dropped: an event without a phase";
+            EventOfUnknownPhase = "event-of-unknown-phase", Remark, Record,
+                "dropped: an event of a phase that no trace has a place for";
+            EventWithoutTime = "event-without-time", Lost, Record, "dropped: an event without a time";
+            EventTimeTooLarge = "event-time-too-large", Lost, Record,
+                "dropped: an event with a time or duration beyond 292 years";
+            EventTimeBeforeZero = "event-time-before-zero", Doubted, Record,
+                "kept: an event with a negative time";
+            EventWithoutDuration = "event-without-duration", Lost, Record,
+                "dropped: a complete event without a duration";
+            EventNegativeDuration = "event-negative-duration", Lost, Record,
+                "dropped: a complete event with a negative duration";
+            ValueNoNumber = "value-no-number", Lost, Sample,
+                "dropped: a value of a counter that is no number";
+            EndWithoutBeginning = "end-without-beginning", Lost, Record,
+                "dropped: an end without a beginning";
+            BeginningWithoutEnd = "beginning-without-end", Lost, Record,
+                "dropped: a beginning without an end";
+            EndBeforeBeginning = "end-before-beginning", Lost, Record,
+                "dropped: a slice that ends before it begins";
+            ArrowWithoutLaunch = "arrow-without-launch", Remark, Launch,
+                "left out: an arrow beside those that lead from a call to the task which it launched";
+            UnknownMetadata = "unknown-metadata", Remark, Record,
+                "dropped: a metadata event about neither a process nor a thread";
+            RepeatedSlice = "repeated-slice", Remark, Record,
+                "left out: slices that only repeat or sum up others";
+            PlacelessMember = "placeless-member", Remark, Run,
+                "left out: a member that is no event and no short text";
+        }
+        OnnxRuntime {
+            DamagedEvent = "damaged-event", Lost, Record, "damaged event";
+            FurtherDamagedEvent = "further-damaged-event", Lost, Record, "further damaged events";
+            CutEvents = "cut-events", Lost, File,
+                "the file is cut off: the program was stopped while writing it, or the disk was full";
+            UnknownCategory = "unknown-category", Doubted, Record, "events of an unknown category or name";
+            FurtherUnknownCategory = "further-unknown-category", Doubted, Record,
+                "events of further unknown categories";
+            ReplacedBytes = "replaced-bytes", Doubted, Name, "bytes that are no UTF-8 were replaced";
+            UnreadShapes = "unread-shapes", Doubted, Tensor, "shapes of operators could not be read";
+            NodeOfOverlappingRuns = "node-of-overlapping-runs", Doubted, Task,
+                "executions of nodes while several runs overlapped, without a telling thread";
+            EventLimit = "event-limit", Lost, Record,
+                "the runtime records no more than 1,000,000 events; later ones may be missing";
+        }
+        MegEngine {
+            DamagedProfile = "damaged-profile", Lost, File, "cut off or damaged: what lies behind it is lost";
+            NamesBehindDamage = "names-behind-damage", Lost, Operator,
+                "names and types of operators, which lie behind the damage";
+            HostTimesOfNoOperator = "host-times-of-no-operator", Lost, Call,
+                "host times of an operator that the graph doesn't have";
+            DeviceTimesOfNoOperator = "device-times-of-no-operator", Lost, Task,
+                "device times of an operator that the graph doesn't have";
+            StepOfNoOperator = "step-of-no-operator", Lost, Operator,
+                "steps of the run whose operator the graph doesn't have";
+            FootprintOfNoOperator = "footprint-of-no-operator", Lost, Operator,
+                "footprints of an operator that the graph doesn't have";
+            UnknownVar = "unknown-var", Lost, Tensor, "inputs and outputs that the graph doesn't have";
+            TaskOfNoOperator = "task-of-no-operator", Lost, Task, "tasks of no operator";
+            TimeNotFinite = "time-not-finite", Lost, Task, "times that are infinite or no number";
+            TimeNotNumber = "time-not-number", Lost, Task, "times that lack a number for start, kern or end";
+            OperatorTimesNoObject = "operator-times-no-object", Lost, Task,
+                "times of an operator that are no object";
+            PlaceTimesNoObject = "place-times-no-object", Lost, Task, "times in one place that are no object";
+            FootprintNoObject = "footprint-no-object", Lost, Operator, "footprints that are no object";
+            OperatorNoObject = "operator-no-object", Lost, Operator, "operators that are no object";
+            VarNoObject = "var-no-object", Lost, Tensor, "vars that are no object";
+            MemoryPlanNoObject = "memory-plan-no-object", Lost, Tensor, "memory plans that are no object";
+            MemoryPlanWithoutChunk = "memory-plan-without-chunk", Lost, Tensor,
+                "memory plans that name no chunk";
+            MemoryLayoutNoObject = "memory-layout-no-object", Lost, Tensor,
+                "memory layouts that are no object";
+            MemoryChunkNoObject = "memory-chunk-no-object", Lost, Tensor, "memory chunks that are no object";
+            ShapeNoList = "shape-no-list", Lost, Tensor, "shapes that are no list";
+            DimensionNoNumber = "dimension-no-number", Lost, Tensor, "dimensions that are no number";
+            EdgesNoList = "edges-no-list", Lost, Tensor, "inputs or outputs that are no list";
+            IdNoText = "id-no-text", Lost, Operator, "ids that are no text";
+        }
+        Board {
+            CutBoardRecord = "cut-board-record", Lost, Record,
+                "dropped: a record that was cut off at the end of its file";
+            DamagedBoardRecord = "damaged-board-record", Lost, Record, "dropped: a damaged record";
+            BoardEventWithoutTime = "board-event-without-time", Lost, Record,
+                "dropped: an event without a name or a time";
+            CutRow = "cut-row", Lost, Record, "dropped: cells of a row that is cut off";
+            CellNoNumber = "cell-no-number", Lost, Metric, "doubted: a cell that is no number";
+            WrongBound = "wrong-bound", Doubted, Metric,
+                "doubted: a memory bound that does not follow from its row";
+            OtherModel = "other-model", Lost, Task, "not shown: a table of another model than the timelines'";
+            OtherClock = "other-clock", Doubted, Clock,
+                "doubted: layers by another clock than calls, laid where the first inference began";
+            OverwrittenCalls = "overwritten-calls", Lost, Call, "doubted: more calls than a board keeps";
+            MissingSamples = "missing-samples", Doubted, Sample,
+                "missing: samples between those that are there";
+            UnreadableBoardFile = "unreadable-board-file", Lost, File,
+                "dropped: a file that could not be read";
+            NoRegularFile = "no-regular-file", Lost, File, "dropped: a result that is no regular file";
+            PrivateCalls = "private-calls", Lost, File, "not read: calls in a layout that is not public";
+            PrivateFile = "private-file", Doubted, File, "not read: a raw file whose layout is not public";
+            NotedByCollector = "noted-by-collector", Doubted, Run, "noted by the collector";
+            DoubtedCollection = "doubted-collection", Doubted, Run, "doubted: the collection";
+        }
+        Run {
+            UnrecordedIteration = "unrecorded-iteration", Lost, Iteration,
+                "iterations that the profiler did not record (it keeps a million events)";
+            EmptyIteration = "empty-iteration", Lost, Iteration,
+                "iterations without a recorded node (the profiler keeps a million events)";
+            ExecutionOutside = "execution-outside", Lost, Task, "node executions outside of all iterations";
+            UnknownEngineGraph = "unknown-engine-graph", Lost, Operator,
+                "the engine's own graph, so that its nodes can't be named";
+            UnattributedNode = "unattributed-node", Lost, Operator,
+                "nodes of the model of which the engine's graph doesn't tell what became of them";
+        }
+        OtherVersion {
+            OtherLoss = "other-loss", Lost, Record, "lost, as another version of opscope says";
+            OtherDoubt = "other-doubt", Doubted, Record, "doubted, as another version of opscope says";
+            OtherRemark = "other-remark", Remark, Record, "remarked by another version of opscope";
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_name_and_by_its_sentence() {
+        for kind in LossKind::ALL {
+            assert_eq!(LossKind::from_name(kind.name()), Some(kind));
+            assert_eq!(LossKind::from_sentence(kind.sentence()), Some(kind));
+        }
+        for severity in Severity::ALL {
+            assert_eq!(LossKind::of_another_version(severity).severity(), severity);
+        }
+    }
+
+    #[test]
+    fn every_source_and_scope_is_one_of_a_kind() {
+        let sources: HashSet<LossSource> = LossKind::ALL.into_iter().map(LossKind::source).collect();
+        let scopes: HashSet<LossScope> = LossKind::ALL.into_iter().map(LossKind::scope).collect();
+        assert_eq!((sources.len(), scopes.len()), (LossSource::ALL.len(), LossScope::ALL.len()));
+    }
+}
