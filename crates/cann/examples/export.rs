@@ -56,7 +56,7 @@ fn export(directory: &Path, output: &Path) -> Result<()> {
         let database = timed("export the database", || export_database(&joined, output, "0"))?;
         show(database.into_iter().collect());
         for loss in joined.all_losses().rows() {
-            println!("{:>10} {} ({})", loss.count, loss.reason, loss.place);
+            println!("{:>10} {} ({})", loss.count, loss.kind, loss.place);
         }
     }
     Ok(())
