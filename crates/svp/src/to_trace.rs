@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ApiCall, ApiLevel, Counter, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId,
-    LossKind, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, ProfileFormat, Sample,
-    Stream, StreamId, Task, TaskId, Thread, ThreadId, TimeBasis, Trace,
+    ApiCall, ApiLevel, Counter, DeviceKind, ExecutionUnit, Iteration, IterationId, LossKind, Model, ModelId,
+    Nanoseconds, Operator, OperatorId, Places, ProfileFormat, Sample, StreamId, Task, TaskId, ThreadId,
+    TimeBasis, Trace,
 };
 
 use crate::exports::{Exports, Sheet};
@@ -196,10 +196,7 @@ struct Builder {
     trace: Trace,
     zero: Nanoseconds,
     models: HashMap<u64, ModelId>,
-    devices: HashMap<u32, DeviceId>,
-    streams: HashMap<(u32, u64), StreamId>,
-    processes: HashMap<u64, ProcessId>,
-    threads: HashMap<(u64, u64), ThreadId>,
+    places: Places,
     operators: HashMap<(u64, String), OperatorId>,
 }
 
@@ -207,16 +204,7 @@ impl Builder {
     fn new(zero: Nanoseconds) -> Self {
         let mut trace = Trace::new();
         trace.run.format = Some(ProfileFormat::Svp);
-        Self {
-            trace,
-            zero,
-            models: HashMap::new(),
-            devices: HashMap::new(),
-            streams: HashMap::new(),
-            processes: HashMap::new(),
-            threads: HashMap::new(),
-            operators: HashMap::new(),
-        }
+        Self { trace, zero, models: HashMap::new(), places: Places::default(), operators: HashMap::new() }
     }
 
     fn model(&mut self, number: u64, name: Option<&str>) -> ModelId {
@@ -228,18 +216,10 @@ impl Builder {
     }
 
     fn stream(&mut self, device: u32, number: u64) -> StreamId {
-        if let Some(known) = self.streams.get(&(device, number)) {
-            return *known;
-        }
         let trace = &mut self.trace;
-        let device_id = *self.devices.entry(device).or_insert_with(|| {
-            let name = trace.strings.intern("SVP");
-            trace.devices.push(Device { number: device, kind: DeviceKind::Npu, name })
-        });
+        let device = self.places.device(trace, DeviceKind::Npu, device, "SVP");
         let name = trace.strings.intern(&format!("Stream {number}"));
-        let id = trace.streams.push(Stream { device: device_id, number, thread: None, name });
-        self.streams.insert((device, number), id);
-        id
+        self.places.stream(trace, device, number, None, name)
     }
 
     fn operator(
@@ -345,11 +325,12 @@ impl Builder {
     /// Notes the engine's clock during a sample. The guide names no unit; the values are those of
     /// megahertz. When a sample was taken isn't known either, so all stand at the beginning.
     fn add_frequency(&mut self, device: u32, frequency: u64) {
-        self.stream(device, 0);
+        let stream = self.stream(device, 0);
         let trace = &mut self.trace;
+        let device = trace.streams.get(stream).device;
         let name = trace.strings.intern("AA core frequency");
         let unit = trace.strings.intern("MHz");
-        let counter = Counter { name, unit, device: self.devices.get(&device).copied() };
+        let counter = Counter { name, unit, device: Some(device) };
         let known = trace.counters.iter().find(|(_, known)| *known == counter);
         let counter = known.map_or_else(|| trace.counters.push(counter), |(id, _)| id);
         trace.samples.push(Sample { counter, time: Nanoseconds::ZERO, value: frequency as f64 });
@@ -357,14 +338,8 @@ impl Builder {
 
     fn thread(&mut self, call: &Call) -> ThreadId {
         let trace = &mut self.trace;
-        let process = *self.processes.entry(call.process).or_insert_with(|| {
-            let name = trace.strings.intern("");
-            trace.processes.push(Process { pid: u32::try_from(call.process).unwrap_or(0), name })
-        });
-        *self.threads.entry((call.process, call.thread)).or_insert_with(|| {
-            let name = trace.strings.intern(&format!("Thread {}", call.thread));
-            trace.threads.push(Thread { process, tid: call.thread, name })
-        })
+        let process = self.places.process(trace, u32::try_from(call.process).unwrap_or(0));
+        self.places.thread(trace, process, call.thread, &format!("Thread {}", call.thread))
     }
 }
 

@@ -43,6 +43,7 @@ mod metric;
 mod model;
 mod numbers;
 mod operator;
+mod places;
 mod pool;
 mod process;
 mod range;
@@ -70,6 +71,7 @@ pub use metric::{Metric, MetricId, MetricTable, Reading, ReadingId, ReadingTable
 pub use model::{Model, ModelId, ModelTable};
 pub use numbers::{NumberHasher, NumberMap, NumberSet, Seeded};
 pub use operator::{Attribution, Operator, OperatorId, OperatorTable};
+pub use places::Places;
 pub use pool::{Pool, Span};
 pub use process::{Process, ProcessId, ProcessTable, Thread, ThreadId, ThreadTable};
 pub use range::{Range, RangeId, RangeKind, RangeTable};

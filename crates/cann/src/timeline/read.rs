@@ -12,7 +12,7 @@ use crate::waits::Waits;
 use opscope_formats::chrome::dialect::{
     AboutFile, Builder, Dialect, DialectReader, Item, Lane, OperatorKey, text_of,
 };
-use opscope_formats::reading::{Row, model_numbered};
+use opscope_formats::reading::Row;
 use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId, Trace};
 
 /// The dialect of the timelines that Ascend's tools export, for [`opscope_formats::chrome::read`].
@@ -152,7 +152,7 @@ fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) -> Row {
     match role {
         Role::Stream { device } => task(builder, item, device),
         Role::Iterations { model } => {
-            let model = model.map(|number| model_numbered(&mut builder.trace, number));
+            let model = model.map(|number| builder.trace.enter_model(number));
             let number = item.iteration().unwrap_or(0);
             let (start, duration) = (item.start, item.duration);
             builder.iterations.push(Iteration { model, number, warm_up: false, start, duration });
@@ -226,7 +226,7 @@ fn task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Row {
 
 /// A timeline tells no types of operators; their names stand in.
 fn operator<'a>(builder: &mut Builder<'a>, item: &Item<'a>, model: Option<u64>) -> OperatorId {
-    let model = model.map(|number| model_numbered(&mut builder.trace, number));
+    let model = model.map(|number| builder.trace.enter_model(number));
     builder.operator(OperatorKey { name: item.name, op_type: item.name, model, signature: b"" })
 }
 

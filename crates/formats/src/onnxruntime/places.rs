@@ -3,15 +3,13 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    Device, DeviceId, DeviceKind, ExecutionUnit, ModelId, Process, ProcessId, Stream, StreamId, StringId,
-    Thread, ThreadId, Trace,
+    Device, DeviceId, DeviceKind, ExecutionUnit, ModelId, Stream, StreamId, StringId, ThreadId, Trace,
 };
 
 /// The places that were added to a trace so far, by the file's own terms.
 #[derive(Default)]
 pub(super) struct Places {
-    processes: HashMap<i64, ProcessId>,
-    threads: HashMap<(i64, i64), ThreadId>,
+    host: opscope_trace::Places,
     /// By the provider's name.
     devices: HashMap<StringId, DeviceId>,
     /// Threads of the host that execute the nodes of a session on a device.
@@ -26,15 +24,8 @@ impl Places {
     /// A thread of the host; events of a device have -1 for process and thread, which is none.
     pub(super) fn thread(&mut self, trace: &mut Trace, process: i64, thread: i64) -> Option<ThreadId> {
         let (pid, tid) = (u32::try_from(process).ok()?, u64::try_from(thread).ok()?);
-        if let Some(&known) = self.threads.get(&(process, thread)) {
-            return Some(known);
-        }
-        let name = trace.strings.intern("");
-        let owner =
-            *self.processes.entry(process).or_insert_with(|| trace.processes.push(Process { pid, name }));
-        let id = trace.threads.push(Thread { process: owner, tid, name });
-        self.threads.insert((process, thread), id);
-        Some(id)
+        let process = self.host.process(trace, pid);
+        Some(self.host.thread(trace, process, tid, ""))
     }
 
     /// The device behind an execution provider.

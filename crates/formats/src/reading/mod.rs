@@ -2,10 +2,8 @@
 
 pub mod decimal;
 mod iterations;
-mod places;
 
 pub use iterations::{Iterations, Row};
-pub use places::{Places, model_named, model_numbered};
 
 /// Times since 1970 that are later than this (in nanoseconds, September 2001) can be no time since
 /// a machine or program was started.

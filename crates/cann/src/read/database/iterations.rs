@@ -7,7 +7,7 @@ use opscope_trace::{Iteration, ModelId, Nanoseconds, Task, TaskId};
 
 use super::reader::Reader;
 use super::tasks::TaskRow;
-use opscope_formats::reading::{Iterations, model_numbered};
+use opscope_formats::reading::Iterations;
 
 /// One run of a model: its number and span, and its tasks.
 type Run = (Iteration, Vec<TaskId>);
@@ -48,7 +48,7 @@ impl Reader<'_> {
         }
         let mut entered: Vec<Run> = Vec::new();
         for (model, runs) in runs.into_iter().filter(|(_, runs)| are_replays(rows, runs)) {
-            let model = model.map(|model| model_numbered(&mut self.trace, model));
+            let model = model.map(|model| self.trace.enter_model(model));
             for (number, run) in (1..).zip(runs) {
                 let tasks = run.iter().map(|&row| ids[row]).collect();
                 entered.push((span_of(model, number, rows, &run), tasks));

@@ -2,12 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use opscope_trace::{ApiCallId, LossKind, Nanoseconds, StringId, ThreadId, Trace};
+use opscope_trace::{ApiCallId, LossKind, Nanoseconds, Places, StringId, ThreadId, Trace};
 use rusqlite::Connection;
 
 use super::query::{self, Cells};
 use super::texts::Texts;
-use opscope_formats::reading::Places;
 
 /// The state of reading, table after table.
 pub(super) struct Reader<'c> {

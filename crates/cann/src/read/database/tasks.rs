@@ -9,7 +9,6 @@ use crate::database::schema::{COMMUNICATION_OP, COMPUTE_TASK_INFO, TASK};
 use crate::read::operators::{Described, Operators, Side};
 use crate::vocabulary;
 use crate::waits::Waits;
-use opscope_formats::reading::model_numbered;
 
 /// The operator of a task's number: a row of `COMPUTE_TASK_INFO`.
 #[derive(Clone, Copy)]
@@ -164,7 +163,7 @@ impl Reader<'_> {
             vocabulary::unit(vocabulary::known(kind).unwrap_or(own_kind))
         };
         let operator = info.map(|info| {
-            let model = row.model.map(|model| model_numbered(&mut self.trace, model));
+            let model = row.model.map(|model| self.trace.enter_model(model));
             let &Computed { name, op_type, inputs, outputs, dynamic, .. } = info;
             let described = Described { model, name, op_type, inputs, outputs, dynamic };
             operators.find(&mut self.trace, &self.texts.table, described)

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, LossKind, Nanoseconds, OperatorTable, StringId, Task, TaskId, Trace};
+use opscope_trace::{
+    ExecutionUnit, LossKind, Nanoseconds, OperatorTable, Places, StringId, Task, TaskId, Trace,
+};
 
 use super::kernels::{Entry, Kernel, Kernels};
-use opscope_formats::reading::Places;
 
 /// By how much the starts of one task may differ between two files, which round differently.
 const TOLERANCE: Nanoseconds = Nanoseconds(500);

@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use opscope_trace::{
-    DeviceKind, Iteration, LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Pool, Span, StringId,
-    StringTable, Task, TaskId, Trace,
+    DeviceKind, Iteration, LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Places, Pool, Span,
+    StringId, StringTable, Task, TaskId, Trace,
 };
 
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{aicpu, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
 use crate::vocabulary;
-use opscope_formats::reading::{Places, model_numbered};
 
 const START: [&str; 5] =
     [op_summary::START, other::START[0], task_time::START, other::START[1], aicpu::START];
@@ -157,7 +156,7 @@ impl Kernels {
         spans.sort_by_key(|(_, (first, _))| *first);
         let enter = |((model, step), (first, last)): (Step, (Nanoseconds, Nanoseconds))| {
             let iteration = Iteration {
-                model: model.map(|model| model_numbered(trace, model)),
+                model: model.map(|model| trace.enter_model(model)),
                 number: step.unwrap_or(0),
                 warm_up: false,
                 start: first - zero,
@@ -238,7 +237,7 @@ impl Entry {
     ) -> Option<OperatorId> {
         let is_described = !texts.get(kernel.op_type).is_empty();
         (is_described || vocabulary::computes(texts.get(kernel.kind))).then(|| {
-            let model: Option<ModelId> = kernel.model.map(|model| model_numbered(trace, model));
+            let model: Option<ModelId> = kernel.model.map(|model| trace.enter_model(model));
             let Kernel { name, op_type, inputs, outputs, dynamic, .. } = *kernel;
             self.operators.find(trace, texts, Described { model, name, op_type, inputs, outputs, dynamic })
         })

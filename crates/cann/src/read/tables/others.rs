@@ -4,12 +4,11 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    Counter, CounterId, DeviceKind, Iteration, LossKind, Nanoseconds, Range, RangeKind, Sample, Trace,
+    Counter, CounterId, DeviceKind, Iteration, LossKind, Nanoseconds, Places, Range, RangeKind, Sample, Trace,
 };
 
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{memory_record, msprof_tx, npu_mem, other, step_trace};
-use opscope_formats::reading::{Places, model_numbered};
 
 const TIMESTAMP: [&str; 2] = [memory_record::TIME, other::TIME];
 const COMPONENT: [&str; 2] = [memory_record::COMPONENT, npu_mem::SCOPE];
@@ -48,7 +47,7 @@ pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
     let zero = set_zero(&mut trace, found.first().map(|(start, ..)| *start));
     for (place, (start, duration, number, model)) in (1..).zip(found) {
         let number = number.unwrap_or(place);
-        let model = model.map(|number| model_numbered(&mut trace, number));
+        let model = model.map(|number| trace.enter_model(number));
         trace.iterations.push(Iteration { model, number, warm_up: false, start: start - zero, duration });
     }
     losses.report(&mut trace);

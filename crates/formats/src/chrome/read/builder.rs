@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, DeviceKind, ExecutionUnit, ModelId, Nanoseconds, NumberMap, Operator,
-    OperatorId, Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
+    OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
 };
 
 use super::chunk::{Chunk, Details, DetailsId, Head, Text};
@@ -13,7 +13,7 @@ use super::lanes::{Lane, LaneId};
 use super::problems::Problems;
 use super::signature;
 use super::text::{Raw, text_of, unquoted};
-use crate::reading::{Iterations, Places, Row};
+use crate::reading::{Iterations, Row};
 
 /// A slice or mark with its text, independent of the chunk that it was read in.
 #[derive(Clone, Copy)]

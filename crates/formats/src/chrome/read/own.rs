@@ -11,7 +11,7 @@ use super::dialect::{AboutFile, Dialect, DialectReader};
 use super::lanes::Lane;
 use super::text::{Raw, number, text_of};
 use crate::json::Scanner;
-use crate::reading::{Row, decimal, model_named};
+use crate::reading::{Row, decimal};
 
 /// The dialect of the timelines that opscope itself writes.
 pub(super) struct Own;
@@ -203,14 +203,14 @@ fn parse_device(text: &str) -> (DeviceKind, u32, String) {
 fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: &Role) -> Row {
     match role {
         Role::Iterations(model) => {
-            let model = model.as_deref().map(|name| model_named(&mut builder.trace, name));
+            let model = model.as_deref().map(|name| builder.trace.enter_named_model(name));
             let (number, warm_up) = (item.details.iteration, item.details.warm_up);
             let (start, duration) = (item.start, item.duration);
             builder.iterations.push(Iteration { model, number, warm_up, start, duration });
             Row::Other
         }
         Role::Unrecorded(model) => {
-            let model = model.as_deref().map(|name| model_named(&mut builder.trace, name));
+            let model = model.as_deref().map(|name| builder.trace.enter_named_model(name));
             let (number, warm_up) = (item.details.iteration, item.details.warm_up);
             let (start, duration) = (item.start, item.duration);
             let row = UnrecordedIteration { model, number, warm_up, start, duration };

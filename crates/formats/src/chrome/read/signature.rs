@@ -7,7 +7,6 @@ use opscope_trace::{Attribution, DataType, Operator, Tensor, TensorId, Trace};
 
 use super::text::{number, text_of};
 use crate::json::{Scanned, Scanner};
-use crate::reading::model_named;
 
 /// Fills in what a signature tells about an operator.
 pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u8]) -> Operator {
@@ -33,7 +32,7 @@ pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u
                 match name {
                     b"type" => operator.op_type = trace.strings.intern(&text_of(value)),
                     b"engine_type" => operator.engine_type = Some(trace.strings.intern(&text_of(value))),
-                    b"model" => operator.model = Some(model_named(trace, &text_of(value))),
+                    b"model" => operator.model = Some(trace.enter_named_model(&text_of(value))),
                     b"flops" => operator.flops = number(value),
                     b"bytes_read" => operator.bytes_read = number(value),
                     b"bytes_written" => operator.bytes_written = number(value),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{
+use crate::{
     Device, DeviceId, DeviceKind, Model, ModelId, Process, ProcessId, Stream, StreamId, StringId, Thread,
     ThreadId, Trace,
 };
@@ -80,21 +80,23 @@ impl Places {
     }
 }
 
-/// The model of a number, entered if it is new.
-pub fn model_numbered(trace: &mut Trace, number: u64) -> ModelId {
-    let known = trace.models.iter().find(|(_, model)| model.number == number);
-    known.map(|(id, _)| id).unwrap_or_else(|| {
-        let name = trace.strings.intern("");
-        trace.models.push(Model { number, name })
-    })
-}
+impl Trace {
+    /// The model of a number, entered if it is new.
+    pub fn enter_model(&mut self, number: u64) -> ModelId {
+        let known = self.models.iter().find(|(_, model)| model.number == number);
+        known.map(|(id, _)| id).unwrap_or_else(|| {
+            let name = self.strings.intern("");
+            self.models.push(Model { number, name })
+        })
+    }
 
-/// The model of a name, entered if it is new.
-pub fn model_named(trace: &mut Trace, name: &str) -> ModelId {
-    let name = trace.strings.intern(name);
-    let known = trace.models.iter().find(|(_, model)| model.name == name);
-    known.map(|(id, _)| id).unwrap_or_else(|| {
-        let number = trace.models.len() as u64;
-        trace.models.push(Model { number, name })
-    })
+    /// The model of a name, entered if it is new.
+    pub fn enter_named_model(&mut self, name: &str) -> ModelId {
+        let name = self.strings.intern(name);
+        let known = self.models.iter().find(|(_, model)| model.name == name);
+        known.map(|(id, _)| id).unwrap_or_else(|| {
+            let number = self.models.len() as u64;
+            self.models.push(Model { number, name })
+        })
+    }
 }
