@@ -240,6 +240,8 @@ proptest! {
     #[test]
     fn every_row_of_any_trace_comes_back(trace in any_trace()) {
         let read = read(&written(&trace)).unwrap();
+        prop_assert_eq!(&read.run, &trace.run);
+        prop_assert_eq!(read.losses.kind(), trace.losses.kind());
         prop_assert_eq!(read.tasks.len(), trace.tasks.len());
         prop_assert_eq!(read.api_calls.len(), trace.api_calls.len());
         prop_assert_eq!(read.ranges.len(), trace.ranges.len());
