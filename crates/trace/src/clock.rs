@@ -1,4 +1,4 @@
-//! What is known about the trace's zero.
+//! The trace's zero: where it lies, as far as that is known.
 
 use crate::StringId;
 

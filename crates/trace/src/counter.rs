@@ -10,7 +10,7 @@ table! {
     CounterId,
     /// A quantity that was sampled.
     Counter {
-        /// What is counted.
+        /// The counted quantity.
         name: StringId,
         /// The unit of the samples, such as `B` or `MB/s`.
         unit: StringId,

@@ -5,7 +5,7 @@ use crate::words::words;
 use crate::{StringId, ThreadId};
 
 words! {
-    /// What kind of machine a device is.
+    /// The kind of machine that a device is.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum DeviceKind {
         /// The host's own processor.
@@ -29,7 +29,7 @@ table! {
     Device {
         /// The device's number in its format; 0 where there is only one.
         number: u32,
-        /// What kind of machine it is.
+        /// The kind of machine.
         kind: DeviceKind,
         /// The chip, the execution provider or the compute node, in the format's own word.
         name: StringId,

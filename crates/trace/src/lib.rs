@@ -26,6 +26,16 @@
 //! assert_eq!(trace.tasks.duration().iter().sum::<Nanoseconds>(), Nanoseconds(40_000));
 //! assert_eq!(trace.strings.get(trace.operators.name()[0]), "conv1");
 //! ```
+//!
+//! Each floor uses those below it:
+//!
+//! ```text
+//! append · impossible                      whole traces: laid together, rid of times that can't be
+//! Trace · places · loss                    the tables together; rows that readers enter once; losses
+//! task · operator · device · run_facts …   a table or an idea each
+//! table! · words! · ids · loss_kind        how tables and enums are declared; the list of losses
+//! strings · pool · time · units            values
+//! ```
 
 mod api_call;
 mod append;
@@ -91,7 +101,7 @@ pub use unrecorded_iteration::{UnrecordedIteration, UnrecordedIterationId, Unrec
 pub struct Trace {
     /// Where the trace's zero lies, and how its times were taken.
     pub clock: Clock,
-    /// What is known of the run as a whole.
+    /// Facts about the run as a whole.
     pub run: RunFacts,
     /// All text of the trace, each piece once.
     pub strings: StringTable,
@@ -121,7 +131,7 @@ pub struct Trace {
     pub names: Pool<StringId>,
     /// Units of work on the streams.
     pub tasks: TaskTable,
-    /// What hardware reports for single tasks.
+    /// The quantities that hardware reports for single tasks.
     pub metrics: MetricTable,
     /// The values of the metrics, a row for each task that has any.
     pub readings: ReadingTable,
@@ -135,7 +145,7 @@ pub struct Trace {
     pub counters: CounterTable,
     /// The samples of the counters.
     pub samples: SampleTable,
-    /// What was dropped or doubted while the profile was read.
+    /// Records that were dropped or doubted while the profile was read.
     pub losses: LossTable,
 }
 
@@ -169,7 +179,7 @@ impl Trace {
         self.readings.push(Reading { task, metrics, values })
     }
 
-    /// What was measured of a task, metric by metric.
+    /// The values that were measured of a task, metric by metric.
     pub fn readings_of(&self, reading: ReadingId) -> impl ExactSizeIterator<Item = (MetricId, f64)> + '_ {
         let row = self.readings.get(reading);
         let metrics = self.metric_lists.get(row.metrics).iter().copied();

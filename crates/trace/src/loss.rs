@@ -1,4 +1,4 @@
-//! What was dropped or doubted while a profile was read.
+//! Records that were dropped or doubted while a profile was read.
 
 use crate::table::table;
 use crate::words::words;
@@ -20,13 +20,13 @@ words! {
 }
 
 table! {
-    /// What was dropped or doubted while a profile was read, so that users can see and query it.
+    /// Records that were dropped or doubted while a profile was read, so that users can see and query them.
     LossTable,
     /// Names a row of the [`LossTable`].
     LossId,
     /// A kind of loss in one place and how often it happened.
     Loss {
-        /// What was lost, and why.
+        /// The kind, which tells severity, source and scope.
         kind: LossKind,
         /// How many records.
         count: u64,
@@ -66,7 +66,7 @@ impl Trace {
 /// A kind of loss and how often it happened, before there is a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedLoss {
-    /// What was lost, and why.
+    /// The kind, which tells severity, source and scope.
     pub kind: LossKind,
     /// The file, field or place concerned.
     pub place: String,
@@ -87,7 +87,7 @@ impl Losses {
             return;
         }
         match self.rows.iter_mut().find(|row| row.kind == kind && row.place == place) {
-            // What a file tells of its size may be anything.
+            // A size that a file tells may be any number.
             Some(row) => row.count = row.count.saturating_add(count),
             None => self.rows.push(CountedLoss { kind, place: place.to_owned(), count }),
         }

@@ -61,7 +61,7 @@ words! {
         Range = "range",
         /// Samples of counters.
         Sample = "sample",
-        /// What hardware reports of single tasks.
+        /// Values that hardware reports of single tasks.
         Metric = "metric",
     }
 }

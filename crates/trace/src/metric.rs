@@ -1,4 +1,4 @@
-//! What the hardware counted while tasks ran.
+//! Counts of the hardware while tasks ran.
 
 use crate::pool::Span;
 use crate::table::table;
@@ -16,7 +16,7 @@ table! {
     MetricId,
     /// A quantity that hardware reports for single tasks.
     Metric {
-        /// What is measured.
+        /// The measured quantity.
         name: StringId,
         /// The unit of the values, such as `us` or `GB/s`; empty for counts and ratios.
         unit: StringId,
@@ -32,12 +32,12 @@ table! {
     ReadingTable,
     /// Names a row of the [`ReadingTable`].
     ReadingId,
-    /// What was measured of one task. Tasks of which the same was measured share the list of
+    /// The values that were measured of one task. Tasks of which the same was measured share the list of
     /// metrics, so that a value costs eight bytes.
     Reading {
         /// The task.
         task: TaskId,
-        /// What was measured.
+        /// The list of the measured quantities.
         metrics: Span<MetricId>,
         /// The values, one for each metric; NaN for what wasn't measured of this task.
         values: Span<f64>,

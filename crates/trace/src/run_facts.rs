@@ -1,4 +1,4 @@
-//! What a profile tells of the run as a whole: typed facts, each with the key that names it in
+//! The facts that a profile tells of the run as a whole: typed fields, each with the key that names it in
 //! answers and files.
 
 use std::fmt;
@@ -50,11 +50,11 @@ macro_rules! facts {
 }
 
 facts! {
-    /// What a profile tells of the run as a whole.
+    /// The facts that a profile tells of the run as a whole.
     ///
     /// A fact that isn't known is `None`, empty or the default.
     pub struct RunFacts {
-        /// What executed the model on this machine's processors.
+        /// The engine that executed the model on the host's processors.
         engine: Option<EngineName> = "engine",
         /// The version of the engine.
         engine_version: Option<String> = "engine_version",
@@ -62,9 +62,9 @@ facts! {
         optimization: Option<Optimization> = "optimization",
         /// How many threads the engine could use for an operator.
         threads: Option<u32> = "threads",
-        /// What random inputs were made from.
+        /// The seed of random inputs.
         seed: Option<u64> = "seed",
-        /// What the model was fed with.
+        /// The tensors that the model was fed with.
         inputs: Vec<RunInput> = "input ",
         /// How many AI cores the first device has.
         ai_cores: Option<u32> = "ai_cores",
@@ -106,11 +106,11 @@ facts! {
         call_times: TimeBasis = "times of calls",
         /// Who collected the profile.
         collector: Option<String> = "collector",
-        /// What a reader of results has to know of how the profile was decoded.
+        /// A sentence on how the profile was decoded, where readers of results have to know.
         note: Option<String> = "note",
     }
     remarks:
-    /// What else the producer says, in its own keys and words: shown to people, and interpreted by
+    /// Everything else that the producer says, in its own keys and words: shown to people, interpreted by
     /// nothing.
 }
 

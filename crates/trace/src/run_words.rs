@@ -1,9 +1,9 @@
-//! What is told of a run in one word out of a few: its engine, its format, how its times are meant.
+//! Facts about a run that are one of a few words: its engine, its format, how its times are meant.
 
 use crate::words::words;
 
 words! {
-    /// What executed a model on this machine's processors, by the word for it in answers.
+    /// An engine that executes models on the host's processors, by the word for it in answers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum EngineName {
         /// tract, which opscope carries.
@@ -89,7 +89,7 @@ words! {
 }
 
 impl TimeBasis {
-    /// What readers have to know of times that weren't recorded.
+    /// The warning for times that weren't recorded.
     pub fn caveat(self) -> Option<&'static str> {
         (self != Self::Recorded).then(|| self.name())
     }

@@ -5,7 +5,7 @@ use opscope_trace::DeviceKind;
 /// A place where operators are executed, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompNode<'a> {
-    /// What kind of machine it is.
+    /// The kind of machine.
     pub kind: DeviceKind,
     /// The device by its own name, such as `cpu0`.
     pub device: &'a str,

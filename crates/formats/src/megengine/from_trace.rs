@@ -18,9 +18,9 @@ use crate::input::Input;
 /// Which times a profile holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// Those of the devices and of the host.
+    /// Times of the devices and of the host.
     DeviceAndHost,
-    /// Those of the host only.
+    /// Times of the host only.
     HostOnly,
 }
 
@@ -45,7 +45,7 @@ impl Profile {
     }
 }
 
-/// What ran, in the order in which it began.
+/// The tasks and operators of a run, in the order in which they began.
 struct Run {
     start: Nanoseconds,
     tasks: Vec<TaskId>,
@@ -256,7 +256,7 @@ impl<'a> Builder<'a> {
         id
     }
 
-    /// What is known before the run: the shape, if it is, and no value.
+    /// The facts known before the run: the shape at most, and no value.
     fn infer_tags(&mut self, dimensions: Option<&[i64]>) -> Piece {
         let known = dimensions.filter(|dimensions| dimensions.iter().all(|size| *size >= 0));
         let (kind, shape) = match known {

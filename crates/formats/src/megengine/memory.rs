@@ -41,7 +41,7 @@ pub struct PeakMemory {
     pub owners: Vec<(GraphId, u64)>,
 }
 
-/// What tells blocks of memory apart.
+/// The identity of a block of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Block {
     Chunk(GraphId),

@@ -26,9 +26,9 @@ pub struct Profile {
     pub host: Keyed<Span<Interval>>,
     /// The records of [`Profile::device`] and [`Profile::host`].
     pub intervals: Pool<Interval>,
-    /// What an execution of an operator computes and touches.
+    /// The operations and memory of one execution of each operator.
     pub footprints: Keyed<Footprint>,
-    /// What runtime operators such as TensorRT's say about themselves, by operator; any JSON.
+    /// Notes of runtime operators such as TensorRT's about themselves, by operator; any JSON.
     pub internal: Keyed<Piece>,
     /// The operators that were run, in the order of execution.
     pub order: Vec<GraphId>,
@@ -46,9 +46,9 @@ pub struct Profile {
     pub plan_dimensions: Pool<i64>,
     /// Lists of shapes; `None` where the file has a null.
     pub shapes: Pool<Option<Shape>>,
-    /// What was damaged and left out.
+    /// Damaged parts that were left out.
     pub losses: Losses,
-    /// What ended the reading before the end of the file, where that is allowed.
+    /// The damage that ended the reading before the end of the file, where that is allowed.
     pub damage: Option<JsonError>,
 }
 
@@ -68,7 +68,7 @@ pub struct Interval {
     pub end: f64,
 }
 
-/// What one execution of an operator computes and touches.
+/// The operations and memory of one execution of an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Footprint {
     /// Bytes of the inputs whose values are needed and of the outputs.
@@ -99,7 +99,7 @@ pub struct Operator {
     pub outputs: Span<GraphId>,
     /// Priorities and the like, an object.
     pub extra: Piece,
-    /// What it waits for on each comp node.
+    /// Its waits on each comp node.
     pub waiting_spec: Piece,
 }
 
@@ -122,7 +122,7 @@ pub struct Var {
     pub force_update_src: Option<GraphId>,
     /// An array of flag names, known or not.
     pub flags: Piece,
-    /// What is known of its shape and value before the run, an object.
+    /// Its shape and value as far as they are known before the run, an object.
     pub static_infer_tags: Piece,
     /// Its planned memory.
     pub mem_plan: Option<MemoryPlan>,

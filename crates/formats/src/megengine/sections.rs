@@ -53,7 +53,7 @@ impl<'scope> Reader<'scope> {
         Self { keeps_rest: true, ..self }
     }
 
-    /// What is known of a profile whose reading ended with `damage`, if times are. The graph stands
+    /// The part of a profile that was read before `damage` ended that, if it has times. The graph stands
     /// behind the times, so operators that it doesn't tell of any more are known by their ids only.
     pub fn rest(mut self, damage: JsonError) -> Result<Profile, JsonError> {
         let timed = self.profile.device.iter().chain(self.profile.host.iter()).map(|(id, _)| id);

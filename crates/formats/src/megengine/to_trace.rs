@@ -379,7 +379,7 @@ impl<'a> Projection<'a> {
         starts.filter(|start| start.is_finite()).reduce(f64::min).map(Nanoseconds::from_seconds)
     }
 
-    /// What the file itself had lost, and ids that lead nowhere.
+    /// Counts the losses of the file itself, and ids that lead nowhere.
     fn losses(&mut self) {
         let profile = self.profile;
         if let Some(damage) = &profile.damage {

@@ -14,7 +14,7 @@ impl Profile {
     /// one; the file is there when it is whole.
     ///
     /// # Errors
-    /// What the system reports.
+    /// Any that the system reports.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         crate::write_atomically(path, |file| self.write_json(file))
     }
@@ -27,7 +27,7 @@ impl Profile {
     /// keeps a decimal.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// Any that `out` reports.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut writer = Writer { profile: self, out };
         writer.root()?;

@@ -38,7 +38,7 @@ pub(super) struct Arguments<'a> {
     #[serde(borrow)]
     pub provider: Cow<'a, str>,
     pub node_index: Number,
-    /// What `node_index` was called before 2021.
+    /// The name of `node_index` before 2021.
     pub exec_plan_index: Number,
     #[serde(borrow)]
     pub input_type_shape: Option<&'a RawValue>,
@@ -96,7 +96,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Stats<'a> {
     }
 }
 
-/// What the threads of the pool did for a node.
+/// The work of the pool's threads for a node.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PoolStats<'a> {
@@ -107,7 +107,7 @@ pub(super) struct PoolStats<'a> {
     pub sub_threads: BTreeMap<Cow<'a, str>, SubThread>,
 }
 
-/// What the thread did that executed the node; times in microseconds.
+/// The work of the thread that executed the node; times in microseconds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MainThread<'a> {
@@ -127,7 +127,7 @@ pub(super) struct MainThread<'a> {
     pub revoke: Number,
 }
 
-/// What another thread of the pool did.
+/// The work of another thread of the pool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct SubThread {

@@ -87,7 +87,7 @@ pub(super) fn unit_of(trace: &Trace, device: DeviceId) -> ExecutionUnit {
     }
 }
 
-/// What an execution provider executes on.
+/// The kind of device of an execution provider.
 fn device_kind(provider: &str) -> DeviceKind {
     match provider.strip_suffix("ExecutionProvider").unwrap_or(provider) {
         "CPU" | "Dnnl" | "XNNPACK" | "ACL" | "ArmNN" | "Azure" => DeviceKind::Cpu,

@@ -13,11 +13,11 @@ pub struct Profile {
     pub path: PathBuf,
     /// All text.
     pub strings: StringTable,
-    /// What sessions did: loading, initialising, running. In the order of the file.
+    /// The steps of sessions: loading, initialising, running. In the order of the file.
     pub sessions: Vec<SessionEvent>,
     /// Executions of nodes, in the order of the file.
     pub nodes: Vec<NodeEvent>,
-    /// What an execution provider recorded on its device, in the order of the file.
+    /// The events that execution providers recorded on their devices, in the order of the file.
     pub devices: Vec<DeviceEvent>,
     /// Lists of block sizes, which [`Scheduling`] names.
     pub block_sizes: Pool<i64>,
@@ -28,14 +28,14 @@ pub struct Profile {
     pub fences: u64,
     /// Events that are none of the above: their category and how many there are.
     pub others: Vec<(StringId, u64)>,
-    /// What is wrong with the file.
+    /// The file's damage.
     pub damage: Damage,
 }
 
 /// Something that a session did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionEvent {
-    /// What it did.
+    /// The step.
     pub kind: SessionEventKind,
     /// The runtime's own word for it.
     pub name: StringId,
@@ -49,7 +49,7 @@ pub struct SessionEvent {
     pub duration: Nanoseconds,
 }
 
-/// What a session can do.
+/// The steps of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionEventKind {
     /// Loading a model: `model_loading_uri`, `model_loading_array` and their like.
@@ -107,7 +107,7 @@ pub struct NodeEvent {
     pub output_size: Option<u64>,
     /// The state of the allocator when the node had finished.
     pub memory: Memory,
-    /// What the threads of the pool did for it, where there is a pool.
+    /// The work of the pool's threads for it, where there is a pool.
     pub scheduling: Option<Scheduling>,
 }
 
@@ -130,7 +130,7 @@ pub struct Memory {
     pub arena_held_delta: Option<i64>,
 }
 
-/// What the threads of a pool did for a node.
+/// The work of a pool's threads for a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scheduling {
     /// The pool, such as `session-1-intra-op`.
@@ -149,11 +149,11 @@ pub struct Scheduling {
     pub wait: Nanoseconds,
     /// How long it took to take back work that no other thread had begun.
     pub revoke: Nanoseconds,
-    /// What the other threads did, in [`Profile::workers`].
+    /// The work of the other threads, in [`Profile::workers`].
     pub workers: Span<Worker>,
 }
 
-/// What another thread of the pool did.
+/// The work of another thread of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worker {
     /// The thread's number in the runtime, which is not the system's.
@@ -167,7 +167,7 @@ pub struct Worker {
 /// An event that an execution provider recorded on its device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceEvent {
-    /// What it is.
+    /// The kind of event.
     pub kind: DeviceEventKind,
     /// The kernel or call.
     pub name: StringId,
@@ -196,7 +196,7 @@ pub enum DeviceEventKind {
     Call,
 }
 
-/// What is wrong with a file.
+/// A file's damage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// How many events could not be read.

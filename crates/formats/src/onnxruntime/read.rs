@@ -24,7 +24,7 @@ pub enum ReadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The file doesn't begin as a profile does.
@@ -34,7 +34,7 @@ pub enum ReadError {
         path: PathBuf,
         /// Where.
         position: Position,
-        /// What is there.
+        /// The content, in words.
         found: String,
     },
     /// The file is a list, but none of it comes from ONNX Runtime.
@@ -56,7 +56,7 @@ const DAMAGED_PLACES: usize = 20;
 impl Profile {
     /// Reads a profile, compressed with gzip or not.
     ///
-    /// What is damaged is left out and told in [`Profile::damage`], and the rest is kept: also
+    /// Damaged events are left out and told in [`Profile::damage`], and the rest is kept: also
     /// everything before the place where the file was cut off.
     ///
     /// # Errors
@@ -346,7 +346,7 @@ fn line_start(text: &str, line: usize) -> Option<usize> {
     ends.nth(line.checked_sub(2)?).map(|end| end + 1)
 }
 
-/// What the names of nodes' events end in.
+/// The end of the names of nodes' events.
 const KERNEL_TIME: &str = "_kernel_time";
 
 /// The kinds of events, as their category and name tell.

@@ -11,7 +11,7 @@ use opscope_trace::Nanoseconds;
 
 use super::profile::{NodeEvent, Profile, SessionEvent, SessionEventKind};
 
-/// What belongs to what.
+/// The session and the run of every event.
 #[derive(Debug)]
 pub(super) struct Sessions {
     /// The number in the name of the thread pool of every session, where one is known.

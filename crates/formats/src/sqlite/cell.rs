@@ -29,9 +29,9 @@ pub(super) trait Cell: Sized {
 /// A value that doesn't belong in its column.
 #[derive(Debug)]
 pub(super) struct CellProblem {
-    /// What belongs there.
+    /// The value that belongs there, in words.
     pub expected: String,
-    /// What is there.
+    /// The value that is there, in words.
     pub found: String,
 }
 

@@ -11,11 +11,11 @@ use super::SCHEMA_VERSION;
 pub struct WriteError {
     /// The database that was to be written.
     pub path: PathBuf,
-    /// What went wrong.
+    /// The cause.
     pub problem: WriteProblem,
 }
 
-/// What went wrong while writing.
+/// The cause of a failed writing.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteProblem {
     /// The system refused.
@@ -32,11 +32,11 @@ pub enum WriteProblem {
 pub struct ReadError {
     /// The database.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Its fault.
     pub problem: ReadProblem,
 }
 
-/// What is wrong with a database.
+/// The fault of a database.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadProblem {
     /// The system refused.
@@ -58,7 +58,7 @@ pub enum ReadProblem {
         super::APPLICATION_ID
     )]
     Foreign {
-        /// What the file says at byte 68.
+        /// The number at byte 68 of the file.
         application_id: u32,
     },
     /// Written by a version of opscope with other tables.
@@ -85,9 +85,9 @@ pub enum ReadProblem {
         row: usize,
         /// The column.
         column: &'static str,
-        /// What belongs there.
+        /// The value that belongs there, in words.
         expected: String,
-        /// What is there.
+        /// The value that is there, in words.
         found: String,
     },
     /// SQLite found damage.

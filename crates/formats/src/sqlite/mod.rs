@@ -41,7 +41,7 @@ pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 /// have a kind, a source and a scope.
 pub const SCHEMA_VERSION: i64 = 5;
 
-/// What every SQLite file begins with.
+/// The first bytes of every SQLite file.
 pub const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The application id in the first bytes of a SQLite file, if they are those of one

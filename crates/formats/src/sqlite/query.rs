@@ -38,7 +38,7 @@ pub enum QueryError {
     /// SQLite doesn't understand it, or the tables don't have what it names.
     #[error("{message}{}", place(*offset))]
     Statement {
-        /// What SQLite says.
+        /// SQLite's message.
         message: String,
         /// Where in the statement, in bytes.
         offset: Option<usize>,
@@ -61,7 +61,7 @@ impl Database {
     /// Puts a trace into tables in memory.
     ///
     /// # Errors
-    /// What SQLite reports.
+    /// Any that SQLite reports.
     pub fn of_trace(trace: &Trace) -> Result<Self, QueryError> {
         let connection = Connection::open_in_memory().map_err(statement_error)?;
         fill(trace, &[], &connection).map_err(statement_error)?;
@@ -86,7 +86,7 @@ impl Database {
         open().map_err(|problem| ReadError { path: path.to_owned(), problem })
     }
 
-    /// What was lost of the trace in the tables: a trace that holds nothing else.
+    /// The losses of the trace in the tables, as a trace that holds nothing else.
     pub fn losses(&self) -> &Trace {
         &self.losses
     }
@@ -99,7 +99,7 @@ impl Database {
     /// Carries out one statement that reads: hands on the names of the columns, then each row.
     ///
     /// # Errors
-    /// What is wrong with the statement, and whatever `each_row` reports.
+    /// Those of a wrong statement, and any that `each_row` reports.
     pub fn query<Error: From<QueryError>>(
         &self,
         sql: &str,
@@ -134,7 +134,7 @@ fn allow_reading(context: AuthContext<'_>) -> Authorization {
         AuthAction::Function { function_name } if !function_name.eq_ignore_ascii_case("load_extension") => {
             Authorization::Allow
         }
-        // What describes a table.
+        // Pragmas that describe tables.
         AuthAction::Pragma { pragma_name, .. }
             if ["table_info", "table_xinfo", "table_list", "index_list", "foreign_key_list"]
                 .iter()

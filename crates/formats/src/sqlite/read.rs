@@ -25,7 +25,7 @@ pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
 /// Reads a trace from the bytes of a database; `path` only names them in errors.
 ///
 /// # Errors
-/// Those of [`read_file`].
+/// As [`read_file`].
 pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
     let read = || {
         check_header(bytes, bytes.len() as u64)?;

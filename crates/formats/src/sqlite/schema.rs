@@ -14,7 +14,7 @@ use super::cell::{Cell, CellProblem, text};
 /// Every table has the column `id`, the row's number in the trace from 0, and then `columns`.
 pub(super) struct Table {
     pub name: &'static str,
-    /// What a row is.
+    /// A row's meaning.
     pub about: &'static str,
     pub columns: &'static [Column],
     /// How many rows the trace has for it.
@@ -413,14 +413,14 @@ pub(super) const TABLES: &[Table] = &[
     table! {
         /// Quantities that hardware reports for single tasks.
         metrics: Metric {
-            /// What is measured, in the vendor's word.
+            /// The measured quantity, in the vendor's word.
             name => "name_id",
             /// The unit of the values; empty for counts and ratios.
             unit => "unit_id",
         }
     },
     table! {
-        /// What hardware reported, a row for each task.
+        /// Values that hardware reported, a row for each task.
         readings: Reading {
             /// The task.
             task => "task_id",
@@ -450,7 +450,7 @@ pub(super) const TABLES: &[Table] = &[
     table! {
         /// Quantities that were sampled over time.
         counters: Counter {
-            /// What is counted.
+            /// The counted quantity.
             name => "name_id",
             /// The unit of the samples.
             unit => "unit_id",

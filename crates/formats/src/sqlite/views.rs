@@ -3,7 +3,7 @@
 /// A view of the database.
 pub(super) struct View {
     pub name: &'static str,
-    /// What a row is.
+    /// A row's meaning.
     pub about: &'static str,
     /// The statement that selects its rows; it may use the views before it.
     pub select: &'static str,

@@ -16,7 +16,7 @@ const ROWS_A_STATEMENT: usize = 16;
 /// there.
 ///
 /// # Errors
-/// What the system or SQLite reports, with the path.
+/// Any that the system or SQLite reports, with the path.
 pub fn write_file(trace: &Trace, path: &Path) -> Result<(), WriteError> {
     write_file_with(trace, path, &[])
 }
@@ -25,7 +25,7 @@ pub fn write_file(trace: &Trace, path: &Path) -> Result<(), WriteError> {
 /// [`read_meta`](super::read_meta).
 ///
 /// # Errors
-/// What the system or SQLite reports, with the path; SQLite refuses a key that is there already.
+/// Any that the system or SQLite reports, with the path; SQLite refuses a key that is there already.
 pub fn write_file_with(trace: &Trace, path: &Path, meta: &[(&str, &str)]) -> Result<(), WriteError> {
     crate::output::replace_atomically(path, |temporary| write_database(trace, meta, temporary))
         .map_err(|problem| WriteError { path: path.to_owned(), problem })

@@ -112,7 +112,7 @@ fn pipes_show_what_takes_no_time_has_no_flops_or_is_not_there() {
     let column = |at: usize| table.iter().map(|row| row[at].as_str()).collect::<Vec<_>>();
     assert_eq!(column(7), ["timed", "instant", "nothing"]);
     assert_eq!(column(11), ["4.0", "inf", "N/A"]);
-    // What takes no time is as fast as the fastest that takes some.
+    // Operators that take no time are as fast as the fastest that takes some.
     assert_eq!(column(12), ["###############", "###############", ""]);
     assert_eq!(column(14), ["2", "inf", "nan"]);
     assert_eq!(column(15), ["###############", "###############", ""]);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-/// What is wrong with a profile by the rules of the layout; nothing if all is well.
+/// The breaches of the layout's rules in a profile; none if all is well.
 pub fn faults(text: &[u8]) -> Vec<String> {
     let root: Value = match serde_json::from_slice(text) {
         Ok(root) => root,

@@ -1,4 +1,4 @@
-//! What users of MegEngine profiles can rely on, at the level of the command and the library.
+//! Tests of the promises to users of MegEngine profiles, at the level of the command and the library.
 
 mod conformance;
 mod faults;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::megengine::analyze::profile_analyze;
 
-/// What a run of the command gave.
+/// The outcome of a run of the command.
 pub struct Run {
     pub status: i32,
     pub stdout: String,

@@ -49,7 +49,7 @@ fn a_large_file_is_read_alike_wherever_its_vars_lie() {
     assert!(text.len() > 4 << 20, "large enough for a second thread");
     let value = |text: &[u8]| serde_json::from_slice::<Value>(text).unwrap();
     for text in [
-        // What looks like the section of vars comes before it, as an object and as half of one.
+        // Text that looks like the section of vars comes before it, as an object and as half of one.
         text.replacen("\"param\": { }", "\"param\": { \"var\": { \"7\": { \"name\": \"x\"}}}", 1),
         text.replacen("\"param\": { }", "\"param\": { \"x\": \"\\\"var\\\": {\"}", 1),
         // Ids that are no numbers.

@@ -1,6 +1,6 @@
 //! The help text of `profile_analyze`.
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
 Show where the time of a MegEngine graph profile went.
 

@@ -20,13 +20,13 @@ use self::options::Request;
 use self::report::Report;
 use super::Profile;
 
-/// What error messages begin with.
+/// The begin of error messages.
 const PROGRAM: &str = "opscope profile_analyze";
 
 /// Runs `profile_analyze` with its command line, without the program's name, and returns the exit
 /// status: 0 done, 1 the file can't be read or the output not written, 2 wrong usage.
 ///
-/// What the file has lost is said on `errors`, in one line, and so is every error.
+/// Losses of the file are told on `errors`, a line each, and so is every error.
 pub fn profile_analyze(arguments: &[OsString], output: &mut dyn Write, errors: &mut dyn Write) -> i32 {
     // If not even that can be said, the exit status is all that is left.
     let mut say = |text: &str| drop(writeln!(errors, "{PROGRAM}: {}", text.replace(['\n', '\r'], " ")));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::numbers::{parse_float, parse_int};
 use super::pattern::Pattern;
 
-/// What the command line asks for.
+/// The wishes of the command line.
 #[derive(Clone, Debug)]
 pub enum Request {
     /// The help text.

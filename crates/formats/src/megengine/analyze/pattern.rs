@@ -47,7 +47,7 @@ impl Pattern {
     }
 }
 
-/// What is wrong, without the picture of the pattern that the library draws around it.
+/// The fault, without the picture of the pattern that the library draws around it.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().last().unwrap_or_default().trim();

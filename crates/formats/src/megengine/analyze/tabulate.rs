@@ -72,7 +72,7 @@ impl Column<'_> {
     }
 }
 
-/// What kind of values a column holds; a later kind takes in the earlier ones.
+/// The kind of values in a column; a later kind takes in the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Whole,
