@@ -5,9 +5,9 @@
 
 use opscope_trace::{
     ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration,
-    IterationId, MetricId, Model, ModelId, Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId, ProfileFormat,
-    Range, RangeKind, RunFacts, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId,
-    Trace,
+    IterationId, MetricId, Model, ModelId, Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId,
+    ProfileFormat, Range, RangeKind, RunFacts, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor,
+    TensorId, Thread, ThreadId, Trace,
 };
 
 use crate::vocabulary;

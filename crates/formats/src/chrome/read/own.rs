@@ -1,8 +1,8 @@
 //! Timelines that opscope wrote: `chrome::write` tells what stands where.
 
 use opscope_trace::{
-    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, LossKind, Nanoseconds, RangeKind, Severity, Stream, Trace,
-    UnrecordedIteration,
+    ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, LossKind, Nanoseconds, RangeKind, Severity, Stream,
+    Trace, UnrecordedIteration,
 };
 
 use super::builder::{Builder, Item, OperatorKey};
