@@ -83,7 +83,6 @@ pub fn read(path: &Path) -> Result<(Exports, Trace), OpenError> {
     })
 }
 
-
 fn note_doubts(trace: &mut Trace, problems: &[String]) {
     problems.iter().for_each(|problem| trace.count_loss(LossKind::DoubtedCollection, 1, problem));
 }
