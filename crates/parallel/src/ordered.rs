@@ -8,7 +8,7 @@ use rayon::ScopeFifo;
 use crate::pool;
 
 /// The number of parts that may wait for each thread before their turn comes.
-const PARTS_AHEAD: usize = 8;
+const PARTS_AHEAD: usize = 2;
 
 /// Produces `count` texts and hands them to `consume` in order. `produce` appends to an empty text.
 ///

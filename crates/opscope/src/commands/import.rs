@@ -78,7 +78,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 let profiles = profile::raw_of(&source, terminal);
                 return import_raw::execute(profile, profiles, output.as_deref(), answer, files, terminal);
             }
-            files.check(&[&arguments.profile])?;
+            // Of a profile that can't be read, the reason comes first.
+            if source.format().is_some() {
+                files.check(&[&arguments.profile])?;
+            }
             profile::read(source, Tell::InAnswer, terminal)?
         }
     };
