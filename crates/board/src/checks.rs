@@ -1,4 +1,4 @@
-//! What is looked at on the board before the program runs, each with its remedy.
+//! Checks of the board before the program runs, each with its remedy.
 
 use russh_sftp::protocol::OpenFlags;
 
@@ -6,11 +6,11 @@ use crate::Progress;
 use crate::connection::{Connection, at};
 use crate::error::Error;
 use crate::remote::{join, odd_characters, quoted};
-use crate::run::{LITTLE_SPACE, free_space};
+use crate::space::{LITTLE_SPACE, free_space};
 
 const CHECKING: &str = "the board was checked";
 
-/// What a collection is about to use.
+/// The places that a collection is about to use.
 pub(crate) struct Plan<'p> {
     /// The program on the board.
     pub program: &'p str,
@@ -22,7 +22,7 @@ fn check(what: String, remedy: &str) -> Error {
     Error::Check { what, remedy: remedy.to_owned() }
 }
 
-/// Looks at everything; what only may spoil the run is a warning.
+/// Looks at everything. A fault that only may spoil the run is a warning.
 ///
 /// # Errors
 /// With the first thing that makes a run pointless.

@@ -1,19 +1,19 @@
 //! A whole collection, step by step.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use crate::Progress;
 use crate::acl_json::{config_file, found_style, tell_changes};
 use crate::checks::{self, Plan};
-use crate::config::BoardConfig;
-use crate::connection::{Connection, HostKeys, LONG_COMMAND, Timeouts};
+use crate::connection::{Connection, LONG_COMMAND, at};
 use crate::download;
 use crate::error::Error;
 use crate::link::{ATTEMPTS, Link};
-use crate::nfs::NfsExport;
-use crate::remote::{join, portable, quoted};
-use crate::run::{Program, ProgramEnd};
+use crate::main_program::main_in_project;
+use crate::mounting::{mount, unmount};
+use crate::program::{Program, ProgramEnd};
+use crate::remote::{join, local_target, quoted};
+use crate::request::Request;
 use crate::settings::{KeyStyle, Settings};
 use crate::upload::{Project, exists, make_folders, read_small};
 
@@ -26,40 +26,7 @@ const OWN_FOLDER: &str = ".opscope-project";
 /// The folder below the project, on the board and here, that results go to.
 const PROFILING: &str = "profiling";
 
-/// What is to be collected.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// How to reach the board.
-    pub config: BoardConfig,
-    /// Which hosts are known.
-    pub host_keys: HostKeys,
-    /// How long is waited for what.
-    pub timeouts: Timeouts,
-    /// The folder to upload.
-    pub project: PathBuf,
-    /// What of it stays here: the files with the password and the private key.
-    pub secrets: Vec<PathBuf>,
-    /// The program within it.
-    pub main: PathBuf,
-    /// What the program is given.
-    pub arguments: Vec<String>,
-    /// Where the project goes on the board; below the user's home by default.
-    pub remote: Option<String>,
-    /// The profiling switches.
-    pub settings: Settings,
-    /// Where the profiles go here.
-    pub output: PathBuf,
-    /// A folder that the board mounts for its results.
-    pub nfs: Option<NfsExport>,
-    /// opscope's own collector, built for the board, to be put before its runtime.
-    pub collector: Option<PathBuf>,
-    /// Whether to go on with a collection whose connection was lost, instead of beginning one.
-    pub resume: bool,
-    /// Whether the project and the results are removed from the board at the end.
-    pub clean_up: bool,
-}
-
-/// What a collection brought.
+/// The results of a collection.
 #[derive(Clone, Debug)]
 pub struct Collected {
     /// The profiles that are here now: `JOB*` of a board, `PROF_*` of a host with Ascend processors.
@@ -73,8 +40,8 @@ pub struct Collected {
 /// Collects a profile on a board.
 ///
 /// # Errors
-/// With what went wrong, where, and what to do about it. What was brought here until then stays; the
-/// next collection uploads and fetches only what is missing.
+/// With what went wrong, where, and what to do about it. Everything that was brought here until then
+/// stays; the next collection uploads and fetches only the rest.
 pub fn collect(request: &Request, progress: &mut dyn Progress) -> Result<Collected, Error> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
@@ -95,46 +62,6 @@ async fn collect_async(request: &Request, progress: &mut dyn Progress) -> Result
         _ => link.close().await,
     }
     result
-}
-
-/// The program's path within the project, with forward slashes.
-fn main_in_project(project: &Path, main: &Path) -> Result<String, Error> {
-    let outside = || Error::Check {
-        what: format!("{} is not in the project folder {}", main.display(), project.display()),
-        remedy: "name the folder to upload with --project".to_owned(),
-    };
-    let local = |path: &Path| {
-        let path = path.to_owned();
-        move |source| Error::Local { path, source }
-    };
-    let root = project.canonicalize().map_err(local(project))?;
-    let missing = |_| Error::Check {
-        what: format!("{} is not there", main.display()),
-        remedy: "build the program for the board, or name another with --main".to_owned(),
-    };
-    // The program's own folder is resolved, but not the program: a link goes to the board as one.
-    let folder = main.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = folder.canonicalize().map_err(missing)?;
-    let name = main.file_name().ok_or_else(outside)?;
-    let found = main.symlink_metadata().map_err(missing)?;
-    let path = folder.join(name);
-    let path = portable(path.strip_prefix(&root).map_err(|_| outside())?);
-    if found.is_symlink() {
-        check_link(&root, main)?;
-    }
-    Ok(path)
-}
-
-/// A link that leads nowhere, or out of the project, would dangle on the board.
-fn check_link(root: &Path, main: &Path) -> Result<(), Error> {
-    let target = std::fs::read_link(main).unwrap_or_default();
-    let (what, remedy) = match main.canonicalize() {
-        Ok(real) if real.starts_with(root) => return Ok(()),
-        Ok(_) => ("which is not in the project", "put its target into the project, or name that with --main"),
-        Err(_) => ("which is not there", "name the program itself with --main, or mend the link"),
-    };
-    let what = format!("{} is a link to {}, {what}", main.display(), target.display());
-    Err(Error::Check { what, remedy: remedy.to_owned() })
 }
 
 async fn collect_locked(
@@ -159,14 +86,14 @@ async fn collect_locked(
         true => earlier_run(&program, link).await.map(|before| ((0, 0), before)),
         false => begin(request, main, &root, &program, link, progress).await,
     };
-    if begun.is_err() && !request.resume {
-        unmount(request, &output, link).await;
+    if begun.is_err() && !request.resume && request.nfs.is_some() {
+        unmount(&output, &link.connection).await;
     }
     let (uploaded, before) = begun?;
     let result = finish(request, &program, &before, link, progress).await;
     let is_left = matches!(result, Err(Error::LeftOff { .. }));
-    if !is_left {
-        unmount(request, &output, link).await;
+    if !is_left && request.nfs.is_some() {
+        unmount(&output, &link.connection).await;
     }
     let (profiles, end) = result?;
     program.forget(&link.connection).await;
@@ -191,7 +118,7 @@ async fn earlier_run(program: &Program<'_>, link: &Link<'_>) -> Result<Vec<Remot
     Ok(profiles.collect())
 }
 
-/// A profile on the board, and what tells whether it was written again.
+/// A profile on the board, and a state by which a profile that was written again is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RemoteProfile {
     path: String,
@@ -250,7 +177,7 @@ async fn remote_root(request: &Request, connection: &Connection) -> Result<Strin
     if let Some(remote) = remote.filter(|remote| remote.starts_with('/')) {
         return Ok(remote.to_owned());
     }
-    let home = connection.sftp.canonicalize(".").await.map_err(crate::connection::at(".", "connecting"))?;
+    let home = connection.sftp.canonicalize(".").await.map_err(at(".", "connecting"))?;
     if let Some(remote) = remote {
         // The program runs elsewhere, and its acl.json must name the same place.
         let below = remote.strip_prefix("~/").unwrap_or(remote);
@@ -304,50 +231,10 @@ async fn upload(
     };
     if is_new {
         let marker = join(root, OWN_FOLDER);
-        let made = link
-            .connection
-            .sftp
-            .create(&marker)
-            .await
-            .map_err(crate::connection::at(&marker, "uploading"))?;
+        let made = link.connection.sftp.create(&marker).await.map_err(at(&marker, "uploading"))?;
         let _ = made.close().await;
     }
     Ok((done.files, done.unchanged))
-}
-
-/// Lets the folder go that was mounted, if one was.
-async fn unmount(request: &Request, output: &str, link: &Link<'_>) {
-    if request.nfs.is_some() {
-        let _ = link.connection.ask(&format!("umount {}", quoted(output))).await;
-    }
-}
-
-async fn mount(
-    export: &NfsExport,
-    output: &str,
-    limit: Duration,
-    connection: &Connection,
-) -> Result<(), Error> {
-    let mut text = Vec::new();
-    let command = export.mount_command(output);
-    let ended = connection.run(&command, limit, |_, bytes| text.extend_from_slice(bytes)).await;
-    let end = ended.map_err(|error| match error {
-        // Waiting as long again would not help.
-        Error::Stuck { .. } => Error::Check {
-            what: error.to_string(),
-            remedy:
-                "check that the server is there and can be reached from the board, or collect without --nfs"
-                    .to_owned(),
-        },
-        error => error,
-    })?;
-    if end == crate::connection::CommandEnd::Status(0) {
-        return Ok(());
-    }
-    Err(Error::Check {
-        what: format!("the board could not mount ('{command}'): {}", String::from_utf8_lossy(&text).trim()),
-        remedy: "check that the server exports the folder to the board, or collect without --nfs".to_owned(),
-    })
 }
 
 /// Follows the program to its end and brings its results back.
@@ -396,7 +283,7 @@ async fn fetch(
     for path in new {
         let name = path.rsplit('/').next().unwrap_or_default();
         progress.step(&format!("bringing {name} back"));
-        let target = crate::remote::local_target(&request.output, name).ok_or_else(|| Error::Remote {
+        let target = local_target(&request.output, name).ok_or_else(|| Error::Remote {
             path: path.clone(),
             what: "a name that can't be a folder's here".to_owned(),
         })?;
@@ -456,22 +343,5 @@ async fn clean_up(connection: &Connection, root: &str, progress: &mut dyn Progre
     let command = format!("rm -rf -- {}", quoted(root));
     if connection.ask_within(&command, LONG_COMMAND).await.ok().flatten().is_none() {
         progress.warn(&format!("{root} could not be removed from the board"));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::project;
-
-    #[test]
-    fn the_program_must_be_within_the_project() {
-        let (folder, _) = project(&["app/out/main", "other"]);
-        let root = folder.path().join("app");
-        assert_eq!(main_in_project(&root, &root.join("out/main")).unwrap(), "out/main");
-        let error = main_in_project(&root, &folder.path().join("other")).unwrap_err();
-        assert!(error.to_string().contains("--project"), "{error}");
-        let error = main_in_project(&root, &root.join("none")).unwrap_err().to_string();
-        assert!(error.contains("none is not there; build"), "{error}");
     }
 }

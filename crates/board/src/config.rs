@@ -90,7 +90,7 @@ pub enum ConfigError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The words of the system.
         source: io::Error,
     },
     /// A key that means nothing.
@@ -124,7 +124,7 @@ pub enum ConfigError {
         line: usize,
         /// The key.
         key: String,
-        /// What belongs there.
+        /// The values that belong there.
         expected: &'static str,
     },
     /// A key that must be there isn't.
@@ -132,7 +132,7 @@ pub enum ConfigError {
     Missing {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing entry.
         what: &'static str,
         /// The key for it.
         key: &'static str,

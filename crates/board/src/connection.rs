@@ -62,7 +62,7 @@ pub struct HostKeys {
     pub accept_new: bool,
 }
 
-/// What was found out about the host's key.
+/// The outcome of the check of the host's key.
 #[derive(Clone, Debug)]
 enum Verdict {
     Known,

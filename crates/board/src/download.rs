@@ -46,7 +46,7 @@ pub(crate) async fn profiles(sftp: &SftpSession, folder: &str) -> Result<Vec<Str
     Ok(names)
 }
 
-/// What a folder holds, as far as its change can be told by it: how many files, how large they are,
+/// A folder's state, by which a change can be told: how many files, how large they are,
 /// and when the newest was written.
 pub(crate) async fn state(sftp: &SftpSession, folder: &str) -> Result<String, Error> {
     let mut pending = vec![(folder.to_owned(), 0)];

@@ -1,4 +1,4 @@
-//! What can end a collection.
+//! Errors that end a collection.
 
 use std::io;
 use std::path::PathBuf;

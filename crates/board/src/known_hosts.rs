@@ -36,7 +36,7 @@ struct Entry {
     key: PublicKey,
 }
 
-/// What a file says of one host.
+/// The entries of a file about one host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownKeys {
     entries: Vec<Entry>,
@@ -44,7 +44,7 @@ pub(crate) struct KnownKeys {
     without_port: Vec<Entry>,
 }
 
-/// What the known keys say of one that a host shows.
+/// The verdict of the known keys about one that a host shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// The key is the host's.

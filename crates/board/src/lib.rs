@@ -1,5 +1,5 @@
-//! Collecting profiles over SSH, on a board or a host with Ascend processors: upload a project, run its program there with profiling
-//! switched on, and bring what it leaves back.
+//! Collecting profiles over SSH, on a board or a host with Ascend processors: upload a project, run its
+//! program there with profiling switched on, and bring back the profiles.
 //!
 //! | step | module |
 //! |---|---|
@@ -9,7 +9,8 @@
 //! | keep others from collecting there at the same time | `lock` |
 //! | look for what would spoil the run | `checks` |
 //! | bring the project there, only what changed | `upload` |
-//! | run the program apart from the connection, watching time and space | `run` |
+//! | start the program apart from the connection | `program` |
+//! | follow it to its end, watching time and space | `follow` |
 //! | bring the profiles back | `download` |
 //! | look whether it can be reached at all | `test_connection` |
 //!
@@ -23,28 +24,34 @@ mod config;
 mod connection;
 mod download;
 mod error;
+mod follow;
 mod known_hosts;
 mod link;
 mod lock;
+mod main_program;
+mod mounting;
 mod nfs;
+mod program;
 mod remote;
-mod run;
+mod request;
 mod settings;
+mod space;
 mod test_connection;
 #[cfg(test)]
 mod testing;
 mod upload;
 
-pub use collect::{Collected, Request, collect};
+pub use collect::{Collected, collect};
 pub use config::{BoardConfig, ConfigError, Secret};
 pub use connection::{HostKeys, Timeouts};
 pub use error::Error;
 pub use nfs::{NfsError, NfsExport};
-pub use run::ProgramEnd;
+pub use program::ProgramEnd;
+pub use request::Request;
 pub use settings::{Changed, KeyStyle, Settings, SettingsError};
 pub use test_connection::{Reached, test_connection};
 
-/// What the user is told while a collection goes on.
+/// The messages to the user while a collection goes on.
 pub trait Progress {
     /// A step begins.
     fn step(&mut self, text: &str);
@@ -52,7 +59,7 @@ pub trait Progress {
     fn warn(&mut self, text: &str);
     /// How much of the present step is done, in bytes.
     fn bytes(&mut self, done: u64, total: u64);
-    /// What the program printed.
+    /// The program printed something.
     fn output(&mut self, stream: Output, bytes: &[u8]);
     /// The program runs from here on, or does so no more.
     fn runs(&mut self, _runs: bool) {}

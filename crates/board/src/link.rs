@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::Progress;
-use crate::collect::Request;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::lock::Lock;
+use crate::request::Request;
 
 /// How many connections may be lost one after another without any use.
 pub(crate) const ATTEMPTS: u32 = 4;

@@ -57,7 +57,7 @@ impl NfsExport {
         Ok(())
     }
 
-    /// What the shell of the board is to run.
+    /// The command for the shell of the board.
     pub(crate) fn mount_command(&self, folder: &str) -> String {
         let source = crate::remote::quoted(&format!("{}:{}", self.server, self.path));
         format!("mount -t nfs -o nolock,tcp {source} {}", crate::remote::quoted(folder))

@@ -37,7 +37,8 @@ pub(crate) fn local_target(folder: &Path, name: &str) -> Option<PathBuf> {
     (!is_hostile).then(|| folder.join(name))
 }
 
-/// What in a path the board's profiler doesn't take: it knows letters, digits and underscores only.
+/// The characters of a path that the board's profiler doesn't take: it knows letters, digits and
+/// underscores only.
 pub(crate) fn odd_characters(path: &str) -> String {
     let odd = path.chars().filter(|c| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '/')));
     let mut odd: Vec<char> = odd.collect();

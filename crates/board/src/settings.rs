@@ -24,13 +24,13 @@ pub enum KeyStyle {
     Aa,
     /// `aicpu` and `aic_metrics`.
     Ai,
-    /// Those of AscendCL.
+    /// The keys of AscendCL.
     Ascend,
-    /// Those that the host's runtime knows, by the devices that it has.
+    /// The keys that the host's runtime knows, by the devices that it has.
     Found,
 }
 
-/// What of an `acl.json` isn't as it was.
+/// The changes to an `acl.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
     /// Where it put the results.
@@ -54,7 +54,7 @@ pub struct Settings {
     pub metrics: String,
     /// How the keys are spelled in a file that has neither spelling.
     pub style: KeyStyle,
-    /// What is set besides on a host with Ascend processors: AscendCL's own keys and values.
+    /// Further settings on a host with Ascend processors: AscendCL's own keys and values.
     pub ascend: Vec<(String, String)>,
 }
 

@@ -4,9 +4,9 @@ use crate::acl_json::has_ascend;
 use crate::config::BoardConfig;
 use crate::connection::{Connection, HostKeys, Timeouts};
 use crate::error::Error;
-use crate::run::free_space;
+use crate::space::free_space;
 
-/// What answered.
+/// A board that answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
     /// The system, its release and the processor, as `uname` says; empty where there is none.

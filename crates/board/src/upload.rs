@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::remote::{join, portable};
 
 const UPLOADING: &str = "files were uploaded";
-/// What a file that isn't whole yet ends with.
+/// The end of the name of a file that isn't whole yet.
 const PART: &str = ".opscope-part";
 const BLOCK: usize = 256 << 10;
 
@@ -44,7 +44,7 @@ impl Source {
     }
 }
 
-/// What an upload did.
+/// The counts of an upload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uploaded {
     pub files: u64,

@@ -23,7 +23,7 @@ pub(crate) const WATCH: Duration = Duration::from_millis(200);
 /// The status of what a key on the terminal, or a signal, has ended.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// What happens while a program is collected from.
+/// Something that happens while a program is collected from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The profile's directory was made.
@@ -49,7 +49,7 @@ pub struct Outcome {
     pub marks: u64,
     /// How many marks were lost, and why.
     pub lost_marks: u64,
-    /// What the system said when marks were lost.
+    /// The system's error when marks were lost.
     pub error: Option<io::Error>,
     /// Samples of the host that could not be written.
     pub lost_samples: u64,
@@ -229,7 +229,7 @@ impl Session<'_> {
         let elapsed = self.begun.started.elapsed();
         self.stop(&mut lost_samples);
         finish_slices::complete_slices(&data);
-        // What was written since space was last looked at counts, too.
+        // Slices that were written since space was last looked at count, too.
         dropped_bytes += self.plan.storage_limit.map_or(0, |limit| storage::enforce(&data, Some(limit)));
         if let Err(error) = self.directory.write_end(&self.begun.subject) {
             tell(Event::Remark(format!(

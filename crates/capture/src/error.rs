@@ -1,4 +1,4 @@
-//! What can keep a collection from beginning.
+//! Errors that keep a collection from beginning.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub enum CaptureError {
     NotFound {
         /// As it was named.
         name: String,
-        /// What to try.
+        /// Something to try.
         hint: String,
     },
     /// The program can't be executed.
@@ -45,11 +45,11 @@ pub enum CaptureError {
     /// The system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The work that failed.
         action: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system says.
+        /// The words of the system.
         source: io::Error,
     },
 }

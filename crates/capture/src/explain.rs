@@ -1,15 +1,15 @@
-//! What a known error message means and what to do about it; and what the words of the field mean.
+//! Known error messages, their meaning and their remedy; and the words of the field.
 
 /// A page of the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// A short name.
     pub name: &'static str,
-    /// What went wrong, in a line.
+    /// The fault, in a line.
     pub title: &'static str,
     /// Pieces of text that messages of this kind hold; all of one group must be there.
     signs: &'static [&'static [&'static str]],
-    /// What it means and what to do.
+    /// Its meaning and its remedy.
     pub text: &'static str,
 }
 

@@ -181,7 +181,7 @@ fn restore(before: &[(c_int, libc::sigaction)]) {
 }
 
 extern "C" fn pass_on(signal: c_int, information: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // What a key on the terminal sends goes to the program as well; the rest is for us alone.
+    // A signal by a key on the terminal goes to the program as well; any other is for us alone.
     // SAFETY: the system gives valid information.
     let from_terminal = unsafe { information.as_ref() }.is_some_and(|it| it.si_code > 0);
     if !(from_terminal && matches!(signal, libc::SIGINT | libc::SIGQUIT)) {

@@ -1,4 +1,4 @@
-//! What to run and what to record.
+//! A program to run, and the things to record of it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use crate::output::OutputDirectory;
 use crate::program::Program;
 
-/// What is sampled of the host.
+/// A part of the host that can be sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostKind {
     /// Processor time of every thread.
     Cpu,
     /// Resident memory.
     Memory,
-    /// What is read and written.
+    /// Bytes that are read and written.
     Disk,
-    /// What the network interfaces carry.
+    /// Bytes that the network interfaces carry.
     Network,
 }
 
@@ -44,7 +44,7 @@ pub enum Domains {
     Exclude(String),
 }
 
-/// What to run and what to record.
+/// A program to run, and the things to record of it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The program; `None` samples a process that runs already.
@@ -61,11 +61,11 @@ pub struct Plan {
     pub onnxruntime: bool,
     /// Whether the times of AscendCL's calls are recorded, in programs that use it.
     pub ascendcl: bool,
-    /// What is recorded of AscendCL's devices.
+    /// The recording of AscendCL's devices.
     pub device_data: DeviceData,
     /// Whether a stand-in for `import acl` is offered to Python programs.
     pub acl_shim: bool,
-    /// What is sampled of the host.
+    /// The parts of the host that are sampled.
     pub host: BTreeSet<HostKind>,
     /// Samples per second of each kind.
     pub host_hertz: u32,
@@ -81,7 +81,7 @@ pub struct Plan {
     ///
     /// [`collect_on_demand`]: crate::collect_on_demand
     pub dynamic: bool,
-    /// What `sample.json` says besides: names and JSON values.
+    /// Further entries of `sample.json`: names and JSON values.
     pub settings: Vec<(String, String)>,
 }
 

@@ -132,7 +132,7 @@ fn status_of_stdout() -> Option<libc::stat> {
     status(STDOUT)
 }
 
-/// What was added to the file that is our standard error, but for what is too long ago.
+/// The text that was added to the file which is our standard error; of a long one, its end.
 fn written_since(begin: u64) -> Option<String> {
     let mut file = std::fs::File::open(format!("/proc/self/fd/{STDERR}")).ok()?;
     let end = file.metadata().ok()?.len();

@@ -1,4 +1,4 @@
-//! What a mark costs: off, recorded now and then, recorded without pause, and in a burst of ten
+//! The cost of a mark: off, recorded now and then, recorded without pause, and in a burst of ten
 //! million from two threads, which must all reach the disk.
 //!
 //! `cargo bench -p opscope-mark` fails when a limit is broken. `cargo test` runs none of it.
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut fine = true;
-    // What else runs on the machine makes it slower and nothing makes it faster.
+    // Other programs on the machine make it slower, and nothing makes it faster.
     let off = (0..41).map(|_| pair(1_000_000)).fold(f64::INFINITY, f64::min);
     fine &= report("push and pop, nobody collects", off, "ns", 2.0);
 

@@ -90,7 +90,7 @@ fn push_on(local: &mut Local, text: &[u8], has_details: bool) -> usize {
     let text = if has_details { local.texts.add(text) } else { keep(local, text) };
     let depth = local.pushed.len() + 1;
     local.note_open(depth);
-    // What was done until here belongs to nobody's range.
+    // Work until here belongs to nobody's range.
     let start = local.clock.now();
     local.pushed.push(Pushed { start, text, has_details });
     depth
@@ -231,7 +231,7 @@ fn put_text(
 }
 
 /// Hands over what happened from `span.0` to `span.1`, in as many pieces as its text needs.
-/// `number` is that of the mark, 0 when it needs none of its own. What has details has no short text.
+/// `number` is that of the mark, 0 when it needs none of its own. A mark with details has no short text.
 #[inline(always)]
 fn put(
     local: &Local,

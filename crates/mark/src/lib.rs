@@ -5,7 +5,7 @@
 //! below `host/data` of a `PROF_*` directory that CANN's runtime writes. While nobody collects, a
 //! call costs a nanosecond or two.
 //!
-//! One library serves all of these faces:
+//! One library serves all of these interfaces:
 //!
 //! - Rust: [`range`], [`mark`], the [`range!`] macro;
 //! - C: `include/opscope_mark.h`;
@@ -22,7 +22,7 @@
 //! infer();
 //! ```
 //!
-//! What a call does: the mark goes into a ring of the calling thread ([`ring`]), from where one
+//! The way of a mark: it goes into a ring of the calling thread ([`ring`]), from where one
 //! thread of the library writes its record to a slice ([`sink`]) within a quarter of a second, or
 //! earlier when the ring is half full. A process that is killed loses less than a second and two
 //! mebibytes. A forked child goes on with a recorder of its own, and a process that becomes another

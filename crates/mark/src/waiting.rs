@@ -31,7 +31,7 @@ pub(crate) fn make_page() -> Option<&'static Control> {
     if !folder.symlink_metadata().is_ok_and(is_ours) {
         return None;
     }
-    // What lies there is of a process of the same number that is long gone.
+    // A file that lies there is of a process of the same number that is long gone.
     let _ = std::fs::remove_file(&path);
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path).ok()?;

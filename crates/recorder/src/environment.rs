@@ -24,7 +24,7 @@ pub const ACL_VIA_FILES: &str = "files";
 pub const ACL_VIA_SUBSCRIPTION: &str = "subscribe";
 /// Where AscendCL makes its own profile.
 pub const ACL_FILES: &str = "OPSCOPE_ACL_FILES";
-/// What AscendCL records, as the bits of `acl_prof.h`.
+/// The kinds of data that AscendCL records, as the bits of `acl_prof.h`.
 pub const ACL_MASK: &str = "OPSCOPE_ACL_MASK";
 /// The group of counters that AscendCL records, as the number of `acl_prof.h`.
 pub const ACL_METRICS: &str = "OPSCOPE_ACL_METRICS";

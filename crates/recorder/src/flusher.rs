@@ -12,7 +12,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(250);
 const PAUSE: Duration = Duration::from_micros(50);
 const MOST_PAUSES: u32 = 20_000;
 
-/// What others know about the thread.
+/// The state of the thread that others see.
 #[derive(Debug, Default)]
 pub struct Flusher {
     thread: OnceLock<Thread>,

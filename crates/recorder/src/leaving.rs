@@ -13,7 +13,7 @@ pub const PLACES: usize = 4;
 /// The table, under the name [`NAME`].
 pub type Table = [AtomicPtr<c_void>; PLACES];
 
-/// What is called before the process is gone.
+/// A function that is called before the process is gone.
 pub type Farewell = unsafe extern "C" fn();
 
 const NAME: &std::ffi::CStr = c"OPSCOPE_BEFORE_LEAVING";

@@ -1,4 +1,4 @@
-//! What opscope's libraries share inside other people's processes: the instrumentation library
+//! The common part of opscope's libraries inside other people's processes: the instrumentation library
 //! (`mark`), the one that stands before ONNX Runtime and AscendCL (`preload`), and the one for boards
 //! (`svp-shim`). The collector outside (`capture`) uses the same declarations.
 //!
@@ -12,11 +12,11 @@
 //! | [`control`] | the page of memory shared by a collector and its programs; uses `clock` |
 //! | [`sink`] | writing records to slices without keeping a descriptor open |
 //! | [`flusher`] | the thread that writes a few times a second |
-//! | [`published`] | what is made once for a process and never freed |
-//! | [`process`] | threads without signals, and what is called at a process's fork or end |
-//! | [`leaving`] | the table of what is called before a process is gone without having ended |
+//! | [`published`] | values that are made once for a process and never freed |
+//! | [`process`] | threads without signals, and handlers of a process's fork and end |
+//! | [`leaving`] | the table of functions that are called before a process is gone without having ended |
 //! | [`real`] | finding the functions that a library's own stand before |
-//! | [`pipe`] | reading what a vendor's runtime writes of its operators into a pipe |
+//! | [`pipe`] | reading the pipe into which a vendor's runtime writes of its operators |
 //!
 //! ```
 //! use opscope_recorder::sink::{MARKS, Sink};

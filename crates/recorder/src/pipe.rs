@@ -1,5 +1,5 @@
-//! What a vendor's runtime tells of its operators: descriptions of one size each, which it writes
-//! into a pipe, and whose content its own functions tell.
+//! A vendor's runtime telling of its operators: it writes descriptions of one size each into a pipe,
+//! and its own functions tell their content.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::io;

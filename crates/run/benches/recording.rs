@@ -1,4 +1,4 @@
-//! What recording every node costs: the same plan is run with and without it in turn, and each
+//! The cost of recording every node: the same plan is run with and without it in turn, and each
 //! pair gives a ratio, so that a drifting machine speed cancels out.
 //!
 //! For ONNX Runtime, whose nodes are recorded by its own profiler, see `opscope run --help`.

@@ -12,7 +12,7 @@ use opscope_model::{Dim, Model, Shapes};
 /// How many of the declarations are to be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Those that the inputs' shapes don't contradict, and that leave no dimension open.
+    /// The shapes that the inputs' shapes don't contradict, and that leave no dimension open.
     Fitting,
     /// None.
     Nothing,

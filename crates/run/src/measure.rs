@@ -34,7 +34,7 @@ pub struct Progress {
     pub last: Nanoseconds,
 }
 
-/// What was measured.
+/// The measured times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     /// The iterations that were recorded, in order, those of the warm-up first.

@@ -19,7 +19,7 @@ pub enum NpyError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system or the format's reader says.
+        /// The words of the system or of the format's reader.
         source: io::Error,
     },
     /// The file is there, but the elements are of a type that isn't supported.
@@ -49,7 +49,7 @@ pub enum NpyError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The words of the system.
         source: io::Error,
     },
 }
@@ -92,7 +92,7 @@ pub fn read(path: &Path) -> Result<HostTensor, NpyError> {
     let elements = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
     let expected = elements.and_then(|elements| elements.checked_mul(size)).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
-    // What the header promises may be far more than the file holds, so it reserves nothing.
+    // The header may promise far more than the file holds, so it reserves nothing.
     file.read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() != expected {
         let shape = shape_text(&shape);

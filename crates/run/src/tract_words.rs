@@ -1,4 +1,4 @@
-//! What the embedded engine says when it fails, in a line: the model's node and the cause.
+//! The embedded engine's words when it fails, in a line: the model's node and the cause.
 
 use opscope_model::Model;
 use tract_onnx::prelude::TractError;
@@ -7,13 +7,13 @@ use crate::engine::EngineKind;
 use crate::error::{RunError, in_a_line};
 use crate::node_names::NodeNames;
 
-/// What tract says of a model that it refuses.
+/// Tract's words about a model that it refuses.
 pub fn refused_text(message: String) -> RunError {
     let (message, details) = in_a_line(&message);
     RunError::Prepare { engine: EngineKind::Tract, message, details }
 }
 
-/// What it says of an inference that fails.
+/// Its words about an inference that fails.
 pub fn failed_text(message: String) -> RunError {
     let (message, details) = in_a_line(&message);
     RunError::Infer { engine: EngineKind::Tract, message, details }

@@ -16,7 +16,7 @@ const TURN: Duration = Duration::from_millis(10);
 /// The inferences of one turn, at least one and at most `most`.
 #[derive(Debug, Default)]
 pub struct Turn {
-    /// Those that are complete.
+    /// The inferences that are complete.
     pub windows: Vec<Window>,
     /// Whether the user asked to stop.
     pub interrupted: bool,

@@ -22,7 +22,7 @@ use crate::recorder::{self, copy_text};
 const ARITHMETIC_UTILIZATION: c_int = 0;
 /// How many layers are read at once.
 const LAYERS_AT_ONCE: usize = 64;
-/// What the runtime's header allows for a name and a type, with the zero at the end.
+/// The longest name and type that the runtime's header allows, with the zero at the end.
 const LONGEST_NAME: usize = 257;
 const LONGEST_TYPE: usize = 65;
 /// How long the reader waits for more once the subscription has ended, in milliseconds. The end of

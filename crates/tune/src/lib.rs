@@ -11,9 +11,11 @@ mod check;
 mod engine_agreement;
 mod interleaved;
 mod tune;
+mod tuned;
 
 pub use agreement::{Agreement, Incomparable, compare, compare_tensors};
 pub use check::{InputSets, Outputs, agreement};
 pub use engine_agreement::EngineAgreement;
 pub use interleaved::{Budget, Interval, Pairs, Verdict, interleaved};
-pub use tune::{Attempt, Comparison, Fate, Progress, Step, TuneError, TuneOptions, Tuned, tune};
+pub use tune::{Progress, TuneError, TuneOptions, tune};
+pub use tuned::{Attempt, Comparison, Fate, Step, Tuned};

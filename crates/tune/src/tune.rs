@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use opscope_model::proto::ModelProto;
 use opscope_model::{LoadError, Model};
 use opscope_rewrite::{Application, Exactness, Info, Rewrite, RewriteError, rewrite};
 use opscope_run::{Engine, EngineKind, EngineOptions, InputRequest, Interrupt, RunClock, RunError, prepare};
 use opscope_trace::Nanoseconds;
 
-use crate::agreement::Agreement;
 use crate::check::{InputSets, Outputs, agreement};
 use crate::engine_agreement::{EngineAgreement, ask_other_engine};
-use crate::interleaved::{Budget, Interval, Pairs, Verdict, interleaved};
+use crate::interleaved::{Budget, Pairs, Verdict, interleaved};
+use crate::tuned::{Attempt, Comparison, Fate, Step, Tuned};
 
 /// Random inputs that every step is checked on, besides the user's own.
 const RANDOM_SETS: usize = 3;
@@ -22,7 +21,7 @@ const ENGINE_TOLERANCE: f64 = 10.0;
 /// How to tune.
 #[derive(Clone)]
 pub struct TuneOptions {
-    /// The inputs of the model.
+    /// The inputs that the model is fed with.
     pub inputs: InputRequest,
     /// On which engine it is measured.
     pub engine: EngineOptions,
@@ -40,116 +39,6 @@ pub struct TuneOptions {
     pub budget: Budget,
     /// The confidence beyond which a step counts as faster.
     pub confidence: f64,
-}
-
-/// The fate of a step.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Fate {
-    /// It is faster beyond the noise.
-    Kept,
-    /// It is slower, or no difference was seen.
-    NotFaster(Verdict),
-    /// The outputs changed by more than they may.
-    CheckFailed {
-        /// By how much they may.
-        limit: f64,
-    },
-    /// The rewritten model can't be run or compared.
-    Unusable(String),
-}
-
-/// The rewrites that were tried at once.
-#[derive(Clone, Debug)]
-pub enum Attempt {
-    /// One rewrite, wherever it applies.
-    One(&'static Info),
-    /// Several rewrites together, on the original: some pay only together.
-    Together(Vec<&'static Info>),
-}
-
-impl Attempt {
-    /// The ids of what was tried.
-    pub fn ids(&self) -> Vec<&'static str> {
-        match self {
-            Self::One(info) => vec![info.id],
-            Self::Together(infos) => infos.iter().map(|info| info.id).collect(),
-        }
-    }
-}
-
-/// A step: what was tried, and the figures by which it was kept or refused.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The rewrites that were tried.
-    pub attempt: Attempt,
-    /// How close the results are meant to be: that of the farthest place.
-    pub exactness: Exactness,
-    /// At how many places it applied.
-    pub places: usize,
-    /// How many nodes there were before.
-    pub nodes_before: usize,
-    /// How many nodes there were with it.
-    pub nodes_after: usize,
-    /// How well the outputs agree with those of the original; `None` where they can't be compared.
-    pub agreement: Option<Agreement>,
-    /// How many times as fast the model is as the best one before.
-    pub speedup: Option<Interval>,
-    /// The median times of the best one before, and with this step.
-    pub medians: Option<(Nanoseconds, Nanoseconds)>,
-    /// How many pairs were measured.
-    pub pairs: usize,
-    /// Its fate.
-    pub fate: Fate,
-}
-
-/// The result of tuning.
-#[derive(Clone, Debug)]
-pub struct Tuned {
-    /// The tuned model; `None` if nothing won.
-    pub model: Option<ModelProto>,
-    /// All steps in the order in which they were tried.
-    pub steps: Vec<Step>,
-    /// The rewrites that the tuned model is made of.
-    pub kept: Vec<&'static Info>,
-    /// The tuned model against the original, measured once more.
-    pub result: Option<Comparison>,
-    /// Whether another engine computes the same of the original.
-    pub engines: EngineAgreement,
-    /// The median time of the original.
-    pub original: Nanoseconds,
-    /// The engine's version.
-    pub engine_version: String,
-    /// Whether the user stopped it early.
-    pub interrupted: bool,
-}
-
-/// The tuned model against the original.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Comparison {
-    /// How many times as fast it is.
-    pub speedup: Interval,
-    /// The median times of the original and of the tuned model.
-    pub medians: (Nanoseconds, Nanoseconds),
-    /// How many pairs were measured.
-    pub pairs: usize,
-    /// How well the outputs agree.
-    pub agreement: Agreement,
-}
-
-impl Tuned {
-    /// Whether the tuned model needs lossy rewrites to be allowed.
-    pub fn is_lossy(&self) -> bool {
-        let kept = |step: &&Step| step.fate == Fate::Kept;
-        self.steps.iter().filter(kept).any(|step| step.exactness == Exactness::Lossy)
-    }
-
-    /// Whether a rewrite changed more than it may: then something is wrong with it.
-    pub fn check_failed(&self) -> bool {
-        // A lossy rewrite beyond the user's limit is refused, but no fault.
-        let fault =
-            |step: &Step| matches!(step.fate, Fate::CheckFailed { .. }) && step.exactness != Exactness::Lossy;
-        self.steps.iter().any(fault)
-    }
 }
 
 /// Why a model couldn't be tuned.
@@ -178,7 +67,7 @@ fn from_where(node: &Option<String>) -> String {
     node.as_ref().map_or(String::new(), |node| format!(": they part at the node {node}"))
 }
 
-/// The work under way, for whoever waits.
+/// The work that is under way, for whoever waits.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
     /// Something begins.
@@ -214,7 +103,7 @@ struct Tuner<'a> {
 ///
 /// # Errors
 /// When the model can't be fed or run, when the engines disagree about it, or when a rewrite is faulty.
-/// A request to stop isn't one: what was found until then is told.
+/// A request to stop isn't one: the result until then is told.
 pub fn tune(
     model: Arc<Model>,
     options: &TuneOptions,

@@ -10,7 +10,7 @@ pub struct Topic {
     pub name: &'static str,
     /// Other words under which it is found.
     pub words: &'static [&'static str],
-    /// What it is about, in a line.
+    /// Its subject, in a line.
     pub title: &'static str,
     /// The same in Chinese.
     pub title_zh: &'static str,

@@ -10,7 +10,7 @@ use super::readings::{Readings, Source};
 /// of every thread.
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// What a process has read and written.
+/// The bytes that a process has read and written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     pub(crate) read: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Processes {
     threads: BTreeMap<u32, Vec<u32>>,
     refreshed: Option<Instant>,
     readings: Readings,
-    /// What the processes had read and written when they were last seen, those included that ended.
+    /// The bytes that the processes, ended ones included, had read and written when last seen.
     traffic: BTreeMap<u32, Traffic>,
 }
 
@@ -71,7 +71,7 @@ impl Processes {
         self.readings.keep_only(&self.threads);
     }
 
-    /// What a file of the system says now; `None` when its process is gone.
+    /// The present content of a file of the system; `None` when its process is gone.
     pub(crate) fn read(&mut self, source: Source) -> Option<Cow<'_, str>> {
         self.readings.read(source)
     }
@@ -118,7 +118,7 @@ impl Processes {
         sum
     }
 
-    /// What all processes have read and written on disks so far.
+    /// The bytes that all processes have read and written on disks so far.
     pub(crate) fn traffic(&mut self) -> Traffic {
         for process in self.ids.clone() {
             let Some(text) = self.read(Source::Traffic { process }) else { continue };

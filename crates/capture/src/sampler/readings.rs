@@ -18,13 +18,13 @@ const PIECE: usize = 1 << 11;
 pub(crate) enum Source {
     /// How long the system has been up.
     UpTime,
-    /// What every network interface sent and received.
+    /// The traffic of every network interface.
     Interfaces,
     /// The memory of a process, in pages.
     Memory { process: u32 },
-    /// What a process read and wrote.
+    /// The bytes that a process read and wrote.
     Traffic { process: u32 },
-    /// What a thread did.
+    /// The processor time of a thread.
     Thread { process: u32, thread: u32 },
     /// The processes that a thread started.
     Children { process: u32, thread: u32 },
@@ -70,7 +70,7 @@ pub(crate) struct Readings {
 }
 
 impl Readings {
-    /// What a file says now; `None` if it can't be read, as when its process is gone.
+    /// The present content of a file; `None` if it can't be read, as when its process is gone.
     pub(crate) fn read(&mut self, source: Source) -> Option<Cow<'_, str>> {
         let known = self.open.get(&source).is_some_and(|file| read_whole(file, &mut self.text).is_some());
         if !known {

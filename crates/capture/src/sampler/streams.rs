@@ -17,7 +17,7 @@ pub(crate) struct Streams {
     disk: Option<DiskState>,
 }
 
-/// What the disk's rates are computed from.
+/// The counts from which the disk's rates are computed.
 #[derive(Debug)]
 struct DiskState {
     time: u64,

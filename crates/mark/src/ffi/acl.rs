@@ -3,7 +3,7 @@
 //! Where a collector runs, it decides when marks are recorded, and `init` to `finalize` only answer
 //! as the reference does. Where none runs, they make a profile of their own, as there.
 //!
-//! What needs a device (subscribing to a model's operators) answers that it isn't supported.
+//! Calls that need a device (subscribing to a model's operators) answer that they aren't supported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_char, c_void};
@@ -33,7 +33,7 @@ const LONGEST_STAMP: usize = 128;
 /// The longest text of a mark with a device side.
 const LONGEST_MARK_EX: usize = 155;
 
-/// What a mark is made from; programs hold its address.
+/// The text and values of a mark to be; programs hold its address.
 struct Stamp {
     text: Vec<u8>,
     category: u32,
@@ -41,12 +41,12 @@ struct Stamp {
     payload: u64,
 }
 
-/// What is to be collected; programs hold its address.
+/// A choice of things to collect; programs hold its address.
 struct Config {
     mask: u64,
 }
 
-/// Addresses that were given out. What is not among them was made up, or given back already.
+/// Addresses that were given out. Any other was made up, or given back already.
 static STAMPS: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 static CONFIGS: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 /// Ranges by the short numbers that this interface has.

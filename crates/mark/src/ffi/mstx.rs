@@ -27,7 +27,7 @@ const FAILURE: c_int = 1;
 const CORE: c_int = 1;
 const DOMAINS: c_int = 2;
 
-/// What mstx calls a handle of a domain; ours points at the domain and is never freed, because
+/// A handle of a domain, in the words of mstx; ours points at the domain and is never freed, because
 /// programs may still use it in ranges.
 type Handle = *const Domain;
 

@@ -44,7 +44,7 @@ impl<'n, 'p> Meaning<'n, 'p> {
             meaning.of[value] = model.value(name).map(|own| model.canonical(own));
         }
         meaning.find_kept_nodes();
-        // What is surer comes first, and is used up before anything else is asked.
+        // The surer ties come first, and are used up before anything else is asked.
         while meaning.through_kept_nodes() || meaning.by_blocked_names() || meaning.through_moves() {}
         meaning
     }
@@ -135,7 +135,7 @@ impl<'n, 'p> Meaning<'n, 'p> {
         found
     }
 
-    /// What kept nodes read and compute is what the model's nodes read and compute.
+    /// Kept nodes read and compute the same as the model's nodes.
     fn through_kept_nodes(&mut self) -> bool {
         let mut found = false;
         for index in 0..self.rewritten.nodes.len() {
@@ -289,7 +289,7 @@ impl<'n, 'p> Meaning<'n, 'p> {
         producer.is_some_and(|node| op_types.contains(&self.model.nodes[node].proto.op_type()))
     }
 
-    /// What the only node of an operator makes of a value (and of another).
+    /// The result that the only node of an operator makes of a value (and of another).
     fn only_result(
         &self,
         value: ValueIndex,

@@ -11,6 +11,7 @@ mod region;
 mod rewritten;
 #[cfg(test)]
 mod testing;
+mod tract_operators;
 
 use opscope_model::NodeId;
 use opscope_trace::Attribution;
@@ -21,8 +22,8 @@ pub use rewritten::attribute_rewritten;
 /// The model's nodes and the engine's nodes that make up one operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
-    /// The model's nodes, in the order of execution; empty for what the engine added, and for nodes of
-    /// subgraphs.
+    /// The model's nodes, in the order of execution; empty for nodes that the engine added, and for
+    /// those of subgraphs.
     pub nodes: Vec<NodeId>,
     /// Names of nodes within subgraphs of the model's nodes that it stands for.
     pub inner_nodes: Vec<String>,

@@ -22,9 +22,9 @@ pub(super) struct NetworkNode<'p> {
     pub proto: &'p NodeProto,
     /// The position in the main graph's list of nodes; `None` within a subgraph.
     pub position: Option<usize>,
-    /// What it reads: its inputs by position, then what its subgraphs capture.
+    /// The values that it reads: its inputs by position, then those that its subgraphs capture.
     pub reads: Vec<Option<ValueIndex>>,
-    /// What it computes, by position.
+    /// The values that it computes, by position.
     pub outputs: Vec<Option<ValueIndex>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct NetworkValue {
     pub dynamic: bool,
     /// The value that stands for all those that must be equal to it.
     pub canonical: ValueIndex,
-    /// What is stored, where it is small.
+    /// The stored value, where it is small.
     pub content: Option<Vec<u8>>,
 }
 
@@ -203,7 +203,7 @@ impl<'p> Network<'p> {
                 && !matches!(op_type, "Shape" | "Size" | "ConstantOfShape");
             let reads: Vec<_> = node.reads.iter().map(|read| read.map(|read| self.canonical(read))).collect();
             let same = match op_type {
-                // What a network in use does not drop, it copies.
+                // A network in use copies whatever it doesn't drop.
                 "Identity" | "Dropout" => reads.first().copied().flatten().map(|read| vec![Some(read)]),
                 _ if node.has_subgraphs() || is_random(op_type) => None,
                 _ => {
@@ -295,7 +295,7 @@ fn is_random(op_type: &str) -> bool {
     op_type.starts_with("Random") || matches!(op_type, "Multinomial" | "Bernoulli")
 }
 
-/// What a small tensor holds, so that equal ones can be told.
+/// The content of a small tensor, so that equal ones can be told.
 fn content(tensor: &TensorProto) -> Option<Vec<u8>> {
     let elements: i64 = tensor.dims.iter().try_fold(1i64, |product, &size| product.checked_mul(size))?;
     if !(0..=COMPARED_ELEMENTS).contains(&elements) || !tensor.external_data.is_empty() {

@@ -6,18 +6,18 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::meaning::{Meaning, moves_data};
 use super::network::{NodeIndex, ValueIndex};
 
-/// What a node of the rewritten model stands for.
+/// The part of the model that a node of the rewritten model stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stands {
     /// For these nodes of the model.
     For(BTreeSet<NodeIndex>),
     /// For nothing of the model: the runtime added it.
     Added,
-    /// What it computes has no counterpart in the model that could be named.
+    /// Its results have no counterpart in the model that could be named.
     Unknown,
 }
 
-/// What every node of the rewritten model stands for.
+/// The part of the model that every node of the rewritten model stands for.
 pub(super) fn regions(meaning: &Meaning<'_, '_>) -> Vec<Stands> {
     let rewritten = meaning.rewritten;
     let mut stands = vec![Stands::Unknown; rewritten.nodes.len()];
@@ -55,7 +55,7 @@ fn computes_the_unknown(meaning: &Meaning<'_, '_>, index: NodeIndex) -> bool {
     })
 }
 
-/// What a node reads in terms of the model's values, through nodes that compute none of those.
+/// The model's values that a node reads, through nodes that compute none of those.
 struct Reads {
     values: HashSet<ValueIndex>,
     parts: BTreeSet<NodeIndex>,
@@ -147,7 +147,7 @@ fn between(
     while let Some((value, is_output)) = open.pop() {
         let row = &model.values[value];
         let is_read = !is_output && reads.contains(&row.canonical);
-        // What depends on shapes only can be known beforehand.
+        // Values that depend on shapes only can be known beforehand.
         let is_known = row.is_constant || !is_output && !row.dynamic;
         if is_read || is_known || !met.insert(value) {
             continue;

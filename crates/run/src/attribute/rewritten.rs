@@ -5,7 +5,7 @@
 //!    reads and those that it computes (`region.rs`).
 //! 3. Engine nodes that stand for the same nodes of the model are one operator.
 //!
-//! What doesn't follow from that stays without a name of the model.
+//! A node that doesn't follow from that stays without a name of the model.
 
 use std::collections::{BTreeSet, HashMap};
 

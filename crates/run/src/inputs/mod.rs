@@ -1,21 +1,21 @@
-//! What the model is fed with: from the user's wishes to one tensor for each input.
+//! The inputs that a model is fed with: from the user's wishes to one tensor for each input.
 
+mod error;
 mod generate;
 mod number;
 mod spec;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use opscope_model::{Bindings, Declared, Dim, Graph, Model, Value};
-use opscope_trace::DataType;
 
+pub use error::InputError;
 pub use spec::{Fill, InputSpec, Source, SpecError};
 
 use crate::host_tensor::{HostTensor, shape_text};
-use crate::npy::{self, NpyError};
+use crate::npy;
 
-/// What the user asked for; what is left open is chosen from the model's declarations.
+/// The user's wishes; the rest is chosen from the model's declarations.
 #[derive(Clone, Debug, Default)]
 pub struct InputRequest {
     /// One wish for an input each, as given on the command line.
@@ -33,147 +33,6 @@ pub struct Input {
     pub name: String,
     /// Its value in every iteration.
     pub tensor: HostTensor,
-}
-
-/// Why the model can't be fed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum InputError {
-    /// The user named an input that the model hasn't got.
-    #[error("the model has no input named '{name}'{}; its inputs are: {inputs}", suggestion(.nearest))]
-    UnknownInput {
-        /// What the user wrote.
-        name: String,
-        /// The input with the most similar name.
-        nearest: Option<String>,
-        /// All inputs with their declared types.
-        inputs: String,
-    },
-    /// The user left out the name, and the model has several inputs.
-    #[error("'{given}' does not say which input it is for; write NAME={given} with one of: {inputs}")]
-    NameMissing {
-        /// What the user wrote.
-        given: String,
-        /// All inputs with their declared types.
-        inputs: String,
-    },
-    /// Two wishes for one input.
-    #[error("the input '{name}' is given twice; keep one --input {name}=…")]
-    Twice {
-        /// The input.
-        name: String,
-    },
-    /// The user sized a symbolic dimension that the model hasn't got.
-    #[error("the model has no symbolic dimension named '{name}'{}", known_dimensions(.known))]
-    UnknownDimension {
-        /// What the user wrote.
-        name: String,
-        /// The symbolic dimensions of the model's inputs.
-        known: Vec<String>,
-    },
-    /// A symbolic dimension has no size.
-    #[error(
-        "how large is '{dimension}', axis {axis} of the input '{input}' ({declared})? \
-         Give it with --dim {dimension}=N, or the whole shape with --input {input}=SHAPE"
-    )]
-    OpenDimension {
-        /// The dimension's name.
-        dimension: String,
-        /// Its position in the shape, from 0.
-        axis: usize,
-        /// The input.
-        input: String,
-        /// The input's declared type and shape.
-        declared: String,
-    },
-    /// A dimension without a name has no size.
-    #[error(
-        "how large is axis {axis} of the input '{input}' ({declared})? Give the shape with --input {input}=SHAPE, such as {input}=1x3x224x224"
-    )]
-    OpenAxis {
-        /// The dimension's position in the shape, from 0.
-        axis: usize,
-        /// The input.
-        input: String,
-        /// The input's declared type and shape.
-        declared: String,
-    },
-    /// Not even the number of dimensions is declared.
-    #[error(
-        "what shape has the input '{input}'? The model does not declare it; give it with --input {input}=SHAPE, such as {input}=1x3x224x224"
-    )]
-    OpenShape {
-        /// The input.
-        input: String,
-    },
-    /// The shape does not fit the declaration.
-    #[error("the input '{input}' is declared as {declared}, which the shape {given} does not fit: {reason}")]
-    Shape {
-        /// The input.
-        input: String,
-        /// The input's declared type and shape.
-        declared: String,
-        /// The shape that was given.
-        given: String,
-        /// What doesn't fit.
-        reason: String,
-    },
-    /// The file's element type isn't the declared one.
-    #[error(
-        "the input '{input}' takes {expected}, but {path} holds {found}; convert it, in Python with array.astype('{expected}')"
-    )]
-    ElementType {
-        /// The input.
-        input: String,
-        /// The declared element type.
-        expected: DataType,
-        /// The file's element type.
-        found: DataType,
-        /// The file.
-        path: PathBuf,
-    },
-    /// An input of a type that can't be made up or read from a file.
-    #[error("the input '{input}' is {kind}; only tensors of numbers can be fed")]
-    Unsupported {
-        /// The input.
-        input: String,
-        /// What it is.
-        kind: String,
-    },
-    /// A number that the input can't hold.
-    #[error("the input '{input}' ({declared}) can't be {given}: {reason}")]
-    Number {
-        /// The input.
-        input: String,
-        /// The input's declared type and shape.
-        declared: String,
-        /// What the user wrote.
-        given: String,
-        /// Why not, and what to write.
-        reason: String,
-    },
-    /// The tensor is too large for this machine.
-    #[error("the input '{input}' of shape {shape} does not fit into memory")]
-    TooLarge {
-        /// The input.
-        input: String,
-        /// Its shape.
-        shape: String,
-    },
-    /// The file can't be read.
-    #[error(transparent)]
-    File(#[from] NpyError),
-}
-
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or(String::new(), |nearest| format!(" (did you mean '{nearest}'?)"))
-}
-
-fn known_dimensions(known: &[String]) -> String {
-    match known {
-        [] => ": all dimensions of its inputs are fixed".to_owned(),
-        known => format!("; it has: {}", known.join(", ")),
-    }
 }
 
 impl InputRequest {
@@ -323,7 +182,7 @@ impl InputRequest {
         Ok(HostTensor { data_type: declared.data_type, shape, bytes })
     }
 
-    /// What a single number means to an input: its value where it holds one element, else its size.
+    /// The meaning of a single number to an input: its value where it holds one element, else its size.
     fn number(&self, graph: Graph<'_>, input: &str, text: &str) -> Result<Number, InputError> {
         let declared = graph.value_by_name(input).and_then(|value| value.declared());
         let size = text.parse::<usize>().ok();
@@ -397,7 +256,7 @@ impl InputRequest {
     }
 }
 
-/// What a single number means to an input.
+/// The meaning of a single number to an input.
 enum Number {
     /// Its only element.
     Value(HostTensor),

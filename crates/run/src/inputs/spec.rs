@@ -13,7 +13,7 @@ pub struct InputSpec {
     pub name: Option<String>,
     /// Where the values come from.
     pub source: Source,
-    /// What the user wrote behind the name.
+    /// The text that the user wrote behind the name.
     pub text: String,
 }
 

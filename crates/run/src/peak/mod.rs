@@ -26,7 +26,7 @@ pub struct Peaks {
     pub all_cores: Rates,
 }
 
-/// What so many threads reach together, a second.
+/// The rates that so many threads reach together, a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// How many threads.
@@ -79,7 +79,7 @@ pub fn measure(duration: Duration, progress: &mut dyn FnMut(&str)) -> io::Result
     Ok(Peaks { processor: processor(), instructions: kernel.instructions, one_core, all_cores })
 }
 
-/// What a thread does until a point in time; it gives how much that was.
+/// The work of a thread until a point in time; it gives how much that was.
 type Work<'w, State> = &'w (dyn Fn(&mut State, Instant) -> u64 + Sync);
 
 /// The best rate of several rounds of each work. Every thread prepares its own state, so that its

@@ -1,4 +1,4 @@
-//! What the tests run: the stand-in for the boards' runtime, a program, and the library.
+//! The things that the tests run: the stand-in for the boards' runtime, a program, and the library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
