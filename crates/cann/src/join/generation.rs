@@ -12,6 +12,8 @@ pub(super) enum Generation {
     Cann5 {
         /// Whether wraps of task numbers are counted.
         counts_wraps: bool,
+        /// Whether the chip's short records lack the stream.
+        lacks_streams: bool,
     },
     /// Chip 9: the compiler describes the tasks of models; a device's records name the model instead of the
     /// stream.
@@ -33,7 +35,10 @@ impl Generation {
     /// `counts_wraps` whether the driver counts wraps of task numbers.
     pub(super) fn of(chip: Chip, is_cann5: bool, counts_wraps: bool) -> Self {
         match chip {
-            _ if is_cann5 => Self::Cann5 { counts_wraps },
+            chip if is_cann5 => {
+                let lacks_streams = chip.has_wide_task_ids();
+                Self::Cann5 { counts_wraps: counts_wraps && !lacks_streams, lacks_streams }
+            }
             chip if chip.names_tasks_by_model() => Self::Compiled { counts_wraps },
             chip if chip.has_wide_task_ids() => Self::WideNumbers,
             _ => Self::ShortNumbers { counts_wraps },
@@ -43,7 +48,7 @@ impl Generation {
     /// Whether the wraps of the host's task numbers are recorded.
     pub(super) fn has_host_batches(self) -> bool {
         match self {
-            Self::Cann5 { counts_wraps }
+            Self::Cann5 { counts_wraps, .. }
             | Self::Compiled { counts_wraps }
             | Self::ShortNumbers { counts_wraps } => counts_wraps,
             Self::WideNumbers => false,
@@ -57,7 +62,7 @@ impl Generation {
 
     /// Whether devices' records lack the stream, which the host's tasks then tell.
     pub(super) fn lacks_streams(self) -> bool {
-        matches!(self, Self::Compiled { .. } | Self::WideNumbers)
+        matches!(self, Self::Compiled { .. } | Self::WideNumbers | Self::Cann5 { lacks_streams: true, .. })
     }
 
     /// The means by which tasks with one number are told apart.

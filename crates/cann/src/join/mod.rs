@@ -209,7 +209,9 @@ impl Joined {
         );
         for side in &mut sides {
             match generation {
-                Generation::WideNumbers => tasks::fill_streams(side.device, &host_tasks),
+                Generation::WideNumbers | Generation::Cann5 { lacks_streams: true, .. } => {
+                    tasks::fill_streams(side.device, &host_tasks);
+                }
                 Generation::Compiled { .. } => tasks::fill_streams_of_models(side.device, &host_tasks),
                 _ => {}
             }
