@@ -9,6 +9,7 @@ use std::process::Command;
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::Tx;
 use opscope_testing::companions;
+use opscope_testing::programs::output_in_time;
 
 /// The library, which lies beside the test or one directory above.
 fn library() -> PathBuf {
@@ -145,7 +146,7 @@ int main(int count, char **words) {{
 }
 
 fn run(place: &Place, program: &Path) -> std::process::Output {
-    Command::new(program).arg(place.path()).output().expect("the program starts")
+    output_in_time(Command::new(program).arg(place.path())).expect("the program starts")
 }
 
 fn done(place: &Place, program: &Path) {
@@ -218,11 +219,8 @@ fn stamps_answer_and_record_as_the_reference_has_it() {
     }
 }
 
-#[test]
-fn many_threads_and_a_forked_child_lose_nothing() {
-    let place = Place::new();
-    let source = profiling_itself(
-        r#"
+/// Forty threads that mark while a child is forked that marks as well.
+const FORKING: &str = r#"
     pthread_t threads[40];
     for (int i = 0; i < 40; i++) assert(pthread_create(threads + i, NULL, work, NULL) == 0);
     opscope_push("around the fork");
@@ -238,9 +236,36 @@ fn many_threads_and_a_forked_child_lose_nothing() {
     assert(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     opscope_pop();
     for (int i = 0; i < 40; i++) pthread_join(threads[i], NULL);
-"#,
-    );
-    let Some(program) = place.compile(&source, true) else { return };
+"#;
+
+/// The entering of handlers of a fork, which takes long here.
+const SLOW_HANDLERS: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+typedef void (*handler)(void);
+int __register_atfork(handler before, handler parent, handler child, void *library) {
+    int (*real)(handler, handler, handler, void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "__register_atfork");
+    usleep(50000);
+    return real(before, parent, child, library);
+}
+"#;
+
+#[test]
+fn many_threads_and_a_forked_child_lose_nothing() {
+    loses_nothing(&profiling_itself(FORKING));
+}
+
+#[test]
+fn a_child_that_is_forked_when_recording_has_just_begun_waits_for_nothing_and_loses_nothing() {
+    loses_nothing(&(SLOW_HANDLERS.to_owned() + &profiling_itself(FORKING)));
+}
+
+/// Runs a program with [`FORKING`] in it.
+fn loses_nothing(source: &str) {
+    let place = Place::new();
+    let Some(program) = place.compile(source, true) else { return };
     done(&place, &program);
     let texts = place.texts();
     assert_eq!(texts.iter().filter(|text| *text == "work").count(), 42_000);
@@ -416,7 +441,7 @@ fn a_program_annotated_with_mstx_is_recorded_unchanged() {
     let Some(program) = place.compile(MSTX_PROGRAM, false) else { return };
     let mut command = Command::new(program);
     command.env("MSTX_INJECTION_PATH", library()).env("PLACE", place.path());
-    let output = command.output().expect("the program starts");
+    let output = output_in_time(&mut command).expect("the program starts");
     assert!(output.status.success(), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
     assert_eq!(place.texts(), ["a mark", "a range", "in early", "on a stream"]);
     let records = place.records();
@@ -439,7 +464,7 @@ fn only_the_domains_of_mstx_that_are_wanted_are_recorded() {
         let Some(program) = place.compile(&source, false) else { return };
         let mut command = Command::new(program);
         command.env("MSTX_INJECTION_PATH", library()).env("PLACE", place.path()).env(variable, value);
-        let output = command.output().expect("the program starts");
+        let output = output_in_time(&mut command).expect("the program starts");
         assert!(output.status.success(), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
         assert_eq!(place.texts(), expected, "{variable}={value}");
     }
@@ -509,7 +534,7 @@ fn a_c_program_annotated_with_nvtx_is_recorded_unchanged() {
     let Some(program) = place.compile(NVTX_PROGRAM, false) else { return };
     let mut command = Command::new(program);
     command.env("NVTX_INJECTION64_PATH", library()).env("PLACE", place.path());
-    let output = command.output().expect("the program starts");
+    let output = output_in_time(&mut command).expect("the program starts");
     assert!(output.status.success(), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
     let mut texts = place.texts();
     texts.sort();

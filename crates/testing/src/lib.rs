@@ -2,6 +2,7 @@
 //!
 //! - [`companions`]: programs, libraries and data from outside that some tests check against. A test
 //!   that lacks its companion says so and returns, or fails where [`companions::REQUIRED`] is set.
+//! - [`programs`]: programs that are ended where they don't end by themselves.
 //! - [`ssh_server`]: OpenSSH's server as a child process.
 //! - [`board`] (with the feature of that name): a board behind the server, for collecting.
 //! - [`small_disk`]: a file system of a few megabytes.
@@ -16,6 +17,7 @@
 pub mod board;
 pub mod companions;
 pub mod megengine_network;
+pub mod programs;
 #[cfg(unix)]
 pub mod small_disk;
 #[cfg(unix)]

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use opscope_testing::programs::output_in_time;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -58,7 +59,7 @@ impl Place {
 
     /// Runs the program in the folder.
     pub fn run(&self, arguments: &[&str]) -> Answer {
-        Answer::from(self.command(arguments).output().expect("the program starts"))
+        Answer::from(output_in_time(&mut self.command(arguments)).expect("the program ends"))
     }
 
     /// Runs the program, which must succeed.
