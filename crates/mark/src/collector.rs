@@ -79,6 +79,7 @@ pub(crate) fn open(session: Session) {
 
 fn begin(session: Session) {
     let control = session.control;
+    recorder::watch_process();
     SESSION.replace(session);
     // Only now, so that whoever makes a new recorder makes it for this session.
     RECORDER.clear();

@@ -95,6 +95,7 @@ impl Recorder {
     #[cold]
     fn start() -> Option<&'static Self> {
         let session = SESSION.get()?;
+        watch_process();
         let begun = RECORDER.begin(Self {
             session,
             clock: session.control.clock(),
@@ -112,15 +113,6 @@ impl Recorder {
         };
         session.control.processes.fetch_add(1, Ordering::Relaxed);
         domain::begin(&session.directory);
-        // All three are functions of this library, which is never unloaded.
-        if process::watch(&HANDLERS, forked, finish) {
-            #[cfg(target_os = "linux")]
-            // SAFETY: as above.
-            unsafe {
-                at_quick_exit(finish);
-            }
-            leaving::tell(leave);
-        }
         recorder.start_writer();
         Some(recorder)
     }
@@ -201,6 +193,21 @@ impl Recorder {
     pub(crate) fn control(&self) -> &'static Control {
         self.session.control
     }
+}
+
+/// Enters the functions that are called when the process forks, ends, or becomes another. All are
+/// functions of this library, which is never unloaded.
+pub(crate) fn watch_process() {
+    if HANDLERS.load(Ordering::Acquire) {
+        return;
+    }
+    #[cfg(target_os = "linux")]
+    // SAFETY: as above.
+    unsafe {
+        at_quick_exit(finish);
+    }
+    leaving::tell(leave);
+    process::watch(&HANDLERS, forked, finish);
 }
 
 #[cfg(target_os = "linux")]

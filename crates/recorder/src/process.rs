@@ -15,17 +15,21 @@ pub fn thread_id() -> u32 {
 }
 
 /// Has `forked` called in every child that this process forks, and `ended` at the end of the process,
-/// the first time that it is called with `is_watched`. Both functions must stay loaded.
-pub fn watch(is_watched: &AtomicBool, forked: extern "C" fn(), ended: extern "C" fn()) -> bool {
-    let is_first = !is_watched.swap(true, Ordering::AcqRel);
-    if is_first {
-        // SAFETY: by the caller's word both functions stay loaded.
-        unsafe {
-            libc::pthread_atfork(None, None, Some(forked));
-            libc::atexit(ended);
-        }
+/// once `is_watched`. Both functions must stay loaded, and may be called more than once.
+///
+/// Before anything is published that a forked child must not find, this has to have returned: a child
+/// that finds its parent's recorder waits for locks that threads of its parent hold.
+pub fn watch(is_watched: &AtomicBool, forked: extern "C" fn(), ended: extern "C" fn()) {
+    if is_watched.load(Ordering::Acquire) {
+        return;
     }
-    is_first
+    // SAFETY: by the caller's word both functions stay loaded.
+    unsafe {
+        libc::pthread_atfork(None, None, Some(forked));
+        libc::atexit(ended);
+    }
+    // Only now: a second thread that comes meanwhile enters them again, which does no harm.
+    is_watched.store(true, Ordering::Release);
 }
 
 /// Does something while the calling thread gets no signal: a handler that records would wait for the

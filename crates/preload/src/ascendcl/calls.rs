@@ -115,6 +115,7 @@ fn open() -> Option<(Vec<u8>, Sink)> {
 #[cold]
 fn start(profile: u32) -> Option<&'static Shared> {
     let (waiting, sink) = open()?;
+    process::watch(&HANDLERS, forked, finish);
     let begun = RECORDER.begin(Shared {
         process: std::process::id(),
         recorder: Mutex::new(Recorder { profile, waiting, sink }),
@@ -124,7 +125,6 @@ fn start(profile: u32) -> Option<&'static Shared> {
         Ok(recorder) => recorder,
         Err(of_another_thread) => return Some(of_another_thread),
     };
-    process::watch(&HANDLERS, forked, finish);
     let thread = process::spawn("opscope-calls", 256 << 10, move || {
         recorder.writer.run(|| RECORDER.is(recorder), || lock(recorder).flush());
     });
