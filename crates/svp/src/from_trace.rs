@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use opscope_trace::{ApiLevel, DeviceId, ExecutionUnit, MetricId, ModelId, Nanoseconds, TaskId, Trace};
 
 use crate::cell::Figure;
-use crate::exports::{Exports, Sheet};
 use crate::file_name::{FileName, SampleName, TimelineName};
+use crate::files::{Exports, Sheet};
 use crate::op_summary::{Layer, LayerColumn, OpSummary};
 use crate::statistic::{AclStatistic, ApiTotals, OpStatistic, OperatorTotals, Totals};
 use crate::timeline::{Call, LayerRun, Unit};

@@ -19,25 +19,25 @@
 //! public logs of runs on such boards.
 
 mod cell;
-mod export;
-mod exports;
 mod file_name;
+mod files;
 mod from_trace;
 mod job;
 mod op_summary;
 mod own_records;
 mod raw_calls;
 mod side_files;
+mod signature;
 mod statistic;
 mod table_text;
 mod timeline;
 mod to_trace;
 mod vendor_parser;
+mod write;
 
 pub use cell::Figure;
-pub use export::{ExportError, TableFormat, Written};
-pub use exports::{Exports, ReadError, Sheet};
 pub use file_name::{FileName, SampleName, TimelineName, is_export};
+pub use files::{Exports, ReadError, Sheet};
 pub use job::{Job, JobError, RawFile, RawKind};
 pub use op_summary::{Layer, LayerColumn, OpSummary};
 pub use raw_calls::{RAW_CALLS_LABEL, RawCalls, RawCallsError};
@@ -46,3 +46,4 @@ pub use statistic::{AclStatistic, ApiTotals, OpStatistic, OperatorTotals, Totals
 pub use table_text::TableError;
 pub use timeline::{Call, LayerRun, Timeline, TimelineError, Unit};
 pub use vendor_parser::{VendorError, VendorParser};
+pub use write::{ExportError, TableFormat, Written};

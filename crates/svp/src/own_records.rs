@@ -9,8 +9,8 @@ use opscope_cann_raw::legacy::{AclCall, tag};
 use opscope_cann_raw::{Record, host};
 use opscope_trace::{LossKind, Losses, Nanoseconds};
 
-use crate::exports::{Exports, Sheet};
 use crate::file_name::{SampleName, TimelineName};
+use crate::files::{Exports, Sheet};
 use crate::job::{Job, JobError, RawKind};
 use crate::op_summary::{Layer, OpSummary};
 use crate::raw_calls::mode_of;

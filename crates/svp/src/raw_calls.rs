@@ -12,24 +12,14 @@ use opscope_cann_raw::legacy::{AclCall, tag};
 use opscope_cann_raw::{Record, host};
 use opscope_trace::{LossKind, Nanoseconds};
 
-use crate::exports::{Exports, Sheet};
 use crate::file_name::{FileName, TimelineName};
+use crate::files::{Exports, Sheet};
 use crate::from_trace::acl_statistic;
 use crate::job::{Job, RawKind};
 use crate::timeline::Call;
 
 /// What is said of calls that were read this way.
 pub const RAW_CALLS_LABEL: &str = "decoded with the AclModule layout of 2022";
-
-/// How many records a board keeps of one collection; older ones are overwritten.
-pub(crate) const BOARD_CAPACITY: u64 = 512;
-
-/// What is said of that many.
-pub(crate) fn overwritten(calls: u64) -> String {
-    format!(
-        "{calls} calls; a board keeps 512 of one collection, so older ones were overwritten: run fewer inferences"
-    )
-}
 
 /// Why a file isn't taken for calls in the layout of 2022.
 #[derive(Debug, thiserror::Error)]
@@ -102,9 +92,7 @@ impl Exports {
                 Err(error) => exports.losses.count(LossKind::PrivateCalls, &error.to_string(), 1),
             }
         }
-        if count >= BOARD_CAPACITY {
-            exports.losses.count(LossKind::OverwrittenCalls, &overwritten(count), count);
-        }
+        exports.note_overwritten(count);
         exports
     }
 

@@ -8,8 +8,8 @@ use opscope_trace::{
     TimeBasis, Trace,
 };
 
-use crate::exports::{Exports, Sheet};
 use crate::file_name::{FileName, TimelineName};
+use crate::files::{Exports, Sheet};
 use crate::op_summary::{Layer, LayerColumn};
 use crate::statistic::OpStatistic;
 use crate::timeline::{Call, LayerRun, Unit};

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use opscope_trace::LossKind;
 
-use crate::exports::{Exports, ReadError};
+use crate::files::{Exports, ReadError};
 use crate::job::{Job, JobError};
 
 /// Where the toolkit has the parser, below the folder that it was installed to.

@@ -8,7 +8,7 @@ use opscope_cann::{Outline, Profile};
 use opscope_formats::sqlite;
 use opscope_trace::Trace;
 
-use super::Results;
+use super::results::Results;
 
 /// The key in the database's `meta` that holds the [`fingerprint`].
 const KEY: &str = "raw_files";

@@ -3,7 +3,7 @@
 use opscope_cann::{Joined, Outline, Profile, is_model_load};
 use opscope_trace::{ApiLevel, Loss, LossKind, Trace};
 
-use super::RawProfile;
+use super::profile::RawProfile;
 
 /// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
 pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {

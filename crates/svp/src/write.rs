@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::{OwnFiles, write_atomically};
 
-use crate::exports::Exports;
 use crate::file_name::FileName;
+use crate::files::Exports;
 use crate::table_text::TextTable;
 use crate::timeline::Timeline;
 

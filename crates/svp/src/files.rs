@@ -4,13 +4,10 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use opscope_formats::OwnFiles;
-
 use opscope_trace::{LossKind, Losses};
 
 use crate::file_name::{FileName, SampleName, TimelineName};
 use crate::op_summary::OpSummary;
-use crate::raw_calls::{BOARD_CAPACITY, overwritten};
 use crate::statistic::{AclStatistic, OpStatistic};
 use crate::table_text::{TableError, TextTable, read_small};
 use crate::timeline::{Call, LayerRun, Timeline, TimelineError};
@@ -119,42 +116,6 @@ impl Exports {
         }
     }
 
-    /// Whether a folder holds files whose names only the tools of such boards give: those with the
-    /// model's name in them.
-    pub fn is_folder(path: &Path) -> bool {
-        files_of(path).is_ok_and(|files| files.iter().any(|file| has_own_name(file)))
-    }
-
-    /// As [`Exports::is_folder`], for files that opscope didn't write there itself.
-    pub fn is_folder_of_others(path: &Path) -> bool {
-        let is_foreign = |file: &PathBuf| {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            has_own_name(file) && file.parent().is_none_or(|folder| OwnFiles::of(folder).is_foreign(&name))
-        };
-        files_of(path).is_ok_and(|files| files.iter().any(is_foreign))
-    }
-
-    /// Whether a file is named as only the tools of such boards name theirs.
-    pub fn is_file(path: &Path) -> bool {
-        path.is_file() && has_own_name(path)
-    }
-
-    /// Whether a file, or one in a folder, is a table of totals as the tools of such boards write it.
-    /// Others use these names, too, but for tables with other columns.
-    pub fn has_totals(path: &Path) -> bool {
-        let is_one = |file: &PathBuf| {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let of_totals =
-                |name| matches!(name, FileName::OpStatistic { .. } | FileName::AclStatistic { .. });
-            FileName::parse(&name).is_some_and(of_totals) && Self::default().read_file(file).is_ok()
-        };
-        if path.is_file() {
-            is_one(&path.to_owned())
-        } else {
-            files_of(path).is_ok_and(|files| files.iter().any(is_one))
-        }
-    }
-
     /// How many files there are.
     pub fn len(&self) -> usize {
         let tables = self.op_summaries.len() + self.op_statistics.len() + self.acl_statistics.len();
@@ -166,7 +127,7 @@ impl Exports {
         self.len() == 0
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<(), ReadError> {
+    pub(crate) fn read_file(&mut self, path: &Path) -> Result<(), ReadError> {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let no_exports = || ReadError::NoExports { path: path.to_owned() };
         let in_table = |source| ReadError::Table { path: path.to_owned(), source };
@@ -226,10 +187,7 @@ impl Exports {
         let timelines = self.calls.iter().map(|sheet| sheet.content.len() as u64);
         let calls = timelines.max().unwrap_or(0);
         let counted = self.acl_statistics.iter().map(|sheet| sheet.content.calls()).max().unwrap_or(0);
-        if calls.max(counted) >= BOARD_CAPACITY {
-            let calls = calls.max(counted);
-            self.losses.count(LossKind::OverwrittenCalls, &overwritten(calls), calls);
-        }
+        self.note_overwritten(calls.max(counted));
         let missing = self.missing_samples();
         if !missing.is_empty() {
             let list: Vec<_> = missing.iter().take(10).map(u64::to_string).collect();
@@ -238,6 +196,18 @@ impl Exports {
                 list.join(", ")
             );
             self.losses.count(LossKind::MissingSamples, &detail, missing.len() as u64);
+        }
+    }
+
+    /// Counts the loss of older calls where a collection has as many as a board keeps of one.
+    pub(crate) fn note_overwritten(&mut self, calls: u64) {
+        const BOARD_CAPACITY: u64 = 512;
+        if calls >= BOARD_CAPACITY {
+            let place = format!(
+                "{calls} calls; a board keeps {BOARD_CAPACITY} of one collection, so older ones were overwritten: \
+                 run fewer inferences"
+            );
+            self.losses.count(LossKind::OverwrittenCalls, &place, calls);
         }
     }
 
@@ -281,16 +251,8 @@ fn identity(path: &Path) -> (Option<FileName>, bool) {
     (name, is_timeline && is_json)
 }
 
-fn has_own_name(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match FileName::parse(&name) {
-        Some(FileName::OpSummary(_)) => true,
-        Some(FileName::TaskTime(name) | FileName::Acl(name)) => name.model.is_some(),
-        _ => false,
-    }
-}
-
-fn files_of(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
+/// The exported files in a directory and in the folders of the vendor's tools below it, by name.
+pub(crate) fn files_of(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     let mut files = Vec::new();
     let mut add = |folder: &Path| -> std::io::Result<()> {
         for entry in fs::read_dir(folder)? {
@@ -406,18 +368,6 @@ mod tests {
         // Within the last cell, and before it.
         assert_eq!(kinds(&whole[..whole.len() - 2]), [LossKind::OpenLastLine]);
         assert!(kinds(&whole[..whole.len() - 8]).contains(&LossKind::CutRow));
-    }
-
-    #[test]
-    fn totals_are_told_from_others_of_that_name_by_their_columns() {
-        let svp = "OP Name,Task Type,Total Time(us)\nconv1,AA_CORE,10\n";
-        let of_ascend = "Device_id,OP Type,Core Type,Count,Total Time(us)\n0,Conv2D,AI_CORE,1,10\n";
-        for (text, expected) in [(svp, true), (of_ascend, false), ("", false)] {
-            let folder = folder(&[("summary/op_statistic_0_3_200_1.csv", text)]);
-            assert_eq!(Exports::has_totals(folder.path()), expected, "{text}");
-            let file = folder.path().join("summary/op_statistic_0_3_200_1.csv");
-            assert_eq!(Exports::has_totals(&file), expected, "{text}");
-        }
     }
 
     #[test]
