@@ -10,7 +10,6 @@ pub mod completions;
 pub mod demo;
 pub mod explain;
 pub mod export;
-mod export_places;
 mod form;
 pub mod fusion;
 pub mod import;

@@ -6,16 +6,16 @@
 //! | that of 2022 | carry device, model and iteration | today's layout is taken, or the export is refused |
 //! | the report on operators | `prof_rule_<device>.json` | the time is added |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use opscope_cann::{Joined, PerformanceReport, Source, classic_iteration};
 use opscope_formats::OwnFiles;
 
-use super::export::{Layout, Options, What};
-use super::run::create_folder;
-use crate::profile::Results;
+use super::options::{Layout, Options, What};
+use crate::commands::run::create_folder;
+use crate::profile::{self, Results};
 use crate::terminal::Terminal;
 
 /// The layout that was asked for; else the one that the data's own time had. Where another tool's results
@@ -120,4 +120,27 @@ pub fn save_report(report: &PerformanceReport, folder: &Path, stamp: &str) -> an
     let path = report.save_as(&folder.join(&name))?;
     own.add([&*name]).with_context(|| format!("{}: the list of files can't be kept", folder.display()))?;
     Ok(path)
+}
+
+/// The names of files in these folders that carry a time.
+pub fn names_with(stamp: &str, folders: &[&Path]) -> BTreeSet<PathBuf> {
+    let tail = format!("_{stamp}.");
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().contains(&tail))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// The first time from this one on that no file in these folders carries, so that an export never
+/// takes the place of another of the same second.
+pub fn unused_stamp(stamp: &str, folders: &[&Path]) -> String {
+    let mut stamp = stamp.to_owned();
+    while !names_with(&stamp, folders).is_empty() {
+        match profile::second_after(&stamp) {
+            Some(next) => stamp = next,
+            None => break,
+        }
+    }
+    stamp
 }
