@@ -381,14 +381,15 @@ impl<'a> Projection<'a> {
             }
             for row in device.device.tables.samples.npu_memory.rows() {
                 let (scope, time) = (scope_name(row.scope), clock.local(row.time));
-                samples.push((format!("{scope} DDR"), "B", time, row.ddr as f64));
-                samples.push((format!("{scope} HBM"), "B", time, row.hbm as f64));
+                samples.push((vocabulary::memory_counter(scope, "DDR"), "B", time, row.ddr as f64));
+                samples.push((vocabulary::memory_counter(scope, "HBM"), "B", time, row.hbm as f64));
             }
+            let memory_of_ge = |quantity| vocabulary::memory_counter("GE", quantity);
             let notes = view.joined.data.host.task_memory.rows();
             for note in notes.filter(|note| note.device == device.device.id) {
                 let time = view.host_time(note.time);
-                samples.push(("memory of GE allocated".into(), "B", time, note.total_allocated as f64));
-                samples.push(("memory of GE reserved".into(), "B", time, note.total_reserved as f64));
+                samples.push((memory_of_ge("allocated"), "B", time, note.total_allocated as f64));
+                samples.push((memory_of_ge("reserved"), "B", time, note.total_reserved as f64));
             }
             samples.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
             for of_counter in samples.chunk_by(|a, b| a.0 == b.0) {
@@ -406,7 +407,7 @@ impl<'a> Projection<'a> {
         if changes.is_empty() {
             return;
         }
-        let counter = self.counter("AI core frequency", "MHz", number);
+        let counter = self.counter(vocabulary::CORE_FREQUENCY, "MHz", number);
         let mut rows: Vec<(u64, u32)> = changes.rows().map(|change| (change.time, change.value)).collect();
         rows.sort_unstable();
         for (ticks, megahertz) in rows {

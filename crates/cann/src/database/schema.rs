@@ -160,6 +160,16 @@ tables! {
         operatorName Integer, addr Integer, type Integer, size Integer, timestampNs Integer,
         globalTid Integer, totalAllocate Numeric, totalReserve Numeric, component Integer, deviceId Integer,
     }
+    /// Device memory of torch_npu's allocators, in bytes; only read.
+    MEMORY_RECORD {
+        component Integer, timestamp Integer, totalAllocated Integer, totalReserved Integer,
+        totalActive Integer, streamPtr Integer, deviceId Integer,
+    }
+    /// Levels of accelerators; only read.
+    ACC_PMU {
+        accId Integer, readBwLevel Integer, writeBwLevel Integer, readOstLevel Integer,
+        writeOstLevel Integer, timestampNs Numeric, deviceId Integer,
+    }
     /// Traffic of the HBM in bytes a second.
     HBM { deviceId Integer, timestampNs Integer, bandwidth Numeric, hbmId Integer, type Integer }
     /// Traffic of the DDR memory in bytes a second.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use opscope_trace::{Counter, CounterId, LossKind, Nanoseconds, Sample, StringId};
 
-use crate::database::schema;
+use crate::database::schema::{self, ENUM_MODULE, Table};
+use crate::vocabulary;
 
 use super::query;
 use super::reader::Reader;
@@ -15,13 +16,28 @@ const TIME: [&str; 2] = ["timestampNs", "timestamp"];
 /// A table of samples. Tables that are not listed are taken all the same: their columns that end in
 /// `Id` tell counters apart, and the others are values without a unit.
 struct Samples {
-    table: &'static str,
+    table: &'static Table,
     /// The beginning of its counters' names.
     title: &'static str,
     /// Columns that tell its counters apart.
     labels: &'static [Label],
     /// Columns with values: the column, what the counter is called by it, and the unit.
     values: &'static [(&'static str, &'static str, &'static str)],
+}
+
+impl Samples {
+    const fn check(&self) {
+        let mut label = 0;
+        while label < self.labels.len() {
+            self.table.select([self.labels[label].column()]);
+            label += 1;
+        }
+        let mut value = 0;
+        while value < self.values.len() {
+            self.table.select([self.values[value].0]);
+            value += 1;
+        }
+    }
 }
 
 /// A column that tells counters apart.
@@ -36,7 +52,7 @@ enum Label {
 }
 
 impl Label {
-    fn column(self) -> &'static str {
+    const fn column(self) -> &'static str {
         match self {
             Self::Text(column) | Self::Number(column) | Self::Module(column) => column,
         }
@@ -45,44 +61,44 @@ impl Label {
 
 const KNOWN: [Samples; 9] = [
     Samples {
-        table: schema::AICORE_FREQ.name,
+        table: &schema::AICORE_FREQ,
         title: "AI core",
         labels: &[Label::Number("dieId")],
         values: &[("freq", "frequency", "MHz")],
     },
     Samples {
-        table: schema::HBM.name,
+        table: &schema::HBM,
         title: "HBM",
         labels: &[Label::Number("hbmId"), Label::Text("type")],
         values: &[("bandwidth", "", "B/s")],
     },
     Samples {
-        table: schema::DDR.name,
+        table: &schema::DDR,
         title: "DDR",
         labels: &[],
         values: &[("read", "read", "B/s"), ("write", "write", "B/s")],
     },
     Samples {
-        table: schema::LLC.name,
+        table: &schema::LLC,
         title: "LLC",
         labels: &[Label::Number("llcId"), Label::Text("mode")],
         values: &[("hitRate", "hit rate", "%"), ("throughput", "throughput", "B/s")],
     },
     Samples {
-        table: schema::NPU_MEM.name,
-        title: "memory of",
+        table: &schema::NPU_MEM,
+        title: vocabulary::MEMORY,
         labels: &[Label::Text("type")],
         values: &[("ddr", "DDR", "B"), ("hbm", "HBM", "B")],
     },
     Samples {
-        table: schema::NPU_MODULE_MEM.name,
-        title: "memory of",
+        table: &schema::NPU_MODULE_MEM,
+        title: vocabulary::MEMORY,
         labels: &[Label::Module("moduleId")],
         values: &[("totalReserved", "reserved", "B")],
     },
     Samples {
-        table: "MEMORY_RECORD",
-        title: "memory of",
+        table: &schema::MEMORY_RECORD,
+        title: vocabulary::MEMORY,
         labels: &[Label::Text("component")],
         values: &[
             ("totalAllocated", "allocated", "B"),
@@ -91,13 +107,13 @@ const KNOWN: [Samples; 9] = [
         ],
     },
     Samples {
-        table: schema::NPU_OP_MEM.name,
-        title: "memory of",
+        table: &schema::NPU_OP_MEM,
+        title: vocabulary::MEMORY,
         labels: &[Label::Text("component")],
         values: &[("totalAllocate", "allocated", "B"), ("totalReserve", "reserved", "B")],
     },
     Samples {
-        table: "ACC_PMU",
+        table: &schema::ACC_PMU,
         title: "accelerator",
         labels: &[Label::Number("accId")],
         values: &[
@@ -108,6 +124,15 @@ const KNOWN: [Samples; 9] = [
         ],
     },
 ];
+
+// Every column stands in its table's declaration.
+const _: () = {
+    let mut table = 0;
+    while table < KNOWN.len() {
+        KNOWN[table].check();
+        table += 1;
+    }
+};
 
 /// The identity of a counter: the table's name or title, its labels, the value's name.
 type Key = (Vec<StringId>, Option<u32>);
@@ -131,7 +156,7 @@ impl Reader<'_> {
 
     fn modules(&mut self) -> HashMap<i64, String> {
         let mut modules = HashMap::new();
-        self.each_row("ENUM_MODULE", &["id", "name"], |_, row| {
+        self.each_row(ENUM_MODULE.name, &ENUM_MODULE.select(["id", "name"]), |_, row| {
             if let (Some(id), Some(name)) = (row.integer(0), row.text(1)) {
                 modules.insert(id, name.into_owned());
             }
@@ -150,9 +175,9 @@ impl Reader<'_> {
         let values = known.values.iter().map(|(column, ..)| *column);
         let columns: Vec<&str> = TIME.into_iter().chain(["deviceId"]).chain(labels).chain(values).collect();
         let (first_label, first_value) = (TIME.len() + 1, TIME.len() + 1 + known.labels.len());
-        self.each_row(known.table, &columns, |reader, row| {
+        self.each_row(known.table.name, &columns, |reader, row| {
             let Some(time) = row.integer(0).or(row.integer(1)) else {
-                return reader.trace.count_loss(LossKind::SampleWithoutTime, 1, known.table);
+                return reader.trace.count_loss(LossKind::SampleWithoutTime, 1, known.table.name);
             };
             let device = row.small(2);
             let mut name = vec![reader.trace.strings.intern(known.title)];

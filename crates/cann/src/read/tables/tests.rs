@@ -240,7 +240,11 @@ fn samples_of_every_component_are_counters() {
         .collect();
     assert_eq!(
         counters,
-        [("APP total reserved", "MB", 0), ("PTA total allocated", "MB", 1), ("PTA total reserved", "MB", 1)]
+        [
+            ("memory of APP reserved", "MB", 0),
+            ("memory of PTA allocated", "MB", 1),
+            ("memory of PTA reserved", "MB", 1)
+        ]
     );
     assert_eq!(trace.samples.value(), [1.5, 2109.6, 7.0, 8.0]);
     assert_eq!(trace.clock.unix_zero, Some(1_736_412_474_607_990_240));
