@@ -1,5 +1,10 @@
 //! The headings of the columns of the vendor's tables, which writers write and readers look for.
 
+/// Headings as a table takes them.
+pub(crate) fn owned(headings: &[&str]) -> Vec<String> {
+    headings.iter().map(|&heading| heading.to_owned()).collect()
+}
+
 /// Declares the headings of tables, each table as a module that has them by name and in order.
 macro_rules! headings {
     ($($(#[$doc:meta])* $table:ident { $($name:ident $heading:literal),+ $(,)? })+) => {
@@ -105,6 +110,14 @@ headings! {
         RESERVED "Total Reserved(KB)",
         PLACE "Device",
     }
+    /// Device memory that modules reserved.
+    npu_module_mem {
+        DEVICE "Device_id",
+        COMPONENT "Component",
+        TIME "Timestamp(us)",
+        RESERVED "Total Reserved(KB)",
+        PLACE "Device",
+    }
     /// Device memory in use.
     npu_mem {
         DEVICE "Device_id",
@@ -114,6 +127,154 @@ headings! {
         TOTAL "memory(KB)",
         TIME "timestamp(us)",
     }
+}
+
+headings! {
+    /// Types of operators. Tables of a single inference have the model's name behind the device.
+    op_statistic {
+        DEVICE "Device_id",
+        OP_TYPE "OP Type",
+        UNIT "Core Type",
+        COUNT "Count",
+        TOTAL "Total Time(us)",
+        LEAST "Min Time(us)",
+        MEAN "Avg Time(us)",
+        MOST "Max Time(us)",
+        SHARE "Ratio(%)",
+    }
+    /// Calls by layer and name, of all layers or of AscendCL alone.
+    api_statistic {
+        DEVICE "Device_id",
+        LEVEL "Level",
+        NAME "API Name",
+        TOTAL "Time(us)",
+        COUNT "Count",
+        MEAN "Avg(us)",
+        LEAST "Min(us)",
+        MOST "Max(us)",
+        VARIANCE "Variance",
+    }
+    /// Tasks of chip 0 by the time that they took.
+    task_time_oldest {
+        DEVICE "Device_id",
+        SHARE "Time(%)",
+        TOTAL "Time(us)",
+        COUNT "Count",
+        MEAN "Avg(us)",
+        LEAST "Min(us)",
+        MOST "Max(us)",
+        WAITING "Waiting(us)",
+        RUNNING "Running(us)",
+        PENDING "Pending(us)",
+        KIND "Type",
+        CALL "API",
+        TASK "Task ID",
+        NAME "Op Name",
+        STREAM "Stream ID",
+    }
+    /// Operators that were fused from others.
+    fusion_op {
+        DEVICE "Device_id",
+        MODEL_NAME "Model Name",
+        MODEL "Model ID",
+        FUSED "Fusion Op",
+        ORIGINALS "Original Ops",
+        INPUT "Memory Input(KB)",
+        OUTPUT "Memory Output(KB)",
+        WEIGHT "Memory Weight(KB)",
+        WORKSPACE "Memory Workspace(KB)",
+        TOTAL "Memory Total(KB)",
+    }
+    /// Mean traffic of the HBMs, or of the DDR memory.
+    memory_traffic {
+        DEVICE "Device_id",
+        METRIC "Metric",
+        READ "Read(MB/s)",
+        WRITE "Write(MB/s)",
+    }
+    /// The level-2 cache by task; the operator follows where there is any.
+    l2_cache {
+        DEVICE "Device_id",
+        STREAM "Stream Id",
+        TASK "Task Id",
+        HITS "Hit Rate",
+        VICTIMS "Victim Rate",
+    }
+}
+
+/// Tables that are only written.
+pub(crate) mod written {
+    /// Collective operations by type.
+    pub(crate) const COMMUNICATION_STATISTIC: [&str; 8] = [
+        "Device_id",
+        "OP Type",
+        "Count",
+        "Total Time(us)",
+        "Min Time(us)",
+        "Avg Time(us)",
+        "Max Time(us)",
+        "Ratio(%)",
+    ];
+    /// The address translation by task; the operator follows where there is any.
+    pub(crate) const SOC_PMU: [&str; 5] =
+        ["Device_id", "Stream Id", "Task Id", "TLB Hit Rate", "TLB Miss Rate"];
+    /// Use of the last-level cache.
+    pub(crate) const LLC_READ_WRITE: [&str; 5] =
+        ["Device_id", "Mode", "Task", "Hit Rate(%)", "Throughput(MB/s)"];
+    /// Traffic over PCIe.
+    pub(crate) const PCIE: [&str; 5] = ["Device_id", "Mode", "Min", "Max", "Avg"];
+    /// Traffic over HCCS.
+    pub(crate) const HCCS: [&str; 5] = ["Device_id", "Mode", "Max", "Min", "Average"];
+    /// Traffic of network ports, those for RDMA and others.
+    pub(crate) const PORTS: [&str; 12] = [
+        "Device_id",
+        "Timestamp(us)",
+        "Bandwidth(MB/s)",
+        "Rx Bandwidth efficiency(%)",
+        "rxPacket/s",
+        "rxError rate(%)",
+        "rxDropped rate(%)",
+        "Tx Bandwidth efficiency(%)",
+        "txPacket/s",
+        "txError rate(%)",
+        "txDropped rate(%)",
+        "funcId",
+    ];
+    /// Allocations of operators.
+    pub(crate) const OPERATOR_MEMORY: [&str; 10] = [
+        "Device_id",
+        "Name",
+        "Size(KB)",
+        "Allocation Time(us)",
+        "Duration(us)",
+        "Allocation Total Allocated(KB)",
+        "Allocation Total Reserved(KB)",
+        "Release Total Allocated(KB)",
+        "Release Total Reserved(KB)",
+        "Device",
+    ];
+    /// Memory that static graphs plan for operators.
+    pub(crate) const STATIC_OP_MEM: [&str; 7] =
+        ["Device_id", "Op Name", "Model Name", "Graph ID", "Node Index Start", "Node Index End", "Size(KB)"];
+    /// Steps of the preparation of data.
+    pub(crate) const DP: [&str; 5] = ["Device_id", "Timestamp(us)", "Action", "Source", "Cached Buffer Size"];
+    /// The host's processors.
+    pub(crate) const HOST_CPU_USAGE: [&str; 4] =
+        ["Device_id", "Total Cpu Numbers", "Occupied Cpu Numbers", "Recommend Cpu Numbers"];
+    /// The host's memory.
+    pub(crate) const HOST_MEM_USAGE: [&str; 4] =
+        ["Device_id", "Total Memory(KB)", "Peak Used Memory(KB)", "Recommend Memory(KB)"];
+    /// The host's disks.
+    pub(crate) const HOST_DISK_USAGE: [&str; 5] = [
+        "Device_id",
+        "Peak Disk Read(KB/s)",
+        "Recommend Disk Read(KB/s)",
+        "Peak Disk Write(KB/s)",
+        "Recommend Disk Write(KB/s)",
+    ];
+    /// The host's network.
+    pub(crate) const HOST_NETWORK_USAGE: [&str; 4] =
+        ["Device_id", "Netcard Speed(KB/s)", "Peak Used Speed(KB/s)", "Recommend Speed(KB/s)"];
 }
 
 /// Headings of torch_npu's table of operators and of earlier versions' tables, which are only read.
@@ -131,4 +292,11 @@ pub(crate) mod other {
     pub(crate) const INPUT_COUNT: &str = "Input Tensor Num";
     pub(crate) const TIME: &str = "timestamp";
     pub(crate) const PLACE: &str = "Device Type";
+
+    /// Headings by which further tables are known that hold totals, or no times.
+    pub(crate) const TOTALS: [[&str; 2]; 3] = [
+        ["Host Self Duration(us)", "Device Total Duration(us)"],
+        ["Communication(Not Overlapped)", "Free"],
+        ["Allocation Time(us)", "Release Time(us)"],
+    ];
 }

@@ -2,7 +2,7 @@
 
 use crate::export::sheet::Sheet;
 use crate::facts::view::{TaskRef, View};
-use crate::headings::aicpu;
+use crate::headings::{aicpu, owned};
 use crate::tables::AiCpu;
 use crate::text::numbers;
 use opscope_trace::NumberMap;
@@ -38,7 +38,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     }
     (!lines.is_empty()).then(|| Sheet {
         kind: "aicpu",
-        headers: aicpu::ALL.iter().map(|&heading| heading.to_owned()).collect(),
+        headers: owned(aicpu::ALL),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (number, record, name) = &lines[index];

@@ -8,6 +8,7 @@ use crate::dialect::Dialect;
 use crate::export::sheet::{Row, Sheet};
 use crate::facts::calls::call_name;
 use crate::facts::view::View;
+use crate::headings::{api_statistic, owned};
 use crate::kinds::level_name;
 use crate::text::numbers;
 use opscope_trace::NumberMap;
@@ -43,8 +44,6 @@ fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bo
     }
     let mut lines: Vec<(&str, u16, Vec<f64>)> =
         groups.into_iter().map(|((name, level), durations)| (name, level, durations)).collect();
-    let headers =
-        ["Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)", "Variance"];
     let accelerated = view.dialect == Dialect::Accelerated;
     if !accelerated {
         lines.sort_by_key(|(name, level, _)| (*name, level_name(*level)));
@@ -52,7 +51,7 @@ fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bo
     let devices = view.devices_of_host_tables();
     (!lines.is_empty()).then(|| Sheet {
         kind,
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(api_statistic::ALL),
         rows: lines.len() * devices.len(),
         write: Box::new(move |index, row| {
             let (device, (name, level, durations)) =

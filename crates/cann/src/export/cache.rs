@@ -4,6 +4,7 @@ use opscope_cann_raw::DeviceLog;
 
 use crate::export::sheet::{Row, Sheet};
 use crate::facts::view::{DeviceView, TaskRef, View};
+use crate::headings::{l2_cache, op_summary, owned, written};
 use crate::metrics::cache_rates::CacheRates;
 use crate::tables::{TaskEvents, TaskEventsTable};
 use crate::text::numbers;
@@ -27,8 +28,7 @@ pub(crate) fn l2_cache<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     });
     // The vendor's tool doesn't show this rate of chips whose tasks come from queues.
     let shows_hits = chip.device_log() == DeviceLog::Hwts;
-    let headers = ["Stream Id", "Task Id", "Hit Rate", "Victim Rate"];
-    sheet(view, "l2_cache", headers, lines, move |row, [hits, victims]| {
+    sheet(view, "l2_cache", l2_cache::ALL, lines, move |row, [hits, victims]| {
         if shows_hits {
             row.float(hits)
         } else {
@@ -44,8 +44,7 @@ pub(crate) fn soc_pmu<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let lines = lines(view, rates, |device| {
         (&device.device.tables.translation, &device.device.metadata.sample.translation_events)
     });
-    let headers = ["Stream Id", "Task Id", "TLB Hit Rate", "TLB Miss Rate"];
-    sheet(view, "soc_pmu", headers, lines, |row, rates| {
+    sheet(view, "soc_pmu", &written::SOC_PMU, lines, |row, rates| {
         for rate in rates {
             // Whole numbers have no decimals here.
             match rate.fract() == 0.0 {
@@ -80,17 +79,16 @@ fn lines<'a>(
 fn sheet<'a>(
     view: &'a View<'a>,
     kind: &'static str,
-    headers: [&str; 4],
+    headings: &[&str],
     lines: Vec<Line<'a>>,
     write_rates: impl Fn(&mut Row<'_>, [f64; 2]) + Send + Sync + 'a,
 ) -> Option<Sheet<'a>> {
     let has_operators = view.joined.host_tasks.rows().any(|task| view.op(&task).is_some());
-    let mut all = vec!["Device_id"];
-    all.extend(headers);
-    all.extend(has_operators.then_some("Op Name"));
+    let mut headers = owned(headings);
+    headers.extend(has_operators.then(|| op_summary::NAME.to_owned()));
     (!lines.is_empty()).then(|| Sheet {
         kind,
-        headers: all.into_iter().map(str::to_owned).collect(),
+        headers,
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let line = &lines[index];

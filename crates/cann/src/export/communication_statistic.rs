@@ -6,6 +6,7 @@ use crate::dialect::Dialect;
 use crate::export::sheet::Sheet;
 use crate::facts::collectives::{Collectives, OperationRun, UNKNOWN};
 use crate::facts::view::View;
+use crate::headings::{owned, written};
 use crate::text::numbers;
 
 /// Times of the operations of one type.
@@ -43,20 +44,10 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         of_device.sort_by(|a, b| b.2.total.total_cmp(&a.2.total));
         lines.extend(of_device);
     }
-    let headers = [
-        "Device_id",
-        "OP Type",
-        "Count",
-        "Total Time(us)",
-        "Min Time(us)",
-        "Avg Time(us)",
-        "Max Time(us)",
-        "Ratio(%)",
-    ];
     let accelerated = view.dialect == Dialect::Accelerated;
     (!lines.is_empty()).then(|| Sheet {
         kind: "communication_statistic",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(&written::COMMUNICATION_STATISTIC),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (device, op_type, statistic, share) = &lines[index];

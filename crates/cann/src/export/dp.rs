@@ -2,6 +2,7 @@
 
 use crate::export::sheet::Sheet;
 use crate::facts::view::View;
+use crate::headings::{owned, written};
 use crate::tables::Preparation;
 use crate::text::numbers;
 
@@ -13,10 +14,9 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         let id = device.device.id;
         lines.extend(steps.iter().map(|step| (id, device.monotonic_time(step.time), step)));
     }
-    let headers = ["Device_id", "Timestamp(us)", "Action", "Source", "Cached Buffer Size"];
     (!lines.is_empty()).then(|| Sheet {
         kind: "dp",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(&written::DP),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (device, time, step) = lines[index];

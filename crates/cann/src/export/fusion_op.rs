@@ -4,6 +4,7 @@ use crate::dialect::Dialect;
 use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
 use crate::facts::view::View;
+use crate::headings::{fusion_op, owned};
 use crate::tables::NO_MODEL;
 
 /// The table, or `None` if nothing was fused.
@@ -13,22 +14,10 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     // Notes outside of every model's call can't be told apart by model and are left out.
     let shown: Vec<usize> =
         (0..host.fusions.len()).filter(|&fusion| view.joined.fusion_models[fusion] != NO_MODEL).collect();
-    let headers = [
-        "Device_id",
-        "Model Name",
-        "Model ID",
-        "Fusion Op",
-        "Original Ops",
-        "Memory Input(KB)",
-        "Memory Output(KB)",
-        "Memory Weight(KB)",
-        "Memory Workspace(KB)",
-        "Memory Total(KB)",
-    ];
     let devices = view.devices_of_host_tables();
     (!shown.is_empty()).then(|| Sheet {
         kind: "fusion_op",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(fusion_op::ALL),
         rows: shown.len() * devices.len(),
         write: Box::new(move |index, row| {
             let (device, fusion) = (devices[index / shown.len()], shown[index % shown.len()]);

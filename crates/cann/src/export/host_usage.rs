@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::export::sheet::{Row, Sheet};
 use crate::facts::view::View;
+use crate::headings::{owned, written};
 use crate::metadata::Info;
 use crate::tables::HostSampleTables;
 use crate::text::numbers::python_round;
@@ -29,13 +30,12 @@ fn peak_and_recommendation(values: impl Iterator<Item = f64>) -> (f64, f64) {
 /// A table of a single row about the host.
 fn single<'a>(
     kind: &'static str,
-    headers: &[&str],
+    headings: &[&str],
     write: impl Fn(&mut Row<'_>) + Send + Sync + 'a,
 ) -> Sheet<'a> {
-    let headers = std::iter::once("Device_id").chain(headers.iter().copied());
     Sheet {
         kind,
-        headers: headers.map(str::to_owned).collect(),
+        headers: owned(headings),
         rows: 1,
         write: Box::new(move |_, row| {
             row.text("host");
@@ -64,9 +64,8 @@ fn cpu<'a>(samples: &HostSampleTables, info: &Info) -> Option<Sheet<'a>> {
     }
     let (all, occupied) = (info.cpus, most_used.len());
     let needed = most_used.values().filter(|usage| **usage > 0.0).count();
-    let headers = ["Total Cpu Numbers", "Occupied Cpu Numbers", "Recommend Cpu Numbers"];
     (!samples.cpu.is_empty()).then(|| {
-        single("host_cpu_usage", &headers, move |row| {
+        single("host_cpu_usage", &written::HOST_CPU_USAGE, move |row| {
             row.integer(all);
             row.integer(occupied);
             row.integer(needed);
@@ -78,9 +77,8 @@ fn memory<'a>(samples: &HostSampleTables, info: &Info) -> Option<Sheet<'a>> {
     let (peak, recommended) = peak_and_recommendation(samples.memory.usage().iter().copied());
     let total = info.memory_kb;
     let kilobytes = move |percent: f64| python_round(percent * total as f64 / 100.0, 3);
-    let headers = ["Total Memory(KB)", "Peak Used Memory(KB)", "Recommend Memory(KB)"];
     (!samples.memory.is_empty()).then(|| {
-        single("host_mem_usage", &headers, move |row| {
+        single("host_mem_usage", &written::HOST_MEM_USAGE, move |row| {
             row.integer(total);
             row.float(kilobytes(peak));
             row.float(kilobytes(recommended));
@@ -91,14 +89,8 @@ fn memory<'a>(samples: &HostSampleTables, info: &Info) -> Option<Sheet<'a>> {
 fn disk<'a>(samples: &HostSampleTables) -> Option<Sheet<'a>> {
     let read = peak_and_recommendation(samples.disk.read().iter().copied());
     let write = peak_and_recommendation(samples.disk.write().iter().copied());
-    let headers = [
-        "Peak Disk Read(KB/s)",
-        "Recommend Disk Read(KB/s)",
-        "Peak Disk Write(KB/s)",
-        "Recommend Disk Write(KB/s)",
-    ];
     (!samples.disk.is_empty()).then(|| {
-        single("host_disk_usage", &headers, move |row| {
+        single("host_disk_usage", &written::HOST_DISK_USAGE, move |row| {
             [read.0, read.1, write.0, write.1].into_iter().for_each(|value| row.float(value));
         })
     })
@@ -109,9 +101,8 @@ fn network<'a>(samples: &HostSampleTables, info: &Info) -> Option<Sheet<'a>> {
     let cards = info.network.iter().filter(|(_, megabits)| *megabits > 0.0);
     let capacity: f64 = cards.map(|(_, megabits)| megabits * KILOBYTES_PER_MEGABIT).sum();
     let (peak, recommended) = peak_and_recommendation(samples.network.speed().iter().copied());
-    let headers = ["Netcard Speed(KB/s)", "Peak Used Speed(KB/s)", "Recommend Speed(KB/s)"];
     (!samples.network.is_empty()).then(|| {
-        single("host_network_usage", &headers, move |row| {
+        single("host_network_usage", &written::HOST_NETWORK_USAGE, move |row| {
             [capacity, peak, recommended].into_iter().for_each(|value| row.float(value));
         })
     })

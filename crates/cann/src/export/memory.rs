@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::export::sheet::Sheet;
 use crate::facts::rates::{hbm_rates, scope_name};
 use crate::facts::view::View;
-use crate::headings::npu_mem;
+use crate::headings::{memory_traffic, npu_mem, owned};
 use crate::tables::NpuMemory;
 use crate::text::numbers;
 
@@ -23,7 +23,7 @@ pub(crate) fn npu_mem<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let accelerated = view.dialect == Dialect::Accelerated;
     (!lines.is_empty()).then(|| Sheet {
         kind: "npu_mem",
-        headers: npu_mem::ALL.iter().map(|&heading| heading.to_owned()).collect(),
+        headers: owned(npu_mem::ALL),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (number, sample) = lines[index];
@@ -63,10 +63,9 @@ pub(crate) fn hbm<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         lines.push((device.device.id, None, average));
         lines.extend(means.into_iter().map(|(id, rates)| (device.device.id, Some(id), rates)));
     }
-    let headers = ["Device_id", "Metric", "Read(MB/s)", "Write(MB/s)"];
     (!lines.is_empty()).then(|| Sheet {
         kind: "hbm",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(memory_traffic::ALL),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (device, id, rates) = &lines[index];

@@ -7,6 +7,7 @@
 use crate::export::sheet::Sheet;
 use crate::facts::rates::{by_port, efficiency, share};
 use crate::facts::view::{DeviceView, View};
+use crate::headings::{owned, written};
 use crate::tables::{NetworkSample, NetworkTable, PortCounts};
 use crate::text::numbers::python_round;
 
@@ -50,23 +51,9 @@ fn sheet<'a>(
             lines.extend(port(device, number, &samples).map(|port| (device.device.id, port)));
         }
     }
-    let headers = [
-        "Device_id",
-        "Timestamp(us)",
-        "Bandwidth(MB/s)",
-        "Rx Bandwidth efficiency(%)",
-        "rxPacket/s",
-        "rxError rate(%)",
-        "rxDropped rate(%)",
-        "Tx Bandwidth efficiency(%)",
-        "txPacket/s",
-        "txError rate(%)",
-        "txDropped rate(%)",
-        "funcId",
-    ];
     (!lines.is_empty()).then(|| Sheet {
         kind,
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(&written::PORTS),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (device, port) = &lines[index];

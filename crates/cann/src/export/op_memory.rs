@@ -3,7 +3,7 @@
 use crate::dialect::Dialect;
 use crate::export::sheet::Sheet;
 use crate::facts::view::View;
-use crate::headings::memory_record;
+use crate::headings::{memory_record, npu_module_mem, owned, written};
 use crate::tables::{NpuModuleMemory, TaskMemory};
 use crate::text::numbers::{push_float, python_round};
 use opscope_trace::NumberMap;
@@ -45,21 +45,9 @@ fn allocations(view: &View<'_>) -> Vec<Allocation> {
 pub(crate) fn operator_memory<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let lines = allocations(view);
     let device = first_device(view);
-    let headers = [
-        "Device_id",
-        "Name",
-        "Size(KB)",
-        "Allocation Time(us)",
-        "Duration(us)",
-        "Allocation Total Allocated(KB)",
-        "Allocation Total Reserved(KB)",
-        "Release Total Allocated(KB)",
-        "Release Total Reserved(KB)",
-        "Device",
-    ];
     (!lines.is_empty()).then(|| Sheet {
         kind: "operator_memory",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(&written::OPERATOR_MEMORY),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (allocation, release) = &lines[index];
@@ -83,7 +71,7 @@ pub(crate) fn memory_record<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let device = first_device(view);
     (!records.is_empty()).then(|| Sheet {
         kind: "memory_record",
-        headers: memory_record::ALL.iter().map(|&heading| heading.to_owned()).collect(),
+        headers: owned(memory_record::ALL),
         rows: records.len(),
         write: Box::new(move |index, row| {
             let record = records.row(index);
@@ -105,10 +93,9 @@ pub(crate) fn npu_module_mem<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         rows.sort_by_key(|row| (row.module, row.time));
         lines.extend(rows.into_iter().map(|row| (number, row)));
     }
-    let headers = ["Device_id", "Component", "Timestamp(us)", "Total Reserved(KB)", "Device"];
     (!lines.is_empty()).then(|| Sheet {
         kind: "npu_module_mem",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(npu_module_mem::ALL),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (number, record) = &lines[index];
@@ -201,11 +188,9 @@ pub(crate) fn module_name(module: u32) -> &'static str {
 /// The table of memory that static graphs plan for operators.
 pub(crate) fn static_op_mem<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let records = &view.joined.data.host.static_memory;
-    let headers =
-        ["Device_id", "Op Name", "Model Name", "Graph ID", "Node Index Start", "Node Index End", "Size(KB)"];
     (!records.is_empty()).then(|| Sheet {
         kind: "static_op_mem",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(&written::STATIC_OP_MEM),
         rows: records.len(),
         write: Box::new(move |index, row| {
             let record = records.row(index);

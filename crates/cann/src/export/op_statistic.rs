@@ -6,6 +6,7 @@ use crate::dialect::Dialect;
 use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
 use crate::facts::view::{TaskRef, View};
+use crate::headings::{op_statistic, op_summary, owned};
 use crate::tables::TaskLog;
 use crate::text::numbers;
 use opscope_trace::NumberMap;
@@ -96,17 +97,17 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
         of_device.sort_by(|a, b| b.4.total.total_cmp(&a.4.total).then(a.2.cmp(b.2)).then(a.3.cmp(b.3)));
         lines.extend(of_device);
     }
-    let mut headers = vec!["Device_id"];
-    headers.extend(one_iteration.then_some("Model Name"));
-    headers.extend(["OP Type", "Core Type", "Count", "Total Time(us)", "Min Time(us)", "Avg Time(us)"]);
-    headers.extend(["Max Time(us)", "Ratio(%)"]);
+    let mut headers = owned(op_statistic::ALL);
+    if one_iteration {
+        headers.insert(1, op_summary::MODEL_NAME.to_owned());
+    }
     let accelerated = view.dialect == Dialect::Accelerated;
     if accelerated {
         lines.sort_by(|a, b| b.4.total.total_cmp(&a.4.total));
     }
     (!lines.is_empty()).then(|| Sheet {
         kind: "op_statistic",
-        headers: headers.into_iter().map(str::to_owned).collect(),
+        headers,
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (device, model, op_type, unit, statistic, share) = &lines[index];

@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::export::sheet::{Row, Sheet, WriteRow};
 use crate::facts::tracked_copies::{self, track_copies};
 use crate::facts::view::{TaskRef, View};
-use crate::headings::task_time;
+use crate::headings::{owned, task_time};
 use crate::join::TrackCopy;
 use crate::text::numbers;
 
@@ -18,7 +18,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Shee
         tasks.iter().copied().filter(|task| !view.device(*task).is_doubled(task.task as usize)).collect();
     (!shown.is_empty()).then(|| Sheet {
         kind: "task_time",
-        headers: task_time::ALL.iter().map(|&heading| heading.to_owned()).collect(),
+        headers: owned(task_time::ALL),
         rows: shown.len() + copies.len(),
         write: write_rows(view, shown, copies),
     })

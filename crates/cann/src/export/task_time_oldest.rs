@@ -6,6 +6,7 @@ use crate::data::Device;
 use crate::export::sheet::{Row, Sheet};
 use crate::facts::tracked_copies::{self, track_copies};
 use crate::facts::view::{DeviceView, TaskRef, View};
+use crate::headings::{owned, task_time_oldest};
 use crate::join::TrackCopy;
 use crate::kinds::oldest_name;
 use crate::text::numbers;
@@ -45,26 +46,9 @@ struct Line<'a> {
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'a>> {
     let lines: Vec<Line<'a>> =
         (0..view.devices.len()).flat_map(|number| lines_of_device(view, number, tasks)).collect();
-    let headers = [
-        "Device_id",
-        "Time(%)",
-        "Time(us)",
-        "Count",
-        "Avg(us)",
-        "Min(us)",
-        "Max(us)",
-        "Waiting(us)",
-        "Running(us)",
-        "Pending(us)",
-        "Type",
-        "API",
-        "Task ID",
-        "Op Name",
-        "Stream ID",
-    ];
     (!lines.is_empty()).then(|| Sheet {
         kind: "task_time",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(task_time_oldest::ALL),
         rows: lines.len(),
         write: Box::new(move |index, row| lines[index].write(row)),
     })

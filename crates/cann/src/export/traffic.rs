@@ -5,6 +5,7 @@ use opscope_cann_raw::Chip;
 use crate::export::sheet::{Row, Sheet};
 use crate::facts::rates::{CacheUse, Rates, cache_use, ddr_rates, hccs_rates, pcie_samples, pcie_value};
 use crate::facts::view::{DeviceView, View};
+use crate::headings::{memory_traffic, owned, written};
 use crate::tables::PcieSample;
 use crate::text::numbers::{python_round, sqlite_round};
 
@@ -16,10 +17,9 @@ pub(crate) fn ddr<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         (!rates.is_empty()).then(|| (device.device.id, mean(|rate| rate.out), mean(|rate| rate.back)))
     };
     let lines: Vec<(u32, f64, f64)> = view.devices.iter().filter_map(of_device).collect();
-    let headers = ["Device_id", "Metric", "Read(MB/s)", "Write(MB/s)"];
     (!lines.is_empty()).then(|| Sheet {
         kind: "ddr",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(memory_traffic::ALL),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (device, out, back) = lines[index];
@@ -50,10 +50,9 @@ pub(crate) fn llc<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         lines.push((device, None, average));
         lines.extend(means.into_iter().map(|(id, mean)| (device, Some(id), mean)));
     }
-    let headers = ["Device_id", "Mode", "Task", "Hit Rate(%)", "Throughput(MB/s)"];
     (!lines.is_empty()).then(|| Sheet {
         kind: "llc_read_write",
-        headers: headers.map(str::to_owned).to_vec(),
+        headers: owned(&written::LLC_READ_WRITE),
         rows: lines.len(),
         write: Box::new(move |index, row| {
             let (device, part, values) = &lines[index];
@@ -103,7 +102,7 @@ pub(crate) fn pcie<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let devices: Vec<(u32, [[f64; 3]; 7])> = view.devices.iter().filter_map(of_device).collect();
     (!devices.is_empty()).then(|| Sheet {
         kind: "pcie",
-        headers: ["Device_id", "Mode", "Min", "Max", "Avg"].map(str::to_owned).to_vec(),
+        headers: owned(&written::PCIE),
         rows: devices.len() * PCIE_MODES.len(),
         write: Box::new(move |index, row| {
             let (device, summary) = &devices[index / PCIE_MODES.len()];
@@ -128,7 +127,7 @@ pub(crate) fn hccs<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let devices: Vec<(u32, Vec<Rates>)> = view.devices.iter().filter_map(of_device).collect();
     (!devices.is_empty()).then(|| Sheet {
         kind: "hccs",
-        headers: ["Device_id", "Mode", "Max", "Min", "Average"].map(str::to_owned).to_vec(),
+        headers: owned(&written::HCCS),
         rows: devices.len() * 2,
         write: Box::new(move |index, row| {
             let (device, rates) = &devices[index / 2];

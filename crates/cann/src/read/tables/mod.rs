@@ -22,6 +22,9 @@ mod tests;
 
 use opscope_trace::Trace;
 
+use crate::headings::{
+    api_statistic, fusion_op, l2_cache, memory_traffic, op_statistic, other, task_time_oldest,
+};
 pub(super) use kernels::Kernels;
 use table::{Header, read_header};
 
@@ -49,21 +52,19 @@ enum Kind {
     NoTrace,
 }
 
+/// Headings of the tables that make no trace; by two of them each is told from a chance table of another
+/// program.
+const TOTALS: [[&str; 2]; 6] = [
+    [api_statistic::MEAN, api_statistic::VARIANCE],
+    [op_statistic::UNIT, op_statistic::SHARE],
+    [task_time_oldest::SHARE, task_time_oldest::WAITING],
+    [fusion_op::FUSED, fusion_op::ORIGINALS],
+    [memory_traffic::METRIC, memory_traffic::READ],
+    [l2_cache::HITS, l2_cache::VICTIMS],
+];
+
 impl Kind {
     fn of(header: &Header) -> Option<Self> {
-        // Columns of the tables that make no trace; by two of them each is told from a chance table
-        // of another program.
-        let others = [
-            ["Avg(us)", "Variance"],
-            ["Core Type", "Ratio(%)"],
-            ["Time(%)", "Waiting(us)"],
-            ["Host Self Duration(us)", "Device Total Duration(us)"],
-            ["Communication(Not Overlapped)", "Free"],
-            ["Fusion Op", "Original Ops"],
-            ["Metric", "Read(MB/s)"],
-            ["Hit Rate", "Victim Rate"],
-            ["Allocation Time(us)", "Release Time(us)"],
-        ];
         if kernels::is_table(header) {
             Some(Self::Tasks)
         } else if others::is_of_iterations(header) {
@@ -74,7 +75,7 @@ impl Kind {
             Some(Self::Samples)
         } else {
             let has_both = |names: &[&str; 2]| names.iter().all(|name| header.has(&[name]));
-            others.iter().any(has_both).then_some(Self::NoTrace)
+            TOTALS.iter().chain(&other::TOTALS).any(has_both).then_some(Self::NoTrace)
         }
     }
 }
