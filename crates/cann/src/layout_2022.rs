@@ -23,6 +23,12 @@ use crate::options::{ExportOptions, IterationRange};
 use crate::tables::NO_MODEL;
 use crate::timeline::{Timeline, each_timeline};
 
+/// The folder of tables below a profile's and a device's.
+pub(crate) const TABLES: &str = "summary";
+
+/// The folder of timelines below a profile's and a device's.
+pub(crate) const TIMELINES: &str = "timeline";
+
 /// One set of files: one iteration of one model on one device.
 struct FileSet {
     device: u32,
@@ -39,8 +45,8 @@ pub(crate) fn summary(joined: &Joined, root: &Path, options: ExportOptions<'_>) 
     let mut files = Vec::new();
     for set in file_sets(joined, options.iterations) {
         let view = View::of_device(joined, set.range, set.device);
-        let own = set.create(root, "summary")?;
-        let of_host = create(root.join("summary"))?;
+        let own = set.create(root, TABLES)?;
+        let of_host = create(root.join(TABLES))?;
         let mut save = |sheet: &Sheet<'_>| {
             let directory = if is_of_host(sheet.kind) { &of_host } else { &own };
             files.extend(sheet.save(directory, &set.suffix, options.format)?);
@@ -59,8 +65,8 @@ pub(crate) fn timeline(joined: &Joined, root: &Path, options: ExportOptions<'_>)
     let mut files = Vec::new();
     for set in file_sets(joined, options.iterations) {
         let view = View::of_device(joined, set.range, set.device);
-        let own = set.create(root, "timeline")?;
-        let of_host = create(root.join("timeline"))?;
+        let own = set.create(root, TIMELINES)?;
+        let of_host = create(root.join(TIMELINES))?;
         // Lanes were not chosen then.
         let options = ExportOptions { lanes: LaneChoice::ALL, ..options };
         each_timeline(&view, options, |timeline| {

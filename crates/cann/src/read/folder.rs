@@ -11,6 +11,7 @@ use opscope_formats::input::Input;
 
 use super::database;
 use super::tables::{self, Kernels, join};
+use crate::layout_2022;
 use crate::timeline::AscendTimeline;
 
 /// The folders below a run's own that the tools put their outputs into.
@@ -62,7 +63,8 @@ pub enum FolderError {
 #[derive(Debug, Default)]
 struct Outputs {
     database: Option<PathBuf>,
-    timeline: Option<PathBuf>,
+    /// In the layout of 2022 each device and inference has its own.
+    timelines: Vec<PathBuf>,
     /// A long table is split into several files.
     tables: Vec<PathBuf>,
 }
@@ -93,17 +95,23 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
         let failed = |source| FolderError::Table { path: path.clone(), source };
         tables::read_tasks(&text, &mut kernels).map_err(failed)?;
     }
-    let mut trace = match outputs.timeline {
+    // Several timelines tell of the same calls, so tables are taken in their stead.
+    let read = if outputs.timelines.len() > 1 && !kernels.is_empty() { 0 } else { 1 };
+    let (timeline, unread) = outputs.timelines.split_at(read.min(outputs.timelines.len()));
+    let mut trace = match timeline.first() {
         None => kernels.to_trace(),
         Some(path) => {
-            let read = chrome::read_with(&open(&path, &mut damaged)?, &[&AscendTimeline]);
-            let mut trace = read.map_err(|source| FolderError::Timeline { path, source })?;
+            let read = chrome::read_with(&open(path, &mut damaged)?, &[&AscendTimeline]);
+            let mut trace = read.map_err(|source| FolderError::Timeline { path: path.clone(), source })?;
             if !kernels.is_empty() {
                 join::add_table(&mut trace, &kernels);
             }
             trace
         }
     };
+    for path in unread {
+        trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
+    }
     for damage in damaged {
         trace.count_loss(LossKind::CutCompression, 1, &damage);
     }
@@ -112,7 +120,7 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
 
 impl Outputs {
     fn is_empty(&self) -> bool {
-        self.database.is_none() && self.timeline.is_none() && self.tables.is_empty()
+        self.database.is_none() && self.timelines.is_empty() && self.tables.is_empty()
     }
 }
 
@@ -150,7 +158,36 @@ fn find_outputs(path: &Path) -> Result<Outputs, FolderError> {
         Some(table) => vec![table],
         None => last_export(&files, "op_summary_"),
     };
-    Ok(Outputs { database, timeline, tables })
+    let outputs = Outputs { database, timelines: timeline.into_iter().collect(), tables };
+    if outputs.is_empty() { outputs_of_2022(path) } else { Ok(outputs) }
+}
+
+/// The outputs in the layout of 2022 below a folder, or below those of its devices.
+fn outputs_of_2022(path: &Path) -> Result<Outputs, FolderError> {
+    let mut folders = vec![path.to_owned()];
+    folders.extend(entries(path)?.into_iter().filter(|path| path.is_dir() && starts_with(path, "device_")));
+    let in_all = |folder: &str, prefix: &str, suffix: &str| -> Result<Vec<PathBuf>, FolderError> {
+        let mut found = Vec::new();
+        for folder in folders.iter().map(|path| path.join(folder)).filter(|folder| folder.is_dir()) {
+            let is_part = |part: &str| part == "slice" || part.bytes().all(|byte| byte.is_ascii_digit());
+            let is_it = |path: &PathBuf| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let numbers = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
+                numbers.is_some_and(|numbers| numbers.split('_').all(is_part))
+            };
+            found.extend(files_in(&folder)?.into_iter().filter(is_it));
+        }
+        Ok(found)
+    };
+    Ok(Outputs {
+        database: None,
+        timelines: in_all(layout_2022::TIMELINES, "msprof_", ".json")?,
+        tables: in_all(layout_2022::TABLES, "op_summary_", ".csv")?,
+    })
+}
+
+fn starts_with(path: &Path, prefix: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
 }
 
 /// All files of the last export of a table: those whose names hold the latest time.
@@ -169,14 +206,15 @@ fn last_export(files: &[PathBuf], prefix: &str) -> Vec<PathBuf> {
 
 /// The files in a folder, by name.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
+    Ok(entries(folder)?.into_iter().filter(|path| path.is_file()).collect())
+}
+
+/// Everything directly in a folder, by name.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
     let failed = |source| FolderError::Io { path: folder.to_owned(), source };
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_file() {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
+    let entries = fs::read_dir(folder).map_err(failed)?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>().map_err(failed)?;
+    paths.sort();
+    Ok(paths)
 }

@@ -13,7 +13,7 @@ use opscope_formats::chrome::dialect::{
     AboutFile, Builder, Dialect, DialectReader, Item, Lane, OperatorKey, text_of,
 };
 use opscope_formats::reading::Row;
-use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId, Trace};
+use opscope_trace::{Counter, DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId, Trace};
 
 /// The dialect of the timelines that Ascend's tools export, for [`opscope_formats::chrome::read`].
 pub struct AscendTimeline;
@@ -53,6 +53,13 @@ impl<'a> DialectReader<'a> for AscendReader {
 
     fn finish(&mut self, trace: &mut Trace) {
         Waits::enter(trace);
+        for id in trace.counters.ids() {
+            let counter = trace.counters.get(id);
+            if let Some(name) = vocabulary::counter_of_timeline(trace.strings.get(counter.name)) {
+                let name = trace.strings.intern(&name);
+                trace.counters.set(id, Counter { name, ..counter });
+            }
+        }
     }
 }
 
@@ -94,7 +101,18 @@ enum Role {
     },
 }
 
-const HARDWARE: &str = "Ascend Hardware";
+/// Whether a process shows tasks, today or in 2022.
+fn is_hardware(name: &str) -> bool {
+    matches!(name, "Ascend Hardware" | "Task Scheduler")
+}
+
+/// Whether a process shows the calls of the host's libraries, which named it in 2022: `AscendCL, Runtime`.
+fn is_of_calls(name: &str) -> bool {
+    name == "CANN" || name.split(", ").any(|library| matches!(library, "AscendCL" | "Runtime"))
+}
+
+/// The process of the program's ranges in timelines of 2022; today it has the program's name.
+const RANGES_OF_2022: &str = "MsprofTx";
 
 /// The number that stands for the host among those of devices.
 const HOST: u32 = 31;
@@ -106,20 +124,20 @@ fn device_of(pid: u32) -> u32 {
 
 /// Whether only an Ascend timeline has a process of this name.
 fn is_process(name: &str) -> bool {
-    matches!(name, HARDWARE | "CANN")
+    is_hardware(name) || is_of_calls(name)
 }
 
 /// Finds out what every lane shows; `processes` are the real processes that the vendor's stand for.
 fn assign_roles(lanes: &mut [Lane<'_>], processes: &[u32]) -> Vec<Option<Role>> {
-    let has_streams = lanes.iter().any(|lane| lane.process_name == HARDWARE);
+    let has_streams = lanes.iter().any(|lane| is_hardware(&lane.process_name));
     let assign = |lane: &mut Lane<'_>| {
         let device = device_of(lane.pid);
         let role = match &*lane.process_name {
-            HARDWARE => match lane.name.strip_prefix("Step Trace") {
+            name if is_hardware(name) => match lane.name.strip_prefix("Step Trace") {
                 Some(rest) => Role::Iterations { model: model_number(rest) },
                 None => Role::Stream { device },
             },
-            "CANN" => Role::Calls,
+            name if is_of_calls(name) => Role::Calls,
             "HCCL" | "Communication" if lane.name.starts_with("Plane") => {
                 Role::Planes { device, repeated: has_streams }
             }
@@ -133,7 +151,7 @@ fn assign_roles(lanes: &mut [Lane<'_>], processes: &[u32]) -> Vec<Option<Role>> 
         lane.pid >>= 10;
         // The lanes' names are no names of processes, but for the one that has the program's.
         let has_name = matches!(role, Role::Ranges | Role::Other { .. });
-        if !has_name {
+        if !has_name || lane.process_name == RANGES_OF_2022 {
             lane.process_name = String::new();
         }
         lane.is_no_thread = !(has_name || role == Role::Calls);
