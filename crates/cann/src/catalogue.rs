@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
-use crate::losses::{Losses, Reason};
 use crate::metadata::file_names;
 use crate::slices::Stream;
+use opscope_trace::{LossKind, Losses};
 
 /// The key of a stream, which its slices have in common: name, ageing, device.
 type StreamKey = (String, bool, Option<u32>);
@@ -55,7 +55,7 @@ impl Catalogue {
         for name in file_names(directory)? {
             if let Some(slice) = name.strip_suffix(MARKER) {
                 let bytes = missing_bytes(directory, slice).unwrap_or(0);
-                losses.count(Reason::CutSlice, slice, bytes);
+                losses.count(LossKind::CutSlice, slice, bytes);
                 continue;
             }
             // Files that opscope keeps beside the slices are no streams.
@@ -75,14 +75,14 @@ impl Catalogue {
                         .or_default()
                         .push((file.slice, path));
                 }
-                None => losses.count(Reason::UnknownFile, &name, 1),
+                None => losses.count(LossKind::UnknownFile, &name, 1),
             }
         }
         for ((name, aging, device), mut slices) in groups {
             slices.sort();
             // The front of an ageing stream may have been dropped; a hole elsewhere is a loss.
             let holes = slices.windows(2).filter(|pair| pair[1].0 > pair[0].0 + 1).count();
-            losses.count(Reason::MissingSlice, &name, holes as u64);
+            losses.count(LossKind::MissingSlice, &name, holes as u64);
             let paths = slices.into_iter().map(|(_, path)| path).collect();
             let entry = catalogue.streams.entry(name.clone()).or_default();
             entry.streams.push(Stream { name, aging, device, paths });
@@ -254,7 +254,7 @@ mod tests {
         let stream = &catalogue.streams("api_event.data")[0];
         let bytes = stream.map(&mut losses).concatenated().into_owned();
         assert_eq!(bytes, [0, 2, 10]);
-        assert_eq!(losses.total(Reason::MissingSlice), 2);
+        assert_eq!(losses.total(LossKind::MissingSlice), 2);
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         let cut: Vec<(&str, u64)> =
             losses.rows().iter().map(|loss| (loss.place.as_str(), loss.count)).collect();
         assert_eq!(cut, [("hbm.data.0.slice_1", 8), ("unaging.api_event.data.slice_0", 7)]);
-        assert_eq!(losses.total(Reason::CutSlice), 15);
+        assert_eq!(losses.total(LossKind::CutSlice), 15);
     }
 
     #[test]

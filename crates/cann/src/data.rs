@@ -11,10 +11,10 @@ use crate::clock::Clock;
 use crate::decode::{LegacySource, device_tables, host_tables};
 use crate::discover::Profile;
 use crate::error::Result;
-use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::parallel;
 use crate::tables::{DeviceTables, HostTables};
+use opscope_trace::{LossKind, Losses};
 
 /// A profile's native tables with what is needed to understand them.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ fn count_unread(
         }
     }
     for (name, files) in unread.into_values().flatten() {
-        losses.count(Reason::UnreadFile, name, files);
+        losses.count(LossKind::UnreadFile, name, files);
     }
 }
 
@@ -92,7 +92,7 @@ fn drop_impossible_tasks(tables: &mut DeviceTables, clock: &Clock) {
     if !tasks.end().iter().all(|&end| clock.can_show(end)) {
         tasks.retain(|task| clock.can_show(task.end));
     }
-    losses.count(Reason::ImpossibleTime, "device tasks", (before - tasks.len()) as u64);
+    losses.count(LossKind::ImpossibleTime, "device tasks", (before - tasks.len()) as u64);
 }
 
 /// The same for calls and ranges of the host.
@@ -105,8 +105,8 @@ fn drop_impossible_calls(host: &mut HostTables, clock: &Clock) {
     if !tx.end().iter().all(|&end| clock.can_show(end)) {
         tx.retain(|range| clock.can_show(range.end));
     }
-    losses.count(Reason::ImpossibleTime, "calls", (before.0 - api.len()) as u64);
-    losses.count(Reason::ImpossibleTime, "ranges", (before.1 - tx.len()) as u64);
+    losses.count(LossKind::ImpossibleTime, "calls", (before.0 - api.len()) as u64);
+    losses.count(LossKind::ImpossibleTime, "ranges", (before.1 - tx.len()) as u64);
 }
 
 impl Data {

@@ -11,8 +11,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::losses::{Losses, Reason};
 use crate::metadata::{HOST_ID, Metadata, file_names, is_info_json};
+use opscope_trace::{LossKind, Losses};
 
 /// Directories that a search doesn't enter: results, and the data of what was found already.
 const SKIPPED: [&str; 7] = [
@@ -159,7 +159,7 @@ impl Profile {
     /// Counts a directory of the profile that can't be used.
     fn lose(&mut self, directory: &Path) {
         let name = directory.file_name().unwrap_or_default().to_string_lossy();
-        self.losses.count(Reason::UnusableDirectory, &name, 1);
+        self.losses.count(LossKind::UnusableDirectory, &name, 1);
     }
 
     /// Counts the files with readings of clocks whose last line isn't ended: of its number, or of the
@@ -169,7 +169,7 @@ impl Profile {
         for name in file_names(directory).unwrap_or_default() {
             let is_reading = name.starts_with("host_start.log") || name.starts_with("dev_start.log");
             if is_reading && last_byte(&directory.join(&name)).is_some_and(|last| last != b'\n') {
-                self.losses.count(Reason::CutReading, &format!("{folder}/{name}"), 1);
+                self.losses.count(LossKind::CutReading, &format!("{folder}/{name}"), 1);
             }
         }
     }
@@ -306,7 +306,7 @@ mod tests {
         let places: Vec<&str> = losses
             .rows()
             .iter()
-            .filter(|loss| loss.kind == Reason::UnusableDirectory)
+            .filter(|loss| loss.kind == LossKind::UnusableDirectory)
             .map(|loss| loss.place.as_str())
             .collect();
         assert_eq!(places, ["device_0", "device_1"]);

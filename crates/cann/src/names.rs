@@ -1,10 +1,9 @@
 //! The dictionaries that turn hashes and type numbers into text.
 
 use opscope_cann_raw::host::level;
-use opscope_trace::NumberMap;
 
 use crate::catalogue::Catalogue;
-use crate::losses::{Losses, Reason};
+use opscope_trace::{LossKind, Losses, NumberMap};
 
 /// The levels that a type dictionary may name.
 const LEVELS: [u16; 9] = [
@@ -120,7 +119,7 @@ impl Names {
                 unnamed += u64::from(hash != 0);
             }
         }
-        losses.count(Reason::UnnamedHash, place, unnamed);
+        losses.count(LossKind::UnnamedHash, place, unnamed);
     }
 }
 
@@ -139,7 +138,7 @@ fn each_line(
             .filter(|line| !line.is_empty())
             .filter(|line| add(&String::from_utf8_lossy(line)).is_none())
             .count();
-        losses.count(Reason::InvalidLine, &stream.name, invalid as u64);
+        losses.count(LossKind::InvalidLine, &stream.name, invalid as u64);
     }
 }
 
@@ -162,12 +161,12 @@ mod tests {
         assert_eq!(names.get(7), Some("conv:1"));
         assert_eq!(names.get(8), Some("relu"));
         assert_eq!(names.type_name(5000, 801), Some("memcpy_info"));
-        assert_eq!(losses.total(Reason::InvalidLine), 2);
+        assert_eq!(losses.total(LossKind::InvalidLine), 2);
         names.name_unknown([7, 9, 9, 0].into_iter(), &mut losses, "node");
         assert_eq!(names.get(9), Some("9"));
         names.name_unknown_types([(5000, 801), (5000, 999)].into_iter());
         assert_eq!(names.type_name(5000, 801), Some("memcpy_info"));
         assert_eq!(names.type_name(5000, 999), Some("999"));
-        assert_eq!(losses.total(Reason::UnnamedHash), 1);
+        assert_eq!(losses.total(LossKind::UnnamedHash), 1);
     }
 }

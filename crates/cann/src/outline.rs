@@ -5,8 +5,8 @@ use opscope_cann_raw::host::level;
 use crate::facts::calls::call_name;
 use crate::facts::view::View;
 use crate::join::Joined;
-use crate::losses::Reason;
 use crate::parallel;
+use opscope_trace::LossKind;
 
 /// Whether a call of this name, of AscendCL or the model's layer, loads a model.
 pub fn is_model_load(name: &str) -> bool {
@@ -43,7 +43,7 @@ impl Outline {
         let copies: usize = view.devices.iter().map(|device| device.joined.copies.len()).sum();
         Self {
             tasks: launched.len() + copies,
-            tasks_before_begin: joined.all_losses().total(Reason::TimeBeforeStart),
+            tasks_before_begin: joined.all_losses().total(LossKind::TimeBeforeStart),
             calls: api.len(),
             has_launches: launched.contains(&true),
             loads_model: calls.any(|row| is_model_load(call_name(&view, &api.row(row)))),

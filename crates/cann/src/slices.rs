@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use memmap2::Mmap;
 
-use crate::losses::{Losses, Reason};
+use opscope_trace::{LossKind, Losses};
 
 /// The files of one stream, in order.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Stream {
         let mut maps = Vec::with_capacity(self.paths.len());
         for path in &self.paths {
             let Ok(file) = File::open(path) else {
-                losses.count(Reason::UnreadableFile, &path.to_string_lossy(), 1);
+                losses.count(LossKind::UnreadableFile, &path.to_string_lossy(), 1);
                 continue;
             };
             // An empty file can't be mapped and holds nothing.
@@ -57,7 +57,7 @@ impl Stream {
             // would end this one, which no reader of mapped files can prevent.
             match unsafe { Mmap::map(&file) } {
                 Ok(map) => maps.push(map),
-                Err(_) => losses.count(Reason::UnreadableFile, &path.to_string_lossy(), 1),
+                Err(_) => losses.count(LossKind::UnreadableFile, &path.to_string_lossy(), 1),
             }
         }
         Mapped { name: self.name.clone(), maps }
@@ -105,7 +105,7 @@ fn cut<'a>(
     let mut rest: Vec<u8> = Vec::new();
     // How many bytes at the begin belong to a record of which the front was dropped.
     let mut skip = front(slices, size, magic);
-    losses.count(Reason::PartialRecord, name, u64::from(skip > 0));
+    losses.count(LossKind::PartialRecord, name, u64::from(skip > 0));
     for &slice in slices {
         let mut slice = slice;
         if skip > 0 {
@@ -126,7 +126,7 @@ fn cut<'a>(
                 slice = &slice[begin..];
             }
             Begin::At(offset) => {
-                losses.count(Reason::PartialRecord, name, 1);
+                losses.count(LossKind::PartialRecord, name, 1);
                 rest.clear();
                 slice = &slice[offset..];
             }
@@ -137,7 +137,7 @@ fn cut<'a>(
         }
         rest.extend_from_slice(&slice[whole..]);
     }
-    losses.count(Reason::PartialRecord, name, u64::from(!rest.is_empty()));
+    losses.count(LossKind::PartialRecord, name, u64::from(!rest.is_empty()));
     pieces
 }
 
@@ -199,7 +199,7 @@ mod tests {
             let pieces = cut(&[&bytes[3..]], 8, magic, "x", &mut losses);
             assert_eq!(join(&pieces), records(1..4));
         }
-        assert_eq!(losses.total(Reason::PartialRecord), 2);
+        assert_eq!(losses.total(LossKind::PartialRecord), 2);
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         let mut losses = Losses::default();
         let pieces = cut(&[&first[..21], &second], 8, Some(HOST_MAGIC), "x", &mut losses);
         assert_eq!(join(&pieces), records([0, 1, 4, 5, 6, 7]));
-        assert!(losses.total(Reason::PartialRecord) > 0);
+        assert!(losses.total(LossKind::PartialRecord) > 0);
     }
 
     proptest! {

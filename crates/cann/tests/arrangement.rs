@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::{copy, copy_device, files};
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportOptions, Profile, Reason, discover, export_database, export_summary, export_timeline,
+    Data, ExportOptions, LossKind, Profile, discover, export_database, export_summary, export_timeline,
 };
 
 /// All results of a profile: tables, timelines and the database, by file name.
@@ -120,7 +120,7 @@ fn a_partial_record_before_an_aged_stream_changes_nothing() {
             let profile = discover(directory.path()).expect("a profile").remove(0);
             let losses = Data::load(profile).expect("a readable profile").losses();
             assert!(
-                losses.total(Reason::PartialRecord) as usize >= aged.len(),
+                losses.total(LossKind::PartialRecord) as usize >= aged.len(),
                 "{case}: what was skipped is counted"
             );
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use opscope_cann::join::Joined;
-use opscope_cann::{Reason, SampleLayout, SampleMode, SampleOptions, discover, write_sample};
+use opscope_cann::{LossKind, SampleLayout, SampleMode, SampleOptions, discover, write_sample};
 use opscope_cann_raw::cache::{CacheCounters, SocCounters, unit};
 use opscope_cann_raw::host::Head;
 use opscope_cann_raw::preparation::{AiCpuPreparation, OldPreparation};
@@ -135,7 +135,7 @@ fn one_file_of_a_910b_holds_counters_of_the_cache_and_of_the_translation() {
     ];
     assert_eq!(profile.table("l2_cache"), cache);
     let losses = profile.joined().all_losses();
-    assert_eq!((losses.total(Reason::UnknownRecord), losses.total(Reason::UnreadFile)), (1, 0));
+    assert_eq!((losses.total(LossKind::UnknownRecord), losses.total(LossKind::UnreadFile)), (1, 0));
 }
 
 /// The numbers of tasks wrap in this run, so that several operators have the same.
@@ -170,7 +170,7 @@ fn counters_whose_events_nobody_tells_are_left_out_and_the_option_is_named() {
     let profile = profile.with("l2_cache.data", &[CacheCounters::default()]);
     assert!(profile.table("l2_cache").is_empty());
     let losses = profile.joined().all_losses();
-    let place = losses.rows().iter().find(|loss| loss.kind == Reason::MissingMetadata);
+    let place = losses.rows().iter().find(|loss| loss.kind == LossKind::MissingMetadata);
     assert!(place.is_some_and(|loss| loss.place.contains("l2CacheTaskProfilingEvents")));
 }
 
@@ -220,7 +220,7 @@ fn steps_of_the_preparation_of_data_are_read_in_all_three_forms() {
     let rows = new.table("dp");
     assert_eq!(rows[0], "Device_id,Timestamp(us),Action,Source,Cached Buffer Size");
     assert_eq!(cells_and_distances(&rows), expected("new"));
-    assert_eq!(new.joined().all_losses().total(Reason::UnknownRecord), 0);
+    assert_eq!(new.joined().all_losses().total(LossKind::UnknownRecord), 0);
 
     let old = steps.map(|(after, size)| OldPreparation {
         magic: host::MAGIC,
@@ -244,5 +244,5 @@ fn steps_of_the_preparation_of_data_are_read_in_all_three_forms() {
     let distances: Vec<f64> = cells_and_distances(&rows).iter().map(|(_, distance)| *distance).collect();
     assert!(rows[1].ends_with(",Last queue dequeue,oldest,100"), "{rows:?}");
     assert_eq!(distances, [0.0, 2.5]);
-    assert_eq!(oldest.joined().all_losses().total(Reason::InvalidLine), 1);
+    assert_eq!(oldest.joined().all_losses().total(LossKind::InvalidLine), 1);
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::edited::Edited;
-use opscope_cann::{Reason, to_trace};
+use opscope_cann::{LossKind, to_trace};
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::device::{HwtsLog, MAGIC, StarsLog, function};
 
@@ -58,7 +58,7 @@ fn a_task_at_a_time_that_cannot_be_is_left_out_and_counted() {
     let log =
         log.map(|(tag, task, time)| HwtsLog { tag, magic: MAGIC, stream, task, time, ..HwtsLog::default() });
     let joined = profile.with(0, "hwts.data", &log).joined();
-    assert_eq!(joined.all_losses().total(Reason::ImpossibleTime), 1);
+    assert_eq!(joined.all_losses().total(LossKind::ImpossibleTime), 1);
     let trace = to_trace(&joined);
     assert_eq!((trace.tasks.len(), trace.tasks.number()[0]), (1, Some(1)));
     assert!(trace.extent().is_some_and(|(_, end)| end.as_seconds() < 1.0), "{:?}", trace.extent());

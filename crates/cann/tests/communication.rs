@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, Reason, SampleLayout, SampleMode, SampleOptions, discover, export_database, write_sample,
+    Data, LossKind, SampleLayout, SampleMode, SampleOptions, discover, export_database, write_sample,
 };
 use opscope_cann_raw::additional::HcclInfo;
 use opscope_cann_raw::device::{MAGIC, StarsLog};
@@ -318,10 +318,10 @@ fn the_database_has_operations_steps_and_how_they_overlap() {
 fn nothing_of_it_is_lost_or_unread() {
     let losses = three().all_losses();
     for reason in [
-        Reason::BrokenMagic,
-        Reason::UnreadFile,
-        Reason::HostTaskWithoutDevice,
-        Reason::DeviceTaskWithoutHost,
+        LossKind::BrokenMagic,
+        LossKind::UnreadFile,
+        LossKind::HostTaskWithoutDevice,
+        LossKind::DeviceTaskWithoutHost,
     ] {
         assert_eq!(losses.total(reason), 0, "{losses:?}");
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use opscope_cann::join::Joined;
 use opscope_cann::tables::NO_MODEL;
 use opscope_cann::{
-    Data, ExportOptions, IterationRange, Reason, SampleLayout, SampleMode, SampleOptions, discover,
+    Data, ExportOptions, IterationRange, LossKind, SampleLayout, SampleMode, SampleOptions, discover,
     export_database, export_summary, export_timeline, to_trace, write_sample,
 };
 use opscope_cann_raw::Chip;
@@ -101,10 +101,10 @@ fn native(joined: &Joined) -> (Holds, Sum) {
         }
     }
     let losses = joined.all_losses();
-    let left_out = losses.total(Reason::TimeBeforeStart) + losses.total(Reason::DividedTask);
+    let left_out = losses.total(LossKind::TimeBeforeStart) + losses.total(LossKind::DividedTask);
     assert_eq!(
         (before_begin, all),
-        (losses.total(Reason::TimeBeforeStart), tasks.count + left_out),
+        (losses.total(LossKind::TimeBeforeStart), tasks.count + left_out),
         "{losses:?}"
     );
     let (host, clock) = (&joined.data.host, &joined.data.host_clock);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    ExportOptions, Reason, SampleLayout, SampleMode, SampleOptions, export_database, export_timeline,
+    ExportOptions, LossKind, SampleLayout, SampleMode, SampleOptions, export_database, export_timeline,
     write_sample,
 };
 use opscope_cann_raw::device::{CoreSample, WideCoreSample};
@@ -241,7 +241,7 @@ fn room_that_is_not_used_is_counted_and_nothing_else() {
     std::fs::write(sampled.data.join("aicore.data.0.slice_0"), &bytes).expect("space on disk");
     let joined = sampled.joined();
     assert_eq!(joined.data.devices[&0].tables.samples.cores.len(), 1);
-    assert_eq!(joined.all_losses().total(Reason::InvalidRecord), 2);
+    assert_eq!(joined.all_losses().total(LossKind::InvalidRecord), 2);
 }
 
 /// The path is shown with files that nothing here reads.
@@ -258,7 +258,7 @@ fn files_that_nothing_reads_are_counted_by_name() {
     let rows: Vec<(&str, u64)> = losses
         .rows()
         .iter()
-        .filter(|loss| loss.kind == Reason::UnreadFile)
+        .filter(|loss| loss.kind == LossKind::UnreadFile)
         .map(|loss| (loss.place.as_str(), loss.count))
         .collect();
     assert_eq!(rows, [("qos.data", 2), ("tscpu.data", 1)]);

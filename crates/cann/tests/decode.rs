@@ -2,7 +2,7 @@
 
 mod common;
 
-use opscope_cann::Reason;
+use opscope_cann::LossKind;
 use serde_json::Value;
 
 #[test]
@@ -21,7 +21,7 @@ fn every_golden_record_is_decoded_and_none_is_lost() {
         assert_eq!(contexts, expect("pmu"), "{case}");
         assert_eq!(data.host.tx.len(), expect("tx"), "{case}");
         let losses = data.losses();
-        let unexpected: Vec<_> = losses.rows().iter().filter(|l| l.kind != Reason::UnnamedHash).collect();
+        let unexpected: Vec<_> = losses.rows().iter().filter(|l| l.kind != LossKind::UnnamedHash).collect();
         assert!(unexpected.is_empty(), "{case}: {unexpected:?}");
         let events = data.host.api.from_events().iter().filter(|e| **e).count();
         assert_eq!(data.host.api.len() - events, expect("api"), "{case}");

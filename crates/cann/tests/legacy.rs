@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportOptions, Reason, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
+    Data, ExportOptions, LossKind, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
     export_timeline, to_trace, write_sample,
 };
 use opscope_cann_raw::{Chip, Record, legacy};
@@ -101,8 +101,8 @@ fn the_result_says_that_it_was_decoded_with_the_old_layout() {
         assert_eq!(trace.run.format, Some(opscope_trace::ProfileFormat::Cann2022));
         assert!(trace.run.note.as_deref().is_some_and(|note| note.contains("2022 layout")));
         let losses = joined.all_losses();
-        assert!(losses.total(Reason::OldLayout) > 290, "{losses:?}");
-        let other: Vec<_> = losses.rows().iter().filter(|loss| loss.kind != Reason::OldLayout).collect();
+        assert!(losses.total(LossKind::OldLayout) > 290, "{losses:?}");
+        let other: Vec<_> = losses.rows().iter().filter(|loss| loss.kind != LossKind::OldLayout).collect();
         assert!(other.is_empty(), "{other:?}");
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -124,7 +124,7 @@ fn a_file_with_another_layout_under_the_same_name_is_refused_and_reported() {
     }
     std::fs::write(&file, bytes).expect("a writable file");
     let joined = load(&path);
-    assert_eq!(joined.all_losses().total(Reason::RefusedFile), 1);
+    assert_eq!(joined.all_losses().total(LossKind::RefusedFile), 1);
     assert!(!tables(&joined)["api_statistic_0.csv"].contains("acl,"), "nothing is made up");
     assert!(tables(&joined)["op_summary_0.csv"].lines().count() > 60, "the rest is read");
 }
@@ -141,8 +141,8 @@ fn a_damaged_record_is_dropped_and_the_others_are_kept() {
     bytes.truncate(bytes.len() - 7);
     std::fs::write(&file, bytes).expect("a writable file");
     let losses = load(&path).all_losses();
-    assert_eq!(losses.total(Reason::InvalidRecord), 1, "{losses:?}");
-    assert_eq!(losses.total(Reason::PartialRecord), 1, "{losses:?}");
+    assert_eq!(losses.total(LossKind::InvalidRecord), 1, "{losses:?}");
+    assert_eq!(losses.total(LossKind::PartialRecord), 1, "{losses:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportOptions, Reason, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
+    Data, ExportOptions, LossKind, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
     export_timeline, to_trace, write_sample,
 };
 use opscope_cann_raw::{Chip, hash_of};
@@ -242,8 +242,8 @@ fn a_cut_off_file_of_the_compiler_loses_only_the_tasks_behind_the_cut_and_says_s
     std::fs::write(&file, &bytes[..bytes.len() - 1]).expect("a writable file");
     let joined = load(&path);
     let losses = joined.all_losses();
-    assert!(losses.total(Reason::PartialRecord) > 0, "{losses:?}");
-    assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 3, "{losses:?}");
+    assert!(losses.total(LossKind::PartialRecord) > 0, "{losses:?}");
+    assert_eq!(losses.total(LossKind::DeviceTaskWithoutHost), 3, "{losses:?}");
     let rows = table(&joined, "op_summary");
     let names: Vec<&str> = rows.iter().map(|row| row["Op Name"].as_str()).collect();
     assert_eq!(names, ["wake_word/conv", "wake_word/relu", "command/conv"].repeat(3));
@@ -288,15 +288,15 @@ fn files_that_are_missing_or_belong_to_no_model_are_counted() {
     let data = path.join("host/data");
     std::fs::rename(data.join("command.dbg"), data.join("another.dbg")).expect("a file to rename");
     let losses = load(&path).all_losses();
-    let count = |reason: Reason, place: &str| {
+    let count = |reason: LossKind, place: &str| {
         losses.rows().iter().filter(|loss| loss.kind == reason && loss.place == place).count()
     };
-    assert_eq!(count(Reason::MissingMetadata, "command.dbg"), 1, "{losses:?}");
-    assert_eq!(count(Reason::UnreadFile, "another.dbg"), 1, "{losses:?}");
-    assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 6, "{losses:?}");
+    assert_eq!(count(LossKind::MissingMetadata, "command.dbg"), 1, "{losses:?}");
+    assert_eq!(count(LossKind::UnreadFile, "another.dbg"), 1, "{losses:?}");
+    assert_eq!(losses.total(LossKind::DeviceTaskWithoutHost), 6, "{losses:?}");
 
     std::fs::write(data.join("wake_word.dbg"), b"this is no file of the compiler").expect("a writable file");
     let losses = load(&path).all_losses();
-    assert_eq!(losses.total(Reason::BrokenMagic), 1, "{losses:?}");
-    assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 12, "{losses:?}");
+    assert_eq!(losses.total(LossKind::BrokenMagic), 1, "{losses:?}");
+    assert_eq!(losses.total(LossKind::DeviceTaskWithoutHost), 12, "{losses:?}");
 }

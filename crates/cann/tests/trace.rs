@@ -4,7 +4,7 @@ mod common;
 
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, Outline, Reason, SampleLayout, SampleMode, SampleOptions, discover, to_trace, write_sample,
+    Data, LossKind, Outline, SampleLayout, SampleMode, SampleOptions, discover, to_trace, write_sample,
 };
 use opscope_cann_raw::Chip;
 use opscope_trace::{ApiLevel, DataType, ExecutionUnit, Nanoseconds};
@@ -119,7 +119,7 @@ fn an_outline_counts_what_a_trace_holds() {
         assert_eq!((outline.tasks, outline.calls), (trace.tasks.len(), trace.api_calls.len()));
         assert_eq!(outline.has_launches, trace.tasks.launched_by().iter().any(Option::is_some));
         let losses = trace.losses.iter().map(|(_, loss)| loss);
-        let before = losses.filter(|loss| loss.kind == Reason::TimeBeforeStart);
+        let before = losses.filter(|loss| loss.kind == LossKind::TimeBeforeStart);
         assert_eq!(outline.tasks_before_begin, before.map(|loss| loss.count).sum::<u64>());
         let mut names = trace.api_calls.name().iter().map(|name| trace.strings.get(*name));
         assert_eq!(outline.loads_model, names.any(|name| name == "ModelLoad"));

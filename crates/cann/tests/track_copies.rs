@@ -3,7 +3,7 @@
 mod common;
 
 use common::edited::Edited;
-use opscope_cann::{Reason, to_trace};
+use opscope_cann::{LossKind, to_trace};
 use opscope_cann_raw::device::{TrackHead, TrackMemcpy, track};
 use opscope_cann_raw::{Chip, Record};
 use opscope_trace::{ExecutionUnit, Nanoseconds};
@@ -82,9 +82,9 @@ fn a_tracked_copy_is_a_task_of_the_trace_and_a_part_of_one_is_counted() {
         let copies = trace.tasks.iter().filter(|(_, task)| trace.strings.get(task.name) == "MemcopyAsync");
         let copies: Vec<_> = copies.map(|(_, task)| (task.number, task.unit, task.duration)).collect();
         assert_eq!(copies, [(Some(9), ExecutionUnit::MemoryCopy, Nanoseconds(10_000))], "{chip:?}");
-        assert_eq!(joined.all_losses().total(Reason::UnmatchedTask), 0, "{chip:?}");
+        assert_eq!(joined.all_losses().total(LossKind::UnmatchedTask), 0, "{chip:?}");
         let cut = with_states(chip, &[(0, 1), (1, 2)]).joined();
         assert_eq!(to_trace(&cut).tasks.len() + 1, trace.tasks.len(), "{chip:?}");
-        assert_eq!(cut.all_losses().total(Reason::UnmatchedTask), 2, "{chip:?}");
+        assert_eq!(cut.all_losses().total(LossKind::UnmatchedTask), 2, "{chip:?}");
     }
 }

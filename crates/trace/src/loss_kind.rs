@@ -338,13 +338,13 @@ loss_kinds! {
             BoardEventWithoutTime = "board-event-without-time", Lost, Record,
                 "dropped: an event without a name or a time";
             CutRow = "cut-row", Lost, Record, "dropped: cells of a row that is cut off";
-            CellNoNumber = "cell-no-number", Lost, Metric, "doubted: a cell that is no number";
+            CellNoNumber = "cell-no-number", Lost, Metric, "dropped: a cell that is no number";
             WrongBound = "wrong-bound", Doubted, Metric,
                 "doubted: a memory bound that does not follow from its row";
             OtherModel = "other-model", Lost, Task, "not shown: a table of another model than the timelines'";
             OtherClock = "other-clock", Doubted, Clock,
                 "doubted: layers by another clock than calls, laid where the first inference began";
-            OverwrittenCalls = "overwritten-calls", Lost, Call, "doubted: more calls than a board keeps";
+            OverwrittenCalls = "overwritten-calls", Lost, Call, "overwritten: more calls than a board keeps";
             MissingSamples = "missing-samples", Doubted, Sample,
                 "missing: samples between those that are there";
             UnreadableBoardFile = "unreadable-board-file", Lost, File,

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use opscope_cann_raw::host::{ApiEvent, EVENT_END};
 
 use crate::decode::decode;
-use crate::losses::{Losses, Reason};
 use crate::slices::{HOST_MAGIC, Stream};
 use crate::tables::{Api, ApiTable};
+use opscope_trace::{LossKind, Losses};
 
 /// One end of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ pub(super) fn calls(streams: &[Stream], losses: &mut Losses) -> ApiTable {
         losses,
         |(calls, events): &mut (ApiTable, Vec<Event>), raw: ApiEvent, _| {
             if raw.begin == 0 {
-                return Err(Reason::InvalidRecord);
+                return Err(LossKind::InvalidRecord);
             }
             let ApiEvent { level, kind, thread, request, item, .. } = raw;
             if raw.end == EVENT_END {
@@ -36,7 +36,7 @@ pub(super) fn calls(streams: &[Stream], losses: &mut Losses) -> ApiTable {
                 return Ok(());
             }
             if raw.end < raw.begin {
-                return Err(Reason::InvalidRecord);
+                return Err(LossKind::InvalidRecord);
             }
             let from_events = false;
             calls.push(Api {
@@ -71,7 +71,7 @@ fn intervals(mut events: Vec<Event>, name: &str, losses: &mut Losses) -> ApiTabl
     while let Some(first) = events.next() {
         let second = events.next_if(|second| Event { time: first.time, ..*second } == first);
         let Some(second) = second else {
-            losses.count(Reason::UnmatchedEvent, name, 1);
+            losses.count(LossKind::UnmatchedEvent, name, 1);
             continue;
         };
         let Event { level, thread, kind, request, item, time } = first;

@@ -4,10 +4,10 @@ use opscope_cann_raw::cache::{CacheCounters, SocCounters, WideSocCounters, unit}
 
 use crate::catalogue::Catalogue;
 use crate::decode::decode;
-use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::metrics::cache_rates::CacheRates;
 use crate::tables::{DeviceTables, TaskEvents, TaskEventsTable};
+use opscope_trace::{LossKind, Losses};
 
 /// Counters of the cache, and of the translation.
 type Both = (TaskEventsTable, TaskEventsTable);
@@ -50,11 +50,11 @@ pub(super) fn decode_caches(catalogue: &Catalogue, metadata: &Metadata, tables: 
     expect(of_translation, translation, &sample.translation_events, "npuEvents, SMMU", losses);
 }
 
-fn sort(both: &mut Both, counted: u16, row: TaskEvents) -> Result<(), Reason> {
+fn sort(both: &mut Both, counted: u16, row: TaskEvents) -> Result<(), LossKind> {
     match counted {
         unit::CACHE => both.0.push(row),
         unit::TRANSLATION => both.1.push(row),
-        _ => return Err(Reason::UnknownRecord),
+        _ => return Err(LossKind::UnknownRecord),
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn expect(
     losses: &mut Losses,
 ) {
     if !table.is_empty() && !rates.is_some_and(|rates| rates.are_counted(events)) {
-        losses.count(Reason::MissingMetadata, &format!("sample.json, {option}"), 1);
+        losses.count(LossKind::MissingMetadata, &format!("sample.json, {option}"), 1);
         *table = TaskEventsTable::default();
     }
 }

@@ -5,10 +5,10 @@ use opscope_cann_raw::{Chip, DeviceLog};
 
 use crate::catalogue::Catalogue;
 use crate::decode::decode;
-use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::slices::Stream;
 use crate::tables::{CoreSample, CoreSampleTable, DeviceTables, eight_counters};
+use opscope_trace::{LossKind, Losses};
 
 /// Decodes the samples of AI cores and vector cores. Where one file has both, a core's number tells
 /// its kind.
@@ -65,6 +65,6 @@ fn wide(streams: &[Stream], losses: &mut Losses) -> CoreSampleTable {
     })
 }
 
-fn is_used(mode: u8) -> Result<(), Reason> {
-    if mode == 0 { Err(Reason::InvalidRecord) } else { Ok(()) }
+fn is_used(mode: u8) -> Result<(), LossKind> {
+    if mode == 0 { Err(LossKind::InvalidRecord) } else { Ok(()) }
 }

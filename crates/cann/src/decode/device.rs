@@ -7,14 +7,13 @@ use opscope_cann_raw::{Chip, DeviceLog};
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
 use crate::decode::{cache, core_samples, decode, frequency, nano, preparation, stars, track, traffic};
-use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
 use crate::tables::{
     AiCpu, AiCpuTable, Core, CounterTable, Counters, DeviceTables, DeviceTask, DeviceTaskTable, NO_CONTEXT,
     TaskLog, TaskStateTable, eight_counters,
 };
-use opscope_trace::NumberMap;
+use opscope_trace::{LossKind, Losses, NumberMap};
 
 /// Streams have eleven bits in the records of chips 1 to 4.
 const STREAMS: u32 = 2048;
@@ -100,7 +99,7 @@ fn pair(mut edges: Vec<Edge>, losses: &mut Losses) -> DeviceTaskTable {
             None => unmatched += 1,
         }
     }
-    losses.count(Reason::UnmatchedTask, "device log", unmatched + open.len() as u64);
+    losses.count(LossKind::UnmatchedTask, "device log", unmatched + open.len() as u64);
     tasks
 }
 
@@ -129,7 +128,7 @@ fn hwts(streams: &[Stream], losses: &mut Losses) -> Vec<Edge> {
             1 => true,
             // Logs of the kind of task repeat what the start says.
             2 => return Ok(()),
-            _ => return Err(Reason::UnknownRecord),
+            _ => return Err(LossKind::UnknownRecord),
         };
         edges.push(Edge {
             stream: (raw.stream % STREAMS) as u16,
@@ -197,7 +196,7 @@ fn ai_cpu(catalogue: &Catalogue, chip: Chip, expanded: bool, losses: &mut Losses
                 (level::AICPU, NODE) => {}
                 // Shown in a table of its own.
                 (level::AICPU, preparation::KIND) => return Ok(()),
-                _ => return Err(Reason::UnknownRecord),
+                _ => return Err(LossKind::UnknownRecord),
             }
             let (stream, task) = match chip.has_wide_task_ids() {
                 true => (raw.stream, raw.task),
@@ -224,7 +223,7 @@ fn ai_cpu(catalogue: &Catalogue, chip: Chip, expanded: bool, losses: &mut Losses
         |table: &mut AiCpuTable, raw: AiCpuOld, _| {
             const NODE_TAG: u16 = 60;
             if raw.tag != NODE_TAG {
-                return Err(Reason::UnknownRecord);
+                return Err(LossKind::UnknownRecord);
             }
             table.push(AiCpu {
                 stream: raw.stream,

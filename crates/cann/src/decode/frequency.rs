@@ -4,8 +4,8 @@ use opscope_cann_raw::samples::{Frequencies, Frequency, PowerInfo, power};
 
 use crate::catalogue::Catalogue;
 use crate::decode::decode;
-use crate::losses::Reason;
 use crate::tables::{DeviceTables, FrequencyChange, FrequencyTable};
+use opscope_trace::LossKind;
 
 /// Decodes `lpmFreqConv.data` and `lpmInfoConv.data`, each in the order of the file.
 pub(super) fn decode_power(catalogue: &Catalogue, tables: &mut DeviceTables) {
@@ -22,7 +22,7 @@ pub(super) fn decode_power(catalogue: &Catalogue, tables: &mut DeviceTables) {
         losses,
         |all: &mut Vec<(u32, FrequencyTable)>, raw: PowerInfo, _| {
             if !(power::FREQUENCY..=power::BUS_VOLTAGE).contains(&raw.kind) {
-                return Err(Reason::UnknownRecord);
+                return Err(LossKind::UnknownRecord);
             }
             let mut table = FrequencyTable::default();
             add(&mut table, &raw.changes, raw.count)?;
@@ -39,8 +39,8 @@ pub(super) fn decode_power(catalogue: &Catalogue, tables: &mut DeviceTables) {
     }
 }
 
-fn add(table: &mut FrequencyTable, changes: &[Frequency], count: u32) -> Result<(), Reason> {
-    for change in changes.get(..count as usize).ok_or(Reason::InvalidRecord)? {
+fn add(table: &mut FrequencyTable, changes: &[Frequency], count: u32) -> Result<(), LossKind> {
+    for change in changes.get(..count as usize).ok_or(LossKind::InvalidRecord)? {
         table.push(FrequencyChange { time: change.time, value: change.value });
     }
     Ok(())

@@ -7,7 +7,6 @@ use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
 use crate::decode::{LegacySource, api, communication, decode, legacy, nano, nodes, tasks, tx};
 use crate::kinds::USUAL_RUNTIME_NAMES;
-use crate::losses::{Losses, Reason};
 use crate::metadata::Metadata;
 use crate::names::Names;
 use crate::parallel;
@@ -16,7 +15,7 @@ use crate::tables::{
     ApiTable, HostTables, LogicStream, LogicStreamTable, Model, ModelTable, StaticMemory, StaticMemoryTable,
     TaskMemory, TaskMemoryTable, TaskTrackTable, Tx, TxTable,
 };
-use opscope_trace::NumberSet;
+use opscope_trace::{LossKind, Losses, NumberSet};
 
 /// Decodes everything that the host-side libraries reported; `old` are the directories that may
 /// hold files of the tool chain of 2022.
@@ -125,7 +124,7 @@ fn small_streams(catalogue: &Catalogue, tables: &mut HostTables) {
         Some(HOST_MAGIC),
         losses,
         |table: &mut LogicStreamTable, raw: LogicStreamInfo, _| {
-            let used = raw.physical.get(..raw.count as usize).ok_or(Reason::InvalidRecord)?;
+            let used = raw.physical.get(..raw.count as usize).ok_or(LossKind::InvalidRecord)?;
             used.iter().for_each(|&physical| table.push(LogicStream { logical: raw.logical, physical }));
             Ok(())
         },
@@ -143,7 +142,7 @@ pub(crate) fn has_expanded_streams(catalogue: &Catalogue, losses: &mut Losses) -
 fn name_domains(names: &mut Names, tx: &mut TxTable, losses: &mut Losses) {
     let is_unknown = |row: &usize| tx.mstx()[*row] && names.get(tx.domain()[*row]).is_none();
     let unknown: Vec<usize> = (0..tx.len()).filter(is_unknown).collect();
-    losses.count(Reason::UnnamedHash, "additional.msproftx", unknown.len() as u64);
+    losses.count(LossKind::UnnamedHash, "additional.msproftx", unknown.len() as u64);
     if unknown.is_empty() {
         return;
     }

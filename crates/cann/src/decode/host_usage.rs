@@ -12,7 +12,6 @@
 use std::collections::BTreeMap;
 
 use crate::catalogue::Catalogue;
-use crate::losses::{Losses, Reason};
 use crate::metadata::{Info, Metadata};
 use crate::slices::Stream;
 use crate::tables::{
@@ -20,6 +19,7 @@ use crate::tables::{
     HostNetworkSample, HostNetworkTable, HostSampleTables,
 };
 use crate::text::numbers::python_round;
+use opscope_trace::{LossKind, Losses};
 
 /// kB of a page of memory.
 const PAGE_KB: f64 = 4.0;
@@ -41,13 +41,13 @@ pub(super) fn host_samples(
     };
     // Without their rate samples have no time.
     if !disk.text.is_empty() && metadata.sample.host_disk_hz <= 0.0 {
-        losses.count(Reason::MissingMetadata, "sample.json: host_disk_freq", 1);
+        losses.count(LossKind::MissingMetadata, "sample.json: host_disk_freq", 1);
     }
     if !cpu.text.is_empty() && metadata.info.jiffies_per_second <= 0.0 {
-        losses.count(Reason::MissingMetadata, "info.json: sysClockFreq", 1);
+        losses.count(LossKind::MissingMetadata, "info.json: sysClockFreq", 1);
     }
     for text in [cpu, memory, disk, network] {
-        losses.count(Reason::InvalidLine, text.name, text.refused);
+        losses.count(LossKind::InvalidLine, text.name, text.refused);
     }
     tables
 }

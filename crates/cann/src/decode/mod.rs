@@ -28,9 +28,9 @@ use std::convert::Infallible;
 
 use opscope_cann_raw::Record;
 
-use crate::losses::{Losses, Reason};
 use crate::parallel;
 use crate::slices::{Magic, Stream};
+use opscope_trace::{LossKind, Losses};
 
 /// A result of decoding that can take in what followed it.
 pub(crate) trait Append: Default + Send {
@@ -101,7 +101,7 @@ pub(crate) fn decode<R: Record, T: Append>(
     streams: &[Stream],
     magic: Option<Magic>,
     losses: &mut Losses,
-    add: impl Fn(&mut T, R, bool) -> Result<(), Reason> + Sync,
+    add: impl Fn(&mut T, R, bool) -> Result<(), LossKind> + Sync,
 ) -> T {
     let mut whole = T::default();
     let bytes_per_part = (BYTES_PER_PART / R::SIZE).max(1) * R::SIZE;
@@ -125,7 +125,7 @@ pub(crate) fn decode<R: Record, T: Append>(
 /// Part of a stream, decoded.
 struct Decoded<T> {
     records: T,
-    lost: Vec<(Reason, u64)>,
+    lost: Vec<(LossKind, u64)>,
 }
 
 impl<T: Default> Default for Decoded<T> {
@@ -141,14 +141,14 @@ impl<T> Decoded<T> {
         bytes: &[u8],
         magic: Option<Magic>,
         aging: bool,
-        add: &impl Fn(&mut T, R, bool) -> Result<(), Reason>,
+        add: &impl Fn(&mut T, R, bool) -> Result<(), LossKind>,
     ) {
         for record in bytes.chunks_exact(R::SIZE) {
             let has_magic =
                 magic.is_none_or(|magic| record[magic.offset..].starts_with(&magic.value.to_le_bytes()));
             let result = match R::read(record) {
                 Some(record) if has_magic => add(&mut self.records, record, aging),
-                _ => Err(Reason::BrokenMagic),
+                _ => Err(LossKind::BrokenMagic),
             };
             let Err(reason) = result else { continue };
             match self.lost.iter_mut().find(|(known, _)| *known == reason) {

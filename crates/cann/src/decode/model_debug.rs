@@ -6,7 +6,7 @@ use opscope_cann_raw::additional::Tensor;
 use opscope_cann_raw::legacy::until_zero;
 use opscope_cann_raw::nano::{DEBUG_MAGIC, DebugBlock, DebugHead, DebugInput, DebugOutput, DebugTask, block};
 
-use crate::losses::{Losses, Reason};
+use opscope_trace::{LossKind, Losses};
 
 /// A task as the compiler describes it.
 #[derive(Debug, Default, PartialEq)]
@@ -26,14 +26,14 @@ pub(super) fn model_tasks<'a>(bytes: &'a [u8], file: &str, losses: &mut Losses) 
     let mut tasks = Vec::new();
     let mut rest = Rest(bytes);
     if rest.record::<DebugHead>().is_none_or(|head| head.magic != DEBUG_MAGIC) {
-        losses.count(Reason::BrokenMagic, file, 1);
+        losses.count(LossKind::BrokenMagic, file, 1);
         return tasks;
     }
     let mut invalid = 0;
     let cut = read_file(&mut rest, &mut tasks, &mut invalid).is_none();
-    losses.count(Reason::InvalidRecord, file, invalid);
+    losses.count(LossKind::InvalidRecord, file, invalid);
     // Something was announced that isn't there, though maybe no byte of it is.
-    losses.count(Reason::PartialRecord, file, if cut { rest.0.len().max(1) as u64 } else { 0 });
+    losses.count(LossKind::PartialRecord, file, if cut { rest.0.len().max(1) as u64 } else { 0 });
     tasks
 }
 
@@ -196,8 +196,8 @@ mod tests {
         let (names, losses) =
             names(&file(&[written(1, &too_long), written(2, &too_many), written(3, &good)]));
         assert_eq!(names, ["Add"]);
-        assert_eq!(losses.total(Reason::InvalidRecord), 2);
-        assert_eq!(losses.total(Reason::PartialRecord), 0);
+        assert_eq!(losses.total(LossKind::InvalidRecord), 2);
+        assert_eq!(losses.total(LossKind::PartialRecord), 0);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
             let (names, losses) = names(&bytes[..length]);
             let whole = (1..3).filter(|&task| length >= ends[task]).count();
             assert_eq!(names.len(), whole, "{length}");
-            let damaged = losses.total(Reason::PartialRecord) + losses.total(Reason::BrokenMagic);
+            let damaged = losses.total(LossKind::PartialRecord) + losses.total(LossKind::BrokenMagic);
             // Between two blocks nothing tells that more was to come.
             let is_seen = length != between && length != between + part(0, b"a model").len();
             assert_eq!(damaged > 0, is_seen, "{length}");

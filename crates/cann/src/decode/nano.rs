@@ -6,12 +6,12 @@ use crate::catalogue::{Catalogue, DEBUG_FILE};
 use crate::decode::model_debug::{ModelTask, model_tasks};
 use crate::decode::{decode, nodes};
 use crate::kinds::runtime_kind;
-use crate::losses::Reason;
 use crate::slices::HOST_MAGIC;
 use crate::tables::{
     Core, CounterTable, Counters, DescribedTask, DeviceTables, DeviceTask, DeviceTaskTable, HostTables,
     Model, NO_CONTEXT, Node, NodeRow, TaskLog,
 };
+use opscope_trace::LossKind;
 
 /// The word for a name that the compiler doesn't tell.
 const NO_NAME: &[u8] = b"N/A";
@@ -26,7 +26,7 @@ pub(super) fn tasks(catalogue: &Catalogue, sample_based: bool, tables: &mut Devi
             let (start, task) = (raw.start(), u32::from(raw.task));
             // A counter that never stops isn't at zero; storage that was never written is.
             if start == 0 {
-                return Err(Reason::InvalidRecord);
+                return Err(LossKind::InvalidRecord);
             }
             let end = start.saturating_add(u64::from(raw.duration));
             tasks.push(DeviceTask {
@@ -70,7 +70,7 @@ pub(super) fn describe_tasks(catalogue: &Catalogue, tables: &mut HostTables) {
     tables.names.name_unknown(models.iter().map(|model| model.name), &mut tables.losses, MODELS);
     for model in models {
         let Ok(number) = u32::try_from(model.model) else {
-            tables.losses.count(Reason::InvalidRecord, MODELS, 1);
+            tables.losses.count(LossKind::InvalidRecord, MODELS, 1);
             continue;
         };
         // Loaded again, it is still the same.
@@ -80,14 +80,14 @@ pub(super) fn describe_tasks(catalogue: &Catalogue, tables: &mut HostTables) {
         tables.models.push(Model { model: number, graph: number, name: model.name });
         let file = format!("{}{DEBUG_FILE}", tables.names.get(model.name).unwrap_or_default());
         let [stream] = catalogue.streams(&file) else {
-            tables.losses.count(Reason::MissingMetadata, &file, 1);
+            tables.losses.count(LossKind::MissingMetadata, &file, 1);
             continue;
         };
         let mapped = stream.map(&mut tables.losses);
         for task in model_tasks(&mapped.concatenated(), &file, &mut tables.losses) {
             match u16::try_from(task.head.stream) {
                 Ok(stream) => add_task(&model, stream, &task, tables),
-                Err(_) => tables.losses.count(Reason::InvalidRecord, &file, 1),
+                Err(_) => tables.losses.count(LossKind::InvalidRecord, &file, 1),
             }
         }
     }

@@ -7,9 +7,9 @@
 //!
 //! The first line is mostly a heading. Times are nanoseconds of the device's clock.
 
-use crate::losses::{Losses, Reason};
 use crate::slices::Stream;
 use crate::tables::{HccsSample, HccsTable, NetworkSample, NetworkTable, PortCounts};
+use opscope_trace::{LossKind, Losses};
 
 /// Decodes `nic.data` or `roce.data`.
 pub(super) fn ports(streams: &[Stream], losses: &mut Losses) -> NetworkTable {
@@ -33,7 +33,7 @@ fn each_line(streams: &[Stream], losses: &mut Losses, mut take: impl FnMut(&str)
         for line in String::from_utf8_lossy(&bytes).lines() {
             let is_heading = line.trim_start().starts_with(|first: char| !first.is_ascii_digit());
             if take(line).is_none() && !is_heading && !line.trim().is_empty() {
-                losses.count(Reason::InvalidLine, &stream.name, 1);
+                losses.count(LossKind::InvalidLine, &stream.name, 1);
             }
         }
     }

@@ -4,12 +4,12 @@ use opscope_cann_raw::additional::{ContextIdInfo, FusionOpInfo, Tensor, TensorIn
 use opscope_cann_raw::host::{NodeAttrInfo, NodeBasicInfo};
 
 use crate::decode::{Append, decode};
-use crate::losses::{Losses, Reason};
 use crate::slices::{HOST_MAGIC, Stream};
 use crate::tables::{
     Fusion, FusionTable, HostTables, Node, NodeAttribute, NodeAttributeTable, NodeContextTable, NodeContexts,
     NodeTable, NodeTensorTable, NodeTensors, TensorSetRow, TensorSets,
 };
+use opscope_trace::{LossKind, Losses};
 
 /// Notes on nodes, by thread and time.
 pub(super) fn nodes(streams: &[Stream], losses: &mut Losses) -> NodeTable {
@@ -71,7 +71,7 @@ impl Append for TensorNotes {
 pub(super) fn tensors(streams: &[Stream], losses: &mut Losses) -> (NodeTensorTable, TensorSets) {
     let TensorNotes { mut notes, mut sets } =
         decode(streams, Some(HOST_MAGIC), losses, |part: &mut TensorNotes, raw: TensorInfo, _| {
-            let used = raw.tensors.get(..raw.count as usize).ok_or(Reason::InvalidRecord)?;
+            let used = raw.tensors.get(..raw.count as usize).ok_or(LossKind::InvalidRecord)?;
             let set = part.sets.intern(used);
             let (thread, time) = (raw.head.thread, raw.head.time);
             part.notes.push(NodeTensors { thread, time, name: raw.name, set });
@@ -109,7 +109,7 @@ pub(super) fn contexts(streams: &[Stream], tables: &mut HostTables) {
     let records: Vec<ContextIdInfo> = decode(streams, Some(HOST_MAGIC), &mut tables.losses, keep);
     for raw in records {
         let Some(used) = raw.contexts.get(..raw.count as usize) else {
-            tables.losses.count(Reason::InvalidRecord, "additional.context_id_info", 1);
+            tables.losses.count(LossKind::InvalidRecord, "additional.context_id_info", 1);
             continue;
         };
         let start = tables.contexts.len() as u32;
@@ -132,7 +132,7 @@ pub(super) fn fusions(streams: &[Stream], tables: &mut HostTables) {
     let records: Vec<FusionOpInfo> = decode(streams, Some(HOST_MAGIC), &mut tables.losses, keep);
     for raw in records {
         let Some(used) = raw.originals.get(..raw.count as usize) else {
-            tables.losses.count(Reason::InvalidRecord, "additional.fusion_op_info", 1);
+            tables.losses.count(LossKind::InvalidRecord, "additional.fusion_op_info", 1);
             continue;
         };
         let start = tables.originals.len() as u32;
@@ -154,7 +154,7 @@ pub(super) fn fusions(streams: &[Stream], tables: &mut HostTables) {
 }
 
 /// Keeps a record as it is, for streams with few of them.
-pub(super) fn keep<R>(all: &mut Vec<R>, raw: R, _aging: bool) -> Result<(), Reason> {
+pub(super) fn keep<R>(all: &mut Vec<R>, raw: R, _aging: bool) -> Result<(), LossKind> {
     all.push(raw);
     Ok(())
 }

@@ -8,9 +8,9 @@ use opscope_cann_raw::{Record, host};
 
 use crate::catalogue::Catalogue;
 use crate::decode::decode;
-use crate::losses::{Losses, Reason};
 use crate::slices::{HOST_MAGIC, Stream};
 use crate::tables::Preparation;
+use opscope_trace::{LossKind, Losses};
 
 /// The kind of its records among those of the AI CPU.
 pub(super) const KIND: u32 = 1;
@@ -54,7 +54,7 @@ fn records(stream: &Stream, losses: &mut Losses) -> Vec<Preparation> {
         losses,
         |steps: &mut Vec<Preparation>, raw: OldPreparation, _| {
             if raw.tag != TAG {
-                return Err(Reason::UnknownRecord);
+                return Err(LossKind::UnknownRecord);
             }
             let (action, source) = (text(&raw.action), text(&raw.source));
             steps.push(Preparation { time: raw.time, action, source, size: raw.size });
@@ -71,7 +71,7 @@ fn lines(stream: &Stream, losses: &mut Losses) -> Vec<Preparation> {
     for line in text.split(['\0', '\n']).filter(|line| line.contains(SHOWN)) {
         match step(line) {
             Some(step) => steps.push(step),
-            None => losses.count(Reason::InvalidLine, &stream.name, 1),
+            None => losses.count(LossKind::InvalidLine, &stream.name, 1),
         }
     }
     steps

@@ -6,9 +6,9 @@ use opscope_cann_raw::device::{
 };
 
 use crate::decode::decode;
-use crate::losses::{Losses, Reason};
 use crate::slices::{DEVICE_MAGIC, Stream};
 use crate::tables::{Core, CounterTable, Counters, NO_CONTEXT, TaskLog, eight_counters};
+use opscope_trace::{LossKind, Losses};
 
 /// Start or end of a task.
 #[derive(Clone, Copy, Debug)]
@@ -56,13 +56,13 @@ pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> Vec<Edge
     })
 }
 
-fn edge_kind(word: u16) -> Result<(TaskLog, bool), Reason> {
+fn edge_kind(word: u16) -> Result<(TaskLog, bool), LossKind> {
     match word & 0x3F {
         function::TASK_START => Ok((TaskLog::Queue, false)),
         function::TASK_END => Ok((TaskLog::Queue, true)),
         function::SUBTASK_START => Ok((TaskLog::Subtask, false)),
         function::SUBTASK_END => Ok((TaskLog::Subtask, true)),
-        _ => Err(Reason::UnknownRecord),
+        _ => Err(LossKind::UnknownRecord),
     }
 }
 
@@ -125,10 +125,10 @@ pub(super) fn counters(
             function::CONTEXT_COUNTERS => false,
             function::BLOCK_COUNTERS if !splits => return Ok(()),
             function::BLOCK_COUNTERS => true,
-            _ => return Err(Reason::UnknownRecord),
+            _ => return Err(LossKind::UnknownRecord),
         };
         if !block && raw.subtask_type & 0x0400 != 0 {
-            return Err(Reason::CounterOverflow);
+            return Err(LossKind::CounterOverflow);
         }
         let subtask = raw.subtask_type & 0xFF;
         let ffts = if block { u16::from(raw_block.ffts >> 5) } else { raw.ffts >> 13 };
@@ -165,10 +165,10 @@ pub(super) fn wide_counters(streams: &[Stream], losses: &mut Losses) -> CounterT
         match raw.word & 0x3F {
             function::WIDE_COUNTERS => {}
             function::BLOCK_COUNTERS => return Ok(()),
-            _ => return Err(Reason::UnknownRecord),
+            _ => return Err(LossKind::UnknownRecord),
         }
         if raw.flags & counter_flag::OVERFLOW != 0 {
-            return Err(Reason::CounterOverflow);
+            return Err(LossKind::CounterOverflow);
         }
         table.push(Counters {
             stream: 0,

@@ -4,10 +4,10 @@ use opscope_cann_raw::Chip;
 use opscope_cann_raw::host::{MemcpyInfo, TaskTrack as RawTrack, level};
 
 use crate::decode::{Append, decode};
-use crate::losses::{Losses, Reason};
 use crate::names::Names;
 use crate::slices::{HOST_MAGIC, Stream};
 use crate::tables::{ExtentRow, HostFlip, HostFlipTable, Memcpy, MemcpyTable, TaskTrack, TaskTrackTable};
+use opscope_trace::{LossKind, Losses};
 
 /// The numbers of the runtime's kinds of task that aren't work, where no dictionary names them.
 const MAINTENANCE: u32 = 6;
@@ -63,9 +63,9 @@ pub(super) fn task_tracks(streams: &[Stream], names: &Names, chip: Chip, losses:
         (number_of("FLIP_TASK", FLIP_TASK), number_of("MAINTENANCE", MAINTENANCE));
     let mut tracks: Tracks =
         decode(streams, Some(HOST_MAGIC), losses, |tracks: &mut Tracks, raw: RawTrack, _| {
-            let kind = u32::try_from(raw.task_type).map_err(|_| Reason::InvalidRecord)?;
+            let kind = u32::try_from(raw.task_type).map_err(|_| LossKind::InvalidRecord)?;
             if raw.device & !DEVICE_BITS != 0 {
-                return Err(Reason::UnknownRecord);
+                return Err(LossKind::UnknownRecord);
             }
             let (device, stream, time) = (raw.device & DEVICE_BITS, raw.stream, raw.head.time);
             if kind == flip_kind {

@@ -7,12 +7,12 @@ use opscope_cann_raw::device::{
 use opscope_cann_raw::{Chip, Record};
 
 use crate::decode::stars::Edge;
-use crate::losses::{Losses, Reason};
 use crate::slices::Stream;
 use crate::tables::{
     BlockNum, Core, Counters, DeviceFlip, DeviceTables, NO_CONTEXT, Step, TaskLog, TaskState, TrackMemcpy,
     eight_counters,
 };
+use opscope_trace::{LossKind, Losses};
 
 /// The size of records on all chips but 0.
 const RECORD_BYTES: usize = 40;
@@ -51,13 +51,18 @@ pub(super) fn variable(streams: &[Stream], tables: &mut DeviceTables) {
             }
             rest = &rest[size..];
         }
-        losses.count(Reason::PartialRecord, &stream.name, u64::from(!rest.is_empty()));
+        losses.count(LossKind::PartialRecord, &stream.name, u64::from(!rest.is_empty()));
     }
     tables.losses.merge(losses);
 }
 
-fn record(bytes: &[u8], chip: Chip, tables: &mut DeviceTables, edges: &mut Vec<Edge>) -> Result<(), Reason> {
-    const SHORT: Reason = Reason::InvalidRecord;
+fn record(
+    bytes: &[u8],
+    chip: Chip,
+    tables: &mut DeviceTables,
+    edges: &mut Vec<Edge>,
+) -> Result<(), LossKind> {
+    const SHORT: LossKind = LossKind::InvalidRecord;
     let tag = bytes.get(1).copied().ok_or(SHORT)?;
     match tag {
         track::STEP if chip.has_wide_task_ids() => {
@@ -104,7 +109,7 @@ fn record(bytes: &[u8], chip: Chip, tables: &mut DeviceTables, edges: &mut Vec<E
         track::EVENT_COUNT => {
             let raw = <EventCount as Record>::read(bytes).ok_or(SHORT)?;
             if raw.overflow != 0 {
-                return Err(Reason::CounterOverflow);
+                return Err(LossKind::CounterOverflow);
             }
             tables.counters.push(Counters {
                 stream: raw.stream,
@@ -122,7 +127,7 @@ fn record(bytes: &[u8], chip: Chip, tables: &mut DeviceTables, edges: &mut Vec<E
         }
         // Handshakes and other bookkeeping of chip 0.
         0 | 6 | 7 | 8 | 9 => {}
-        _ => return Err(Reason::UnknownRecord),
+        _ => return Err(LossKind::UnknownRecord),
     }
     Ok(())
 }

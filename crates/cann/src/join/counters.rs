@@ -5,9 +5,8 @@
 //! vector cores together has one record of its leading core and one for each block of the other,
 //! which are added up.
 
-use crate::losses::{Losses, Reason};
 use crate::tables::{Core, CounterRow, CounterTable, Counters, DeviceTables, TaskLog};
-use opscope_trace::NumberMap;
+use opscope_trace::{LossKind, Losses, NumberMap};
 
 /// Which counters each device task has.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +63,7 @@ pub(super) fn task_counters(device: &DeviceTables, by_order: bool) -> (TaskCount
         let is_taken = task.is_some_and(|task| result.take(device, row, task));
         unmatched += u64::from(!is_taken);
     }
-    losses.count(Reason::UnmatchedCounters, "counters", unmatched);
+    losses.count(LossKind::UnmatchedCounters, "counters", unmatched);
     (result, losses)
 }
 
@@ -194,7 +193,7 @@ mod tests {
         );
         let (result, losses) = task_counters(&tables, false);
         assert_eq!(result.cube, [0, 1].map(|row| Some(CounterRow::from_index(row))));
-        assert_eq!(losses.total(Reason::UnmatchedCounters), 1);
+        assert_eq!(losses.total(LossKind::UnmatchedCounters), 1);
     }
 
     #[test]

@@ -11,13 +11,12 @@ use crate::join::call_tree::{Path, Walk, threads};
 use crate::join::cursor::{Cursor, thread_ranges};
 use crate::join::steps::Steps;
 use crate::kinds::{RuntimeKind, runtime_name};
-use crate::losses::{Losses, Reason};
 use crate::names::Names;
 use crate::parallel;
 use crate::tables::{
     AttributeRow, CallRow, ContextsRow, HostTables, NO_CONTEXT, NO_MODEL, NodeRow, TensorSetRow, TrackRow,
 };
-use opscope_trace::{NumberMap, NumberSet};
+use opscope_trace::{LossKind, Losses, NumberMap, NumberSet};
 
 /// The source of what is known about the operator behind a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -405,6 +404,6 @@ fn fusion_models(
             models.push(path.model.map_or(NO_MODEL, |call| host.api.item()[call.index()]));
         }
     }
-    losses.count(Reason::UnmatchedNote, "additional.fusion_op_info", unmatched);
+    losses.count(LossKind::UnmatchedNote, "additional.fusion_op_info", unmatched);
     models
 }

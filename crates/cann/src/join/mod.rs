@@ -36,10 +36,9 @@ pub(crate) use crate::join::copies::{are_tracked, copies_of};
 
 use crate::data::{Data, Device};
 use crate::join::generation::Generation;
-use crate::losses::{Losses, Reason};
 use crate::parallel;
 use crate::tables::{DeviceTables, HostTaskRow, NO_CONTEXT, NO_MODEL};
-use opscope_trace::NumberSet;
+use opscope_trace::{LossKind, Losses, NumberSet};
 
 /// A profile whose host and device sides were brought together.
 #[derive(Debug)]
@@ -124,9 +123,9 @@ impl<'a> Side<'a> {
         let iterations::Iterations { table, reduces, fetches, unmatched } = found;
         let joined = JoinedDevice { iterations: table, reduces, fetches, ..JoinedDevice::default() };
         let mut side = Self { device, joined, losses: Losses::default() };
-        side.losses.count(Reason::UnmatchedEvent, "steps of models", unmatched);
+        side.losses.count(LossKind::UnmatchedEvent, "steps of models", unmatched);
         side.find_copies();
-        side.losses.count(Reason::TimeBeforeStart, "device tasks", tasks_before_begin(side.device));
+        side.losses.count(LossKind::TimeBeforeStart, "device tasks", tasks_before_begin(side.device));
         side
     }
 
@@ -141,8 +140,8 @@ impl<'a> Side<'a> {
         let (mut copies, others) = copies::further_copies(tables, metadata.chip());
         let (found, begin) = (copies.len(), metadata.session.begin.unwrap_or(i64::MIN));
         copies.retain(|copy| clock.local(copy.ended) >= begin);
-        self.losses.count(Reason::UnmatchedTask, "states of copies", others);
-        self.losses.count(Reason::TimeBeforeStart, "copies", (found - copies.len()) as u64);
+        self.losses.count(LossKind::UnmatchedTask, "states of copies", others);
+        self.losses.count(LossKind::TimeBeforeStart, "copies", (found - copies.len()) as u64);
         self.joined.copies = copies;
     }
 
@@ -156,7 +155,7 @@ impl<'a> Side<'a> {
         let begin = self.device.metadata.session.begin.unwrap_or(i64::MIN);
         let is_shown = |task: &usize| clock.local(tables.tasks.end()[*task]) >= begin;
         let wholes = (0..tables.tasks.len()).filter(|&task| self.joined.is_divided(tables, task));
-        self.losses.count(Reason::DividedTask, "device tasks", wholes.filter(is_shown).count() as u64);
+        self.losses.count(LossKind::DividedTask, "device tasks", wholes.filter(is_shown).count() as u64);
     }
 
     fn take_counters(&mut self, (counters, lost): (TaskCounters, Losses)) {
@@ -228,8 +227,8 @@ impl Joined {
             let is_operator = |row: &&HostTaskRow| host_tasks.op()[row.index()] != OpSource::None;
             let operators = host_only.iter().filter(is_operator).count() as u64;
             let others = host_only.len() as u64 - operators;
-            side.losses.count(Reason::OperatorWithoutDevice, generation.host_file(), operators);
-            side.losses.count(Reason::HostTaskWithoutDevice, generation.host_file(), others);
+            side.losses.count(LossKind::OperatorWithoutDevice, generation.host_file(), operators);
+            side.losses.count(LossKind::HostTaskWithoutDevice, generation.host_file(), others);
         }
         let mut devices = BTreeMap::new();
         for side in sides {

@@ -6,10 +6,9 @@
 
 use crate::data::Device;
 use crate::join::host_tasks::HostTaskTable;
-use crate::losses::{Losses, Reason};
 use crate::parallel;
 use crate::tables::{DeviceTables, DeviceTaskTable, HostTaskRow, NO_CONTEXT};
-use opscope_trace::NumberMap;
+use opscope_trace::{LossKind, Losses, NumberMap};
 
 /// The runtime's number of the kind of task that only marks a profiler's trace.
 const PROFILER_TRACE_EX: u32 = 26;
@@ -107,9 +106,9 @@ pub(super) fn matches(
     }
     result.host_only.extend(host_groups.flatten().map(|(_, row)| *row));
     result.host_only.sort_unstable();
-    losses.count(Reason::AmbiguousTask, "device log", ambiguous);
+    losses.count(LossKind::AmbiguousTask, "device log", ambiguous);
     let without = result.host_of.iter().filter(|host| host.is_none()).count() as u64;
-    losses.count(Reason::DeviceTaskWithoutHost, "device log", without - ambiguous.min(without));
+    losses.count(LossKind::DeviceTaskWithoutHost, "device log", without - ambiguous.min(without));
     (result, losses)
 }
 
@@ -258,7 +257,7 @@ mod tests {
         );
         assert_eq!(matches.host_of, rows([Some(0), None, Some(0)]));
         assert_eq!(matches.host_only, [HostTaskRow::from_index(1)]);
-        assert_eq!(losses.total(Reason::DeviceTaskWithoutHost), 1);
+        assert_eq!(losses.total(LossKind::DeviceTaskWithoutHost), 1);
     }
 
     #[test]
@@ -284,7 +283,7 @@ mod tests {
             TaskIdentity::Batch,
         );
         assert_eq!(result.host_of, [None; 3]);
-        assert_eq!(losses.total(Reason::AmbiguousTask), 3);
+        assert_eq!(losses.total(LossKind::AmbiguousTask), 3);
     }
 
     #[test]

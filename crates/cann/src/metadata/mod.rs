@@ -18,8 +18,8 @@ use serde_json::Value;
 
 use crate::clock::{Clock, SampleClock};
 use crate::error::{Error, Result};
-use crate::losses::{Losses, Reason};
 use crate::metadata::json::{count, number, rate, read_json, text};
+use opscope_trace::{LossKind, Losses};
 
 pub use crate::metadata::readings::Reading;
 
@@ -171,7 +171,7 @@ impl Metadata {
             match value {
                 Some(Ok(value)) => value,
                 _ => {
-                    losses.count(Reason::MissingMetadata, &place(directory, prefix), 1);
+                    losses.count(LossKind::MissingMetadata, &place(directory, prefix), 1);
                     Value::Null
                 }
             }
@@ -183,7 +183,7 @@ impl Metadata {
             let found =
                 find(name).and_then(|path| Reading::read(&path, &place(directory, name), megahertz, losses));
             if found.is_none() && is_needed {
-                losses.count(Reason::MissingMetadata, &place(directory, name), 1);
+                losses.count(LossKind::MissingMetadata, &place(directory, name), 1);
             }
             found.unwrap_or_default()
         };
@@ -266,7 +266,7 @@ impl Info {
         let host_clock_mhz = json.get("CPU").and_then(|list| frequency(list.get(0)?, "Frequency"));
         let is_host = device == Some(HOST_ID) || device_info.is_null();
         if !is_host && text(&device_info, "hwts_frequency").is_empty() {
-            losses.count(Reason::MissingMetadata, &format!("{own_place}: hwts_frequency"), 1);
+            losses.count(LossKind::MissingMetadata, &format!("{own_place}: hwts_frequency"), 1);
         }
         Ok(Self {
             chip,

@@ -2,7 +2,7 @@
 //!
 //! A clock that can't be (a time of centuries, a frequency of 0, text instead of a number) would give
 //! all tasks one start, or durations of years. It is refused here, and counted as
-//! [`Reason::ImpossibleClock`]; what takes its place says whoever asked for it.
+//! [`LossKind::ImpossibleClock`]; what takes its place says whoever asked for it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -11,8 +11,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::clock::CENTURY;
-use crate::losses::{Losses, Reason};
 use crate::metadata::json::{MAX_METADATA_BYTES, text};
+use opscope_trace::{LossKind, Losses};
 
 /// The begin of the year 2200 in seconds since 1970, which still fits 64 bits in nanoseconds.
 const YEAR_2200: i64 = 7_258_118_400;
@@ -130,7 +130,7 @@ fn count(losses: &mut Losses, place: &str, key: &str, value: &str) {
     /// How much of a value is shown.
     const SHOWN: usize = 40;
     let value: String = value.chars().take(SHOWN).collect();
-    losses.count(Reason::ImpossibleClock, &format!("{place}: {key} {value}"), 1);
+    losses.count(LossKind::ImpossibleClock, &format!("{place}: {key} {value}"), 1);
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
         std::fs::write(file.path(), content).expect("space on disk");
         let mut losses = Losses::default();
         let reading = Reading::read(file.path(), "host_start.log", megahertz, &mut losses);
-        (reading, losses.total(Reason::ImpossibleClock))
+        (reading, losses.total(LossKind::ImpossibleClock))
     }
 
     #[test]
@@ -177,14 +177,14 @@ mod tests {
             let json = serde_json::json!({ "f": value });
             let mut losses = Losses::default();
             assert_eq!(frequency(&json, "f", "info.json", &mut losses), None, "{value}");
-            assert_eq!(losses.total(Reason::ImpossibleClock), 1, "{value}");
+            assert_eq!(losses.total(LossKind::ImpossibleClock), 1, "{value}");
             assert!(losses.rows()[0].place.contains(value), "{:?}", losses.rows());
         }
         for value in ["0", "-1", "nan", "9223372036854775807", "99999999999999999999"] {
             let json = serde_json::json!({ "t": value });
             let mut losses = Losses::default();
             assert_eq!(wall_clock(&json, "t", "start_info", &mut losses), None, "{value}");
-            assert_eq!(losses.total(Reason::ImpossibleClock), 1, "{value}");
+            assert_eq!(losses.total(LossKind::ImpossibleClock), 1, "{value}");
         }
         let mut losses = Losses::default();
         let json = serde_json::json!({ "f": "19.200000", "t": 1_760_000_000_000_000_u64, "empty": "" });

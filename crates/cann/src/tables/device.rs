@@ -1,8 +1,8 @@
 //! A device's reports of its tasks.
 
 use crate::columns::columns;
-use crate::losses::Losses;
 use crate::tables::samples::SampleTables;
+use opscope_trace::Losses;
 
 /// Where a device task was recorded, which decides how its kind is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,12 +1,12 @@
 //! Reports of the host-side libraries.
 
 use crate::columns::columns;
-use crate::losses::Losses;
 use crate::names::Names;
 use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
 use crate::tables::rows::{ContextsRow, ExtentRow, NodeRow, TensorSetRow};
 use crate::tables::samples::HostSampleTables;
 use crate::tables::tensors::TensorSets;
+use opscope_trace::Losses;
 
 /// The number that stands for "no model".
 pub const NO_MODEL: u64 = u32::MAX as u64;

@@ -7,8 +7,8 @@ use opscope_cann_raw::legacy::{AclCall, ModelTime, RuntimeCall, StepInfo, tag};
 
 use crate::decode::api::sort_calls;
 use crate::decode::legacy::records::{CallKinds, Source, call_name, model_call, name_model_calls, records};
-use crate::losses::{Losses, Reason};
 use crate::tables::{Api, HostTables};
+use opscope_trace::{LossKind, Losses};
 
 /// Numbers of the runtime's calls begin here, behind those of its kinds of task.
 const FIRST_RUNTIME_CALL: u32 = 1_000;
@@ -42,7 +42,7 @@ fn ascendcl(sources: &[Source<'_>], tables: &mut HostTables) {
             .or_insert_with(|| CallKinds::new(level::ACL, call.kind << 16 | 1, 0xFFFF));
         let kind = call_name(names, &call.name).and_then(|name| group.number(names, name));
         let Some(kind) = kind else {
-            losses.count(Reason::InvalidRecord, "AclModule", 1);
+            losses.count(LossKind::InvalidRecord, "AclModule", 1);
             continue;
         };
         let (thread, begin, end) = (call.thread, call.begin, call.end);
@@ -147,5 +147,5 @@ fn steps(sources: &[Source<'_>], tables: &mut HostTables) {
 }
 
 fn count_unmatched(losses: &mut Losses, count: u64) {
-    losses.count(Reason::UnmatchedEvent, "Framework.step_info", count);
+    losses.count(LossKind::UnmatchedEvent, "Framework.step_info", count);
 }

@@ -8,7 +8,7 @@
 //! The files lie in the host's directory, in those of the devices, or in a `JOB*` directory that is
 //! both. As the layouts were never published for all products, a file is taken only if most of its
 //! records have the magic number, the tag and possible content; every record taken is counted under
-//! [`Reason::OldLayout`], so that results say where they come from.
+//! [`LossKind::OldLayout`], so that results say where they come from.
 //!
 //! [`DescribedTask`]: crate::tables::DescribedTask
 
@@ -18,8 +18,8 @@ pub(super) mod records;
 mod tasks;
 
 use crate::decode::legacy::records::Source;
-use crate::losses::Reason;
 use crate::tables::HostTables;
+use opscope_trace::LossKind;
 
 /// The components whose files are decoded here.
 const COMPONENTS: [&str; 3] = ["AclModule.", "Framework.", "runtime."];
@@ -38,5 +38,5 @@ pub(super) fn add(sources: &[Source<'_>], tables: &mut HostTables) {
     calls::add(sources, tables);
     models::add(sources, tables);
     tasks::add(sources, tables);
-    tables.legacy = tables.losses.total(Reason::OldLayout) > 0;
+    tables.legacy = tables.losses.total(LossKind::OldLayout) > 0;
 }

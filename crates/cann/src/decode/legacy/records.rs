@@ -8,9 +8,9 @@ use opscope_cann_raw::legacy::{MixedName, until_zero};
 
 use crate::catalogue::Catalogue;
 use crate::decode::decode;
-use crate::losses::{Losses, Reason};
 use crate::names::Names;
 use crate::slices::{HOST_MAGIC, Stream};
+use opscope_trace::{LossKind, Losses};
 
 /// A directory that may hold files of that tool chain.
 #[derive(Clone, Copy)]
@@ -56,19 +56,19 @@ fn guarded<R: Record + Copy + Send>(
     let found: Vec<R> =
         decode(std::slice::from_ref(stream), Some(HOST_MAGIC), &mut own, |all: &mut Vec<R>, record, _| {
             if !is_possible(&record) {
-                return Err(Reason::InvalidRecord);
+                return Err(LossKind::InvalidRecord);
             }
             all.push(record);
             Ok(())
         });
-    let refused = own.total(Reason::BrokenMagic) + own.total(Reason::InvalidRecord);
+    let refused = own.total(LossKind::BrokenMagic) + own.total(LossKind::InvalidRecord);
     let accepted = found.len() as u64;
     if refused > accepted || (accepted == 0 && !own.rows().is_empty()) {
-        losses.count(Reason::RefusedFile, &stream.name, stream.paths.len() as u64);
+        losses.count(LossKind::RefusedFile, &stream.name, stream.paths.len() as u64);
         return Vec::new();
     }
     losses.merge(own);
-    losses.count(Reason::OldLayout, &stream.name, accepted);
+    losses.count(LossKind::OldLayout, &stream.name, accepted);
     found
 }
 
