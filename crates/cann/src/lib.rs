@@ -85,7 +85,7 @@ pub use error::{Error, Result};
 pub use export::describe_results;
 pub use facts::{OperationsOfType, StepTimes, operations, step_times};
 pub use join::Joined;
-pub use kinds::{NodeTaskType, RuntimeKind, device_name, level_name, runtime_name};
+pub use kinds::{NodeTaskType, device_name, level_name, runtime_name};
 pub use lane_choice::{LaneChoice, LaneChoiceError};
 pub use metadata::{HOST_ID, Info, Metadata, Reading, Sample, Session};
 pub use names::Names;

@@ -3,6 +3,8 @@
 
 use opscope_trace::{ApiLevel, DataType, ExecutionUnit};
 
+use crate::kinds::{OpUnit, RuntimeKind};
+
 /// The number that stands for "no model", "no context" and the like.
 pub(crate) const NONE: u64 = u32::MAX as u64;
 
@@ -33,6 +35,35 @@ pub(crate) fn unit(kind: &str) -> ExecutionUnit {
         "MsTx" | "FFTS_PLUS" | "MODEL_EXECUTE" | "MODEL_MAINTAINCE" | "MAINTENANCE" => ExecutionUnit::Control,
         _ if is_about_streams(kind) => ExecutionUnit::Control,
         _ => ExecutionUnit::Other,
+    }
+}
+
+/// The word of the tables for the unit of an operator; none for one without a name.
+pub(crate) fn op_unit(unit: OpUnit) -> Option<&'static str> {
+    Some(match unit {
+        OpUnit::Named(unit) => unit.name(),
+        OpUnit::Unnamed(_) => return None,
+        OpUnit::Hccl => "HCCL",
+        OpUnit::CollectiveOnAiCpu => "HCCL_AI_CPU",
+        OpUnit::Unknown => UNKNOWN,
+    })
+}
+
+/// The kind of task behind the runtime's word for it.
+pub(crate) fn runtime_kind(word: &str) -> RuntimeKind {
+    match word {
+        "KERNEL_AICORE" => RuntimeKind::AiCore,
+        "KERNEL_AIVEC" => RuntimeKind::AiVectorCore,
+        "KERNEL_SIMT" => RuntimeKind::Simt,
+        "KERNEL_MIX_AIC" => RuntimeKind::MixAic,
+        "KERNEL_MIX_AIV" => RuntimeKind::MixAiv,
+        "KERNEL_AICPU" => RuntimeKind::AiCpu,
+        "FFTS_PLUS" => RuntimeKind::FftsPlus,
+        "MEMCPY_ASYNC" => RuntimeKind::AsyncCopy,
+        "PROFILING_ENABLE" | "PROFILING_DISABLE" => RuntimeKind::Profiling,
+        "UNKNOWN" => RuntimeKind::Unnamed,
+        _ if word.starts_with("KERNEL") || word == "STARS_COMMON" => RuntimeKind::OtherKernel,
+        _ => RuntimeKind::Other,
     }
 }
 

@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use opscope_cann::join::Joined;
+use opscope_cann::read::{is_folder, read_folder};
 use opscope_cann::{
     Data, ExportLayout, ExportOptions, IterationRange, LaneChoice, SampleLayout, SampleMode, SampleOptions,
     SheetFormat, discover, export_summary, export_timeline, write_sample,
 };
 use opscope_cann_raw::Chip;
+use opscope_trace::{LossKind, Task, Trace};
 
 const CLASSIC: ExportOptions<'static> = ExportOptions {
     format: SheetFormat::Csv,
@@ -184,6 +186,65 @@ fn every_timeline_is_json_and_holds_only_its_part() {
     assert_eq!(slices("device_0/timeline/task_time_0_1_1.json").len(), 70);
     let whole = slices("timeline/msprof_0_1_1.json");
     assert!(whole.iter().any(is_call) && whole.contains(&"\"Conv2D_0\"".to_owned()));
+}
+
+#[test]
+fn a_folder_is_read_as_the_profile_that_todays_layout_is() {
+    for chip in [Chip::V1_1_0, Chip::V2_1_0, Chip::V4_1_0] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let joined = sample(directory.path(), chip, SampleMode::Static, SampleLayout::Current);
+        let (classic, current) = (directory.path().join("classic"), directory.path().join("current"));
+        export(&joined, &classic, ExportOptions { iterations: iterations(1, 2, 1), ..CLASSIC });
+        std::fs::create_dir(&current).expect("a folder");
+        let options = ExportOptions { iterations: iterations(1, 2, 1), ..ExportOptions::default() };
+        export_summary(&joined, &current, "20260101000000", options).expect("space on disk");
+        export_timeline(&joined, &current, "20260101000000", options).expect("space on disk");
+        let [classic, current] = [classic, current].map(|folder| {
+            assert!(is_folder(&folder));
+            read_folder(&folder).expect("a profile")
+        });
+        assert!(!current.tasks.is_empty() && !current.api_calls.is_empty(), "{chip:?}");
+        assert_eq!(rows(&classic), rows(&current), "{chip:?}");
+    }
+}
+
+#[test]
+fn of_several_inferences_all_tasks_are_read_and_their_timelines_counted() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let joined = sample(directory.path(), Chip::V4_1_0, SampleMode::Static, SampleLayout::Current);
+    let root = directory.path().join("out");
+    let files = export(&joined, &root, ExportOptions { iterations: iterations(1, 1, 2), ..CLASSIC });
+    let tables = files.iter().filter(|name| name.contains("op_summary"));
+    let written: usize = tables.map(|name| read(root.join(name)).lines().count() - 1).sum();
+    let trace = read_folder(&root).expect("a profile");
+    assert_eq!((trace.tasks.len(), trace.iterations.len()), (written, 2));
+    let unread = trace.losses.iter().find(|(_, loss)| loss.kind == LossKind::UnreadFile);
+    assert_eq!(unread.map(|(_, loss)| loss.count), Some(2));
+}
+
+/// What a trace holds of tasks and calls, in order.
+fn rows(trace: &Trace) -> Vec<String> {
+    let text = |name| trace.strings.get(name);
+    let op_type = |task: &Task| task.operator.map(|id| text(trace.operators.get(id).op_type));
+    let task = |task: Task| {
+        format!(
+            "{} {:?} {:?} {:?} {:?} {:?} {:?}",
+            text(task.name),
+            op_type(&task),
+            task.unit,
+            task.start,
+            task.duration,
+            task.launched_by,
+            task.iteration
+        )
+    };
+    let tasks = trace.tasks.iter().map(|(_, row)| task(row));
+    let calls = trace.api_calls.iter().map(|(_, call)| {
+        format!("{} {:?} {:?} {:?}", text(call.name), call.level, call.start, call.duration)
+    });
+    let mut rows: Vec<String> = tasks.chain(calls).collect();
+    rows.sort();
+    rows
 }
 
 #[test]

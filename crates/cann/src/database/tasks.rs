@@ -12,7 +12,7 @@ use crate::database::schema;
 use crate::database::strings::Strings;
 use crate::facts::copies::{self, Copied, OTHER};
 use crate::facts::view::{TaskRef, View};
-use crate::kinds::device_name;
+use crate::kinds::{RuntimeKind, device_name};
 use crate::tables::{HostTaskRow, NO_MODEL};
 
 /// A task that a device executed.
@@ -53,8 +53,10 @@ fn kind<'a>(view: &'a View<'a>, place: TaskRef) -> &'a str {
     let device = view.device(place);
     let task = place.task as usize;
     let host_kinds = view.joined.host_tasks.kind();
-    match view.host_row(place).map(|host| view.kind_name(host_kinds[host.index()])) {
-        Some(name) if !matches!(name, "FFTS_PLUS" | "UNKNOWN") => name,
+    let host_kind = view.host_row(place).map(|host| host_kinds[host.index()]);
+    let is_told = |kind: &u32| !matches!(view.kind(*kind), RuntimeKind::FftsPlus | RuntimeKind::Unnamed);
+    match host_kind.filter(is_told) {
+        Some(kind) => view.kind_name(kind),
         _ => {
             let tasks = &device.device.tables.tasks;
             device_name(tasks.log()[task], tasks.kind()[task])

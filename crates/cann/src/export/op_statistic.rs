@@ -7,6 +7,7 @@ use crate::export::op_summary::model_names;
 use crate::export::sheet::Sheet;
 use crate::facts::view::{TaskRef, View};
 use crate::headings::{op_statistic, op_summary, owned};
+use crate::kinds::NodeTaskType;
 use crate::tables::TaskLog;
 use crate::text::numbers;
 use opscope_trace::NumberMap;
@@ -65,7 +66,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &[TaskRef]) -> Option<Sheet<'
         for ((model, ..), (op_type, unit, part)) in numbered {
             // Kernels of collective operations aren't counted. Shares are of the time of all others, though
             // those whose type isn't known have no row.
-            if unit == "COMMUNICATION" {
+            if unit == NodeTaskType::Communication.name() {
                 continue;
             }
             total += part.total;

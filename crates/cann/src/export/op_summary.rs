@@ -8,6 +8,7 @@ use crate::export::sheet::{Row, SharedCells, Sheet};
 use crate::facts::collectives::{Collectives, OperationRun};
 use crate::facts::view::{TaskRef, View};
 use crate::headings::op_summary;
+use crate::kinds::NodeTaskType;
 use crate::options::SheetFormat;
 use crate::parallel;
 use crate::tables::NO_CONTEXT;
@@ -169,7 +170,7 @@ fn write_collective(row: &mut Row<'_>, layout: Layout, operation: &OperationRun<
     row.text(&operation.name);
     row.text(operation.op_type);
     row.missing();
-    row.word("COMMUNICATION");
+    row.word(NodeTaskType::Communication.name());
     row.time(operation.start);
 }
 

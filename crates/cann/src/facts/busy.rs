@@ -3,17 +3,17 @@
 use crate::facts::collectives::{Collectives, communicating};
 use crate::facts::spans::{Spans, outside, union};
 use crate::facts::view::{DeviceView, TaskRef, View};
+use crate::kinds::RuntimeKind;
 use crate::parallel;
 
 /// Kinds of tasks that don't count for when a device's work begins and ends, unless they compute.
-const NOT_WORK: [&str; 7] = [
-    "KERNEL_AICORE",
-    "KERNEL_AIVEC",
-    "FFTS_PLUS",
-    "KERNEL_MIX_AIC",
-    "KERNEL_MIX_AIV",
-    "PROFILING_ENABLE",
-    "PROFILING_DISABLE",
+const NOT_WORK: [RuntimeKind; 6] = [
+    RuntimeKind::AiCore,
+    RuntimeKind::AiVectorCore,
+    RuntimeKind::FftsPlus,
+    RuntimeKind::MixAic,
+    RuntimeKind::MixAiv,
+    RuntimeKind::Profiling,
 ];
 
 /// The work of a device, as stretches of wall-clock time.
@@ -73,7 +73,7 @@ fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>, time: Tim
 
 /// Whether a task that doesn't compute counts for when its device's work begins and ends.
 fn is_other_work(view: &View<'_>, task: TaskRef) -> bool {
-    view.host_task(task).is_none_or(|host| !NOT_WORK.contains(&view.kind_name(host.kind)))
+    view.host_task(task).is_none_or(|host| !NOT_WORK.contains(&view.kind(host.kind)))
 }
 
 /// Whether a task is an operator that computes; those that only serve collective ones don't.

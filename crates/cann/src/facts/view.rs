@@ -8,12 +8,13 @@ use crate::dialect::Dialect;
 pub(crate) use crate::facts::device_view::DeviceView;
 use crate::facts::device_view::{Shown, offset_us};
 use crate::join::{HostTask, Joined, OpSource};
-use crate::kinds::{NodeTaskType, device_name, runtime_name};
+use crate::kinds::{NodeTaskType, OpUnit, RuntimeKind, device_name, runtime_name};
 use crate::options::IterationRange;
 use crate::parallel;
 use crate::tables::{Api, HostTaskRow, TaskLog};
 use crate::text::numbers;
 use crate::text::tensor_names::TensorTexts;
+use crate::vocabulary::{self, UNKNOWN};
 
 /// A joined profile, prepared for exporting.
 pub(crate) struct View<'a> {
@@ -25,8 +26,8 @@ pub(crate) struct View<'a> {
     pub(crate) devices: Vec<DeviceView<'a>>,
     /// The texts of the grids of launches of many threads, and of their blocks.
     grids: NumberMap<[u16; 6], [String; 2]>,
-    /// The runtime's name of each kind of task.
-    kinds: NumberMap<u32, &'a str>,
+    /// The kinds of tasks by their number, with the runtime's name.
+    kinds: NumberMap<u32, (RuntimeKind, &'a str)>,
     /// The numbers of units that have no name, as texts.
     unnamed_units: NumberMap<u32, String>,
     /// Microseconds that `python_local` adds to the host's times.
@@ -51,6 +52,7 @@ pub(crate) struct OpTexts<'a> {
     pub(crate) op_type: &'a str,
     /// `static` or `dynamic`, or `N/A`.
     pub(crate) state: &'static str,
+    pub(crate) unit: OpUnit,
     /// The unit, in the word of the tables.
     pub(crate) task_type: &'a str,
     pub(crate) blocks: u32,
@@ -60,14 +62,8 @@ pub(crate) struct OpTexts<'a> {
     pub(crate) tensors: &'a TensorTexts,
 }
 
-/// The runtime's kind of tasks that run one program in many threads.
-const SIMT: &str = "KERNEL_SIMT";
-
 /// The units of operators that no table lists.
 const UNLISTED: [NodeTaskType; 2] = [NodeTaskType::WriteBack, NodeTaskType::Invalid];
-
-/// The word for a text that isn't known.
-const UNKNOWN: &str = "N/A";
 
 /// A task's place: the device's number in [`View::devices`] and the row in its table of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +92,11 @@ impl<'a> View<'a> {
             Shown::ByDefault | Shown::Everything => Dialect::of(chip),
         };
         let kinds: NumberSet<u32> = joined.host_tasks.kind().iter().copied().collect();
-        let kinds: NumberMap<u32, &str> =
-            kinds.into_iter().map(|kind| (kind, runtime_name(&host.names, kind))).collect();
+        let named = |kind| {
+            let name = runtime_name(&host.names, kind);
+            (kind, (vocabulary::runtime_kind(name), name))
+        };
+        let kinds: NumberMap<u32, (RuntimeKind, &str)> = kinds.into_iter().map(named).collect();
         let devices = joined.data.devices.values().filter_map(|device| {
             Some(DeviceView::new(device, joined.devices.get(&device.id)?, dialect, shown))
         });
@@ -222,12 +221,17 @@ impl<'a> View<'a> {
 
     /// The runtime's name of a kind of task.
     pub(crate) fn kind_name(&self, kind: u32) -> &'a str {
-        self.kinds.get(&kind).copied().unwrap_or("UNKNOWN")
+        self.kinds.get(&kind).map_or("UNKNOWN", |(_, name)| name)
+    }
+
+    /// The kind of task of a number.
+    pub(crate) fn kind(&self, number: u32) -> RuntimeKind {
+        self.kinds.get(&number).map_or(RuntimeKind::Unnamed, |(kind, _)| *kind)
     }
 
     /// Whether tasks of a kind copy while the host goes on.
     pub(crate) fn is_copy(&self, kind: u32) -> bool {
-        self.kind_name(kind) == "MEMCPY_ASYNC"
+        self.kind(kind) == RuntimeKind::AsyncCopy
     }
 
     /// The row of the host task of a device task.
@@ -261,11 +265,13 @@ impl<'a> View<'a> {
     pub(crate) fn op(&'a self, task: &HostTask) -> Option<OpTexts<'a>> {
         let nodes = &self.joined.data.host.nodes;
         let (blocks, mix_blocks) = self.blocks(task);
+        let unit = self.unit(task)?;
         let op = OpTexts {
+            unit,
             name: self.text(task.name),
             op_type: UNKNOWN,
             state: UNKNOWN,
-            task_type: self.unit(task)?,
+            task_type: self.unit_word(unit),
             blocks,
             mix_blocks,
             hf32: UNKNOWN,
@@ -287,17 +293,18 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The unit on which the operator of a host task runs, in the word of the tables; `None` if the task
-    /// has no operator.
-    pub(crate) fn unit(&self, task: &HostTask) -> Option<&str> {
+    /// The unit on which the operator of a host task runs; `None` if the task has no operator.
+    pub(crate) fn unit(&self, task: &HostTask) -> Option<OpUnit> {
         match task.op {
             OpSource::None => None,
             OpSource::Kernel if task.kernel == 0 => None,
-            OpSource::Collective if self.kind_name(task.kind) == "KERNEL_AICPU" => Some("HCCL_AI_CPU"),
-            OpSource::Collective => Some("COMMUNICATION"),
-            _ if self.level0 => Some(UNKNOWN),
-            OpSource::Kernel => Some(unit_of_kernel(self.kind_name(task.kind))),
-            OpSource::Node => Some(task.node.map_or(UNKNOWN, |node| {
+            OpSource::Collective if self.kind(task.kind) == RuntimeKind::AiCpu => {
+                Some(OpUnit::CollectiveOnAiCpu)
+            }
+            OpSource::Collective => Some(OpUnit::Named(NodeTaskType::Communication)),
+            _ if self.level0 => Some(OpUnit::Unknown),
+            OpSource::Kernel => Some(unit_of_kernel(self.kind(task.kind))),
+            OpSource::Node => Some(task.node.map_or(OpUnit::Unknown, |node| {
                 self.unit_of_node(self.joined.data.host.nodes.task_type()[node.index()], task)
             })),
         }
@@ -325,7 +332,7 @@ impl<'a> View<'a> {
 
     /// Whether tasks of a kind run one program in many threads.
     pub(crate) fn is_simt(&self, kind: u32) -> bool {
-        self.kind_name(kind) == SIMT
+        self.kind(kind) == RuntimeKind::Simt
     }
 
     /// The grid of a launch of many threads, and of each of its blocks, as texts.
@@ -352,12 +359,22 @@ impl<'a> View<'a> {
     }
 
     /// The unit that a node names. Collective operations that run on the AI CPU name another one.
-    fn unit_of_node(&self, task_type: u32, task: &HostTask) -> &str {
+    fn unit_of_node(&self, task_type: u32, task: &HostTask) -> OpUnit {
         match NodeTaskType::from_number(task_type) {
-            Some(NodeTaskType::Communication) if self.kind_name(task.kind) == "KERNEL_AICPU" => "AI_CPU",
-            Some(NodeTaskType::Communication) if self.dialect != Dialect::Accelerated => "HCCL",
-            Some(known) => known.name(),
-            None => self.unnamed_units.get(&task_type).map_or(UNKNOWN, String::as_str),
+            Some(NodeTaskType::Communication) if self.kind(task.kind) == RuntimeKind::AiCpu => {
+                OpUnit::Named(NodeTaskType::AiCpu)
+            }
+            Some(NodeTaskType::Communication) if self.dialect != Dialect::Accelerated => OpUnit::Hccl,
+            Some(known) => OpUnit::Named(known),
+            None => OpUnit::Unnamed(task_type),
+        }
+    }
+
+    /// The word of the tables for a unit.
+    fn unit_word(&self, unit: OpUnit) -> &str {
+        match unit {
+            OpUnit::Unnamed(number) => self.unnamed_units.get(&number).map_or(UNKNOWN, String::as_str),
+            named => vocabulary::op_unit(named).unwrap_or(UNKNOWN),
         }
     }
 
@@ -378,9 +395,10 @@ impl<'a> View<'a> {
     pub(crate) fn shown_ops(&self) -> Vec<bool> {
         // Steps of collective operations aren't operators, unless the vector cores do them.
         let shown = |task: HostTask| match self.unit(&task) {
-            Some("COMMUNICATION") => self.text(task.name).ends_with("AivKernel"),
-            Some(unit) => unit != "HCCL_AI_CPU" && !UNLISTED.iter().any(|unlisted| unlisted.name() == unit),
-            None => false,
+            Some(OpUnit::Named(NodeTaskType::Communication)) => self.text(task.name).ends_with("AivKernel"),
+            Some(OpUnit::Named(unit)) => !UNLISTED.contains(&unit),
+            Some(OpUnit::Hccl | OpUnit::Unnamed(_) | OpUnit::Unknown) => true,
+            Some(OpUnit::CollectiveOnAiCpu) | None => false,
         };
         let tasks = &self.joined.host_tasks;
         parallel::column(tasks.len(), |rows, out| out.extend(rows.map(|row| shown(tasks.row(row)))))
@@ -398,7 +416,7 @@ impl<'a> View<'a> {
         tasks.retain(|&task| {
             let host = self.host_task(task);
             let unit = host.as_ref().and_then(|host| self.unit(host));
-            UNLISTED.iter().any(|unlisted| Some(unlisted.name()) == unit)
+            matches!(unit, Some(OpUnit::Named(unit)) if UNLISTED.contains(&unit))
         });
         tasks
     }
@@ -414,13 +432,13 @@ impl<'a> View<'a> {
     /// The kind of a task in the word of the tables.
     pub(crate) fn task_type(&self, task: TaskRef) -> &'a str {
         let row = self.device(task).device.tables.tasks.row(task.task as usize);
-        match self.host_task(task).map(|host| self.kind_name(host.kind)) {
+        match self.host_task(task).map(|host| host.kind) {
             // The runtime has no kinds for tasks that the compiler describes.
             _ if row.log == TaskLog::NanoStars => device_name(row.log, row.kind),
             // On a 910 the device's kind isn't told.
             None if self.joined.data.chip() == Chip::V2_1_0 => "Other",
-            Some("FFTS_PLUS") | None => device_name(row.log, row.kind),
-            Some(name) => name,
+            Some(kind) if self.kind(kind) != RuntimeKind::FftsPlus => self.kind_name(kind),
+            _ => device_name(row.log, row.kind),
         }
     }
 }
@@ -446,8 +464,8 @@ fn unnamed_units(joined: &Joined) -> NumberMap<u32, String> {
 }
 
 /// The texts of the grids of launches, and of their blocks, if there are `kinds` of launches that have such.
-fn grids(joined: &Joined, kinds: &NumberMap<u32, &str>) -> NumberMap<[u16; 6], [String; 2]> {
-    if !kinds.values().any(|name| *name == SIMT) {
+fn grids(joined: &Joined, kinds: &NumberMap<u32, (RuntimeKind, &str)>) -> NumberMap<[u16; 6], [String; 2]> {
+    if !kinds.values().any(|(kind, _)| *kind == RuntimeKind::Simt) {
         return NumberMap::default();
     }
     let extents = joined.data.host.extents.iter();
@@ -470,13 +488,13 @@ fn tensor_texts(joined: &Joined) -> Vec<TensorTexts> {
 }
 
 /// The unit on which a kernel without a node runs.
-fn unit_of_kernel(kind: &str) -> &'static str {
-    match kind {
-        "KERNEL_AICORE" => "AI_CORE",
-        "KERNEL_AICPU" => "AI_CPU",
-        "KERNEL_AIVEC" | "KERNEL_SIMT" => "AI_VECTOR_CORE",
-        "KERNEL_MIX_AIC" => "MIX_AIC",
-        "KERNEL_MIX_AIV" => "MIX_AIV",
-        _ => "N/A",
-    }
+fn unit_of_kernel(kind: RuntimeKind) -> OpUnit {
+    OpUnit::Named(match kind {
+        RuntimeKind::AiCore => NodeTaskType::AiCore,
+        RuntimeKind::AiCpu => NodeTaskType::AiCpu,
+        RuntimeKind::AiVectorCore | RuntimeKind::Simt => NodeTaskType::AiVectorCore,
+        RuntimeKind::MixAic => NodeTaskType::MixAic,
+        RuntimeKind::MixAiv => NodeTaskType::MixAiv,
+        _ => return OpUnit::Unknown,
+    })
 }

@@ -10,12 +10,13 @@ use crate::columns::columns;
 use crate::join::call_tree::{Path, Walk, threads};
 use crate::join::cursor::{Cursor, thread_ranges};
 use crate::join::steps::Steps;
-use crate::kinds::{RuntimeKind, runtime_name};
+use crate::kinds::{NodeTaskType, RuntimeKind, runtime_name};
 use crate::names::Names;
 use crate::parallel;
 use crate::tables::{
     AttributeRow, CallRow, ContextsRow, HostTables, NO_CONTEXT, NO_MODEL, NodeRow, TensorSetRow, TrackRow,
 };
+use crate::vocabulary;
 use opscope_trace::{LossKind, Losses, NumberMap, NumberSet};
 
 /// The source of what is known about the operator behind a task.
@@ -132,7 +133,7 @@ pub(super) fn host_tasks(
 fn kinds(host: &HostTables) -> NumberMap<u32, RuntimeKind> {
     let mut kinds = NumberMap::default();
     for &kind in host.task_tracks.kind() {
-        kinds.entry(kind).or_insert_with(|| RuntimeKind::from_name(runtime_name(&host.names, kind)));
+        kinds.entry(kind).or_insert_with(|| vocabulary::runtime_kind(runtime_name(&host.names, kind)));
     }
     kinds
 }
@@ -219,12 +220,12 @@ impl ThreadJoin<'_> {
                     self.out.push(HostTask { context: step.context, ..base });
                 }
             } else {
-                let op = if kind.computes && path.communication.is_none() {
+                let op = if kind.computes() && path.communication.is_none() {
                     OpSource::Kernel
                 } else {
                     OpSource::None
                 };
-                let context = if kind.mixed && !self.chip.has_wide_task_ids() { 0 } else { NO_CONTEXT };
+                let context = if kind.is_mixed() && !self.chip.has_wide_task_ids() { 0 } else { NO_CONTEXT };
                 self.out.push(HostTask { op, context, name: track.kernel, ..base });
             }
         }
@@ -237,7 +238,7 @@ impl ThreadJoin<'_> {
         for row in first..self.out.len() {
             let task = self.out.row(row);
             if task.op != OpSource::None {
-                let op = if kind.serves_collectives { OpSource::Collective } else { task.op };
+                let op = if kind.serves_collectives() { OpSource::Collective } else { task.op };
                 self.out.replace(row, HostTask { name, op, ..task });
             }
         }
@@ -289,7 +290,7 @@ impl ThreadJoin<'_> {
     /// The call of the node that launched a task, if the task executes the node.
     fn executed_node(&self, path: &Path, kind: RuntimeKind) -> Option<CallRow> {
         let node = path.node?;
-        let executes = kind.kernel || kind.ffts_plus && path.communication.is_none();
+        let executes = kind.is_kernel() || kind == RuntimeKind::FftsPlus && path.communication.is_none();
         let call = self.host.api.row(node.index());
         let is_unexecuted =
             self.unexecuted.kinds.contains(&call.kind) || self.unexecuted.names.contains(&call.item);
@@ -323,7 +324,7 @@ impl ThreadJoin<'_> {
             entry(described, host.node_attributes.name()[row]).attributes =
                 Some(AttributeRow::from_index(row));
         }
-        if kind.contexts && !self.chip.has_wide_task_ids() {
+        if kind.has_contexts() && !self.chip.has_wide_task_ids() {
             let contexts = &host.node_contexts;
             let is_of_node =
                 |row: &usize| contexts.level()[*row] != level::COMMUNICATION && is_own(contexts.time()[*row]);
@@ -333,7 +334,7 @@ impl ThreadJoin<'_> {
             }
         }
         // The whole of an FFTS+ graph has a note of its own that stands for no operator.
-        const FFTS_PLUS: u32 = 6;
+        const FFTS_PLUS: u32 = NodeTaskType::FftsPlus as u32;
         if let Some(whole) = described
             .iter()
             .position(|op| op.node.is_some_and(|node| host.nodes.task_type()[node.index()] == FFTS_PLUS))
@@ -365,7 +366,7 @@ impl ThreadJoin<'_> {
             }
         }
         // The task as a whole is executed too, but it is no operator besides its parts.
-        if has_contexts || (kind.mixed && described.iter().any(|op| op.contexts.is_some())) {
+        if has_contexts || (kind.is_mixed() && described.iter().any(|op| op.contexts.is_some())) {
             self.out.push(base);
         }
     }

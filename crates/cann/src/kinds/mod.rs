@@ -61,41 +61,80 @@ words_by_number! {
     }
 }
 
-/// Properties of a runtime's kind of task by which its operator is found.
+/// A runtime's kind of task, as far as kinds matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RuntimeKind {
-    /// Whether a kernel runs, which an operator stands behind.
-    pub kernel: bool,
-    /// Whether it consists of sub-tasks (FFTS+).
-    pub ffts_plus: bool,
-    /// Whether it may have contexts.
-    pub contexts: bool,
-    /// Whether cube and vector core work together.
-    pub mixed: bool,
-    /// Whether it runs on the device's general processors.
-    pub ai_cpu: bool,
-    /// Whether an operator is reported for it even if no node is known.
-    pub computes: bool,
-    /// Whether, as a step of a collective operation, it only serves that.
-    pub serves_collectives: bool,
+pub(crate) enum RuntimeKind {
+    /// A kernel on cube cores.
+    AiCore,
+    /// A kernel on vector cores.
+    AiVectorCore,
+    /// A kernel that runs one program in many threads.
+    Simt,
+    /// A kernel on both kinds of cores, mainly the cube cores.
+    MixAic,
+    /// A kernel on both kinds of cores, mainly the vector cores.
+    MixAiv,
+    /// A kernel on the device's general processors.
+    AiCpu,
+    /// A further kernel.
+    OtherKernel,
+    /// A graph of sub-tasks (FFTS+).
+    FftsPlus,
+    /// A copy while the host goes on.
+    AsyncCopy,
+    /// A switch of the profiler.
+    Profiling,
+    /// A kind without a name.
+    Unnamed,
+    /// Any other one.
+    #[default]
+    Other,
 }
 
 impl RuntimeKind {
-    /// The properties of the kind with a registered name.
-    pub fn from_name(name: &str) -> Self {
-        let mixed = matches!(name, "KERNEL_MIX_AIC" | "KERNEL_MIX_AIV");
-        let ffts_plus = name == "FFTS_PLUS";
-        let on_core = mixed || matches!(name, "KERNEL_AICORE" | "KERNEL_AIVEC" | "KERNEL_SIMT");
-        Self {
-            kernel: name.starts_with("KERNEL") || name == "STARS_COMMON",
-            ffts_plus,
-            contexts: on_core || ffts_plus,
-            mixed,
-            ai_cpu: name == "KERNEL_AICPU",
-            computes: on_core || name == "KERNEL_AICPU",
-            serves_collectives: matches!(name, "KERNEL_AICPU" | "KERNEL_AICORE"),
-        }
+    /// Whether a kernel runs, which an operator stands behind.
+    pub(crate) fn is_kernel(self) -> bool {
+        self.computes() || self == Self::OtherKernel
     }
+
+    /// Whether an operator is reported for it even if no node is known.
+    pub(crate) fn computes(self) -> bool {
+        self.is_on_core() || self == Self::AiCpu
+    }
+
+    /// Whether it may have contexts.
+    pub(crate) fn has_contexts(self) -> bool {
+        self.is_on_core() || self == Self::FftsPlus
+    }
+
+    /// Whether cube and vector core work together.
+    pub(crate) fn is_mixed(self) -> bool {
+        matches!(self, Self::MixAic | Self::MixAiv)
+    }
+
+    /// Whether, as a step of a collective operation, it only serves that.
+    pub(crate) fn serves_collectives(self) -> bool {
+        matches!(self, Self::AiCpu | Self::AiCore)
+    }
+
+    fn is_on_core(self) -> bool {
+        self.is_mixed() || matches!(self, Self::AiCore | Self::AiVectorCore | Self::Simt)
+    }
+}
+
+/// The unit of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpUnit {
+    /// The one that the operator's node names, or that its kernel needs.
+    Named(NodeTaskType),
+    /// One that the node names by a number which has no name.
+    Unnamed(u32),
+    /// Communication, in tables of the plain form.
+    Hccl,
+    /// A general processor that serves a collective operation.
+    CollectiveOnAiCpu,
+    /// It isn't told.
+    Unknown,
 }
 
 /// The runtime's kinds of task by the numbers that they usually have.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::dialect::Dialect;
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::HostTask;
+use crate::kinds::{NodeTaskType, OpUnit};
 use crate::metrics::{Load, Metric, group};
 use crate::parallel;
 use crate::tables::{CounterRow, Counters, HostTaskRow};
@@ -253,7 +254,7 @@ impl<'a> Looker<'a> {
         let mut holding = 0;
         let mut hold = |holds: bool, condition: u32| holding |= bit_if(holds, condition);
         hold(op.op_type == "TransData", condition::TRANS_DATA);
-        hold(op.task_type == "AI_CPU", condition::AI_CPU);
+        hold(op.unit == OpUnit::Named(NodeTaskType::AiCpu), condition::AI_CPU);
         hold(op.name.contains("StridedSliceGrad"), condition::STRIDED_SLICE_GRAD);
         hold(self.workspace.contains(&host.name), condition::WORKSPACE);
         holding
