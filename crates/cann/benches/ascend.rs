@@ -31,7 +31,7 @@ type Failure = Box<dyn std::error::Error>;
 /// The word by which the program calls itself to measure one export in a process of its own.
 const MEASURE: &str = "measure-one-export";
 
-/// What is measured.
+/// The arguments: profiles to generate, and the exports to measure.
 struct Arguments {
     tasks: Vec<u64>,
     chip: Chip,

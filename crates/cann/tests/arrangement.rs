@@ -100,7 +100,7 @@ fn a_partial_record_before_an_aged_stream_changes_nothing() {
     // Shorter than any record.
     const LENGTHS: [usize; 3] = [1, 11, 19];
     for (case, directory, whole) in cases() {
-        // What is always kept has no partial records, and neither have records that say how long
+        // Files that are always kept have no partial records, and neither have records that say how long
         // they are, since the rest of one can't be told from another.
         let is_aged = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -148,7 +148,7 @@ fn a_second_device_has_rows_of_its_own_and_those_of_the_first_stay() {
             }
             let second = rows(&both, name, "1");
             match name.as_str() {
-                // What the device recorded by itself.
+                // Tables of records that the device makes by itself.
                 "step_trace_0.csv" | "hbm_0.csv" | "npu_mem_0.csv" => {
                     assert_eq!(second, rows(&whole, name, "0"), "{case} {name}");
                 }

@@ -1,4 +1,4 @@
-//! What caches and the address translation counted for tasks, and how data was prepared.
+//! Counters of caches and of the address translation by task, and the preparation of data.
 
 mod common;
 
@@ -178,7 +178,7 @@ fn padded<const N: usize>(text: &str) -> [u8; N] {
     std::array::from_fn(|place| text.as_bytes().get(place).copied().unwrap_or(0))
 }
 
-/// What the device's clock showed when the collection began, in nanoseconds.
+/// The reading of the device's clock at the begin of the collection, in nanoseconds.
 fn begin(profile: &Profile) -> u64 {
     let device = &profile.joined().data.devices[&0];
     device.metadata.session.begin_monotonic.expect("a begin").unsigned_abs()

@@ -105,7 +105,7 @@ fn a_file_holds_what_todays_layout_has_for_the_same_iteration() {
     }
 }
 
-/// What the processes of a timeline are called.
+/// The names of the processes of a timeline.
 fn names_of_rows(timeline: &str) -> Vec<String> {
     let events: serde_json::Value = serde_json::from_str(timeline).expect("JSON");
     let named = events.as_array().expect("an array").iter().filter(|event| event["name"] == "process_name");
@@ -222,7 +222,7 @@ fn of_several_inferences_all_tasks_are_read_and_their_timelines_counted() {
     assert_eq!(unread.map(|(_, loss)| loss.count), Some(2));
 }
 
-/// What a trace holds of tasks and calls, in order.
+/// The tasks and calls of a trace, in order.
 fn rows(trace: &Trace) -> Vec<String> {
     let text = |name| trace.strings.get(name);
     let op_type = |task: &Task| task.operator.map(|id| text(trace.operators.get(id).op_type));

@@ -43,7 +43,8 @@ impl Sum {
     }
 }
 
-/// What a part of the project holds of a run. `None` where it doesn't have such rows.
+/// Number and time of the rows that a part of the project holds of a run. `None` where it has no rows of
+/// the kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holds {
     tasks: Option<Sum>,
@@ -78,7 +79,7 @@ impl Holds {
     }
 }
 
-/// What the native tables hold, less what is counted as lost; and the wholes of tasks for which their parts
+/// The rows of the native tables, less those counted as lost; and the wholes of tasks for which their parts
 /// stand.
 fn native(joined: &Joined) -> (Holds, Sum) {
     let (mut tasks, mut wholes, mut iterations) = (Sum::default(), Sum::default(), Sum::default());
@@ -131,7 +132,7 @@ fn of_trace(trace: &Trace) -> Holds {
     }
 }
 
-/// What opscope's own database holds of a trace.
+/// The rows of opscope's own database.
 fn of_own_database(trace: &Trace, folder: &Path) -> Holds {
     let path = folder.join("opscope.db");
     sqlite::write_file(trace, &path).expect("space on disk");
@@ -194,7 +195,7 @@ fn shares_are_the_whole(rows: &[BTreeMap<String, String>], column: &str) {
     assert!(rows.is_empty() || (shares - 100.0).abs() < 0.001 * rows.len() as f64, "{column}: {shares} %");
 }
 
-/// What the vendor's tables hold.
+/// The rows of the vendor's tables.
 #[track_caller]
 fn of_tables(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds {
     export_summary(joined, folder, "0", options).expect("space on disk");
@@ -226,7 +227,7 @@ fn of_tables(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds {
     }
 }
 
-/// What the vendor's timeline holds.
+/// The rows of the vendor's timeline.
 fn of_timeline(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds {
     export_timeline(joined, folder, "0", options).expect("space on disk");
     let text = std::fs::read_to_string(folder.join("msprof_0.json")).expect("a timeline");
@@ -245,7 +246,7 @@ fn of_timeline(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds 
     }
 }
 
-/// What the vendor's database holds; nothing for chips without one.
+/// The rows of the vendor's database; nothing for chips without one.
 fn of_database(joined: &Joined, folder: &Path) -> Option<Holds> {
     let open =
         Connection::open(export_database(joined, folder, "0").expect("space on disk")?).expect("a database");
@@ -268,7 +269,7 @@ fn of_database(joined: &Joined, folder: &Path) -> Option<Holds> {
     })
 }
 
-/// What an export has to be asked for on chips whose first iteration alone is exported unasked.
+/// The options by which an export holds all, also of chips whose first iteration alone is exported unasked.
 fn everything(joined: &Joined) -> ExportOptions<'static> {
     let inferences = joined.inferences();
     let whole = joined.data.chip().exports_whole_run();
@@ -302,7 +303,7 @@ fn is_conserved(joined: &Joined, what: &str) {
     each_iteration_is_in_its_place(&trace, joined, what);
 }
 
-/// What lies in the iterations and what lies outside is the whole; and where an export shows the first
+/// The tasks in the iterations and those outside are the whole; and where an export shows the first
 /// iteration alone, it is the first of the trace.
 #[track_caller]
 fn each_iteration_is_in_its_place(trace: &Trace, joined: &Joined, what: &str) {

@@ -16,7 +16,7 @@ use opscope_cann_raw::{Chip, Record};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What a device's clock and counter read in sample profiles when the collection begins.
+/// Readings of a device's clock and counter at the begin of the collection in sample profiles.
 struct Begin {
     nanoseconds: u64,
     ticks: u64,

@@ -117,7 +117,7 @@ fn patients() -> Vec<Patient> {
     patients
 }
 
-/// What damaged files held before; dropping it mends them.
+/// The contents that damaged files had before; dropping them mends the files.
 struct Mend(BTreeMap<PathBuf, Vec<u8>>);
 
 impl Mend {
@@ -203,7 +203,7 @@ fn times(usually: u32) -> u32 {
 
 /// Damages one profile again and again.
 fn treat(patient: &Patient) {
-    // What fails is shown in full; there is no place to keep it.
+    // Failures are shown in full; there is no place to keep them.
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(patient.times) };
     let mut runner = TestRunner::new(config);
     let damages = (prop::collection::vec(damage(), 1..8), options(), prop::bool::weighted(0.1));

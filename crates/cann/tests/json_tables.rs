@@ -110,8 +110,8 @@ fn every_cell_of_a_json_table_has_the_digits_of_the_csv_table() {
     assert!(cells > 20_000, "{cells}");
 }
 
-/// What of the golden JSON case is otherwise on purpose: the file, and the columns by what their
-/// names begin with. The right values are asserted for the CSV tables, which have the same digits.
+/// Deliberate differences from the golden JSON case: the file, and the columns by the begin of their
+/// names. The right values are asserted for the CSV tables, which have the same digits.
 const DIFFERENCES: &[(&str, &[&str])] = &[
     // Exact, where the reference subtracts in double precision.
     ("op_summary", &["Task Wait Time(us)"]),

@@ -1,4 +1,4 @@
-//! What launches leave behind: operators, copies, arrows and calls.
+//! The traces of launches: operators, copies, arrows and calls.
 //!
 //! The vendor's parser has two forms: the accelerated one, here with a 910B, and the plain one, here with
 //! a 910. Where nothing else is said, both show the same.
@@ -121,7 +121,7 @@ fn arrows_lead_to_operators_copies_and_what_records_or_awaits_events() {
             profile.track(task, kind, at + 5);
             profile.run(task, 0, (at + 100, at + 110));
         }
-        // What is none of these, and an event that a call of another name recorded.
+        // A task of another kind, and an event that a call of another name recorded.
         for (task, kind) in [(5, NOTIFY_RECORD), (6, EVENT_RECORD)] {
             let at = i64::from(task) * 100;
             profile.call(level::ACL, NOTIFY, (at, at + 20));

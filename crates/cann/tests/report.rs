@@ -108,7 +108,7 @@ fn compare(case: &str, joined: &Joined) {
     assert_eq!(named(report, "rule_aicpu_1"), table.names(on_cpu), "{case}");
     let is_conversion = |row: &[String]| table.text(row, "OP Type") == "TransData";
     let conversions = table.names(is_conversion);
-    // What a loaded model executes again is the same operator; what is launched anew is another.
+    // A loaded model executes the same operator again; each launch outside of one is another operator.
     let launched = |row: &[String]| is_conversion(row) && table.text(row, "OP State") == "dynamic";
     let launches = table.rows.iter().filter(|row| launched(row)).count();
     let expected = if conversions.len().max(launches) > 2 { conversions } else { BTreeSet::new() };

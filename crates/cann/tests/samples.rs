@@ -1,4 +1,4 @@
-//! What is sampled over time, the counters of every chip, and how timelines are chosen and divided.
+//! Samples over time, the counters of every chip, and how timelines are chosen and divided.
 //!
 //! The profiles are made by the project. Literal tables were typed in from the output of the
 //! vendor's own parser on the same files; everything else is worked out from the rules by which the

@@ -21,7 +21,7 @@ const QUERY: &str = "
     union all select 'arrows', count(*) from flow;
 ";
 
-/// What the trace processor makes of a timeline: its answers, a line each.
+/// The answers of the trace processor about a timeline, a line each.
 fn judge(processor: &Path, timeline: &Path) -> Vec<String> {
     let query = timeline.with_extension("sql");
     std::fs::write(&query, QUERY).expect("space on disk");

@@ -25,7 +25,7 @@ fn run(chip: Chip) -> Joined {
 fn tables_have_the_digits_of_the_accelerated_parser() {
     for chip in WIDE {
         let joined = run(chip);
-        // What that parser writes for this run on chip 15.
+        // That parser's rows for this run on chip 15.
         let start = |table: &str, row: usize| {
             let line = common::table(&joined, table)[row].clone();
             line.split(',').take(9).collect::<Vec<_>>().join(",")

@@ -27,7 +27,7 @@ pub struct Written {
     chip: Chip,
     host_begin: u64,
     device_begin: u64,
-    /// What is added to each file, by its path without the number of the slice.
+    /// The records to add to each file, by its path without the number of the slice.
     files: BTreeMap<String, Vec<u8>>,
 }
 
@@ -124,7 +124,7 @@ impl Written {
         self.call_of_ticks(level::NODE, 5, self.host_ticks(begin), self.host_ticks(end), item);
     }
 
-    /// What a node is: an operator for the AI core of eight blocks.
+    /// Notes that a node is an operator for the AI core, of eight blocks.
     pub fn note(&mut self, name: &str, op_type: &str, at: i64) {
         self.note_of_unit(name, op_type, 0, at);
     }

@@ -86,7 +86,7 @@ fn both_exporters_of_the_vendor_give_the_same_trace() {
     assert_eq!(of_iterations, 102);
 }
 
-/// What opscope exports of a collected program: its ranges, and ONNX Runtime's operators beside them.
+/// opscope's export of a collected program: its ranges, and ONNX Runtime's operators beside them.
 const BESIDE: &str = r#"[
   {"ph": "M", "name": "process_name", "pid": 5375, "tid": 0, "args": {"name": "CANN"}},
   {"ph": "M", "name": "process_name", "pid": 5280, "tid": 0, "args": {"name": "ONNX Runtime (CPU)"}},

@@ -32,7 +32,7 @@ fn stored(trace: &Trace) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// Those tasks that compute: their number and the sum of their durations in nanoseconds.
+/// The tasks that compute: their number and the sum of their durations in nanoseconds.
 fn computing(trace: &Trace) -> (usize, i64) {
     let computes = |task: &Task| task.operator.is_some() && task.unit != ExecutionUnit::Communication;
     let tasks: Vec<_> = trace.tasks.iter().map(|(_, task)| task).filter(computes).collect();
