@@ -334,19 +334,14 @@ impl<'a> Projection<'a> {
     }
 
     fn tensors<'t>(&mut self, tensors: impl Iterator<Item = &'t RawTensor>) -> (Option<TensorId>, u32) {
-        let (mut first, mut count) = (None, 0);
-        for raw in tensors {
+        self.trace.tensors.push_all(tensors.map(|raw| {
             let shape = raw.shape.iter().take_while(|dimension| **dimension != 0).map(|d| i64::from(*d));
             let dimensions = Some(self.trace.dimensions.push(shape));
             let layout = tensor_names::format(raw.format);
             let layout = vocabulary::layout(&layout).map(|layout| self.trace.strings.intern(layout));
             let data_type = vocabulary::data_type(&tensor_names::data_type(raw.data_type));
-            let row = Tensor { name: None, data_type, dimensions, layout, parameter: false };
-            let id = self.trace.tensors.push(row);
-            first = first.or(Some(id));
-            count += 1;
-        }
-        (first, count)
+            Tensor { name: None, data_type, dimensions, layout, parameter: false }
+        }))
     }
 
     fn ranges(&mut self) {

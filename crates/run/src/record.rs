@@ -219,8 +219,7 @@ impl<'a> Builder<'a> {
     }
 
     fn tensors(&mut self, graph: Graph<'_>, values: &[ValueId], shapes: &Shapes) -> (Option<TensorId>, u32) {
-        let mut first = None;
-        for &id in values {
+        self.trace.tensors.push_all(values.iter().map(|&id| {
             let value = graph.value(id);
             let shape = shapes.get(id);
             let dimensions: Option<Span<i64>> = shape.map(|shape| {
@@ -228,16 +227,14 @@ impl<'a> Builder<'a> {
                     shape.dims.iter().map(|dim| dim.and_then(|dim| i64::try_from(dim).ok()).unwrap_or(-1));
                 self.trace.dimensions.push(dims)
             });
-            let tensor = self.trace.tensors.push(Tensor {
+            Tensor {
                 name: Some(self.trace.strings.intern(value.name)),
                 data_type: shape.map_or(DataType::Unknown, |shape| shape.data_type),
                 dimensions,
                 layout: None,
                 parameter: value.kind == ValueKind::Initializer,
-            });
-            first.get_or_insert(tensor);
-        }
-        (first, values.len() as u32)
+            }
+        }))
     }
 
     fn add_tasks(&mut self) {

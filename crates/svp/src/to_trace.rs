@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     ApiCall, ApiLevel, Counter, DeviceKind, ExecutionUnit, Iteration, IterationId, LossKind, Model, ModelId,
-    Nanoseconds, Operator, OperatorId, Places, ProfileFormat, Sample, StreamId, Task, TaskId, ThreadId,
-    TimeBasis, Trace,
+    Nanoseconds, Operator, OperatorId, Places, ProfileFormat, Sample, StreamId, StringId, Task, TaskId,
+    ThreadId, TimeBasis, Trace,
 };
 
 use crate::file_name::{FileName, TimelineName};
@@ -197,7 +197,7 @@ struct Builder {
     zero: Nanoseconds,
     models: HashMap<u64, ModelId>,
     places: Places,
-    operators: HashMap<(u64, String), OperatorId>,
+    operators: HashMap<(ModelId, StringId), OperatorId>,
 }
 
 impl Builder {
@@ -224,33 +224,24 @@ impl Builder {
 
     fn operator(
         &mut self,
-        exports: &Exports,
-        device: u32,
-        model_id: u64,
         model: ModelId,
         run: &LayerRun,
+        name: StringId,
+        layer: Option<&Layer>,
     ) -> OperatorId {
-        let key = (model_id, run.name.clone());
-        if let Some(known) = self.operators.get(&key) {
-            return *known;
-        }
-        let layer = exports.layer(device, model_id, &run.name);
-        let strings = &mut self.trace.strings;
-        let name = strings.intern(&run.name);
-        let op_type = layer.map(|layer| &*layer.layer_type).filter(|op_type| !op_type.is_empty());
-        let op_type = op_type.map_or(name, |op_type| strings.intern(op_type));
-        let bytes =
-            |column| layer.and_then(|layer| layer.figure(column).0).map(|bytes| bytes.max(0.0) as u64);
-        let operator = Operator {
-            model: Some(model),
-            position: u32::try_from(run.task).ok(),
-            bytes_read: bytes(LayerColumn::DdrRead),
-            bytes_written: bytes(LayerColumn::DdrWrite),
-            ..Operator::new(name, op_type)
-        };
-        let id = self.trace.operators.push(operator);
-        self.operators.insert(key, id);
-        id
+        *self.operators.entry((model, name)).or_insert_with(|| {
+            let op_type = layer.map(|layer| &*layer.layer_type).filter(|op_type| !op_type.is_empty());
+            let op_type = op_type.map_or(name, |op_type| self.trace.strings.intern(op_type));
+            let bytes =
+                |column| layer.and_then(|layer| layer.figure(column).0).map(|bytes| bytes.max(0.0) as u64);
+            self.trace.operators.push(Operator {
+                model: Some(model),
+                position: u32::try_from(run.task).ok(),
+                bytes_read: bytes(LayerColumn::DdrRead),
+                bytes_written: bytes(LayerColumn::DdrWrite),
+                ..Operator::new(name, op_type)
+            })
+        })
     }
 
     /// Adds the executions of a model's layers. The order of execution begins anew with each
@@ -280,17 +271,18 @@ impl Builder {
                     (row.start.min(start), (row.start + row.duration).max(start + run.duration));
                 self.trace.iterations.set(id, Iteration { start: first, duration: end - first, ..row });
             }
-            let operator = Some(self.operator(exports, device, model_id, model, run));
+            let name = self.trace.strings.intern(&run.name);
+            let layer = exports.layer(device, model_id, &run.name);
+            let operator = Some(self.operator(model, run, name, layer));
             let stream = Some(self.stream(device, run.stream));
             let unit = match run.unit {
                 Unit::AaCore => ExecutionUnit::AiCore,
                 Unit::AaCpu => ExecutionUnit::AiCpu,
                 Unit::Unknown => ExecutionUnit::Other,
             };
-            let name = self.trace.strings.intern(&run.name);
             let task = Task { operator, stream, unit, iteration, ..Task::new(name, start, run.duration) };
             let task = self.trace.tasks.push(task);
-            if let Some(layer) = exports.layer(device, model_id, &run.name) {
+            if let Some(layer) = layer {
                 self.add_reading(task, layer);
             }
         }

@@ -23,3 +23,13 @@ table! {
         parameter: bool,
     }
 }
+
+impl TensorTable {
+    /// Appends the inputs or the outputs of an operator; returns the first and how many there are.
+    pub fn push_all(&mut self, rows: impl IntoIterator<Item = Tensor>) -> (Option<TensorId>, u32) {
+        let start = self.len();
+        rows.into_iter().for_each(|row| _ = self.push(row));
+        let count = self.len() - start;
+        ((count > 0).then(|| TensorId::from_index(start)), count as u32)
+    }
+}

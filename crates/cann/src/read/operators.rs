@@ -73,20 +73,17 @@ pub(crate) fn with_bytes(trace: &Trace, operator: Operator) -> Operator {
 fn enter_side(trace: &mut Trace, texts: &StringTable, side: &Side) -> (Option<TensorId>, u32) {
     let [shapes, types, formats] = [side.shapes, side.types, side.formats].map(|id| parts(texts.get(id)));
     let count = shapes.len().max(types.len());
-    let mut first = None;
-    for index in 0..count {
+    trace.tensors.push_all((0..count).map(|index| {
         let shape = shapes.get(index).map(|shape| dimensions(shape));
         let layout = formats.get(index).and_then(|format| vocabulary::layout(format));
-        let tensor = Tensor {
+        Tensor {
             name: None,
             data_type: types.get(index).map(|word| vocabulary::data_type(word)).unwrap_or_default(),
             dimensions: shape.map(|shape| trace.dimensions.push(shape)),
             layout: layout.map(|format| trace.strings.intern(format)),
             parameter: false,
-        };
-        first = first.or(Some(trace.tensors.push(tensor)));
-    }
-    (first, count as u32)
+        }
+    }))
 }
 
 /// The parts of a list; none where there is nothing to say.

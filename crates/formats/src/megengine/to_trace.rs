@@ -89,8 +89,10 @@ impl<'a> Projection<'a> {
             let footprint = profile.footprints.get(id);
             let inputs = profile.ids.get(operator.inputs);
             let outputs = self.solid_outputs(operator);
-            let first_input = self.tensors(inputs, footprint.and_then(|known| known.in_shapes));
-            let first_output = self.tensors(&outputs, footprint.and_then(|known| known.out_shapes));
+            let (first_input, input_count) =
+                self.tensors(inputs, footprint.and_then(|known| known.in_shapes));
+            let (first_output, output_count) =
+                self.tensors(&outputs, footprint.and_then(|known| known.out_shapes));
             let name = match operator.name.is_none() {
                 true => format!("operator {}", id.text(&profile.symbols)).into(),
                 false => profile.string(operator.name),
@@ -101,9 +103,9 @@ impl<'a> Projection<'a> {
             let row = Operator {
                 position: positions.get(&id).copied(),
                 first_input,
-                input_count: inputs.len() as u32,
+                input_count,
                 first_output,
-                output_count: outputs.len() as u32,
+                output_count,
                 attributes: footprint.and_then(|known| self.attributes(known)),
                 flops: footprint.and_then(|known| known.computation).and_then(count),
                 bytes_read: read,
@@ -139,27 +141,24 @@ impl<'a> Projection<'a> {
         profile.ids.get(operator.outputs).iter().copied().filter(|id| !volatile(id)).collect()
     }
 
-    /// Adds inputs or outputs with their shapes, and returns the first.
-    fn tensors(&mut self, vars: &[GraphId], shapes: Option<Span<Option<Shape>>>) -> Option<TensorId> {
+    /// Adds inputs or outputs with their shapes; returns the first and how many there are.
+    fn tensors(&mut self, vars: &[GraphId], shapes: Option<Span<Option<Shape>>>) -> (Option<TensorId>, u32) {
         let profile = self.profile;
         let mut shapes = shapes.map(|span| profile.shapes.get(span)).unwrap_or_default().iter();
-        let mut first = None;
-        for id in vars {
+        self.trace.tensors.push_all(vars.iter().map(|id| {
             let position = profile.vars.position(*id);
             let var = position.map(|at| profile.vars.at(at).1);
             let shape = shapes.next().copied().flatten().map(|shape| profile.dimensions.get(shape));
             let shape = shape.or_else(|| Some(profile.plan_dimensions.get(var?.mem_plan?.shape)));
             let dimensions = shape.map(|shape| self.trace.dimensions.push(shape.iter().copied()));
-            let tensor = self.trace.tensors.push(Tensor {
+            Tensor {
                 name: position.and_then(|at| self.var_names.get(at).copied()),
                 data_type: var.map_or(DataType::Unknown, |var| var_type(profile, var)),
                 dimensions,
                 layout: None,
                 parameter: var.is_some_and(|var| profile.has_flag(var, "PERSISTENT_DEVICE_VALUE")),
-            });
-            first = first.or(Some(tensor));
-        }
-        first
+            }
+        }))
     }
 
     /// The operator's parameters as JSON, where it has any.

@@ -20,14 +20,10 @@ pub(super) fn add_tensors(trace: &mut Trace, json: &str) -> Option<(Option<Tenso
             shapes.push((data_type(type_name), dimensions?));
         }
     }
-    let mut first = None;
-    for (data_type, dimensions) in &shapes {
-        let dimensions = Some(trace.dimensions.push(dimensions.iter().copied()));
-        let row = Tensor { name: None, data_type: *data_type, dimensions, layout: None, parameter: false };
-        let id = trace.tensors.push(row);
-        first = first.or(Some(id));
-    }
-    Some((first, u32::try_from(shapes.len()).ok()?))
+    Some(trace.tensors.push_all(shapes.into_iter().map(|(data_type, dimensions)| {
+        let dimensions = Some(trace.dimensions.push(dimensions));
+        Tensor { name: None, data_type, dimensions, layout: None, parameter: false }
+    })))
 }
 
 /// The type of the runtime's own name for it, which follows C++.

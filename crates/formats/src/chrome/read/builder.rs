@@ -253,14 +253,11 @@ impl<'a> Builder<'a> {
 
     /// The operator of a name, type, model and description.
     pub fn operator(&mut self, key: OperatorKey<'a>) -> OperatorId {
-        if let Some(operator) = self.operators.get(&key) {
-            return *operator;
-        }
-        let operator = Operator { model: key.model, ..Operator::new(key.name, key.op_type) };
-        let operator = signature::describe(&mut self.trace, operator, key.signature);
-        let operator = self.trace.operators.push(operator);
-        self.operators.insert(key, operator);
-        operator
+        *self.operators.entry(key).or_insert_with(|| {
+            let operator = Operator { model: key.model, ..Operator::new(key.name, key.op_type) };
+            let operator = signature::describe(&mut self.trace, operator, key.signature);
+            self.trace.operators.push(operator)
+        })
     }
 
     /// Ties those tasks that stand in the file before what they belong to.

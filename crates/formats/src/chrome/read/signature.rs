@@ -60,15 +60,10 @@ pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u
 type Shape = (DataType, Option<Vec<i64>>);
 
 fn push_tensors(trace: &mut Trace, tensors: Vec<Shape>) -> (Option<TensorId>, u32) {
-    let count = tensors.len() as u32;
-    let mut first = None;
-    for (data_type, dimensions) in tensors {
+    trace.tensors.push_all(tensors.into_iter().map(|(data_type, dimensions)| {
         let dimensions = dimensions.map(|dimensions| trace.dimensions.push(dimensions));
-        let tensor =
-            trace.tensors.push(Tensor { name: None, data_type, dimensions, layout: None, parameter: false });
-        first = first.or(Some(tensor));
-    }
-    (first, count)
+        Tensor { name: None, data_type, dimensions, layout: None, parameter: false }
+    }))
 }
 
 /// The texts of a list; nothing for any other value.
