@@ -1,16 +1,8 @@
 //! Which chains of a graph an Ascend processor fuses in its Unified Buffer or passes through L2.
 //!
-//! The limits are those that Huawei published for the Ascend 310 in 2020; converters of other chips
-//! and years may have others:
-//!
-//! | class | head | behind it |
-//! |---|---|---|
-//! | convolution | one convolution | up to 3 elementwise operators with one input and one output |
-//! | elementwise | one with any inputs and one output | up to 4 more with one input and one output |
-//! | reduce | exactly one reduction | up to 4 elementwise operators |
-//! | segment | exactly one operation on segments | up to 4 elementwise operators |
-//!
-//! Inputs that are constants don't count: only those that change from run to run do.
+//! A chain begins with a convolution or consists of elementwise operators, with one reduction or one
+//! operation on segments among them. All but the first have one input and one output; inputs that are
+//! constants don't count. The limits are those of the Ascend 310 (`rules/targets.toml`).
 
 mod l2;
 
@@ -20,31 +12,34 @@ use opscope_model::{Model, Node, NodeId};
 use serde::Serialize;
 
 use crate::graph::View;
+use crate::target::Target;
 
 pub use l2::{L2, Split, split};
 
-/// The kind of a chain, by what limits it.
+/// The kind of an operator, and of the chain that it limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// Begins with a convolution.
+    /// A convolution, with which a chain begins.
     Convolution,
     /// Elementwise operators only.
     Elementwise,
-    /// Has a reduction.
+    /// A reduction.
     Reduce,
-    /// Has an operation on segments.
+    /// An operation on segments.
     Segment,
 }
 
 impl Class {
-    /// How many elementwise operators it may have.
-    pub fn limit(self) -> usize {
-        match self {
-            Self::Convolution => 3,
-            Self::Elementwise => 5,
-            Self::Reduce | Self::Segment => 4,
-        }
+    /// How many elementwise operators a chain of the kind may have.
+    fn limit(self) -> usize {
+        let limits = Target::Cann310.fusion();
+        limits.and_then(|limits| limits.elementwise.get(self.name())).copied().unwrap_or(0)
+    }
+
+    /// Whether a chain has at most one operator of the kind beside the elementwise ones.
+    fn is_single(self) -> bool {
+        matches!(self, Self::Reduce | Self::Segment)
     }
 
     /// The word for it.
@@ -99,68 +94,18 @@ pub struct Fusion {
     pub pairs: Vec<Pair>,
 }
 
-/// The part that an operator plays in fusion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Convolution,
-    Elementwise,
-    Reduce,
-    Segment,
-    Other,
-}
-
-const ELEMENTWISE: [&str; 40] = [
-    "Add",
-    "Sub",
-    "Mul",
-    "Div",
-    "Relu",
-    "LeakyRelu",
-    "PRelu",
-    "Elu",
-    "Selu",
-    "Sigmoid",
-    "Tanh",
-    "Exp",
-    "Log",
-    "Sqrt",
-    "Abs",
-    "Neg",
-    "Reciprocal",
-    "Pow",
-    "Clip",
-    "Min",
-    "Max",
-    "Softplus",
-    "Softsign",
-    "HardSigmoid",
-    "HardSwish",
-    "Mish",
-    "Erf",
-    "Floor",
-    "Ceil",
-    "Round",
-    "Cast",
-    "Equal",
-    "Greater",
-    "Less",
-    "Not",
-    "And",
-    "Or",
-    "Where",
-    "Gelu",
-    "BatchNormalization",
-];
-
-fn role(node: &Node<'_>) -> Role {
+/// The kind of an operator; `None` for one that isn't fused.
+fn class(node: &Node<'_>) -> Option<Class> {
+    let is_elementwise = |name: &str| {
+        Target::Cann310.fusion().is_some_and(|known| known.operators.iter().any(|it| it == name))
+    };
     match node.op_type {
-        _ if !node.domain.is_empty() => Role::Other,
-        "Conv" | "ConvTranspose" => Role::Convolution,
+        _ if !node.domain.is_empty() => None,
+        "Conv" | "ConvTranspose" => Some(Class::Convolution),
         // The vendor counts TensorFlow's reductions; those of ONNX are the same operators.
-        name if name.starts_with("Reduce") => Role::Reduce,
-        name if name.starts_with("Segment") || name.starts_with("Scatter") => Role::Segment,
-        name if ELEMENTWISE.contains(&name) => Role::Elementwise,
-        _ => Role::Other,
+        name if name.starts_with("Reduce") => Some(Class::Reduce),
+        name if name.starts_with("Segment") || name.starts_with("Scatter") => Some(Class::Segment),
+        name => is_elementwise(name).then_some(Class::Elementwise),
     }
 }
 
@@ -176,13 +121,7 @@ pub fn fusion(model: &Model) -> Fusion {
     let mut chains = Vec::new();
     let mut ends: Vec<(NodeId, NodeId, Class)> = Vec::new();
     for node in view.nodes() {
-        let class = match role(&node) {
-            Role::Convolution => Class::Convolution,
-            Role::Elementwise => Class::Elementwise,
-            Role::Reduce => Class::Reduce,
-            Role::Segment => Class::Segment,
-            Role::Other => continue,
-        };
+        let Some(class) = class(&node) else { continue };
         if !taken.insert(node.id) {
             continue;
         }
@@ -197,31 +136,21 @@ fn link(node: &Node<'_>) -> Link {
     Link { name: node.name.to_owned(), op_type: node.op_type.to_owned() }
 }
 
-fn follow<'m>(view: View<'m>, head: Node<'m>, class: Class, taken: &mut HashSet<NodeId>) -> (Chain, NodeId) {
-    let mut chain = Chain { class, links: vec![link(&head)], stop: String::new(), remedy: None };
-    let mut elementwise = usize::from(class == Class::Elementwise);
+fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<NodeId>) -> (Chain, NodeId) {
+    let mut chain = Chain { class: kind, links: vec![link(&head)], stop: String::new(), remedy: None };
+    let mut elementwise = usize::from(kind == Class::Elementwise);
     let mut at = head;
     loop {
-        let next = match next_of(view, &at) {
-            Ok(next) => next,
-            Err((stop, remedy)) => {
-                (chain.stop, chain.remedy) = (stop, remedy);
-                break;
-            }
-        };
-        match may_join(view, &next, chain.class, elementwise) {
-            Ok(class) => chain.class = class,
-            Err((stop, remedy)) => {
-                (chain.stop, chain.remedy) = (stop, remedy);
-                break;
-            }
+        let next = next_of(view, &at);
+        let joined = next.and_then(|next| Ok((may_join(view, &next, chain.class, elementwise)?, next)));
+        match joined {
+            Ok((class, next)) => (chain.class, at) = (class, next),
+            Err((stop, remedy)) => return (Chain { stop, remedy, ..chain }, at.id),
         }
-        elementwise += usize::from(role(&next) == Role::Elementwise);
-        taken.insert(next.id);
-        chain.links.push(link(&next));
-        at = next;
+        elementwise += usize::from(class(&at) == Some(Class::Elementwise));
+        taken.insert(at.id);
+        chain.links.push(link(&at));
     }
-    (chain, at.id)
 }
 
 type Stop = (String, Option<String>);
@@ -246,7 +175,7 @@ fn next_of<'m>(view: View<'m>, node: &Node<'m>) -> Result<Node<'m>, Stop> {
         [_, others @ ..] => {
             let names: Vec<&str> = others.iter().take(2).map(|id| graph.node(*id).name).collect();
             let more = if others.len() > 2 { " and others" } else { "" };
-            let remedy = (role(node) == Role::Elementwise).then(|| {
+            let remedy = (class(node) == Some(Class::Elementwise)).then(|| {
                 format!("{} is cheap: a copy of it for each user lets both chains go on", node.name)
             });
             Err((format!("the result is also used by {}{more}", names.join(", ")), remedy))
@@ -255,33 +184,32 @@ fn next_of<'m>(view: View<'m>, node: &Node<'m>) -> Result<Node<'m>, Stop> {
 }
 
 /// Whether an operator may join a chain; the class that the chain then has.
-fn may_join(view: View<'_>, node: &Node<'_>, class: Class, elementwise: usize) -> Result<Class, Stop> {
-    let has_one = matches!(class, Class::Reduce | Class::Segment);
-    match role(node) {
-        Role::Elementwise => {}
-        Role::Reduce if class == Class::Elementwise && elementwise <= Class::Reduce.limit() => {
-            return Ok(Class::Reduce);
+fn may_join(view: View<'_>, node: &Node<'_>, of_chain: Class, elementwise: usize) -> Result<Class, Stop> {
+    match class(node) {
+        Some(Class::Elementwise) => {}
+        Some(class @ (Class::Reduce | Class::Segment))
+            if of_chain == Class::Elementwise && elementwise <= class.limit() =>
+        {
+            return Ok(class);
         }
-        Role::Segment if class == Class::Elementwise && elementwise <= Class::Segment.limit() => {
-            return Ok(Class::Segment);
-        }
-        Role::Reduce | Role::Segment if has_one => {
+        Some(class) if class.is_single() && of_chain.is_single() => {
             return Err((
                 format!("{} would be the second reduction or operation on segments", node.name),
                 None,
             ));
         }
-        Role::Convolution => {
+        Some(Class::Convolution) => {
             return Err((format!("{} is a convolution, which begins a chain of its own", node.name), None));
         }
-        Role::Reduce | Role::Segment | Role::Other => {
+        _ => {
             return Err((format!("{} ({}) is not elementwise", node.name, node.op_type), None));
         }
     }
-    if elementwise == class.limit() {
-        let nth = class.limit() + 1;
+    let limit = of_chain.limit();
+    if elementwise == limit {
+        let nth = limit + 1;
         return Err((
-            format!("{} would be elementwise operator {nth}, and {} are the limit", node.name, class.limit()),
+            format!("{} would be elementwise operator {nth}, and {limit} are the limit", node.name),
             None,
         ));
     }
@@ -294,19 +222,17 @@ fn may_join(view: View<'_>, node: &Node<'_>, class: Class, elementwise: usize) -
     if outputs > 1 {
         return Err((format!("{} has {outputs} results", node.name), None));
     }
-    Ok(class)
+    Ok(of_chain)
 }
 
 /// Chains with a reduction and chains with segments that follow one another share data in L2.
 fn pairs(view: View<'_>, ends: &[(NodeId, NodeId, Class)]) -> Vec<Pair> {
     let graph = view.model.graph();
-    let through_l2 = |class: Class| matches!(class, Class::Reduce | Class::Segment);
     let mut pairs = Vec::new();
-    for (_, last, class) in ends.iter().filter(|(.., class)| through_l2(*class)) {
+    for (_, last, _) in ends.iter().filter(|(.., class)| class.is_single()) {
         let last = graph.node(*last);
         for reader in view.readers(&last) {
-            let follows = ends.iter().any(|(first, _, other)| *first == reader.id && through_l2(*other));
-            if follows && *class != Class::Elementwise {
+            if ends.iter().any(|(first, _, class)| *first == reader.id && class.is_single()) {
                 pairs.push(Pair { from: last.name.to_owned(), to: reader.name.to_owned() });
             }
         }

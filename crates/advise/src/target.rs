@@ -21,8 +21,23 @@ struct Facts {
     /// The word for its general processor.
     #[serde(default)]
     processor: Option<String>,
+    #[serde(default)]
+    fusion: Option<FusionLimits>,
     /// Where the facts come from.
     #[serde(default, rename = "source")]
+    _source: String,
+}
+
+/// The chains of operators that a target fuses.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FusionLimits {
+    /// How many elementwise operators a chain may have, by the word for its kind.
+    pub elementwise: BTreeMap<String, usize>,
+    /// The elementwise operators of ONNX.
+    pub operators: Vec<String>,
+    /// Where the limits come from.
+    #[serde(rename = "source")]
     _source: String,
 }
 
@@ -144,6 +159,11 @@ impl Target {
     /// The word for the general processor beside its cores.
     pub(crate) fn processor(self) -> &'static str {
         self.facts().and_then(|facts| facts.processor.as_deref()).unwrap_or("AI CPU")
+    }
+
+    /// The chains that it fuses, where that is known.
+    pub(crate) fn fusion(self) -> Option<&'static FusionLimits> {
+        self.facts()?.fusion.as_ref()
     }
 
     /// The target that a profile was taken on.

@@ -11,7 +11,7 @@ use opscope_model::{Model, Node, Shapes, ValueId};
 use opscope_trace::DataType;
 use serde::Serialize;
 
-use super::{Role, role};
+use super::{Class, class};
 use crate::graph::View;
 
 const MIB: u64 = 1 << 20;
@@ -125,8 +125,8 @@ fn need(view: View<'_>, shapes: &Shapes, node: &Node<'_>, batch: u64, each: u64)
     let results: Option<Vec<u64>> = node.outputs.iter().flatten().map(size).collect();
     let (inputs, results) =
         (inputs?.into_iter().fold(0, u64::saturating_add), results?.into_iter().fold(0, u64::saturating_add));
-    Some(match role(node) {
-        Role::Elementwise => inputs.max(results),
+    Some(match class(node) {
+        Some(Class::Elementwise) => inputs.max(results),
         _ => inputs.saturating_add(results),
     })
 }
