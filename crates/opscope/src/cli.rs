@@ -1,8 +1,10 @@
-//! The command line: options, and what their help says.
+//! The command line: options, what their help says, and the command that each word stands for.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands;
+use crate::exit::Exit;
+use crate::terminal::Terminal;
 
 /// Finds out why a neural network's inference is slow: which operator costs the time, what it
 /// computes, and what it moves.
@@ -117,4 +119,60 @@ pub enum Command {
     Completions(commands::completions::Arguments),
     /// Print the manual as a man page
     Man(commands::man::Arguments),
+}
+
+impl Command {
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// When it can't be done.
+    pub fn execute(self, terminal: &Terminal) -> anyhow::Result<Exit> {
+        match self {
+            Command::Demo(arguments) => commands::demo::execute(&arguments, &carry_out, terminal),
+            Command::Run(arguments) => commands::run::execute(&arguments, terminal),
+            #[cfg(target_os = "linux")]
+            Command::Collect(arguments) => commands::collect::execute(&arguments, terminal),
+            Command::Explain(arguments) => commands::explain::execute(&arguments, terminal),
+            Command::Tune(arguments) => commands::tune::execute(&arguments, terminal),
+            Command::Rewrite(arguments) => commands::rewrite::execute(&arguments, terminal),
+            Command::Import(arguments) => commands::import::execute(&arguments, terminal),
+            Command::Export(arguments) => commands::export::execute(&arguments, terminal),
+            Command::Msprof(arguments) => commands::msprof::execute(&arguments, terminal),
+            Command::Query(arguments) => commands::query::execute(&arguments, terminal),
+            Command::Show(arguments) => commands::show::execute(&arguments, terminal),
+            Command::Where(arguments) => commands::locate::execute(&arguments, terminal),
+            Command::Analyze(arguments) => commands::analyze::execute(&arguments, terminal),
+            Command::Peak(arguments) => commands::peak::execute(&arguments, terminal),
+            Command::Advise(arguments) => commands::advise::execute(&arguments, terminal),
+            Command::Compare(arguments) => commands::compare::execute(&arguments, terminal),
+            Command::Check(arguments) => commands::check::execute(&arguments, terminal),
+            Command::WhatIf(arguments) => commands::whatif::execute(&arguments, terminal),
+            Command::Fusion(arguments) => commands::fusion::execute(&arguments, terminal),
+            Command::LoadAndRun(arguments) => {
+                commands::load_and_run::execute(&arguments, &carry_out, terminal)
+            }
+            Command::ProfileAnalyze(arguments) => commands::profile_analyze::execute(&arguments),
+            Command::Sql(arguments) => commands::sql::execute(&arguments, terminal),
+            Command::Info(arguments) => commands::info::execute(&arguments, terminal),
+            Command::Sample(arguments) => commands::sample::execute(&arguments, terminal),
+            Command::Completions(arguments) => {
+                commands::completions::execute(&arguments, Cli::command(), terminal)
+            }
+            Command::Man(arguments) => commands::man::execute(&arguments, Cli::command(), terminal),
+        }
+    }
+}
+
+/// Carries out a command line, given without the program's name.
+///
+/// # Errors
+/// When the command can't be done.
+pub fn carry_out(words: &[&str], terminal: &Terminal) -> anyhow::Result<Exit> {
+    match Cli::try_parse_from(std::iter::once(&"opscope").chain(words)) {
+        Ok(parsed) => parsed.command.execute(terminal),
+        Err(problem) => {
+            let _ = problem.print();
+            Ok(Exit::of_parsing(&problem, false))
+        }
+    }
 }

@@ -41,7 +41,7 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     };
     interrupt::listen();
     let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
-    (commands::dispatch(arguments.command, &terminal), terminal)
+    (arguments.command.execute(&terminal), terminal)
 }
 
 /// Does what another tool's command line says, if the program was called by that tool's name.
@@ -55,7 +55,7 @@ fn run_under_other_name(
         commands::msprof::run(&words.collect::<Vec<_>>(), &terminal)
     } else if commands::load_and_run::is_called_for(program) {
         interrupt::listen();
-        commands::load_and_run::run(&words.collect::<Vec<_>>(), &terminal)
+        commands::load_and_run::run(&words.collect::<Vec<_>>(), &cli::carry_out, &terminal)
     } else if commands::profile_analyze::is_called_for(program) {
         commands::profile_analyze::run(std::env::args_os().skip(1).collect())
     } else {

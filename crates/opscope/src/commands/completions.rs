@@ -1,9 +1,8 @@
 //! `opscope completions`: scripts for shells, from the same definitions as the help.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
@@ -21,13 +20,13 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints the script.
+/// Prints the script for a program.
 ///
 /// # Errors
 /// When standard output can't take it.
-pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+pub fn execute(arguments: &Arguments, mut program: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "opscope", &mut script);
+    clap_complete::generate(arguments.shell, &mut program, "opscope", &mut script);
     terminal.print_data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

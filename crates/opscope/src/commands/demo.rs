@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser};
+use clap::Args;
 use opscope_model::samples::Sample;
 use opscope_run::{InputRequest, Repetition, RunOptions};
 
 use super::outputs::{AnswerArguments, FileArguments};
 use super::rewrite::SelectionArguments;
 use super::run::{EngineArguments, InputArguments, conclude, create_folder, run_model};
-use super::{sample, tune};
-use crate::cli::Cli;
+use super::{CarryOut, sample, tune};
 use crate::exit::Exit;
 use crate::terminal::{Terminal, bold};
 
@@ -47,10 +46,10 @@ const TUNING_BUDGET: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When the folder can't be written or a model can't be run.
-pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+pub fn execute(arguments: &Arguments, carry_out: CarryOut<'_>, terminal: &Terminal) -> anyhow::Result<Exit> {
     create_folder(&arguments.output)?;
     for (sample, allow_lossy) in MODELS {
-        let round = Round { sample, allow_lossy, arguments, terminal };
+        let round = Round { sample, allow_lossy, arguments, carry_out, terminal };
         let end = round.go()?;
         if end != Exit::Done {
             return Ok(end);
@@ -65,6 +64,7 @@ struct Round<'a> {
     sample: Sample,
     allow_lossy: bool,
     arguments: &'a Arguments,
+    carry_out: CarryOut<'a>,
     terminal: &'a Terminal,
 }
 
@@ -155,8 +155,7 @@ impl Round<'_> {
     /// Another command, as a user would type it.
     fn command(&self, words: &[&str]) -> anyhow::Result<Exit> {
         self.title(&words.join(" "))?;
-        let parsed = Cli::try_parse_from(["opscope"].iter().chain(words))?;
-        super::dispatch(parsed.command, self.terminal)
+        (self.carry_out)(words, self.terminal)
     }
 
     fn title(&self, command: &str) -> anyhow::Result<()> {

@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use clap::{Args, Parser};
+use clap::Args;
 
-use crate::cli::Cli;
+use super::CarryOut;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::Terminal;
 
@@ -43,15 +43,15 @@ pub fn is_called_for(program: &str) -> bool {
 ///
 /// # Errors
 /// When it asks for what isn't there, or the run fails.
-pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    run(&arguments.arguments, terminal)
+pub fn execute(arguments: &Arguments, carry_out: CarryOut<'_>, terminal: &Terminal) -> anyhow::Result<Exit> {
+    run(&arguments.arguments, carry_out, terminal)
 }
 
 /// As [`execute`], with the words behind the program's name.
 ///
 /// # Errors
 /// As [`execute`].
-pub fn run(words: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
+pub fn run(words: &[String], carry_out: CarryOut<'_>, terminal: &Terminal) -> anyhow::Result<Exit> {
     if words.is_empty() || words.iter().any(|word| matches!(word.as_str(), "-h" | "--help" | "-help")) {
         terminal.print(&format!("Usage: load_and_run MODEL.onnx [OPTIONS]\n\n{EXAMPLES}\n"))?;
         return Ok(if words.is_empty() { Exit::Usage } else { Exit::Done });
@@ -61,13 +61,7 @@ pub fn run(words: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
         terminal.warn(&format!("--{option} has no counterpart here and changes nothing"));
     }
     terminal.detail(&format!("opscope {}", translated.words.join(" ")));
-    match Cli::try_parse_from(std::iter::once("opscope").chain(translated.words.iter().map(String::as_str))) {
-        Ok(cli) => super::dispatch(cli.command, terminal),
-        Err(problem) => {
-            let _ = problem.print();
-            Ok(Exit::of_parsing(&problem, false))
-        }
-    }
+    carry_out(&translated.words.iter().map(String::as_str).collect::<Vec<_>>(), terminal)
 }
 
 /// The same wishes in opscope's words.

@@ -1,8 +1,7 @@
 //! `opscope man`: the manual, from the same definitions as the help.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 
-use crate::cli::Cli;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::Terminal;
 
@@ -20,12 +19,11 @@ pub struct Arguments {
     command: Option<String>,
 }
 
-/// Prints the page.
+/// Prints the page of a program.
 ///
 /// # Errors
 /// When there is no such command, or standard output can't take it.
-pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let program = Cli::command();
+pub fn execute(arguments: &Arguments, program: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
     let page = match &arguments.command {
         None => program,
         Some(name) => {

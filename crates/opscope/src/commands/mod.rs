@@ -33,9 +33,11 @@ pub mod tune;
 mod vendor;
 pub mod whatif;
 
-use crate::cli::Command;
 use crate::exit::Exit;
 use crate::terminal::Terminal;
+
+/// The command line, for commands that have others carried out: words without the program's name.
+type CarryOut<'a> = &'a dyn Fn(&[&str], &Terminal) -> anyhow::Result<Exit>;
 
 /// A time with its unit, for a limit; a bare number is seconds.
 ///
@@ -49,42 +51,6 @@ fn limit(text: &str) -> Result<std::time::Duration, String> {
     let nanoseconds = opscope_trace::units::parse_duration(text)?;
     let nanoseconds = u64::try_from(nanoseconds.0).map_err(|_| "a time can't be negative".to_owned())?;
     Ok(std::time::Duration::from_nanos(nanoseconds))
-}
-
-/// Carries out a command.
-///
-/// # Errors
-/// When it can't be done.
-pub fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
-    match command {
-        Command::Demo(arguments) => demo::execute(&arguments, terminal),
-        Command::Run(arguments) => run::execute(&arguments, terminal),
-        #[cfg(target_os = "linux")]
-        Command::Collect(arguments) => collect::execute(&arguments, terminal),
-        Command::Explain(arguments) => explain::execute(&arguments, terminal),
-        Command::Tune(arguments) => tune::execute(&arguments, terminal),
-        Command::Rewrite(arguments) => rewrite::execute(&arguments, terminal),
-        Command::Import(arguments) => import::execute(&arguments, terminal),
-        Command::Export(arguments) => export::execute(&arguments, terminal),
-        Command::Msprof(arguments) => msprof::execute(&arguments, terminal),
-        Command::Query(arguments) => query::execute(&arguments, terminal),
-        Command::Show(arguments) => show::execute(&arguments, terminal),
-        Command::Where(arguments) => locate::execute(&arguments, terminal),
-        Command::Analyze(arguments) => analyze::execute(&arguments, terminal),
-        Command::Peak(arguments) => peak::execute(&arguments, terminal),
-        Command::Advise(arguments) => advise::execute(&arguments, terminal),
-        Command::Compare(arguments) => compare::execute(&arguments, terminal),
-        Command::Check(arguments) => check::execute(&arguments, terminal),
-        Command::WhatIf(arguments) => whatif::execute(&arguments, terminal),
-        Command::Fusion(arguments) => fusion::execute(&arguments, terminal),
-        Command::LoadAndRun(arguments) => load_and_run::execute(&arguments, terminal),
-        Command::ProfileAnalyze(arguments) => profile_analyze::execute(&arguments),
-        Command::Sql(arguments) => sql::execute(&arguments, terminal),
-        Command::Info(arguments) => info::execute(&arguments, terminal),
-        Command::Sample(arguments) => sample::execute(&arguments, terminal),
-        Command::Completions(arguments) => completions::execute(&arguments, terminal),
-        Command::Man(arguments) => man::execute(&arguments, terminal),
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
-//! What was lost of the profiles that a command reads. Whoever opens one says how its losses are told,
-//! and every answer in JSON lists them.
+//! Losses of the profiles that a command reads: dropped and doubtful records alike. Whoever opens a profile
+//! says how its losses are told, and every answer in JSON lists them.
 
 use std::ops::Deref;
 use std::path::Path;
 
 use opscope_open::Format;
-use opscope_trace::{Severity, Trace};
+use opscope_trace::{Loss, Severity, Trace};
 use serde_json::{Value, json};
 
-use crate::report::{loss_line, losses_by_severity, losses_json};
 use crate::terminal::{Terminal, printable};
 
 /// How a command tells what a profile has lost.
@@ -67,6 +66,37 @@ impl Opened {
         let named: Vec<String> = all.into_iter().take(most).collect();
         (!named.is_empty()).then(|| format!("{}{rest}", named.join("; ")))
     }
+}
+
+/// The losses, the gravest first.
+pub fn losses_by_severity(trace: &Trace) -> impl Iterator<Item = Loss> {
+    let mut losses: Vec<Loss> = trace.losses.iter().map(|(_, loss)| loss).collect();
+    losses.sort_by_key(|loss| loss.kind.severity());
+    losses.into_iter()
+}
+
+/// A loss in words: how often, what, and where.
+pub fn loss_line(trace: &Trace, loss: &Loss) -> String {
+    let detail = printable(trace.strings.get(loss.detail));
+    let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+    format!("{} × {}{detail}", loss.count, loss.kind)
+}
+
+/// The losses, for a program.
+pub fn losses_json(trace: &Trace) -> Vec<Value> {
+    let text = |id| trace.strings.get(id);
+    let rows = trace.losses.iter().map(|(_, loss)| {
+        json!({
+            "kind": loss.kind.name(),
+            "severity": loss.kind.severity().name(),
+            "source": loss.kind.source().name(),
+            "scope": loss.kind.scope().name(),
+            "reason": loss.kind.sentence(),
+            "count": loss.count,
+            "detail": text(loss.detail),
+        })
+    });
+    rows.collect()
 }
 
 /// Losses for a program, each with the path of the profile.

@@ -16,7 +16,7 @@ use opscope_trace::Trace;
 use crate::exit::Exit;
 use crate::terminal::{StepBar, Terminal};
 
-pub use losses::{Opened, Tell, losses_of, warn};
+pub use losses::{Opened, Tell, loss_line, losses_by_severity, losses_json, losses_of, warn};
 pub use opscope_open::check_presence;
 pub use opscope_open::raw::{
     RawProfile, Results, cache, join, losses_of_joined, only, outline, remarks_of_joined, trace_of,

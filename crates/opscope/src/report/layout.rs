@@ -1,10 +1,43 @@
-//! Tables without lines: a bold heading, columns aligned by what they hold, and as many of them as fit the
-//! terminal.
+//! Columns, and how they are laid out: without lines, below a bold heading, aligned by what they hold, and as
+//! many of them as fit the terminal.
+
+use std::borrow::Cow;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
 
-use super::table::TableColumn;
 use crate::terminal::bold;
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct TableColumn {
+    /// Its heading for people.
+    pub heading: Cow<'static, str>,
+    /// Its name for programs.
+    pub key: Cow<'static, str>,
+    /// Whether it holds words rather than numbers: these are aligned left, and wrapped where there is too
+    /// little room.
+    pub is_text: bool,
+    /// Whether it may be left out where a terminal is too narrow.
+    pub is_expendable: bool,
+}
+
+impl TableColumn {
+    /// A column of words.
+    pub fn text(heading: impl Into<Cow<'static, str>>) -> Self {
+        let heading = heading.into();
+        Self { key: heading.clone(), heading, is_text: true, is_expendable: false }
+    }
+
+    /// A column of numbers: aligned right, and kept whole.
+    pub fn number(heading: impl Into<Cow<'static, str>>) -> Self {
+        Self { is_text: false, ..Self::text(heading) }
+    }
+
+    /// The same column, to be left out where there is too little room.
+    pub fn expendable(self) -> Self {
+        Self { is_expendable: true, ..self }
+    }
+}
 
 /// The blanks between two columns.
 const GAP: usize = 2;
@@ -70,33 +103,4 @@ fn fitting_columns(columns: &[TableColumn], widths: &[usize], width: Option<u16>
         shown.remove(last);
     }
     shown
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::report::{Table, TableColumn};
-
-    fn table(width: Option<u16>) -> String {
-        let columns = [
-            TableColumn::number("time"),
-            TableColumn::text("operator"),
-            TableColumn::number("rate").expendable(),
-        ];
-        let mut table = Table::new(columns);
-        table.row(["1.5 ms", "/backbone/conv1/Conv", "12 GFLOP/s"]);
-        table.to_text(width)
-    }
-
-    #[test]
-    fn a_table_takes_the_room_that_it_needs_where_nobody_watches() {
-        let text = table(None);
-        assert!(text.contains("1.5 ms  /backbone/conv1/Conv  12 GFLOP/s"), "{text}");
-    }
-
-    #[test]
-    fn columns_that_can_be_spared_make_room_for_whole_names() {
-        let text = table(Some(32));
-        assert!(text.contains("1.5 ms  /backbone/conv1/Conv"), "{text}");
-        assert!(!text.contains("rate"), "{text}");
-    }
 }

@@ -34,7 +34,7 @@ use crate::terminal::{bold, dim};
 
 pub use envelope::Envelope;
 pub use latency::{latency_json, latency_text};
-pub use losses::{loss_line, losses_by_severity, losses_json, losses_text};
+pub use losses::losses_text;
 pub use overview::{host_text, overview_json, overview_text};
 pub use ranges::{ranges_json, ranges_table, ranges_text};
 pub use run::{RunReport, to_json, to_text};

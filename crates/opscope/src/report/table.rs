@@ -10,6 +10,7 @@ use opscope_analyze::Cell;
 use opscope_trace::units;
 use serde_json::Value;
 
+pub use super::layout::TableColumn;
 use super::layout::lay_out;
 use super::markdown;
 use crate::terminal::printable;
@@ -20,38 +21,6 @@ pub struct Table {
     columns: Vec<TableColumn>,
     /// As many cells in each as there are columns.
     rows: Vec<Vec<TableCell>>,
-}
-
-/// A column of a table.
-#[derive(Clone, Debug)]
-pub struct TableColumn {
-    /// Its heading for people.
-    pub heading: Cow<'static, str>,
-    /// Its name for programs.
-    pub key: Cow<'static, str>,
-    /// Whether it holds words rather than numbers: these are aligned left, and wrapped where there is too
-    /// little room.
-    pub is_text: bool,
-    /// Whether it may be left out where a terminal is too narrow.
-    pub is_expendable: bool,
-}
-
-impl TableColumn {
-    /// A column of words.
-    pub fn text(heading: impl Into<Cow<'static, str>>) -> Self {
-        let heading = heading.into();
-        Self { key: heading.clone(), heading, is_text: true, is_expendable: false }
-    }
-
-    /// A column of numbers: aligned right, and kept whole.
-    pub fn number(heading: impl Into<Cow<'static, str>>) -> Self {
-        Self { is_text: false, ..Self::text(heading) }
-    }
-
-    /// The same column, to be left out where there is too little room.
-    pub fn expendable(self) -> Self {
-        Self { is_expendable: true, ..self }
-    }
 }
 
 /// The content of a cell.
@@ -245,5 +214,29 @@ mod tests {
         assert_eq!(table.to_json()[0]["name"], name);
         assert_eq!(shortened("卷积", 2), "卷积");
         assert_eq!(shortened("0123456789", 8), "01 … 89");
+    }
+
+    fn laid_out(width: Option<u16>) -> String {
+        let columns = [
+            TableColumn::number("time"),
+            TableColumn::text("operator"),
+            TableColumn::number("rate").expendable(),
+        ];
+        let mut table = Table::new(columns);
+        table.row(["1.5 ms", "/backbone/conv1/Conv", "12 GFLOP/s"]);
+        table.to_text(width)
+    }
+
+    #[test]
+    fn a_table_takes_the_room_that_it_needs_where_nobody_watches() {
+        let text = laid_out(None);
+        assert!(text.contains("1.5 ms  /backbone/conv1/Conv  12 GFLOP/s"), "{text}");
+    }
+
+    #[test]
+    fn columns_that_can_be_spared_make_room_for_whole_names() {
+        let text = laid_out(Some(32));
+        assert!(text.contains("1.5 ms  /backbone/conv1/Conv"), "{text}");
+        assert!(!text.contains("rate"), "{text}");
     }
 }

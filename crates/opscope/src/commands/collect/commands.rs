@@ -5,7 +5,9 @@ use std::sync::mpsc::{Sender, channel};
 
 use opscope_capture::{CaptureError, Command, OnDemand, Plan};
 
-use super::{Arguments, finish, tell};
+use super::events::tell;
+use super::finish;
+use super::options::Arguments;
 use crate::interrupt;
 use crate::terminal::Terminal;
 

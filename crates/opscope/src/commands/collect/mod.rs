@@ -2,111 +2,22 @@
 
 mod board;
 mod commands;
+mod events;
 mod finish;
 mod options;
 mod plan;
 mod switches;
 mod together;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use opscope_capture::{CaptureError, collect};
 
-use clap::Args;
-use opscope_capture::{CaptureError, Event, collect};
-
-use crate::commands::export::{self, What};
+use self::events::tell;
+use self::plan::plan;
 use crate::exit::{Exit, OWN_FAILURE};
 use crate::interrupt;
 use crate::terminal::Terminal;
-use options::{RecordedArguments, WhenArguments};
-use plan::plan;
-use switches::HardwareSwitches;
 
-const EXAMPLES: &str = "\
-Examples:
-  opscope collect -- python3 detect.py image/demo1.jpg
-  opscope collect --host-sys=cpu,mem -o results -- ./detector --frames 100
-  opscope collect --delay=5s --duration=10s -- ./server
-  opscope collect --acl-shim -- python3 detect.py     its marks are those of acl.prof, without CANN
-  opscope collect --host-sys=cpu --host-sys-pid=4711 --duration=10s
-  opscope collect --dynamic=on -- ./server            start, stop and quit on standard input
-  opscope collect --dynamic=on --pid=4711             the same for a program that waits for it
-  opscope collect -m out/main --config board.ini --all      on a board, or a host with Ascend processors
-  opscope collect --config board.ini                        whether that can be reached
-
-The program keeps its own input, output and signals, and its exit status becomes that of opscope,
-which uses 125 for failures of its own, 126 for a program that can't be executed, and 127 for one
-that isn't there.
-
-Recorded are the program's marks (mstx, NVTX version 3, acl.prof, opscope's own library), every
-operator that ONNX Runtime executes (in Python, and in programs that are linked with it), the
-calls of AscendCL and what its devices execute where a program uses it (operators, tasks, counters;
-tested against a stand-in of that library, and untested on hardware), and what is asked for of the
-host. The result is a directory PROF_..., as CANN's tools write and read it, with both sides in it: its
-tables and timeline lie in mindstudio_profiler_output, and 'opscope analyze' reads it. Its path is the
-last line. Where nothing was recorded, that is said, and the status is 1.
-
-All switches of msprof are understood and checked; those for hardware that isn't here are accepted
-and named. --help lists them, too.";
-
-/// The options of `opscope collect`.
-#[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct Arguments {
-    /// The program and its arguments, after --
-    #[arg(trailing_var_arg = true, value_name = "PROGRAM ARGS")]
-    program: Vec<OsString>,
-
-    /// The same as one text, in msprof's spelling
-    #[arg(long, value_name = "TEXT", conflicts_with = "program")]
-    application: Option<String>,
-
-    /// The directory for the profile, which is a PROF_... directory in it [default: profiling_data
-    /// below what ASCEND_WORK_PATH names, else here]
-    #[arg(short, long, value_name = "DIR")]
-    output: Option<PathBuf>,
-
-    /// Further variables for the program
-    #[arg(long, value_name = "A=1;B=2")]
-    environment: Option<String>,
-
-    /// Do not read and export what was recorded
-    #[arg(long)]
-    no_parse: bool,
-
-    /// Show the N most costly operators
-    #[arg(short, long, default_value_t = 3, value_name = "N")]
-    top: usize,
-
-    #[command(flatten)]
-    recorded: RecordedArguments,
-
-    #[command(flatten)]
-    when: WhenArguments,
-
-    #[command(flatten)]
-    board: board::BoardArguments,
-
-    #[command(flatten)]
-    hardware: HardwareSwitches,
-}
-
-impl Arguments {
-    /// The work on the profile that is asked for.
-    fn wanted(&self) -> finish::Wanted {
-        let value = |name: &str| self.hardware.value(name);
-        let mut options = export::Options::default();
-        if value("summary-format") == Some("json") {
-            options.format = export::Format::Json;
-        }
-        options.reports = value("reports").map(PathBuf::from);
-        let kinds = match value("type") {
-            Some("db") => vec![What::Db],
-            _ => vec![What::Summary, What::Timeline],
-        };
-        finish::Wanted { parse: !self.no_parse, top: self.top, kinds, options }
-    }
-}
+pub use self::options::Arguments;
 
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
@@ -231,19 +142,6 @@ fn run_words(words: impl Iterator<Item = String>, terminal: &Terminal) -> anyhow
             let _ = error.print();
             Ok(Exit::of_parsing(&error, true))
         }
-    }
-}
-
-fn tell(event: &Event, told: &mut Vec<String>, terminal: &Terminal) {
-    match event {
-        Event::Directory(path) => terminal.detail(&format!("recording into {}", path.display())),
-        Event::Recording => terminal.detail("recording"),
-        Event::Stopped(why) => terminal.warn(&format!("recording stopped: {why}; the program runs on")),
-        Event::Remark(text) if !told.contains(text) => {
-            told.push(text.clone());
-            terminal.note(text);
-        }
-        Event::Remark(_) => {}
     }
 }
 

@@ -1,11 +1,102 @@
-//! The options of `opscope collect`: what is recorded, when and how much.
+//! The options of `opscope collect`: the program, what is recorded, when and how much.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use opscope_capture::{CaptureError, HostKind};
 
-use super::switches::OnOff;
+use super::board::BoardArguments;
+use super::finish::Wanted;
+use super::switches::{HardwareSwitches, OnOff};
+use crate::commands::export::{self, What};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope collect -- python3 detect.py image/demo1.jpg
+  opscope collect --host-sys=cpu,mem -o results -- ./detector --frames 100
+  opscope collect --delay=5s --duration=10s -- ./server
+  opscope collect --acl-shim -- python3 detect.py     its marks are those of acl.prof, without CANN
+  opscope collect --host-sys=cpu --host-sys-pid=4711 --duration=10s
+  opscope collect --dynamic=on -- ./server            start, stop and quit on standard input
+  opscope collect --dynamic=on --pid=4711             the same for a program that waits for it
+  opscope collect -m out/main --config board.ini --all      on a board, or a host with Ascend processors
+  opscope collect --config board.ini                        whether that can be reached
+
+The program keeps its own input, output and signals, and its exit status becomes that of opscope,
+which uses 125 for failures of its own, 126 for a program that can't be executed, and 127 for one
+that isn't there.
+
+Recorded are the program's marks (mstx, NVTX version 3, acl.prof, opscope's own library), every
+operator that ONNX Runtime executes (in Python, and in programs that are linked with it), the
+calls of AscendCL and what its devices execute where a program uses it (operators, tasks, counters;
+tested against a stand-in of that library, and untested on hardware), and what is asked for of the
+host. The result is a directory PROF_..., as CANN's tools write and read it, with both sides in it: its
+tables and timeline lie in mindstudio_profiler_output, and 'opscope analyze' reads it. Its path is the
+last line. Where nothing was recorded, that is said, and the status is 1.
+
+All switches of msprof are understood and checked; those for hardware that isn't here are accepted
+and named. --help lists them, too.";
+
+/// The options of `opscope collect`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The program and its arguments, after --
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM ARGS")]
+    pub program: Vec<OsString>,
+
+    /// The same as one text, in msprof's spelling
+    #[arg(long, value_name = "TEXT", conflicts_with = "program")]
+    pub application: Option<String>,
+
+    /// The directory for the profile, which is a PROF_... directory in it [default: profiling_data
+    /// below what ASCEND_WORK_PATH names, else here]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Further variables for the program
+    #[arg(long, value_name = "A=1;B=2")]
+    pub environment: Option<String>,
+
+    /// Do not read and export what was recorded
+    #[arg(long)]
+    pub no_parse: bool,
+
+    /// Show the N most costly operators
+    #[arg(short, long, default_value_t = 3, value_name = "N")]
+    pub top: usize,
+
+    #[command(flatten)]
+    pub recorded: RecordedArguments,
+
+    #[command(flatten)]
+    pub when: WhenArguments,
+
+    #[command(flatten)]
+    pub board: BoardArguments,
+
+    #[command(flatten)]
+    pub hardware: HardwareSwitches,
+}
+
+impl Arguments {
+    /// The work on the profile that is asked for.
+    pub fn wanted(&self) -> Wanted {
+        let value = |name: &str| self.hardware.value(name);
+        let mut options = export::Options::default();
+        if value("summary-format") == Some("json") {
+            options.format = export::Format::Json;
+        }
+        options.reports = value("reports").map(PathBuf::from);
+        let kinds = match value("type") {
+            Some("db") => vec![What::Db],
+            _ => vec![What::Summary, What::Timeline],
+        };
+        Wanted { parse: !self.no_parse, top: self.top, kinds, options }
+    }
+}
 
 /// The kinds of data that are recorded.
 #[derive(Debug, Args)]

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use opscope_capture::{CaptureError, DeviceData, Domains, HostKind, OutputDirectory, Plan, Program};
 
-use super::Arguments;
-use super::options::{RecordedArguments, Via};
+use super::options::{Arguments, RecordedArguments, Via};
 use super::switches::OnOff;
 use crate::terminal::Terminal;
 

@@ -10,8 +10,7 @@ use opscope_formats::sqlite;
 use opscope_svp::TableFormat;
 use opscope_trace::Trace;
 
-use super::console::{Level, say};
-use super::losses;
+use super::console::{Level, losses, say};
 use super::options::{Action, Request};
 use crate::commands::export::{What, export_board};
 use crate::commands::run::create_folder;

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use opscope_trace::{Loss, Trace};
+
 use crate::terminal::harmless;
 
 /// Writes a message to standard output: the local time, the level, the tool, the process.
@@ -30,4 +32,11 @@ pub enum Level {
     Warning,
     /// The work failed.
     Error,
+}
+
+/// The skipped records, in sentences.
+pub fn losses(trace: &Trace) -> Vec<String> {
+    let sentence =
+        |loss: Loss| format!("skipped: {} × {} ({})", loss.count, loss.kind, trace.strings.get(loss.detail));
+    trace.losses.iter().map(|(_, loss)| sentence(loss)).collect()
 }

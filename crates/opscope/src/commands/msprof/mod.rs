@@ -13,9 +13,8 @@ use clap::Args;
 use opscope_cann::Profile;
 use opscope_cann_raw::Chip;
 use opscope_open::{Source, formats};
-use opscope_trace::Trace;
 
-use self::console::{Level, say};
+use self::console::{Level, losses, say};
 use self::options::{Action, Request};
 use super::export::{Options, What, export};
 use super::show;
@@ -182,14 +181,6 @@ fn import(profile: Profile, terminal: &Terminal) -> anyhow::Result<()> {
     }
     losses(&trace).iter().for_each(|loss| say(Level::Warning, loss));
     Ok(())
-}
-
-/// The skipped records, in sentences.
-fn losses(trace: &Trace) -> Vec<String> {
-    let sentence = |loss: opscope_trace::Loss| {
-        format!("skipped: {} × {} ({})", loss.count, loss.kind, trace.strings.get(loss.detail))
-    };
-    trace.losses.iter().map(|(_, loss)| sentence(loss)).collect()
 }
 
 fn write(

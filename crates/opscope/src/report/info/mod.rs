@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
 
-use super::{Envelope, count, losses_json, losses_text};
+use super::{Envelope, count, losses_text};
+use crate::profile::losses_json;
 use crate::terminal::{bold, printable};
 
 /// A file or folder, as far as it could be read.

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::RunReport;
 use super::operators::{data_type, engine_nodes, rate, row};
-use crate::report::{Envelope, losses_json};
+use crate::profile::losses_json;
+use crate::report::Envelope;
 
 /// The whole answer, with all operators, and the answer for each model where there are several.
 ///

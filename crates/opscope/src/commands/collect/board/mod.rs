@@ -16,10 +16,9 @@ use opscope_svp::{Job, TableFormat};
 
 use self::options::{COUNTERS, Style};
 use self::progress::Reporter;
-use super::OWN_FAILURE;
 use super::finish::{self, Wanted};
 use super::switches::{HardwareSwitches, OnOff};
-use crate::exit::{Exit, UsageError, report_error, with_causes};
+use crate::exit::{Exit, OWN_FAILURE, UsageError, report_error, with_causes};
 use crate::profile::{self, board};
 use crate::terminal::Terminal;
 
