@@ -125,16 +125,13 @@ fn waterfall(comparison: &Comparison<'_>, shown: Shown, has_bars: bool) -> Table
     let (from, to) = comparison.ends();
     let whole = from.0.max(to.0).max(1) as f64;
     let bar = |time: Nanoseconds| "█".repeat((time.0.abs() as f64 / whole * BAR).round() as usize);
-    let columns = [
-        TableColumn::number("time"),
-        TableColumn::number("change"),
-        TableColumn::text("operators"),
-        TableColumn::text("").expendable(),
-    ];
-    let count = columns.len() - usize::from(!has_bars);
-    let mut table = Table::new(columns.into_iter().take(count));
+    // The bars stand before the names, so that a long name moves none away from its figures.
+    let of_bars = has_bars.then(|| TableColumn::text("").expendable());
+    let figures = [TableColumn::number("time"), TableColumn::number("change")];
+    let mut table = Table::new(figures.into_iter().chain(of_bars).chain([TableColumn::text("operators")]));
     let mut row = |time: Nanoseconds, change: String, name: String, of_bar: Nanoseconds| {
-        table.row([units::duration(time), change, name, bar(of_bar)].into_iter().take(count));
+        let bar = has_bars.then(|| bar(of_bar));
+        table.row([units::duration(time), change].into_iter().chain(bar).chain([name]));
     };
     row(from, String::new(), "A".to_owned(), from);
     let mut reached = from;
