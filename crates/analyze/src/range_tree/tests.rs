@@ -1,0 +1,119 @@
+//! Ranges of small traces, as they lie within one another.
+
+use opscope_trace::{ApiCall, ApiLevel, Process, Task, Thread};
+use proptest::prelude::*;
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+
+/// A trace with so many threads, and ranges (thread, name, begin and duration in ms).
+fn trace(threads: u64, ranges: &[(usize, &str, i64, i64)]) -> Trace {
+    let mut trace = Trace::new();
+    let name = trace.strings.intern("");
+    let process = trace.processes.push(Process { pid: 1, name });
+    let threads: Vec<ThreadId> =
+        (0..threads).map(|tid| trace.threads.push(Thread { process, tid, name })).collect();
+    for (thread, name, start, duration) in ranges {
+        let name = trace.strings.intern(name);
+        let range = Range::new(name, Nanoseconds(start * MS), Nanoseconds(duration * MS));
+        trace.ranges.push(Range { thread: Some(threads[*thread]), ..range });
+    }
+    trace
+}
+
+fn call(trace: &mut Trace, thread: usize, start: i64, duration: i64) {
+    let (level, name) = (ApiLevel::Application, trace.strings.intern("call"));
+    let (start, duration) = (Nanoseconds(start * MS), Nanoseconds(duration * MS));
+    let thread = Some(ThreadId::from_index(thread));
+    trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
+}
+
+/// Depth, name and milliseconds: total, own, in calls, in operators, uncovered.
+fn rows(trace: &Trace) -> Vec<(usize, &str, [i64; 5])> {
+    let tree = RangeTree::of(trace);
+    let row = |node: &RangeNode| {
+        let times = [node.total, node.own, node.in_calls, node.in_operators, node.uncovered];
+        (node.depth, trace.strings.get(node.name), times.map(|time| time.0 / MS))
+    };
+    tree.nodes.iter().map(row).collect()
+}
+
+#[test]
+fn ranges_nest_and_what_nothing_covers_is_told() {
+    let mut trace = trace(
+        1,
+        &[
+            (0, "main", 0, 100),
+            (0, "load", 0, 60),
+            (0, "run", 60, 15),
+            (0, "run", 80, 15),
+            (0, "end", 110, 5),
+        ],
+    );
+    call(&mut trace, 0, 0, 10);
+    call(&mut trace, 0, 62, 10);
+    let name = trace.strings.intern("conv");
+    trace.tasks.push(Task::new(name, Nanoseconds(81 * MS), Nanoseconds(10 * MS)));
+    assert_eq!(
+        rows(&trace),
+        [
+            (0, "main", [100, 10, 0, 0, 10]),
+            (1, "load", [60, 60, 10, 0, 50]),
+            (1, "run", [30, 30, 10, 10, 10]),
+            (0, "end", [5, 5, 0, 0, 5]),
+        ]
+    );
+    let tree = RangeTree::of(&trace);
+    assert_eq!(tree.nodes[1].longest_uncovered, Some((Nanoseconds(10 * MS), Nanoseconds(60 * MS))));
+    assert_eq!((tree.extent.0 / MS, tree.uncovered.0 / MS), (105, 75));
+    assert_eq!(tree.path(&trace, 2), ["main", "run"]);
+}
+
+#[test]
+fn threads_nest_by_themselves_and_only_their_own_calls_are_theirs() {
+    let mut trace = trace(2, &[(0, "wait", 0, 100), (1, "work", 10, 50), (1, "wait", 70, 20)]);
+    call(&mut trace, 1, 10, 50);
+    assert_eq!(
+        rows(&trace),
+        [(0, "wait", [120, 120, 0, 0, 70]), (0, "work", [50, 50, 50, 0, 0])],
+        "what another thread does is not uncovered, nor a call of this one"
+    );
+    assert_eq!(RangeTree::of(&trace).nodes[0].threads, 2);
+}
+
+#[test]
+fn ranges_that_overlap_stand_side_by_side_and_count_each_moment_once() {
+    let trace = trace(1, &[(0, "all", 0, 100), (0, "a", 10, 40), (0, "b", 30, 40), (0, "in b", 55, 5)]);
+    assert_eq!(
+        rows(&trace),
+        [
+            (0, "all", [100, 40, 0, 0, 40]),
+            (1, "a", [40, 40, 0, 0, 40]),
+            (1, "b", [40, 35, 0, 0, 35]),
+            (2, "in b", [5, 5, 0, 0, 5]),
+        ]
+    );
+}
+
+proptest! {
+    /// However ranges and calls lie, the parts of a node are no more than the whole.
+    #[test]
+    fn parts_are_within_the_whole(
+        ranges in proptest::collection::vec((0_usize..2, 0_usize..3, -50_i64..50, -5_i64..60), 0..20),
+        calls in proptest::collection::vec((0_usize..2, -50_i64..50, -5_i64..60), 0..8),
+    ) {
+        let named: Vec<_> =
+            ranges.iter().map(|(thread, name, start, long)| (*thread, ["a", "b", "c"][*name], *start, *long)).collect();
+        let mut trace = trace(2, &named);
+        calls.iter().for_each(|(thread, start, duration)| call(&mut trace, *thread, *start, *duration));
+        let tree = RangeTree::of(&trace);
+        prop_assert_eq!(tree.nodes.iter().map(|node| node.count).sum::<usize>(), ranges.len());
+        prop_assert!(tree.uncovered <= tree.extent);
+        for (index, node) in tree.nodes.iter().enumerate() {
+            prop_assert!(node.in_calls <= node.own && node.uncovered + node.in_calls <= node.own);
+            prop_assert!(node.longest_gap() <= node.uncovered);
+            prop_assert!(node.parent.is_none_or(|parent| parent < index && tree.nodes[parent].depth + 1 == node.depth));
+        }
+    }
+}
