@@ -99,7 +99,7 @@ fn best_of<State, const WORKS: usize>(
                 barrier.wait();
                 let start = Instant::now();
                 let amount = work(&mut state, start + round);
-                (amount, start, Instant::now())
+                Share { amount, start, end: Instant::now() }
             })
         })
     };
@@ -111,15 +111,28 @@ fn best_of<State, const WORKS: usize>(
         }
         io::Result::Ok(results)
     })?;
-    let rate = |work: usize, number: usize| {
-        let of_round = results.iter().map(|works| works[work][number]);
-        let amount: u64 = of_round.clone().map(|(amount, _, _)| amount).sum();
-        let start = of_round.clone().map(|(_, start, _)| start).min();
-        let end = of_round.map(|(_, _, end)| end).max();
+    Ok(best(&results))
+}
+
+/// The work of one thread in a round.
+#[derive(Clone, Copy)]
+struct Share {
+    amount: u64,
+    start: Instant,
+    end: Instant,
+}
+
+/// Of the rounds of each work the best rate, from all threads' shares.
+fn best<const WORKS: usize>(threads: &[[[Share; ROUNDS]; WORKS]]) -> [f64; WORKS] {
+    let rate = |work: usize, round: usize| {
+        let shares = threads.iter().map(|works| works[work][round]);
+        let amount: u64 = shares.clone().map(|share| share.amount).sum();
+        let start = shares.clone().map(|share| share.start).min();
+        let end = shares.map(|share| share.end).max();
         let elapsed = end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start);
         if elapsed.is_zero() { 0.0 } else { amount as f64 / elapsed.as_secs_f64() }
     };
-    Ok(std::array::from_fn(|work| (0..ROUNDS).map(|number| rate(work, number)).fold(0.0, f64::max)))
+    std::array::from_fn(|work| (0..ROUNDS).map(|round| rate(work, round)).fold(0.0, f64::max))
 }
 
 /// The processor's name, on systems that write it into a file.
@@ -138,10 +151,10 @@ mod tests {
         let mut steps = 0;
         let peaks = measure(Duration::from_millis(200), &mut |_| steps += 1).unwrap();
         for rates in [peaks.one_core, peaks.all_cores] {
-            // Slower than the slowest board, or faster than any machine with so few threads.
+            // No machine with so few threads is as fast: work that the compiler left out would be.
             let most = 1e12 * rates.threads as f64;
             for rate in [rates.flops, rates.read, rates.fill, rates.copy] {
-                assert!((1e7..most).contains(&rate), "{rates:?}");
+                assert!(rate > 0.0 && rate < most, "{rates:?}");
             }
         }
         assert!(steps >= 2);
@@ -149,11 +162,14 @@ mod tests {
 
     #[test]
     fn threads_add_up_and_the_best_round_counts() {
-        let sleep = |(): &mut (), deadline: Instant| {
-            thread::sleep(deadline.saturating_duration_since(Instant::now()));
-            1_000
-        };
-        let [rate] = best_of(2, Duration::from_millis(20), || (), [&sleep]).unwrap();
-        assert!((10_000.0..=100_000.0).contains(&rate), "{rate}");
+        let begin = Instant::now();
+        let at = |milliseconds| begin + Duration::from_millis(milliseconds);
+        let share = |amount, start, end| Share { amount, start: at(start), end: at(end) };
+        // The second thread begins later and ends later, but in the third round.
+        let mut threads = [[[share(1_000, 0, 40); ROUNDS]], [[share(1_000, 10, 50); ROUNDS]]];
+        threads[1][0][2] = share(3_000, 10, 30);
+        assert_eq!(best(&threads), [100_000.0]);
+        assert_eq!(best(&threads[..1]), [25_000.0]);
+        assert_eq!(best(&[[[share(1, 0, 0); ROUNDS]]]), [0.0], "no time is no rate");
     }
 }

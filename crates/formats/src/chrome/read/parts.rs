@@ -7,6 +7,7 @@
 //! wrong guess, and none are lost by it.
 
 use std::hash::RandomState;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chunk::Chunk;
 use super::event::read_event;
@@ -32,6 +33,9 @@ pub(super) struct Events<'a> {
     pub chunks: Vec<Chunk<'a>>,
     /// Where the list has ended, or what ended it before its time.
     pub end: Result<usize, JsonError>,
+    /// How many bytes were read, those of wrong guesses as well.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests limit what wrong guesses cost"))]
+    pub bytes_read: usize,
 }
 
 /// The expectation where the text ends and no event has begun.
@@ -50,22 +54,30 @@ struct Part<'a> {
     start: usize,
     chunk: Chunk<'a>,
     stop: Stop,
+    /// Where reading stopped.
+    end: usize,
 }
 
 /// Reads the events of the list whose bracket opened right before `start`.
-pub(super) fn read_events(text: &[u8], start: usize, division: Division) -> Events<'_> {
+pub(super) fn read_events<'a>(text: &'a [u8], start: usize, division: Division) -> Events<'a> {
     let ids = RandomState::new();
+    let bytes_read = AtomicUsize::new(0);
+    let read_part = |text: &'a [u8], start: usize, limit: usize, is_first: bool| {
+        let part = read_part(text, start, limit, is_first, &ids);
+        bytes_read.fetch_add(part.end - start, Ordering::Relaxed);
+        part
+    };
     let first = start;
     let parts: Vec<usize> = (0..text.len().saturating_sub(start).div_ceil(division.part).max(1)).collect();
     let limit = |part: usize| start.saturating_add((part + 1).saturating_mul(division.part)).min(text.len());
     let guessed = |&part: &usize| {
         if part == 0 {
-            return Some(read_part(text, first, limit(0), true, &ids));
+            return Some(read_part(text, first, limit(0), true));
         }
         let (begin, limit) = (limit(part - 1), limit(part));
         let end = limit.saturating_add(division.slack).min(text.len());
         let start = guess_boundary(text, begin, limit)?;
-        let part = read_part(&text[..end], start, limit, false, &ids);
+        let part = read_part(&text[..end], start, limit, false);
         // Where the text was cut off for the sake of the guess, a failure says nothing.
         let doubtful = matches!(part.stop, Stop::Failed(_)) && end < text.len();
         (!doubtful).then_some(part)
@@ -74,6 +86,7 @@ pub(super) fn read_events(text: &[u8], start: usize, division: Division) -> Even
 
     let mut chunks = Vec::with_capacity(parts.len());
     let mut at = start;
+    let mut end = Err(JsonError { offset: text.len(), expected: BETWEEN_EVENTS, found: None });
     for (index, guess) in guesses.iter_mut().enumerate() {
         if index > 0 && at >= limit(index) {
             // An event that is longer than the part.
@@ -81,17 +94,22 @@ pub(super) fn read_events(text: &[u8], start: usize, division: Division) -> Even
         }
         let part = match guess.take() {
             Some(part) if part.start == at => part,
-            _ => read_part(text, at, limit(index), index == 0, &ids),
+            _ => read_part(text, at, limit(index), index == 0),
         };
         chunks.push(part.chunk);
         match part.stop {
             Stop::Next(next) => at = next,
-            Stop::Closed(end) => return Events { chunks, end: Ok(end) },
-            Stop::Failed(error) => return Events { chunks, end: Err(error) },
+            Stop::Closed(at) => {
+                end = Ok(at);
+                break;
+            }
+            Stop::Failed(error) => {
+                end = Err(error);
+                break;
+            }
         }
     }
-    let error = JsonError { offset: text.len(), expected: BETWEEN_EVENTS, found: None };
-    Events { chunks, end: Err(error) }
+    Events { chunks, end, bytes_read: bytes_read.into_inner() }
 }
 
 /// The first object from `begin` on that follows another one behind a comma.
@@ -138,5 +156,5 @@ fn read_part<'a>(text: &'a [u8], start: usize, limit: usize, is_first: bool, ids
         }
     };
     chunk.shrink();
-    Part { start, chunk, stop }
+    Part { start, chunk, stop, end: scanner.position() }
 }

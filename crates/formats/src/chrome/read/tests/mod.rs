@@ -6,7 +6,7 @@ mod own;
 
 use opscope_trace::*;
 
-use super::parts::Division;
+use super::parts::{Division, read_events};
 use super::{ReadError, read, read_divided};
 
 fn names_of_tasks(trace: &Trace) -> Vec<&str> {
