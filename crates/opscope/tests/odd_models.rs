@@ -11,6 +11,7 @@ use opscope_model::proto::{
 use opscope_testing::companions;
 
 const FLOAT: i32 = 1;
+const BOOL: i32 = 9;
 
 fn dimension(size: &str) -> Dimension {
     let value = match size.parse() {
@@ -153,6 +154,29 @@ fn by_default_the_other_engine_takes_what_the_embedded_one_lacks_and_that_is_sai
         let said = place.run(arguments).stderr;
         assert!(said.contains("ONNX Runtime takes its place"), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn a_model_that_only_the_optimizer_fails_on_runs_without_it_and_that_is_said() {
+    let place = Place::new();
+    // The embedded engine computes an attention with a mask of truth values, but can't optimize it.
+    let mask = TensorProto {
+        name: Some("mask".to_owned()),
+        dims: vec![4, 4],
+        data_type: Some(BOOL),
+        raw_data: Some(vec![1; 16].into()),
+        ..Default::default()
+    };
+    let nodes = vec![node("Attention", "attend", &["x", "x", "x", "mask"], "y")];
+    place.write("mask.onnx", encode(&model_proto(23, &["1", "1", "4", "8"], nodes, vec![mask])));
+    let run = [&["run", "mask.onnx", "--engine", "tract", "--json"], &QUICK[..]].concat();
+    let answer = place.done(&run);
+    let said = "it runs without its optimizer (--optimize off), which takes longer";
+    assert!(answer.stderr.contains("'attend'") && answer.stderr.contains(said), "{}", answer.stderr);
+    let properties = &answer.json()["properties"];
+    assert_eq!((&properties["engine"], &properties["optimization"]), (&"tract".into(), &"off".into()));
+    let asked = place.done(&[&run[..], &["--optimize", "off"]].concat());
+    assert!(!asked.stderr.contains("optimizer"), "{}", asked.stderr);
 }
 
 #[test]
