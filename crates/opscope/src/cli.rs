@@ -26,7 +26,7 @@ pub struct Cli {
     #[arg(short, long, global = true)]
     pub verbose: bool,
 
-    /// What to do
+    /// The command
     #[command(subcommand)]
     pub command: Command,
 }

@@ -26,7 +26,7 @@ pub struct ConverterArguments {
     #[arg(long, value_name = "FILE|RULES")]
     pub switches: Option<String>,
 
-    /// What the converter's fusion rules did: its fusion_result.json
+    /// The converter's report on its fusion rules: its fusion_result.json
     #[arg(long, value_name = "FILE")]
     pub fusion_result: Option<PathBuf>,
 }

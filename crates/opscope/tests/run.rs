@@ -177,8 +177,8 @@ fn the_latency_is_that_of_inferences_of_which_nothing_is_recorded_wherever_it_is
         }
         let checked = place.run(&["check", "--baseline", "run.db", "--candidate", "run.db", "--json"]).json();
         assert_eq!(number(&checked, "/after_ns"), latency, "{engine}: check of profiles");
-        // What is measured anew differs by what the machine does besides, and not by the recorder, which
-        // takes this model's inferences several times as long on ONNX Runtime.
+        // Measurements of one model differ by what the machine does besides, and not by the recorder, with
+        // which this model's inferences take several times as long on ONNX Runtime.
         let models = ["check", "--baseline", &model, "--candidate", &model, "--duration", "200ms"];
         let tuning = ["tune", &model, "--only", "G15", "--duration", "200ms"];
         let quick = ["--engine", engine, "--threads", "1", "--json"];

@@ -162,7 +162,7 @@ pub fn user_with_password() -> Option<(String, Secret)> {
     companions::user_with_password().map(|(name, password)| (name, Secret::new(password)))
 }
 
-/// What was reported.
+/// The reports of a collection.
 #[derive(Default)]
 pub struct Log {
     /// Steps that were begun.

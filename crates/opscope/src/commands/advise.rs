@@ -63,7 +63,7 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL.onnx")]
     model: Option<PathBuf>,
 
-    /// What it runs on [default: what the profile was taken on]
+    /// The hardware that it runs on [default: that of the profile]
     #[arg(long, value_name = "TARGET", value_parser = Target::NAMES.map(|(name, _)| name))]
     target: Option<String>,
 

@@ -44,11 +44,11 @@ is missing takes no time. --allow-losses judges what is there; the report still 
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// What it was: a profile, or a model to measure
+    /// The state before: a profile, or a model to measure
     #[arg(long, value_name = "A", required_unless_present = "target_ms")]
     baseline: Option<PathBuf>,
 
-    /// What it is: a profile, or a model to measure
+    /// The state now: a profile, or a model to measure
     #[arg(long, value_name = "B")]
     candidate: PathBuf,
 

@@ -85,7 +85,7 @@ pub struct InputArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Inputs")]
 pub struct ShapeArguments {
-    /// What to feed an input with: NAME=SHAPE (such as data=1x3x224x224), NAME=FILE.npy,
+    /// The content of an input: NAME=SHAPE (such as data=1x3x224x224), NAME=FILE.npy,
     /// NAME=random|zeros|ones with or without :SHAPE, or NAME=NUMBER; may be given for each input. A
     /// single number is the value of a scalar (or of a tensor of one element), and the size of an input
     /// of one dimension; [16000] is always the size

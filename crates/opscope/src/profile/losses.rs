@@ -40,7 +40,7 @@ impl Opened {
         Self(opened)
     }
 
-    /// What it was read as.
+    /// The format that it was read as.
     pub fn format(&self) -> &'static Format {
         self.0.format
     }
@@ -55,8 +55,7 @@ impl Opened {
         losses_of(&self.0.trace, &self.0.path)
     }
 
-    /// What was lost or doubted, the gravest first, in few words: at most `most` kinds of it, and how
-    /// many more there are.
+    /// Losses of a severity in few words: at most `most` kinds, and how many more there are.
     pub fn losses_in_short(&self, severity: Severity, most: usize) -> Option<String> {
         let all: Vec<String> = losses_by_severity(self)
             .filter(|loss| loss.kind.severity() == severity)

@@ -33,7 +33,7 @@ pub fn open(path: &Path, how: Tell, terminal: &Terminal) -> anyhow::Result<Opene
 /// As [`open`], of a path that was looked at already.
 ///
 /// # Errors
-/// Those of [`open`].
+/// As [`open`].
 pub fn read(source: Source, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
     warn_of_left_out(source.left_out(), terminal);
     let bar = LateBar { terminal, bar: OnceCell::new() };

@@ -1,5 +1,5 @@
-//! What the tests of the program share: a temporary folder to run the real binary in, and the
-//! companions that some of them need.
+//! Helpers of the program's tests: a temporary folder to run the real binary in, and the companions that
+//! some of them need.
 
 #![allow(dead_code, reason = "each test file uses another part of it")]
 
@@ -15,7 +15,7 @@ pub struct Place {
     folder: TempDir,
 }
 
-/// What the program answered.
+/// The program's answer.
 pub struct Answer {
     pub status: Option<i32>,
     pub stdout: String,

@@ -37,7 +37,7 @@ pub struct Choice {
     #[arg(long, value_name = "N|A..B|all", value_parser = parse_iterations)]
     iteration: Option<Iterations>,
 
-    /// What ran on the device of this number
+    /// Tasks on the device of this number
     #[arg(long, value_name = "N", conflicts_with = "host")]
     device: Option<u32>,
 
@@ -50,11 +50,11 @@ pub struct Choice {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Order")]
 pub struct Order {
-    /// What is put together into one row
+    /// The key by which executions are put together into rows
     #[arg(long, value_enum, value_name = "WHAT")]
     group_by: Option<Grouping>,
 
-    /// What is made of the times of a row's executions
+    /// The figure made of the times of a row's executions
     #[arg(long, value_enum, default_value_t, value_name = "FIGURE")]
     agg: Figure,
 

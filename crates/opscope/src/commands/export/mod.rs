@@ -45,7 +45,7 @@ opscope.toml of the current folder silences ('opscope advise --help') are left o
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// What to export
+    /// The kind of files
     #[arg(value_enum)]
     what: What,
 

@@ -63,7 +63,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 
-    /// What the timeline shows: a JSON file in the vendor's form
+    /// The lanes of the timeline: a JSON file in the vendor's form
     #[arg(long, value_name = "FILE")]
     pub reports: Option<PathBuf>,
 
