@@ -10,7 +10,7 @@ pub(crate) fn any_trace() -> impl Strategy<Value = Trace> {
 }
 
 fn build(seed: u64, rows: &[usize]) -> Trace {
-    let mut random = Random(seed | 1);
+    let mut random = Random(fastrand::Rng::with_seed(seed));
     let mut trace = Trace::new();
     trace.clock.unix_zero = random.option(|r| r.next() as i64);
     trace.clock.domain = random.option(|r| r.text(&mut trace.strings));
@@ -167,23 +167,20 @@ fn add_operator(trace: &mut Trace, random: &mut Random) {
     trace.operators.push(row);
 }
 
-/// A small generator of random values (xorshift), so that a test's seed says it all.
-struct Random(u64);
+/// Random values of a trace's kinds.
+struct Random(fastrand::Rng);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
+        self.0.u64(..)
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.u64(..end)
     }
 
     fn coin(&mut self) -> bool {
-        self.below(2) == 0
+        self.0.bool()
     }
 
     /// Mostly small, now and then at the end of the range.

@@ -84,13 +84,8 @@ fn shuffled_slices_give_the_same_tables() {
 fn random_bytes_are_counted_and_everything_else_is_shown() {
     let place = Place::new();
     let prof = sample(&place, "300");
-    let mut state = 1u64;
-    let mut noise = |bytes: &mut Vec<u8>| {
-        for byte in bytes {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            *byte = (state >> 33) as u8;
-        }
-    };
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut noise = |bytes: &mut Vec<u8>| random.fill(bytes);
     change(&prof.join("device_0/data/ffts_profile.data.0.slice_0"), &mut noise);
     change(&prof.join("host/data/unaging.additional.tensor_info.slice_0"), &mut noise);
     let answer = export(&place, &prof, "out");

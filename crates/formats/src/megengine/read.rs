@@ -111,6 +111,9 @@ const WORTH_A_THREAD: usize = 4 << 20;
 ///
 /// Where they lie is a guess: the first member of their name that holds an object. It counts only
 /// if the first thread comes to just that place as the section of vars.
+///
+/// It is a thread of its own: the first waits for it in the midst of its work, where a pool's `join` waits at
+/// the end only.
 fn read_ahead<'scope, 'text: 'scope>(
     scope: &'scope Scope<'scope, 'text>,
     text: &'text [u8],

@@ -89,18 +89,14 @@ fn stored(text: &str, seed: u64) -> TensorProto {
     let (word, dims) = bracketed(shape);
     let dims: Vec<u64> = dims.iter().map(|dim| dim.parse().expect("a size")).collect();
     let count = dims.iter().product::<u64>();
-    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5678);
-    let mut next = move || {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) as f64 / (1u64 << 31) as f64
-    };
+    let mut random = fastrand::Rng::with_seed(seed);
     let tensor = match word {
         "random" => {
-            let numbers: Vec<f64> = (0..count).map(|_| next() * 2.0 - 1.0).collect();
+            let numbers: Vec<f64> = (0..count).map(|_| random.f64() * 2.0 - 1.0).collect();
             constant::floats(DataType::Float32, &dims, &numbers)
         }
         "positive" => {
-            let numbers: Vec<f64> = (0..count).map(|_| next() + 0.25).collect();
+            let numbers: Vec<f64> = (0..count).map(|_| random.f64() + 0.25).collect();
             constant::floats(DataType::Float32, &dims, &numbers)
         }
         word => {
