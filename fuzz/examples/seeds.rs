@@ -157,7 +157,7 @@ fn samples() -> Vec<SampleOptions> {
     samples
 }
 
-/// What opscope makes of a profile, as inputs of the readers of such files.
+/// The exports that opscope makes of a profile, as inputs of the readers of such files.
 fn exports(corpus: &Path, profile: &Path, output: &Path, number: usize) {
     let profile = discover(profile).expect("a profile").remove(0);
     let joined = Joined::new(Data::load(profile).expect("a readable profile"));

@@ -1,15 +1,9 @@
 //! NumPy's files. The library behind the reader may panic, which the reader turns into an error.
 #![no_main]
-#![allow(dead_code, reason = "the engines use the rest")]
 
 use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
-
-#[path = "../../crates/run/src/host_tensor.rs"]
-mod host_tensor;
-#[path = "../../crates/run/src/npy.rs"]
-mod npy;
 
 fuzz_target!(
     init: std::panic::set_hook(Box::new(|_| {})),
@@ -18,6 +12,6 @@ fuzz_target!(
             .or_else(|_| tempfile::NamedTempFile::new())
             .expect("a file");
         file.write_all(input).expect("space on disk");
-        let _ = npy::read(file.path());
+        let _ = opscope_run::npy::read(file.path());
     }
 );

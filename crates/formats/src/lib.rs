@@ -24,7 +24,7 @@
 //! ```text
 //! chrome      megengine      onnxruntime      sqlite       a module for each format
 //!     reading: the rows of a trace that readers share      (public, for vendors' readers)
-//!     json ─► escapes        input: mapped or unpacked     reading
+//!     json        input: mapped or unpacked                reading
 //!     own_files ─► output                                  writing whole or not at all
 //! ```
 
@@ -35,13 +35,14 @@ pub mod onnxruntime;
 pub mod reading;
 pub mod sqlite;
 
-mod escapes;
 mod json;
 mod output;
 mod own_files;
 #[cfg(test)]
 mod testing;
 
+#[doc(hidden)]
+pub use json::is_json;
 pub use output::{
     Draft, Unfinished, check_target, create_folder, discard_unfinished, write_atomically, write_seekable,
 };

@@ -22,7 +22,7 @@ mod symbols;
 mod to_trace;
 mod write;
 
-use crate::{escapes, json};
+use crate::json;
 
 pub use from_trace::Recorded;
 pub use json::{JsonError, Piece};

@@ -5,8 +5,7 @@ use std::ops::Deref;
 
 use opscope_trace::{LossKind, Losses, Pool, Span, StringId, StringTable};
 
-use super::escapes::string_text;
-use super::json::{JsonError, Piece};
+use super::json::{JsonError, Piece, string_text};
 use super::keyed::{GraphId, Keyed};
 use crate::input::Input;
 

@@ -2,7 +2,7 @@
 
 use opscope_trace::{StringId, StringTable};
 
-use super::escapes::unescape;
+use super::json::unescape;
 
 /// The symbols that were asked for lately, by their text as it stands in the file: comp nodes and
 /// types come over and over, and comparing is quicker than unescaping and hashing.

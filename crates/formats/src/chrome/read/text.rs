@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::escapes::string_text;
+use crate::json::string_text;
 
 /// A JSON value as it stands in the file; a string has its quotes.
 pub type Raw<'a> = &'a [u8];

@@ -8,12 +8,12 @@ fn without_quotes(string: &[u8]) -> &[u8] {
 
 /// The text that a string value stands for; what is no UTF-8, or half of a surrogate pair, becomes
 /// U+FFFD. Other values stand for an empty text.
-pub(super) fn string_text(string: &[u8]) -> Cow<'_, str> {
+pub(crate) fn string_text(string: &[u8]) -> Cow<'_, str> {
     unescape(without_quotes(string))
 }
 
 /// The text of a string's inside.
-pub(super) fn unescape(raw: &[u8]) -> Cow<'_, str> {
+pub(crate) fn unescape(raw: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(raw);
     if !text.contains('\\') {
         return text;
