@@ -1,52 +1,16 @@
-//! What every engine offers, and what it records.
+//! The interface of engines, and the recording that each leaves.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use opscope_model::proto::GraphProto;
-use opscope_trace::{EngineName, Losses, Nanoseconds, Optimization};
+use opscope_trace::{Losses, Nanoseconds, Optimization};
 
+use crate::engine_kind::EngineKind;
 use crate::error::RunError;
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
-
-/// An inference engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EngineKind {
-    /// tract, built into this program.
-    Tract,
-    /// ONNX Runtime, a shared library found when it is asked for.
-    OnnxRuntime,
-}
-
-impl EngineKind {
-    /// The word for it on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tract => "tract",
-            Self::OnnxRuntime => "ort",
-        }
-    }
-
-    /// The engine as a trace names it.
-    pub(crate) fn recorded_name(self) -> EngineName {
-        match self {
-            Self::Tract => EngineName::Tract,
-            Self::OnnxRuntime => EngineName::Ort,
-        }
-    }
-}
-
-impl fmt::Display for EngineKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Tract => "tract",
-            Self::OnnxRuntime => "ONNX Runtime",
-        })
-    }
-}
 
 /// How an engine is set up.
 #[derive(Clone, Debug)]
@@ -83,7 +47,7 @@ impl RunClock {
 /// Something that took a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What was done.
+    /// The work by name.
     pub name: &'static str,
     /// When it began.
     pub start: Nanoseconds,
@@ -174,7 +138,7 @@ pub struct Recording {
     pub executions: Vec<Execution>,
     /// The model's graph as the engine rewrote it, where the engine hands it out.
     pub rewritten: Option<GraphProto>,
-    /// What the recording lacks: the reason and how often.
+    /// Losses of the recording: the reason and how often.
     pub losses: Losses,
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::engine::EngineKind;
+use crate::engine_kind::EngineKind;
 use crate::inputs::InputError;
 
 /// Why a model could not be run.
@@ -23,7 +23,7 @@ pub enum RunError {
         op_type: String,
         /// How many further nodes can't be run.
         others: usize,
-        /// What to do about it, as a further sentence.
+        /// A remedy, as a further sentence.
         remedy: String,
     },
     /// The engine refused the model.
@@ -62,7 +62,7 @@ pub enum RunError {
     Library {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         message: String,
     },
     /// The recording was lost.
@@ -70,7 +70,7 @@ pub enum RunError {
     Recording {
         /// The engine.
         engine: EngineKind,
-        /// What is wrong.
+        /// The reason.
         message: String,
     },
     /// The user asked to stop.
@@ -78,10 +78,10 @@ pub enum RunError {
     Interrupted,
 }
 
-/// What to do about an operator that the embedded engine lacks.
+/// The remedy for an operator that the embedded engine lacks.
 pub(crate) const HAS_IT: &str = "; ONNX Runtime has it: try --engine ort";
 
-/// What to do about anything else that the embedded engine refuses.
+/// The remedy for anything else that the embedded engine refuses.
 const MAY_RUN_IT: &str = "; ONNX Runtime may run it: try --engine ort";
 
 /// How many characters of an engine's own words are shown: the cause comes first.
@@ -111,7 +111,7 @@ impl RunError {
         matches!(self, Self::UnsupportedOperator { .. } | Self::Prepare { .. } | Self::Infer { .. })
     }
 
-    /// What happened without what to do about it, for where the other engine is in use already.
+    /// The message without its remedy, for where the other engine is in use already.
     pub fn cause(&self) -> String {
         let text = self.to_string();
         let mut remedies = [HAS_IT, MAY_RUN_IT, OTHER_INPUTS].into_iter();
@@ -120,15 +120,15 @@ impl RunError {
     }
 }
 
-/// What to do about an inference that ONNX Runtime gives up.
+/// The remedy for an inference that ONNX Runtime gives up.
 const OTHER_INPUTS: &str = "; inputs of other shapes or values may do: see --input and --dim";
 
 fn other_inputs(engine: &EngineKind, message: &str) -> &'static str {
     if *engine == EngineKind::OnnxRuntime { OTHER_INPUTS } else { other_engine(engine, message) }
 }
 
-/// What the embedded engine refuses in words of its own, such as a recurrent layer over a batch,
-/// ONNX Runtime may well run.
+/// ONNX Runtime may well run models that the embedded engine refuses in words of its own, such as a
+/// recurrent layer over a batch.
 fn other_engine(engine: &EngineKind, message: &str) -> &'static str {
     let is_said = message.contains("--engine ort");
     if *engine == EngineKind::Tract && !is_said { MAY_RUN_IT } else { "" }

@@ -1,14 +1,15 @@
-//! What is done where an engine can't run a model: another engine, or the same one without its optimizer.
+//! The way out where an engine can't run a model: another engine, or the same one without its optimizer.
 
 use opscope_trace::Optimization;
 
-use crate::engine::{EngineKind, EngineOptions};
+use crate::engine::EngineOptions;
+use crate::engine_kind::EngineKind;
 use crate::error::RunError;
 
-/// What was done, with which options, and what differs from what was asked.
+/// A result, with the options that gave it and how they differ from those that were asked for.
 #[derive(Debug)]
 pub struct Settled<T> {
-    /// What came of it.
+    /// The result.
     pub done: T,
     /// The options with which it was done.
     pub options: EngineOptions,

@@ -5,10 +5,61 @@
 //! - [`to_trace`] joins what the engine recorded to the model's graph.
 //! - [`run`] does all of it.
 //! - [`peak`] measures how fast this machine could be at best.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use opscope_model::Model;
+//! use opscope_model::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
+//! use opscope_run::{EngineKind, EngineOptions, InputRequest, Interrupt, Optimization, Repetition, RunOptions};
+//!
+//! let value = |name: &str| ValueInfoProto { name: Some(name.into()), ..Default::default() };
+//! let relu = NodeProto {
+//!     op_type: Some("Relu".into()),
+//!     input: vec!["x".into()],
+//!     output: vec!["y".into()],
+//!     ..Default::default()
+//! };
+//! let graph =
+//!     GraphProto { node: vec![relu], input: vec![value("x")], output: vec![value("y")], ..Default::default() };
+//! let opset = OperatorSetIdProto { domain: None, version: Some(17) };
+//! let proto = ModelProto { opset_import: vec![opset], graph: Some(graph), ..Default::default() };
+//! let model = Arc::new(Model::from_proto(proto, None)?);
+//!
+//! let engine = EngineOptions {
+//!     kind: EngineKind::Tract,
+//!     optimization: Optimization::All,
+//!     threads: 1,
+//!     ort_library: None,
+//! };
+//! let options = RunOptions {
+//!     inputs: InputRequest { specs: vec!["x=zeros:1x3x8x8".parse()?], ..Default::default() },
+//!     engine,
+//!     auto: false,
+//!     repetition: Repetition { iterations: Some(5), ..Default::default() },
+//! };
+//! let outcome = opscope_run::run(model, "relu", &options, &Interrupt::new(), &mut |_| {})?;
+//! assert_eq!(outcome.outputs[0].1.shape, [1, 3, 8, 8]);
+//! assert_eq!(outcome.trace.iterations.warm_up().iter().filter(|warm_up| !**warm_up).count(), 5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Floors
+//! Each row uses those below it.
+//!
+//! ```text
+//! run                                     the whole way from a model to its trace
+//! fallback ─► ort · tract                 the engines, and the way out where one can't run a model
+//! record ─► attribute · measure           the trace; which of the model's nodes an engine's node is; the loop
+//! turn · memory                           which of two engines is timed now; memory of the process
+//! engine ─► error ─► inputs ─► npy        the interface of engines, and the tensors for them
+//! engine_kind · host_tensor · node_names  names and values                   peak stands alone
+//! ```
 
 pub mod attribute;
 mod declared_shapes;
 mod engine;
+mod engine_kind;
 mod error;
 mod fallback;
 mod host_tensor;
@@ -26,8 +77,9 @@ mod tract_words;
 mod turn;
 
 pub use engine::{
-    Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Phase, Recording, RunClock, Window,
+    Engine, EngineNode, EngineOptions, Execution, Interrupt, Phase, Recording, RunClock, Window,
 };
+pub use engine_kind::EngineKind;
 pub use error::RunError;
 pub use fallback::{Settled, with_fallback};
 pub use host_tensor::{HostTensor, NonFinite, shape_text};

@@ -171,7 +171,8 @@ fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{EngineKind, Phase, Recording};
+    use crate::engine::{Phase, Recording};
+    use crate::engine_kind::EngineKind;
     use crate::host_tensor::{HostTensor, NonFinite};
     use crate::inputs::Input;
 

@@ -11,7 +11,8 @@ use opscope_trace::{
 };
 
 use crate::attribute::{Group, Groups, attribute, attribute_rewritten};
-use crate::engine::{EngineKind, Phase, Recording};
+use crate::engine::{Phase, Recording};
+use crate::engine_kind::EngineKind;
 use crate::host_tensor::HostTensor;
 use crate::inputs::Input;
 use crate::measure::Measurement;
@@ -22,7 +23,7 @@ pub struct RunRecord<'a> {
     pub model: &'a Model,
     /// A name for the model, such as its file.
     pub model_name: &'a str,
-    /// What it was fed with.
+    /// The tensors that it was fed with.
     pub inputs: &'a [Input],
     /// The engine that ran it.
     pub engine: EngineKind,
@@ -297,7 +298,7 @@ fn unattributed(model: &Model, recording: &Recording) -> Groups {
     }
 }
 
-/// What a set of nodes reads from outside of it, and what others read of it.
+/// The values that a set of nodes reads from outside of it, and those of its own that others read.
 struct Outside {
     inputs: Vec<ValueId>,
     outputs: Vec<ValueId>,
@@ -327,7 +328,7 @@ impl Outside {
     }
 }
 
-/// What several nodes cost when they run as one: what passes between them never leaves the processor.
+/// The cost of several nodes that run as one: values between them never leave the processor.
 fn fused_cost(
     graph: Graph<'_>,
     nodes: &[NodeId],

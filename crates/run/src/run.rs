@@ -6,7 +6,8 @@ use std::time::SystemTime;
 use opscope_model::Model;
 use opscope_trace::{Bytes, RunFacts, RunInput, Trace};
 
-use crate::engine::{Engine, EngineKind, EngineOptions, Interrupt, RunClock};
+use crate::engine::{Engine, EngineOptions, Interrupt, RunClock};
+use crate::engine_kind::EngineKind;
 use crate::error::RunError;
 use crate::fallback::with_fallback;
 use crate::host_tensor::{HostTensor, NonFinite};
@@ -18,7 +19,7 @@ use crate::tract::Tract;
 /// How to run a model.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// What to feed it with.
+    /// The inputs to feed it with.
     pub inputs: InputRequest,
     /// On which engine.
     pub engine: EngineOptions,
@@ -28,7 +29,7 @@ pub struct RunOptions {
     pub repetition: Repetition,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Everything that was recorded, with facts that say how.
@@ -41,7 +42,7 @@ pub struct Outcome {
     pub non_finite_from: Option<String>,
     /// Whether the user stopped the run early.
     pub interrupted: bool,
-    /// What was done instead of what was asked, and why.
+    /// How the run differs from the one that was asked for, and why.
     pub remarks: Vec<String>,
 }
 

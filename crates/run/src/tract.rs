@@ -17,8 +17,9 @@ use tract_onnx::tract_hir::internal::{InferenceFact, InferenceModelExt};
 
 use crate::declared_shapes::{Keep, drop_declared};
 use crate::engine::{
-    Engine, EngineKind, EngineNode, EngineOptions, Execution, Interrupt, Phase, Recording, RunClock, Window,
+    Engine, EngineNode, EngineOptions, Execution, Interrupt, Phase, Recording, RunClock, Window,
 };
+use crate::engine_kind::EngineKind;
 use crate::error::{HAS_IT, RunError};
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
@@ -43,7 +44,7 @@ pub struct Tract {
     model: Arc<Model>,
 }
 
-/// What is noted of each node, kept in one growing buffer.
+/// The times of all nodes, in one growing buffer.
 #[derive(Default)]
 struct Recorder {
     /// Node, start and end of every execution.

@@ -3,7 +3,7 @@
 use opscope_model::Model;
 use tract_onnx::prelude::TractError;
 
-use crate::engine::EngineKind;
+use crate::engine_kind::EngineKind;
 use crate::error::{RunError, in_a_line};
 use crate::node_names::NodeNames;
 

@@ -10,9 +10,9 @@
 
 use opscope_trace::Nanoseconds;
 
+use super::group::{Group, Member};
 use super::side::{Row, Side};
 use super::texts::{KindId, TextId, Texts, Which};
-use super::{Group, Member};
 
 /// An operator of one profile, as it is aligned.
 struct Entry {

@@ -10,6 +10,7 @@
 mod align;
 mod change_family;
 mod extent;
+mod group;
 mod noise;
 mod side;
 mod spans;
@@ -23,7 +24,9 @@ use extent::Extent;
 use side::Side;
 
 pub use change_family::ChangeFamily;
+pub use group::{Change, Group, Member};
 pub use noise::{Difference, Verdict};
+pub use spans::SpanChange;
 pub use waterfall::{Step, What};
 
 /// Two profiles, A before and B after a change.
@@ -72,117 +75,6 @@ pub enum Basis {
     Nothing,
 }
 
-/// How a group changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
-    /// Some operators of A became fewer, or others, in B.
-    Merged,
-    /// One operator of A became several in B.
-    Split,
-    /// It takes less time.
-    Faster,
-    /// It takes more time.
-    Slower,
-    /// It takes the same time, within what can be told apart.
-    Same,
-    /// Only A has it.
-    Vanished,
-    /// Only B has it.
-    Appeared,
-}
-
-impl Change {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Merged => "merged",
-            Self::Split => "split",
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::Same => "same",
-            Self::Vanished => "vanished",
-            Self::Appeared => "appeared",
-        }
-    }
-}
-
-/// An operator of one side.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Member<'t> {
-    /// Its name.
-    pub name: &'t str,
-    /// Its type.
-    pub op_type: &'t str,
-    /// Its own time in an average iteration.
-    pub time: Nanoseconds,
-}
-
-/// Operators of A and B that do the same.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Group<'t> {
-    /// The operators of A.
-    pub before: Vec<Member<'t>>,
-    /// The operators of B.
-    pub after: Vec<Member<'t>>,
-    /// How it changed.
-    pub change: Change,
-    /// By how much: B less A.
-    pub delta: Nanoseconds,
-}
-
-impl<'t> Group<'t> {
-    fn new(before: Vec<Member<'t>>, after: Vec<Member<'t>>) -> Self {
-        let sum = |members: &[Member<'_>]| members.iter().map(|member| member.time).sum::<Nanoseconds>();
-        let (from, to) = (sum(&before), sum(&after));
-        let delta = to - from;
-        // Figures of a percent and less can't be told apart, nor those below the clock's step.
-        let is_same = delta.0.abs() <= 100 || delta.0.abs() as f64 <= 0.01 * from.0 as f64;
-        let change = match (before.len(), after.len()) {
-            (_, 0) => Change::Vanished,
-            (0, _) => Change::Appeared,
-            (before, after) if before > after => Change::Merged,
-            (before, after) if before < after => Change::Split,
-            _ if is_same => Change::Same,
-            _ if delta.0 < 0 => Change::Faster,
-            _ => Change::Slower,
-        };
-        Self { before, after, change, delta }
-    }
-
-    /// The change in words: `Conv2D + BNInferenceD + Relu became Conv2D`.
-    pub fn story(&self) -> String {
-        let types = |members: &[Member<'_>]| {
-            let types: Vec<&str> = members.iter().map(|member| member.op_type).collect();
-            types.join(" + ")
-        };
-        match self.change {
-            Change::Vanished => format!("{} vanished", types(&self.before)),
-            Change::Appeared => format!("{} appeared", types(&self.after)),
-            Change::Merged | Change::Split => {
-                format!("{} became {}", types(&self.before), types(&self.after))
-            }
-            change => format!("{} {}", types(&self.before), change.name()),
-        }
-    }
-}
-
-/// A call or range that both profiles have.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SpanChange {
-    /// Its name.
-    pub name: String,
-    /// Whether it is a range of the program; otherwise it is a call.
-    pub is_range: bool,
-    /// Where it is: the layer of calls, or the ranges from the outermost to this one.
-    pub place: String,
-    /// Whether the name has no other place in either profile.
-    pub has_one_place: bool,
-    /// Its mean duration in A.
-    pub before: Nanoseconds,
-    /// Its mean duration in B.
-    pub after: Nanoseconds,
-}
-
 /// A change of nearly whole seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
@@ -192,17 +84,6 @@ pub struct Suspect {
     pub delta: Nanoseconds,
     /// How many seconds that is.
     pub seconds: u64,
-}
-
-impl SpanChange {
-    /// Its name, with its place where it has several.
-    pub fn title(&self) -> String {
-        match (self.has_one_place, self.is_range) {
-            (true, _) => self.name.clone(),
-            (false, true) => self.place.clone(),
-            (false, false) => format!("{} ({})", self.name, self.place),
-        }
-    }
 }
 
 impl<'t> Comparison<'t> {
@@ -263,15 +144,9 @@ impl<'t> Comparison<'t> {
     }
 }
 
-/// The compared parts of both profiles, which two threads prepare at once.
+/// The compared parts of both profiles, prepared at once.
 fn sides<'t>(before: &'t Trace, after: &'t Trace, whole: bool) -> (Side<'t>, Side<'t>) {
-    std::thread::scope(|scope| {
-        let other = std::thread::Builder::new().spawn_scoped(scope, || Side::of(after, whole));
-        let first = Side::of(before, whole);
-        // Where there is no thread to be had, one after the other does as well.
-        let second = other.ok().and_then(|thread| thread.join().ok());
-        (first, second.unwrap_or_else(|| Side::of(after, whole)))
-    })
+    opscope_parallel::join(|| Side::of(before, whole), || Side::of(after, whole))
 }
 
 fn mean(values: &[Nanoseconds]) -> Nanoseconds {

@@ -7,9 +7,36 @@ use std::collections::BTreeMap;
 
 use opscope_trace::{Nanoseconds, Trace};
 
-use super::SpanChange;
 use crate::calls::CallKinds;
 use crate::range_tree::RangeTree;
+
+/// A call or range that both profiles have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpanChange {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a range of the program; otherwise it is a call.
+    pub is_range: bool,
+    /// Where it is: the layer of calls, or the ranges from the outermost to this one.
+    pub place: String,
+    /// Whether the name has no other place in either profile.
+    pub has_one_place: bool,
+    /// Its mean duration in A.
+    pub before: Nanoseconds,
+    /// Its mean duration in B.
+    pub after: Nanoseconds,
+}
+
+impl SpanChange {
+    /// Its name, with its place where it has several.
+    pub fn title(&self) -> String {
+        match (self.has_one_place, self.is_range) {
+            (true, _) => self.name.clone(),
+            (false, true) => self.place.clone(),
+            (false, false) => format!("{} ({})", self.name, self.place),
+        }
+    }
+}
 
 /// How often and how long.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use opscope_trace::{Nanoseconds, Trace};
 
-use super::Row;
+use super::answer::Row;
 use crate::signature::{data_type, shapes};
 
 /// The content of a cell, with its unit.

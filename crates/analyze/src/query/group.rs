@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
+use super::answer::Row;
 use super::per_iteration::PerIteration;
+use super::question::{Aggregate, GroupBy, Query};
 use super::select::{Executed, Execution, Selection};
-use super::{Aggregate, GroupBy, Query, Row};
 use crate::signature::{bytes_moved, shapes};
 use crate::statistics::Statistics;
 

@@ -2,7 +2,6 @@
 
 use opscope_trace::{IterationId, Nanoseconds};
 
-use super::select::Executed;
 use crate::statistics::Statistics;
 
 /// The time of a row in each iteration.
@@ -18,12 +17,12 @@ pub struct PerIteration {
 
 impl PerIteration {
     /// Of executions' times in so many iterations.
-    pub(super) fn of(
-        parts: impl Iterator<Item = (Executed, Option<IterationId>, Nanoseconds)>,
+    pub(super) fn of<Subject: Copy + Ord>(
+        parts: impl Iterator<Item = (Subject, Option<IterationId>, Nanoseconds)>,
         iterations: usize,
     ) -> Option<Self> {
         // Executions stand in the order in which they began, so that most are merged as they come.
-        let mut sums: Vec<(Executed, Option<IterationId>, Nanoseconds)> = Vec::new();
+        let mut sums: Vec<(Subject, Option<IterationId>, Nanoseconds)> = Vec::new();
         for (subject, iteration, time) in parts {
             match sums.last_mut() {
                 Some(last) if (last.0, last.1) == (subject, iteration) => last.2 += time,

@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 
 use opscope_trace::Trace;
 
-use super::{Cell, Query, Row};
+use super::answer::Row;
+use super::column::Cell;
+use super::question::Query;
 
 /// Completes the rows of an answer and sorts them.
 pub(super) fn finish(trace: &Trace, query: &Query, rows: &mut Vec<Row>) {

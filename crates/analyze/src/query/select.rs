@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use opscope_trace::{DataType, ExecutionUnit, IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
-use super::{Filter, Query, TimeKind};
+use super::question::{Filter, Query, TimeKind};
 use crate::calls::{CallKind, CallKinds, iterations_of_calls};
 use crate::cover::Span;
 use crate::execution::Executions;

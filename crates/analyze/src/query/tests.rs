@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use regex::Regex;
 
 use super::*;
+use crate::Roofline;
 use crate::scope::Iterations;
 
 /// Two convolutions and a pooling over one warm-up and two measured iterations on two streams, an

@@ -1,5 +1,6 @@
 //! ONNX Runtime, loaded when it is asked for.
 
+mod failure;
 mod library;
 mod recorder;
 mod recording;

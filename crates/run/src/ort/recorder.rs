@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use ort::session::{Session, SessionInputValue};
 
-use super::session::{failed, lost};
+use super::failure::{failed, lost};
 use crate::engine::{RunClock, Window};
 use crate::error::RunError;
 

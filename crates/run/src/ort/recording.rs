@@ -6,7 +6,7 @@ use std::path::Path;
 use opscope_formats::onnxruntime::{NodeEvent, Profile, SessionEventKind};
 use opscope_trace::{LossKind, Losses, Nanoseconds, StringId};
 
-use super::session::lost;
+use super::failure::lost;
 use crate::engine::{EngineNode, Execution, Recording, Window};
 use crate::error::RunError;
 

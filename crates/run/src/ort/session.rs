@@ -13,10 +13,12 @@ use ort::value::{DynTensorValueType, DynValue, TensorElementType};
 use prost::Message;
 use tempfile::TempDir;
 
+use super::failure::{failed, lost, refused, rejected};
 use super::recorder::Recorder;
 use super::{library, recording};
-use crate::engine::{Engine, EngineKind, EngineOptions, Interrupt, Phase, Recording, RunClock, Window};
-use crate::error::{RunError, in_a_line};
+use crate::engine::{Engine, EngineOptions, Interrupt, Phase, Recording, RunClock, Window};
+use crate::engine_kind::EngineKind;
+use crate::error::RunError;
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
 
@@ -224,7 +226,7 @@ fn environment(library: &Path) -> Result<Environment, RunError> {
         None => {}
     }
     let builder = ort::init_from(library).map_err(|error| unusable(error.to_string()))?;
-    // What matters comes back as an error; the rest would only disturb the terminal.
+    // Failures come back as errors; the rest of the log would only disturb the terminal.
     let quiet = Arc::new(|_: ort::logging::LogLevel, _: &str, _: &str, _: &str, _: &str| {});
     let builder = builder.with_name("opscope").with_telemetry(false).with_logger(quiet);
     let environment = builder.build().map_err(|error| unusable(error.to_string()))?;
@@ -354,23 +356,4 @@ fn from_value(value: &DynValue) -> Option<HostTensor> {
     // SAFETY: the data lie in host memory and take `size` bytes by their own type and shape.
     let bytes = unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast::<u8>(), size) }.to_vec();
     Some(HostTensor { data_type, shape, bytes })
-}
-
-fn refused(message: String) -> RunError {
-    let (message, details) = in_a_line(&message);
-    RunError::Prepare { engine: EngineKind::OnnxRuntime, message, details }
-}
-
-/// The same for an error that hands back what it was about.
-fn rejected<Recovered>(error: ort::Error<Recovered>) -> RunError {
-    refused(error.to_string())
-}
-
-pub(super) fn failed(error: ort::Error) -> RunError {
-    let (message, details) = in_a_line(&error.to_string());
-    RunError::Infer { engine: EngineKind::OnnxRuntime, message, details }
-}
-
-pub(super) fn lost(message: String) -> RunError {
-    RunError::Recording { engine: EngineKind::OnnxRuntime, message }
 }
