@@ -16,6 +16,27 @@
 //!
 //! [`collect`] does all of it. The facts about the boards come from the vendor's Profiling guide for
 //! SS928 V100 and SS927 V100 (00B01, 2025-09-15).
+//!
+//! ```
+//! use opscope_board::Settings;
+//!
+//! let existing = br#"{"profiler": {"switch": "off"}, "own": 1}"#;
+//! let (acl_json, changed) = Settings::default().apply(Some(existing), "/root/profiles")?;
+//! assert!(acl_json.contains(r#""switch": "on""#) && acl_json.contains(r#""own": 1"#));
+//! assert_eq!(changed.output, None);
+//! # Ok::<(), opscope_board::SettingsError>(())
+//! ```
+//!
+//! # Floors
+//! Each row uses those below it.
+//!
+//! ```text
+//! collect · test_connection                                        all steps in their order
+//! checks · acl_json · follow · download · mounting · main_program  a step each
+//! program ─► upload · link ─► request · lock                       a line that may break
+//! space ─► connection ─► known_hosts · config                      commands and files over SSH
+//! error ─► settings · nfs ─► remote                                values
+//! ```
 
 mod acl_json;
 mod checks;

@@ -1,5 +1,5 @@
-//! What is looked at on a board before a program runs and while it does: its file system, its server,
-//! and what it says to those who mount a folder.
+//! Checks of a board before a program runs and while it does: of its file system, of its server,
+//! and of its words to those who mount a folder.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

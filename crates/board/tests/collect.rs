@@ -75,7 +75,7 @@ fn a_program_that_writes_the_same_directory_again_has_the_new_one_brought_and_th
     assert_eq!(collected.profiles, [board.path("results/JOBSAME")]);
     assert_eq!((read("JOBSAME"), read("JOBSAME.1")), ("again".to_owned(), "first".to_owned()));
     assert!(log.warnings.iter().any(|text| text.contains("JOBSAME.1 now")), "{:?}", log.warnings);
-    // What is as it was isn't brought again.
+    // Unchanged files aren't brought again.
     board.write_main("#!/bin/sh\nexit 0\n");
     assert_eq!(run(&board.request()).0.profiles, [] as [PathBuf; 0]);
 }
@@ -132,7 +132,7 @@ fn a_line_that_is_cut_is_mended_and_nothing_is_half_written() {
     let (collected, log) = run(&request);
     assert!(log.warnings.iter().any(|text| text.contains("connecting again")), "{:?}", log.warnings);
     assert_eq!(fs::read(board.path("cut_up/model.om")).unwrap(), vec![7; 6 << 20]);
-    // What came back is whole, too.
+    // Files came back whole, too.
     let data = collected.profiles[0].join("data");
     assert_eq!(fs::read(data.join("aicore.0.net.1.1.1.0.done")).unwrap(), vec![b'x'; 6_000_000]);
     assert!(files(&data).iter().all(|name| !name.ends_with(".part")));
@@ -165,7 +165,7 @@ fn a_program_that_never_ends_is_stopped() {
     let (collected, _) = run(&request);
     assert_eq!(collected.end, ProgramEnd::TimedOut(Duration::from_secs(3)));
     assert!(begin.elapsed() < Duration::from_secs(30));
-    // What it left until then is brought back all the same.
+    // Files from before that are brought back all the same.
     assert_eq!(collected.profiles.len(), 1);
     let pid = fs::read_to_string(board.path("on_board/started")).unwrap();
     assert!(!Path::new(&format!("/proc/{}", pid.trim())).join("exe").exists());

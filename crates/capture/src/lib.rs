@@ -8,6 +8,25 @@
 //! - [`explain`]: what a known error message means and what to do about it.
 //!
 //! Everything that runs beside a program needs Linux; elsewhere there is only [`explain`].
+//!
+//! ```
+//! let message = "./infer: error while loading shared libraries: libascendcl.so: cannot open shared object file";
+//! let page = opscope_capture::explain::explain(message)[0];
+//! assert_eq!(page.name, "shared-library");
+//! ```
+//!
+//! # Floors
+//! Each row uses those below it.
+//!
+//! ```text
+//! dynamic: OnDemand                                   profiles begun and ended by commands
+//! collect                                             one program from its launch to its end
+//! launch · injection · sampler · storage              the program, its environment, the host, the limit
+//! plan · stderr_scan · own_folder · inherited_fds     what is asked for; helpers of one purpose each
+//! program · finish_slices                             finding the program; slices of those that were killed
+//! output ─► profile_lock                              where profiles go, and whose they are
+//! error                                               explain: stands alone
+//! ```
 
 pub mod explain;
 

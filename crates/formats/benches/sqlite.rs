@@ -48,7 +48,7 @@ fn main() {
     }
 }
 
-/// What a program without opscope's pains would do: one transaction, one prepared statement a row,
+/// The plain way to write it, for comparison: one transaction, one prepared statement a row,
 /// the indexes last.
 fn write_one_by_one(trace: &Trace, path: &Path) {
     let _ = std::fs::remove_file(path);

@@ -8,7 +8,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use memmap2::Mmap;
 
-/// What a file compressed with gzip begins with (RFC 1952, section 2.3.1).
+/// The first bytes of a file compressed with gzip (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// How much a compressed file may hold. It is unpacked into memory, and a few kilobytes can claim
@@ -20,13 +20,13 @@ const UNPACKED_LIMIT: u64 = 8 << 30;
 pub enum Input {
     /// An uncompressed file.
     Mapped(Mmap),
-    /// What was unpacked, or bytes from elsewhere.
+    /// Unpacked bytes, or bytes from elsewhere.
     Owned(Vec<u8>),
-    /// What could be unpacked of a compressed file that is cut off or damaged.
+    /// The beginning of a compressed file that is cut off or damaged.
     Cut {
-        /// Those before the damage.
+        /// The bytes before the damage.
         bytes: Vec<u8>,
-        /// What ended the unpacking.
+        /// The reason why the unpacking ended.
         problem: String,
     },
 }
@@ -47,13 +47,13 @@ impl Input {
     /// cut off or damaged, what stands before that is kept.
     ///
     /// # Errors
-    /// What the system reports; compression that gives nothing; and what unpacks to more than 8 GiB.
+    /// Errors of the system, compression that gives nothing, and more than 8 GiB of unpacked bytes.
     pub fn open(path: &Path) -> io::Result<Self> {
         let bytes = Self::open_packed(path)?;
         if bytes.starts_with(&GZIP_MAGIC) { unpack(&bytes, UNPACKED_LIMIT) } else { Ok(bytes) }
     }
 
-    /// What ended the unpacking of a compressed file before its end.
+    /// The reason why the unpacking of a compressed file stopped before its end.
     pub fn damage(&self) -> Option<&str> {
         match self {
             Self::Cut { problem, .. } => Some(problem),
@@ -64,7 +64,7 @@ impl Input {
     /// Whether the file is compressed, and the first `limit` bytes of what it holds.
     ///
     /// # Errors
-    /// What the system reports, and compression that gives nothing.
+    /// Errors of the system, and compression that gives nothing.
     pub fn head(path: &Path, limit: u64) -> io::Result<(bool, Vec<u8>)> {
         let mut head = Vec::new();
         File::open(path)?.take(limit).read_to_end(&mut head)?;
@@ -106,7 +106,7 @@ fn unpack(packed: &[u8], limit: u64) -> io::Result<Input> {
     }
 }
 
-/// What is wrong with a compressed file, in words that say so.
+/// The fault of a compressed file, in words that say so.
 fn damaged(error: &io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "the compressed file is cut off"),

@@ -57,7 +57,7 @@ impl Unfinished {
     /// there is no moment at which the file is there and not noted.
     ///
     /// # Errors
-    /// Those of `make`; then nothing is noted.
+    /// The errors of `make`; then nothing is noted.
     pub fn once_made<Made, Error>(
         path: PathBuf,
         make: impl FnOnce(&Path) -> Result<Made, Error>,
@@ -91,7 +91,7 @@ impl Draft {
     /// Begins a file in a folder.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// When the file can't be made.
     pub fn new(folder: &Path) -> io::Result<Self> {
         // Under the lock, so that there is no moment at which the file is there and not noted.
         let mut files = unfinished();
@@ -109,7 +109,7 @@ impl Draft {
     /// Gives it its name; what had that name before is replaced.
     ///
     /// # Errors
-    /// Those of the file system; then the draft is gone.
+    /// When the file can't be renamed; then the draft is gone.
     pub fn keep_as(self, path: &Path) -> io::Result<()> {
         self.file.persist(path).map(drop).map_err(|failed| failed.error)
     }
@@ -138,7 +138,7 @@ impl Seek for Draft {
 /// The file gets the mode 0640, less what the umask takes away.
 ///
 /// # Errors
-/// What `content` or the system reports; a missing folder is named as such.
+/// The errors of `content` and of the system; a missing folder is named as such.
 pub fn write_atomically(
     path: &Path,
     content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
@@ -156,7 +156,7 @@ pub fn write_atomically(
 /// As [`write_atomically`], for content that goes back in its file, which can't be a pipe then.
 ///
 /// # Errors
-/// What `content` or the system reports.
+/// The errors of `content` and of the system.
 pub fn write_seekable(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<Draft>) -> io::Result<()>,
@@ -178,7 +178,7 @@ fn write_draft(
 /// file under the temporary path that it is given.
 ///
 /// # Errors
-/// What `make` or the system reports.
+/// The errors of `make` and of the system.
 pub(crate) fn replace_atomically<Error: From<io::Error>>(
     path: &Path,
     make: impl FnOnce(&Path) -> Result<(), Error>,
@@ -199,7 +199,7 @@ pub fn check_target(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What a path leads to.
+/// The place that a path leads to.
 enum Target<'p> {
     /// A file that is or isn't there yet, in a folder that is.
     File { folder: &'p Path },

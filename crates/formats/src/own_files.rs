@@ -15,7 +15,7 @@ use crate::output::write_atomically;
 
 const LIST: &str = ".written-by-opscope";
 
-/// What tells that a file is as it was written.
+/// The size and time by which a file is known to be as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     size: u64,

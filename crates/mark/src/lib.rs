@@ -27,6 +27,18 @@
 //! earlier when the ring is half full. A process that is killed loses less than a second and two
 //! mebibytes. A forked child goes on with a recorder of its own, and a process that becomes another
 //! program under a collector has everything written before.
+//!
+//! # Floors
+//! Each row uses those below it.
+//!
+//! ```text
+//! ffi: c · mstx · nvtx · acl                    the interfaces for other languages
+//! profile · event ─► collector ─► waiting       profiles made here; marks; who collects
+//! shortcut ─► thread                            short marks; the state of a thread
+//! recorder ─► session · ring                    the thread that writes, and the profile that it writes to
+//! open_ranges · queued_mark ─► text             ranges that any thread may end; marks as they wait
+//! details ─► domain                             what a mark says beside its text
+//! ```
 
 mod collector;
 mod details;

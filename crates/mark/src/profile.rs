@@ -59,7 +59,7 @@ impl ProfileDirectory {
     /// Makes a new directory below `parent`, which is made as well if it isn't there.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// When a file can't be written.
     pub fn create(parent: &Path) -> io::Result<Self> {
         let clock = ClockKind::best();
         let mut builder = DirBuilder::new();
@@ -111,7 +111,7 @@ impl ProfileDirectory {
     /// killed can be read.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// When a file can't be written.
     pub fn write_begin(&self, subject: &Subject) -> io::Result<()> {
         let hertz = clock::measure_hertz(self.clock, CALIBRATION);
         self.write_info(subject, hertz)?;
@@ -127,7 +127,7 @@ impl ProfileDirectory {
     /// Writes the metadata again that are better known at the end.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// When a file can't be written.
     pub fn write_end(&self, subject: &Subject) -> io::Result<()> {
         let end = Reading::now(self.clock);
         let hertz = match self.clock {
@@ -239,7 +239,7 @@ impl Recording {
     /// Makes a profile below `parent`. Nothing is recorded yet.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// When a file can't be written.
     pub fn begin(parent: &Path) -> io::Result<Self> {
         let directory = ProfileDirectory::create(parent)?;
         let subject = Subject { process: std::process::id(), name: own_name(), settings: Vec::new() };
@@ -263,7 +263,7 @@ impl Recording {
     /// Writes everything out and completes the profile.
     ///
     /// # Errors
-    /// Those of the file system, or with the number of records that were lost.
+    /// When a file can't be written, or records were lost, with their number.
     pub fn end(self) -> io::Result<()> {
         collector::close();
         self.directory.write_end(&self.subject)?;

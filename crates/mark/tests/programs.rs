@@ -388,7 +388,7 @@ fn odd_texts_are_recorded_in_a_form_that_reads_everywhere() {
     assert!(place.names().contains(&format!("{}:my domain\n", named.domain)));
 }
 
-/// What the mstx header does, in its shortest form: tables of functions that a library named by
+/// The mstx header in its shortest form: tables of functions that a library named by
 /// `MSTX_INJECTION_PATH` fills in.
 const MSTX_PROGRAM: &str = r#"
 #include <assert.h>
@@ -470,7 +470,7 @@ fn only_the_domains_of_mstx_that_are_wanted_are_recorded() {
     }
 }
 
-/// What the header of NVTX does, in its shortest form: a table of tables, asked for by the library that
+/// The header of NVTX in its shortest form: a table of tables, asked for by the library that
 /// `NVTX_INJECTION64_PATH` names.
 const NVTX_PROGRAM: &str = r#"
 #include <assert.h>

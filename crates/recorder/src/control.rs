@@ -244,7 +244,7 @@ impl SharedControl {
     /// Makes the file, and prepares the page.
     ///
     /// # Errors
-    /// Those of the system.
+    /// When the system refuses the memory.
     pub fn new(clock: ClockKind) -> std::io::Result<Self> {
         use std::os::fd::{AsRawFd, FromRawFd};
         // SAFETY: the name is a C string.

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`environment`] | the variables by which a collector tells a program's libraries what to do |
 //! | [`clock`] | the clock of the records |
-//! | [`control`] | the page of memory shared by a collector and its programs; uses `clock` |
+//! | [`control`] | the page of memory shared by a collector and its programs; uses `clock` and `environment`, as no other module uses another |
 //! | [`sink`] | writing records to slices without keeping a descriptor open |
 //! | [`flusher`] | the thread that writes a few times a second |
 //! | [`published`] | values that are made once for a process and never freed |

@@ -43,7 +43,7 @@ impl Sink {
     /// Appends whole records.
     ///
     /// # Errors
-    /// Those of the file system; what was appended of the records is cut off again.
+    /// When the file can't be written; records of which only a part was appended are cut off again.
     pub fn write(&mut self, mut records: &[u8], record: usize) -> io::Result<()> {
         while !records.is_empty() {
             let written = self.current.as_ref().map_or(0, |slice| slice.written);
@@ -90,7 +90,7 @@ impl Sink {
 /// Makes an empty slice of a stream under the next number that no process has taken.
 ///
 /// # Errors
-/// Those of the file system.
+/// When the file can't be written.
 pub fn create_slice(directory: &Path, stream: &str, next: &mut u32) -> io::Result<PathBuf> {
     loop {
         let path = directory.join(format!("{stream}.slice_{next}"));
@@ -107,7 +107,7 @@ pub fn create_slice(directory: &Path, stream: &str, next: &mut u32) -> io::Resul
 /// the system would end the program by a signal.
 ///
 /// # Errors
-/// Those of the file system.
+/// When the file can't be written.
 #[cfg(target_os = "linux")]
 pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     // SAFETY: the sets are valid places, and the mask is that from before at the end. The signal is for
@@ -137,7 +137,7 @@ pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 /// Writes all of it.
 ///
 /// # Errors
-/// Those of the file system.
+/// When the file can't be written.
 #[cfg(not(target_os = "linux"))]
 pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)

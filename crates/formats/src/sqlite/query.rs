@@ -99,7 +99,7 @@ impl Database {
     /// Carries out one statement that reads: hands on the names of the columns, then each row.
     ///
     /// # Errors
-    /// Those of a wrong statement, and any that `each_row` reports.
+    /// When the statement is wrong, and whatever `each_row` reports.
     pub fn query<Error: From<QueryError>>(
         &self,
         sql: &str,

@@ -249,8 +249,8 @@ impl<'n, 'p> Meaning<'n, 'p> {
         all_same(&order) || commutes && all_same(&[1, 0])
     }
 
-    /// What a node computes that was named after a value is that value, with what the node says that
-    /// was fused into it.
+    /// A node that is named after a value computes that value, with the operators that it says were
+    /// fused into it.
     fn by_blocked_names(&mut self) -> bool {
         let rewritten = self.rewritten;
         for (index, node) in rewritten.nodes.iter().enumerate() {

@@ -50,7 +50,7 @@ fn a_cut_file_keeps_every_whole_event() {
         match divided(text, 300, 100) {
             Ok(trace) => {
                 let tasks = trace.tasks.len();
-                // What is already whole stays, and nothing is made up.
+                // Tasks that are whole already stay, and nothing is made up.
                 assert!(tasks >= most, "{end}: {tasks} after {most}");
                 most = tasks;
                 let cut = losses(&trace);
