@@ -42,8 +42,9 @@
 //!
 //! ```text
 //! Summary   Overview   Comparison   predict   what a run, a profile, two profiles, a change amount to
+//! RunTables   locate                        the tables of a profile, the places of operators in it
 //! Query: column · rows · group · per_iteration · select           the engine
-//! RunTables   RangeTree   Coverage   locate   Roofline            other questions to a whole profile
+//! RangeTree   Coverage   Roofline                                 other questions to a whole profile
 //! Measured   Latencies   CallKinds   scope                        which part counts, and as what
 //! nesting   cover   execution   waiting   statistics   signature  times and words
 //! ```

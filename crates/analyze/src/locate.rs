@@ -1,10 +1,8 @@
 //! Where an operator ran.
 
-use std::collections::HashMap;
-
 use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TaskId, Trace};
 
-use crate::nesting::self_times;
+use crate::query::{Execution, Query, Row, Selection, rows_by};
 
 /// The meaning of a word that names operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +46,7 @@ pub struct OperatorMatches {
 /// of other names. Nothing is found where no such operator ran.
 pub fn locate(trace: &Trace, text: &str) -> Vec<OperatorMatches> {
     let lower = text.to_lowercase();
+    let executed = Query::operators(trace);
     let sighting = |matched: Matched| {
         let matches = |name: &str, op_type: &str| match matched {
             Matched::Name => name == text,
@@ -58,7 +57,7 @@ pub fn locate(trace: &Trace, text: &str) -> Vec<OperatorMatches> {
         let wanted: Vec<bool> = operators
             .map(|(name, op_type)| matches(trace.strings.get(*name), trace.strings.get(*op_type)))
             .collect();
-        let locations = locations(trace, &wanted);
+        let locations = locations(trace, &executed.only(|operator| wanted[operator.index()]));
         (!locations.is_empty()).then_some(OperatorMatches { matched, locations })
     };
     let by_name = sighting(Matched::Name);
@@ -71,34 +70,19 @@ pub fn locate(trace: &Trace, text: &str) -> Vec<OperatorMatches> {
     if found.is_empty() { sighting(Matched::Part).into_iter().collect() } else { found }
 }
 
-/// The tasks of the wanted operators, by name, type and unit.
-fn locations(trace: &Trace, wanted: &[bool]) -> Vec<Location> {
-    let own = self_times(trace);
-    let mut all = Nanoseconds::ZERO;
-    let mut found: HashMap<(StringId, StringId, ExecutionUnit), Location> = HashMap::new();
-    for (task, &operator) in trace.tasks.ids().zip(trace.tasks.operator()) {
-        let Some(operator) = operator.map(|operator| operator.index()) else { continue };
-        all += own[task.index()];
-        if !wanted[operator] {
-            continue;
-        }
-        let (name, op_type) = (trace.operators.name()[operator], trace.operators.op_type()[operator]);
-        let unit = trace.tasks.unit()[task.index()];
-        let location = found.entry((name, op_type, unit)).or_insert_with(|| Location {
-            name,
-            op_type,
-            unit,
-            tasks: Vec::new(),
-            time: Nanoseconds::ZERO,
-            share: 0.0,
-        });
-        location.tasks.push(task);
-        location.time += own[task.index()];
-    }
-    let mut locations: Vec<Location> = found.into_values().collect();
-    for location in &mut locations {
-        location.share = if all.0 > 0 { location.time.0 as f64 / all.0 as f64 } else { 0.0 };
-    }
+/// The executions by name, type and unit.
+fn locations(trace: &Trace, executed: &Selection) -> Vec<Location> {
+    let key = |execution: &Execution| {
+        let operator = execution.operator().map(|id| trace.operators.get(id));
+        (operator.map(|it| (it.name, it.op_type)), trace.tasks.unit()[execution.row as usize])
+    };
+    let location = |(row, executions): (Row, Vec<Execution>)| {
+        let tasks = executions.iter().map(|execution| TaskId::from_index(execution.row as usize));
+        let (name, op_type, unit) = (row.name?, row.op_type?, row.unit?);
+        Some(Location { name, op_type, unit, tasks: tasks.collect(), time: row.total, share: row.share })
+    };
+    let mut locations: Vec<Location> =
+        rows_by(trace, executed, key).into_iter().filter_map(location).collect();
     locations.sort_by_key(|location| (-location.time, location.tasks.first().copied()));
     locations
 }

@@ -11,6 +11,7 @@ use opscope_trace::{
 use crate::calls::{CallKind, CallKinds, Phase};
 use crate::cover::{Cover, Span};
 use crate::nesting::self_times;
+use crate::query::{Execution, Query, rows_by};
 
 /// How many durations there are, and how long they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,25 +152,28 @@ pub struct RunTables {
 impl RunTables {
     /// Sums up a trace; warm-up iterations count like the others.
     pub fn of(trace: &Trace) -> Self {
-        let own = self_times(trace);
         let kinds = CallKinds::of(trace);
         Self {
             components: components(trace, &kinds),
-            core_metrics: core_metrics(trace, &own),
-            operators: operators(trace, &own),
+            core_metrics: core_metrics(trace),
+            operators: operators(trace),
             calls: calls(trace, &kinds),
             frequencies: frequencies(trace),
         }
     }
 }
 
-fn core_metrics(trace: &Trace, own: &[Nanoseconds]) -> Vec<CoreMetrics> {
+fn core_metrics(trace: &Trace) -> Vec<CoreMetrics> {
     /// Sums and numbers of values by metric, in the order of their first appearance.
     #[derive(Default)]
     struct Sums {
         time: Durations,
         sums: Vec<(MetricId, f64, u64)>,
     }
+    if trace.readings.is_empty() {
+        return Vec::new();
+    }
+    let own = self_times(trace);
     let mut found: HashMap<(OperatorId, ExecutionUnit), Sums> = HashMap::new();
     for (id, reading) in trace.readings.iter() {
         let task = reading.task.index();
@@ -202,18 +206,17 @@ fn core_metrics(trace: &Trace, own: &[Nanoseconds]) -> Vec<CoreMetrics> {
     rows
 }
 
-fn operators(trace: &Trace, own: &[Nanoseconds]) -> Vec<TypeStatistic> {
-    let mut found: HashMap<(StringId, ExecutionUnit), Durations> = HashMap::new();
-    for (task, operator) in trace.tasks.operator().iter().enumerate() {
-        let Some(operator) = operator else { continue };
-        let key = (trace.operators.op_type()[operator.index()], trace.tasks.unit()[task]);
-        found.entry(key).or_default().add(own[task]);
-    }
-    let all: Nanoseconds = found.values().map(|time| time.total).sum();
-    let mut rows: Vec<TypeStatistic> = found
-        .into_iter()
-        .map(|((op_type, unit), time)| TypeStatistic { op_type, unit, time, share: share(time.total, all) })
-        .collect();
+fn operators(trace: &Trace) -> Vec<TypeStatistic> {
+    let key = |execution: &Execution| {
+        let op_type = execution.operator().map(|operator| trace.operators.op_type()[operator.index()]);
+        (op_type, trace.tasks.unit()[execution.row as usize])
+    };
+    let rows = rows_by(trace, &Query::operators(trace), key).into_iter().filter_map(|(row, _)| {
+        let times = row.times;
+        let time = Durations { count: times.count as u64, total: row.total, min: times.min, max: times.max };
+        Some(TypeStatistic { op_type: row.op_type?, unit: row.unit?, time, share: row.share })
+    });
+    let mut rows: Vec<TypeStatistic> = rows.collect();
     rows.sort_by_key(|row| (-row.time.total, row.op_type, row.unit));
     rows
 }

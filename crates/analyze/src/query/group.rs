@@ -1,6 +1,7 @@
 //! Executions added up into rows.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
@@ -13,27 +14,76 @@ use crate::statistics::Statistics;
 
 /// The groups of the executions, each with its sums; their order is still to come.
 pub(super) fn rows(trace: &Trace, query: &Query, selection: &Selection, averaged: usize) -> Vec<Row> {
-    let executions = &selection.executions;
-    let (groups, count) = Keys::new(trace, query, selection).groups(executions);
-    // The executions by their group, those of each in the order of the table.
-    let mut starts = vec![0_usize; count + 1];
-    groups.iter().for_each(|&group| starts[group as usize + 1] += 1);
-    (0..count).for_each(|group| starts[group + 1] += starts[group]);
-    let mut order = vec![0_u32; executions.len()];
-    let mut next = starts.clone();
-    for (index, &group) in groups.iter().enumerate() {
-        order[next[group as usize]] = index as u32;
-        next[group as usize] += 1;
-    }
-    let of_group = |group: usize| &order[starts[group]..starts[group + 1]];
-    let row = |group: usize| {
-        let members = of_group(group).iter().map(|&index| &executions[index as usize]);
-        make_row(trace, query, selection, members, averaged)
-    };
-    (0..count).filter_map(row).collect()
+    let mut keys = Keys::new(trace, query, selection);
+    let groups = Groups::of(&selection.executions, |execution| keys.key(execution));
+    groups.iter().filter_map(|members| make_row(trace, query, selection, members, averaged)).collect()
 }
 
-/// Gives every execution the number of its group.
+/// The rows of groups by any key, each with its executions. Sums are of all iterations, shares of the whole of
+/// the selection; the order is still to come.
+pub(crate) fn rows_by<Key: Copy + Eq + Hash>(
+    trace: &Trace,
+    selection: &Selection,
+    key: impl FnMut(&Execution) -> Key,
+) -> Vec<(Row, Vec<Execution>)> {
+    let groups = Groups::of(&selection.executions, key);
+    let rows = groups.iter().filter_map(|members| {
+        let row = make_row(trace, &Query::default(), selection, members.clone(), 1)?;
+        Some((row, members.copied().collect()))
+    });
+    rows.collect()
+}
+
+/// Executions by their group, those of each in the order of the table.
+struct Groups<'e> {
+    executions: &'e [Execution],
+    /// By group, where it begins in the order.
+    starts: Vec<usize>,
+    order: Vec<u32>,
+}
+
+impl<'e> Groups<'e> {
+    fn of<Key: Copy + Eq + Hash>(
+        executions: &'e [Execution],
+        mut key: impl FnMut(&Execution) -> Key,
+    ) -> Self {
+        let mut numbers: HashMap<Key, u32> = HashMap::new();
+        let mut last: Option<(Key, u32)> = None;
+        let mut groups = Vec::with_capacity(executions.len());
+        for execution in executions {
+            let key = key(execution);
+            let group = match last {
+                Some((known, group)) if known == key => group,
+                _ => {
+                    let next = numbers.len() as u32;
+                    *numbers.entry(key).or_insert(next)
+                }
+            };
+            last = Some((key, group));
+            groups.push(group);
+        }
+        let count = numbers.len();
+        let mut starts = vec![0_usize; count + 1];
+        groups.iter().for_each(|&group| starts[group as usize + 1] += 1);
+        (0..count).for_each(|group| starts[group + 1] += starts[group]);
+        let mut order = vec![0_u32; executions.len()];
+        let mut next = starts.clone();
+        for (index, &group) in groups.iter().enumerate() {
+            order[next[group as usize]] = index as u32;
+            next[group as usize] += 1;
+        }
+        Self { executions, starts, order }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = &'e Execution> + Clone> {
+        let executions = self.executions;
+        self.starts.windows(2).map(move |bounds| {
+            self.order[bounds[0]..bounds[1]].iter().map(move |&index| &executions[index as usize])
+        })
+    }
+}
+
+/// The keys by which a query groups executions.
 struct Keys<'a> {
     trace: &'a Trace,
     query: &'a Query,
@@ -46,25 +96,6 @@ struct Keys<'a> {
 impl<'a> Keys<'a> {
     fn new(trace: &'a Trace, query: &'a Query, selection: &'a Selection) -> Self {
         Self { trace, query, selection, shapes: HashMap::new(), shaped: HashMap::new() }
-    }
-
-    fn groups(mut self, executions: &[Execution]) -> (Vec<u32>, usize) {
-        let mut numbers: HashMap<u64, u32> = HashMap::new();
-        let mut last: Option<(u64, u32)> = None;
-        let mut groups = Vec::with_capacity(executions.len());
-        for execution in executions {
-            let key = self.key(execution);
-            let group = match last {
-                Some((known, group)) if known == key => group,
-                _ => {
-                    let next = numbers.len() as u32;
-                    *numbers.entry(key).or_insert(next)
-                }
-            };
-            last = Some((key, group));
-            groups.push(group);
-        }
-        (groups, numbers.len())
     }
 
     fn key(&mut self, execution: &Execution) -> u64 {

@@ -20,12 +20,13 @@ use opscope_trace::{ExecutionUnit, Nanoseconds, Trace};
 
 pub use answer::{Answer, Row};
 pub use column::{Cell, Column};
+pub(crate) use group::rows_by;
 pub use per_iteration::PerIteration;
 pub(crate) use per_iteration::typical;
 pub use question::{Aggregate, Filter, GroupBy, Query, Sort, TimeKind};
-pub(crate) use select::{Executed, Selection, covered};
+pub(crate) use select::{Executed, Execution, Selection, covered};
 
-use crate::scope::{Chosen, Scope, ScopeError};
+use crate::scope::{Chosen, Iterations, Scope, ScopeError};
 
 impl Query {
     /// Answers the question.
@@ -41,6 +42,13 @@ impl Query {
     pub(crate) fn everything(trace: &Trace, scope: Scope) -> Result<Selection, ScopeError> {
         let filter = Filter { units: ExecutionUnit::ALL.to_vec(), ..Filter::default() };
         Ok(Self { scope, filter, ..Self::default() }.select(trace, &Chosen::new(trace, scope)?))
+    }
+
+    /// All executions of operators, likewise.
+    pub(crate) fn operators(trace: &Trace) -> Selection {
+        let whole = Scope { iterations: Iterations::All, ..Scope::default() };
+        // No trace lacks the whole of itself.
+        Self::everything(trace, whole).map(Selection::of_operators).unwrap_or_default()
     }
 
     /// The executions that are asked about.

@@ -43,6 +43,16 @@ pub(crate) struct Execution {
     pub is_first: bool,
 }
 
+impl Execution {
+    /// The operator that was executed.
+    pub fn operator(&self) -> Option<OperatorId> {
+        match self.subject {
+            Executed::Operator(id) => Some(id),
+            Executed::Name(_) | Executed::Call(_) => None,
+        }
+    }
+}
+
 /// The subject of an execution: an operator, a name, or a kind of calls by its place in the list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Executed {
@@ -92,6 +102,19 @@ struct Known {
 }
 
 impl Selection {
+    /// The executions of operators alone: tasks of none are left out of the whole as well.
+    pub fn of_operators(mut self) -> Self {
+        self.executions.retain(|execution| execution.operator().is_some());
+        self.whole = self.executions.iter().map(|execution| execution.time).sum();
+        self
+    }
+
+    /// The executions of some operators, as parts of the same whole.
+    pub fn only(&self, is_wanted: impl Fn(OperatorId) -> bool) -> Self {
+        let wanted = self.executions.iter().filter(|execution| execution.operator().is_some_and(&is_wanted));
+        Self { executions: wanted.copied().collect(), whole: self.whole, ..Self::default() }
+    }
+
     /// The time that the executions cover, as [`covered`] says.
     pub fn covered(&self, trace: &Trace) -> Vec<Nanoseconds> {
         covered(trace, self.executions.iter().map(|execution| execution.row))
