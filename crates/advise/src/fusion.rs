@@ -9,6 +9,7 @@ mod l2;
 use std::collections::HashSet;
 
 use opscope_model::{Model, Node, NodeId};
+use opscope_trace::words;
 use serde::Serialize;
 
 use crate::graph::View;
@@ -16,18 +17,20 @@ use crate::target::Target;
 
 pub use l2::{L2, Split, split};
 
-/// The kind of an operator, and of the chain that it limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Class {
-    /// A convolution, with which a chain begins.
-    Convolution,
-    /// Elementwise operators only.
-    Elementwise,
-    /// A reduction.
-    Reduce,
-    /// An operation on segments.
-    Segment,
+words! {
+    /// The kind of an operator, and of the chain that it limits.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Class {
+        /// A convolution, with which a chain begins.
+        Convolution = "convolution",
+        /// Elementwise operators only.
+        Elementwise = "elementwise",
+        /// A reduction.
+        Reduce = "reduce",
+        /// An operation on segments.
+        Segment = "segment",
+    }
 }
 
 impl Class {
@@ -40,16 +43,6 @@ impl Class {
     /// Whether a chain has at most one operator of the kind beside the elementwise ones.
     fn is_single(self) -> bool {
         matches!(self, Self::Reduce | Self::Segment)
-    }
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Convolution => "convolution",
-            Self::Elementwise => "elementwise",
-            Self::Reduce => "reduce",
-            Self::Segment => "segment",
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use opscope_trace::words;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::{MatchCondition, OperatorCondition, OptionCondition};
@@ -91,51 +92,33 @@ pub struct Text {
     pub advice: String,
 }
 
-/// How sure a rule is that its advice saves time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// Common sense only.
-    #[default]
-    Guessed,
-    /// The vendor or a tool documents it.
-    Documented,
-    /// Somebody measured it and published the figures.
-    Measured,
-}
-
-impl Confidence {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Guessed => "guessed",
-            Self::Documented => "documented",
-            Self::Measured => "measured",
-        }
+words! {
+    /// How sure a rule is that its advice saves time.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Confidence {
+        /// Common sense only.
+        #[default]
+        Guessed = "guessed",
+        /// The vendor or a tool documents it.
+        Documented = "documented",
+        /// Somebody measured it and published the figures.
+        Measured = "measured",
     }
 }
 
-/// Whether one can act on what a rule finds; later ones are shown first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// It is about how a profile was taken or is shipped, and not about the model's time.
-    Note,
-    /// A ratio that tells where the time goes, and not what to do about it.
-    Figure,
-    /// Something to change.
-    #[default]
-    Change,
-}
-
-impl Kind {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Figure => "figure",
-            Self::Change => "change",
-        }
+words! {
+    /// Whether one can act on what a rule finds; later ones are shown first.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Kind {
+        /// It is about how a profile was taken or is shipped, and not about the model's time.
+        Note = "note",
+        /// A ratio that tells where the time goes, and not what to do about it.
+        Figure = "figure",
+        /// Something to change.
+        #[default]
+        Change = "change",
     }
 }
 

@@ -3,27 +3,19 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ApiCallId, ApiLevel, IterationId, Nanoseconds, StringId, TimeBasis, Trace};
+use opscope_trace::{ApiCallId, ApiLevel, IterationId, Nanoseconds, StringId, TimeBasis, Trace, words};
 
 use crate::cover::Span;
 use crate::nesting::by_lane_and_start;
 
-/// When a call is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
-    /// While inferences run: from the begin of the first to the end of the last.
-    SteadyState,
-    /// Before the first inference or after the last, or to load or unload something.
-    OneOff,
-}
-
-impl Phase {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SteadyState => "steady-state",
-            Self::OneOff => "one-off",
-        }
+words! {
+    /// When a call is made.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Phase {
+        /// While inferences run: from the begin of the first to the end of the last.
+        SteadyState = "steady-state",
+        /// Before the first inference or after the last, or to load or unload something.
+        OneOff = "one-off",
     }
 }
 

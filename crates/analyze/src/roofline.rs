@@ -5,7 +5,7 @@
 //! each byte moved (Williams, Waterman, Patterson: "Roofline", CACM 2009). What moves bytes without
 //! computing anything has the memory's peak for its ceiling.
 
-use opscope_trace::Nanoseconds;
+use opscope_trace::{Nanoseconds, words};
 
 /// The peaks of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,25 +16,16 @@ pub struct Roofline {
     pub bandwidth: f64,
 }
 
-/// The limit that holds an operator back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Bound {
-    /// It computes about as fast as the machine can.
-    Compute,
-    /// It moves bytes about as fast as the machine can.
-    Memory,
-    /// It is far from both: overhead, latency, or poor use of the machine.
-    Neither,
-}
-
-impl Bound {
-    /// A word for tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Compute => "compute",
-            Self::Memory => "memory",
-            Self::Neither => "neither",
-        }
+words! {
+    /// The limit that holds an operator back.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Bound {
+        /// It computes about as fast as the machine can.
+        Compute = "compute",
+        /// It moves bytes about as fast as the machine can.
+        Memory = "memory",
+        /// It is far from both: overhead, latency, or poor use of the machine.
+        Neither = "neither",
     }
 }
 

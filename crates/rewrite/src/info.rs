@@ -2,30 +2,22 @@
 
 use std::fmt;
 
-/// How close the outputs of a rewritten model are to those before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Exactness {
-    /// The same to the last bit, for every type that the rewrite is for.
-    Exact,
-    /// The same mathematics: only the rounding of floating-point numbers may differ. Where results come
-    /// to be quantised, that is a lossy change.
-    Rounding,
-    /// The same within conditions that were checked, apart from corner cases that the rewrite's
-    /// condition names.
-    Bounded,
-    /// Another function. Never applied unless it is asked for, and to be judged by its error.
-    Lossy,
-}
+use opscope_trace::words;
 
-impl Exactness {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Rounding => "rounding",
-            Self::Bounded => "bounded",
-            Self::Lossy => "lossy",
-        }
+words! {
+    /// How close the outputs of a rewritten model are to those before.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Exactness {
+        /// The same to the last bit, for every type that the rewrite is for.
+        Exact = "exact",
+        /// The same mathematics: only the rounding of floating-point numbers may differ. Where results come
+        /// to be quantised, that is a lossy change.
+        Rounding = "rounding",
+        /// The same within conditions that were checked, apart from corner cases that the rewrite's
+        /// condition names.
+        Bounded = "bounded",
+        /// Another function. Never applied unless it is asked for, and to be judged by its error.
+        Lossy = "lossy",
     }
 }
 

@@ -139,7 +139,7 @@ type Counters = HashMap<TaskId, Vec<(LayerColumn, f64)>>;
 fn counters(trace: &Trace) -> Counters {
     let column_of = |metric: MetricId| {
         let name = trace.strings.get(trace.metrics.name()[metric.index()]);
-        LayerColumn::COUNTERS.into_iter().find(|column| column.metric() == name)
+        LayerColumn::COUNTERS.iter().copied().find(|column| column.metric() == name)
     };
     let columns: Vec<Option<LayerColumn>> = trace.metrics.ids().map(column_of).collect();
     if columns.iter().all(Option::is_none) {

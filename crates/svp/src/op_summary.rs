@@ -1,77 +1,50 @@
 //! The table of layers with their counters (`op_summary_*`).
 
+use opscope_trace::words;
+
 use crate::cell::Figure;
 use crate::table_text::{TableError, TextTable};
 
-/// A column of figures in the table of layers. Ratios are shares of the layer's own time, in
-/// percent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LayerColumn {
-    /// The layer's time in microseconds.
-    Time,
-    /// Its share of the whole network's time.
-    TimeRatio,
-    /// Cube instructions.
-    MacBusy,
-    /// Their effective work.
-    MacPpen,
-    /// Vector instructions.
-    VecBusy,
-    /// Their effective work.
-    VecPpen,
-    /// Storing to DDR.
-    Dstr,
-    /// Moving and transforming from RAM to RAM.
-    Dtrans,
-    /// Loading images and feature maps.
-    Dld,
-    /// Loading weights.
-    Wld,
-    /// The slowest of the three transfers beside the faster of the two units; above 1, memory is
-    /// the bottleneck.
-    MemoryBound,
-    /// Bytes read from DDR.
-    DdrRead,
-    /// Bytes written to DDR.
-    DdrWrite,
-    /// Both.
-    DdrTotal,
+words! {
+    /// A column of figures in the table of layers. Ratios are shares of the layer's own time, in
+    /// percent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LayerColumn {
+        /// The layer's time in microseconds.
+        Time = "Time(us)",
+        /// Its share of the whole network's time.
+        TimeRatio = "Time Ratio",
+        /// Cube instructions.
+        MacBusy = "Mac Busy Ratio",
+        /// Their effective work.
+        MacPpen = "Mac Ppen Ratio",
+        /// Vector instructions.
+        VecBusy = "Vec Busy Ratio",
+        /// Their effective work.
+        VecPpen = "Vec Ppen Ratio",
+        /// Storing to DDR.
+        Dstr = "Dstr Ratio",
+        /// Moving and transforming from RAM to RAM.
+        Dtrans = "Dtrans Ratio",
+        /// Loading images and feature maps.
+        Dld = "DLD Ratio",
+        /// Loading weights.
+        Wld = "WLD Ratio",
+        /// The slowest of the three transfers beside the faster of the two units; above 1, memory is
+        /// the bottleneck.
+        MemoryBound = "Memory Bound",
+        /// Bytes read from DDR.
+        DdrRead = "DDR Read(byte)",
+        /// Bytes written to DDR.
+        DdrWrite = "DDR Write(byte)",
+        /// Both.
+        DdrTotal = "DDR Total(byte)",
+    }
 }
 
 impl LayerColumn {
-    /// All of them, in the order of the file.
-    pub const ALL: [Self; 14] = [
-        Self::Time,
-        Self::TimeRatio,
-        Self::MacBusy,
-        Self::MacPpen,
-        Self::VecBusy,
-        Self::VecPpen,
-        Self::Dstr,
-        Self::Dtrans,
-        Self::Dld,
-        Self::Wld,
-        Self::MemoryBound,
-        Self::DdrRead,
-        Self::DdrWrite,
-        Self::DdrTotal,
-    ];
-
     /// Those that the engine's counters give, and what follows from them.
-    pub const COUNTERS: [Self; 12] = [
-        Self::MacBusy,
-        Self::MacPpen,
-        Self::VecBusy,
-        Self::VecPpen,
-        Self::Dstr,
-        Self::Dtrans,
-        Self::Dld,
-        Self::Wld,
-        Self::MemoryBound,
-        Self::DdrRead,
-        Self::DdrWrite,
-        Self::DdrTotal,
-    ];
+    pub const COUNTERS: &[Self] = Self::ALL.split_at(2).1;
 
     /// The column's name without its unit.
     pub fn metric(self) -> &'static str {
@@ -85,26 +58,6 @@ impl LayerColumn {
             Self::DdrRead | Self::DdrWrite | Self::DdrTotal => "B",
             Self::MemoryBound => "",
             _ => "%",
-        }
-    }
-
-    /// The column's name in the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Time => "Time(us)",
-            Self::TimeRatio => "Time Ratio",
-            Self::MacBusy => "Mac Busy Ratio",
-            Self::MacPpen => "Mac Ppen Ratio",
-            Self::VecBusy => "Vec Busy Ratio",
-            Self::VecPpen => "Vec Ppen Ratio",
-            Self::Dstr => "Dstr Ratio",
-            Self::Dtrans => "Dtrans Ratio",
-            Self::Dld => "DLD Ratio",
-            Self::Wld => "WLD Ratio",
-            Self::MemoryBound => "Memory Bound",
-            Self::DdrRead => "DDR Read(byte)",
-            Self::DdrWrite => "DDR Write(byte)",
-            Self::DdrTotal => "DDR Total(byte)",
         }
     }
 }

@@ -290,7 +290,7 @@ impl Builder {
 
     /// Notes what the engine's counters say of a layer.
     fn add_reading(&mut self, task: TaskId, layer: &Layer) {
-        let known = LayerColumn::COUNTERS.into_iter();
+        let known = LayerColumn::COUNTERS.iter().copied();
         let figure = |column| match column {
             LayerColumn::MemoryBound => layer.best_bound(),
             column => layer.figure(column),

@@ -1,7 +1,7 @@
 //! Host-side calls.
 
 use crate::table::table;
-use crate::words::words;
+use crate::words;
 use crate::{IterationId, Nanoseconds, StringId, ThreadId};
 
 words! {

@@ -1,7 +1,7 @@
 //! Devices and the streams on them.
 
 use crate::table::table;
-use crate::words::words;
+use crate::words;
 use crate::{StringId, ThreadId};
 
 words! {

@@ -1,7 +1,7 @@
 //! Records that were dropped or doubted while a profile was read.
 
 use crate::table::table;
-use crate::words::words;
+use crate::words;
 use crate::{LossKind, StringId, Trace};
 
 words! {

@@ -2,7 +2,7 @@
 //! sentence that tells it.
 
 use crate::Severity;
-use crate::words::words;
+use crate::words;
 
 words! {
     /// The reader that finds a loss, and so the kind of profile that has it.
@@ -86,31 +86,12 @@ macro_rules! loss_kinds {
         }
 
         impl $name {
-            /// How much it matters.
-            pub fn severity(self) -> Severity {
+            fn facts(self) -> (Severity, LossSource, LossScope, &'static str) {
                 match self {
-                    $($(Self::$kind => Severity::$severity,)+)+
-                }
-            }
-
-            /// The reader that finds it.
-            pub fn source(self) -> LossSource {
-                match self {
-                    $($(Self::$kind)|+ => LossSource::$source,)+
-                }
-            }
-
-            /// The kind of record that it concerns.
-            pub fn scope(self) -> LossScope {
-                match self {
-                    $($(Self::$kind => LossScope::$scope,)+)+
-                }
-            }
-
-            /// The sentence that tells it.
-            pub fn sentence(self) -> &'static str {
-                match self {
-                    $($(Self::$kind => $sentence,)+)+
+                    $($(
+                        Self::$kind =>
+                            (Severity::$severity, LossSource::$source, LossScope::$scope, $sentence),
+                    )+)+
                 }
             }
         }
@@ -118,6 +99,26 @@ macro_rules! loss_kinds {
 }
 
 impl LossKind {
+    /// How much it matters.
+    pub fn severity(self) -> Severity {
+        self.facts().0
+    }
+
+    /// The reader that finds it.
+    pub fn source(self) -> LossSource {
+        self.facts().1
+    }
+
+    /// The kind of record that it concerns.
+    pub fn scope(self) -> LossScope {
+        self.facts().2
+    }
+
+    /// The sentence that tells it.
+    pub fn sentence(self) -> &'static str {
+        self.facts().3
+    }
+
     /// Whether something was lost, or may be wrong, and not only worth telling.
     pub fn is_loss(self) -> bool {
         !matches!(self, Self::OldLayout | Self::DividedTask)

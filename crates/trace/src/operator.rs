@@ -2,7 +2,7 @@
 
 use crate::pool::Span;
 use crate::table::table;
-use crate::words::words;
+use crate::words;
 use crate::{ModelId, StringId, TensorId};
 
 words! {

@@ -1,7 +1,7 @@
 //! Ranges and marks that a program set itself.
 
 use crate::table::table;
-use crate::words::words;
+use crate::words;
 use crate::{Nanoseconds, StringId, ThreadId};
 
 words! {

@@ -1,6 +1,6 @@
 //! Facts about a run that are one of a few words: its engine, its format, how its times are meant.
 
-use crate::words::words;
+use crate::words;
 
 words! {
     /// An engine that executes models on the host's processors, by the word for it in answers.

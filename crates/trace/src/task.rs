@@ -1,7 +1,7 @@
 //! Units of work on device streams.
 
 use crate::table::table;
-use crate::words::words;
+use crate::words;
 use crate::{ApiCallId, IterationId, Nanoseconds, OperatorId, StreamId, StringId};
 
 words! {

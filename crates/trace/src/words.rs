@@ -2,6 +2,22 @@
 
 /// Declares an enum each of whose variants has a word for tables and files, readable in both
 /// directions.
+///
+/// ```
+/// opscope_trace::words! {
+///     /// A direction.
+///     #[derive(Clone, Copy, Debug, PartialEq)]
+///     pub enum Direction {
+///         /// To the device.
+///         Up = "host-to-device",
+///         /// To the host.
+///         Down = "device-to-host",
+///     }
+/// }
+/// assert_eq!(Direction::ALL.map(Direction::name), ["host-to-device", "device-to-host"]);
+/// assert_eq!(Direction::from_name("host-to-device"), Some(Direction::Up));
+/// ```
+#[macro_export]
 macro_rules! words {
     (
         $(#[$enum_attribute:meta])* pub enum $name:ident {
@@ -14,7 +30,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All variants.
+            /// All variants, in order.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
             /// A word for tables and files.
@@ -34,7 +50,6 @@ macro_rules! words {
         }
     };
 }
-pub(crate) use words;
 
 #[cfg(test)]
 mod tests {

@@ -9,31 +9,23 @@
 //! All rules are on by default. `ALL` switches only those that can be switched at all. A rule twice,
 //! or with another word than `on` and `off`, makes the converter refuse the file.
 
+use opscope_trace::words;
 use serde::Serialize;
 
 use super::ConverterError;
 use super::json::Json;
 
-/// Which of the two kinds of fusion a rule is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fused {
-    /// Graph fusion: the graph is rewritten.
-    Graph,
-    /// UB fusion: results stay in the Unified Buffer.
-    Ub,
-    /// The file doesn't say.
-    Unknown,
-}
-
-impl Fused {
-    /// The words for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Graph => "graph fusion",
-            Self::Ub => "UB fusion",
-            Self::Unknown => "fusion",
-        }
+words! {
+    /// Which of the two kinds of fusion a rule is of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Fused {
+        /// Graph fusion: the graph is rewritten.
+        Graph = "graph fusion",
+        /// UB fusion: results stay in the Unified Buffer.
+        Ub = "UB fusion",
+        /// The file doesn't say.
+        Unknown = "fusion",
     }
 }
 

@@ -1,38 +1,25 @@
 //! Operators of both sides that belong together, and how they changed.
 
-use opscope_trace::Nanoseconds;
+use opscope_trace::{Nanoseconds, words};
 
-/// How a group changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
-    /// Some operators of A became fewer, or others, in B.
-    Merged,
-    /// One operator of A became several in B.
-    Split,
-    /// It takes less time.
-    Faster,
-    /// It takes more time.
-    Slower,
-    /// It takes the same time, within what can be told apart.
-    Same,
-    /// Only A has it.
-    Vanished,
-    /// Only B has it.
-    Appeared,
-}
-
-impl Change {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Merged => "merged",
-            Self::Split => "split",
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::Same => "same",
-            Self::Vanished => "vanished",
-            Self::Appeared => "appeared",
-        }
+words! {
+    /// How a group changed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Change {
+        /// Some operators of A became fewer, or others, in B.
+        Merged = "merged",
+        /// One operator of A became several in B.
+        Split = "split",
+        /// It takes less time.
+        Faster = "faster",
+        /// It takes more time.
+        Slower = "slower",
+        /// It takes the same time, within what can be told apart.
+        Same = "same",
+        /// Only A has it.
+        Vanished = "vanished",
+        /// Only B has it.
+        Appeared = "appeared",
     }
 }
 

@@ -1,6 +1,6 @@
 //! A question: what is asked about, how it is grouped, which figure is made of it, in which order.
 
-use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
+use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, words};
 use regex::Regex;
 
 use super::column::Column;
@@ -45,62 +45,68 @@ pub struct Filter {
     pub max_time: Option<Nanoseconds>,
 }
 
-/// A time of an execution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeKind {
-    /// Its own time as it was recorded: less that of what ran within it on the same stream.
-    #[default]
-    Total,
-    /// The same without the waiting that it includes.
-    Kernel,
-    /// How long it waited before its first kernel; executions of which that isn't known are left out.
-    Wait,
+words! {
+    /// A time of an execution.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum TimeKind {
+        /// Its own time as it was recorded: less that of what ran within it on the same stream.
+        #[default]
+        Total = "total",
+        /// The same without the waiting that it includes.
+        Kernel = "kernel",
+        /// How long it waited before its first kernel; executions of which that isn't known are left out.
+        Wait = "wait",
+    }
 }
 
-/// The key by which executions are added up into rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GroupBy {
-    /// Subjects, one by one.
-    #[default]
-    Operator,
-    /// Types of operators; levels of calls.
-    Type,
-    /// Names, whatever the shapes.
-    Name,
-    /// Units that execute.
-    Unit,
-    /// Streams; threads of calls.
-    Stream,
-    /// Types together with shapes.
-    Shape,
-    /// Iterations.
-    Iteration,
+words! {
+    /// The key by which executions are added up into rows.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum GroupBy {
+        /// Subjects, one by one.
+        #[default]
+        Operator = "operator",
+        /// Types of operators; levels of calls.
+        Type = "type",
+        /// Names, whatever the shapes.
+        Name = "name",
+        /// Units that execute.
+        Unit = "unit",
+        /// Streams; threads of calls.
+        Stream = "stream",
+        /// Types together with shapes.
+        Shape = "shape",
+        /// Iterations.
+        Iteration = "iteration",
+    }
 }
 
-/// The figure that is made of the times of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Aggregate {
-    /// Their sum in an average iteration, which conserves what was recorded: the rows of a profile sum to its
-    /// time, whatever disturbed it.
-    #[default]
-    Sum,
-    /// Their sum in a typical iteration, by the median over iterations: what a run is ranked by, because one
-    /// disturbed iteration doesn't move it ([`PerIteration::typical`](super::PerIteration::typical)).
-    Typical,
-    /// Of the executions, the mean time.
-    Mean,
-    /// The shortest.
-    Min,
-    /// The longest.
-    Max,
-    /// The middle one.
-    Median,
-    /// The time within which nine of ten stay.
-    P90,
-    /// The time within which 99 of 100 stay.
-    P99,
-    /// How many there are.
-    Count,
+words! {
+    /// The figure that is made of the times of a row.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Aggregate {
+        /// Their sum in an average iteration, which conserves what was recorded: the rows of a profile sum to its
+        /// time, whatever disturbed it.
+        #[default]
+        Sum = "sum",
+        /// Their sum in a typical iteration, by the median over iterations: what a run is ranked by, because one
+        /// disturbed iteration doesn't move it ([`PerIteration::typical`](super::PerIteration::typical)).
+        Typical = "typical",
+        /// Of the executions, the mean time.
+        Mean = "mean",
+        /// The shortest.
+        Min = "min",
+        /// The longest.
+        Max = "max",
+        /// The middle one.
+        Median = "median",
+        /// The time within which nine of ten stay.
+        P90 = "p90",
+        /// The time within which 99 of 100 stay.
+        P99 = "p99",
+        /// How many there are.
+        Count = "count",
+    }
 }
 
 /// An order of rows.

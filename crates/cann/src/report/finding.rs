@@ -2,53 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
+use opscope_trace::words;
 use serde_json::json;
 
 use crate::error::Result;
 use crate::text::file::write_whole;
 
-/// A heading of the report, in the order of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReportGroup {
-    /// How well the units that compute are used.
-    Computation,
-    /// Where moving data is what takes the time.
-    Memory,
-    /// Waiting between operators.
-    OperatorSchedule,
-    /// Which operators there are, and where they run.
-    OperatorProcessing,
-    /// The needs of operators.
-    OperatorMetrics,
-    /// Work that runs side by side.
-    OperatorParallelism,
-    /// The unit that bounds the model as a whole.
-    ModelBottleneck,
-}
-
-impl ReportGroup {
-    /// All of them, in order.
-    pub const ALL: [Self; 7] = [
-        Self::Computation,
-        Self::Memory,
-        Self::OperatorSchedule,
-        Self::OperatorProcessing,
-        Self::OperatorMetrics,
-        Self::OperatorParallelism,
-        Self::ModelBottleneck,
-    ];
-
-    /// The heading.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Computation => "Computation",
-            Self::Memory => "Memory",
-            Self::OperatorSchedule => "Operator Schedule",
-            Self::OperatorProcessing => "Operator Processing",
-            Self::OperatorMetrics => "Operator Metrics",
-            Self::OperatorParallelism => "Operator Parallelism",
-            Self::ModelBottleneck => "Model Bottleneck Analysis",
-        }
+words! {
+    /// A heading of the report, in the order of the report.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ReportGroup {
+        /// How well the units that compute are used.
+        Computation = "Computation",
+        /// Where moving data is what takes the time.
+        Memory = "Memory",
+        /// Waiting between operators.
+        OperatorSchedule = "Operator Schedule",
+        /// Which operators there are, and where they run.
+        OperatorProcessing = "Operator Processing",
+        /// The needs of operators.
+        OperatorMetrics = "Operator Metrics",
+        /// Work that runs side by side.
+        OperatorParallelism = "Operator Parallelism",
+        /// The unit that bounds the model as a whole.
+        ModelBottleneck = "Model Bottleneck Analysis",
     }
 }
 
@@ -83,7 +60,7 @@ impl PerformanceReport {
         let finding = |finding: &ReportFinding| {
             json!({
                 "rule": finding.rule,
-                "type": finding.group.heading(),
+                "type": finding.group.name(),
                 "subtype": finding.subtype,
                 "suggestion": finding.suggestion,
                 "operators": finding.operators,

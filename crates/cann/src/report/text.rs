@@ -16,7 +16,7 @@ impl PerformanceReport {
 fn render(report: &PerformanceReport) -> String {
     let mut text = String::from("Performance Summary Report:\n");
     for (number, group) in (1..).zip(ReportGroup::ALL) {
-        text.push_str(&format!("{number}. {}:\n", group.heading()));
+        text.push_str(&format!("{number}. {}:\n", group.name()));
         let mut findings: Vec<&ReportFinding> =
             report.findings.iter().filter(|finding| finding.group == group).collect();
         // Findings of one part of a heading stand together, in the order of the parts' first ones.

@@ -27,43 +27,31 @@ mod yolo;
 
 use std::fmt;
 
+use opscope_trace::words;
+
 use crate::proto::ModelProto;
 use yolo::YoloActivation;
 
-/// A model that opscope can build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sample {
-    /// A small detector of face masks.
-    MaskSsd,
-    /// A detector after YOLOv4 whose activations are Mish, in three operators each.
-    YoloMish,
-    /// The same net and weights with LeakyRelu.
-    YoloLeaky,
-    /// ResNet-50 v1.5.
-    Resnet50,
-    /// MobileNetV2.
-    MobilenetV2,
-    /// A transformer encoder.
-    Encoder,
+words! {
+    /// A model that opscope can build.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Sample {
+        /// A small detector of face masks.
+        MaskSsd = "mask-ssd",
+        /// A detector after YOLOv4 whose activations are Mish, in three operators each.
+        YoloMish = "yolo-mish",
+        /// The same net and weights with LeakyRelu.
+        YoloLeaky = "yolo-leaky",
+        /// ResNet-50 v1.5.
+        Resnet50 = "resnet50",
+        /// MobileNetV2.
+        MobilenetV2 = "mobilenet-v2",
+        /// A transformer encoder.
+        Encoder = "encoder",
+    }
 }
 
 impl Sample {
-    /// All samples.
-    pub const ALL: [Self; 6] =
-        [Self::MaskSsd, Self::YoloMish, Self::YoloLeaky, Self::Resnet50, Self::MobilenetV2, Self::Encoder];
-
-    /// The name by which people ask for it, such as `mask-ssd`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MaskSsd => "mask-ssd",
-            Self::YoloMish => "yolo-mish",
-            Self::YoloLeaky => "yolo-leaky",
-            Self::Resnet50 => "resnet50",
-            Self::MobilenetV2 => "mobilenet-v2",
-            Self::Encoder => "encoder",
-        }
-    }
-
     /// One line for people: what it is, its input, and what it shows.
     pub fn description(self) -> &'static str {
         match self {
@@ -84,11 +72,6 @@ impl Sample {
                 "transformer encoder, tokens 1x128 (0 to 8191), 0.35 GFLOP: hundreds of small operators"
             }
         }
-    }
-
-    /// The sample of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sample| sample.name() == name)
     }
 
     /// Builds the model. The same seed gives the same model to the last bit, another seed the same

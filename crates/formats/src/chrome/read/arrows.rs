@@ -3,12 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use opscope_trace::{ApiCall, ApiCallId, NumberMap, Task, TaskId, Trace};
+use opscope_trace::{ApiCall, ApiCallId, LossKind, NumberMap, Task, TaskId, Trace};
 
 use super::builder::Builder;
 use super::chunk::{ArrowEnd, Chunk, Slice};
 use super::lanes::{LaneId, Lanes};
-use super::problems::Problem;
 use crate::reading::Row;
 
 /// Follows all arrows; `rows` are the rows made of the slices of every chunk.
@@ -60,7 +59,7 @@ pub(super) fn follow<'a>(
     }
     // Arrows of which only the beginnings were written lead nowhere either.
     loose += begins.saturating_sub(ends);
-    builder.problems.count_all(Problem::ArrowWithoutLaunch, loose);
+    builder.problems.count_all(LossKind::ArrowWithoutLaunch, loose);
 }
 
 /// The calls from which arrows lead, by their ids.

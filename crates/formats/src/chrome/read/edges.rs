@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{Nanoseconds, RangeKind};
+use opscope_trace::{LossKind, Nanoseconds, RangeKind};
 
 use super::builder::{Builder, ChunkNames, Item};
 use super::chunk::{Chunk, Edge, Match};
 use super::lanes::{LaneId, Lanes};
-use super::problems::Problem;
 
 /// The mark by which both ends of a slice find each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,11 +47,11 @@ pub(super) fn match_edges<'a>(
             continue;
         }
         let Some(begin) = open.get_mut(&end.key).and_then(Vec::pop) else {
-            builder.problems.count_all(Problem::EndWithoutBeginning, 1);
+            builder.problems.count_all(LossKind::EndWithoutBeginning, 1);
             continue;
         };
         let Some(duration) = end.edge.head.time.checked_sub(begin.edge.head.time) else {
-            builder.problems.count_all(Problem::TimeTooLarge, 1);
+            builder.problems.count_all(LossKind::EventTimeTooLarge, 1);
             continue;
         };
         let mut item_of = |placed: Placed, builder: &mut Builder<'a>| {
@@ -71,7 +70,7 @@ pub(super) fn match_edges<'a>(
         }
     }
     let unmatched: usize = open.values().map(Vec::len).sum();
-    builder.problems.count_all(Problem::BeginningWithoutEnd, unmatched as u64);
+    builder.problems.count_all(LossKind::BeginningWithoutEnd, unmatched as u64);
 }
 
 fn placed<'a>(chunks: &[Chunk<'a>], lanes: &Lanes<'a>) -> Vec<Placed> {

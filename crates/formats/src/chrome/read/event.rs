@@ -2,10 +2,11 @@
 
 use std::num::NonZeroU64;
 
+use opscope_trace::LossKind;
+
 use super::chunk::{
     ArrowEnd, Chunk, ChunkLane, CounterKey, Details, DetailsId, Edge, Head, Match, Metadata, Slice, Value,
 };
-use super::problems::Problem;
 use super::text::{Raw, number, small_number, unquoted};
 use crate::json::{Scanned, Scanner};
 use crate::reading::decimal::{self, NoTime};
@@ -20,7 +21,7 @@ pub(super) fn read_event<'a>(
     let offset = scanner.position();
     if !opens {
         scanner.value()?;
-        chunk.problems.count(Problem::NotAnObject, offset);
+        chunk.problems.count(LossKind::EventNoObject, offset);
         return Ok(());
     }
     let mut event = Event { text, offset, ..Event::default() };
@@ -124,12 +125,12 @@ impl<'a> Event<'a> {
     }
 
     /// Adds the event to the rows of its kind.
-    fn store(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+    fn store(&self, chunk: &mut Chunk<'a>) -> Result<(), LossKind> {
         let phase = match unquoted(self.phase) {
             [phase] => *phase,
             [] if self.name.is_empty() && self.time.is_empty() => return Ok(()),
-            [] => return Err(Problem::NoPhase),
-            _ => return Err(Problem::UnknownPhase),
+            [] => return Err(LossKind::EventWithoutPhase),
+            _ => return Err(LossKind::EventOfUnknownPhase),
         };
         match phase {
             b'X' => self.store_slice(chunk),
@@ -146,29 +147,29 @@ impl<'a> Event<'a> {
             b'C' => self.store_values(chunk),
             b's' | b't' | b'f' => self.store_arrow_end(chunk, phase),
             b'M' => self.store_metadata(chunk),
-            _ => Err(Problem::UnknownPhase),
+            _ => Err(LossKind::EventOfUnknownPhase),
         }
     }
 
-    fn store_slice(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+    fn store_slice(&self, chunk: &mut Chunk<'a>) -> Result<(), LossKind> {
         let duration = match decimal::from_micros(unquoted(self.duration)) {
-            Ok(duration) if duration.0 < 0 => return Err(Problem::NegativeDuration),
+            Ok(duration) if duration.0 < 0 => return Err(LossKind::EventNegativeDuration),
             Ok(duration) => duration.0,
-            Err(NoTime::NotANumber) => return Err(Problem::NoDuration),
-            Err(NoTime::TooLarge) => return Err(Problem::TimeTooLarge),
+            Err(NoTime::NotANumber) => return Err(LossKind::EventWithoutDuration),
+            Err(NoTime::TooLarge) => return Err(LossKind::EventTimeTooLarge),
         };
         let head = self.head(chunk)?;
         chunk.slices.push(Slice { head, duration });
         Ok(())
     }
 
-    fn store_edge(&self, chunk: &mut Chunk<'a>, begins: bool, by: Match) -> Result<(), Problem> {
+    fn store_edge(&self, chunk: &mut Chunk<'a>, begins: bool, by: Match) -> Result<(), LossKind> {
         let head = self.head(chunk)?;
         chunk.edges.push(Edge { head, begins, by });
         Ok(())
     }
 
-    fn store_mark(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+    fn store_mark(&self, chunk: &mut Chunk<'a>) -> Result<(), LossKind> {
         let head = self.head(chunk)?;
         if self.name == b"\"[memory]\"" {
             return self.store_memory(chunk, head.time);
@@ -177,7 +178,7 @@ impl<'a> Event<'a> {
         Ok(())
     }
 
-    fn store_arrow_end(&self, chunk: &mut Chunk<'a>, phase: u8) -> Result<(), Problem> {
+    fn store_arrow_end(&self, chunk: &mut Chunk<'a>, phase: u8) -> Result<(), LossKind> {
         let time = self.time(chunk)?;
         let lane = self.lane(chunk);
         let behind = chunk.slices.last().filter(|slice| slice.head.lane == lane && slice.head.time == time);
@@ -193,12 +194,12 @@ impl<'a> Event<'a> {
         Ok(())
     }
 
-    fn store_metadata(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+    fn store_metadata(&self, chunk: &mut Chunk<'a>) -> Result<(), LossKind> {
         let wanted = match unquoted(self.name) {
             b"process_name" | b"thread_name" => b"name".as_slice(),
             b"process_labels" => b"labels",
             b"process_sort_index" | b"thread_sort_index" => return Ok(()),
-            _ => return Err(Problem::UnknownMetadata),
+            _ => return Err(LossKind::UnknownMetadata),
         };
         let mut value = Raw::default();
         self.each_argument(|name, argument| {
@@ -212,7 +213,7 @@ impl<'a> Event<'a> {
 
     /// Every number among the arguments is a series of the counter; one whose name ends in `id`
     /// tells counters of the same name apart.
-    fn store_values(&self, chunk: &mut Chunk<'a>) -> Result<(), Problem> {
+    fn store_values(&self, chunk: &mut Chunk<'a>) -> Result<(), LossKind> {
         let time = self.time(chunk)?;
         let is_label = |name: &[u8]| name.ends_with(b"_id") || name.ends_with(b"Id") || name == b"id";
         let mut id = self.id;
@@ -232,12 +233,12 @@ impl<'a> Event<'a> {
                 found = true;
             }
         });
-        if found { Ok(()) } else { Err(Problem::NoValue) }
+        if found { Ok(()) } else { Err(LossKind::ValueNoNumber) }
     }
 
     /// PyTorch writes the state of its allocators as marks: `Device Type` is 0 for the host,
     /// `Total Allocated` and `Total Reserved` are bytes.
-    fn store_memory(&self, chunk: &mut Chunk<'a>, time: i64) -> Result<(), Problem> {
+    fn store_memory(&self, chunk: &mut Chunk<'a>, time: i64) -> Result<(), LossKind> {
         let (mut on_host, mut device) = (false, Raw::default());
         self.each_argument(|name, argument| match name {
             b"Device Type" => on_host = argument == b"0",
@@ -256,7 +257,7 @@ impl<'a> Event<'a> {
                 found = true;
             }
         });
-        if found { Ok(()) } else { Err(Problem::NoValue) }
+        if found { Ok(()) } else { Err(LossKind::ValueNoNumber) }
     }
 
     /// The arguments once more, one by one; the event was read before, so nothing can fail.
@@ -269,7 +270,7 @@ impl<'a> Event<'a> {
         debug_assert!(read.is_ok(), "{read:?}");
     }
 
-    fn head(&self, chunk: &mut Chunk<'a>) -> Result<Head, Problem> {
+    fn head(&self, chunk: &mut Chunk<'a>) -> Result<Head, LossKind> {
         Ok(Head {
             time: self.time(chunk)?,
             name: chunk.text(self.name),
@@ -299,16 +300,16 @@ impl<'a> Event<'a> {
         chunk.lane(self.process, self.thread)
     }
 
-    fn time(&self, chunk: &mut Chunk<'a>) -> Result<i64, Problem> {
+    fn time(&self, chunk: &mut Chunk<'a>) -> Result<i64, LossKind> {
         match decimal::from_micros(unquoted(self.time)) {
             Ok(time) => {
                 if time.0 < 0 {
-                    chunk.problems.count(Problem::TimeBeforeZero, self.offset);
+                    chunk.problems.count(LossKind::EventTimeBeforeZero, self.offset);
                 }
                 Ok(time.0)
             }
-            Err(NoTime::NotANumber) => Err(Problem::NoTime),
-            Err(NoTime::TooLarge) => Err(Problem::TimeTooLarge),
+            Err(NoTime::NotANumber) => Err(LossKind::EventWithoutTime),
+            Err(NoTime::TooLarge) => Err(LossKind::EventTimeTooLarge),
         }
     }
 

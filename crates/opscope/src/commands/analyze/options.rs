@@ -1,6 +1,7 @@
 //! The options of a question: what is chosen, how it is put together and shown.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use opscope_analyze::{Aggregate, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind};
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, units};
 use regex::Regex;
@@ -51,16 +52,16 @@ pub struct Choice {
 #[command(next_help_heading = "Order")]
 pub struct Order {
     /// The key by which executions are put together into rows
-    #[arg(long, value_enum, value_name = "WHAT")]
-    group_by: Option<Grouping>,
+    #[arg(long, value_name = "WHAT", value_parser = one_of(GroupBy::ALL[1..].iter().map(|by| by.name()), GroupBy::from_name))]
+    group_by: Option<GroupBy>,
 
     /// The figure made of the times of a row's executions
-    #[arg(long, value_enum, default_value_t, value_name = "FIGURE")]
-    agg: Figure,
+    #[arg(long, default_value = "sum", value_name = "FIGURE", value_parser = one_of(Aggregate::ALL.map(Aggregate::name), Aggregate::from_name))]
+    agg: Aggregate,
 
     /// Which time counts
-    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
-    time: Kind,
+    #[arg(long, default_value = "total", value_name = "KIND", value_parser = one_of(TimeKind::ALL.map(TimeKind::name), TimeKind::from_name))]
+    time: TimeKind,
 
     /// Sort by a column, the greatest first; +COLUMN puts the smallest first
     #[arg(long, value_name = "[+]COLUMN", value_parser = parse_sort)]
@@ -73,40 +74,6 @@ pub struct Order {
     /// The columns to show, with commas between; --help lists them
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', value_parser = parse_column)]
     pub columns: Vec<Column>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Grouping {
-    Type,
-    Name,
-    Unit,
-    Stream,
-    Shape,
-    Iteration,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Figure {
-    /// In an average iteration
-    #[default]
-    Sum,
-    /// In a typical iteration, by the median: the order of opscope run
-    Typical,
-    Mean,
-    Min,
-    Max,
-    Median,
-    P90,
-    P99,
-    Count,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Kind {
-    #[default]
-    Total,
-    Kernel,
-    Wait,
 }
 
 impl Order {
@@ -131,34 +98,27 @@ pub fn query(choice: &Choice, order: &Order) -> Query {
             min_time: choice.min_time,
             max_time: choice.max_time,
         },
-        time: match order.time {
-            Kind::Total => TimeKind::Total,
-            Kind::Kernel => TimeKind::Kernel,
-            Kind::Wait => TimeKind::Wait,
-        },
-        group_by: match order.group_by {
-            None => GroupBy::Operator,
-            Some(Grouping::Type) => GroupBy::Type,
-            Some(Grouping::Name) => GroupBy::Name,
-            Some(Grouping::Unit) => GroupBy::Unit,
-            Some(Grouping::Stream) => GroupBy::Stream,
-            Some(Grouping::Shape) => GroupBy::Shape,
-            Some(Grouping::Iteration) => GroupBy::Iteration,
-        },
-        aggregate: match order.agg {
-            Figure::Sum => Aggregate::Sum,
-            Figure::Typical => Aggregate::Typical,
-            Figure::Mean => Aggregate::Mean,
-            Figure::Min => Aggregate::Min,
-            Figure::Max => Aggregate::Max,
-            Figure::Median => Aggregate::Median,
-            Figure::P90 => Aggregate::P90,
-            Figure::P99 => Aggregate::P99,
-            Figure::Count => Aggregate::Count,
-        },
+        time: order.time,
+        group_by: order.group_by.unwrap_or_default(),
+        aggregate: order.agg,
         sort: order.sort,
         roofline: None,
     }
+}
+
+/// The parser of an option that takes one of a few words.
+fn one_of<T: Clone + Send + Sync + 'static>(
+    words: impl IntoIterator<Item = &'static str>,
+    read: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    let words = words.into_iter().map(|word| match word {
+        "sum" => PossibleValue::new(word).help("In an average iteration"),
+        "typical" => {
+            PossibleValue::new(word).help("In a typical iteration, by the median: the order of opscope run")
+        }
+        _ => PossibleValue::new(word),
+    });
+    PossibleValuesParser::new(words).try_map(move |word| read(&word).ok_or("it is none of the words"))
 }
 
 fn parse_pattern(text: &str) -> Result<Regex, String> {
