@@ -1,4 +1,17 @@
 //! The command line of opscope: parses arguments, calls one function for each command, prints.
+//!
+//! # Floors
+//! Each row uses those below it; no two files use one another.
+//!
+//! ```text
+//! cli                         the options, and the command that each word stands for
+//! commands                    a file or a folder for each command: its options, what it asks of the crates
+//! report                      the answers as text, Markdown, CSV and JSON
+//! judgement                   whether a change passes
+//! profile   converter_files   what commands read: profiles with their losses, the model converter's files
+//! exit   interrupt            how the program ends
+//! terminal                    where text leaves the program
+//! ```
 
 mod cli;
 mod commands;
