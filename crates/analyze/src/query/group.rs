@@ -231,15 +231,14 @@ fn make_row<'e>(
         if subjects.last() != Some(&member.subject) {
             subjects.push(member.subject);
         }
-        let row = match member.subject {
-            Executed::Operator(id) => {
-                operator = operator.or(Some(id));
-                Some(trace.operators.get(id))
-            }
+        let its_operator = match member.subject {
+            Executed::Operator(id) => Some(id),
             Executed::Name(_) | Executed::Call(_) => None,
         };
+        operator = operator.or(its_operator);
         if member.is_first {
             count += 1;
+            let row = its_operator.map(|id| trace.operators.get(id));
             flops = add(flops, row.and_then(|row| row.flops));
             bytes = add(bytes, row.and_then(|row| bytes_moved(&row)));
         }
