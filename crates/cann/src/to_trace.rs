@@ -17,6 +17,7 @@ use opscope_cann_raw::host::level;
 
 use crate::facts::calls::call_name;
 use crate::facts::counters::CounterColumns;
+use crate::facts::marks::device_marks;
 use crate::facts::rates::{hbm_rates, scope_name};
 use crate::facts::steps::{Step, steps};
 use crate::facts::tracked_copies;
@@ -36,6 +37,7 @@ pub fn to_trace(joined: &Joined) -> Trace {
     projection.calls();
     projection.tasks();
     projection.copies();
+    projection.marks();
     projection.ranges();
     projection.samples();
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.kind.is_loss()) {
@@ -267,6 +269,26 @@ impl<'a> Projection<'a> {
                 };
                 self.trace.tasks.push(row);
             }
+        }
+    }
+
+    /// The devices' sides of marks, which streams execute like tasks.
+    fn marks(&mut self) {
+        let view = self.view;
+        let host = &view.joined.data.host;
+        let sides = device_marks(view);
+        for tx in host.tx.rows().filter(|tx| tx.mstx) {
+            let Some(mark) = sides.get(&tx.mark).filter(|mark| mark.start >= view.begin()) else { continue };
+            let message = host.messages.get(tx.message as usize).map_or("", String::as_str);
+            let name = self.trace.strings.intern(message);
+            let row = Task {
+                number: Some(mark.task),
+                stream: Some(self.stream(mark.device as u32, mark.stream)),
+                unit: ExecutionUnit::Control,
+                iteration: self.iteration_at(mark.device, mark.ticks),
+                ..Task::new(name, self.time(mark.start), Nanoseconds(mark.end.saturating_sub(mark.start)))
+            };
+            self.trace.tasks.push(row);
         }
     }
 

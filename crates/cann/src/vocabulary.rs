@@ -8,6 +8,9 @@ use crate::kinds::{OpUnit, RuntimeKind};
 /// The number that stands for "no model", "no context" and the like.
 pub(crate) const NONE: u64 = u32::MAX as u64;
 
+/// The kind of task of a device's side of a mark.
+pub(crate) const MARK: &str = "MsTx";
+
 /// The word for whatever isn't known.
 pub(crate) const UNKNOWN: &str = "N/A";
 
@@ -32,7 +35,7 @@ pub(crate) fn unit(kind: &str) -> ExecutionUnit {
         "DVPP" | "VPC_SQE" | "JPEGE_SQE" | "JPEGD_SQE" => ExecutionUnit::Dvpp,
         "HCCL" | "HCCL_AI_CPU" | "COMMUNICATION" => ExecutionUnit::Communication,
         "MEMCPY_ASYNC" | "SDMA" | "SDMA_SQE" | "PCIE_DMA_SQE" | "Memcpy" => ExecutionUnit::MemoryCopy,
-        "MsTx" | "FFTS_PLUS" | "MODEL_EXECUTE" | "MODEL_MAINTAINCE" | "MAINTENANCE" => ExecutionUnit::Control,
+        MARK | "FFTS_PLUS" | "MODEL_EXECUTE" | "MODEL_MAINTAINCE" | "MAINTENANCE" => ExecutionUnit::Control,
         _ if is_about_streams(kind) => ExecutionUnit::Control,
         _ => ExecutionUnit::Other,
     }

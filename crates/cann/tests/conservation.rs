@@ -120,6 +120,22 @@ fn native(joined: &Joined) -> (Holds, Sum) {
     (holds, wholes)
 }
 
+/// The devices' sides of the marks that the program set: tasks of the trace, but of no table.
+fn marks(joined: &Joined) -> Sum {
+    const MARK: u16 = 11;
+    let host = &joined.data.host.tx;
+    let mut spans: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
+    for device in joined.data.devices.values() {
+        for step in device.tables.steps.rows().filter(|step| step.model == NO_MODEL && step.tag == MARK) {
+            let time = device.clock.local(step.time);
+            let (first, last) = spans.entry(step.index).or_insert((time, time));
+            (*first, *last) = ((*first).min(time), (*last).max(time));
+        }
+    }
+    let of_program = host.rows().filter(|tx| tx.mstx).filter_map(|tx| spans.get(&tx.mark));
+    Sum::of(of_program.map(|(first, last)| (last - first) as f64))
+}
+
 fn of_trace(trace: &Trace) -> Holds {
     let sum = |times: &[Nanoseconds]| Some(Sum::of(times.iter().map(|time| time.0 as f64)));
     let executing = trace.tasks.iter().filter(|(_, task)| task.operator.is_some());
@@ -286,9 +302,11 @@ fn is_conserved(joined: &Joined, what: &str) {
     let trace = to_trace(joined);
     let ((native, wholes), of_trace) = (native(joined), of_trace(&trace));
     assert!(native.tasks.is_some_and(|sum| sum.count > 0), "{what}: nothing to compare");
-    native.must_equal(&of_trace, &format!("{what}: native tables and trace"));
+    let with_marks = Holds { tasks: native.tasks.map(|tasks| tasks.and(marks(joined))), ..native };
+    with_marks.must_equal(&of_trace, &format!("{what}: native tables and trace"));
     let own = of_own_database(&trace, folder.path());
     of_trace.must_equal(&own, &format!("{what}: trace and opscope's database"));
+    let of_trace = Holds { tasks: native.tasks, ..of_trace };
     let options = everything(joined);
     let tables = of_tables(joined, folder.path(), options);
     of_trace.must_equal(&tables, &format!("{what}: trace and tables"));

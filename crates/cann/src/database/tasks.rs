@@ -14,6 +14,7 @@ use crate::facts::copies::{self, Copied, OTHER};
 use crate::facts::view::{TaskRef, View};
 use crate::kinds::{RuntimeKind, device_name};
 use crate::tables::{HostTaskRow, NO_MODEL};
+use crate::vocabulary;
 
 /// A task that a device executed.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +76,7 @@ pub(super) fn write<W: Write + Seek + Send>(
         return Ok(());
     }
     let pid = i64::from(view.joined.data.pid());
-    let mark_kind = if marks.is_empty() { 0 } else { out.strings.add("MsTx") };
+    let mark_kind = if marks.is_empty() { 0 } else { out.strings.add(vocabulary::MARK) };
     let api = &view.joined.host_tasks;
     out.table(&schema::TASK, tasks.len() + marks.len(), |index, row| {
         let Some(task) = tasks.get(index) else {

@@ -13,6 +13,8 @@ const MARK: u16 = 11;
 pub(crate) struct DeviceMark {
     /// The device's number in [`View::devices`].
     pub(crate) device: usize,
+    /// The device's counter at its begin.
+    pub(crate) ticks: u64,
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) stream: u16,
@@ -28,6 +30,7 @@ pub(crate) fn device_marks(view: &View<'_>) -> NumberMap<u64, DeviceMark> {
             let time = device.time(step.time);
             let mark = marks.entry(step.index).or_insert(DeviceMark {
                 device: number,
+                ticks: step.time,
                 start: time,
                 end: time,
                 stream: step.stream,

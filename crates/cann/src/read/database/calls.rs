@@ -57,8 +57,15 @@ impl Reader<'_> {
 
     /// Reads the ranges and marks of the program.
     pub(super) fn read_ranges(&mut self) {
-        const COLUMNS: [&str; 6] =
-            MSTX_EVENTS.select(["startNs", "endNs", "eventType", "message", "globalTid", "domainId"]);
+        const COLUMNS: [&str; 7] = MSTX_EVENTS.select([
+            "startNs",
+            "endNs",
+            "eventType",
+            "message",
+            "globalTid",
+            "domainId",
+            "connectionId",
+        ]);
         self.each_row(MSTX_EVENTS.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
@@ -71,6 +78,9 @@ impl Reader<'_> {
                 _ => RangeKind::Mark,
             };
             let (thread, name) = (reader.thread(row.integer(4)), reader.text(row.integer(3)));
+            if let Some(connection) = row.integer(6) {
+                reader.marks.insert(connection, name);
+            }
             let domain = reader.text(row.integer(5));
             let domain = Some(domain).filter(|domain| !reader.trace.strings.get(*domain).is_empty());
             let start = start - reader.zero;

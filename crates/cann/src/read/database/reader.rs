@@ -20,6 +20,8 @@ pub(super) struct Reader<'c> {
     pub chips: HashMap<u32, String>,
     /// The calls by what tasks name them by.
     pub calls: HashMap<i64, ApiCallId>,
+    /// The messages of marks by what the devices' sides of them name them by.
+    pub marks: HashMap<i64, StringId>,
     /// The tables that were read.
     used: HashSet<String>,
 }
@@ -34,6 +36,7 @@ impl<'c> Reader<'c> {
             zero: Nanoseconds::ZERO,
             chips: HashMap::new(),
             calls: HashMap::new(),
+            marks: HashMap::new(),
             used: HashSet::from(["STRING_IDS".to_owned()]),
         }
     }
@@ -42,8 +45,8 @@ impl<'c> Reader<'c> {
     pub fn read(mut self) -> Trace {
         self.read_run();
         self.read_calls();
-        self.read_tasks();
         self.read_ranges();
+        self.read_tasks();
         self.read_counters();
         self.count_what_is_left();
         self.trace

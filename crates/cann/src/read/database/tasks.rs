@@ -168,7 +168,10 @@ impl Reader<'_> {
             let described = Described { model, name, op_type, inputs, outputs, dynamic };
             operators.find(&mut self.trace, &self.texts.table, described)
         });
-        let name = self.trace.strings.intern(self.texts.table.get(name));
+        let name = match row.connection.and_then(|connection| self.marks.get(&connection)) {
+            Some(message) if own_kind == vocabulary::MARK => *message,
+            _ => self.trace.strings.intern(self.texts.table.get(name)),
+        };
         let launched_by = row.connection.and_then(|connection| self.calls.get(&connection).copied());
         self.trace.tasks.push(Task {
             operator,
