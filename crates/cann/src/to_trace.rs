@@ -3,25 +3,26 @@
 //! A trace's zero is the begin of the collection. An operator is a row for each model, name and
 //! combination of shapes; the tasks that executed it point to it.
 
+mod measured;
+mod samples;
+
 use opscope_trace::{
-    ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration,
-    IterationId, MetricId, Model, ModelId, Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId,
-    ProfileFormat, Range, RangeKind, RunFacts, Sample, Stream, StreamId, StringId, Task, TaskId, Tensor,
-    TensorId, Thread, ThreadId, Trace,
+    ApiCall, ApiCallId, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model, ModelId,
+    Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId, ProfileFormat, Range, RangeKind,
+    RunFacts, Stream, StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
 };
 
 use crate::vocabulary;
 use crate::waits::Waits;
+use measured::Measured;
 use opscope_cann_raw::additional::Tensor as RawTensor;
 use opscope_cann_raw::host::level;
 
 use crate::facts::calls::call_name;
-use crate::facts::counters::CounterColumns;
 use crate::facts::marks::device_marks;
-use crate::facts::rates::{hbm_rates, scope_name};
 use crate::facts::steps::{Step, steps};
 use crate::facts::tracked_copies;
-use crate::facts::view::{DeviceView, TaskRef, View};
+use crate::facts::view::{TaskRef, View};
 use crate::join::{HostTask, Joined, OpSource};
 use crate::kinds::level_name;
 use crate::read::operators::with_bytes;
@@ -383,108 +384,6 @@ impl<'a> Projection<'a> {
             let duration = Nanoseconds(end.saturating_sub(start));
             self.trace.ranges.push(Range { thread, kind, name, domain, start: self.time(start), duration });
         }
-    }
-
-    fn samples(&mut self) {
-        let view = self.view;
-        for (number, device) in view.devices.iter().enumerate() {
-            self.frequencies(number, device);
-            let rates = hbm_rates(device);
-            let clock = device.device.metadata.sample_clock();
-            let mut samples: Vec<(String, &str, i64, f64)> = Vec::new();
-            for rate in rates {
-                let direction = if rate.is_read { "read" } else { "write" };
-                samples.push((format!("HBM {} {direction}", rate.id), "MB/s", rate.time, rate.rate));
-            }
-            for row in device.device.tables.samples.npu_memory.rows() {
-                let (scope, time) = (scope_name(row.scope), clock.local(row.time));
-                samples.push((vocabulary::memory_counter(scope, "DDR"), "B", time, row.ddr as f64));
-                samples.push((vocabulary::memory_counter(scope, "HBM"), "B", time, row.hbm as f64));
-            }
-            let memory_of_ge = |quantity| vocabulary::memory_counter("GE", quantity);
-            let notes = view.joined.data.host.task_memory.rows();
-            for note in notes.filter(|note| note.device == device.device.id) {
-                let time = view.host_time(note.time);
-                samples.push((memory_of_ge("allocated"), "B", time, note.total_allocated as f64));
-                samples.push((memory_of_ge("reserved"), "B", time, note.total_reserved as f64));
-            }
-            samples.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
-            for of_counter in samples.chunk_by(|a, b| a.0 == b.0) {
-                let counter = self.counter(&of_counter[0].0, of_counter[0].1, number);
-                for &(_, _, wall, value) in of_counter {
-                    let time = self.time(wall);
-                    self.trace.samples.push(Sample { counter, time, value });
-                }
-            }
-        }
-    }
-
-    fn frequencies(&mut self, number: usize, device: &DeviceView<'_>) {
-        let changes = &device.device.tables.samples.frequency;
-        if changes.is_empty() {
-            return;
-        }
-        let counter = self.counter(vocabulary::CORE_FREQUENCY, "MHz", number);
-        let mut rows: Vec<(u64, u32)> = changes.rows().map(|change| (change.time, change.value)).collect();
-        rows.sort_unstable();
-        for (ticks, megahertz) in rows {
-            let time = self.time(device.time(ticks));
-            self.trace.samples.push(Sample { counter, time, value: f64::from(megahertz) });
-        }
-    }
-
-    fn counter(&mut self, name: &str, unit: &str, device: usize) -> CounterId {
-        let (name, unit) = (self.trace.strings.intern(name), self.trace.strings.intern(unit));
-        self.trace.counters.push(Counter { name, unit, device: Some(self.devices[device]) })
-    }
-}
-
-/// The metrics of tasks, device by device.
-struct Measured {
-    columns: Vec<Option<CounterColumns>>,
-    /// For each device the metrics of its columns, behind those of the blocks.
-    metrics: Vec<Vec<MetricId>>,
-    values: Vec<f64>,
-}
-
-/// Metrics that every operator has: the numbers of blocks.
-const BLOCKS: [&str; 2] = ["block_num", "mix_block_num"];
-
-impl Measured {
-    fn new(view: &View<'_>, trace: &mut Trace) -> Self {
-        let columns: Vec<Option<CounterColumns>> =
-            view.devices.iter().map(|device| CounterColumns::new(device.device, view.dialect)).collect();
-        let mut metrics = Vec::with_capacity(columns.len());
-        for columns in &columns {
-            let headings = columns.as_ref().map(CounterColumns::headers).unwrap_or_default();
-            let blocks = BLOCKS.map(|name| trace.enter_metric(name, ""));
-            let counted = headings.iter().map(|heading| {
-                let (name, unit) =
-                    heading.strip_suffix(')').and_then(|h| h.rsplit_once('(')).unwrap_or((heading, ""));
-                trace.enter_metric(name, unit)
-            });
-            metrics.push(blocks.into_iter().chain(counted).collect());
-        }
-        Self { columns, metrics, values: Vec::new() }
-    }
-
-    fn enter(
-        &mut self,
-        trace: &mut Trace,
-        id: TaskId,
-        view: &View<'_>,
-        task: TaskRef,
-        host: Option<&HostTask>,
-    ) {
-        let Some(op) = host.and_then(|host| view.op(host)) else { return };
-        let device = task.device as usize;
-        self.values.clear();
-        self.values.extend([f64::from(op.blocks), f64::from(op.mix_blocks)]);
-        if let Some(columns) = &self.columns[device] {
-            columns.read(view, task, &op, &mut self.values);
-        }
-        let metrics = &self.metrics[device][..self.values.len()];
-        trace.push_reading(id, metrics, &self.values);
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod conditions;
 mod finding;
+mod ratios;
 mod rules;
 mod text;
 mod whole;

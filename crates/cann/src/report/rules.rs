@@ -190,8 +190,8 @@ pub(super) fn findings(view: &View<'_>, operators: &Operators) -> Vec<ReportFind
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::conditions::Ratios;
     use crate::report::conditions::tests::operators;
+    use crate::report::ratios::Ratios;
 
     /// Which rules fire on what.
     fn fired(runs: &[(u64, u32, Times, Ratios)]) -> Vec<(&'static str, Vec<u64>)> {

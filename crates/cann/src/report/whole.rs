@@ -73,8 +73,9 @@ pub(super) fn bottleneck(operators: &Operators) -> Option<ReportFinding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::conditions::Times;
     use crate::report::conditions::tests::operators;
-    use crate::report::conditions::{Ratios, Times};
+    use crate::report::ratios::Ratios;
 
     #[test]
     fn only_the_time_in_which_the_other_is_idle_counts() {
