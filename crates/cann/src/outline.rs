@@ -3,6 +3,7 @@
 use opscope_cann_raw::host::level;
 
 use crate::facts::calls::call_name;
+use crate::facts::marks::executed_marks;
 use crate::facts::view::View;
 use crate::join::Joined;
 use crate::parallel;
@@ -42,7 +43,7 @@ impl Outline {
         let mut calls = (0..api.len()).filter(|&row| matches!(api.level()[row], level::ACL | level::MODEL));
         let copies: usize = view.devices.iter().map(|device| device.joined.copies.len()).sum();
         Self {
-            tasks: launched.len() + copies,
+            tasks: launched.len() + copies + executed_marks(&view).len(),
             tasks_before_begin: joined.all_losses().total(LossKind::TimeBeforeStart),
             calls: api.len(),
             has_launches: launched.contains(&true),

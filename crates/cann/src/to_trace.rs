@@ -19,7 +19,7 @@ use opscope_cann_raw::additional::Tensor as RawTensor;
 use opscope_cann_raw::host::level;
 
 use crate::facts::calls::call_name;
-use crate::facts::marks::device_marks;
+use crate::facts::marks::executed_marks;
 use crate::facts::steps::{Step, steps};
 use crate::facts::tracked_copies;
 use crate::facts::view::{TaskRef, View};
@@ -275,12 +275,7 @@ impl<'a> Projection<'a> {
 
     /// The devices' sides of marks, which streams execute like tasks.
     fn marks(&mut self) {
-        let view = self.view;
-        let host = &view.joined.data.host;
-        let sides = device_marks(view);
-        for tx in host.tx.rows().filter(|tx| tx.mstx) {
-            let Some(mark) = sides.get(&tx.mark).filter(|mark| mark.start >= view.begin()) else { continue };
-            let message = host.messages.get(tx.message as usize).map_or("", String::as_str);
+        for (mark, message) in executed_marks(self.view) {
             let name = self.trace.strings.intern(message);
             let row = Task {
                 number: Some(mark.task),

@@ -124,6 +124,15 @@ pub(crate) fn memory_counter(component: &str, quantity: &str) -> String {
     format!("{MEMORY} {component} {quantity}")
 }
 
+/// The component that a database calls otherwise than tables and timelines.
+pub(crate) fn memory_component(word: &str) -> Option<&'static str> {
+    match word {
+        "app" => Some("APP"),
+        "device" => Some("Device"),
+        _ => None,
+    }
+}
+
 /// The name of a counter that a timeline calls otherwise: `AI Core Freq`, `HBM 0/Read`, `APP/DDR`.
 pub(crate) fn counter_of_timeline(name: &str) -> Option<String> {
     if name == "AI Core Freq" {

@@ -3,7 +3,7 @@
 use opscope_trace::NumberMap;
 
 use crate::facts::view::View;
-use crate::tables::NO_MODEL;
+use crate::tables::{NO_MODEL, Tx};
 
 /// The tag of steps that are the device's side of a mark.
 const MARK: u16 = 11;
@@ -40,6 +40,17 @@ pub(crate) fn device_marks(view: &View<'_>) -> NumberMap<u64, DeviceMark> {
         }
     }
     marks
+}
+
+/// The devices' sides of the program's marks in the collection, with the marks' messages.
+pub(crate) fn executed_marks<'a>(view: &'a View<'_>) -> Vec<(DeviceMark, &'a str)> {
+    let host = &view.joined.data.host;
+    let sides = device_marks(view);
+    let of_mark = |tx: Tx| {
+        let mark = sides.get(&tx.mark).filter(|mark| mark.start >= view.begin())?;
+        Some((*mark, host.messages.get(tx.message as usize).map_or("", String::as_str)))
+    };
+    host.tx.rows().filter(|tx| tx.mstx).filter_map(of_mark).collect()
 }
 
 /// The words for how a range was opened and closed.

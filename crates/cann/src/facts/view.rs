@@ -8,8 +8,8 @@ use opscope_trace::{NumberMap, NumberSet};
 
 use crate::dialect::Dialect;
 pub(crate) use crate::facts::device_view::DeviceView;
-pub(crate) use crate::facts::view::operators::OpTexts;
 use crate::facts::device_view::{Shown, offset_us};
+pub(crate) use crate::facts::view::operators::OpTexts;
 use crate::join::{HostTask, Joined};
 use crate::kinds::{NodeTaskType, OpUnit, RuntimeKind, device_name, runtime_name};
 use crate::options::IterationRange;

@@ -184,7 +184,11 @@ impl Reader<'_> {
             for (index, label) in known.labels.iter().enumerate() {
                 let value = row.integer(first_label + index);
                 let text = match label {
-                    Label::Text(_) => reader.text(value),
+                    Label::Text(_) => {
+                        let text = reader.text(value);
+                        let component = vocabulary::memory_component(reader.trace.strings.get(text));
+                        component.map_or(text, |word| reader.trace.strings.intern(word))
+                    }
                     Label::Module(_) => match value.and_then(|value| modules.get(&value)) {
                         Some(module) => reader.trace.strings.intern(module),
                         None => reader.number_text(value),
