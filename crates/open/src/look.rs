@@ -57,8 +57,12 @@ impl Look {
     }
 
     /// The raw directories themselves.
-    pub fn into_profiles(self) -> Vec<Profile> {
-        self.raw.into_inner().and_then(Result::ok).map(|found| found.profiles).unwrap_or_default()
+    pub fn into_raw(self) -> Result<Found, OpenError> {
+        if !self.is_folder {
+            return Err(OpenError::NoFolder { path: self.path });
+        }
+        let searched = self.raw.into_inner().unwrap_or_else(|| opscope_cann::search(&self.path));
+        Ok(searched?)
     }
 
     /// Why the search for raw directories found none.

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use opscope_cann::Profile;
+use opscope_cann::{Found, Profile};
+use opscope_svp::Job;
 use opscope_trace::Trace;
 
 use crate::format::{Content, Format, Reader, read_file};
@@ -66,6 +67,20 @@ impl Source {
             return Vec::new();
         }
         self.look.raw().iter().flat_map(|found| &found.unusable).map(ToString::to_string).collect()
+    }
+
+    /// The raw directories of Ascend at or below the path, whatever else it is, and those that can't be used.
+    ///
+    /// # Errors
+    /// When it is a file, or there is none.
+    pub fn into_raw(self) -> Result<Found, OpenError> {
+        self.look.into_raw()
+    }
+
+    /// The path itself, if it is a folder that is to be a board's `JOB*` directory, whole or not.
+    pub fn job(&self) -> Option<&Path> {
+        let Look { path, is_folder, .. } = &self.look;
+        (*is_folder && (Job::is_one(path) || path.join("data").is_dir())).then_some(path)
     }
 
     /// The profile of a board: the path itself, or the only `JOB*` directory below it.

@@ -9,7 +9,7 @@ pub static FORMAT: Format = Format {
     is: |look| !look.profiles().is_empty(),
     reader: Reader::Place(|look, progress| {
         let path = look.path.clone();
-        let profile = raw::only(&path, look.into_profiles())?;
+        let profile = raw::only(&path, look.into_raw()?.profiles)?;
         let place = profile.path.clone();
         let (trace, remarks) = raw::read(profile, progress)?;
         Ok(Content { trace, place, remarks })

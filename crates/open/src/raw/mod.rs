@@ -10,7 +10,7 @@ mod results;
 
 use std::path::Path;
 
-use opscope_cann::{Found, Profile};
+use opscope_cann::Profile;
 use opscope_formats::sqlite;
 use opscope_trace::Trace;
 
@@ -20,18 +20,6 @@ use crate::{OpenError, Progress};
 pub use profile::{RawProfile, join, losses_of_joined, trace_of};
 pub use remarks::{outline, remarks, remarks_of_joined};
 pub use results::{Lock, NoPlace, Results, ResultsError};
-
-/// The raw directories at or below a folder.
-///
-/// # Errors
-/// When there is none.
-pub fn find(path: &Path) -> Result<Found, OpenError> {
-    crate::check_presence(path)?;
-    if !path.is_dir() {
-        return Err(OpenError::NoFolder { path: path.to_owned() });
-    }
-    Ok(opscope_cann::search(path)?)
-}
 
 /// The profile among those found at `path`, if it is the only one.
 ///

@@ -66,13 +66,13 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let mut files = arguments.files.clone();
     files.db = files.db.or_else(|| arguments.output.clone());
-    let trace = match arguments.vendor.parse(&arguments.profile, terminal)? {
+    let source = Source::at(&arguments.profile)?;
+    let trace = match arguments.vendor.parse(&source, terminal)? {
         Some(exports) => {
             files.check(&[&arguments.profile])?;
             profile::of_exports(&exports, &arguments.profile, Tell::InAnswer, terminal)
         }
         None => {
-            let source = Source::at(&arguments.profile)?;
             if !source.profiles().is_empty() {
                 let Arguments { profile, output, answer, files, .. } = arguments;
                 let profiles = profile::raw_of(&source, terminal);

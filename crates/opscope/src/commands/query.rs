@@ -7,6 +7,7 @@ use crate::profile;
 use crate::report::query::{contents, table, to_json};
 use crate::terminal::{StepBar, Terminal};
 use clap::Args;
+use opscope_open::Source;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +36,7 @@ pub struct Arguments {
 /// # Errors
 /// When there is none, or the only one can't be read.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let profiles = profile::raw(&arguments.directory, terminal)?;
+    let profiles = profile::raw(Source::at(&arguments.directory)?, terminal)?;
     let mut all = Vec::new();
     let exit = profile::each(profiles, terminal, |profile| {
         let bar = StepBar::new(terminal);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use opscope_analyze::{Coverage, RangeTree, RunTables};
+use opscope_open::Source;
 use opscope_svp::SideFiles;
 use opscope_trace::ProfileFormat;
 
@@ -67,9 +68,17 @@ impl Arguments {
 /// # Errors
 /// When the profile can't be read.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let trace = match arguments.vendor.parse(&arguments.profile, terminal)? {
+    execute_at(Source::at(&arguments.profile)?, arguments, terminal)
+}
+
+/// As [`execute`], of a profile that was looked at already.
+///
+/// # Errors
+/// Those of [`execute`].
+pub fn execute_at(source: Source, arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let trace = match arguments.vendor.parse(&source, terminal)? {
         Some(exports) => profile::of_exports(&exports, &arguments.profile, Tell::Warnings, terminal),
-        None => profile::open(&arguments.profile, Tell::Warnings, terminal)?,
+        None => profile::read(source, Tell::Warnings, terminal)?,
     };
     let missing = missing(&trace);
     let run_tables = RunTables::of(&trace);

@@ -1,10 +1,11 @@
 //! `--vendor-parser`: raw files of a board, read by the vendor's own parser.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use opscope_svp::{Exports, Job, VendorParser};
+use opscope_open::Source;
+use opscope_svp::{Exports, VendorParser};
 
 use crate::exit::UsageError;
 use crate::interrupt;
@@ -28,23 +29,20 @@ impl VendorArguments {
     /// The exports that the vendor's parser makes of a `JOB*` directory; `None` when it wasn't asked for.
     ///
     /// # Errors
-    /// When it was asked for and can't read what is at `path`.
-    pub fn parse(&self, path: &Path, terminal: &Terminal) -> anyhow::Result<Option<Exports>> {
+    /// When it was asked for and can't read the source.
+    pub fn parse(&self, source: &Source, terminal: &Terminal) -> anyhow::Result<Option<Exports>> {
         let Some(parser) = &self.vendor_parser else { return Ok(None) };
-        crate::profile::check_presence(path)?;
-        let has_data = path.join("data").is_dir();
-        if !path.is_dir() || !(has_data || Job::is_one(path)) {
-            let text = format!(
-                "{}: --vendor-parser reads the JOB* directories of boards, and this is none",
-                path.display()
-            );
+        let Some(job) = source.job() else {
+            let path = source.path().display();
+            let text =
+                format!("{path}: --vendor-parser reads the JOB* directories of boards, and this is none");
             return Err(UsageError(text).into());
-        }
+        };
         let parser = VendorParser::new(parser, self.vendor_timeout)?;
         let bar = StepBar::new(terminal);
         bar.step("the vendor's parser is reading");
         let stop = interrupt::request();
-        let parsed = parser.parse(path, &|| stop.is_requested());
+        let parsed = parser.parse(job, &|| stop.is_requested());
         interrupt::release();
         Ok(Some(parsed?))
     }

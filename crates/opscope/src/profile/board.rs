@@ -4,23 +4,9 @@ use std::path::Path;
 
 use opscope_svp::{Exports, TableFormat, Written};
 
-use super::Tell;
 use crate::terminal::Terminal;
 
 pub use opscope_open::formats::board::{Missing, missing, read};
-
-/// A board's exported files, or those that can be made of a `JOB*` directory itself. What was lost of
-/// them is told as `how` says.
-///
-/// # Errors
-/// When nothing can be read.
-pub fn exports(path: &Path, how: Tell, terminal: &Terminal) -> anyhow::Result<Exports> {
-    let (exports, trace) = read(path)?;
-    if how == Tell::Warnings {
-        super::warn(&trace, path, terminal);
-    }
-    Ok(exports)
-}
 
 /// Writes the tables of a board's profile below `folder/summary`, and its timelines below
 /// `folder/timeline`, in the names and columns of the vendor's guide. What the vendor's tool wrote there

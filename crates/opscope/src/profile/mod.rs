@@ -76,12 +76,12 @@ impl Progress for StepBar {
     }
 }
 
-/// The raw directories at or below `path`.
+/// The raw directories at or below a path that was looked at.
 ///
 /// # Errors
 /// When there is none.
-pub fn raw(path: &Path, terminal: &Terminal) -> anyhow::Result<Vec<Profile>> {
-    let Found { profiles, unusable } = opscope_open::raw::find(path)?;
+pub fn raw(source: Source, terminal: &Terminal) -> anyhow::Result<Vec<Profile>> {
+    let Found { profiles, unusable } = source.into_raw()?;
     warn_of_left_out(unusable.iter().map(ToString::to_string), terminal);
     Ok(profiles)
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use opscope_capture::{Outcome, Plan, explain};
+use opscope_open::Source;
 use opscope_trace::{Nanoseconds, units};
 
 use super::together::bring_together;
@@ -162,7 +163,7 @@ fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
 /// Imports the profile, exports it, and prints the answer and the query table.
 fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()> {
     let top = wanted.top;
-    let profile = profile::only(path, profile::raw(path, terminal)?)?;
+    let profile = profile::only(path, profile::raw(Source::at(path)?, terminal)?)?;
     let has_devices = !profile.devices.is_empty();
     let begin = profile.metadata().map(|metadata| metadata.session.begin_date.clone()).unwrap_or_default();
     let stamp = profile::stamp();
@@ -178,8 +179,10 @@ fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()>
     }
     terminal.print(&ranges_text(&trace, top, terminal.width()))?;
     if has_devices {
-        let raw =
-            profile::join(profile::only(path, profile::raw(path, terminal)?)?, &StepBar::new(terminal))?;
+        let raw = profile::join(
+            profile::only(path, profile::raw(Source::at(path)?, terminal)?)?,
+            &StepBar::new(terminal),
+        )?;
         terminal.print(&query::table(&query::contents(&raw)))?;
         return Ok(());
     }

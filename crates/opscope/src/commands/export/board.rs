@@ -41,7 +41,11 @@ pub fn export_board(
             profile::of_exports(&exports, path, Tell::Warnings, terminal);
             exports
         }
-        None => board::exports(path, Tell::Warnings, terminal)?,
+        None => {
+            let (exports, trace) = board::read(path)?;
+            profile::warn(&trace, path, terminal);
+            exports
+        }
     };
     let written = board::write(&exports, (summary, timeline), format, folder)?;
     for file in &written.files {

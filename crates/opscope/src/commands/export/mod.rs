@@ -65,7 +65,8 @@ pub struct Arguments {
 /// # Errors
 /// When there is none, or the only one can't be exported.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    if let Some(exports) = arguments.vendor.parse(&arguments.directory, terminal)? {
+    let source = Source::at(&arguments.directory)?;
+    if let Some(exports) = arguments.vendor.parse(&source, terminal)? {
         return export_board(
             &arguments.directory,
             Some(exports),
@@ -74,10 +75,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             terminal,
         );
     }
-    if let Some(path) = Source::at(&arguments.directory)?.board() {
+    if let Some(path) = source.board() {
         return export_board(&path, None, arguments.what, &arguments.options, terminal);
     }
-    let profiles = profile::raw(&arguments.directory, terminal)?;
+    let profiles = profile::raw(source, terminal)?;
     let stamp = profile::stamp();
     profile::each(profiles, terminal, |profile| {
         let folder = (arguments.options.output.as_deref())

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use opscope_formats::sqlite;
-use opscope_svp::TableFormat;
+use opscope_open::Source;
+use opscope_svp::{Exports, TableFormat};
 use opscope_trace::Trace;
 
 use super::console::{Level, losses, say};
@@ -16,19 +17,24 @@ use crate::commands::export::{What, export_board};
 use crate::commands::run::create_folder;
 use crate::commands::show;
 use crate::exit::Exit;
-use crate::profile::{Tell, board};
+use crate::profile::board;
 use crate::terminal::Terminal;
 
 /// Does what is asked of a board's profile.
 ///
 /// # Errors
 /// When it can't be read, or something can't be written.
-pub fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::Result<Exit> {
+pub fn carry_out(
+    source: Source,
+    request: &Request,
+    action: Action,
+    terminal: &Terminal,
+) -> anyhow::Result<Exit> {
     let path = &request.directory;
     match action {
         Action::Import => {
             say(Level::Info, &format!("Start analyzing data in \"{}\" ...", path.display()));
-            let trace = import(path)?;
+            let (_, trace) = import(path)?;
             losses(&trace).iter().for_each(|loss| say(Level::Warning, loss));
             say(Level::Info, &format!("Analysis of data in \"{}\" finished.", path.display()));
             Ok(Exit::Done)
@@ -36,10 +42,9 @@ pub fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyh
         Action::Export(what) => export_board(path, None, what, &request.options, terminal),
         Action::ExportText => export_board(path, None, What::All, &request.options, terminal),
         Action::Show => {
-            let exit = show::execute(&show::Arguments::of(path.clone()), terminal)?;
+            let exit = show::execute_at(source, &show::Arguments::of(path.clone()), terminal)?;
             if path.is_dir() {
-                let trace = import(path)?;
-                let exports = board::exports(path, Tell::InAnswer, terminal)?;
+                let (exports, trace) = import(path)?;
                 let written = board::write(&exports, (false, true), TableFormat::Csv, path)?;
                 board::tell_kept(&written, terminal);
                 write_log(path, &trace)?;
@@ -53,12 +58,12 @@ pub fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyh
 }
 
 /// Reads the profile anew, and leaves its database in the place of the guide's.
-fn import(path: &Path) -> anyhow::Result<Trace> {
-    let (_, trace) = board::read(path)?;
+fn import(path: &Path) -> anyhow::Result<(Exports, Trace)> {
+    let (exports, trace) = board::read(path)?;
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) }.join("sqlite");
     create_folder(&folder)?;
     sqlite::write_file(&trace, &folder.join("opscope.db"))?;
-    Ok(trace)
+    Ok((exports, trace))
 }
 
 /// Leaves what was skipped in a log.

@@ -137,13 +137,15 @@ fn is_cluster(profiles: &[Profile]) -> bool {
 }
 
 fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::Result<Exit> {
-    if Source::at(&request.directory)?.board().as_ref() == Some(&request.directory) {
-        return board::carry_out(request, action, terminal);
+    // Anew for each action: those before it may have left files here.
+    let source = Source::at(&request.directory)?;
+    if source.board().as_ref() == Some(&request.directory) {
+        return board::carry_out(source, request, action, terminal);
     }
     if action == Action::Show {
-        return show::execute(&show::Arguments::of(request.directory.clone()), terminal);
+        return show::execute_at(source, &show::Arguments::of(request.directory.clone()), terminal);
     }
-    let profiles = profile::raw(&request.directory, terminal)?;
+    let profiles = profile::raw(source, terminal)?;
     if action == Action::QueryCluster {
         let answer = if is_cluster(&profiles) { "1" } else { "0" };
         terminal.print(&format!("{{\"status\": 0, \"info\": \"\", \"data\": \"{answer}\"}}\n"))?;

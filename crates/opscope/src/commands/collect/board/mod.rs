@@ -12,6 +12,7 @@ use opscope_board::{
     BoardConfig, Collected, HostKeys, KeyStyle, ProgramEnd, Request, Settings, Timeouts, collect,
     test_connection,
 };
+use opscope_open::Source;
 use opscope_svp::{Job, TableFormat};
 
 use self::options::{COUNTERS, Style};
@@ -255,7 +256,7 @@ fn finish_job(
         }
         return Ok(());
     }
-    let (exports, trace) = match arguments.vendor.parse(job, terminal)? {
+    let (exports, trace) = match arguments.vendor.parse(&Source::at(job)?, terminal)? {
         Some(exports) => {
             let trace = exports.to_trace();
             (exports, trace)
