@@ -6,5 +6,5 @@ use std::path::Path;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let _ = opscope_formats::sqlite::read_bytes(input, Path::new("input.db"));
+    let _ = opscope_formats::sqlite::read_bytes(input, Path::new("input.db"), &Default::default());
 });

@@ -19,6 +19,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use opscope_formats::reading::Stop;
+
 use crate::error::Result;
 use crate::metadata::file_names;
 use crate::slices::Stream;
@@ -42,11 +44,12 @@ struct Entry {
 }
 
 impl Catalogue {
-    /// Lists a data directory; a directory that doesn't exist has no streams.
+    /// Lists a data directory, whose streams can be read until `stop` is wanted; a directory that doesn't exist
+    /// has none.
     ///
     /// # Errors
     /// If the directory exists but can't be listed.
-    pub fn read(directory: &Path, losses: &mut Losses) -> Result<Self> {
+    pub fn read(directory: &Path, stop: &Stop, losses: &mut Losses) -> Result<Self> {
         let mut catalogue = Self::default();
         if !directory.is_dir() {
             return Ok(catalogue);
@@ -85,7 +88,7 @@ impl Catalogue {
             losses.count(LossKind::MissingSlice, &name, holes as u64);
             let paths = slices.into_iter().map(|(_, path)| path).collect();
             let entry = catalogue.streams.entry(name.clone()).or_default();
-            entry.streams.push(Stream { name, aging, device, paths });
+            entry.streams.push(Stream { name, aging, device, paths, stop: stop.clone() });
         }
         Ok(catalogue)
     }
@@ -250,7 +253,7 @@ mod tests {
             std::fs::write(directory.path().join(format!("{name}.done")), "").expect("a new file");
         }
         let mut losses = Losses::default();
-        let catalogue = Catalogue::read(directory.path(), &mut losses).expect("a listing");
+        let catalogue = Catalogue::read(directory.path(), &Stop::default(), &mut losses).expect("a listing");
         let stream = &catalogue.streams("api_event.data")[0];
         let bytes = stream.map(&mut losses).concatenated().into_owned();
         assert_eq!(bytes, [0, 2, 10]);
@@ -278,7 +281,7 @@ mod tests {
             write(&format!("{slice}.done"), marker);
         }
         let mut losses = Losses::default();
-        Catalogue::read(directory.path(), &mut losses).expect("a listing");
+        Catalogue::read(directory.path(), &Stop::default(), &mut losses).expect("a listing");
         let cut: Vec<(&str, u64)> =
             losses.rows().iter().map(|loss| (loss.place.as_str(), loss.count)).collect();
         assert_eq!(cut, [("hbm.data.0.slice_1", 8), ("unaging.api_event.data.slice_0", 7)]);
@@ -291,7 +294,8 @@ mod tests {
         for name in ["hbm.data.0.slice_0", "qos.data.0.slice_0", "qos.data.0.slice_1"] {
             std::fs::write(directory.path().join(name), [0]).expect("a new file");
         }
-        let catalogue = Catalogue::read(directory.path(), &mut Losses::default()).expect("a listing");
+        let catalogue =
+            Catalogue::read(directory.path(), &Stop::default(), &mut Losses::default()).expect("a listing");
         assert_eq!(catalogue.streams("hbm.data").len(), 1);
         assert_eq!(catalogue.unread().collect::<Vec<_>>(), [("qos.data", 2)]);
     }

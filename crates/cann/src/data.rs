@@ -5,12 +5,13 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use opscope_cann_raw::Chip;
+use opscope_formats::reading::Stop;
 
 use crate::catalogue::Catalogue;
 use crate::clock::Clock;
 use crate::decode::{LegacySource, device_tables, host_tables};
 use crate::discover::Profile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 use crate::parallel;
 use crate::tables::{DeviceTables, HostTables};
@@ -115,15 +116,24 @@ impl Data {
     /// # Errors
     /// If a directory of the profile can't be listed.
     pub fn load(profile: Profile) -> Result<Self> {
+        Self::load_until(profile, &Stop::default())
+    }
+
+    /// As [`Data::load`], until `stop` is wanted.
+    ///
+    /// # Errors
+    /// As [`Data::load`], and where it was stopped.
+    pub fn load_until(profile: Profile, stop: &Stop) -> Result<Self> {
         let mut losses = Losses::default();
         let host_catalogue = match &profile.host {
-            Some(host) => Catalogue::read(&host.data(), &mut losses)?,
+            Some(host) => Catalogue::read(&host.data(), stop, &mut losses)?,
             None => Catalogue::default(),
         };
         let metadata = profile.metadata().cloned().unwrap_or_default();
         let mut catalogues = Vec::with_capacity(profile.devices.len());
         for device in &profile.devices {
-            catalogues.push((device.id(), &device.metadata, Catalogue::read(&device.data(), &mut losses)?));
+            let catalogue = Catalogue::read(&device.data(), stop, &mut losses)?;
+            catalogues.push((device.id(), &device.metadata, catalogue));
         }
         let old = old_sources(&profile, &host_catalogue, &catalogues);
         // How device records are to be read depends on one small file of the host.
@@ -137,6 +147,9 @@ impl Data {
                 parallel::map(&catalogues, decode)
             },
         );
+        if stop.is_wanted() {
+            return Err(Error::Stopped { path: profile.path });
+        }
         count_unread(&profile, &host_catalogue, &catalogues, &mut losses);
         host.losses.merge(losses);
         host.expanded_streams = expanded;

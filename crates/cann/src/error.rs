@@ -67,6 +67,12 @@ pub enum Error {
         /// The number in it.
         found: String,
     },
+    /// Whoever asked for it wants it no more.
+    #[error("{}: the reading was stopped", path.display())]
+    Stopped {
+        /// The profile.
+        path: PathBuf,
+    },
     /// A database can't be written or read.
     #[error("{}: {source}", path.display())]
     Database {

@@ -156,7 +156,8 @@ mod tests {
         write("unaging.additional.hash_dic.slice_1", "lu\r\nnonsense\n\n");
         write("unaging.additional.type_info_dic.slice_0", "5000_801:memcpy_info\n4711_1:x\n");
         let mut losses = Losses::default();
-        let catalogue = Catalogue::read(directory.path(), &mut losses).expect("a listing");
+        let catalogue =
+            Catalogue::read(directory.path(), &Default::default(), &mut losses).expect("a listing");
         let mut names = Names::read(&catalogue, &mut losses);
         assert_eq!(names.get(7), Some("conv:1"));
         assert_eq!(names.get(8), Some("relu"));

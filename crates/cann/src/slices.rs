@@ -9,6 +9,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use memmap2::Mmap;
+use opscope_formats::reading::Stop;
 
 use opscope_trace::{LossKind, Losses};
 
@@ -23,6 +24,8 @@ pub struct Stream {
     pub device: Option<u32>,
     /// The slices.
     pub paths: Vec<PathBuf>,
+    /// Asked before each slice and each part of it.
+    pub stop: Stop,
 }
 
 /// A two-byte number that every record has at the same place.
@@ -41,10 +44,10 @@ pub const HOST_MAGIC: Magic = Magic { offset: 0, value: opscope_cann_raw::host::
 pub const DEVICE_MAGIC: Magic = Magic { offset: 2, value: opscope_cann_raw::device::MAGIC };
 
 impl Stream {
-    /// Maps all slices; what can't be opened is counted.
+    /// Maps all slices until it is stopped; what can't be opened is counted.
     pub fn map(&self, losses: &mut Losses) -> Mapped {
         let mut maps = Vec::with_capacity(self.paths.len());
-        for path in &self.paths {
+        for path in self.paths.iter().take_while(|_| !self.stop.is_wanted()) {
             let Ok(file) = File::open(path) else {
                 losses.count(LossKind::UnreadableFile, &path.to_string_lossy(), 1);
                 continue;

@@ -105,7 +105,8 @@ fn tasks_that_all_overlap_are_shown_on_lanes_where_they_nest_and_are_read_back_a
         assert_eq!(check_lanes(tasks), usize::from(TASKS), "{chip:?}");
 
         let timeline = Value::from(events).to_string();
-        let read = chrome::read_with(timeline.as_bytes(), &[&AscendTimeline]).expect("a timeline");
+        let read = chrome::read_with(timeline.as_bytes(), &[&AscendTimeline], &Default::default())
+            .expect("a timeline");
         assert_eq!((read.tasks.len(), read.streams.len()), (usize::from(TASKS), 1), "{chip:?}");
 
         // The same as opscope draws it.

@@ -95,7 +95,7 @@ pub enum OpenError {
         advice: &'static str,
     },
     /// Whoever asked for it wants it no more.
-    #[error("{}: stopped before it was read", path.display())]
+    #[error("{}: the reading was stopped", path.display())]
     Stopped {
         /// The profile.
         path: PathBuf,

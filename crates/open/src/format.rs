@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
+use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Trace};
 
 use crate::look::Look;
+use crate::progress::go_on;
 use crate::{OpenError, Progress};
 
 /// A format: everything that opening a path of it takes.
@@ -29,7 +31,7 @@ impl PartialEq for Format {
 #[derive(Debug)]
 pub(crate) enum Reader {
     /// From the bytes of a file, unpacked; the path names them in errors.
-    Bytes(fn(Input, &Path) -> Result<Trace, OpenError>),
+    Bytes(fn(Input, &Path, &Stop) -> Result<Trace, OpenError>),
     /// From whatever lies at the path.
     Place(fn(Look, &dyn Progress) -> Result<Content, OpenError>),
     /// Not at all: it is no profile. The text says how one is made of it, behind a semicolon.
@@ -48,11 +50,13 @@ pub(crate) struct Content {
 /// Reads a file, which may be compressed and damaged, by the reader of its format.
 pub(crate) fn read_file(
     path: &Path,
-    read: fn(Input, &Path) -> Result<Trace, OpenError>,
+    read: fn(Input, &Path, &Stop) -> Result<Trace, OpenError>,
+    stop: &Stop,
 ) -> Result<Trace, OpenError> {
     let input = Input::open(path).map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
     let problem = input.damage().map(str::to_owned);
-    let trace = read(input, path).map(|mut trace| {
+    go_on(stop, path)?;
+    let trace = read(input, path, stop).map(|mut trace| {
         trace.drop_impossible_times(&path.display().to_string());
         trace
     });

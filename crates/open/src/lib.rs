@@ -50,5 +50,6 @@ mod tests;
 pub use error::OpenError;
 pub use format::Format;
 pub use look::check_presence;
+pub use opscope_formats::reading::Stop;
 pub use progress::Progress;
 pub use source::{Opened, Source};

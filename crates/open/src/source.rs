@@ -11,6 +11,7 @@ use opscope_trace::Trace;
 use crate::format::{Content, Format, Reader, read_file};
 use crate::formats::{ALL, ascend_raw, board};
 use crate::look::Look;
+use crate::progress::go_on;
 use crate::{OpenError, Progress};
 
 /// A path that was looked at once, and the format of what it leads to.
@@ -96,19 +97,22 @@ impl Source {
     pub fn open(self, progress: &dyn Progress) -> Result<Opened, OpenError> {
         let Some(format) = self.format else { return Err(refusal(self.look)) };
         let path = self.look.path.clone();
+        let stop = progress.stop();
+        go_on(&stop, &path)?;
         let content = match format.reader {
-            Reader::Bytes(read) => {
-                if progress.is_stopped() {
-                    return Err(OpenError::Stopped { path });
-                }
-                Content { trace: read_file(&path, read)?, place: path.clone(), remarks: Vec::new() }
-            }
-            Reader::Place(read) => read(self.look, progress)?,
+            Reader::Bytes(read) => read_file(&path, read, &stop).map(|trace| Content {
+                trace,
+                place: path.clone(),
+                remarks: Vec::new(),
+            }),
+            Reader::Place(read) => read(self.look, progress),
             Reader::None(advice) => {
                 return Err(OpenError::NoProfile { path, kind: format.name.to_owned(), advice });
             }
         };
-        let Content { trace, place, remarks } = content;
+        // Readers have errors of their own for it.
+        go_on(&stop, &path)?;
+        let Content { trace, place, remarks } = content?;
         Ok(Opened { trace, format, path, place, remarks })
     }
 }

@@ -1,10 +1,15 @@
 //! Files of every kind, told apart and opened.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use opscope_cann::{SampleLayout, SampleMode, SampleOptions, write_sample};
+use opscope_cann_raw::Chip;
 use opscope_formats::sqlite;
 use opscope_testing::companions::shared;
 use opscope_trace::{Nanoseconds, Task, Trace};
@@ -254,6 +259,120 @@ fn what_holds_no_profile_is_refused_by_what_it_is() {
     assert!(open(folder.path()).unwrap_err().to_string().contains("no profile found"));
     let missing = folder.path().join("missing.json");
     assert!(open(&missing).unwrap_err().to_string().contains("missing.json"));
+}
+
+/// A request to stop that comes with one of the questions for it.
+struct StopAt {
+    question: usize,
+    asked: Arc<AtomicUsize>,
+}
+
+impl StopAt {
+    fn new(question: usize) -> Self {
+        Self { question, asked: Arc::default() }
+    }
+}
+
+impl Progress for StopAt {
+    fn stop(&self) -> Stop {
+        let (question, asked) = (self.question, Arc::clone(&self.asked));
+        Stop::when(move || asked.fetch_add(1, Ordering::Relaxed) >= question)
+    }
+}
+
+/// All files and folders below a folder.
+fn everything(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() { everything(&path) } else { BTreeSet::new() }.into_iter().chain([path])
+        })
+        .collect()
+}
+
+/// A raw directory.
+fn raw_directory() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SampleOptions {
+        chip: Chip::V4_1_0,
+        tasks: 4_000,
+        mode: SampleMode::Static,
+        layout: SampleLayout::Current,
+        seed: 7,
+    };
+    let path = write_sample(folder.path(), options).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn an_opening_that_is_stopped_at_any_question_says_so_and_leaves_nothing_behind() {
+    let mut rows = Trace::new();
+    let name = rows.strings.intern("x");
+    (0..20_000).for_each(|time| drop(rows.tasks.push(Task::new(name, Nanoseconds(time), Nanoseconds(1)))));
+    let own = OneFile::new(b"");
+    sqlite::write_file(&rows, &own.path).unwrap();
+    let ascend = OneFile::new(&ascend_database());
+    let sql = "WITH RECURSIVE t(n) AS (SELECT 9 UNION ALL SELECT n + 1 FROM t LIMIT 20000) INSERT INTO TASK SELECT n, n + 1 FROM t";
+    rusqlite::Connection::open(&ascend.path).unwrap().execute_batch(sql).unwrap();
+    let outputs = OneFile::new(b"");
+    std::fs::write(outputs.path.with_file_name("kernel_details.csv"), KERNELS).unwrap();
+    let board = OneFile::new(b"");
+    for sample in 0..3 {
+        let name = format!("op_summary_0.net.1.1.1.{sample}.0.600.csv");
+        std::fs::write(board.path.with_file_name(name), "Layer Id,Layer Name,Layer Type,Time(us)\n0,a,b,1\n")
+            .unwrap();
+    }
+    let timeline = OneFile::new(TIMELINE);
+    let (_folder, raw) = raw_directory();
+    // The least number of questions: before and behind the reading, at each step, and within steps.
+    let folder_of = |file: &OneFile| file.path.parent().unwrap().to_owned();
+    for (path, least) in [
+        (own.path.clone(), 10),
+        (ascend.path.clone(), 10),
+        (folder_of(&outputs), 3),
+        (folder_of(&board), 5),
+        (timeline.path.clone(), 6),
+        (raw, 16),
+    ] {
+        let folder = if path.is_dir() { path.clone() } else { path.parent().unwrap().to_owned() };
+        let before = everything(&folder);
+        let whole = StopAt::new(usize::MAX);
+        Source::at(&path).unwrap().open(&whole).unwrap();
+        let questions = whole.asked.load(Ordering::Relaxed);
+        assert!(questions >= least, "{}: {questions}", path.display());
+        for question in (0..questions).step_by(questions.div_ceil(12)).chain([questions - 1]) {
+            let opened = Source::at(&path).unwrap().open(&StopAt::new(question));
+            let is_stopped = matches!(&opened, Err(OpenError::Stopped { path: stopped }) if *stopped == path);
+            assert!(is_stopped, "{} at question {question} of {questions}: {opened:?}", path.display());
+        }
+        assert_eq!(everything(&folder), before);
+    }
+}
+
+#[test]
+fn an_import_that_is_stopped_leaves_neither_a_database_nor_a_lock() {
+    let (folder, raw) = raw_directory();
+    let profiles = Source::at(&raw).unwrap().profiles().to_vec();
+    let chosen = folder.path().join("results");
+    let (results, _) = raw::Results::place(&profiles[0], Some(chosen.clone())).unwrap();
+    let import = |progress: &StopAt| {
+        let lock = results.lock().unwrap();
+        let imported = raw::import(profiles[0].clone(), &results.database(), progress);
+        drop(lock);
+        imported
+    };
+    let empty = everything(&chosen);
+    let mut question = 0;
+    loop {
+        let progress = StopAt::new(question);
+        match import(&progress) {
+            Err(raw::ImportError::Open(OpenError::Stopped { .. })) => assert_eq!(everything(&chosen), empty),
+            imported => break drop(imported.unwrap()),
+        }
+        question = question * 2 + 1;
+    }
+    assert!(question > 20, "{question}");
+    assert!(results.database().is_file());
 }
 
 proptest! {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses};
 
 use crate::file_name::{FileName, SampleName, TimelineName};
@@ -25,6 +26,12 @@ pub enum ReadError {
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,
+    },
+    /// Whoever asked for them wants them no more.
+    #[error("{}: the reading was stopped", path.display())]
+    Stopped {
+        /// The file or directory.
+        path: PathBuf,
     },
     /// None of the files is one of those that the vendor's tools export.
     #[error(
@@ -87,6 +94,14 @@ impl Exports {
     /// # Errors
     /// When nothing can be read.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
+        Self::read_until(path, &Stop::default())
+    }
+
+    /// As [`Exports::read`], until `stop` is wanted.
+    ///
+    /// # Errors
+    /// As [`Exports::read`], and where it was stopped.
+    pub fn read_until(path: &Path, stop: &Stop) -> Result<Self, ReadError> {
         let mut exports = Self::default();
         if path.is_file() {
             exports.read_file(path)?;
@@ -99,6 +114,9 @@ impl Exports {
             // The same table as CSV and as JSON, or in two folders, counts once.
             if !seen.insert(identity(file)) {
                 continue;
+            }
+            if stop.is_wanted() {
+                return Err(ReadError::Stopped { path: path.to_owned() });
             }
             if let Err(error) = exports.read_file(file) {
                 exports.losses.count(LossKind::UnreadableBoardFile, &error.to_string(), 1);

@@ -92,7 +92,7 @@ impl<A: Append, B: Append> Append for (A, B) {
 /// How many bytes of a stream are decoded in one go.
 const BYTES_PER_PART: usize = 1 << 20;
 
-/// Decodes every record of some streams, on all cores, in their order.
+/// Decodes every record of some streams, on all cores, in their order, until they are stopped.
 ///
 /// `add` gets the result of a part so far, which begins anywhere in the stream, a record, and whether its
 /// stream is an ageing one; what it refuses is counted under the reason that it gives. Records with a
@@ -111,7 +111,11 @@ pub(crate) fn decode<R: Record, T: Append>(
         let parts: Vec<&[u8]> = pieces.iter().flat_map(|piece| piece.chunks(bytes_per_part)).collect();
         let Ok(()) = parallel::parts(
             parts.len(),
-            |number, part: &mut Decoded<T>| part.decode(parts[number], magic, stream.aging, &add),
+            |number, part: &mut Decoded<T>| {
+                if !stream.stop.is_wanted() {
+                    part.decode(parts[number], magic, stream.aging, &add);
+                }
+            },
             |part| {
                 whole.append(&mut part.records);
                 part.lost.drain(..).for_each(|(reason, count)| losses.count(reason, &stream.name, count));

@@ -201,7 +201,13 @@ mod tests {
         let write = |name: &str, bytes: Vec<u8>| {
             let path = directory.path().join(name);
             std::fs::write(&path, bytes).expect("a new file");
-            [Stream { name: name.to_owned(), aging: false, device: Some(0), paths: vec![path] }]
+            [Stream {
+                name: name.to_owned(),
+                aging: false,
+                device: Some(0),
+                paths: vec![path],
+                stop: Default::default(),
+            }]
         };
         let words = [6, 0x3800 | 6, 0x7 | 0x0100, 0x9000];
         let mut log = Vec::new();

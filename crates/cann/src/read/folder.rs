@@ -8,6 +8,7 @@ use opscope_trace::{LossKind, Trace};
 
 use opscope_formats::chrome;
 use opscope_formats::input::Input;
+use opscope_formats::reading::Stop;
 
 use super::database;
 use super::tables::{self, Kernels, join};
@@ -27,6 +28,12 @@ pub enum FolderError {
         path: PathBuf,
         /// The system's error.
         source: io::Error,
+    },
+    /// Whoever asked for it wants it no more.
+    #[error("{}: the reading was stopped", path.display())]
+    Stopped {
+        /// The file that it had come to.
+        path: PathBuf,
     },
     /// There is nothing that makes a trace.
     #[error(
@@ -81,9 +88,17 @@ pub fn is_folder(path: &Path) -> bool {
 /// # Errors
 /// When nothing in it makes a trace, or what does can't be read; always with the path.
 pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
+    read_folder_until(path, &Stop::default())
+}
+
+/// As [`read_folder`], until `stop` is wanted.
+///
+/// # Errors
+/// As [`read_folder`], and where it was stopped.
+pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Trace, FolderError> {
     let outputs = find_outputs(path)?;
     if let Some(database) = &outputs.database {
-        return Ok(database::read_file(database)?);
+        return Ok(database::read_file(database, stop)?);
     }
     if outputs.is_empty() {
         return Err(FolderError::NoOutputs { path: path.to_owned() });
@@ -91,6 +106,9 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
     let mut kernels = Kernels::default();
     let mut damaged = Vec::new();
     for path in &outputs.tables {
+        if stop.is_wanted() {
+            return Err(FolderError::Stopped { path: path.clone() });
+        }
         let text = open(path, &mut damaged)?;
         let failed = |source| FolderError::Table { path: path.clone(), source };
         tables::read_tasks(&text, &mut kernels).map_err(failed)?;
@@ -101,7 +119,7 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
     let mut trace = match timeline.first() {
         None => kernels.to_trace(),
         Some(path) => {
-            let read = chrome::read_with(&open(path, &mut damaged)?, &[&AscendTimeline]);
+            let read = chrome::read_with(&open(path, &mut damaged)?, &[&AscendTimeline], stop);
             let mut trace = read.map_err(|source| FolderError::Timeline { path: path.clone(), source })?;
             if !kernels.is_empty() {
                 join::add_table(&mut trace, &kernels);

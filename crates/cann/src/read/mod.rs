@@ -14,4 +14,4 @@ pub mod tables;
 mod testing;
 
 pub use crate::timeline::AscendTimeline;
-pub use folder::{FolderError, is_folder, read_folder};
+pub use folder::{FolderError, is_folder, read_folder, read_folder_until};

@@ -30,7 +30,7 @@ mod tests;
 pub use error::{ReadError, ReadProblem, WriteError, WriteProblem};
 pub use help::schema_help;
 pub use query::{Database, QueryError, Value};
-pub use read::{read_bytes, read_file, read_meta};
+pub use read::{read_bytes, read_file, read_file_until, read_meta, stoppable};
 pub use write::{write_file, write_file_with};
 
 /// The number by which a SQLite file says whose it is: `OPSC`.

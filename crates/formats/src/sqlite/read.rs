@@ -6,6 +6,8 @@ use std::path::Path;
 use opscope_trace::{LossKind, Operator, TensorId, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags, OptionalExtension};
 
+use crate::reading::Stop;
+
 use super::schema::{CellError, Cells, TABLES, Table};
 use super::{
     APPLICATION_ID, HEADER_BYTES, META_DDL, ReadError, ReadProblem, SCHEMA_VERSION, application_id,
@@ -18,20 +20,28 @@ use super::{
 /// When the file can't be read, is no database of opscope's or another version's, or when a table
 /// or value isn't what it should be.
 pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
-    let read = || read_database(&open(path)?);
+    read_file_until(path, &Stop::default())
+}
+
+/// As [`read_file`], until `stop` is wanted.
+///
+/// # Errors
+/// As [`read_file`], and where it was stopped.
+pub fn read_file_until(path: &Path, stop: &Stop) -> Result<Trace, ReadError> {
+    let read = || read_database(&stoppable(open(path)?, stop)?);
     read().map_err(|problem| ReadError { path: path.to_owned(), problem })
 }
 
-/// Reads a trace from the bytes of a database; `path` only names them in errors.
+/// Reads a trace from the bytes of a database until `stop` is wanted; `path` only names them in errors.
 ///
 /// # Errors
-/// As [`read_file`].
-pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
+/// As [`read_file_until`].
+pub fn read_bytes(bytes: &[u8], path: &Path, stop: &Stop) -> Result<Trace, ReadError> {
     let read = || {
         check_header(bytes, bytes.len() as u64)?;
         let mut database = Connection::open_in_memory()?;
         database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
-        read_database(&database)
+        read_database(&stoppable(database, stop)?)
     };
     read().map_err(|problem| ReadError { path: path.to_owned(), problem })
 }
@@ -53,6 +63,18 @@ fn open(path: &Path) -> Result<Connection, ReadProblem> {
     check_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Ok(Connection::open_with_flags(path, flags)?)
+}
+
+/// Makes SQLite interrupt whatever it is told to do once `stop` is wanted.
+///
+/// # Errors
+/// When SQLite refuses.
+pub fn stoppable(mut database: Connection, stop: &Stop) -> rusqlite::Result<Connection> {
+    /// The instructions of its machine between two questions: some hundred rows.
+    const BETWEEN: std::ffi::c_int = 10_000;
+    let stop = stop.clone();
+    database.progress_handler(BETWEEN, Some(move || stop.is_wanted()))?;
+    Ok(database)
 }
 
 /// Makes sure that a file is a database of opscope, and as long as it says.

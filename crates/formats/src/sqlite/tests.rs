@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::*;
+use crate::reading::Stop;
 use crate::testing::{any_trace, spelled_out};
 
 struct Folder(tempfile::TempDir);
@@ -260,7 +261,7 @@ fn a_database_that_lacks_a_part_of_its_last_page_is_refused_and_losses_keep_thei
         std::fs::write(folder.path(), left).unwrap();
         let said = format!("lacks {missing} bytes");
         assert!(refusal(&folder.path()).contains(&said), "{}", refusal(&folder.path()));
-        assert!(read_bytes(left, &folder.path()).unwrap_err().to_string().contains(&said));
+        assert!(read_bytes(left, &folder.path(), &Stop::default()).unwrap_err().to_string().contains(&said));
         assert!(super::Database::open(&folder.path()).err().unwrap().to_string().contains(&said));
     }
 }
@@ -300,7 +301,7 @@ proptest! {
         let folder = Folder::with(&trace);
         prop_assert_eq!(spelled_out(&read_file(&folder.path()).unwrap()), spelled_out(&trace));
         let bytes = std::fs::read(folder.path()).unwrap();
-        prop_assert_eq!(spelled_out(&read_bytes(&bytes, Path::new("x")).unwrap()), spelled_out(&trace));
+        prop_assert_eq!(spelled_out(&read_bytes(&bytes, Path::new("x"), &Stop::default()).unwrap()), spelled_out(&trace));
         prop_assert_eq!(rows(&folder.path(), "PRAGMA foreign_key_check"), Vec::<String>::new());
         prop_assert_eq!(rows(&folder.path(), "PRAGMA integrity_check"), ["ok"]);
     }
@@ -316,7 +317,7 @@ proptest! {
             bytes[place] = byte;
         }
         let keep = if keep.is_multiple_of(3) { keep % bytes.len() } else { bytes.len() };
-        if let Ok(trace) = read_bytes(&bytes[..keep], Path::new("damaged.db")) {
+        if let Ok(trace) = read_bytes(&bytes[..keep], Path::new("damaged.db"), &Stop::default()) {
             // Every reference in it can be followed.
             spelled_out(&trace);
         }

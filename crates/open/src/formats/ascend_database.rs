@@ -12,10 +12,10 @@ use crate::look::Look;
 pub static FORMAT: Format = Format {
     name: "a database of the Ascend tools",
     is,
-    reader: Reader::Bytes(|input, path| {
+    reader: Reader::Bytes(|input, path, stop| {
         let read = match input {
-            Input::Mapped(_) => database::read_file(path),
-            unpacked => database::read_bytes(&unpacked, path),
+            Input::Mapped(_) => database::read_file(path, stop),
+            unpacked => database::read_bytes(&unpacked, path, stop),
         };
         read.map_err(OpenError::content)
     }),

@@ -9,9 +9,9 @@ use crate::format::{Content, Format, Reader};
 pub static FORMAT: Format = Format {
     name: "a folder of outputs of the Ascend tools",
     is: |look| look.is_folder && !look.is_raw() && read::is_folder(&look.path),
-    reader: Reader::Place(|look, _| {
+    reader: Reader::Place(|look, progress| {
         let place = look.path;
-        let mut trace = read::read_folder(&place).map_err(OpenError::content)?;
+        let mut trace = read::read_folder_until(&place, &progress.stop()).map_err(OpenError::content)?;
         trace.drop_impossible_times(&place.display().to_string());
         Ok(Content { trace, place, remarks: Vec::new() })
     }),

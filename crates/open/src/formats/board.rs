@@ -7,7 +7,7 @@ use opscope_trace::{LossKind, Trace};
 
 use crate::format::{Content, Format, Reader};
 use crate::look::Look;
-use crate::{OpenError, Progress};
+use crate::{OpenError, Progress, Stop};
 
 /// The format.
 pub static FORMAT: Format = Format { name: NAME, is: is_itself, reader: Reader::Place(read_place) };
@@ -36,9 +36,9 @@ pub(crate) fn place(look: &Look) -> PathBuf {
     if is_itself(look) { None } else { below() }.unwrap_or_else(|| look.path.clone())
 }
 
-fn read_place(look: Look, _: &dyn Progress) -> Result<Content, OpenError> {
+fn read_place(look: Look, progress: &dyn Progress) -> Result<Content, OpenError> {
     let place = place(&look);
-    let (_, trace) = read(&place)?;
+    let (_, trace) = read(&place, &progress.stop())?;
     Ok(Content { trace, place, remarks: Vec::new() })
 }
 
@@ -68,12 +68,12 @@ enum Found {
 }
 
 /// Reads exported files, or, where there are none, what can be read of a `JOB*` directory itself: the
-/// files that can be exported, and the trace.
+/// files that can be exported, and the trace. It ends early where `stop` is wanted.
 ///
 /// # Errors
 /// When nothing can be read; for a `JOB*` directory the error says what it holds and what is missing.
-pub fn read(path: &Path) -> Result<(Exports, Trace), OpenError> {
-    Ok(match find(path)? {
+pub fn read(path: &Path, stop: &Stop) -> Result<(Exports, Trace), OpenError> {
+    Ok(match find(path, stop)? {
         Found::Raw(trace, exports) => (exports, *trace),
         Found::Exports(exports, problems) => {
             let mut trace = exports.to_trace();
@@ -89,8 +89,8 @@ fn note_doubts(trace: &mut Trace, problems: &[String]) {
 
 /// Reads own records rather than files that were exported of them, and files that the vendor's tools
 /// exported rather than raw files that can't be read.
-fn find(path: &Path) -> Result<Found, OpenError> {
-    let exported = || Exports::read(path).map_err(OpenError::content);
+fn find(path: &Path, stop: &Stop) -> Result<Found, OpenError> {
+    let exported = || Exports::read_until(path, stop).map_err(OpenError::content);
     if !Job::is_one(path) {
         return Ok(Found::Exports(exported()?, Vec::new()));
     }
@@ -107,7 +107,7 @@ fn find(path: &Path) -> Result<Found, OpenError> {
     if raw.as_ref().is_ok_and(|(trace, _)| !(trace.tasks.is_empty() && trace.api_calls.is_empty())) {
         return found(raw);
     }
-    match Exports::read(path) {
+    match Exports::read_until(path, stop) {
         Ok(exports) => Ok(Found::Exports(exports, problems)),
         // What the raw files lack says more than that there is nothing beside them.
         Err(ReadError::NoExports { .. } | ReadError::Io { .. }) => found(raw),

@@ -10,7 +10,7 @@ use crate::format::{Format, Reader};
 pub static FORMAT: Format = Format {
     name: "a timeline in Chrome's trace format",
     is: |look| chrome::looks_like(&look.bytes),
-    reader: Reader::Bytes(|input, path| {
-        chrome::read_with(&input, &[&AscendTimeline]).map_err(|error| OpenError::at(path, error))
+    reader: Reader::Bytes(|input, path, stop| {
+        chrome::read_with(&input, &[&AscendTimeline], stop).map_err(|error| OpenError::at(path, error))
     }),
 };

@@ -10,7 +10,7 @@ use crate::look::Look;
 pub static FORMAT: Format = Format {
     name: "a profile of MegEngine",
     is,
-    reader: Reader::Bytes(|input, path| {
+    reader: Reader::Bytes(|input, path, _| {
         let profile = Profile::from_input_as_far_as_it_goes(input)
             .map_err(|source| OpenError::content(ReadError::Content { path: path.to_owned(), source }))?;
         Ok(profile.to_trace())

@@ -10,7 +10,7 @@ use crate::look::Look;
 pub static FORMAT: Format = Format {
     name: "a profile of ONNX Runtime",
     is,
-    reader: Reader::Bytes(|input, path| {
+    reader: Reader::Bytes(|input, path, _| {
         let profile = Profile::parse(&input, path).map_err(OpenError::content)?;
         Ok(profile.to_trace())
     }),

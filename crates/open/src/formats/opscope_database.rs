@@ -10,11 +10,11 @@ use crate::format::{Format, Reader};
 pub static FORMAT: Format = Format {
     name: "a database of opscope",
     is: |look| sqlite::application_id(&look.bytes) == Some(sqlite::APPLICATION_ID),
-    reader: Reader::Bytes(|input, path| {
+    reader: Reader::Bytes(|input, path, stop| {
         let read = match input {
             // SQLite reads only the pages that it needs.
-            Input::Mapped(_) => sqlite::read_file(path),
-            unpacked => sqlite::read_bytes(&unpacked, path),
+            Input::Mapped(_) => sqlite::read_file_until(path, stop),
+            unpacked => sqlite::read_bytes(&unpacked, path, stop),
         };
         read.map_err(OpenError::content)
     }),

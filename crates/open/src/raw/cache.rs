@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use opscope_cann::{Outline, Profile};
+use opscope_formats::reading::Stop;
 use opscope_formats::sqlite;
 use opscope_trace::Trace;
 
@@ -34,9 +35,9 @@ pub fn is_current(profile: &Profile) -> bool {
 }
 
 /// The imported trace of a profile, if there is one that agrees with the raw files and this program.
-pub fn read(profile: &Profile) -> Option<Trace> {
+pub fn read(profile: &Profile, stop: &Stop) -> Option<Trace> {
     // One that is damaged is as good as none.
-    current(profile).find_map(|database| sqlite::read_file(&database).ok())
+    current(profile).find_map(|database| sqlite::read_file_until(&database, stop).ok())
 }
 
 /// The databases that hold the trace of a profile as it is now.

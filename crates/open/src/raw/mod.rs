@@ -36,7 +36,7 @@ pub fn only(path: &Path, mut profiles: Vec<Profile>) -> Result<Profile, OpenErro
 /// The trace of a raw directory and the remarks about it: as it was imported, if that still holds.
 pub(crate) fn read(profile: Profile, progress: &dyn Progress) -> Result<(Trace, Vec<String>), OpenError> {
     begin(progress, "reading what was imported", &profile.path)?;
-    let trace = match cache::read(&profile) {
+    let trace = match cache::read(&profile, &progress.stop()) {
         Some(trace) => trace,
         None => {
             let raw = join(profile.clone(), progress)?;

@@ -23,9 +23,9 @@ pub struct RawProfile {
 pub fn join(profile: Profile, progress: &dyn Progress) -> Result<RawProfile, OpenError> {
     let path = profile.path.clone();
     begin(progress, &format!("decoding {}", profile.name()), &path)?;
-    let data = Data::load(profile)?;
+    let data = Data::load_until(profile, &progress.stop());
     begin(progress, "bringing host and devices together", &path)?;
-    let joined = Joined::new(data);
+    let joined = Joined::new(data?);
     let mut other_recorders = Trace::new();
     onnxruntime::append(&mut other_recorders, &joined.data.profile);
     ascendcl::append(&mut other_recorders, &joined.data.profile);

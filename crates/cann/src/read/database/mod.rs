@@ -39,7 +39,8 @@ use opscope_trace::{LossKind, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use crate::database::schema;
-use opscope_formats::sqlite::{HEADER_BYTES, missing_bytes};
+use opscope_formats::reading::Stop;
+use opscope_formats::sqlite::{HEADER_BYTES, missing_bytes, stoppable};
 use reader::Reader;
 
 /// A database that could not be read as a trace.
@@ -61,6 +62,9 @@ pub enum ReadProblem {
     /// SQLite can't read it at all.
     #[error("this is no SQLite database, or a damaged one: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// Whoever asked for it wants it no more.
+    #[error("the reading was stopped")]
+    Stopped,
     /// None of the tables that make a trace is there.
     #[error("this SQLite database has none of the tables TASK, CANN_API, PYTORCH_API and MSTX_EVENTS")]
     NoTables,
@@ -85,15 +89,16 @@ pub fn bytes_look_like(bytes: &[u8]) -> bool {
 /// Damage costs only the rows behind it; what was left out is counted in [`Trace::losses`].
 ///
 /// # Errors
-/// When it can't be opened, is no SQLite database, or has none of the tables that make a trace.
-pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
+/// When it can't be opened, is no SQLite database, or has none of the tables that make a trace; and where
+/// `stop` was wanted.
+pub fn read_file(path: &Path, stop: &Stop) -> Result<Trace, ReadError> {
     let read = || {
         // SQLite's own message doesn't tell a missing file from one that can't be read.
         let file = std::fs::File::open(path)?;
         let length = file.metadata()?.len();
         let mut header = Vec::with_capacity(HEADER_BYTES);
         file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-        let mut trace = read_database(&open(path)?, missing_bytes(&header, length))?;
+        let mut trace = read_database(&stoppable(open(path)?, stop)?, missing_bytes(&header, length), stop)?;
         if has_journal(path) {
             trace.count_loss(LossKind::JournalBeside, 1, "-wal");
         }
@@ -106,19 +111,22 @@ pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
 ///
 /// # Errors
 /// The errors of [`read_file`].
-pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Trace, ReadError> {
+pub fn read_bytes(bytes: &[u8], path: &Path, stop: &Stop) -> Result<Trace, ReadError> {
     let missing = missing_bytes(bytes, bytes.len() as u64);
-    let read = || read_database(&from_bytes(bytes)?, missing);
+    let read = || read_database(&stoppable(from_bytes(bytes)?, stop)?, missing, stop);
     read().map_err(|problem| ReadError { path: path.to_owned(), problem })
 }
 
 /// Reads the tables of a database that lacks so many bytes of those that its header tells.
-fn read_database(database: &Connection, missing: u64) -> Result<Trace, ReadProblem> {
+fn read_database(database: &Connection, missing: u64, stop: &Stop) -> Result<Trace, ReadProblem> {
     let is_damaged = make_readable(database)?;
     if !has_principal_table(database) {
         return Err(ReadProblem::NoTables);
     }
     let mut trace = Reader::new(database).read();
+    if stop.is_wanted() {
+        return Err(ReadProblem::Stopped);
+    }
     if is_damaged || missing > 0 {
         let detail = if missing > 0 { format!("{missing} bytes are missing") } else { String::new() };
         trace.count_loss(LossKind::ShortDatabase, 1, &detail);

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
+use opscope_formats::reading::Stop;
 use opscope_testing::companions::shared;
 use opscope_trace::*;
 
 use super::AscendTimeline;
 
 fn read(bytes: &[u8]) -> Trace {
-    opscope_formats::chrome::read_with(bytes, &[&AscendTimeline]).expect("a timeline")
+    opscope_formats::chrome::read_with(bytes, &[&AscendTimeline], &Stop::default()).expect("a timeline")
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::chunk::Chunk;
 use super::parts::{BETWEEN_EVENTS, Division, read_events};
 use super::text::Raw;
 use crate::json::{JsonError, Scanned, Scanner};
+use crate::reading::Stop;
 
 /// A Chrome trace whose events are read but not yet understood.
 pub(super) struct Document<'a> {
@@ -17,14 +18,14 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Reads as much of `text` as is sound.
-    pub fn read(text: &'a [u8], division: Division) -> Self {
+    /// Reads as much of `text` as is sound, and no further than until `stop` is wanted.
+    pub fn read(text: &'a [u8], division: Division, stop: &Stop) -> Self {
         let mut document = Self { chunks: Vec::new(), members: Vec::new(), has_events: false, failure: None };
         let mut scanner = Scanner::new(text);
         let read = match scanner.peek() {
-            Some(b'[') => document.read_list(&mut scanner, text, division),
+            Some(b'[') => document.read_list(&mut scanner, text, division, stop),
             Some(b'{') => scanner.entries("an object", |scanner, name| match name.bytes {
-                b"traceEvents" => document.read_list(scanner, text, division),
+                b"traceEvents" => document.read_list(scanner, text, division, stop),
                 name => {
                     document.members.push((name, scanner.value()?));
                     Ok(())
@@ -36,12 +37,18 @@ impl<'a> Document<'a> {
         document
     }
 
-    fn read_list(&mut self, scanner: &mut Scanner<'a>, text: &'a [u8], division: Division) -> Scanned<()> {
+    fn read_list(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        text: &'a [u8],
+        division: Division,
+        stop: &Stop,
+    ) -> Scanned<()> {
         if !scanner.takes(b'[') {
             return Err(scanner.wrong("'[', with which the list of events begins"));
         }
         self.has_events = true;
-        let mut events = read_events(text, scanner.position(), division);
+        let mut events = read_events(text, scanner.position(), division, stop);
         self.chunks.append(&mut events.chunks);
         scanner.move_to(events.end?);
         Ok(())

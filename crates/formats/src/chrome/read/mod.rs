@@ -43,7 +43,7 @@ mod tests;
 use opscope_trace::{LossKind, RangeKind, Trace};
 
 use crate::json::JsonError;
-use crate::reading::{Row, WALL_CLOCK, decimal};
+use crate::reading::{Row, Stop, WALL_CLOCK, decimal};
 use builder::{Builder, ChunkNames, Item};
 use chunk::Chunk;
 use dialect::{AboutFile, Dialect, DialectReader, Plain};
@@ -63,6 +63,9 @@ pub enum ReadError {
     /// The JSON is valid, but there is no list of events.
     #[error("this JSON object is no Chrome trace: it has no list of events named traceEvents")]
     NoEvents,
+    /// Whoever asked for it wants it no more.
+    #[error("the reading was stopped")]
+    Stopped,
 }
 
 /// Reads a Chrome trace: a list of events, or an object that holds one as `traceEvents`.
@@ -73,25 +76,33 @@ pub enum ReadError {
 /// # Errors
 /// When there is no event to be had.
 pub fn read(bytes: &[u8]) -> Result<Trace, ReadError> {
-    read_with(bytes, &[])
+    read_with(bytes, &[], &Stop::default())
 }
 
-/// As [`read()`], of a trace that may be in the dialect of a vendor.
+/// As [`read()`], of a trace that may be in the dialect of a vendor, until `stop` is wanted.
 ///
 /// # Errors
-/// When there is no event to be had.
-pub fn read_with(bytes: &[u8], vendors: &[&dyn Dialect]) -> Result<Trace, ReadError> {
-    read_divided(bytes, vendors, Division::default())
+/// When there is no event to be had, or it was stopped.
+pub fn read_with(bytes: &[u8], vendors: &[&dyn Dialect], stop: &Stop) -> Result<Trace, ReadError> {
+    read_divided(bytes, vendors, Division::default(), stop)
 }
 
-fn read_divided(bytes: &[u8], vendors: &[&dyn Dialect], division: Division) -> Result<Trace, ReadError> {
-    let document = Document::read(bytes, division);
+fn read_divided(
+    bytes: &[u8],
+    vendors: &[&dyn Dialect],
+    division: Division,
+    stop: &Stop,
+) -> Result<Trace, ReadError> {
+    let document = Document::read(bytes, division, stop);
+    if stop.is_wanted() {
+        return Err(ReadError::Stopped);
+    }
     match &document.failure {
         Some(error) if document.events() == 0 => return Err(error.clone().into()),
         _ if !document.has_events => return Err(ReadError::NoEvents),
         _ => {}
     }
-    let mut trace = make_trace(&document, vendors);
+    let mut trace = make_trace(&document, vendors, stop).ok_or(ReadError::Stopped)?;
     if let Some(error) = &document.failure {
         let kind = match document.end(bytes, error) {
             // Writers that stream may leave the bracket out, and a program that was killed does.
@@ -104,7 +115,8 @@ fn read_divided(bytes: &[u8], vendors: &[&dyn Dialect], division: Division) -> R
     Ok(trace)
 }
 
-fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect]) -> Trace {
+/// Nothing if that was stopped.
+fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect], stop: &Stop) -> Option<Trace> {
     let chunks = &document.chunks;
     let (of_file, lanes) = Lanes::collect(chunks);
     let mut builder = Builder::new(of_file);
@@ -115,7 +127,7 @@ fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect]) -> Trace {
     let mut dialect = dialect.unwrap_or_else(|| Box::new(Plain));
     members::enter(&mut builder.trace, document, |member| dialect.has_read(member));
     builder.zero = dialect.zero().unwrap_or_else(|| find_zero(&mut builder.trace, document));
-    make_rows(&mut builder, chunks, &lanes, &mut *dialect);
+    make_rows(&mut builder, chunks, &lanes, &mut *dialect, stop)?;
 
     let Builder { mut trace, mut problems, iterations, repeated, .. } = builder;
     iterations.enter(&mut trace);
@@ -123,20 +135,24 @@ fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect]) -> Trace {
     chunks.iter().for_each(|chunk| problems.add(&chunk.problems));
     problems.report(&mut trace);
     trace.count_loss(LossKind::RepeatedSlice, repeated, "");
-    trace
+    Some(trace)
 }
 
 /// Makes the rows of the trace: of complete slices first, then of those that were written as two
-/// events, then of marks and values; at last what leads from one to another.
+/// events, then of marks and values; at last what leads from one to another. Nothing if that was stopped.
 fn make_rows<'a>(
     builder: &mut Builder<'a>,
     chunks: &[Chunk<'a>],
     lanes: &Lanes<'a>,
     dialect: &mut dyn DialectReader<'a>,
-) {
+    stop: &Stop,
+) -> Option<()> {
     let has_arrows = chunks.iter().any(|chunk| !chunk.arrows.is_empty());
     let mut rows: Vec<Vec<Row>> = Vec::with_capacity(chunks.len());
     for (chunk, of_chunk) in chunks.iter().zip(&lanes.of_chunks) {
+        if stop.is_wanted() {
+            return None;
+        }
         let mut names = ChunkNames::new(chunk);
         let row_of = |slice: &chunk::Slice| {
             let item = names.item(builder, chunk, of_chunk, &slice.head, slice.duration);
@@ -164,6 +180,7 @@ fn make_rows<'a>(
     if has_arrows {
         arrows::follow(builder, chunks, lanes, &rows);
     }
+    Some(())
 }
 
 /// Makes the row of a slice: the dialect says what it is, or else its category.

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::chunk::Chunk;
 use super::event::read_event;
 use crate::json::{JsonError, Scanner};
+use crate::reading::Stop;
 
 /// How the list of events is divided up.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ pub(super) struct Events<'a> {
 pub(super) const BETWEEN_EVENTS: &str = "an event or ']'";
 
 /// The end to which the reading of a part came.
-enum Stop {
+enum PartEnd {
     /// At an event that belongs to the next part.
     Next(usize),
     /// The list is closed; it ended here.
@@ -53,13 +54,14 @@ enum Stop {
 struct Part<'a> {
     start: usize,
     chunk: Chunk<'a>,
-    stop: Stop,
+    stop: PartEnd,
     /// Where reading stopped.
     end: usize,
 }
 
-/// Reads the events of the list whose bracket opened right before `start`.
-pub(super) fn read_events<'a>(text: &'a [u8], start: usize, division: Division) -> Events<'a> {
+/// Reads the events of the list whose bracket opened right before `start`. Between parts it ends where
+/// `stop` is wanted.
+pub(super) fn read_events<'a>(text: &'a [u8], start: usize, division: Division, stop: &Stop) -> Events<'a> {
     let ids = RandomState::new();
     let bytes_read = AtomicUsize::new(0);
     let read_part = |text: &'a [u8], start: usize, limit: usize, is_first: bool| {
@@ -71,6 +73,9 @@ pub(super) fn read_events<'a>(text: &'a [u8], start: usize, division: Division) 
     let parts: Vec<usize> = (0..text.len().saturating_sub(start).div_ceil(division.part).max(1)).collect();
     let limit = |part: usize| start.saturating_add((part + 1).saturating_mul(division.part)).min(text.len());
     let guessed = |&part: &usize| {
+        if stop.is_wanted() {
+            return None;
+        }
         if part == 0 {
             return Some(read_part(text, first, limit(0), true));
         }
@@ -79,7 +84,7 @@ pub(super) fn read_events<'a>(text: &'a [u8], start: usize, division: Division) 
         let start = guess_boundary(text, begin, limit)?;
         let part = read_part(&text[..end], start, limit, false);
         // Where the text was cut off for the sake of the guess, a failure says nothing.
-        let doubtful = matches!(part.stop, Stop::Failed(_)) && end < text.len();
+        let doubtful = matches!(part.stop, PartEnd::Failed(_)) && end < text.len();
         (!doubtful).then_some(part)
     };
     let mut guesses = opscope_parallel::map(&parts, guessed);
@@ -94,16 +99,17 @@ pub(super) fn read_events<'a>(text: &'a [u8], start: usize, division: Division) 
         }
         let part = match guess.take() {
             Some(part) if part.start == at => part,
+            _ if stop.is_wanted() => break,
             _ => read_part(text, at, limit(index), index == 0),
         };
         chunks.push(part.chunk);
         match part.stop {
-            Stop::Next(next) => at = next,
-            Stop::Closed(at) => {
+            PartEnd::Next(next) => at = next,
+            PartEnd::Closed(at) => {
                 end = Ok(at);
                 break;
             }
-            Stop::Failed(error) => {
+            PartEnd::Failed(error) => {
                 end = Err(error);
                 break;
             }
@@ -135,24 +141,24 @@ fn read_part<'a>(text: &'a [u8], start: usize, limit: usize, is_first: bool, ids
             // Many writers leave a comma behind the last event.
             Some(b']') => {
                 scanner.takes(b']');
-                break Stop::Closed(scanner.position());
+                break PartEnd::Closed(scanner.position());
             }
             Some(_) if scanner.position() >= limit && !(is_first && scanner.position() == start) => {
-                break Stop::Next(scanner.position());
+                break PartEnd::Next(scanner.position());
             }
-            None => break Stop::Failed(scanner.wrong(BETWEEN_EVENTS)),
+            None => break PartEnd::Failed(scanner.wrong(BETWEEN_EVENTS)),
             _ => {}
         }
         if let Err(error) = read_event(&mut scanner, text, &mut chunk) {
-            break Stop::Failed(error);
+            break PartEnd::Failed(error);
         }
         if scanner.takes(b',') {
             continue;
         }
         match scanner.peek() {
             Some(b']') => {}
-            None => break Stop::Failed(scanner.wrong(BETWEEN_EVENTS)),
-            Some(_) => break Stop::Failed(scanner.wrong("',' or ']' behind an event")),
+            None => break PartEnd::Failed(scanner.wrong(BETWEEN_EVENTS)),
+            Some(_) => break PartEnd::Failed(scanner.wrong("',' or ']' behind an event")),
         }
     };
     chunk.shrink();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
+use opscope_open::Stop;
 use opscope_svp::{Exports, TableFormat};
 
 use super::options::{Format, Options, What};
@@ -42,7 +43,7 @@ pub fn export_board(
             exports
         }
         None => {
-            let (exports, trace) = board::read(path)?;
+            let (exports, trace) = board::read(path, &Stop::default())?;
             profile::warn(&trace, path, terminal);
             exports
         }

@@ -23,14 +23,14 @@ fn what_stands_before_the_damage_is_kept() {
     // The type of a page somewhere in the middle.
     let middle = bytes.len() / page / 2 * page;
     bytes[middle] = 0xff;
-    let trace = read_bytes(&bytes, &path).unwrap();
+    let trace = read_bytes(&bytes, &path, &Stop::default()).unwrap();
     assert!((1_000..19_000).contains(&trace.tasks.len()), "{}", trace.tasks.len());
     let [loss] = &losses(&trace)[..] else { panic!("{:?}", losses(&trace)) };
     assert!(loss.starts_with("1 damaged: a table breaks off") && loss.contains("TASK: "), "{loss}");
     assert!(loss.contains(&format!("behind row {}", trace.tasks.len())), "{loss}");
 
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    let cut = read_file(&path).unwrap();
+    let cut = read_file(&path, &Stop::default()).unwrap();
     assert!((1_000..19_000).contains(&cut.tasks.len()), "{} {:?}", cut.tasks.len(), losses(&cut));
     let [first, second] = &losses(&cut)[..] else { panic!("{:?}", losses(&cut)) };
     assert!(first.starts_with("1 damaged: a table breaks off"), "{first}");
@@ -73,7 +73,7 @@ fn pages_that_name_one_another_for_ever_are_given_up() {
         }
     }
     let started = Instant::now();
-    let _ = read_bytes(&bytes, &path);
+    let _ = read_bytes(&bytes, &path, &Stop::default());
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
 
@@ -92,7 +92,7 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()) + 1);
         }
-        let _ = read_bytes(&bytes, Path::new("mutated.db"));
+        let _ = read_bytes(&bytes, Path::new("mutated.db"), &Stop::default());
     }
 
     #[test]
@@ -113,7 +113,7 @@ proptest! {
             // A key may refuse a cell; then the table stays as it is.
             let _ = connection.execute(&format!("INSERT INTO {table} VALUES ({})", cells[..columns as usize].join(", ")), []);
             drop(connection);
-            prop_assert!(read_file(&path).is_ok());
+            prop_assert!(read_file(&path, &Stop::default()).is_ok());
         }
     }
 }

@@ -4,6 +4,7 @@ mod damage;
 
 use std::path::{Path, PathBuf};
 
+use opscope_formats::reading::Stop;
 use opscope_trace::*;
 use rusqlite::Connection;
 
@@ -44,7 +45,7 @@ fn the_database_of_a_real_run_gives_the_figures_of_independent_queries() {
     let run = "data/ascend-pytorch/db_level2_rank0/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db";
     let Some(path) = shared(run) else { return };
     assert!(looks_like(&path));
-    let trace = read_file(&path).unwrap();
+    let trace = read_file(&path, &Stop::default()).unwrap();
     assert_eq!(computing(&trace), (187, 8_900_456));
     assert_eq!(trace.tasks.len(), 552 + 4);
     assert_eq!(trace.api_calls.len(), 1_133 + 2_460);
@@ -81,7 +82,7 @@ fn the_database_of_a_real_run_gives_the_figures_of_independent_queries() {
     let first_blocks = trace.metric_values(blocks).next().map(|(_, value)| value);
     assert_eq!(first_blocks, Some(32.0));
     // Whether it is read from its file or from its bytes is the same.
-    let again = read_bytes(&std::fs::read(&path).unwrap(), &path).unwrap();
+    let again = read_bytes(&std::fs::read(&path).unwrap(), &path, &Stop::default()).unwrap();
     assert_eq!(stored(&again), stored(&trace));
 }
 
@@ -89,20 +90,20 @@ fn the_database_of_a_real_run_gives_the_figures_of_independent_queries() {
 fn a_database_without_metrics_is_read_as_well() {
     let run = "data/ascend-pytorch/db_level0_rank0/ASCEND_PROFILER_OUTPUT";
     let Some(folder) = shared(run) else { return };
-    let trace = read_file(&folder.join("ascend_pytorch_profiler_0.db")).unwrap();
+    let trace = read_file(&folder.join("ascend_pytorch_profiler_0.db"), &Stop::default()).unwrap();
     assert_eq!(computing(&trace).0, 187);
     assert_eq!(trace.iterations.len(), 1);
     // The database beside it holds only sums.
     let sums = folder.join("analysis.db");
     assert!(!looks_like(&sums));
-    assert!(read_file(&sums).unwrap_err().to_string().contains("none of the tables TASK"));
+    assert!(read_file(&sums, &Stop::default()).unwrap_err().to_string().contains("none of the tables TASK"));
 }
 
 #[test]
 fn the_reference_databases_agree_with_the_reference_timelines() {
     for case in ["910b_static", "910b_dynamic_flip", "910_static"] {
         let Some(path) = golden_database(case) else { return };
-        let database = read_file(&path).unwrap();
+        let database = read_file(&path, &Stop::default()).unwrap();
         let timeline = path.with_file_name("mindstudio_profiler_output");
         let timeline = std::fs::read_dir(timeline).unwrap().map(|entry| entry.unwrap().path());
         let is_timeline =
@@ -111,6 +112,7 @@ fn the_reference_databases_agree_with_the_reference_timelines() {
         let timeline = opscope_formats::chrome::read_with(
             &std::fs::read(timeline).unwrap(),
             &[&crate::timeline::AscendTimeline],
+            &Stop::default(),
         )
         .unwrap();
         let tasks = |trace: &Trace| {
@@ -156,7 +158,7 @@ fn database(sql: &str) -> (tempfile::TempDir, PathBuf) {
 
 fn read_sql(sql: &str) -> Result<Trace, ReadError> {
     let (_folder, path) = database(sql);
-    read_file(&path)
+    read_file(&path, &Stop::default())
 }
 
 /// All principal tables with a row or two.
@@ -322,7 +324,7 @@ fn texts_are_found_whether_or_not_they_have_a_key() {
 fn the_database_and_its_folder_are_left_alone() {
     let (folder, path) = database(SMALL);
     let before = std::fs::read(&path).unwrap();
-    read_file(&path).unwrap();
+    read_file(&path, &Stop::default()).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let names: Vec<_> =
         std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -334,10 +336,10 @@ fn other_files_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.db");
     assert!(!looks_like(&path));
-    assert!(read_file(&path).unwrap_err().to_string().contains("x.db"));
+    assert!(read_file(&path, &Stop::default()).unwrap_err().to_string().contains("x.db"));
     std::fs::write(&path, "no database at all, but long enough to be looked at as if it were one").unwrap();
     assert!(!looks_like(&path));
-    let error = read_file(&path).unwrap_err().to_string();
+    let error = read_file(&path, &Stop::default()).unwrap_err().to_string();
     assert!(error.contains("x.db") && error.contains("no SQLite database"), "{error}");
-    assert!(read_bytes(b"", Path::new("y.db")).unwrap_err().to_string().contains("y.db"));
+    assert!(read_bytes(b"", Path::new("y.db"), &Stop::default()).unwrap_err().to_string().contains("y.db"));
 }

@@ -1,8 +1,12 @@
 //! Files that are cut off, damaged, or made to mislead.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::reading::Stop;
 use crate::testing::spelled_out;
 
 /// One event of everything, with strings and arguments that look like the borders between events.
@@ -25,7 +29,7 @@ fn sample() -> String {
 }
 
 fn divided(text: &[u8], part: usize, slack: usize) -> Result<Trace, ReadError> {
-    read_divided(text, &[], Division { part, slack })
+    read_divided(text, &[], Division { part, slack }, &Stop::default())
 }
 
 #[test]
@@ -188,7 +192,8 @@ fn misleading_text_is_read_twice_at_most() {
         format!(r#"[{{"ph":"X","name":"{name}","ts":1,"dur":1}},{{"ph":"X","name":"b","ts":2,"dur":1}}]"#);
     let trace = divided(text.as_bytes(), 1_000, 2_000).unwrap();
     assert_eq!(trace.tasks.len(), 2);
-    let read = read_events(text.as_bytes(), 1, Division { part: 1_000, slack: 2_000 }).bytes_read;
+    let read =
+        read_events(text.as_bytes(), 1, Division { part: 1_000, slack: 2_000 }, &Stop::default()).bytes_read;
     assert!((text.len()..=2 * text.len()).contains(&read), "{read} of {}", text.len());
 }
 
@@ -229,5 +234,28 @@ proptest! {
     fn random_bytes_are_refused(text: Vec<u8>) {
         let _ = read(&text);
         let _ = super::super::looks_like(&text);
+    }
+}
+
+#[test]
+fn a_reading_that_is_stopped_at_any_part_gives_no_trace() {
+    let sample = sample();
+    let division = Division { part: 200, slack: 0 };
+    let asked = Arc::new(AtomicUsize::new(0));
+    let read_until = |question: usize| {
+        asked.store(0, Ordering::Relaxed);
+        let counter = Arc::clone(&asked);
+        let stop = Stop::when(move || counter.fetch_add(1, Ordering::Relaxed) >= question);
+        read_divided(sample.as_bytes(), &[], division, &stop)
+    };
+    assert!(read_until(usize::MAX).is_ok());
+    let questions = asked.load(Ordering::Relaxed);
+    assert!(questions > sample.len() / division.part, "{questions}");
+    for question in 0..questions {
+        assert_eq!(
+            read_until(question).err(),
+            Some(ReadError::Stopped),
+            "at question {question} of {questions}"
+        );
     }
 }
