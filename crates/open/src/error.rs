@@ -53,9 +53,7 @@ pub enum OpenError {
     Ascend(#[from] opscope_cann::Error),
     /// Raw files of a board, none of which is in a layout that is known.
     #[error(
-        "{}: the raw files of this board are in a layout that is not public ({}); where the vendor's tool is \
-         installed, name it with --vendor-parser (msprof.pyc or mindcmd), or read what it exports; 'opscope info' \
-         lists them with their sizes",
+        "{}: the raw files of this board are in a layout that is not public ({})",
         path.display(),
         files.join(", ")
     )]

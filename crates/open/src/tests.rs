@@ -308,7 +308,9 @@ fn raw_directory() -> (tempfile::TempDir, PathBuf) {
 fn an_opening_that_is_stopped_at_any_question_says_so_and_leaves_nothing_behind() {
     let mut rows = Trace::new();
     let name = rows.strings.intern("x");
-    (0..20_000).for_each(|time| drop(rows.tasks.push(Task::new(name, Nanoseconds(time), Nanoseconds(1)))));
+    for time in 0..20_000 {
+        rows.tasks.push(Task::new(name, Nanoseconds(time), Nanoseconds(1)));
+    }
     let own = OneFile::new(b"");
     sqlite::write_file(&rows, &own.path).unwrap();
     let ascend = OneFile::new(&ascend_database());

@@ -283,3 +283,33 @@ fn the_stand_in_notices_what_is_out_of_order() {
         assert_eq!(status(which), Some(99), "mistake {which}");
     }
 }
+
+#[test]
+fn the_library_exports_the_functions_that_it_stands_before_and_nothing_else() {
+    let answer = Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(library()).output();
+    let answer = answer.expect("nm is installed with the compiler");
+    assert!(answer.status.success(), "{answer:?}");
+    let listed = String::from_utf8(answer.stdout).unwrap();
+    let mut exported: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    exported.sort_unstable();
+    let expected = [
+        "svp_acl_finalize",
+        "svp_acl_init",
+        "svp_acl_mdl_execute",
+        "svp_acl_mdl_execute_async",
+        "svp_acl_mdl_load_from_mem",
+        "svp_acl_mdl_unload",
+        "svp_acl_prof_init",
+        "svp_acl_prof_model_subscribe",
+        "svp_acl_rt_free",
+        "svp_acl_rt_malloc",
+        "svp_acl_rt_malloc_cached",
+        "svp_acl_rt_mem_flush",
+        "svp_acl_rt_mem_invalidate",
+        "svp_acl_rt_reset_device",
+        "svp_acl_rt_set_device",
+        "svp_acl_rt_synchronize_device",
+        "svp_acl_rt_synchronize_stream",
+    ];
+    assert_eq!(exported, expected);
+}

@@ -52,17 +52,21 @@ impl ResultsError {
 }
 
 /// The reason why a profile's results have no place.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NoPlace {
     /// The chosen place can't be written to.
+    #[error(transparent)]
     Chosen(ResultsError),
     /// The profile can't be written to, and the user has no cache folder.
+    #[error(transparent)]
     Below(ResultsError),
     /// Neither the profile nor the user's cache folder can be written to.
+    #[error("{below}, and neither can the user's cache folder")]
     Nowhere {
         /// Why not the profile.
         below: ResultsError,
         /// Why not the cache folder.
+        #[source]
         cache: ResultsError,
     },
 }

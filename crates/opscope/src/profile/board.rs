@@ -2,11 +2,69 @@
 
 use std::path::Path;
 
-use opscope_svp::{Exports, TableFormat, Written};
+use opscope_open::Stop;
+use opscope_svp::{Exports, Job, RawKind, TableFormat, Written};
+use opscope_trace::Trace;
 
 use crate::terminal::Terminal;
 
-pub use opscope_open::formats::board::{Missing, missing, read};
+/// A board's exported files, or those that can be made of a `JOB*` directory itself, and their trace.
+///
+/// # Errors
+/// When nothing can be read.
+pub fn read(path: &Path) -> anyhow::Result<(Exports, Trace)> {
+    opscope_open::formats::board::read(path, &Stop::default()).map_err(super::advised)
+}
+
+/// A part of a board's profile that isn't there, and how to get it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Its name.
+    pub what: &'static str,
+    /// Why it is missing, and how it is had.
+    pub how: String,
+}
+
+/// The parts that a board's profile lacks of those that the vendor's guide knows: layers, their
+/// counters, calls.
+pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
+    let job = Job::open(path).ok();
+    let has = |kind: RawKind| job.as_ref().is_some_and(|job| job.files.iter().any(|file| file.kind == kind));
+    let mut missing = Vec::new();
+    let mut add = |what, how: &str| missing.push(Missing { what, how: how.to_owned() });
+    const UNREAD: &str = "the raw files of the engine are there, in a layout that is not public: where the vendor's \
+                          tool is installed, --vendor-parser PATH (msprof.pyc or mindcmd) has it read them; else \
+                          collect once more with --collector, opscope's own recorder of layers (docs/boards.md)";
+    const NOT_COLLECTED: &str = "they were not collected: convert the model with --online_model_type=2, collect with \
+                                 --aac_metrics ArithmeticUtilization, and execute the model at least once";
+    if trace.tasks.is_empty() {
+        add("layers and their counters", if has(RawKind::Counters) { UNREAD } else { NOT_COLLECTED });
+    } else if trace.readings.is_empty() {
+        let is_own = job.as_ref().is_some_and(Job::has_own_records);
+        let how = match is_own {
+            true => {
+                "opscope's own collector can't read them; the board's own profiler records them (collect without \
+                     --collector), and the vendor's tool reads those"
+            }
+            false if has(RawKind::Counters) => UNREAD,
+            false => NOT_COLLECTED,
+        };
+        add("counters of layers", how);
+    }
+    if trace.api_calls.is_empty() {
+        let how = match has(RawKind::Calls) {
+            true => {
+                "their raw files are there, in a layout that is not public: where the vendor's tool is installed, \
+                     --vendor-parser PATH has it read them"
+            }
+            false => {
+                "they were not collected: collect with --acl_api on, and let the program call svp_acl_finalize()"
+            }
+        };
+        add("calls", how);
+    }
+    missing
+}
 
 /// Writes the tables of a board's profile below `folder/summary`, and its timelines below
 /// `folder/timeline`, in the names and columns of the vendor's guide. What the vendor's tool wrote there

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Error;
 use opscope_cann::{Found, Profile};
 use opscope_open::raw::NoPlace;
-use opscope_open::{Progress, Source, formats};
+use opscope_open::{OpenError, Progress, Source, formats};
 use opscope_trace::Trace;
 
 use crate::exit::Exit;
@@ -39,11 +39,22 @@ pub fn read(source: Source, how: Tell, terminal: &Terminal) -> anyhow::Result<Op
     let bar = LateBar { terminal, bar: OnceCell::new() };
     let opened = source.open(&bar);
     drop(bar);
-    let opened = opened?;
+    let opened = opened.map_err(advised)?;
     for remark in &opened.remarks {
         terminal.warn(remark);
     }
     Ok(Opened::new(opened, how, terminal))
+}
+
+/// An error of the door, with the options that help.
+fn advised(error: OpenError) -> Error {
+    match error {
+        OpenError::ClosedLayout { .. } => anyhow::anyhow!(
+            "{error}; where the vendor's tool is installed, name it with --vendor-parser (msprof.pyc or mindcmd), or \
+             read what it exports; 'opscope info' lists them with their sizes"
+        ),
+        error => error.into(),
+    }
 }
 
 /// The profile of a board that the vendor's parser read, with its losses told as `how` says.

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::bail;
-use opscope_open::Stop;
 use opscope_svp::{Exports, TableFormat};
 
 use super::options::{Format, Options, What};
@@ -43,7 +42,7 @@ pub fn export_board(
             exports
         }
         None => {
-            let (exports, trace) = board::read(path, &Stop::default())?;
+            let (exports, trace) = board::read(path)?;
             profile::warn(&trace, path, terminal);
             exports
         }

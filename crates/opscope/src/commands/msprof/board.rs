@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use opscope_formats::sqlite;
-use opscope_open::{Source, Stop};
+use opscope_open::Source;
 use opscope_svp::{Exports, TableFormat};
 use opscope_trace::Trace;
 
@@ -59,7 +59,7 @@ pub fn carry_out(
 
 /// Reads the profile anew, and leaves its database in the place of the guide's.
 fn import(path: &Path) -> anyhow::Result<(Exports, Trace)> {
-    let (exports, trace) = board::read(path, &Stop::default())?;
+    let (exports, trace) = board::read(path)?;
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) }.join("sqlite");
     create_folder(&folder)?;
     sqlite::write_file(&trace, &folder.join("opscope.db"))?;

@@ -12,7 +12,7 @@ use opscope_board::{
     BoardConfig, Collected, HostKeys, KeyStyle, ProgramEnd, Request, Settings, Timeouts, collect,
     test_connection,
 };
-use opscope_open::{Source, Stop};
+use opscope_open::Source;
 use opscope_svp::{Job, TableFormat};
 
 use self::options::{COUNTERS, Style};
@@ -261,7 +261,7 @@ fn finish_job(
             let trace = exports.to_trace();
             (exports, trace)
         }
-        None => board::read(job, &Stop::default())?,
+        None => board::read(job)?,
     };
     profile::warn(&trace, job, terminal);
     for it in board::missing(job, &trace) {
