@@ -21,7 +21,7 @@ pub enum OpenError {
     Hidden {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's answer.
         source: io::Error,
     },
     /// The system refused to read it, or its compression is damaged.
@@ -29,7 +29,7 @@ pub enum OpenError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's answer.
         source: io::Error,
     },
     /// A file where a folder is needed.
@@ -43,7 +43,7 @@ pub enum OpenError {
     Several {
         /// The folder.
         path: PathBuf,
-        /// What there are several of.
+        /// The kind of profiles.
         what: &'static str,
         /// The profiles.
         found: Vec<PathBuf>,
@@ -71,7 +71,7 @@ pub enum OpenError {
     ContentAt {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in it.
         source: Box<dyn Error + Send + Sync>,
     },
     /// A compressed file that is damaged, so that what could be unpacked makes no trace.
@@ -79,7 +79,7 @@ pub enum OpenError {
     Cut {
         /// Why what could be unpacked makes no trace.
         error: Box<OpenError>,
-        /// What is wrong with the compression.
+        /// The fault in the compression.
         problem: String,
     },
     /// Something that holds no trace, or none that opscope can read.
@@ -87,7 +87,7 @@ pub enum OpenError {
     NoProfile {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file, as a noun phrase.
         kind: String,
         /// How a profile is made of it, behind a semicolon; else nothing.
         advice: &'static str,

@@ -1,4 +1,4 @@
-//! What the beginning of a JSON file tells about the rest.
+//! The beginning of a JSON file, and the keys there by which formats are known.
 
 /// The members of objects near the root, as far as they lie in the beginning of a file.
 ///

@@ -27,9 +27,9 @@
 //! |---|---|---|
 //! | `source` | a path and its format ([`Source`]), a profile that was read ([`Opened`]) | all below |
 //! | [`formats`] | the list of formats, a module for each | `format`, `raw` |
-//! | [`raw`] | raw directories of Ascend: decoding, their import and its place | `progress` |
+//! | [`raw`] | raw directories of Ascend: decoding, remarks, their import and its place | `progress` |
 //! | `format` | what a format is: its name, its signature test, its reader | `look`, `progress` |
-//! | `look` | the first look at a path, by which all formats judge it | `error` |
+//! | `look`, `json_head` | the first look at a path, by which all formats judge it | `error` |
 //! | `progress`, `error` | [`Progress`], [`OpenError`] | – |
 //!
 //! A new format is a module in `formats` and a line in its list.

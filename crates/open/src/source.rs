@@ -140,15 +140,15 @@ impl fmt::Display for Source {
 /// A profile that was read. It derefs to its trace.
 #[derive(Debug)]
 pub struct Opened {
-    /// What was read, with its losses.
+    /// The trace, with its losses.
     pub trace: Trace,
-    /// What it was read as.
+    /// The format that it was read as.
     pub format: &'static Format,
     /// The path that was named.
     pub path: PathBuf,
     /// The profile's own file or folder, which may lie below the path.
     pub place: PathBuf,
-    /// What is odd about the whole of it, in sentences.
+    /// Oddities of the whole of it, in sentences.
     pub remarks: Vec<String>,
 }
 

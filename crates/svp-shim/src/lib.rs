@@ -6,7 +6,11 @@
 //! directory in the folder that `OPSCOPE_SVP_OUTPUT` names; without that variable it only hands
 //! calls on. The files are described in [`opscope_cann_raw::board`].
 //!
-//! | part | task |
+//! ```text
+//! OPSCOPE_SVP_OUTPUT=/mnt/results LD_PRELOAD=/mnt/libopscope_svp_shim.so ./main
+//! ```
+//!
+//! | module | task |
 //! |---|---|
 //! | `calls` | the functions that programs find instead of the runtime's; uses all below |
 //! | `subscription` | the pipe through which the runtime reports the layers of a model |

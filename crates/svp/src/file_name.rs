@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-/// What the name of an exported file says.
+/// The kind of an exported file, and the parts of its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FileName {
     /// A table of layers with their counters.
@@ -44,7 +44,7 @@ pub enum FileName {
     Acl(TimelineName),
 }
 
-/// What the name of a table of layers says.
+/// The parts of the name of a table of layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SampleName {
     /// The device.
@@ -65,7 +65,7 @@ pub struct SampleName {
     pub frequency: Option<u64>,
 }
 
-/// What the name of a timeline says.
+/// The parts of a timeline's name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimelineName {
     /// The device.

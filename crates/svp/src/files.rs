@@ -24,7 +24,7 @@ pub enum ReadError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's answer.
         source: std::io::Error,
     },
     /// Whoever asked for them wants them no more.
@@ -48,7 +48,7 @@ pub enum ReadError {
     Table {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in it.
         source: TableError,
     },
     /// A timeline that could not be read.
@@ -56,7 +56,7 @@ pub enum ReadError {
     Timeline {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in it.
         source: TimelineError,
     },
 }
@@ -64,9 +64,9 @@ pub enum ReadError {
 /// A file and what its name says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet<Name, Content> {
-    /// What the file's name says.
+    /// The parts of the file's name.
     pub name: Name,
-    /// What it holds.
+    /// The file's content.
     pub content: Content,
 }
 
@@ -83,7 +83,7 @@ pub struct Exports {
     pub layers: Vec<Sheet<TimelineName, Vec<LayerRun>>>,
     /// Timelines of calls.
     pub calls: Vec<Sheet<TimelineName, Vec<Call>>>,
-    /// What was dropped or doubted while they were read.
+    /// The parts that were dropped or doubted while they were read.
     pub losses: Losses,
 }
 
@@ -200,7 +200,7 @@ impl Exports {
         Ok(())
     }
 
-    /// What only all files together tell.
+    /// Counts the doubts that only all files together raise.
     fn note_doubts(&mut self) {
         let timelines = self.calls.iter().map(|sheet| sheet.content.len() as u64);
         let calls = timelines.max().unwrap_or(0);
@@ -261,7 +261,7 @@ fn gaps(mut numbers: Vec<u64>) -> Vec<u64> {
     expected.filter(|number| numbers.binary_search(number).is_err()).collect()
 }
 
-/// What a file is: by its name, and whether it is a timeline or a table under the name of one.
+/// The identity of a file: its name, and whether it is a timeline or a table under the name of one.
 fn identity(path: &Path) -> (Option<FileName>, bool) {
     let name = FileName::parse(&path.file_name().unwrap_or_default().to_string_lossy());
     let is_timeline = matches!(name, Some(FileName::TaskTime(_) | FileName::Acl(_)));

@@ -135,7 +135,7 @@ fn layer_runs(trace: &Trace, tasks: &[TaskId]) -> Vec<LayerRun> {
 
 type Counters = HashMap<TaskId, Vec<(LayerColumn, f64)>>;
 
-/// What the engine's counters say of each task.
+/// The values of the engine's counters by task.
 fn counters(trace: &Trace) -> Counters {
     let column_of = |metric: MetricId| {
         let name = trace.strings.get(trace.metrics.name()[metric.index()]);

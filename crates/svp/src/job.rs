@@ -1,4 +1,4 @@
-//! What a `JOB*` directory holds, by the names and sizes of its files, and what it lacks.
+//! The content of a `JOB*` directory, by the names and sizes of its files, and the parts that it lacks.
 //!
 //! | file below `data/` | what it is |
 //! |---|---|
@@ -30,7 +30,7 @@ pub enum JobError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's answer.
         source: std::io::Error,
     },
     /// A part is missing.
@@ -38,12 +38,12 @@ pub enum JobError {
     Incomplete {
         /// The directory.
         path: PathBuf,
-        /// What is missing, and what would bring it.
+        /// The missing part, and how to get it.
         what: String,
     },
 }
 
-/// What a raw file holds, by its name.
+/// The content of a raw file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RawKind {
     /// The network's structure.
@@ -58,7 +58,7 @@ pub enum RawKind {
     OwnCalls,
     /// Layers that opscope's own collector recorded.
     OwnLayers,
-    /// What opscope's own collector did not record, and why.
+    /// The parts that opscope's own collector did not record, and why.
     OwnNotes,
     /// Something else.
     Other,
@@ -116,7 +116,7 @@ pub struct RawFile {
     pub path: PathBuf,
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub kind: RawKind,
     /// Its size in bytes.
     pub size: u64,
@@ -129,7 +129,7 @@ pub struct RawFile {
 pub struct Job {
     /// The directory.
     pub path: PathBuf,
-    /// What `info.json.0` says.
+    /// The content of `info.json.0`.
     pub info: Value,
     /// The raw files, by name.
     pub files: Vec<RawFile>,
@@ -204,7 +204,7 @@ impl Job {
         self.models().find(|(number, _)| *number == model_id).map(|(_, model)| model.to_owned())
     }
 
-    /// What the name of a raw file of calls says: `acl_api.{device}.{model}.{model id}`. A network's file
+    /// The parts of the name of a raw file of calls: `acl_api.{device}.{model}.{model id}`. A network's file
     /// tells where a model's name ends that has dots and numbers; `None` where nothing does.
     pub fn name_of(&self, file: &RawFile) -> Option<TimelineName> {
         let rest = file.name.split_once('.')?.1;
@@ -223,7 +223,7 @@ impl Job {
         Some(TimelineName { device, model: Some(model), model_id, batches: None, iteration: None })
     }
 
-    /// What makes the data doubtful, in sentences for the user.
+    /// Reasons to doubt the data, in sentences for the user.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.info.is_null() {
@@ -268,7 +268,7 @@ fn raw_files(data: &Path) -> std::io::Result<Vec<RawFile>> {
     let files = found.iter().filter(|(name, _, size)| !is_marker(name, *size));
     let files = files.map(|(name, path, size)| {
         let kind = RawKind::of(name);
-        // Those two are written at once, when the model is loaded, and never marked.
+        // Both are written at once, when the model is loaded, and never marked.
         let at_once = matches!(kind, RawKind::Network | RawKind::Layers);
         let complete = at_once || name.ends_with(".done") || has_marker(name);
         RawFile { path: path.clone(), name: name.clone(), kind, size: *size, complete }

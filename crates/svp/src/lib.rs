@@ -11,6 +11,38 @@
 //! | [`VendorParser`] | the vendor's own parser of `JOB*` directories, run where it is installed |
 //! | [`SideFiles`] | what the model converter leaves beside a model |
 //!
+//! ```
+//! use opscope_svp::{Exports, TableFormat};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let table = folder.path().join("op_summary_0.net.3.1.10.1.NA.600.csv");
+//! std::fs::write(&table, "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,12.5\n")?;
+//!
+//! let trace = Exports::read(&table)?.to_trace();
+//! let (_, task) = trace.tasks.iter().next().ok_or("no layer")?;
+//! assert_eq!((trace.strings.get(task.name), task.duration.0), ("conv1", 12_500));
+//!
+//! // The same files, from any trace.
+//! let written = Exports::from_trace(&trace).write_summary(folder.path(), TableFormat::Csv)?;
+//! assert!(!written.files.is_empty());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Floors
+//! A module uses only those below it.
+//!
+//! ```text
+//! own_records   vendor_parser                     other sources of the files: our collector, the vendor's tool
+//! raw_calls                                       calls in the layout of 2022
+//! from_trace   to_trace   write   signature       the files and a trace, a folder, files of others
+//! files                                           all files of a directory
+//! op_summary   statistic   timeline               a module for each kind of file
+//! job          side_files                         raw directories; the converter's files
+//! file_name    table_text   cell
+//! ```
+//!
 //! The raw records of these processors' counters are not public. They are listed, never guessed
 //! into figures; only calls in the layout that CANN published in 2022 are decoded, if every whole
 //! record fits it. What opscope's own collector recorded is read in full.

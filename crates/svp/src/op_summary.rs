@@ -43,7 +43,7 @@ words! {
 }
 
 impl LayerColumn {
-    /// Those that the engine's counters give, and what follows from them.
+    /// The columns that the engine's counters give, and those that follow from them.
     pub const COUNTERS: &[Self] = Self::ALL.split_at(2).1;
 
     /// The column's name without its unit.
@@ -64,7 +64,7 @@ impl LayerColumn {
 
 /// The columns of text, which stand before those of figures.
 const TEXT_COLUMNS: [&str; 4] = ["Layer Id", "Ori Layer Name", "Layer Name", "Layer Type"];
-/// What stands for a layer's number or name in the row of the whole network.
+/// The stand-in for a layer's number or name in the row of the whole network.
 const TOTAL: &str = "-";
 
 /// A layer as it was executed once.

@@ -1,4 +1,4 @@
-//! What opscope's own collector leaves in a `JOB*` directory: calls, and the layers that the board's
+//! The records of opscope's own collector in a `JOB*` directory: calls, and the layers that the board's
 //! runtime reported. The layouts are those of [`opscope_cann_raw::board`].
 
 use std::collections::{BTreeMap, HashSet};
@@ -28,7 +28,7 @@ struct Run {
     end: Nanoseconds,
 }
 
-/// What was read, before the parts are brought together.
+/// The records of all files, before they are brought together.
 #[derive(Default)]
 struct Records {
     calls: Vec<Call>,
@@ -37,8 +37,8 @@ struct Records {
 }
 
 impl Exports {
-    /// What opscope's own collector recorded; `None` where a directory has nothing of it. Damaged
-    /// records are counted and the others kept.
+    /// The calls and layers that opscope's own collector recorded; `None` where a directory has nothing
+    /// of it. Damaged records are counted and the others kept.
     ///
     /// # Errors
     /// When a file can't be read.
@@ -177,7 +177,7 @@ impl Records {
     }
 }
 
-/// What stands for a model's name in those of files where the directory doesn't tell it.
+/// The stand-in for a model's name in names of files, where the directory doesn't tell it.
 const UNNAMED: &str = "model";
 
 fn timeline_name(model_id: u64, model: Option<String>) -> TimelineName {

@@ -4,7 +4,7 @@
 //! like the files whose layout CANN showed in 2022, so that layout is tried, and taken only if every
 //! whole record of a file fits it: the magic number, times in order, names that can be read. What is
 //! cut off behind the last whole one, as where a program ended without `svp_acl_finalize()`, is counted.
-//! What results is labelled, and named as the file is.
+//! The result is labelled, and named as the file is.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::from_trace::acl_statistic;
 use crate::job::{Job, RawKind};
 use crate::timeline::Call;
 
-/// What is said of calls that were read this way.
+/// The remark about calls that were read this way.
 pub const RAW_CALLS_LABEL: &str = "decoded with the AclModule layout of 2022";
 
 /// Why a file isn't taken for calls in the layout of 2022.
@@ -29,7 +29,7 @@ pub enum RawCallsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's answer.
         source: std::io::Error,
     },
     /// Something does not fit.
@@ -37,7 +37,7 @@ pub enum RawCallsError {
     OtherLayout {
         /// The file.
         path: PathBuf,
-        /// What doesn't fit, and where.
+        /// The part that doesn't fit, and its place.
         what: String,
     },
 }
@@ -126,7 +126,7 @@ fn call(bytes: &[u8]) -> Result<Call, &'static str> {
     })
 }
 
-/// What a call belongs to, in the word of the boards' timelines.
+/// The group that a call belongs to, in the word of the boards' timelines.
 pub(crate) fn mode_of(kind: u32) -> &'static str {
     match kind {
         1 => "ACL_OP",

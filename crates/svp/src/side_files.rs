@@ -1,4 +1,4 @@
-//! What the model converter leaves beside a model: where each layer will run, and which were fused.
+//! The files that the model converter leaves beside a model: where each layer will run, and which were fused.
 //!
 //! | file | what is taken from it |
 //! |---|---|
@@ -38,7 +38,7 @@ impl Placement {
     }
 }
 
-/// What one of the files says.
+/// The content of one of the files.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Layers and where they run, and sizes by name.
@@ -62,7 +62,7 @@ pub enum Content {
 /// The files that were found beside a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SideFiles {
-    /// What each file says.
+    /// The content of each file.
     pub files: Vec<(PathBuf, Content)>,
     /// Files that could not be read, and why.
     pub unreadable: Vec<(PathBuf, String)>,

@@ -6,7 +6,7 @@ use crate::cell::Figure;
 use crate::table_text::{Column, TableError, TextTable};
 use crate::timeline::Unit;
 
-/// What a table of totals says of one layer or call.
+/// The figures of one layer or call in a table of totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Its share of all rows' time, in percent.
@@ -136,7 +136,7 @@ impl Totals {
 /// The columns of text before those of totals.
 const OPERATOR_COLUMNS: [&str; 4] = ["Task ID", "Stream ID", "OP Name", "Task Type"];
 const CALL_COLUMNS: [&str; 4] = ["Process ID", "Thread ID", "Type", "Name"];
-/// What stands for a name in a row of all together.
+/// The stand-in for a name in a row of all together.
 const WHOLE: &str = "-";
 
 /// A time in parts that differ by a nanosecond at most.

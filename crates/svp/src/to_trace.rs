@@ -15,11 +15,11 @@ use crate::statistic::OpStatistic;
 use crate::timeline::{Call, LayerRun, Unit};
 
 impl Exports {
-    /// What the files hold, as a trace.
+    /// The files' contents as a trace.
     ///
     /// Layers and calls come from the timelines. Where there are none, those of the tables are laid end
-    /// to end, and the trace says so; of totals only these are true then. Times are those of the board's monotonic clock, counted from the
-    /// first of them.
+    /// to end, and the trace says so; of totals only these are true then. Times are those of the board's
+    /// monotonic clock, counted from the first of them.
     pub fn to_trace(&self) -> Trace {
         let mut builder = Builder::new(self.zero());
         for sheet in &self.layers {

@@ -39,7 +39,7 @@ const DEEPEST: usize = 8;
 /// Why the vendor's parser gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum VendorError {
-    /// What it was to read is no whole `JOB*` directory.
+    /// The path is no whole `JOB*` directory.
     #[error(transparent)]
     Job(#[from] JobError),
     /// There is no parser at the path.
@@ -60,13 +60,13 @@ pub enum VendorError {
     Io {
         /// The file or program.
         path: PathBuf,
-        /// What the system says.
+        /// The system's answer.
         source: io::Error,
     },
     /// It ended with a failure.
     #[error("the vendor's parser failed ({status}) at '{step}'{}", said(output))]
     Failed {
-        /// What it was told to do.
+        /// The command that it was given.
         step: String,
         /// How it ended.
         status: ExitStatus,
@@ -76,7 +76,7 @@ pub enum VendorError {
     /// It did not end, or would not stop to print.
     #[error("the vendor's parser {what} at '{step}' and was stopped{}", said(output))]
     Stopped {
-        /// What it was told to do.
+        /// The command that it was given.
         step: String,
         /// Why it was stopped.
         what: String,
@@ -86,13 +86,13 @@ pub enum VendorError {
     /// The user stopped it.
     #[error("the vendor's parser was interrupted at '{step}'; nothing was written")]
     Interrupted {
-        /// What it was told to do.
+        /// The command that it was given.
         step: String,
     },
     /// It ended well, and there is nothing that could be read.
     #[error("the vendor's parser ended without an error and left nothing to read: {source}{}", said(output))]
     NoResult {
-        /// What was looked for.
+        /// Why its results could not be read.
         source: ReadError,
         /// The end of what it printed.
         output: String,

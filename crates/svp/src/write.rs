@@ -30,12 +30,12 @@ pub enum TableFormat {
     Json,
 }
 
-/// What became of the files, in order.
+/// The files of an export, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Those that hold what was to be written.
+    /// Files that hold what was to be written.
     pub files: Vec<PathBuf>,
-    /// Those in whose place another tool's file lies, which holds something else and was left alone.
+    /// Files of other tools under one of the names, which hold something else and were left alone.
     pub kept: Vec<PathBuf>,
 }
 
@@ -134,7 +134,7 @@ impl Folder {
         Ok(())
     }
 
-    /// What became of everything; a folder that nothing was written to is not left behind.
+    /// The files that were written or left alone; a folder that nothing was written to is removed.
     fn finish(self) -> Result<Written, ExportError> {
         if self.written == Written::default() {
             let _ = fs::remove_dir(&self.path);

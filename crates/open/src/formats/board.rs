@@ -109,7 +109,7 @@ fn find(path: &Path, stop: &Stop) -> Result<Found, OpenError> {
     }
     match Exports::read_until(path, stop) {
         Ok(exports) => Ok(Found::Exports(exports, problems)),
-        // What the raw files lack says more than that there is nothing beside them.
+        // The gaps of the raw files say more than that there is nothing beside them.
         Err(ReadError::NoExports { .. } | ReadError::Io { .. }) => found(raw),
         Err(error) => Err(OpenError::content(error)),
     }

@@ -87,7 +87,7 @@ impl SubscribedRecords {
         if operators * 1_000 <= calls { 1_000 } else { 1 }
     }
 
-    /// What is to be added to AscendCL's times, in nanoseconds, for the monotonic clock.
+    /// The nanoseconds to add to AscendCL's times for those of the monotonic clock.
     fn shift(&self, unit: i64) -> i64 {
         let (Some(first), Some(last)) =
             (self.calls.iter().map(|it| it.0).min(), self.calls.iter().map(|it| it.1).max())

@@ -1,11 +1,11 @@
-//! What is odd about a whole profile of Ascend, in sentences.
+//! Oddities of a whole profile of Ascend, in sentences.
 
 use opscope_cann::{Joined, Outline, Profile, is_model_load};
 use opscope_trace::{ApiLevel, Loss, LossKind, Trace};
 
 use super::profile::RawProfile;
 
-/// What is odd about a raw directory and its trace, so that a user doesn't take it for an answer.
+/// Oddities of a raw directory and its trace, so that a user doesn't take them for an answer.
 pub fn remarks(profile: &Profile, trace: &Trace) -> Vec<String> {
     of_outline(profile, trace.run.note.as_deref(), outline_of_trace(trace))
 }

@@ -28,7 +28,7 @@ pub enum ResultsError {
         path: PathBuf,
         /// A phrase such as "cannot be written".
         problem: &'static str,
-        /// What the system says.
+        /// The system's answer.
         source: io::Error,
     },
     /// Another program writes them.
