@@ -52,3 +52,24 @@ impl Clockwork {
         DEVICE_COUNTER + ticks as u64
     }
 }
+
+/// Numbers that look random and are the same for the same seed (SplitMix64). Their sequence must stay as it
+/// is, so they come from no library: tests compare with the tables that the vendor's parser made of profiles
+/// with these numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `limit`, or 0.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % limit.max(1)
+    }
+}

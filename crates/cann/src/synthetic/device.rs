@@ -9,7 +9,7 @@ use opscope_cann_raw::device::{
 };
 use opscope_cann_raw::{Chip, DeviceLog, Record, SliceWriter};
 
-use crate::synthetic::clockwork::Clockwork;
+use crate::synthetic::clockwork::{Clockwork, Random};
 use crate::synthetic::execution::Execution;
 use crate::synthetic::host::STREAM;
 use crate::synthetic::machine::{core_megahertz, cores};
@@ -52,7 +52,7 @@ impl DeviceFiles {
         &mut self,
         network: &Network,
         execution: Execution,
-        random: &mut fastrand::Rng,
+        random: &mut Random,
     ) -> io::Result<()> {
         let op = &network.ops[execution.op];
         let start = self.clockwork.device(execution.start);
@@ -63,7 +63,7 @@ impl DeviceFiles {
         let rounds = blocks.div_ceil(u64::from(cores(self.chip))).max(1);
         let cycles = execution.duration * megahertz / 1_000 * blocks * 4 / 5 / rounds;
         let mut counters = [0; 8];
-        counters.iter_mut().for_each(|counter| *counter = cycles * (1 + random.u64(..50)) / 100);
+        counters.iter_mut().for_each(|counter| *counter = cycles * (1 + random.below(50)) / 100);
         let task = execution.low();
         match self.chip.device_log() {
             DeviceLog::Stars => {

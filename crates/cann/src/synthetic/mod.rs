@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use opscope_formats::Unfinished;
 
 use crate::error::{Error, Result};
-use crate::synthetic::clockwork::Clockwork;
+use crate::synthetic::clockwork::{Clockwork, Random};
 use crate::synthetic::device::DeviceFiles;
 use crate::synthetic::execution::{Execution, HostSide};
 use crate::synthetic::host::HostFiles;
@@ -81,7 +81,7 @@ fn run(
     host: &mut dyn HostSide,
     device: &mut DeviceFiles,
 ) -> io::Result<u64> {
-    let mut random = fastrand::Rng::with_seed(options.seed);
+    let mut random = Random::new(options.seed);
     let ops = network.ops.len() as u64;
     // The first device task starts two milliseconds after the collection; loading comes before.
     let mut time = 2_000_000;
@@ -102,9 +102,9 @@ fn run(
                 SampleMode::Static => op as u64 + 1,
                 SampleMode::Dynamic => executed + op as u64,
             };
-            time += 600 + random.u64(..900);
+            time += 600 + random.below(900);
             let base = network.ops[op].nanoseconds;
-            let duration = base + random.u64(..=base / 8);
+            let duration = base + random.below(base / 8 + 1);
             let task =
                 if options.chip.has_wide_task_ids() { number as u32 } else { u32::from(number as u16) };
             let execution = Execution { op, task, start: time, duration };
