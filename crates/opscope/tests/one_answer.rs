@@ -418,3 +418,35 @@ fn every_form_of_a_profile_has_the_same_answers() {
     let idle: Vec<&str> = reasons.filter(|reason| !used.contains(reason)).collect();
     assert!(idle.is_empty(), "{idle:?}");
 }
+
+#[test]
+fn a_timeline_in_the_layout_of_2022_has_the_answers_of_the_modern_one() {
+    let place = Place::new();
+    for (chip, layout) in [("910b", "modern"), ("310p", "2022")] {
+        let raw = format!("{chip}-{layout}");
+        let options = ["--chip", chip, "--mode", "static", "--layout", layout, "--tasks", "300", "--quiet"];
+        let raw = place.done(&[&["sample", "prof", "-o", &raw][..], &options].concat()).stdout;
+        let timeline_in = |layout: &str, folder: &str| {
+            let out = format!("{chip}-{layout}");
+            let second = ["--model-id", "1", "--iteration-id", "2", "--layout", layout, "--quiet", "--clear"];
+            place.done(&[&["export", "timeline", raw.trim(), "-o", &out][..], &second].concat());
+            let files = std::fs::read_dir(place.path(&out).join(folder)).expect("the folder").flatten();
+            let name = |path: &PathBuf| path.file_name().expect("a name").to_string_lossy().into_owned();
+            let is_whole = |path: &PathBuf| name(path).starts_with("msprof_") && !name(path).contains("tx");
+            files.map(|file| file.path()).find(is_whole).expect("the timeline")
+        };
+        let modern = timeline_in("modern", "mindstudio_profiler_output");
+        let classic = timeline_in("classic", "timeline");
+        for question in [&["analyze", "--host", "--json"][..], &["advise", "--json"]] {
+            let ask = |path: &Path| {
+                let mut found = BTreeMap::new();
+                values(&place.done(&[question, &[&path.to_string_lossy()]].concat()).json(), "", &mut found);
+                found.retain(|path, _| path != "/path" && !covers("/losses/*/profile", path));
+                found
+            };
+            let (of_modern, of_classic) = (ask(&modern), ask(&classic));
+            assert!(of_modern.len() > 50, "{of_modern:?}");
+            assert_eq!(of_modern, of_classic, "{chip} {layout} {question:?}");
+        }
+    }
+}

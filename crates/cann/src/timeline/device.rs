@@ -16,7 +16,7 @@ use crate::lane_choice::Layer;
 use crate::tables::{CallRow, HostTaskRow, NO_MODEL};
 use crate::timeline::event::{Args, Events, Lane};
 use crate::timeline::host::mark_arrow;
-use crate::timeline::lanes::{Lanes, name_lane, seen};
+use crate::timeline::lanes::{self, Lanes, name_lane, seen};
 use crate::timeline::training;
 
 /// The step between the numbers of a stream's lanes, where it needs several.
@@ -181,7 +181,7 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
     if own_process {
         let lane = Lane { pid: u64::from(view.joined.data.pid()), tid: 0 };
         events.metadata("process_name", lane, |args| {
-            args.text("name", "Step Trace");
+            args.text("name", lanes::STEPS);
         });
     } else if !steps.is_empty() {
         name_devices(view, lanes, events);
@@ -205,7 +205,7 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
                 let name = if own_process {
                     format!("Model ID:{model}")
                 } else {
-                    format!("Step Trace(Model ID:{model})")
+                    format!("{}(Model ID:{model})", lanes::STEPS)
                 };
                 name_lane(events, lane, &name, place);
             }
@@ -266,8 +266,9 @@ pub(super) fn marks(
 
 /// Names the lanes of all devices' tasks.
 pub(super) fn name_devices(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
+    let [today, in_2022] = lanes::HARDWARE;
     for device in &view.devices {
-        let name = lanes.name_of("Ascend Hardware", "Task Scheduler");
+        let name = lanes.name_of(today, in_2022);
         lanes.name_layer(events, Layer::Hardware, Some(device.device.id), name);
     }
 }

@@ -16,7 +16,7 @@ use crate::lane_choice::Layer;
 use crate::parallel;
 use crate::tables::Api;
 use crate::timeline::event::{Events, SharedSlice};
-use crate::timeline::lanes::{Lanes, name_lane, seen};
+use crate::timeline::lanes::{self, Lanes, name_lane, seen};
 
 /// The step between the numbers of a thread's lanes, where it needs several.
 const NEXT_TRACK: u64 = 1 << 32;
@@ -127,7 +127,7 @@ impl Calls {
     /// Names the lanes.
     pub(super) fn names(&self, lanes: &Lanes, events: &mut Events) {
         let libraries = self.libraries(lanes);
-        lanes.name_layer(events, Layer::Cann, None, lanes.name_of("CANN", &libraries));
+        lanes.name_layer(events, Layer::Cann, None, lanes.name_of(lanes::CALLS, &libraries));
         for (&thread, &tracks) in &self.threads {
             name_threads(lanes, events, Layer::Cann, thread, tracks);
         }
@@ -201,11 +201,11 @@ fn shown_level(number: u16, dialect: Dialect) -> &'static str {
 /// The library behind a layer of software.
 fn library(number: u16, dialect: Dialect) -> &'static str {
     match number {
-        level::ACL => "AscendCL",
+        level::ACL => lanes::ACL,
         level::MODEL => "Model",
         level::NODE => "Node",
         level::COMMUNICATION => "Communication",
-        level::RUNTIME => "Runtime",
+        level::RUNTIME => lanes::RUNTIME,
         _ if dialect == Dialect::Accelerated => "Api",
         other => level_name(other),
     }
@@ -241,7 +241,7 @@ fn item(view: &View<'_>, call: &Api, args: &mut crate::timeline::event::Args<'_>
 /// Names the lanes of the program's ranges.
 pub(super) fn name_ranges(view: &View<'_>, lanes: &Lanes, events: &mut Events) {
     let name = view.joined.data.profile.metadata().map_or("", |metadata| &metadata.info.process_name);
-    lanes.name_layer(events, Layer::Program, None, lanes.name_of(name, "MsprofTx"));
+    lanes.name_layer(events, Layer::Program, None, lanes.name_of(name, lanes::RANGES_OF_2022));
     for (thread, tracks) in range_tracks(view).1 {
         name_threads(lanes, events, Layer::Program, thread, tracks);
     }

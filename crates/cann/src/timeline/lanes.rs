@@ -4,6 +4,28 @@ use crate::dialect::Dialect;
 use crate::lane_choice::Layer;
 use crate::timeline::event::{Events, Lane};
 
+/// The process of devices' tasks, today and in 2022.
+pub(super) const HARDWARE: [&str; 2] = ["Ascend Hardware", "Task Scheduler"];
+
+/// The process of calls; in 2022 it was named after their libraries, separated by commas.
+pub(super) const CALLS: &str = "CANN";
+
+/// The libraries that only an Ascend timeline names: [`CALLS`] of 2022 has one of them at least.
+pub(super) const ACL: &str = "AscendCL";
+pub(super) const RUNTIME: &str = "Runtime";
+
+/// The process of the program's ranges in 2022; today it has the program's name.
+pub(super) const RANGES_OF_2022: &str = "MsprofTx";
+
+/// The inferences: a process in a file of their own, where its number is that of the real process, and
+/// otherwise the begin of the names of lanes of [`HARDWARE`].
+pub(super) const STEPS: &str = "Step Trace";
+
+/// The numbers that these layers have in every timeline.
+pub(super) const PROGRAM_LAYER: u64 = 6;
+pub(super) const CALLS_LAYER: u64 = 7;
+pub(super) const HARDWARE_LAYER: u64 = 14;
+
 /// How many layers there are.
 const LAYERS: usize = Layer::OtherRecorders as usize + 1;
 
@@ -30,9 +52,9 @@ impl Lanes {
         let mut number = |layer: Layer| match (layer, dialect) {
             // Above the program's ranges, with a number that the reference doesn't use.
             (Layer::OtherRecorders, _) => 5,
-            (Layer::Program, _) => 6,
-            (Layer::Cann, _) => 7,
-            (Layer::Hardware, _) => 14,
+            (Layer::Program, _) => PROGRAM_LAYER,
+            (Layer::Cann, _) => CALLS_LAYER,
+            (Layer::Hardware, _) => HARDWARE_LAYER,
             (Layer::Frequency, _) => 15,
             (Layer::Communication, Dialect::Accelerated) => 16,
             (Layer::Communication, _) => 17,

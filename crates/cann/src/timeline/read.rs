@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::timeline::lanes;
 use crate::vocabulary;
 use crate::waits::Waits;
 use opscope_formats::chrome::dialect::{
@@ -24,9 +25,9 @@ impl Dialect for AscendTimeline {
         about: &AboutFile<'_, 'a>,
         builder: &mut Builder<'a>,
     ) -> Option<Box<dyn DialectReader<'a> + 'a>> {
-        let of_vendor = about.processes().filter(|(_, name)| is_process(name));
+        let of_vendor = about.processes().filter(|(pid, name)| is_process(*pid, name));
         let processes: Vec<u32> = of_vendor.map(|(pid, _)| pid >> 10).collect();
-        if processes.is_empty() {
+        if processes.is_empty() && !about.processes().any(|(_, name)| name == lanes::STEPS) {
             return None;
         }
         builder.has_device = true;
@@ -103,16 +104,13 @@ enum Role {
 
 /// Whether a process shows tasks, today or in 2022.
 fn is_hardware(name: &str) -> bool {
-    matches!(name, "Ascend Hardware" | "Task Scheduler")
+    lanes::HARDWARE.contains(&name)
 }
 
 /// Whether a process shows the calls of the host's libraries, which named it in 2022: `AscendCL, Runtime`.
 fn is_of_calls(name: &str) -> bool {
-    name == "CANN" || name.split(", ").any(|library| matches!(library, "AscendCL" | "Runtime"))
+    name == lanes::CALLS || name.split(", ").any(|library| matches!(library, lanes::ACL | lanes::RUNTIME))
 }
-
-/// The process of the program's ranges in timelines of 2022; today it has the program's name.
-const RANGES_OF_2022: &str = "MsprofTx";
 
 /// The number that stands for the host among those of devices.
 const HOST: u32 = 31;
@@ -122,18 +120,29 @@ fn device_of(pid: u32) -> u32 {
     pid & 31
 }
 
-/// Whether only an Ascend timeline has a process of this name.
-fn is_process(name: &str) -> bool {
-    is_hardware(name) || is_of_calls(name)
+/// Whether only an Ascend timeline has this process. Boards' timelines have the names of 2022 as well, but
+/// no layers in the numbers of processes.
+fn is_process(pid: u32, name: &str) -> bool {
+    let layer = u64::from(pid >> 5 & 31);
+    name == lanes::HARDWARE[0]
+        || name == lanes::CALLS
+        || (layer == lanes::HARDWARE_LAYER && is_hardware(name))
+        || (layer == lanes::CALLS_LAYER && is_of_calls(name))
+        || (layer == lanes::PROGRAM_LAYER && name == lanes::RANGES_OF_2022)
 }
 
 /// Finds out what every lane shows; `processes` are the real processes that the vendor's stand for.
 fn assign_roles(lanes: &mut [Lane<'_>], processes: &[u32]) -> Vec<Option<Role>> {
     let has_streams = lanes.iter().any(|lane| is_hardware(&lane.process_name));
     let assign = |lane: &mut Lane<'_>| {
+        if lane.process_name == lanes::STEPS {
+            lane.process_name = String::new();
+            lane.is_no_thread = true;
+            return Some(Role::Iterations { model: model_number(&lane.name) });
+        }
         let device = device_of(lane.pid);
         let role = match &*lane.process_name {
-            name if is_hardware(name) => match lane.name.strip_prefix("Step Trace") {
+            name if is_hardware(name) => match lane.name.strip_prefix(lanes::STEPS) {
                 Some(rest) => Role::Iterations { model: model_number(rest) },
                 None => Role::Stream { device },
             },
@@ -151,7 +160,7 @@ fn assign_roles(lanes: &mut [Lane<'_>], processes: &[u32]) -> Vec<Option<Role>> 
         lane.pid >>= 10;
         // The lanes' names are no names of processes, but for the one that has the program's.
         let has_name = matches!(role, Role::Ranges | Role::Other { .. });
-        if !has_name || lane.process_name == RANGES_OF_2022 {
+        if !has_name || lane.process_name == lanes::RANGES_OF_2022 {
             lane.process_name = String::new();
         }
         lane.is_no_thread = !(has_name || role == Role::Calls);

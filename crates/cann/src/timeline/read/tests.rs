@@ -110,3 +110,25 @@ fn operators_that_another_recorder_saw_are_no_ranges_of_the_program() {
     let device = trace.devices.get(trace.streams.device()[task.stream.unwrap().index()]);
     assert_eq!(trace.strings.get(device.name), "ONNX Runtime (CPU)");
 }
+
+#[test]
+fn a_timeline_of_the_inferences_alone_has_them_all() {
+    let timeline = r#"[
+      {"ph": "M", "name": "process_name", "pid": 4242, "tid": 0, "args": {"name": "Step Trace"}},
+      {"ph": "M", "name": "thread_name", "pid": 4242, "tid": 70001, "args": {"name": "Model ID:1"}},
+      {"ph": "X", "name": "Iteration 3", "pid": 4242, "tid": 70001, "ts": "20.000", "dur": 10.0, "args": {"Iteration ID": 3}}
+    ]"#;
+    let trace = read(timeline.as_bytes());
+    assert_eq!((trace.iterations.number(), trace.models.number()), (&[3][..], &[1][..]));
+    assert_eq!((trace.iterations.duration(), trace.tasks.len()), (&[Nanoseconds(10_000)][..], 0));
+}
+
+#[test]
+fn a_timeline_of_a_board_has_operators_though_it_names_its_processes_alike() {
+    let timeline = r#"[
+      {"ph": "M", "name": "process_name", "pid": 1234, "tid": 0, "args": {"name": "Task Scheduler"}},
+      {"ph": "X", "name": "conv1", "pid": 1234, "tid": 0, "ts": 20.0, "dur": 10.0, "args": {"Task Type": "AA CORE"}}
+    ]"#;
+    let trace = read(timeline.as_bytes());
+    assert_eq!((trace.tasks.len(), trace.operators.len()), (1, 1));
+}
