@@ -91,7 +91,10 @@ impl Overview {
             }
             overview.operator_time += time;
             if let Executed::Operator(operator) = execution.subject {
-                overview.attributed += time;
+                // A damaged profile may have lost it.
+                if !trace.strings.get(trace.operators.op_type()[operator.index()]).is_empty() {
+                    overview.attributed += time;
+                }
                 if trace.operators.flops()[operator.index()].is_some() {
                     overview.with_flops += time;
                 }

@@ -356,3 +356,12 @@ fn ids_that_point_nowhere_leave_the_rest_as_it_is() {
     assert_eq!(number(&answer, "/operators"), 2.0);
     assert!(answer["losses"].to_string().contains("the graph doesn't have"), "{answer:#}");
 }
+
+#[test]
+fn operators_whose_names_were_lost_are_not_known_operators() {
+    let Some(profile) = companions::shared("golden/megengine/bad/truncated.json") else { return };
+    let answer = Place::new().done(&["analyze", &profile.to_string_lossy(), "--json"]).json();
+    let overview = &answer["overview"];
+    assert_eq!(overview["attributed_ns"], 0, "{overview}");
+    assert!(overview["operator_time_ns"].as_u64().is_some_and(|time| time > 0), "{overview}");
+}

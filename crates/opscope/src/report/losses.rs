@@ -19,16 +19,37 @@ fn titled_loss(trace: &Trace, loss: &Loss) -> String {
 /// The gravest losses, and how many others there are, in few lines.
 pub fn few_losses(trace: &Trace) -> String {
     const LINES: usize = 2;
-    let grave = losses_by_severity(trace).filter(|loss| loss.kind.severity() != Severity::Remark);
-    let lines: Vec<String> = grave.take(LINES).map(|loss| titled_loss(trace, &loss)).collect();
-    let mut text = lines.concat();
-    let remarks = trace.losses_of(Severity::Remark);
-    let more = trace.losses.len() - remarks - lines.len();
-    for (title, count, what) in [("lost", more, "more kind"), ("remarks", remarks, "remark")] {
+    let grave = || losses_by_severity(trace).filter(|loss| loss.kind.severity() != Severity::Remark);
+    let mut text: String = grave().take(LINES).map(|loss| titled_loss(trace, &loss)).collect();
+    let more = |severity| grave().skip(LINES).filter(|loss| loss.kind.severity() == severity).count();
+    for (title, count, what) in [
+        ("lost", more(Severity::Lost), "more kind"),
+        ("doubted", more(Severity::Doubted), "more kind"),
+        ("remarks", trace.losses_of(Severity::Remark), "remark"),
+    ] {
         if count > 0 {
             let what = format!("{}; opscope info lists them", super::count(count, what));
             let _ = writeln!(text, "{} {}", bold(&format!("{title:9}")), dim(&what));
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::LossKind;
+
+    use super::*;
+
+    #[test]
+    fn what_is_doubted_is_not_counted_among_what_is_lost() {
+        let mut trace = Trace::new();
+        for kind in [LossKind::CutRow, LossKind::CellNoNumber, LossKind::WrongBound, LossKind::OtherClock] {
+            trace.count_loss(kind, 1, "");
+        }
+        let text = few_losses(&trace);
+        let last = text.lines().last().expect("a line");
+        assert!(last.contains("doubted") && last.contains("2 more kinds"), "{text}");
+        assert!(!text.contains("1 more"), "{text}");
+    }
 }
