@@ -270,3 +270,16 @@ fn layers_can_be_ordered_both_ways_by_their_time() {
     let (conv, mish) = names(&["--sort", "+time"]);
     assert!(mish < conv && mish.is_some());
 }
+
+#[test]
+fn raw_files_in_slices_are_listed_with_what_reads_them() {
+    let place = Place::new();
+    write(&place, "JOBSLICES/info.json.0", r#"{"devices": "0", "platform_version": "SS928"}"#);
+    for name in ["AAcore.data.0.slice_0", "AclModule.data.0.slice_0"] {
+        write(&place, &format!("JOBSLICES/data/{name}"), "raw");
+        write(&place, &format!("JOBSLICES/data/{name}.done"), "");
+    }
+    place.fails(1, &["a layout that is not public", "--vendor-parser"], &["analyze", "JOBSLICES"]);
+    let said = place.done(&["info", "JOBSLICES"]).stdout;
+    assert!(said.contains("AAcore.data.0.slice_0") && said.contains("counters of the engine"), "{said}");
+}

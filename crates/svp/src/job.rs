@@ -142,12 +142,14 @@ impl Job {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let raw = raw_files(&path.join("data")).unwrap_or_default();
         let of_a_board = |file: &RawFile| {
-            let is_plain = file.kind == RawKind::Counters && !file.name.contains(".data.");
-            matches!(file.kind, RawKind::Network | RawKind::Layers)
-                || file.kind.is_own()
-                || is_plain
-                // The raw directories of Ascend of 2022 have such files in slices.
-                || (file.kind == RawKind::Calls && !file.name.contains(".slice_"))
+            // The raw directories of Ascend of 2022 have files of the other names, in slices.
+            let is_sliced = file.name.contains(".slice_") || file.name.contains(".data.");
+            match file.kind {
+                RawKind::Network | RawKind::Layers => true,
+                RawKind::Counters => !is_sliced || file.name.to_ascii_lowercase().starts_with("aacore."),
+                RawKind::Calls => !is_sliced || names_no_chip_of_ascend(path),
+                kind => kind.is_own(),
+            }
         };
         raw.iter().any(of_a_board) || (name.starts_with("JOB") && raw.is_empty())
     }
@@ -253,6 +255,16 @@ impl Job {
     }
 }
 
+/// Whether a directory is described, but not by one of the numbers that stand for Ascend's chips.
+fn names_no_chip_of_ascend(directory: &Path) -> bool {
+    let info =
+        fs::read(directory.join(INFO)).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    info.is_some_and(|info| {
+        let chip = &info["platform_version"];
+        info.is_object() && !chip.is_number() && chip.as_str().is_none_or(|chip| chip.parse::<u32>().is_err())
+    })
+}
+
 fn raw_files(data: &Path) -> std::io::Result<Vec<RawFile>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(data)? {
@@ -313,6 +325,21 @@ mod tests {
         assert!(Job::is_one(folder.path()));
         assert_eq!(job.problems().len(), 1);
         assert!(job.problems()[0].starts_with("aicore.0.1.1 was not finished"));
+    }
+
+    #[test]
+    fn a_directory_of_slices_is_of_a_board_by_its_counters_or_its_chip() {
+        for (info, file, expected) in [
+            ("{}", "data/AAcore.data.0.slice_0", true),
+            ("{}", "data/AclModule.data.0.slice_0", true),
+            (r#"{"platform_version": "SS928"}"#, "data/AclModule.data.0.slice_0", true),
+            (r#"{"platform_version": "0"}"#, "data/AclModule.data.0.slice_0", false),
+            ("damaged", "data/AclModule.data.0.slice_0", false),
+            ("{}", "data/aicore.data.0.slice_0", false),
+        ] {
+            let folder = job(&[(INFO, info), (file, "raw")]);
+            assert_eq!(Job::is_one(folder.path()), expected, "{info} {file}");
+        }
     }
 
     #[test]
