@@ -59,10 +59,12 @@ pub struct SampleName {
     pub pictures: Option<u64>,
     /// Up to which picture this sample goes.
     pub picture: Option<u64>,
-    /// How often the instruction cache missed.
-    pub icache_miss_rate: Option<u64>,
+    /// How often the instruction cache missed, as the name has it: a whole number, or one with decimals.
+    pub icache_miss_rate: Option<String>,
     /// The processor's clock.
     pub frequency: Option<u64>,
+    /// Whether the name can be divided in two ways: a rate with decimals takes the place of two fields.
+    pub is_ambiguous: bool,
 }
 
 /// The parts of a timeline's name.
@@ -131,23 +133,52 @@ impl FileName {
 }
 
 impl SampleName {
-    /// The six numbers are taken from the right, because a model's name may have dots and digits.
+    /// The numbers are taken from the right, because a model's name may have dots and digits. So may the
+    /// rate: it has decimals where its last digits are no number by themselves, or where the other
+    /// reading has more pictures done than there are.
     fn parse(text: &str) -> Option<Self> {
         let (device, rest) = text.split_once('.')?;
-        let mut fields = rest.rsplitn(7, '.');
+        let (rest, frequency) = rest.rsplit_once('.')?;
+        let device = device.parse().ok()?;
+        let frequency = number_or_nothing(frequency)?;
+        let (before_whole, whole) = rest.rsplit_once('.')?;
+        let read = |before, rate| Self::before_rate(device, before, rate, frequency);
+        let of_decimals = before_whole.rsplit_once('.').and_then(|(before, _)| {
+            let rate = &rest[before.len() + 1..];
+            if is_rate(rate) { read(before, rate) } else { None }
+        });
+        let (of_whole, of_decimals) = match (read(before_whole, whole), of_decimals) {
+            (Some(of_whole), Some(of_decimals)) => (of_whole, of_decimals),
+            (one, other) => return one.or(other),
+        };
+        let is_possible = |name: &Self| name.picture.zip(name.pictures).is_none_or(|(done, all)| done <= all);
+        let is_part = whole.len() > 1 && whole.starts_with('0');
+        Some(match (is_possible(&of_whole) && !is_part, is_possible(&of_decimals)) {
+            (_, false) => of_whole,
+            (false, true) => of_decimals,
+            // A sample is of a picture at least.
+            (true, true) if of_whole.picture == Some(0) => Self { is_ambiguous: true, ..of_decimals },
+            (true, true) => Self { is_ambiguous: true, ..of_whole },
+        })
+    }
+
+    /// The fields before the rate.
+    fn before_rate(device: u32, text: &str, rate: &str, frequency: Option<u64>) -> Option<Self> {
+        let mut fields = text.rsplitn(5, '.');
         let mut number = || number_or_nothing(fields.next()?);
-        let [frequency, icache_miss_rate, picture, pictures, batches, model_id] =
-            [number()?, number()?, number()?, number()?, number()?, number()?];
+        let [picture, pictures, batches, model_id] = [number()?, number()?, number()?, number()?];
         let model = fields.next().filter(|model| !model.is_empty())?.to_owned();
+        let rate = if is_rate(rate) { Some(rate) } else { number_or_nothing(rate)?.and(None) };
         Some(Self {
-            device: device.parse().ok()?,
+            device,
             model,
             model_id: model_id?,
             batches,
             pictures,
             picture,
-            icache_miss_rate,
+            icache_miss_rate: rate.map(str::to_owned),
             frequency,
+            is_ambiguous: false,
         })
     }
 }
@@ -187,6 +218,12 @@ fn number_or_nothing(text: &str) -> Option<Option<u64>> {
     }
 }
 
+/// Whether it is a number with decimals or without.
+fn is_rate(text: &str) -> bool {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    [whole, decimals].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 fn numbers(text: &str) -> Option<Vec<u64>> {
     text.split('_').map(|number| number.parse().ok()).collect()
 }
@@ -202,8 +239,11 @@ impl fmt::Display for FileName {
             Self::OpSummary(name) => {
                 let SampleName { device, model, model_id, .. } = name;
                 write!(f, "op_summary_{device}.{model}.{model_id}")?;
-                let rest = [name.batches, name.pictures, name.picture, name.icache_miss_rate, name.frequency];
-                rest.into_iter().try_for_each(|number| write!(f, ".{}", or_na(number)))
+                for number in [name.batches, name.pictures, name.picture] {
+                    write!(f, ".{}", or_na(number))?;
+                }
+                let rate = name.icache_miss_rate.as_deref().unwrap_or("NA");
+                write!(f, ".{rate}.{}", or_na(name.frequency))
             }
             Self::OpStatistic { device, model_id, picture: Some(picture), iteration } => {
                 write!(f, "op_statistic_{device}_{model_id}_{picture}_{iteration}")
@@ -246,8 +286,29 @@ mod tests {
         assert_eq!(sample.model, "yolo.v3.416x416");
         assert_eq!((sample.device, sample.model_id, sample.batches), (0, 31, Some(4)));
         assert_eq!((sample.pictures, sample.picture), (Some(1000), Some(200)));
-        assert_eq!((sample.icache_miss_rate, sample.frequency), (Some(12), Some(600)));
+        assert_eq!((sample.icache_miss_rate.as_deref(), sample.frequency), (Some("12"), Some(600)));
+        assert!(!sample.is_ambiguous);
         assert_eq!(name.to_string(), "op_summary_0.yolo.v3.416x416.31.4.1000.200.12.600");
+    }
+
+    #[test]
+    fn a_miss_rate_with_decimals_moves_no_other_field() {
+        for (text, model, pictures, rate, is_ambiguous) in [
+            ("0.yolo.v4.mish.1.1.1.1.0.02.900", "yolo.v4.mish", (1, 1), "0.02", false),
+            ("0.yolo.v4.mish.1.1.10.3.0.5.900", "yolo.v4.mish", (10, 3), "0.5", true),
+            // Names lie, too.
+            ("0.net.3.1.10.11.7.900", "net", (10, 11), "7", false),
+            ("0.yolo.1.1.10.10.12.5.900", "yolo", (10, 10), "12.5", false),
+            // Either 10 pictures of which 5 are done, and a rate of 3, or 10 of 20 and a rate of 5.3.
+            ("0.net.2.1.1.20.10.5.3.900", "net.2.1", (10, 5), "3", true),
+        ] {
+            let name = FileName::parse(&format!("op_summary_{text}.csv")).unwrap();
+            assert_eq!(name.to_string(), format!("op_summary_{text}"));
+            let FileName::OpSummary(sample) = name else { panic!("{text}") };
+            let found = (&*sample.model, sample.pictures, sample.picture);
+            assert_eq!(found, (model, Some(pictures.0), Some(pictures.1)), "{text}");
+            assert_eq!((sample.icache_miss_rate.as_deref(), sample.is_ambiguous), (Some(rate), is_ambiguous));
+        }
     }
 
     #[test]

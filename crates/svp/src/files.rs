@@ -186,6 +186,7 @@ impl Exports {
                 let content = OpSummary::from_text(table)?;
                 self.losses.count(LossKind::CellNoNumber, file, content.garbled);
                 self.losses.count(LossKind::WrongBound, file, content.wrong_bounds);
+                self.losses.count(LossKind::AmbiguousName, file, u64::from(name.is_ambiguous));
                 self.op_summaries.push(Sheet { name, content });
             }
             FileName::OpStatistic { .. } | FileName::TaskTime(_) => {
@@ -217,15 +218,15 @@ impl Exports {
         }
     }
 
-    /// Counts the loss of older calls where a collection has as many as a board keeps of one.
+    /// Notes where a collection has as many calls as a board keeps of one: how many older ones were
+    /// overwritten, if any, nobody knows.
     pub(crate) fn note_overwritten(&mut self, calls: u64) {
         const BOARD_CAPACITY: u64 = 512;
         if calls >= BOARD_CAPACITY {
             let place = format!(
-                "{calls} calls; a board keeps {BOARD_CAPACITY} of one collection, so older ones were overwritten: \
-                 run fewer inferences"
+                "{calls} calls; a board keeps {BOARD_CAPACITY} of one collection: run fewer inferences to be sure"
             );
-            self.losses.count(LossKind::OverwrittenCalls, &place, calls);
+            self.losses.count(LossKind::OverwrittenCalls, &place, 1);
         }
     }
 
@@ -369,7 +370,7 @@ mod tests {
         let exports = Exports::read(folder(&files).path()).unwrap();
         assert_eq!(exports.missing_samples(), [600, 800]);
         let kinds: Vec<_> = exports.losses.rows().iter().map(|loss| (loss.kind, loss.count)).collect();
-        assert_eq!(kinds, [(LossKind::OverwrittenCalls, 512), (LossKind::MissingSamples, 2)]);
+        assert_eq!(kinds, [(LossKind::OverwrittenCalls, 1), (LossKind::MissingSamples, 2)]);
         assert_eq!(gaps(vec![1, 2, u64::MAX]), [] as [u64; 0]);
     }
 

@@ -53,6 +53,7 @@ impl Exports {
                 picture: Some(place as u64 + 1),
                 icache_miss_rate: None,
                 frequency: None,
+                is_ambiguous: false,
             };
             let content = op_summary(trace, counters, tasks, &layers, sample);
             self.op_summaries.push(Sheet { name, content });

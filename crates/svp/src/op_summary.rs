@@ -107,24 +107,18 @@ impl Layer {
         self.figures[column as usize] = figure;
     }
 
-    /// `max(Dstr, DLD, WLD) / max(Mac Busy, Vec Ppen)`, as the vendor's guide defines it. Missing
-    /// where a part is, or where neither unit worked.
-    pub fn memory_bound(&self) -> Figure {
+    /// `max(Dstr, DLD, WLD) / max(Mac Busy, Vec Ppen)`, as the vendor's guide defines it, with a missing
+    /// figure where neither unit worked; `None` where a part of it is missing.
+    pub fn memory_bound(&self) -> Option<Figure> {
         let of = |column| self.figure(column).0;
-        let bound = || {
-            let transfer = of(LayerColumn::Dstr)?.max(of(LayerColumn::Dld)?).max(of(LayerColumn::Wld)?);
-            let work = of(LayerColumn::MacBusy)?.max(of(LayerColumn::VecPpen)?);
-            (work > 0.0).then(|| transfer / work)
-        };
-        bound().map_or(Figure::MISSING, Figure::rounded)
+        let transfer = of(LayerColumn::Dstr)?.max(of(LayerColumn::Dld)?).max(of(LayerColumn::Wld)?);
+        let work = of(LayerColumn::MacBusy)?.max(of(LayerColumn::VecPpen)?);
+        Some(if work > 0.0 { Figure::rounded(transfer / work) } else { Figure::MISSING })
     }
 
     /// The memory bound that follows from the figures; the stated one where they don't tell.
     pub fn best_bound(&self) -> Figure {
-        match self.memory_bound() {
-            Figure::MISSING => self.figure(LayerColumn::MemoryBound),
-            computed => computed,
-        }
+        self.memory_bound().unwrap_or_else(|| self.figure(LayerColumn::MemoryBound))
     }
 
     /// Whether its input is a scalar: shapes that consist of separators only.
@@ -216,8 +210,12 @@ impl OpSummary {
 
 /// The figures are rounded before they are written, so a difference of a hundredth means nothing.
 fn states_wrong_bound(layer: &Layer) -> bool {
-    match (layer.figure(LayerColumn::MemoryBound).0, layer.memory_bound().0) {
-        (Some(stated), Some(computed)) => (stated - computed).abs() > 0.01 * computed.abs().max(1.0),
+    match (layer.figure(LayerColumn::MemoryBound).0, layer.memory_bound()) {
+        (Some(stated), Some(Figure(Some(computed)))) => {
+            (stated - computed).abs() > 0.01 * computed.abs().max(1.0)
+        }
+        // Nothing follows where neither unit worked, and the vendor's guide wants N/A there.
+        (Some(stated), Some(Figure::MISSING)) => stated != 0.0,
         _ => false,
     }
 }
@@ -245,9 +243,12 @@ Layer Id,Ori Layer Name,Layer Name,Layer Type,Time(us),Time Ratio,Mac Busy Ratio
     #[test]
     fn memory_bounds_are_computed_again_and_compared() {
         let summary = OpSummary::read(TABLE.as_bytes()).unwrap();
-        let bounds: Vec<_> = summary.layers.iter().map(|layer| layer.memory_bound().to_string()).collect();
+        let bounds: Vec<_> = summary.layers.iter().map(|layer| layer.best_bound().to_string()).collect();
         assert_eq!(bounds, ["0.5", "2", "N/A"]);
         assert_eq!(summary.wrong_bounds, 1);
+        let stated = TABLE.replace("0,0,0,N/A,0,0,0", "0,0,0,5.0,0,0,0");
+        let summary = OpSummary::read(stated.as_bytes()).unwrap();
+        assert_eq!((summary.layers[2].best_bound(), summary.wrong_bounds), (Figure::MISSING, 2));
     }
 
     #[test]

@@ -102,20 +102,24 @@ impl Exports {
         let mut time = builder.zero;
         for sheet in &self.op_summaries {
             let model = builder.model(sheet.name.model_id, Some(&sheet.name.model));
-            let runs = sheet.content.layers.iter().enumerate().map(|(index, layer)| {
-                let duration = duration_of(layer);
-                let run = LayerRun {
+            let (mut runs, mut without_time) = (Vec::new(), 0);
+            for (index, layer) in sheet.content.layers.iter().enumerate() {
+                let Some(duration) = duration_of(layer) else {
+                    without_time += 1;
+                    continue;
+                };
+                runs.push(LayerRun {
                     name: layer.name.clone(),
                     unit: self.unit(sheet.name.device, sheet.name.model_id, &layer.name),
                     stream: 0,
                     task: index as u64,
                     start: time,
                     duration,
-                };
+                });
                 time += duration;
-                run
-            });
-            let runs: Vec<LayerRun> = runs.collect();
+            }
+            let file = FileName::OpSummary(sheet.name.clone()).to_string();
+            builder.trace.count_loss(LossKind::LayerWithoutTime, without_time, &file);
             builder.add_layers(self, sheet.name.device, model, sheet.name.model_id, &runs);
         }
         builder.trace.run.layer_times = TimeBasis::Durations;
@@ -187,8 +191,8 @@ impl Exports {
     }
 }
 
-fn duration_of(layer: &Layer) -> Nanoseconds {
-    Nanoseconds::from_seconds(layer.figure(LayerColumn::Time).0.unwrap_or(0.0) / 1e6)
+fn duration_of(layer: &Layer) -> Option<Nanoseconds> {
+    layer.figure(LayerColumn::Time).0.map(|micros| Nanoseconds::from_seconds(micros / 1e6))
 }
 
 /// A trace in the making, with the rows that others refer to.
@@ -348,6 +352,17 @@ fn level_of(mode: &str) -> ApiLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_layer_whose_time_is_not_known_is_no_layer_of_no_time() {
+        let table = "Layer Name,Layer Type,Time(us)\nconv1,Convolution,10\nsoft1,Softmax,N/A\n";
+        let content = crate::op_summary::OpSummary::read(table.as_bytes()).unwrap();
+        let sheet = Sheet { name: crate::file_name::SampleName::default(), content };
+        let trace = Exports { op_summaries: vec![sheet], ..Exports::default() }.to_trace();
+        assert_eq!(trace.tasks.duration(), [Nanoseconds(10_000)]);
+        let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+        assert_eq!(losses, [(LossKind::LayerWithoutTime, 1)]);
+    }
 
     #[test]
     fn a_call_whose_time_can_not_be_is_a_counted_loss() {

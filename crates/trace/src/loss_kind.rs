@@ -342,10 +342,14 @@ loss_kinds! {
             CellNoNumber = "cell-no-number", Lost, Metric, "dropped: a cell that is no number";
             WrongBound = "wrong-bound", Doubted, Metric,
                 "doubted: a memory bound that does not follow from its row";
+            LayerWithoutTime = "layer-without-time", Lost, Task, "not shown: a layer whose time is not known";
+            AmbiguousName = "ambiguous-name", Doubted, File,
+                "doubted: the name of a file, which can be divided into model, pictures and miss rate in two ways";
             OtherModel = "other-model", Lost, Task, "not shown: a table of another model than the timelines'";
             OtherClock = "other-clock", Doubted, Clock,
                 "doubted: layers by another clock than calls, laid where the first inference began";
-            OverwrittenCalls = "overwritten-calls", Lost, Call, "overwritten: more calls than a board keeps";
+            OverwrittenCalls = "overwritten-calls", Doubted, Call,
+                "doubted: as many calls as a board keeps, so older ones may have been overwritten";
             MissingSamples = "missing-samples", Doubted, Sample,
                 "missing: samples between those that are there";
             UnreadableBoardFile = "unreadable-board-file", Lost, File,
