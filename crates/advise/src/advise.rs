@@ -124,16 +124,17 @@ fn does(subject: &Subject<'_>, rule: &Rule) -> Option<Does> {
 
 /// A finding about what lies in no operator.
 fn beside_operators(subject: &Subject<'_>, rule: Rule, found: Found) -> Finding {
-    let whole = subject.inference.unwrap_or_default().max(subject.total);
-    let saves = found.saves.map(|saves| saves.max(Nanoseconds::ZERO).min(whole));
+    let whole = found.whole.or(subject.inference);
+    let most = whole.unwrap_or(Nanoseconds(i64::MAX));
+    let saves = found.saves.map(|saves| saves.max(Nanoseconds::ZERO).min(most));
     let does = does(subject, &rule);
     Finding {
         rule,
         also: Vec::new(),
         evidence: merged(found.evidence),
         saves,
-        share: share(saves, Some(whole)),
-        whole: Whole::Inference,
+        share: share(saves, whole),
+        whole: if subject.inference.is_some() { Whole::Inference } else { Whole::Profile },
         note: found.note,
         does,
         changes: Vec::new(),

@@ -40,6 +40,8 @@ pub enum Whole {
     Operators,
     /// The time from the inference's beginning to its end: what could be saved lies in no operator.
     Inference,
+    /// The time from the first task to the last, where no inferences are known; likewise.
+    Profile,
 }
 
 /// A rule that could not run.

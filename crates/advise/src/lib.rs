@@ -49,6 +49,7 @@ mod explain;
 mod finding;
 pub mod fusion;
 mod graph;
+mod idle;
 mod outcome;
 mod places;
 mod rewrites;

@@ -25,6 +25,8 @@ pub(crate) struct Found {
     /// The most that could be saved in one iteration, outside of operators; `None` where that can't be
     /// said.
     pub saves: Option<Nanoseconds>,
+    /// The time that it is a part of; `None` is that of an average inference.
+    pub whole: Option<Nanoseconds>,
     /// A remark about this case.
     pub note: Option<String>,
 }
@@ -32,7 +34,7 @@ pub(crate) struct Found {
 impl Found {
     /// A finding of which nobody knows what could be saved.
     pub fn only(evidence: Vec<Evidence>) -> Outcome {
-        Self { evidence, saves: None, note: None }.or_silent()
+        Self { evidence, ..Self::default() }.or_silent()
     }
 
     /// A finding without evidence.

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use opscope_analyze::{Latencies, Measured, Roofline, self_times};
+use opscope_analyze::{Iterations, Latencies, Measured, Overview, Roofline, Scope, self_times};
 use opscope_model::{Model, Shapes};
-use opscope_trace::{ExecutionUnit, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace};
+use opscope_trace::{
+    ExecutionUnit, IterationId, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace,
+};
 
 use crate::claim::{Claim, Evidence};
 use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
 use crate::executed::{Executed, Executions, Ran};
+use crate::idle::Idle;
 use crate::rewrites::Rewrites;
 use crate::target::Target;
 
@@ -44,12 +47,21 @@ pub(crate) struct Kernel<'a> {
     pub op_type: &'a str,
     pub unit: ExecutionUnit,
     pub stream: Option<StreamId>,
+    pub iteration: Option<IterationId>,
     pub start: Nanoseconds,
     pub duration: Nanoseconds,
     /// Its own time in nanoseconds.
     pub time: f64,
+    /// The part of its wait in which no task ran, within its iteration.
     pub wait: Option<Nanoseconds>,
     pub reading: Option<ReadingId>,
+}
+
+impl Kernel<'_> {
+    /// Whether another one is of the same stream and iteration, so that one may follow the other.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        (self.stream, self.iteration) == (other.stream, other.iteration)
+    }
 }
 
 /// A profile, a model, or both, with all that rules ask about them.
@@ -78,8 +90,10 @@ pub struct Subject<'a> {
     pub sweep: Vec<&'a Trace>,
     /// Where opscope's rewrites apply to the model.
     pub(crate) rewrites: Option<Rewrites<'a>>,
-    /// The executed operators, by stream and start.
+    /// The executed operators, by stream, iteration and start.
     pub(crate) kernels: Vec<Kernel<'a>>,
+    /// The time in which no task ran.
+    idle: Idle,
     /// How many iterations were measured.
     pub(crate) iterations: usize,
     /// The operators' own time in an average iteration.
@@ -111,6 +125,7 @@ impl<'a> Subject<'a> {
             sweep: Vec::new(),
             rewrites: model.and_then(Rewrites::of),
             kernels: Vec::new(),
+            idle: Idle::default(),
             iterations: 1,
             total: Nanoseconds::ZERO,
             metrics: HashMap::new(),
@@ -146,6 +161,7 @@ impl<'a> Subject<'a> {
             readings[reading.task.index()] = Some(id);
         }
         let own = self_times(trace);
+        self.idle = Idle::of(trace);
         // A change saves time of inferences that nobody records.
         let scale = Latencies::of(trace, None).scale();
         for task in measured.tasks {
@@ -161,20 +177,41 @@ impl<'a> Subject<'a> {
                 op_type: trace.strings.get(trace.operators.op_type()[operator.index()]),
                 unit: row.unit,
                 stream: row.stream,
+                iteration: row.iteration,
                 start: row.start,
                 duration: row.duration,
                 time,
-                wait: row.wait,
+                wait: row.wait.map(|wait| {
+                    let idle = self.idle.in_wait(trace, row.iteration, wait, row.start);
+                    idle.map(|(start, end)| end - start).sum()
+                }),
                 reading: readings[task.index()],
             });
         }
-        self.kernels.sort_by_key(|kernel| (kernel.stream, kernel.start));
+        self.kernels.sort_by_key(|kernel| (kernel.stream, kernel.iteration, kernel.start));
         let total: f64 = self.kernels.iter().map(|kernel| kernel.time).sum();
         self.total = Nanoseconds((total / self.iterations as f64) as i64);
         // Of the same iterations as the operators' times, so that the rest is what lies between those.
         let durations = measured.iterations.iter().map(|id| trace.iterations.duration()[id.index()].0 as f64);
         let whole = durations.sum::<f64>() * scale;
         self.inference = (whole > 0.0).then(|| Nanoseconds((whole / self.iterations as f64) as i64));
+    }
+
+    /// The profile at first sight: how long an average iteration took, and how long nothing ran in it.
+    pub(crate) fn overview(&self) -> Option<Overview> {
+        let scope = Scope { iterations: Iterations::Measured, ..Scope::default() };
+        self.trace.and_then(|trace| Overview::of(trace, scope).ok())
+    }
+
+    /// The stretches of a kernel's wait in which no task ran, within its iteration.
+    pub(crate) fn idle_before(
+        &self,
+        kernel: &Kernel<'_>,
+    ) -> impl Iterator<Item = (Nanoseconds, Nanoseconds)> {
+        let wait = |trace: &'a Trace| Some((trace, trace.tasks.wait()[kernel.task.index()]?));
+        let (iteration, start) = (kernel.iteration, kernel.start);
+        let waited = self.trace.and_then(wait);
+        waited.into_iter().flat_map(move |(trace, wait)| self.idle.in_wait(trace, iteration, wait, start))
     }
 
     /// The operator of a kernel, as the trace has it.

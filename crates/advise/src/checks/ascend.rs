@@ -56,22 +56,27 @@ fn waiting(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if subject.kernels.iter().all(|kernel| kernel.wait.is_none()) {
         return missing("how long operators waited");
     }
+    if subject.inference.is_some() && subject.kernels.iter().all(|kernel| kernel.iteration.is_none()) {
+        return missing("the inference that each operator belongs to");
+    }
     let limit = rule.limit("min_wait_us") * 1e3;
     let long = |kernel: &&Kernel<'_>| kernel.wait.is_some_and(|wait| wait.0 as f64 > limit);
-    let wait = |kernel: &Kernel<'_>| kernel.wait.unwrap_or_default().0 as f64;
-    let waited: f64 = subject.kernels.iter().filter(long).map(wait).sum();
-    let whole: f64 = subject.kernels.iter().map(|kernel| kernel.duration.0 as f64 + wait(kernel)).sum();
-    if whole <= 0.0 || waited / whole <= rule.limit("share_above") {
+    let spans = subject.kernels.iter().filter(long).flat_map(|kernel| subject.idle_before(kernel));
+    // Several streams may wait for one and the same thing.
+    let waited = opscope_analyze::covered_time(spans.collect());
+    let Some(overview) = subject.overview() else { return missing("a profile") };
+    let count = subject.iterations as i64;
+    let saves = Nanoseconds(waited.0 / count).min(overview.idle());
+    if saves.0 as f64 <= rule.limit("share_above") * overview.wall.0 as f64 {
         return Outcome::Silent;
     }
-    let count = subject.iterations as f64;
     let evidence = subject.kernels.iter().filter(long).map(|kernel| Evidence {
-        time: Some(Nanoseconds((wait(kernel) / count) as i64)),
+        time: Some(Nanoseconds(kernel.wait.unwrap_or_default().0 / count)),
         ..subject.evidence(kernel, "waited before it".to_owned())
     });
-    let note = Some(format!("waits are {:.1} % of the operators' time and waits", waited / whole * 100.0));
-    Found { evidence: evidence.collect(), saves: Some(Nanoseconds((waited / count) as i64)), note }
-        .or_silent()
+    let within = if subject.inference.is_some() { ", within an inference" } else { "" };
+    let note = Some(format!("counted only as far as nothing ran on the device{within}"));
+    Found { evidence: evidence.collect(), saves: Some(saves), whole: Some(overview.wall), note }.or_silent()
 }
 
 /// The units whose busy time is compared.

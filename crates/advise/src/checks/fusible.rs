@@ -47,13 +47,14 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         .collect();
     let transfers: Vec<f64> = kernels.iter().map(|kernel| transfer(subject, kernel)).collect();
     let total: f64 = kernels.iter().map(|kernel| kernel.time).sum();
+    let inferences = subject.iterations as f64;
     let mut good: Vec<(f64, usize, &[u32])> = Vec::new();
     for length in LENGTHS {
         let mut sequences: HashMap<&[u32], Sequence> = HashMap::new();
         for (at, window) in numbers.windows(length).enumerate() {
-            // The same type over and over is no sequence, and streams don't follow one another.
+            // The same type over and over is no sequence, and neither streams nor inferences follow one another.
             if window.iter().all(|number| *number == window[0])
-                || kernels[at].stream != kernels[at + length - 1].stream
+                || !kernels[at].is_beside(&kernels[at + length - 1])
             {
                 continue;
             }
@@ -72,7 +73,7 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         for (window, sequence) in sequences {
             let moves = sequence.transfer >= rule.limit("transfer") * sequence.duration;
             let waits = sequence.wait >= rule.limit("waiting") * (sequence.duration + sequence.wait);
-            let is_often = sequence.times as f64 >= rule.limit("times");
+            let is_often = sequence.times as f64 / inferences >= rule.limit("times");
             if is_often && (moves || waits) && sequence.duration > rule.limit("share_above") * total {
                 good.push((sequence.duration + sequence.wait, sequence.times, window));
             }
@@ -84,10 +85,24 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let evidence = good.iter().take(NAMED).map(|(time, times, window)| Evidence {
         name: window.iter().map(|number| names[*number as usize].0).collect::<Vec<_>>().join(" + "),
         op_type: String::new(),
-        time: Some(Nanoseconds((time / subject.iterations as f64) as i64)),
-        detail: format!("{times} times"),
+        time: Some(Nanoseconds((time / inferences) as i64)),
+        detail: often(*times, subject),
     });
-    Found::only(evidence.collect())
+    let is_part = subject.kernels.len() > LOOKED_AT;
+    let note = is_part.then(|| format!("of the first {LOOKED_AT} of {} executions", subject.kernels.len()));
+    Found { evidence: evidence.collect(), note, ..Found::default() }.or_silent()
+}
+
+/// How often a sequence occurs in the same inference that its time is of.
+fn often(times: usize, subject: &Subject<'_>) -> String {
+    let inferences = subject.iterations;
+    if subject.inference.is_none() {
+        format!("{times} times in the profile")
+    } else if times.is_multiple_of(inferences) {
+        format!("{} times in each inference", times / inferences)
+    } else {
+        format!("{:.1} times in an average inference", times as f64 / inferences as f64)
+    }
 }
 
 /// The part of a kernel's time in which it moves data.

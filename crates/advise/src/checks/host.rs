@@ -72,18 +72,18 @@ fn gap(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let summary = opscope_analyze::Summary::of(trace);
     // The recorder's own work lies between operators, too, and isn't the model's: an inference that wasn't
     // recorded has no more between them than is left of it.
-    let whole = match (summary.recorded, summary.latency) {
-        (Some(_), Some(unrecorded)) => unrecorded.median,
-        _ => summary.inside + summary.between,
+    let (whole, between) = match (summary.recorded, summary.latency, subject.overview()) {
+        (Some(_), Some(unrecorded), _) => (unrecorded.median, unrecorded.median - summary.inside),
+        (.., Some(overview)) if overview.iterations > 0 => (overview.wall, overview.idle()),
+        _ => return Outcome::Silent,
     };
-    let between = whole - summary.inside;
     if whole.0 <= 0 || between.0 as f64 <= rule.limit("share_above") * whole.0 as f64 {
         return Outcome::Silent;
     }
-    let share = between.0 as f64 / whole.0 as f64 * 100.0;
+    let (time, share) = (units::duration(between), units::percent(between.0 as f64 / whole.0 as f64));
     let note =
-        Some(format!("{} of each inference ({share:.0} %) lie in no operator", units::duration(between)));
-    Outcome::Found(Found { evidence: Vec::new(), saves: Some(between), note })
+        Some(format!("{time} of an inference of {} ({share}) lie in no operator", units::duration(whole)));
+    Outcome::Found(Found { saves: Some(between), whole: Some(whole), note, ..Found::default() })
 }
 
 fn small_operators(subject: &Subject<'_>, rule: &Rule) -> Outcome {

@@ -60,9 +60,8 @@ fn there_and_back(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let mut first = 0;
     while first < subject.kernels.len() {
         let rest = &subject.kernels[first..];
-        let stream = rest[0].stream;
         let alternates = rest.iter().enumerate().take_while(|(index, kernel)| {
-            kernel.stream == stream && is_trans_data(kernel) == index.is_multiple_of(2)
+            kernel.is_beside(&rest[0]) && is_trans_data(kernel) == index.is_multiple_of(2)
         });
         let length = alternates.count();
         let conversions = length.div_ceil(2);
@@ -94,7 +93,7 @@ fn around_a_reshape(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let mut claims = Vec::new();
     for window in subject.kernels.windows(4) {
         let [before, first, second, after] = window else { continue };
-        if !is_trans_data(first) || !is_trans_data(second) {
+        if !is_trans_data(first) || !is_trans_data(second) || !before.is_beside(after) {
             continue;
         }
         let Some(reshape) = graph::reshape_between(model, before.name, after.name) else { continue };
@@ -118,9 +117,10 @@ fn missed_pass(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         let rest = &subject.kernels[at..];
         let fits = |pattern: &&[&str]| {
             rest.len() >= pattern.len()
-                && rest.iter().zip(pattern.iter()).all(|(kernel, wanted)| {
-                    class(kernel.op_type) == *wanted && kernel.stream == rest[0].stream
-                })
+                && rest
+                    .iter()
+                    .zip(pattern.iter())
+                    .all(|(kernel, wanted)| class(kernel.op_type) == *wanted && kernel.is_beside(&rest[0]))
         };
         let Some(pattern) = PATTERNS.iter().copied().find(fits) else {
             at += 1;

@@ -73,7 +73,7 @@ fn loading(subject: &Subject<'_>, _: &Rule) -> Outcome {
         executions.len(),
         units::duration(execute)
     );
-    Outcome::Found(Found { evidence: evidence.collect(), saves: None, note: Some(note) })
+    Outcome::Found(Found { evidence: evidence.collect(), note: Some(note), ..Found::default() })
 }
 
 /// Time in the program's ranges that neither calls nor operators account for, and spans of nearly
@@ -96,7 +96,7 @@ fn uncovered(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         let (lost, all) = (units::duration(tree.uncovered), units::duration(tree.extent));
         format!("{lost} of the {all} that the program's ranges last lie in no call and no operator{none}")
     });
-    Found { evidence, saves: None, note }.or_silent()
+    Found { evidence, note, ..Found::default() }.or_silent()
 }
 
 /// Ranges with a long stretch, or a large part of all time, in which nothing was recorded.

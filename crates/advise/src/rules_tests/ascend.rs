@@ -21,7 +21,9 @@ fn layouts_and_units() -> Vec<(&'static str, Case, Case)> {
             [("Relu_a", "Relu", AI, 9, &[]), t("t1"), t("t2"), ("Relu_y", "Relu", AI, 9, &[])];
         with_model(ops(&rows), model)
     };
-    let waits = |micros, wait| of(Profile::new(&[("a", "Mul", AI, micros, &[])]).waits(wait));
+    let waits = |micros, wait| {
+        of(Profile::new(&[("z", "Mul", AI, 1, &[]), ("a", "Mul", AI, micros, &[])]).apart(wait))
+    };
     vec![
         ("A01", ops(&[t("a"), t("b"), t("c")]), ops(&[t("a"), t("b"), x("c")])),
         (
@@ -63,7 +65,7 @@ fn layouts_and_units() -> Vec<(&'static str, Case, Case)> {
             beside(("a", "TopKD", CPU, 50, &[]), 1000, &[]),
         ),
         ("A10", waits(10, 11), waits(10, 10)),
-        ("A10", waits(969, 31), waits(970, 30)),
+        ("A10", waits(968, 31), waits(969, 30)),
     ]
 }
 
@@ -138,13 +140,12 @@ fn blocks_and_sequences() -> Vec<(&'static str, Case, Case)> {
             .property("vector_cores", "8"))
     };
     let repeated = |times: usize, transfer: &[(&'static str, f64)], filler| {
-        let mut rows: Vec<Op<'_>> = (0..times)
-            .flat_map(|_| [("a", "Sub", AI, 10, transfer), ("b", "Pow", AI, 10, transfer)])
-            .collect();
-        rows.push(("c", "Conv2D", AI, filler, &[]));
+        let mut rows: Vec<Op<'_>> = vec![("c", "Conv2D", AI, filler, &[])];
+        let pair = [("a", "Sub", AI, 10, transfer), ("b", "Pow", AI, 10, transfer)];
+        rows.extend((0..times).flat_map(|_| pair));
         Profile::new(&rows)
     };
-    let waiting = |times, wait, filler| of(repeated(times, &[], filler).waits(wait));
+    let waiting = |times, wait, filler| of(repeated(times, &[], filler).apart(wait));
     let moving = |transfer| of(repeated(6, &[("mte2_ratio", transfer)], 1));
     let normalised =
         |micros| ops(&[("c", "Conv2D", AI, 2000 - micros, &[]), ("b", "BNInferenceD", AI, micros, &[])]);
@@ -220,4 +221,105 @@ fn calls_that_an_interface_makes_below_are_not_counted_with_it() {
     let finding = report.findings.iter().find(|finding| finding.rule.id == "A30").unwrap();
     assert_eq!(finding.evidence[0].detail, "4 for 4 launches");
     assert_eq!(finding.evidence[0].time, Some(Nanoseconds(40_000)));
+}
+
+/// Operators of two inferences of 100 us each, by inference, name, type, begin and microseconds; each waited
+/// from the end of the one before it on its stream on, with 50 us before the first.
+fn two_inferences(rows: &[(usize, &str, &str, i64, i64)]) -> Case {
+    let mut profile = Profile::new(&[]).iterations(&[100, 100]);
+    let ids: Vec<_> = profile.trace.iterations.ids().collect();
+    let mut before = -50_000;
+    for (inference, name, op_type, start, micros) in rows {
+        let operator = profile.add(&(name, op_type, AI, *micros, &[]));
+        let task = profile.trace.tasks.ids().last().unwrap();
+        let row = profile.trace.tasks.get(task);
+        // The second begins a nanosecond behind the first.
+        let start = Nanoseconds(start * 1_000 + *inference as i64);
+        let (iteration, wait) = (Some(ids[*inference]), Some(Nanoseconds(start.0 - before)));
+        profile.trace.tasks.set(task, Task { operator: Some(operator), iteration, start, wait, ..row });
+        before = start.0 + micros * 1_000;
+    }
+    of(profile)
+}
+
+#[test]
+fn a_wait_counts_only_where_nothing_ran_within_the_same_inference() {
+    let case = two_inferences(&[
+        (0, "a", "Conv2D", 0, 40),
+        (0, "b", "Relu", 60, 20),
+        (1, "a", "Conv2D", 110, 50),
+        (1, "b", "Relu", 160, 40),
+    ]);
+    // 20 us in the first, and 10 us at the begin of the second; not what lies before and between them.
+    let finding = &case.found("A10")[0];
+    assert_eq!((finding.saves, finding.share), (Some(Nanoseconds(10_000)), Some(0.1)));
+    assert_eq!(finding.evidence.len(), 1, "no more than 10 us before the second: {:?}", finding.evidence);
+
+    let with_copy = |copied: i64| {
+        let mut profile = Profile::new(&[("a", "Conv2D", AI, 10, &[]), ("b", "Relu", AI, 60, &[])]).apart(30);
+        let name = profile.trace.strings.intern("memcpy");
+        let copy = Task::new(name, Nanoseconds(10_000), Nanoseconds(copied * 1_000));
+        profile.trace.tasks.push(Task { unit: ExecutionUnit::MemoryCopy, ..copy });
+        of(profile)
+    };
+    let finding = &with_copy(15).found("A10")[0];
+    assert_eq!((finding.saves, finding.whole), (Some(Nanoseconds(15_000)), crate::Whole::Profile));
+    assert_eq!(finding.share, Some(0.15), "of the 100 us from the first task to the last");
+    assert!(!with_copy(20).finds("A10") && with_copy(20).asks("A10"), "10 us are left");
+    assert!(!with_copy(30).finds("A10"));
+}
+
+#[test]
+fn several_streams_that_wait_at_once_save_no_more_than_the_idle_time() {
+    let mut profile = Profile::new(&[("a", "Conv2D", AI, 10, &[]), ("b", "Relu", AI, 60, &[])]).apart(30);
+    profile.add(&("c", "Relu", AI, 60, &[]));
+    let wait = Some(Nanoseconds(30_000));
+    let (last, start) = (profile.trace.tasks.ids().last().unwrap(), Nanoseconds(40_000));
+    let row = profile.trace.tasks.get(last);
+    profile.trace.tasks.set(last, Task { start, wait, ..row });
+    let finding = &of(profile).found("A10")[0];
+    assert_eq!((finding.evidence.len(), finding.saves), (2, Some(Nanoseconds(30_000))));
+}
+
+#[test]
+fn sequences_end_where_an_inference_does_and_are_counted_in_one() {
+    // Relu + Conv2D lie in two inferences, and so does the pair of conversions.
+    let rows = |second: usize| {
+        two_inferences(&[
+            (0, "t", "TransData", 0, 10),
+            (0, "x", "Conv2D", 10, 10),
+            (0, "t", "TransData", 20, 10),
+            (0, "y", "Conv2D", 30, 60),
+            (second, "z", "BNInferenceD", 101, 10),
+        ])
+    };
+    assert!(rows(0).finds("A29") && !rows(1).finds("A29"));
+    let back = |second: usize| {
+        let row = |at: i64| {
+            let op_type = if at % 2 == 0 { "TransData" } else { "Mul" };
+            (if at < 4 { 0 } else { second }, op_type, op_type, 10 * at, 10)
+        };
+        two_inferences(&(0..7).map(row).collect::<Vec<_>>())
+    };
+    assert!(back(0).finds("A02") && !back(1).finds("A02"));
+    let around = |second: usize| {
+        let rows = [("Relu_a", "Relu"), ("t1", "TransData"), ("t2", "TransData"), ("Relu_y", "Relu")];
+        let row = |(at, (name, op_type)): (usize, &(&'static str, &'static str))| {
+            (if at < 2 { 0 } else { second }, *name, *op_type, 10 * at as i64, 10)
+        };
+        let case = two_inferences(&rows.iter().enumerate().map(row).collect::<Vec<_>>());
+        with_model(case, &["Relu x -> a", "Reshape a,S:2 -> b", "Relu b -> y"])
+    };
+    assert!(around(0).finds("A03") && !around(1).finds("A03"));
+    // Ten pairs that wait: five in each inference, or nine of which one has only four.
+    let pairs = |count: i64| {
+        let row = |at: i64| {
+            let op_type = if at % 2 == 0 { "Sub" } else { "Pow" };
+            (at as usize / 10, op_type, op_type, at * 10, 5)
+        };
+        two_inferences(&(0..2 * count).map(row).collect::<Vec<_>>())
+    };
+    let finding = &pairs(10).found("A28")[0];
+    assert_eq!(finding.evidence[0].detail, "5 times in each inference");
+    assert!(!pairs(9).finds("A28") && pairs(9).asks("A28"));
 }

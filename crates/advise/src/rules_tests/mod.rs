@@ -85,6 +85,16 @@ impl Profile {
         self
     }
 
+    /// Moves the operators apart, each of which waits meanwhile.
+    fn apart(mut self, micros: i64) -> Self {
+        for id in self.trace.tasks.ids().collect::<Vec<_>>() {
+            let row = self.trace.tasks.get(id);
+            let moved = row.start + Nanoseconds(micros * 1_000 * id.index() as i64);
+            self.trace.tasks.set(id, Task { start: moved, ..row });
+        }
+        self.waits(micros)
+    }
+
     fn property(mut self, key: &str, value: &str) -> Self {
         assert!(self.trace.run.read_fact(key, value), "{key} is no fact");
         self

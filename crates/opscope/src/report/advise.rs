@@ -80,7 +80,11 @@ fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, widt
     let rule = &finding.rule;
     let saves = match (finding.saves, finding.share) {
         (Some(saves), Some(share)) if saves.0 > 0 => {
-            let of = if finding.whole == Whole::Inference { " of the inference" } else { "" };
+            let of = match finding.whole {
+                Whole::Operators => "",
+                Whole::Inference => " of the inference",
+                Whole::Profile => " of the time from the first task to the last",
+            };
             format!("  at most {} ({}{of})", units::duration(saves), units::percent(share))
         }
         _ => String::new(),
@@ -296,7 +300,7 @@ pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl S
         note: Option<&'a str>,
         saves_at_most_ns: Option<i64>,
         share: Option<f64>,
-        /// The whole that the share is of: `operators` or `inference`.
+        /// The whole that the share is of: `operators`, `inference` or `profile`.
         share_of: Whole,
         /// `change`, `figure` or `note`: what one can act on, what only tells, what isn't about time.
         kind: &'static str,

@@ -1,0 +1,55 @@
+//! Time in which no task of the device ran, so that a wait counts as idle time only as far as it is.
+
+use opscope_trace::{ExecutionUnit, IterationId, Nanoseconds, Trace};
+
+type Span = (Nanoseconds, Nanoseconds);
+
+/// The stretches between tasks, whichever stream, engine or inference those are of.
+#[derive(Default)]
+pub(crate) struct Idle {
+    /// In order, without overlaps.
+    gaps: Vec<Span>,
+    /// From the first task to the last.
+    extent: Span,
+}
+
+impl Idle {
+    /// Looks at all tasks but those that only handle streams.
+    pub fn of(trace: &Trace) -> Self {
+        let rows = trace.tasks.iter().filter(|(_, row)| row.unit != ExecutionUnit::Control);
+        let mut busy: Vec<Span> = rows.map(|(_, row)| (row.start, row.start + row.duration)).collect();
+        busy.sort_unstable();
+        let first = busy.first().map_or(Nanoseconds::ZERO, |(start, _)| *start);
+        let mut idle = Self { gaps: Vec::new(), extent: (first, first) };
+        for (start, end) in busy {
+            if start > idle.extent.1 {
+                idle.gaps.push((idle.extent.1, start));
+            }
+            idle.extent.1 = idle.extent.1.max(end);
+        }
+        idle
+    }
+
+    /// The idle stretches of a wait that ends at a time, within the inference of the operator that waited.
+    /// In a profile that knows inferences, none of an operator that belongs to none.
+    pub fn in_wait(
+        &self,
+        trace: &Trace,
+        iteration: Option<IterationId>,
+        wait: Nanoseconds,
+        until: Nanoseconds,
+    ) -> impl Iterator<Item = Span> {
+        let (first, last) = match iteration {
+            Some(id) => {
+                let start = trace.iterations.start()[id.index()];
+                (start, start + trace.iterations.duration()[id.index()])
+            }
+            None if trace.iterations.is_empty() => self.extent,
+            None => (until, until),
+        };
+        let (start, end) = (first.max(until - wait), last.min(until));
+        let from = self.gaps.partition_point(|gap| gap.1 <= start);
+        let gaps = self.gaps[from..].iter().take_while(move |gap| gap.0 < end);
+        gaps.map(move |gap| (gap.0.max(start), gap.1.min(end))).filter(|gap| gap.0 < gap.1)
+    }
+}
