@@ -2,13 +2,19 @@
 //!
 //! 1. Operators that stand for common nodes of the graph are one group, however engines fused them.
 //! 2. Of what is left, those of the same name and a type of the same kind; where a profile has no types,
-//!    as timelines of Ascend have none, those of the same name.
+//!    as timelines of Ascend have none, those of the same name. Where few names are in both, only
+//!    operators whose shapes don't contradict: engines number operators through, so that a name may
+//!    stand for another operator in each profile.
 //! 3. What is left of A behind a matched operator, of which the other has nothing more, was merged into
 //!    it when such operators are fused into their predecessor. Changes of layout between them don't
 //!    part them.
-//! 4. What is then left is matched by type in the order in which it ran.
+//! 4. What is then left is matched by type in the order in which it ran, first with what has outputs
+//!    of the same shapes.
 
-use opscope_trace::Nanoseconds;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use opscope_trace::{Nanoseconds, Trace};
 
 use super::group::{Group, Member};
 use super::side::{Row, Side};
@@ -18,7 +24,12 @@ use super::texts::{KindId, TextId, Texts, Which};
 struct Entry {
     name: TextId,
     kind: KindId,
+    /// The number of its outputs' shapes, where they are known.
+    shapes: Option<u32>,
 }
+
+/// The numbers of the shapes of outputs; those of both profiles are numbered together.
+type Shapes<'t> = HashMap<Vec<&'t [i64]>, u32>;
 
 /// The operators of both profiles.
 struct Entries {
@@ -47,15 +58,19 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>) -> (Vec<Group<'t>>, (f64, f6
     let mut texts = Texts::new(&a.trace.strings, &b.trace.strings);
     let mut groups = Groups { before: vec![None; a.rows.len()], after: vec![None; b.rows.len()], count: 0 };
     by_origin(a, b, &mut texts, &mut groups);
+    let mut shapes = Shapes::new();
     let entries = Entries {
-        before: entries(a, Which::Before, &mut texts),
-        after: entries(b, Which::After, &mut texts),
+        before: entries(a, Which::Before, &mut texts, &mut shapes),
+        after: entries(b, Which::After, &mut texts, &mut shapes),
         typed: [a, b].iter().all(|side| side.rows.iter().any(|row| row.op_type != row.name)),
     };
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
     by_name(&entries, texts.count(), &mut groups);
     absorb(&entries, &fates, &mut groups);
-    if by_order(&entries, fates.len(), &mut groups) {
+    let paired = groups.count;
+    by_order(&entries, |entry| Some((entry.kind, entry.shapes?)), &mut groups);
+    by_order(&entries, |entry| Some(entry.kind), &mut groups);
+    if groups.count > paired {
         // An operator behind one that was matched by its order alone may have been taken in by that.
         absorb(&entries, &fates, &mut groups);
     }
@@ -63,15 +78,26 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>) -> (Vec<Group<'t>>, (f64, f6
     (finish(a, b, &groups), matched)
 }
 
-fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>) -> Vec<Entry> {
+fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>, shapes: &mut Shapes<'t>) -> Vec<Entry> {
     let entry = |row: &Row<'_>| {
         let op_type = texts.id(which, row.op_type);
+        let next = shapes.len() as u32;
         Entry {
             name: texts.id(which, row.name),
             kind: texts.kind(op_type, side.trace.strings.get(row.op_type)),
+            shapes: output_shapes(side.trace, row).map(|of_row| *shapes.entry(of_row).or_insert(next)),
         }
     };
     side.rows.iter().map(entry).collect()
+}
+
+/// The shapes of all outputs of an operator that has some, if every dimension is known.
+fn output_shapes<'t>(trace: &'t Trace, row: &Row<'_>) -> Option<Vec<&'t [i64]>> {
+    let outputs = trace.operators.get(row.operator?).outputs();
+    let known = |shape: &&[i64]| shape.iter().all(|size| *size >= 0);
+    let shapes: Vec<&[i64]> =
+        outputs.map(|tensor| trace.shape(tensor).filter(known)).collect::<Option<_>>()?;
+    (!shapes.is_empty()).then_some(shapes)
 }
 
 /// Joins whatever has a node of the graph in common, across both sides.
@@ -151,6 +177,9 @@ impl Sets {
 
 /// Pairs those of the same name, in order where a name occurs more than once.
 fn by_name(entries: &Entries, texts: usize, groups: &mut Groups) {
+    let trusts_names = has_names_in_common(entries, texts);
+    let contradict =
+        |a: &Entry, b: &Entry| !trusts_names && a.shapes.zip(b.shapes).is_some_and(|(a, b)| a != b);
     // For each name a chain through B's free operators of it, the first one first.
     let mut first: Vec<Option<u32>> = vec![None; texts];
     let mut next: Vec<Option<u32>> = vec![None; entries.after.len()];
@@ -165,7 +194,8 @@ fn by_name(entries: &Entries, texts: usize, groups: &mut Groups) {
         }
         let (mut link, mut before) = (first[entry.name.index()], None::<usize>);
         while let Some(other) = link.map(|link| link as usize) {
-            if !entries.typed || entries.after[other].kind == entry.kind {
+            let found = &entries.after[other];
+            if (!entries.typed || found.kind == entry.kind) && !contradict(entry, found) {
                 match before {
                     Some(before) => next[before] = next[other],
                     None => first[entry.name.index()] = next[other],
@@ -176,6 +206,14 @@ fn by_name(entries: &Entries, texts: usize, groups: &mut Groups) {
             (link, before) = (next[other], Some(other));
         }
     }
+}
+
+/// Whether more than half of the operators of the side with fewer have a name that the other has too.
+fn has_names_in_common(entries: &Entries, texts: usize) -> bool {
+    let mut is_of_after = vec![false; texts];
+    entries.after.iter().for_each(|entry| is_of_after[entry.name.index()] = true);
+    let common = entries.before.iter().filter(|entry| is_of_after[entry.name.index()]).count();
+    common > entries.before.len().min(entries.after.len()) / 2
 }
 
 /// Kinds that are fused into the operator before them.
@@ -256,23 +294,23 @@ fn absorb(entries: &Entries, fates: &[Fate], groups: &mut Groups) {
     join(&entries.after, &mut groups.after, &left_before);
 }
 
-/// Pairs what is left by kind, in the order in which it ran; whether anything was.
-fn by_order(entries: &Entries, kinds: usize, groups: &mut Groups) -> bool {
-    let mut places: Vec<Vec<usize>> = vec![Vec::new(); kinds];
+/// Pairs what is left and has the same key, in the order in which it ran.
+fn by_order<K: Eq + Hash>(entries: &Entries, key: impl Fn(&Entry) -> Option<K>, groups: &mut Groups) {
+    let mut places: HashMap<K, Vec<usize>> = HashMap::new();
     for (place, entry) in entries.after.iter().enumerate().rev() {
-        if groups.after[place].is_none() {
-            places[entry.kind.index()].push(place);
+        if groups.after[place].is_none()
+            && let Some(key) = key(entry)
+        {
+            places.entry(key).or_default().push(place);
         }
     }
-    let paired = groups.count;
     for (place, entry) in entries.before.iter().enumerate() {
         if groups.before[place].is_none()
-            && let Some(other) = places[entry.kind.index()].pop()
+            && let Some(other) = key(entry).and_then(|key| places.get_mut(&key)?.pop())
         {
             groups.pair(place, other);
         }
     }
-    groups.count > paired
 }
 
 /// The groups with their operators, the greatest change first.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{IterationId, Nanoseconds, StringId, Trace};
+use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
 use super::spans::Spans;
 use crate::calls::executions;
@@ -12,6 +12,8 @@ use crate::{Latencies, Measured, scaled, self_times};
 pub(super) struct Row<'t> {
     pub name: StringId,
     pub op_type: StringId,
+    /// The operator, the first of those whose shapes change from run to run.
+    pub operator: Option<OperatorId>,
     /// The graph's nodes that it stands for.
     pub origins: &'t [StringId],
     pub time: Nanoseconds,
@@ -68,9 +70,9 @@ fn rows<'t>(trace: &'t Trace, measured: &Measured, executions: usize) -> Vec<Row
     // Shapes that change from run to run are operators of their own, yet the same to users.
     let mut by_name: HashMap<(StringId, StringId), u32> = HashMap::with_capacity(trace.operators.len());
     let mut of_operator: Vec<Option<u32>> = vec![None; trace.operators.len()];
-    let mut place_of = |name: StringId, op_type: StringId, origins: &'t [StringId]| {
+    let mut place_of = |name: StringId, op_type: StringId, operator, origins: &'t [StringId]| {
         *by_name.entry((name, op_type)).or_insert_with(|| {
-            rows.push(Row { name, op_type, origins, time: Nanoseconds::ZERO });
+            rows.push(Row { name, op_type, operator, origins, time: Nanoseconds::ZERO });
             rows.len() as u32 - 1
         })
     };
@@ -79,12 +81,12 @@ fn rows<'t>(trace: &'t Trace, measured: &Measured, executions: usize) -> Vec<Row
         let place = match trace.tasks.operator()[task.index()] {
             Some(operator) => *of_operator[operator.index()].get_or_insert_with(|| {
                 let row = trace.operators.get(operator);
-                place_of(row.name, row.op_type, trace.names.get(row.origins))
+                place_of(row.name, row.op_type, Some(operator), trace.names.get(row.origins))
             }),
             // Tasks without an operator are told apart by their name.
             None => {
                 let name = trace.tasks.name()[task.index()];
-                place_of(name, name, &[])
+                place_of(name, name, None, &[])
             }
         };
         places.push(place);
