@@ -133,6 +133,7 @@ fn calls_of_one_name_on_two_levels_are_compared_each_with_its_own() {
     assert_eq!(number(&json, "/before_ns"), 8_010_000.0, "the call of the interface, not the mean of both");
     let text = place.done(&["compare", "JOBA", "JOBB"]).stdout;
     assert!(text.contains("8.01 ms") && text.contains("svp_acl_mdl_execute (runtime)"), "{text}");
+    assert!(text.contains("+10 µs  +50.0 %"), "{text}");
     let host = place.done(&["analyze", "JOBA", "--host", "--json"]).json();
     let times: Vec<f64> =
         host["rows"].as_array().expect("rows").iter().map(|row| number(row, "/time_ns")).collect();

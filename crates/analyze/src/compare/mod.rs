@@ -84,6 +84,8 @@ pub struct Suspect {
     pub delta: Nanoseconds,
     /// How many seconds that is.
     pub seconds: u64,
+    /// Whether the change is of the range's time in which nothing was recorded; otherwise of all its time.
+    pub is_uncovered: bool,
 }
 
 impl<'t> Comparison<'t> {
@@ -128,7 +130,7 @@ impl<'t> Comparison<'t> {
 
     /// B less A as a part of A: −0.39 is 39 % less.
     pub fn relative_change(&self) -> Option<f64> {
-        (self.before.0 > 0).then(|| (self.after.0 - self.before.0) as f64 / self.before.0 as f64)
+        spans::relative_change(self.before, self.after)
     }
 
     /// Whether the profiles seem to be of different models: on one side less than half of the time has
@@ -182,21 +184,28 @@ fn basis(a: &Side<'_>, b: &Side<'_>, spans: &[SpanChange]) -> (Basis, Nanosecond
     }
 }
 
-/// A part of a second that a sleep may be off by, because what else it was in changed as well.
+/// The part that a change of durations may be off from whole seconds, because what else they hold
+/// changed as well.
 const WITHIN: f64 = 0.01;
 
+/// The same for time in which nothing was recorded: what else is in it changed as well, a sleep lasts
+/// longer than was asked for, and hardly anything but a sleep or waiting is there.
+const UNCOVERED_WITHIN: f64 = 0.05;
+
 fn suspects(spans: &[SpanChange], basis: Basis, from: Nanoseconds, to: Nanoseconds) -> Vec<Suspect> {
-    let whole = ("the inference".to_owned(), to - from);
-    let whole =
-        Some(whole).filter(|_| matches!(basis, Basis::Iterations | Basis::Unrecorded | Basis::OperatorTime));
-    let spans = spans.iter().map(|span| (span.title(), span.after - span.before));
-    spans
-        .chain(whole)
-        .filter_map(|(name, delta)| {
-            let seconds = crate::whole_seconds(Nanoseconds(delta.0.saturating_abs()), WITHIN)?;
-            Some(Suspect { name, delta, seconds })
-        })
-        .collect()
+    let suspect = |name: &str, (from, to): (Nanoseconds, Nanoseconds), is_uncovered: bool| {
+        let delta = to - from;
+        let within = if is_uncovered { UNCOVERED_WITHIN } else { WITHIN };
+        let seconds = crate::whole_seconds(Nanoseconds(delta.0.saturating_abs()), within)?;
+        Some(Suspect { name: name.to_owned(), delta, seconds, is_uncovered })
+    };
+    let of_span = |span: &SpanChange| {
+        let of_uncovered = span.uncovered.and_then(|times| suspect(&span.title(), times, true));
+        of_uncovered.or_else(|| suspect(&span.title(), (span.before, span.after), false))
+    };
+    let is_whole = matches!(basis, Basis::Iterations | Basis::Unrecorded | Basis::OperatorTime);
+    let whole = is_whole.then(|| suspect("the inference", (from, to), false)).flatten();
+    spans.iter().filter_map(of_span).chain(whole).collect()
 }
 
 #[cfg(test)]

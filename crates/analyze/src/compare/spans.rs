@@ -25,6 +25,9 @@ pub struct SpanChange {
     pub before: Nanoseconds,
     /// Its mean duration in B.
     pub after: Nanoseconds,
+    /// Of a range, the mean time of A and of B in which nothing was recorded, where both profiles hold more
+    /// than ranges.
+    pub uncovered: Option<(Nanoseconds, Nanoseconds)>,
 }
 
 impl SpanChange {
@@ -36,6 +39,15 @@ impl SpanChange {
             (false, false) => format!("{} ({})", self.name, self.place),
         }
     }
+
+    /// B less A as a part of A: −0.39 is 39 % less.
+    pub fn relative_change(&self) -> Option<f64> {
+        relative_change(self.before, self.after)
+    }
+}
+
+pub(super) fn relative_change(before: Nanoseconds, after: Nanoseconds) -> Option<f64> {
+    (before.0 > 0).then(|| (after.0 - before.0) as f64 / before.0 as f64)
 }
 
 /// How often and how long.
@@ -43,6 +55,8 @@ impl SpanChange {
 struct Sum {
     count: u64,
     total: i128,
+    /// The time in which nothing was recorded, where there was more to record than ranges.
+    uncovered: Option<Nanoseconds>,
 }
 
 impl Sum {
@@ -53,6 +67,10 @@ impl Sum {
 
     fn mean(self) -> Nanoseconds {
         Nanoseconds((self.total / i128::from(self.count.max(1))) as i64)
+    }
+
+    fn mean_uncovered(self) -> Option<Nanoseconds> {
+        Some(Nanoseconds(self.uncovered?.0 / self.count.max(1) as i64))
     }
 }
 
@@ -80,7 +98,11 @@ impl<'t> Spans<'t> {
         for (index, node) in tree.nodes.iter().enumerate() {
             let places = spans.by_name.entry((true, trace.strings.get(node.name))).or_default();
             let place = tree.path(trace, index).join(" / ");
-            places.entry(place).or_default().add(node.count, node.total);
+            let sum = places.entry(place).or_default();
+            sum.add(node.count, node.total);
+            if tree.has_others {
+                *sum.uncovered.get_or_insert(Nanoseconds::ZERO) += node.uncovered;
+            }
         }
         spans
     }
@@ -101,6 +123,7 @@ pub(super) fn changes(a: &Spans<'_>, b: &Spans<'_>) -> Vec<SpanChange> {
                 has_one_place,
                 before: sum.mean(),
                 after: other.mean(),
+                uncovered: sum.mean_uncovered().zip(other.mean_uncovered()),
             }));
         }
     }

@@ -21,6 +21,23 @@ fn profile(rows: &[(&str, &str, &str, i64)]) -> Trace {
     trace
 }
 
+/// A profile of one inference: operators by name, type, shape of the output and microseconds.
+fn shaped_profile(rows: &[(&str, &str, [i64; 4], i64)]) -> Trace {
+    let unshaped: Vec<_> =
+        rows.iter().map(|&(name, op_type, _, micros)| (name, op_type, "", micros)).collect();
+    let mut trace = profile(&unshaped);
+    for (index, (.., shape, _)) in rows.iter().enumerate() {
+        let dimensions = Some(trace.dimensions.push(*shape));
+        let data_type = DataType::Float32;
+        let output = Tensor { name: None, data_type, dimensions, layout: None, parameter: false };
+        let (first_output, output_count) = trace.tensors.push_all([output]);
+        let id = OperatorId::from_index(index);
+        let row = trace.operators.get(id);
+        trace.operators.set(id, Operator { first_output, output_count, ..row });
+    }
+    trace
+}
+
 fn stories(comparison: &Comparison<'_>) -> Vec<String> {
     comparison.groups.iter().map(|group| format!("{} {}", group.story(), group.delta.0 / 1_000)).collect()
 }
@@ -74,6 +91,65 @@ fn renamed_operators_are_matched_by_their_order() {
     let after = profile(&[("b1", "Conv", "", 11), ("b2", "Conv", "", 12), ("b3", "Pool", "", 5)]);
     let comparison = Comparison::of(&before, &after);
     assert_eq!(stories(&comparison), ["Conv faster -8", "Conv slower 1", "Pool same 0"]);
+}
+
+/// A network with Mish in three operators and one with LeakyRelu, whose engines run two branches in
+/// different order and number their operators through.
+fn mish_and_leaky() -> (Trace, Trace) {
+    const SMALL: [i64; 4] = [1, 64, 10, 10];
+    const LARGE: [i64; 4] = [1, 128, 20, 20];
+    const FOUND: [i64; 4] = [1, 255, 10, 10];
+    let before = shaped_profile(&[
+        ("Conv_4", "Conv", SMALL, 50),
+        ("Softplus_6", "Softplus", SMALL, 20),
+        ("Tanh_8", "Tanh", SMALL, 10),
+        ("Mul_10", "Mul", SMALL, 10),
+        ("Conv_14", "Conv", LARGE, 80),
+        ("Softplus_16", "Softplus", LARGE, 30),
+        ("Tanh_18", "Tanh", LARGE, 20),
+        ("Mul_20", "Mul", LARGE, 10),
+        ("Conv_24", "Conv", FOUND, 7),
+    ]);
+    let after = shaped_profile(&[
+        ("Conv_14", "Conv", SMALL, 50),
+        ("LeakyRelu_16", "LeakyRelu", SMALL, 5),
+        ("Conv_30", "Conv", FOUND, 6),
+        ("Conv_4", "Conv", LARGE, 80),
+        ("LeakyRelu_6", "LeakyRelu", LARGE, 5),
+    ]);
+    (before, after)
+}
+
+#[test]
+fn operators_of_other_names_are_paired_with_those_of_the_same_shapes() {
+    let (before, after) = mish_and_leaky();
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(
+        stories(&comparison),
+        [
+            "Conv + Softplus + Tanh + Mul became Conv + LeakyRelu -55",
+            "Conv + Softplus + Tanh + Mul became Conv + LeakyRelu -35",
+            "Conv faster -1"
+        ]
+    );
+    let names = |group: &Group<'_>| (group.before[0].name.to_owned(), group.after[0].name.to_owned());
+    let names: Vec<_> = comparison.groups.iter().map(names).collect();
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(names, [pair("Conv_14", "Conv_4"), pair("Conv_4", "Conv_14"), pair("Conv_24", "Conv_30")]);
+}
+
+#[test]
+fn operators_of_the_same_names_are_paired_though_another_size_gives_them_other_shapes() {
+    let layers = |edge: i64| {
+        let half = edge / 2;
+        shaped_profile(&[
+            ("one", "Conv", [1, 64, edge, edge], edge),
+            ("two", "Conv", [1, 64, half, half], half),
+        ])
+    };
+    let (before, after) = (layers(64), layers(128));
+    let comparison = Comparison::of(&before, &after);
+    assert!(comparison.groups.iter().all(|group| group.before[0].name == group.after[0].name));
 }
 
 #[test]
@@ -188,6 +264,29 @@ fn a_range_that_lost_five_seconds_is_suspected_of_a_sleep() {
     assert_eq!(comparison.basis, Basis::Range);
     let [suspect] = &comparison.suspects[..] else { panic!("{:?}", comparison.suspects) };
     assert_eq!((suspect.seconds, suspect.delta), (5, Nanoseconds(-5_002_280_000)));
+}
+
+#[test]
+fn a_range_that_lost_a_sleep_and_other_time_beside_is_suspected_by_what_nothing_covers() {
+    // Of 5.54 s the calls of the host take half a second, and then a fifth of it.
+    let profile = |call: i64, uncovered: i64| {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("CreateStreams");
+        let range = Range::new(name, Nanoseconds(0), Nanoseconds(call + uncovered));
+        trace.ranges.push(Range { kind: RangeKind::PushPop, ..range });
+        let task = trace.strings.intern("conv");
+        trace.tasks.push(Task::new(task, Nanoseconds(0), Nanoseconds(call)));
+        trace
+    };
+    let suspects = |before: i64| -> Vec<(u64, i64)> {
+        let (before, after) = (profile(540_000_000, before), profile(195_000_000, 25_000_000));
+        let comparison = Comparison::of(&before, &after);
+        let of_range = comparison.suspects.iter().filter(|suspect| suspect.is_uncovered);
+        of_range.map(|suspect| (suspect.seconds, suspect.delta.0)).collect()
+    };
+    assert_eq!(suspects(5_002_000_000), [(5, -4_977_000_000)]);
+    assert_eq!(suspects(1_002_000_000), [(1, -977_000_000)]);
+    assert_eq!(suspects(5_400_000_000), []);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use opscope_analyze::{Basis, Change, Comparison, Group, Member, Step, What};
 use opscope_trace::{Nanoseconds, units};
 use serde_json::{Value, json};
 
+use super::table::UNKNOWN;
 use super::{Envelope, Table, TableColumn, markdown};
 use crate::terminal::{bold, dim, printable};
 
@@ -87,9 +88,10 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     for suspect in &comparison.suspects {
         let what = if suspect.delta.0 < 0 { "lost" } else { "gained" };
         lines.push(format!(
-            "{} {what} {}, nearly {} s to the second: a sleep or a time-out is suspected (rule A33)",
+            "{} {what} {}{}, nearly {} s to the second: a sleep or a time-out is suspected (rule A33)",
             suspect.name,
             ms(Nanoseconds(suspect.delta.0.saturating_abs())),
+            if suspect.is_uncovered { " in which nothing was recorded" } else { "" },
             suspect.seconds
         ));
     }
@@ -251,6 +253,7 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
         TableColumn::number("A"),
         TableColumn::number("B"),
         TableColumn::number("change"),
+        TableColumn::number(""),
         TableColumn::text("calls and ranges"),
     ];
     let mut table = Table::new(columns);
@@ -260,6 +263,7 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
             units::duration(span.before),
             units::duration(span.after),
             signed(span.after - span.before),
+            span.relative_change().map_or(UNKNOWN.to_owned(), percent),
             name,
         ]);
     }
