@@ -134,7 +134,7 @@ fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<N
     let mut elementwise = usize::from(kind == Class::Elementwise);
     let mut at = head;
     loop {
-        let next = next_of(view, &at);
+        let next = next_of(view, &at, chain.links.len() == 1);
         let joined = next.and_then(|next| Ok((may_join(view, &next, chain.class, elementwise)?, next)));
         match joined {
             Ok((class, next)) => (chain.class, at) = (class, next),
@@ -148,8 +148,9 @@ fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<N
 
 type Stop = (String, Option<String>);
 
-/// The only operator that goes on with a result.
-fn next_of<'m>(view: View<'m>, node: &Node<'m>) -> Result<Node<'m>, Stop> {
+/// The only operator that goes on with a result. Of several users, a copy for each helps if the node begins
+/// its chain, and no user begins one of its own.
+fn next_of<'m>(view: View<'m>, node: &Node<'m>, is_head: bool) -> Result<Node<'m>, Stop> {
     let graph = view.model.graph();
     let outputs = node.outputs.iter().flatten().filter(|output| {
         let value = graph.value(**output);
@@ -168,7 +169,9 @@ fn next_of<'m>(view: View<'m>, node: &Node<'m>) -> Result<Node<'m>, Stop> {
         [_, others @ ..] => {
             let names: Vec<&str> = others.iter().take(2).map(|id| graph.node(*id).name).collect();
             let more = if others.len() > 2 { " and others" } else { "" };
-            let remedy = (class(node) == Some(Class::Elementwise)).then(|| {
+            let is_copied = is_head && class(node) == Some(Class::Elementwise);
+            let goes_on = |id: &NodeId| may_join(view, &graph.node(*id), Class::Elementwise, 1).is_ok();
+            let remedy = (is_copied && value.consumers.iter().all(goes_on)).then(|| {
                 format!("{} is cheap: a copy of it for each user lets both chains go on", node.name)
             });
             Err((format!("the result is also used by {}{more}", names.join(", ")), remedy))
@@ -276,6 +279,18 @@ mod tests {
         let found = fusion(&model).chains;
         assert!(found[0].stop.contains("also used by"), "{}", found[0].stop);
         assert!(found[0].remedy.as_deref().is_some_and(|remedy| remedy.contains("copy")));
+    }
+
+    #[test]
+    fn a_copy_for_each_user_is_not_advised_where_users_begin_chains_or_the_chain_would_lose_its_head() {
+        for nodes in [
+            ["Relu x -> a", "Conv a,W:16x3x3x3 -> b", "Conv a,V:16x3x3x3 -> c", "Concat b,c -> y"],
+            ["Conv x,W:16x3x3x3 -> r", "Relu r -> a", "Abs a -> b", "Neg a -> y"],
+        ] {
+            let found = fusion(&graph(&nodes)).chains;
+            assert!(found[0].stop.contains("also used by"), "{}", found[0].stop);
+            assert_eq!(found[0].remedy, None, "{nodes:?}");
+        }
     }
 
     #[test]
