@@ -92,6 +92,9 @@ fn topics_are_explained_in_two_languages_and_found_by_their_words() {
         (&["UB"], "Unified Buffer"),
         (&["cube"], "multiplies matrices"),
         (&["A29"], "fusion-pass-miss"),
+        (&["soft-link"], "The vendor's collector refuses programs that are symbolic links"),
+        (&["e02"], "the profile is reached through a symbolic link"),
+        (&["Mish"], "G05"),
     ] {
         let arguments: Vec<&str> = ["explain"].iter().chain(words).copied().collect();
         let page = place.done(&arguments).stdout;

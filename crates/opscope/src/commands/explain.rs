@@ -78,17 +78,22 @@ fn list(language: Language) -> String {
     text
 }
 
-/// The pages about a text: the one of its name, or those of messages that it holds.
+/// The pages about a text: the one of its name, that of a rule, or those of messages that it holds. Names
+/// that the list has come before those of rules, which have ids as well.
 fn pages(text: &str, language: Language) -> Option<String> {
     if let Some(topic) = topic(text) {
         let (title, page) = of_topic(topic, language);
         return Some(format!("{}\n\n{page}", bold(title)));
     }
+    let named = page(text);
     let all = rules();
-    if let Some(rule) = all.iter().find(|rule| rule.id.eq_ignore_ascii_case(text) || rule.name == text) {
+    let is_named = |name: &str| name.eq_ignore_ascii_case(text);
+    if named.is_none()
+        && let Some(rule) = all.iter().find(|rule| is_named(&rule.id) || is_named(&rule.name))
+    {
         return Some(opscope_advise::explain(rule, language));
     }
-    let found: Vec<&Page> = page(text).map_or_else(|| explain(text), |page| vec![page]);
+    let found: Vec<&Page> = named.map_or_else(|| explain(text), |page| vec![page]);
     let pages: Vec<String> =
         found.iter().map(|page| format!("{}\n\n{}\n", bold(page.title), page.text)).collect();
     (!pages.is_empty()).then(|| pages.join("\n"))
