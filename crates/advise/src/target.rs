@@ -166,6 +166,16 @@ impl Target {
         self.facts()?.fusion.as_ref()
     }
 
+    /// The target of a chip as the converter's `--soc_version` names it: `Ascend310P3`, `SS928V100`.
+    pub fn of_soc_version(name: &str) -> Self {
+        match name {
+            "Ascend310" => Self::Cann310,
+            _ if name.starts_with("Ascend") => Self::Cann,
+            _ if name.starts_with("SS") => Self::Svp,
+            _ => Self::Unknown,
+        }
+    }
+
     /// The target that a profile was taken on.
     pub fn of(trace: &Trace) -> Self {
         let run = &trace.run;

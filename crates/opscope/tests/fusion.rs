@@ -120,6 +120,22 @@ fn what_the_converter_was_told_and_did_is_read_and_used() {
 }
 
 #[test]
+fn the_target_of_advice_follows_from_the_converters_command() {
+    let place = Place::new();
+    let model = place.sample("mask-ssd");
+    place.write("off.cfg", r#"{"Switch": {"GraphFusion": {"ConvBatchnormFusionPass": "off"}}}"#);
+    place.write(
+        "convert.sh",
+        "atc --model=mask.onnx --framework=5 --output=mask --soc_version=Ascend310 --fusion_switch_file=off.cfg\n",
+    );
+    let answer = place.done(&["advise", &model, "--converter", "convert.sh"]);
+    assert!(answer.stdout.contains("target cann-310") && answer.stdout.contains("C01"), "{}", answer.stdout);
+    assert!(answer.stderr.contains("--soc_version=Ascend310"), "{}", answer.stderr);
+    let answer = place.done(&["advise", &model, "--converter", "convert.sh", "--target", "ort"]);
+    assert!(answer.stdout.contains("target ort"), "{}", answer.stdout);
+}
+
+#[test]
 fn switches_of_a_board_come_as_lines_or_inline() {
     let place = Place::new();
     place.write("lines.cfg", "ReluMerge:off\nBiasMergeToConv:on\n");

@@ -147,6 +147,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let Some(path) = &arguments.path else {
         return Err(UsageError("give a profile or a model".to_owned()).into());
     };
+    if matches!(arguments.lang, Lang::Zh) {
+        terminal.warn("findings are in English only; --lang is for --list, --explain and opscope explain");
+    }
     profile::check_presence(path)?;
     if let Some(file) = converter_files::kind(path) {
         let text = format!(
@@ -172,6 +175,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let sweep: Vec<Opened> = arguments.sweep.iter().map(open).collect::<anyhow::Result<_>>()?;
     let target = arguments.target.as_deref().and_then(Target::from_name);
     let mut subject = Subject::new(trace.as_deref(), model.as_ref(), target);
+    if subject.target == Target::Unknown
+        && let Some(soc) = converter.soc_version()
+    {
+        subject.target = Target::of_soc_version(soc);
+        let name = subject.target.name();
+        terminal.note(&format!(
+            "target {name}, from the converter's --soc_version={soc}; --target names another"
+        ));
+    }
     subject.shapes = shapes.as_ref();
     subject.converter = converter.command.as_ref();
     subject.switches = converter.switches.as_ref();
@@ -255,7 +267,9 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
     let Some(id) = &arguments.explain else {
         return Ok(report::list(&all, language));
     };
-    if let Some(rule) = all.iter().find(|rule| rule.id.eq_ignore_ascii_case(id) || rule.name == *id) {
+    if let Some(rule) =
+        all.iter().find(|rule| rule.id.eq_ignore_ascii_case(id) || rule.name.eq_ignore_ascii_case(id))
+    {
         return Ok(explain(rule, language));
     }
     let near = all.iter().min_by_key(|rule| strsim::levenshtein(&rule.id, &id.to_ascii_uppercase()));

@@ -122,7 +122,7 @@ impl Chip {
         let is_svp = match target {
             Some(target) => target == Target::Svp,
             None => {
-                let of_board = |name: &str| name.starts_with("SS");
+                let of_board = |name: &str| Target::of_soc_version(name) == Target::Svp;
                 let switches = files.switches.as_ref().is_some_and(|switches| switches.is_of_svp());
                 name.map_or(switches, of_board)
             }
