@@ -15,7 +15,7 @@ use crate::wire::{Fault, survey};
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the texts say what the fields are")]
 pub enum LoadError {
-    #[error("cannot open {path}: {source}")]
+    #[error("cannot open {}: {source}{}", path.display(), hint(path))]
     Open { path: PathBuf, source: std::io::Error },
     #[error("{model} is not an ONNX model: {seems}")]
     NotOnnx { model: String, seems: &'static str },
@@ -45,6 +45,13 @@ pub enum LoadError {
     NoOpset { model: String, domain: String },
     #[error("the graph of {model} cannot be used: {source}")]
     Graph { model: String, source: GraphError },
+}
+
+/// Asks about the file that a path without its first slash may have been meant for.
+fn hint(path: &Path) -> String {
+    let rooted = Path::new("/").join(path);
+    let is_meant = path.is_relative() && !path.exists() && rooted.exists();
+    if is_meant { format!("; did you mean {}?", rooted.display()) } else { String::new() }
 }
 
 /// An ONNX model: the file's messages, and its graph made easy to use.

@@ -61,6 +61,11 @@ fn a_forgotten_slash_is_suggested() {
     for command in [&["import"][..], &["export", "summary"], &["query"]] {
         place.fails(1, &["did you mean", text(&prof)], &[command, &[without]].concat());
     }
+    let model = place.path(&place.sample("mask-ssd"));
+    let without_slash = text(&model).trim_start_matches('/');
+    for command in [&["run"][..], &["rewrite"], &["info"]] {
+        place.fails(1, &["did you mean", text(&model)], &[command, &[without_slash]].concat());
+    }
     let answer = place.run(&["msprof", "import", "-dir", without]);
     assert_eq!(answer.status, Some(1));
     assert!(answer.stdout.contains("did you mean /"), "{}", answer.stdout);
