@@ -324,6 +324,8 @@ fn an_operator_is_found_on_its_unit_with_the_ids_of_its_tasks() {
     assert!(answer.contains(" ran on ") && answer.contains("task ids"), "{answer}");
     let wrong = format!("{op_type}x");
     place.fails(1, &["did you mean", &op_type], &["where", &wrong, &prof]);
+    let unlike = place.run(&["where", "Nix", &prof]);
+    assert!(unlike.status == Some(1) && !unlike.stderr.contains("did you mean"), "{}", unlike.stderr);
     place.fails(2, &["the operator comes first", &prof], &["where", &prof, &op_type]);
 }
 

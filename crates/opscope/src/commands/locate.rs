@@ -69,6 +69,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     Ok(Exit::Done)
 }
 
+/// How alike a name must be to have been meant, from 0 to 1. A short word reaches 0.6 with some type of a
+/// network by chance.
+const ALIKE: f64 = 0.8;
+
 /// The message where no operator was found.
 fn unknown(trace: &Trace, text: &str) -> String {
     if trace.operators.is_empty() {
@@ -79,7 +83,7 @@ fn unknown(trace: &Trace, text: &str) -> String {
     let nearest = names
         .map(|name| trace.strings.get(*name))
         .max_by(|a, b| similarity(a).total_cmp(&similarity(b)))
-        .filter(|name| similarity(name) > 0.6);
+        .filter(|name| similarity(name) > ALIKE);
     let hint = nearest.map_or(String::new(), |name| format!(" (did you mean '{name}'?)"));
     format!(
         "no operator of this profile has '{text}' as its name or type{hint}; 'opscope show' lists the types"

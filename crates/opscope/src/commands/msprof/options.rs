@@ -231,7 +231,8 @@ impl Parsed {
 }
 
 const KNOWN: &str = "there are -dir, --model-id, --iteration-id, --iteration-count, --format, --reports, \
-                     --layout, --clear, and --parse, --export, --query, --output, --type, --summary-format";
+                     --layout, --clear, and --parse, --export, --query, --output, --type, --summary-format; and to \
+                     collect, --application";
 
 #[cfg(test)]
 mod tests {
@@ -296,6 +297,7 @@ mod tests {
             ("import -dir x y", "'y'"),
             ("export summary -dir x --layout old", "classic or modern"),
             ("import -dir x --speed", "--speed is not known"),
+            ("--aplication=main", "--application"),
             ("imprt -dir x", "import, export, query and show"),
         ] {
             let problem = request(line).expect_err(line);
