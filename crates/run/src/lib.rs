@@ -28,7 +28,7 @@
 //!
 //! let engine = EngineOptions {
 //!     kind: EngineKind::Tract,
-//!     optimization: Optimization::All,
+//!     optimization: Optimization::Full,
 //!     threads: 1,
 //!     ort_library: None,
 //! };
