@@ -181,11 +181,25 @@ fn of_cause(subject: &Subject<'_>, rule: &Rule, cause: Cause) -> Finding {
 fn merged(rows: impl IntoIterator<Item = Evidence>) -> Vec<Evidence> {
     let mut order: Vec<Evidence> = Vec::new();
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
+    // How many rows became one, and whether they say different things.
+    let mut each: Vec<(usize, bool)> = Vec::new();
     for item in rows {
         let place = *places.entry((item.name.clone(), item.op_type.clone())).or_insert(order.len());
         match order.get_mut(place) {
-            Some(known) => known.time = known.time.zip(item.time).map(|(a, b)| a + b),
-            None => order.push(item),
+            Some(known) => {
+                known.time = known.time.zip(item.time).map(|(a, b)| a + b);
+                let (count, differ) = each[place];
+                each[place] = (count + 1, differ || known.detail != item.detail);
+            }
+            None => {
+                order.push(item);
+                each.push((1, false));
+            }
+        }
+    }
+    for (item, (count, differ)) in order.iter_mut().zip(each) {
+        if differ && !item.detail.is_empty() {
+            item.detail = format!("{} in one of {count}, which differ", item.detail);
         }
     }
     order.sort_by_key(|item| std::cmp::Reverse(item.time));

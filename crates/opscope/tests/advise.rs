@@ -392,3 +392,25 @@ fn peaks_tell_which_operators_are_far_from_them() {
     let slow = ["advise", "a.db", "--json", "--peak-flops", "1MFLOPS", "--peak-bandwidth", "1MB/s"];
     assert!(!ids(&place.done(&slow).json()).contains(&"H07".to_owned()));
 }
+
+#[test]
+fn the_mark_of_the_end_is_missed_only_where_collections_write_one() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("JOBABC/summary")).expect("a writable temporary folder");
+    let board = "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,12.5\n";
+    place.write("JOBABC/info.json.0", "{}");
+    place.write("JOBABC/summary/op_summary_0.net.1.1.1.1.0.600.csv", board);
+    assert_eq!(asked_for_the_end(&place, "JOBABC"), (false, false), "boards write no such mark");
+    let Some(golden) = companions::shared("golden/ascend/310_static/input") else { return };
+    let raw = std::fs::read_dir(&golden).unwrap().flatten().map(|entry| entry.path());
+    let raw = raw.into_iter().find(|path| path.is_dir() && path.to_string_lossy().contains("PROF_"));
+    let raw = raw.expect("a raw directory in the golden input");
+    assert!(asked_for_the_end(&place, raw.to_str().unwrap()).0);
+}
+
+/// Whether the rule on the mark of the end was asked, and whether it was found missing.
+fn asked_for_the_end(place: &Place, profile: &str) -> (bool, bool) {
+    let answer = place.done(&["advise", profile, "--json"]).json();
+    let names = |list: &str| answer[list].as_array().unwrap().iter().any(|it| it["id"] == "E05");
+    (!names("not_run"), names("findings"))
+}

@@ -38,7 +38,7 @@ struct Lack {
     reason: &'static str,
 }
 
-const LACKS: [Lack; 13] = [
+const LACKS: [Lack; 12] = [
     Lack {
         forms: &[Imported, Folder, Tables, Database, Timeline],
         paths: &["/path", "/losses/*/profile"],
@@ -111,11 +111,6 @@ const LACKS: [Lack; 13] = [
         forms: &[Tables, Timeline],
         paths: &["/ranges/marks"],
         reason: "of chosen inferences a timeline shows the marks within them only",
-    },
-    Lack {
-        forms: &[Folder, Database],
-        paths: &["/findings/A21"],
-        reason: "without counters, operators that A20 would explain are left to A21",
     },
     Lack {
         forms: &[Folder, Database, Timeline],

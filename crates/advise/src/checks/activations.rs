@@ -70,7 +70,7 @@ fn in_profile(subject: &Subject<'_>) -> Vec<Seen> {
         };
         let in_order = ["Softplus", "SoftplusV2"].contains(&softplus.op_type)
             && tanh.op_type == "Tanh"
-            && mul.op_type == "Mul"
+            && multiplies(mul)
             && softplus.stream == mul.stream
             && tanh.stream == mul.stream;
         if !in_order {
@@ -86,6 +86,14 @@ fn in_profile(subject: &Subject<'_>) -> Vec<Seen> {
         found.push(Seen { claim: as_one(subject, [softplus, tanh, mul], detail), by_shape });
     }
     found
+}
+
+/// Whether an operator is a product; boards have one type for all elementwise operators.
+fn multiplies(kernel: &Kernel<'_>) -> bool {
+    let mut words = kernel.name.split(|letter: char| !letter.is_ascii_alphabetic());
+    kernel.op_type == "Mul"
+        || kernel.op_type == "Eltwise"
+            && words.any(|word| ["mul", "multiply", "prod", "product"].contains(&&*word.to_ascii_lowercase()))
 }
 
 /// The convolution right before an activation; a normalisation or bias may stand between.

@@ -131,55 +131,84 @@ fn path_rate(subject: &Subject<'_>, rule: &Rule) -> Outcome {
 }
 
 fn too_few_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    let Some(cores) = cores(subject) else { return missing("how many cores the device has (--cores)") };
-    for metric in ["block_num", "mac_ratio"] {
-        if !subject.has_metric(metric) {
-            return Outcome::Missing(format!("the metric {metric}"));
-        }
+    by_blocks(
+        subject,
+        &["block_num", "mac_ratio"],
+        |unit| cores(subject, unit),
+        |kernel, blocks, cores| {
+            let works = subject.metric(kernel, "mac_ratio").is_some_and(|ratio| ratio > 0.0);
+            (works && blocks < cores).then(|| 1.0 - blocks / cores)
+        },
+    )
+}
+
+/// Judges the operators whose blocks were counted, each against the cores of its own kind; the judge returns
+/// the part of its time that an operator could save. The first of the metrics counts the blocks.
+fn by_blocks(
+    subject: &Subject<'_>,
+    metrics: &[&str],
+    cores: impl Fn(ExecutionUnit) -> Option<f64>,
+    judge: impl Fn(&Kernel<'_>, f64, f64) -> Option<f64>,
+) -> Outcome {
+    const CORES: &str = "how many cores of this kind the device has (--cores)";
+    if subject.kernels.iter().all(|kernel| cores(kernel.unit).is_none()) {
+        return missing(CORES);
     }
-    let mut claims = Vec::new();
-    for kernel in &subject.kernels {
-        let works = subject.metric(kernel, "mac_ratio").is_some_and(|ratio| ratio > 0.0);
-        let blocks = subject.metric(kernel, "block_num").unwrap_or(0.0);
-        if works && blocks >= 1.0 && blocks < cores {
-            let detail = format!("{blocks} blocks on {cores} cores");
-            claims.push(subject.claim(kernel, detail, 1.0 - blocks / cores));
-        }
-    }
-    Causes::one(claims)
-}
-
-fn cores(subject: &Subject<'_>) -> Option<f64> {
-    subject.cores.filter(|cores| *cores > 0).map(f64::from)
-}
-
-fn uneven_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    uneven(subject, "block_num", cores(subject))
-}
-
-fn uneven_mixed_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    let vector_cores = subject.trace.and_then(|trace| trace.run.vector_cores).map(f64::from);
-    uneven(subject, "mix_block_num", vector_cores)
-}
-
-/// The last of several rounds is not full; what its idle cores could have done is what can be saved.
-fn uneven(subject: &Subject<'_>, metric: &str, cores: Option<f64>) -> Outcome {
-    let Some(cores) = cores else { return missing("how many cores of this kind the device has (--cores)") };
-    if !subject.has_metric(metric) {
+    if let Some(metric) = metrics.iter().find(|metric| !subject.has_metric(metric)) {
         return Outcome::Missing(format!("the metric {metric}"));
     }
     let mut claims = Vec::new();
+    let mut is_unknown = false;
     for kernel in &subject.kernels {
-        let blocks = subject.metric(kernel, metric).unwrap_or(0.0);
-        let whole = blocks as u64;
-        if whole == 0 || whole.is_power_of_two() || blocks % cores == 0.0 {
+        let Some(blocks) = subject.metric(kernel, metrics[0]).filter(|blocks| *blocks >= 1.0) else {
             continue;
+        };
+        match cores(kernel.unit) {
+            Some(cores) => claims.extend(
+                judge(kernel, blocks, cores)
+                    .map(|part| subject.claim(kernel, blocks_on(blocks, cores), part)),
+            ),
+            None => is_unknown = true,
         }
-        let rounds = (blocks / cores).ceil();
-        let detail = format!("{blocks} blocks on {cores} cores");
-        claims.push(subject.claim(kernel, detail, 1.0 - blocks / (rounds * cores)));
     }
-    Causes::one(claims)
+    if claims.is_empty() && is_unknown { missing(CORES) } else { Causes::one(claims) }
+}
+
+/// The cores that a unit's blocks run on; for operators on both kinds, those of the kind that leads.
+fn cores(subject: &Subject<'_>, unit: ExecutionUnit) -> Option<f64> {
+    let cores = match unit {
+        ExecutionUnit::AiCore | ExecutionUnit::MixAiCore => subject.cores,
+        ExecutionUnit::AiVectorCore | ExecutionUnit::MixVectorCore => subject.trace?.run.vector_cores,
+        _ => None,
+    };
+    cores.filter(|cores| *cores > 0).map(f64::from)
+}
+
+fn blocks_on(blocks: f64, cores: f64) -> String {
+    let (one_block, one_core) = (blocks == 1.0, cores == 1.0);
+    let (block, core) = (if one_block { "block" } else { "blocks" }, if one_core { "core" } else { "cores" });
+    format!("{blocks} {block} on {cores} {core}")
+}
+
+fn uneven_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    uneven(subject, "block_num", |unit| cores(subject, unit))
+}
+
+fn uneven_mixed_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    uneven(subject, "mix_block_num", |unit| match unit {
+        ExecutionUnit::AiCore | ExecutionUnit::MixAiCore => cores(subject, ExecutionUnit::AiVectorCore),
+        ExecutionUnit::AiVectorCore | ExecutionUnit::MixVectorCore => cores(subject, ExecutionUnit::AiCore),
+        _ => None,
+    })
+}
+
+/// The last of several rounds is not full; what its idle cores could have done is what can be saved.
+fn uneven(subject: &Subject<'_>, metric: &str, cores: impl Fn(ExecutionUnit) -> Option<f64>) -> Outcome {
+    by_blocks(subject, &[metric], cores, |_, blocks, cores| {
+        // Fewer blocks than cores run in one round.
+        let is_even = blocks <= cores || (blocks as u64).is_power_of_two() || blocks % cores == 0.0;
+        (!is_even).then(|| 1.0 - blocks / ((blocks / cores).ceil() * cores))
+    })
 }
 
 fn cube_affinity(subject: &Subject<'_>, rule: &Rule) -> Outcome {

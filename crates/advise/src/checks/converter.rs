@@ -19,7 +19,8 @@ fn switched_off(subject: &Subject<'_>, _: &Rule) -> Outcome {
             _ => Outcome::Missing("the converter's switch file (--switches)".to_owned()),
         };
     };
-    let off: Vec<&str> = switches.off().map(|switch| &*switch.rule).collect();
+    let off: Vec<String> =
+        switches.off().map(|switch| format!("{} ({})", switch.rule, switch.kind.name())).collect();
     if off.is_empty() { Outcome::Silent } else { Found::note(format!("off: {}", off.join(", "))) }
 }
 

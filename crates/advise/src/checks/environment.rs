@@ -54,14 +54,16 @@ fn loopback(subject: &Subject<'_>, _: &Rule) -> Outcome {
         is_loopback && name != "localhost" && words.any(|word| word == name)
     });
     match line {
-        Some(line) => Found::note(format!("the hosts file says `{}`", line.trim())),
+        Some(line) => {
+            Found::note(format!("the hosts file of the machine where opscope runs says `{}`", line.trim()))
+        }
         None => Outcome::Silent,
     }
 }
 
 fn not_ended(subject: &Subject<'_>, _: &Rule) -> Outcome {
     match subject.environment.ended {
-        None => Outcome::Missing("a raw directory (PROF_* or JOB*)".to_owned()),
+        None => Outcome::Missing("a raw directory (PROF_*)".to_owned()),
         Some(true) => Outcome::Silent,
         Some(false) => Found::note("end_info is missing".to_owned()),
     }

@@ -68,9 +68,12 @@ fn loading(subject: &Subject<'_>, _: &Rule) -> Outcome {
         detail: String::new(),
     });
     let note = format!(
-        "loading, which happens once, took {}; the {} executions, which count, {}",
+        "loading, which happens once, took {}; what counts is {}, {}",
         units::duration(load),
-        executions.len(),
+        match executions.len() {
+            1 => "the only execution".to_owned(),
+            count => format!("the {count} executions"),
+        },
         units::duration(execute)
     );
     Outcome::Found(Found { evidence: evidence.collect(), note: Some(note), ..Found::default() })

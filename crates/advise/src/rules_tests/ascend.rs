@@ -323,3 +323,52 @@ fn sequences_end_where_an_inference_does_and_are_counted_in_one() {
     assert_eq!(finding.evidence[0].detail, "5 times in each inference");
     assert!(!pairs(9).finds("A28") && pairs(9).asks("A28"));
 }
+
+#[test]
+fn blocks_are_counted_against_the_cores_of_their_own_kind() {
+    let on_unit = |unit, metric, blocks| {
+        let values = [(metric, blocks), ("mac_ratio", 0.5)];
+        let profile = Profile::new(&[("a", "Mul", unit, 50, &values)]).property("vector_cores", "40");
+        Case { cores: Some(20), ..of(profile) }
+    };
+    let vector = |blocks| on_unit(ExecutionUnit::AiVectorCore, "block_num", blocks);
+    assert!(!vector(30.0).finds("A21") && !vector(40.0).finds("A21"), "one round");
+    assert_eq!(vector(50.0).found("A21")[0].evidence[0].detail, "50 blocks on 40 cores");
+    assert_eq!(vector(1.0).found("A20")[0].evidence[0].detail, "1 block on 40 cores");
+    assert!(on_unit(AI, "block_num", 30.0).finds("A21") && !on_unit(AI, "block_num", 19.0).finds("A21"));
+    let mixed = |unit| on_unit(unit, "mix_block_num", 30.0);
+    assert!(!mixed(ExecutionUnit::MixAiCore).finds("A22"), "30 blocks on 40 vector cores");
+    assert!(mixed(ExecutionUnit::MixVectorCore).finds("A22"), "30 blocks on 20 others");
+    assert!(!on_unit(CPU, "block_num", 30.0).asks("A21"), "nobody knows what its blocks run on");
+}
+
+#[test]
+fn figures_of_one_execution_are_not_told_as_those_of_all() {
+    let detail = |second: f64| {
+        let one = [("mac_ratio", 0.5)];
+        let other = [("mac_ratio", second)];
+        let case = ops(&[("a", "Conv2D", AI, 50, &one), ("a", "Conv2D", AI, 50, &other)]);
+        case.found("A17")[0].evidence[0].detail.clone()
+    };
+    assert_eq!(detail(0.5), "mac_ratio 0.500");
+    assert_eq!(detail(0.25), "mac_ratio 0.500 in one of 2, which differ");
+}
+
+#[test]
+fn a_product_of_a_board_is_known_by_its_name() {
+    let mish = |name: &str| {
+        on(
+            Target::Svp,
+            ops(&[
+                ("Conv_0", "Conv", AI, 10, &[]),
+                ("Softplus_0", "Softplus", AI, 10, &[]),
+                ("Tanh_0", "Tanh", AI, 10, &[]),
+                (name, "Eltwise", AI, 10, &[]),
+            ]),
+        )
+    };
+    assert!(mish("Mul_0").finds("G05"));
+    for other in ["Add_0", "MatMul_0", "Multi_0", "eltwise"] {
+        assert!(!mish(other).finds("G05"), "{other}");
+    }
+}

@@ -373,7 +373,7 @@ fn rules_that_lack_data_say_what_is_missing() {
         |id: &str| report.not_run.iter().find(|rule| rule.id == id).map(|rule| rule.missing.as_str());
     assert_eq!(missing("A11"), Some("the metric memory_bound"));
     assert_eq!(missing("G01"), Some("the model (--model)"));
-    assert_eq!(missing("A20"), Some("how many cores the device has (--cores)"));
+    assert_eq!(missing("A20"), Some("how many cores of this kind the device has (--cores)"));
     assert_eq!(missing("A04"), None);
 }
 

@@ -288,7 +288,8 @@ fn environment(path: &Path) -> Environment {
     #[cfg(not(unix))]
     let mode = None;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_raw = path.is_dir() && (name.starts_with("PROF_") || name.starts_with("JOB"));
+    // A board's JOB has no mark of its end.
+    let is_raw = path.is_dir() && name.starts_with("PROF_");
     let acl = [path.join("acl.json"), path.with_file_name("acl.json")];
     Environment {
         free_bytes: free_bytes(path),
@@ -313,10 +314,12 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
+fn entries(path: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
 /// Whether a raw directory, or the directories in it, have the mark of the end.
 fn has_end(path: &Path) -> bool {
-    let entries =
-        |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_mark =
         |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("end_info"));
     entries(path).any(|path| is_mark(&path) || (path.is_dir() && entries(&path).any(|path| is_mark(&path))))

@@ -109,11 +109,12 @@ fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, widt
         }
     }
     if let Some(line) = by_opscope(finding, model) {
-        push_wrapped(text, "with", &line, width);
+        let heading = if matches!(finding.does, Some(Does::Rewrites(_))) { "with" } else { "but" };
+        push_wrapped(text, heading, &line, width);
     }
     let by_opscope = match (&finding.does, &*rule.auto) {
-        (Some(_), _) => "a rewrite".to_owned(),
-        (None, "no") => "not by opscope".to_owned(),
+        (Some(Does::Rewrites(_)), _) => "a rewrite".to_owned(),
+        (Some(_), _) | (None, "no") => "not by opscope".to_owned(),
         (None, auto) => auto.to_owned(),
     };
     let source = if rule.source.is_empty() { String::new() } else { format!("; {}", rule.source) };
@@ -126,10 +127,10 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
     let rewrites = match does {
         Does::Rewrites(rewrites) => rewrites,
         Does::Nowhere(_) => {
-            return Some("no rewrite of opscope's: their conditions hold nowhere in this model".to_owned());
+            return Some("opscope's rewrites for it apply nowhere in this model".to_owned());
         }
         Does::Unsuitable(op_type) => {
-            return Some(format!("no rewrite of opscope's: it would make {op_type}, which the target lacks"));
+            return Some(format!("opscope's rewrite would make {op_type}, which the target lacks"));
         }
     };
     let each: Vec<String> = rewrites
