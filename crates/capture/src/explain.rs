@@ -1,21 +1,10 @@
 //! Known error messages, their meaning and their remedy; and the words of the field.
 
-/// A page of the answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// A short name.
-    pub name: &'static str,
-    /// The fault, in a line.
-    pub title: &'static str,
-    /// Pieces of text that messages of this kind hold; all of one group must be there.
-    signs: &'static [&'static [&'static str]],
-    /// Its meaning and its remedy.
-    pub text: &'static str,
-}
-
+mod page;
 mod pages;
 mod topics;
 
+pub use page::Page;
 pub use pages::PAGES;
 pub use topics::{TOPICS, Topic, topic};
 

@@ -1,23 +1,7 @@
 //! Records that were dropped or doubted while a profile was read.
 
 use crate::table::table;
-use crate::words;
-use crate::{LossKind, StringId, Trace};
-
-words! {
-    /// How much a loss takes from the figures of a profile, the gravest first.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum Severity {
-        /// Records are missing or damaged: counts, sums and times may differ from those of the run.
-        #[default]
-        Lost = "lost",
-        /// The records are there, but what they belong to, or whether they are all, isn't certain.
-        Doubted = "doubted",
-        /// Nothing that figures rest on: an optional file that is absent, or content that opscope has
-        /// no use for.
-        Remark = "remark",
-    }
-}
+use crate::{LossKind, Severity, StringId, Trace};
 
 table! {
     /// Records that were dropped or doubted while a profile was read, so that users can see and query them.

@@ -1,8 +1,22 @@
 //! Every kind of loss, once: its name, how much it matters, where it arises, what it is a loss of, and the
 //! sentence that tells it.
 
-use crate::Severity;
 use crate::words;
+
+words! {
+    /// How much a loss takes from the figures of a profile, the gravest first.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Severity {
+        /// Records are missing or damaged: counts, sums and times may differ from those of the run.
+        #[default]
+        Lost = "lost",
+        /// The records are there, but what they belong to, or whether they are all, isn't certain.
+        Doubted = "doubted",
+        /// Nothing that figures rest on: an optional file that is absent, or content that opscope has
+        /// no use for.
+        Remark = "remark",
+    }
+}
 
 words! {
     /// The reader that finds a loss, and so the kind of profile that has it.

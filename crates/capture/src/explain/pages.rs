@@ -1,6 +1,6 @@
 //! The pages, one for each failure that users meet.
 
-use super::Page;
+use super::page::Page;
 
 /// All pages.
 pub const PAGES: &[Page] = &[
