@@ -53,20 +53,19 @@ pub fn write(
     let files = Files { joined, kinds, layout, options: export_options, stamp };
     let with_reports = kinds.contains(&What::Summary);
     // Remarks about the whole profile are worked out beside the writing.
-    let (mut written, (outline, import, mut reports)) = std::thread::scope(|scope| {
-        let about = || {
-            let reports = if with_reports { performance_reports(joined, export_options) } else { Vec::new() };
-            let outline = profile::outline(&raw);
-            let leaves_import = !options.clear && cache::is_worth_writing(outline);
-            (outline, leaves_import.then(|| profile::trace_of(&raw)), reports)
-        };
-        let beside = std::thread::Builder::new().spawn_scoped(scope, about);
-        let written = files.write(results.folder(), outputs, &bar, terminal)?;
+    let about = || {
+        let reports = if with_reports { performance_reports(joined, export_options) } else { Vec::new() };
+        let outline = profile::outline(&raw);
+        let leaves_import = !options.clear && cache::is_worth_writing(outline);
+        (outline, leaves_import.then(|| profile::trace_of(&raw)), reports)
+    };
+    let write = || {
+        let written = files.write(results.folder(), outputs, &bar, terminal);
         bar.step("finishing");
-        // Where there is no thread to be had, one after the other does as well.
-        let about = beside.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(about);
-        anyhow::Ok((written, about))
-    })?;
+        written
+    };
+    let (written, (outline, import, mut reports)) = opscope_parallel::join(write, about);
+    let mut written = written?;
     if layout == Layout::Classic {
         note_own(results.folder(), &written)?;
         tell_iteration(joined, kinds, options, terminal);
