@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = ["mask-ssd", "yolo-mish", "yolo-leaky", "resnet50", "mobilenet-v2", "encoder"]
 # Rewrites for other hardware say nothing about these engines.
 SKIPPED = "G07,G11a"
-# What the benchmarks are held to: the longest that each may take, in seconds.
+# The limits of the benchmarks: the longest that each may take, in seconds.
 LIMITS = {"compare": 2.0, "rewriting": 1.0}
 
 

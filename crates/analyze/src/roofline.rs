@@ -2,8 +2,8 @@
 //!
 //! A machine with a peak of F operations and B bytes a second can do no more than
 //! `min(F, intensity × B)` operations a second, where the intensity is the operator's operations for
-//! each byte moved (Williams, Waterman, Patterson: "Roofline", CACM 2009). What moves bytes without
-//! computing anything has the memory's peak for its ceiling.
+//! each byte moved (Williams, Waterman, Patterson: "Roofline", CACM 2009). An operator that moves
+//! bytes without computing anything has the memory's peak for its ceiling.
 
 use opscope_trace::{Nanoseconds, words};
 

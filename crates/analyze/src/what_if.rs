@@ -2,7 +2,7 @@
 //!
 //! Tasks run again on paper: each when the one before it on its stream has ended and, where the
 //! profile tells which values operators read and write, when those are there. The operators of a
-//! changed type take more or less time, and the end of the last task moves. What lies between
+//! changed type take more or less time, and the end of the last task moves. Time between
 //! operators stays as it was measured (Amdahl's law).
 
 use std::collections::HashMap;

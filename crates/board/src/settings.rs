@@ -138,8 +138,8 @@ impl Settings {
         metrics.iter().for_each(|key| set(key, Value::from(&*self.metrics)));
     }
 
-    /// Sets what AscendCL knows, and returns the keys that it would refuse. What the file has stays
-    /// unless it was asked for otherwise.
+    /// Sets what AscendCL knows, and returns the keys that it would refuse. The file's own keys
+    /// stay unless others were asked for.
     fn set_for_ascend(&self, profiler: &mut Map<String, Value>) -> Vec<String> {
         let refused = OF_BOARDS.into_iter().filter(|key| profiler.contains_key(*key));
         let refused: Vec<String> = refused.map(str::to_owned).collect();

@@ -52,8 +52,8 @@ pub(crate) struct Uploaded {
 }
 
 impl Project {
-    /// Lists a folder. What stays here (`skip`) is left out, however its path is written: what earlier
-    /// collections brought back, and secrets.
+    /// Lists a folder. Files that stay here (`skip`) are left out, however their path is written: profiles
+    /// that earlier collections brought back, and secrets.
     pub fn list(root: &Path, skip: &[PathBuf]) -> Result<Self, Error> {
         let mut project = Self::default();
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -238,8 +238,8 @@ async fn set_mode(sftp: &SftpSession, path: &str, mode: u32) -> bool {
     sftp.set_metadata(path, attributes).await.is_ok()
 }
 
-/// Writes a file under another name and renames it when it is whole. What an attempt before this one
-/// wrote of it is kept.
+/// Writes a file under another name and renames it when it is whole. The part that an earlier
+/// attempt wrote is kept.
 async fn put(
     sftp: &SftpSession,
     path: &str,

@@ -45,7 +45,7 @@ fn check(processor: &Path, about: &str, joined: &Joined, options: ExportOptions)
         let mut found = judge(processor, &path);
         let arrows = found.pop().and_then(|line| line.strip_prefix("arrows,")?.parse::<usize>().ok());
         assert_eq!(found, [format!("slices,{slices}")], "{about}: {}", path.display());
-        // An arrow is what ends, because several may begin as one. Those between marks end where a
+        // An arrow is what ends, because several may begin as one. Arrows between marks end where a
         // device shows no slice if only one iteration is shown, and in a divided timeline an arrow
         // may begin in another file.
         let ends = events.iter().filter(|event| event["cat"] == "HostToDevice" && event["ph"] == "f").count();

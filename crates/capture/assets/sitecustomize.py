@@ -118,7 +118,7 @@ def _profile_sessions(module):
     def end():
         process = os.getpid()
         for session, maker in list(sessions.items()):
-            # What a forked child has of its parent's sessions is the parent's to end.
+            # Sessions that a forked child has of its parent are the parent's to end.
             if maker == process:
                 try:
                     session.end_profiling()

@@ -16,7 +16,7 @@ pub(crate) struct Session {
     pub(crate) directory: PathBuf,
 }
 
-/// The session now. Those before stay in memory: they are few and small, and other threads may still
+/// The session now. Earlier ones stay in memory: they are few and small, and other threads may still
 /// look at them.
 pub(crate) static SESSION: Published<Session> = Published::nothing();
 static CHANGING: AtomicBool = AtomicBool::new(false);

@@ -1,5 +1,5 @@
 //! Raw directories of Ascend whose records are odd: shuffled, random, without names, with clocks
-//! that run backwards, or not readable. What is readable is kept, the rest is counted, and no raw
+//! that run backwards, or not readable. Readable records are kept, the rest is counted, and no raw
 //! file is touched.
 
 mod common;

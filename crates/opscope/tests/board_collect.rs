@@ -1,4 +1,4 @@
-//! `opscope collect --main`: the command line over a real SSH server. What goes on behind it is
+//! `opscope collect --main`: the command line over a real SSH server. The steps behind it are
 //! tested where it is written, in the crate for boards.
 #![cfg(target_os = "linux")]
 

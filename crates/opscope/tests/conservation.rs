@@ -1,5 +1,5 @@
 //! Nothing is lost or made between a profile of another tool, the database and the timeline that are made
-//! of it, and a few lines of Python that count by themselves. What is left out is a counted loss.
+//! of it, and a few lines of Python that count by themselves. Rows that are left out are counted losses.
 
 mod common;
 

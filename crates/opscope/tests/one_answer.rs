@@ -1,6 +1,6 @@
 //! A question has one answer, whatever form a profile of Ascend is in: its raw directory, what is exported
 //! from that (the folder, the tables with the timeline, the database alone, the timeline alone), and
-//! opscope's own database. What a form has no facts for is named in [`LACKS`] and [`UNASKED`].
+//! opscope's own database. Answers for which a form has no facts are named in [`LACKS`] and [`UNASKED`].
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::Place;
 use opscope_testing::companions;
 use serde_json::Value;
 
-/// What is made of a raw directory.
+/// A form of a profile that is made of a raw directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// opscope's own database.
@@ -124,7 +124,7 @@ const LACKS: [Lack; 12] = [
     },
 ];
 
-/// What advice says that it misses in a form, and why the form doesn't have it.
+/// The data that advice says it misses in a form, and why the form doesn't have them.
 const UNASKED: [(&[Form], &[&str], &str); 6] = [
     (
         &[Folder, Tables, Database, Timeline],
@@ -407,7 +407,7 @@ fn every_form_of_a_profile_has_the_same_answers() {
     });
     let (found, used) = results.into_inner().expect("no thread panicked");
     assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));
-    // What excuses nothing isn't lacking.
+    // A reason that excuses nothing names no lack.
     let reasons = LACKS.iter().map(|lack| lack.reason).chain(UNASKED.iter().map(|(.., reason)| *reason));
     let reasons = reasons.chain(COUNTERLESS.iter().map(|(.., reason)| *reason));
     let idle: Vec<&str> = reasons.filter(|reason| !used.contains(reason)).collect();

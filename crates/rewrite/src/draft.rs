@@ -2,8 +2,8 @@
 //!
 //! A [`Draft`] is read by the rewrites; it is changed by committing an [`Edit`] only, which checks that
 //! nothing that is still read, or is an output of the graph, goes away. Only the model's outermost
-//! graph is rewritten. What the graphs inside its nodes (`If`, `Loop`, `Scan`) read from around
-//! themselves keeps its name.
+//! graph is rewritten. Values that the graphs inside its nodes (`If`, `Loop`, `Scan`) read from
+//! around themselves keep their names.
 
 mod edit;
 mod finish;

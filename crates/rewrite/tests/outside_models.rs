@@ -1,6 +1,6 @@
 //! The rewrites on models that weren't built for their tests: those that the `onnx` package carries,
-//! those that other packages ship for what they do, and the sample models. What fires where stands in
-//! `docs/rewrites.md`.
+//! those that other packages ship for what they do, and the sample models. Which fires where
+//! stands in `docs/rewrites.md`.
 //!
 //! Set `OPSCOPE_ONNX_DATA` to the package's `backend/test/data`, `OPSCOPE_MODELS` to a folder in which
 //! the packages of `.ci/models.txt` are installed, and `OPSCOPE_WRITE_DOCS` to write the document

@@ -2,7 +2,7 @@
 //! stands before the board's runtime, by `LD_PRELOAD` or linked ahead of it.
 //!
 //! It times the calls that a program makes, and subscribes to each model that is loaded, so that
-//! the runtime reports when each layer began and ended. What it records goes into a `JOB*`
+//! the runtime reports when each layer began and ended. Its records go into a `JOB*`
 //! directory in the folder that `OPSCOPE_SVP_OUTPUT` names; without that variable it only hands
 //! calls on. The files are described in [`opscope_cann_raw::board`].
 //!

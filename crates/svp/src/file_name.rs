@@ -209,8 +209,8 @@ impl TimelineName {
     }
 }
 
-/// A number, or `N/A` in the place of one. Such a name has a slash and can't be a file's, so tools
-/// write `NA`, or nothing.
+/// A number, or `N/A` in the place of one. A name with a slash can't be a file's, so tools write `NA`,
+/// or nothing.
 fn number_or_nothing(text: &str) -> Option<Option<u64>> {
     match text {
         "" | "NA" | "None" => Some(None),

@@ -12,7 +12,7 @@ use crate::statistic::{AclStatistic, ApiTotals, OpStatistic, OperatorTotals, Tot
 use crate::timeline::{Call, LayerRun, Unit};
 
 impl Exports {
-    /// Makes the tables and timelines of a trace. What the trace doesn't know is missing.
+    /// Makes the tables and timelines of a trace. Figures that the trace doesn't know are missing.
     pub fn from_trace(trace: &Trace) -> Self {
         let mut exports = Self::default();
         let counters = counters(trace);

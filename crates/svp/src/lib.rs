@@ -45,7 +45,7 @@
 //!
 //! The raw records of these processors' counters are not public. They are listed, never guessed
 //! into figures; only calls in the layout that CANN published in 2022 are decoded, if every whole
-//! record fits it. What opscope's own collector recorded is read in full.
+//! record fits it. The records of opscope's own collector are read in full.
 //!
 //! Sources: the vendor's Profiling guide for SS928 V100 and SS927 V100 (00B01, 2025-09-15), and
 //! public logs of runs on such boards.

@@ -1,9 +1,9 @@
 //! Raw files of calls, in the layout that CANN published in 2022.
 //!
-//! Nothing is public about the raw files of these boards but their names. Those of calls begin
-//! like the files whose layout CANN showed in 2022, so that layout is tried, and taken only if every
-//! whole record of a file fits it: the magic number, times in order, names that can be read. What is
-//! cut off behind the last whole one, as where a program ended without `svp_acl_finalize()`, is counted.
+//! Nothing is public about the raw files of these boards but their names. Files of calls begin
+//! like those whose layout CANN showed in 2022, so that layout is tried, and taken only if every
+//! whole record of a file fits it: the magic number, times in order, names that can be read. Bytes
+//! behind the last whole one, as where a program ended without `svp_acl_finalize()`, are counted.
 //! The result is labelled, and named as the file is.
 
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ impl RawCalls {
 
 impl Exports {
     /// The calls of all raw files of a directory that can be read, in the names of these files, with their
-    /// totals. What can't be read is counted.
+    /// totals. Calls that can't be read are counted.
     pub fn from_raw_calls(job: &Job) -> Self {
         let mut exports = Self::default();
         let mut count = 0;

@@ -1,5 +1,5 @@
-//! Writing the exported files: `summary/` and `timeline/` below a directory. What another tool wrote
-//! there under the same name stays as it is.
+//! Writing the exported files: `summary/` and `timeline/` below a directory. Files that another tool
+//! wrote there under the same name stay as they are.
 
 use std::fs;
 use std::io::{self, Write};

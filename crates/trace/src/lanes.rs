@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// The number of lanes on which slices may be stacked. What overlaps more than that is laid out flat
-/// on further lanes, where finding a free one stays cheap however many there are.
+/// The number of lanes on which slices may be stacked. Slices that overlap more than that are laid out
+/// flat on further lanes, where finding a free one stays cheap however many there are.
 const STACKED_LANES: usize = 64;
 
 /// Finds a lane for each of many slices, on as few lanes as it can.

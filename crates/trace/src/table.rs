@@ -53,7 +53,7 @@ macro_rules! table {
                 $(self.$column[id.index()] = row.$column;)+
             }
 
-            /// Keeps the rows that are marked. Those behind a row that goes get smaller ids, so whoever
+            /// Keeps the rows that are marked. The rows behind one that goes get smaller ids, so whoever
             /// refers to them has to be told.
             pub fn retain(&mut self, keep: &[bool]) {
                 $(

@@ -104,8 +104,8 @@ fn around_a_reshape(subject: &Subject<'_>, _: &Rule) -> Outcome {
     Causes::one(claims)
 }
 
-/// Sequences that ran one by one although there are rules to fuse them. What follows the first
-/// operator could be saved.
+/// Sequences that ran one by one although there are rules to fuse them. The time of all but the
+/// first operator could be saved.
 fn missed_pass(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if subject.kernels.is_empty() {
         return Outcome::Missing("operators in a profile".to_owned());

@@ -5,11 +5,11 @@
 //!    as timelines of Ascend have none, those of the same name. Where few names are in both, only
 //!    operators whose shapes don't contradict: engines number operators through, so that a name may
 //!    stand for another operator in each profile.
-//! 3. What is left of A behind a matched operator, of which the other has nothing more, was merged into
-//!    it when such operators are fused into their predecessor. Changes of layout between them don't
+//! 3. Operators of A behind a matched one, of which the other has nothing more, were merged into it
+//!    when such operators are fused into their predecessor. Changes of layout between them don't
 //!    part them.
-//! 4. What is then left is matched by type in the order in which it ran, first with what has outputs
-//!    of the same shapes.
+//! 4. Operators that are then left are matched by type in the order in which they ran, first with those
+//!    that have outputs of the same shapes.
 
 use std::collections::HashMap;
 use std::hash::Hash;

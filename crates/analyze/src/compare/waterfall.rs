@@ -2,7 +2,7 @@
 //!
 //! The steps always sum to the change of the figures that are compared. Operators' own times seldom
 //! account for all of it: between operators the device waits, operators run side by side, and a figure
-//! may be of other inferences than the operators'. What they leave is a step of its own.
+//! may be of other inferences than the operators'. The rest is a step of its own.
 
 use opscope_trace::Nanoseconds;
 

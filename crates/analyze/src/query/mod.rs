@@ -2,8 +2,8 @@
 //!
 //! The unit of a question is the *subject*: an operator; where tasks belong to none, all of the same
 //! name; for calls, all of the same name, layer and phase. Filters choose subjects (by name, type, data type, and the
-//! time that they take in an average iteration) and executions (by unit, device, iteration). What is
-//! left is grouped, and a time is made of each group.
+//! time that they take in an average iteration) and executions (by unit, device, iteration). The
+//! rest is grouped, and a time is made of each group.
 
 mod answer;
 mod column;

@@ -21,7 +21,7 @@ pub(super) struct ModelTask<'a> {
     pub(super) tensors: Vec<Tensor>,
 }
 
-/// All tasks of a file that are whole. What isn't is counted under the file's name.
+/// All tasks of a file that are whole. The bytes of others are counted under the file's name.
 pub(super) fn model_tasks<'a>(bytes: &'a [u8], file: &str, losses: &mut Losses) -> Vec<ModelTask<'a>> {
     let mut tasks = Vec::new();
     let mut rest = Rest(bytes);

@@ -116,8 +116,8 @@ impl<'a> Collectives<'a> {
         self.steps.is_empty()
     }
 
-    /// How fast each step moved its bytes. What is sent by RDMA in one go counts until the last of
-    /// the notifications that close it.
+    /// How fast each step moved its bytes. A piece sent by RDMA in one go counts until the last of the
+    /// notifications that close it.
     fn fill_bandwidths(&mut self) {
         const SEND_PAYLOAD: u32 = 1;
         let mut by_plane: BTreeMap<(usize, u32), Vec<usize>> = BTreeMap::new();

@@ -99,7 +99,7 @@ pub(crate) struct CoreUse {
     pub(crate) usage: f64,
 }
 
-/// How much the cores of one kind worked, in the order of the file. What passed before a core's first
+/// How much the cores of one kind worked, in the order of the file. The time before a core's first
 /// sample is taken for the interval that the profile was asked for, or for that up to the second.
 pub(crate) fn core_use(device: &DeviceView<'_>, core: Core) -> Vec<CoreUse> {
     let samples = samples_of(device.device, core);

@@ -40,8 +40,8 @@ pub(super) fn number(json: &Value, key: &str) -> Option<f64> {
     text(json, key).trim().parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// A positive number; 0 if there is none. What wasn't sampled may have any rate: whoever needs one that
-/// isn't there counts it.
+/// A positive number; 0 if there is none. Quantities that weren't sampled may have any rate: whoever needs
+/// one that isn't there counts it.
 pub(super) fn rate(json: &Value, key: &str) -> f64 {
     number(json, key).filter(|rate| *rate > 0.0).unwrap_or(0.0)
 }

@@ -92,7 +92,7 @@ fn parts(text: &str) -> Vec<&str> {
     known.map_or(Vec::new(), |text| text.trim_matches('"').split(';').map(str::trim).collect())
 }
 
-/// `1,3,416,416`; a scalar has none. What is no number is not known.
+/// `1,3,416,416`; a scalar has none. A size that is no number is not known.
 fn dimensions(shape: &str) -> Vec<i64> {
     let numbers = shape.split(',').map(str::trim).filter(|number| !number.is_empty());
     numbers.map(|number| number.parse().unwrap_or(-1)).collect()

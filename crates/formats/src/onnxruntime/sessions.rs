@@ -1,6 +1,6 @@
 //! Which session each event belongs to, and which run each node was executed for.
 //!
-//! The file names neither. What it offers is this: a session's events follow its loading; the
+//! The file names neither. These clues are there: a session's events follow its loading; the
 //! thread pool that executed a node carries the number of its session; and a node lies within its
 //! run, on the run's thread unless the session executes nodes in parallel.
 

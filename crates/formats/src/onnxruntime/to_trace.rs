@@ -22,7 +22,7 @@ impl Profile {
     /// Projects the profile into a trace.
     ///
     /// - Every session is a model, and every run an iteration.
-    /// - What sessions did becomes calls: loading at the level of models, initialising and running
+    /// - The work of sessions becomes calls: loading at the level of models, initialising and running
     ///   at that of the application, executing a graph at that of the runtime.
     /// - Every execution provider is a device, and every thread that executed nodes on it a stream.
     /// - Nodes become operators and their executions tasks. Where the provider recorded what its

@@ -31,7 +31,7 @@ const ASSUMED_MBITS: u64 = 10_000;
 const PLATFORM: &str = "5";
 
 impl Machine {
-    /// Looks at the machine. What it doesn't tell stays empty.
+    /// Looks at the machine. Facts that it doesn't tell stay empty.
     pub fn read() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let field = |text: &str, name: &str| {

@@ -10,8 +10,8 @@ use crate::tensor::product;
 
 /// Decisions of whoever runs a model: above all, the dimensions of its inputs.
 ///
-/// Dimensions that the file fixes need not be given. Those that it names are taken from `symbols`, or
-/// from another input in whose `shapes` they stand.
+/// Dimensions that the file fixes need not be given. Dimensions that it names are taken from `symbols`,
+/// or from another input in whose `shapes` they stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bindings {
     /// Dimensions of graph inputs, by the input's name.

@@ -2,7 +2,7 @@
 //! here.
 //!
 //! MegEngine's tool reads its options with gflags: one dash or two, `-` and `_` alike within a name, the
-//! value behind `=` or as the next word. What they ask for is handed to `opscope run`.
+//! value behind `=` or as the next word. The run that they ask for is left to `opscope run`.
 
 use std::path::Path;
 

@@ -74,7 +74,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// As [`execute`], of a profile that was looked at already.
 ///
 /// # Errors
-/// Those of [`execute`].
+/// As [`execute`].
 pub fn execute_at(source: Source, arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let trace = match arguments.vendor.parse(&source, terminal)? {
         Some(exports) => profile::of_exports(&exports, &arguments.profile, Tell::Warnings, terminal),

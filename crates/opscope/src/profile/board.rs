@@ -67,8 +67,8 @@ pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
 }
 
 /// Writes the tables of a board's profile below `folder/summary`, and its timelines below
-/// `folder/timeline`, in the names and columns of the vendor's guide. What the vendor's tool wrote there
-/// stays as it is.
+/// `folder/timeline`, in the names and columns of the vendor's guide. Files that the vendor's tool wrote
+/// there stay as they are.
 ///
 /// # Errors
 /// When a file can't be written.

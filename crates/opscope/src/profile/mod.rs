@@ -22,7 +22,7 @@ pub use opscope_open::raw::{
     RawProfile, Results, cache, join, losses_of_joined, only, outline, remarks_of_joined, trace_of,
 };
 
-/// Reads a profile as a trace, whatever its format. What was lost of it is told as `how` says.
+/// Reads a profile as a trace, whatever its format. Its losses are told as `how` says.
 ///
 /// # Errors
 /// When there is no profile at `path`, when there are several, or when it can't be read.

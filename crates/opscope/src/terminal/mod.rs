@@ -23,8 +23,8 @@ impl Terminal {
         Self { quiet, verbose }
     }
 
-    /// Prints an answer to standard output, with colours only on a terminal. What names from files could
-    /// do to a terminal is spelled out.
+    /// Prints an answer to standard output, with colours only on a terminal. Characters of names from
+    /// files that could do something to a terminal are spelled out.
     ///
     /// # Errors
     /// When standard output can't take it.

@@ -145,7 +145,7 @@ impl Edit {
 }
 
 impl Draft<'_> {
-    /// Carries an edit out. What only the removed nodes needed goes as well: the nodes of that are given.
+    /// Carries an edit out. Nodes that only the removed ones needed go as well: these are given.
     ///
     /// # Errors
     /// When something that remains reads what would go, or it is an output of the model. Nothing has

@@ -6,10 +6,10 @@
 //!
 //! 1. An engine node is tied to the model's node that it is named after.
 //! 2. An engine node that does the work of several takes the model's nodes around that nothing else
-//!    computes. What its operator is sets bounds to that: a chain of operations takes as many as it
+//!    computes. Its operator sets bounds to that: a chain of operations takes as many as it
 //!    lists; an activation takes what lies between one value and the product that ends it; a product
 //!    of matrices takes the nodes upstream up to the values that other engine nodes deliver.
-//! 3. What is still untied was folded into the node before it (a normalisation into a convolution's
+//! 3. A node that is still untied was folded into the node before it (a normalisation into a convolution's
 //!    weights), or was computed when the model was loaded, or was needless.
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! Which of the model's values each value of a rewritten model holds.
 //!
-//! The runtime keeps the names of values wherever it can. What it had to name anew, because the value
+//! The runtime keeps the names of values wherever it can. A value that it had to name anew, because it
 //! lies in memory in another layout, follows from the nodes around: from one that the runtime kept as
 //! it was, from the name of a node that it made for a value, and through nodes that only move data.
 

@@ -112,8 +112,8 @@ fn region(meaning: &Meaning<'_, '_>, index: NodeIndex, reads: &Reads) -> Stands 
     }
 }
 
-/// A node that the runtime kept, and what was fused into it behind. What the model has before it was
-/// needless: an operator with the same attributes can't do more than it did.
+/// A node that the runtime kept, and what was fused into it behind. The model's nodes before it
+/// were needless: an operator with the same attributes can't do more than it did.
 fn downstream(
     meaning: &Meaning<'_, '_>,
     kept: NodeIndex,

@@ -1,8 +1,8 @@
 //! Decodes the host-side files of the tool chain of 2022 (CANN 5.x).
 //!
 //! That tool chain reported per component instead of per level of software, and wrote names into
-//! its records. What it tells is put into the same tables: calls of AscendCL and the runtime, and
-//! inferences, become calls; what it says about tasks becomes [`DescribedTask`]s, because it names
+//! its records. All of it is put into the same tables: calls of AscendCL and the runtime, and
+//! inferences, become calls; notes on tasks become [`DescribedTask`]s, because it names
 //! a task's operator and model itself, where later tool chains leave that to the nesting of calls.
 //!
 //! The files lie in the host's directory, in those of the devices, or in a `JOB*` directory that is

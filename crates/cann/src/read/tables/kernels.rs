@@ -168,8 +168,8 @@ impl Kernels {
     }
 }
 
-/// The name and unit of a metric by the heading of its column: `aic_mac_time(us)`. What one version
-/// of the tools calls `Block Dim` and another `Block Num` has one name.
+/// The name and unit of a metric by the heading of its column: `aic_mac_time(us)`. A column
+/// that one version of the tools calls `Block Dim` and another `Block Num` has one name.
 fn metric(heading: &str) -> (String, String) {
     let (name, unit) = match heading.strip_suffix(')').and_then(|heading| heading.rsplit_once('(')) {
         Some((name, unit)) => (name.trim(), unit),

@@ -24,7 +24,7 @@ struct Placed {
 }
 
 /// Matches beginnings with ends: on a thread they nest, so an end closes what began last; elsewhere
-/// an id tells what belongs together. What an id ties together is a range; `slice` makes a row of
+/// an id tells what belongs together. A pair tied by an id is a range; `slice` makes a row of
 /// any other.
 pub(super) fn match_edges<'a>(
     builder: &mut Builder<'a>,

@@ -233,7 +233,7 @@ fn sum(values: &[f64]) -> f64 {
     }
 }
 
-/// Orders rows by a column, and leaves equal ones as they are. What has no value comes last
+/// Orders rows by a column, and leaves equal ones as they are. Rows without a value come last
 /// whichever way, and NaN right before it.
 fn order(profile: &Profile, records: &mut [Record], column: &str, ascending: bool) -> Result<(), String> {
     let number: fn(&Profile, &Record) -> Option<f64> = match column {

@@ -86,7 +86,7 @@ fn profiles(outcome: &Outcome, terminal: &Terminal) -> Vec<PathBuf> {
     }
 }
 
-/// Whether there is no record in a profile of ours. What libraries had to say is none.
+/// Whether there is no record in a profile of ours. Messages of libraries are none.
 fn holds_nothing(profile: &Path) -> bool {
     let is_record = |entry: &std::fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();

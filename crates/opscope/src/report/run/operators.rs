@@ -16,8 +16,8 @@ pub fn rate(amount: u64, time: Nanoseconds) -> Option<f64> {
     (time.0 > 0).then(|| amount as f64 / time.as_seconds())
 }
 
-/// The kind of an operator: its type, and what the engine ran where that has another name. What tract
-/// calls its own operators tells nobody more.
+/// The kind of an operator: its type, and what the engine ran where that has another name. Names
+/// that tract gives its own operators tell nobody more.
 pub fn operator_kind(trace: &Trace, op_type: StringId, engine_type: Option<StringId>) -> String {
     let op_type = trace.strings.get(op_type);
     let spaced = op_type.replace('+', " + ");
