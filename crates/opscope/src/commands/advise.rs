@@ -63,7 +63,8 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL.onnx")]
     model: Option<PathBuf>,
 
-    /// The hardware that it runs on [default: that of the profile]
+    /// The hardware that it runs on [default: that of the profile, or of the
+    /// converter's --soc_version]
     #[arg(long, value_name = "TARGET", value_parser = Target::NAMES.map(|(name, _)| name))]
     target: Option<String>,
 
