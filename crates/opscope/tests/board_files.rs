@@ -94,6 +94,30 @@ fn where_only_tables_were_exported_their_totals_are_shown() {
 }
 
 #[test]
+fn operators_are_located_with_the_ids_that_the_files_state() {
+    let place = Place::new();
+    let ids = |operator: &str, path: &str| {
+        let found = place.done(&["where", operator, path, "--json"]).json();
+        found["locations"][0]["tasks"][0]["task_id"].clone()
+    };
+    let table = "JOBAAA/summary/op_summary_0.net.3.1.2.1.0.600.csv";
+    write(&place, table, LAYERS.replace("\n1,mish1", "\n41,mish1"));
+    let text = place.done(&["where", "softplus1", "JOBAAA"]).stdout;
+    assert!(text.lines().any(|line| line.starts_with("softplus1") && line.ends_with(" 41")), "{text}");
+    // A timeline's own ids count for its tasks.
+    let timeline = r#"[{"name": "softplus1", "ph": "X", "ts": 5, "dur": 2, "args": {"Task Type": "AA CPU", "Task Id": 7}},
+                       {"name": "conv1_relu1", "ph": "X", "ts": 9, "dur": 2, "args": {"Task Type": "AA CORE"}}]"#;
+    write(&place, "JOBAAA/timeline/task_time_0.net.3.1.json", timeline);
+    assert_eq!(ids("softplus1", "JOBAAA"), 7);
+    assert_eq!(ids("conv1_relu1", "JOBAAA"), serde_json::Value::Null, "no id is made up");
+    place.done(&["import", "JOBAAA"]);
+    assert_eq!(ids("softplus1", "JOBAAA/sqlite/opscope.db"), 7);
+    let totals = "Task ID,Stream ID,OP Name,Task Type,Total Time(us),Count\n9,0,conv1,AA_CORE,361.5,3\n";
+    write(&place, "op_statistic_0_3_1_1.csv", totals);
+    assert_eq!(ids("conv1", "op_statistic_0_3_1_1.csv"), 9);
+}
+
+#[test]
 fn a_memory_bound_that_does_not_follow_from_its_row_is_shown_as_it_follows_and_counted() {
     let place = Place::new();
     let wrong = LAYERS.replace("10,0,2,N/A,N/A,N/A", "10,0,9.9,N/A,N/A,N/A");

@@ -76,6 +76,8 @@ fn what_our_own_collector_recorded_is_shown_exported_and_imported() {
         (&"svp_acl_mdl_execute".into(), &"steady-state".into())
     );
     assert_eq!(shown["operator_statistic"][0]["type"], "Convolution");
+    let located = place.done(&["where", "mish1", "JOBOWN", "--json"]).json();
+    assert!(located["locations"][0]["tasks"][0]["task_id"].is_null(), "its records state no ids: {located}");
     let exported = place.done(&["export", "all", "JOBOWN"]);
     let summary = fs::read_to_string(place.path("JOBOWN/summary/op_summary_0.model.1.1.1.1.NA.NA.csv"));
     assert!(summary.expect(&exported.stdout).contains("1,mish1,mish1,Softplus,2000,9.524,N/A"));

@@ -127,6 +127,7 @@ fn layer_runs(trace: &Trace, tasks: &[TaskId]) -> Vec<LayerRun> {
             unit: unit_of(task.unit),
             stream: task.stream.map_or(0, |stream| trace.streams.number()[stream.index()]),
             task: place,
+            id: task.number,
             start: task.start,
             duration: task.duration,
         }

@@ -219,6 +219,7 @@ fn layer_runs(runs: Vec<Run>, executions: &[(Nanoseconds, Nanoseconds)]) -> Vec<
             unit: Unit::Unknown,
             stream: 0,
             task,
+            id: None,
             start: run.start,
             duration: run.end - run.start,
         });

@@ -77,6 +77,8 @@ pub struct LayerRun {
     pub stream: u64,
     /// Its place in the order of execution, from 0.
     pub task: u64,
+    /// The id that the file gives it; none where the place is only counted.
+    pub id: Option<u32>,
     /// When it began; the system's monotonic clock.
     pub start: Nanoseconds,
     /// How long it took.
@@ -139,11 +141,13 @@ impl Timeline {
         let name = name.to_owned();
         let argument = |names: &[&str]| names.iter().find_map(|name| event.get("args")?.get(name));
         if let Some(unit) = argument(&["Task Type", "Task_Type"]) {
+            let task = whole(argument(&["Task Id", "Task_Id"]));
             self.layers.push(LayerRun {
                 name,
                 unit: Unit::parse(unit.as_str().unwrap_or_default()),
                 stream: whole(argument(&["Stream Id", "Stream_Id"])).unwrap_or(0),
-                task: whole(argument(&["Task Id", "Task_Id"])).unwrap_or(self.layers.len() as u64),
+                task: task.unwrap_or(self.layers.len() as u64),
+                id: task.and_then(|task| u32::try_from(task).ok()),
                 start,
                 duration,
             });
@@ -253,7 +257,7 @@ mod tests {
         let timeline = Timeline::read(text).unwrap();
         assert_eq!(timeline.layers.len(), 1);
         let layer = &timeline.layers[0];
-        assert_eq!((layer.unit, layer.stream, layer.task), (Unit::AaCpu, 2, 7));
+        assert_eq!((layer.unit, layer.stream, layer.task, layer.id), (Unit::AaCpu, 2, 7, Some(7)));
         assert_eq!((layer.start, layer.duration), (Nanoseconds(4_711_250), Nanoseconds(3_500)));
         let call = &timeline.calls[0];
         assert_eq!((call.process, call.thread, &*call.mode), (3, 132_397, "ACL_MODEL"));
@@ -267,6 +271,7 @@ mod tests {
             unit: Unit::AaCore,
             stream: 0,
             task: 3,
+            id: Some(3),
             start: Nanoseconds(1_234_567_890_123),
             duration: Nanoseconds(1),
         }];

@@ -113,6 +113,7 @@ impl Exports {
                     unit: self.unit(sheet.name.device, sheet.name.model_id, &layer.name),
                     stream: 0,
                     task: index as u64,
+                    id: layer.id.parse().ok(),
                     start: time,
                     duration,
                 });
@@ -141,6 +142,7 @@ impl Exports {
                         unit: row.unit,
                         stream: row.stream.parse().unwrap_or(0),
                         task: task as u64,
+                        id: row.task.parse().ok(),
                         start: time,
                         duration,
                     });
@@ -284,7 +286,8 @@ impl Builder {
                 Unit::AaCpu => ExecutionUnit::AiCpu,
                 Unit::Unknown => ExecutionUnit::Other,
             };
-            let task = Task { operator, stream, unit, iteration, ..Task::new(name, start, run.duration) };
+            let task = Task::new(name, start, run.duration);
+            let task = Task { operator, number: run.id, stream, unit, iteration, ..task };
             let task = self.trace.tasks.push(task);
             if let Some(layer) = layer {
                 self.add_reading(task, layer);

@@ -53,6 +53,7 @@ fn timelines_and_tables_join_in_a_trace() {
     assert_eq!(trace.strings.get(trace.operators.op_type()[0]), "Convolution");
     assert_eq!(trace.operators.bytes_read()[0], Some(1_001_590_000_000));
     assert_eq!(trace.tasks.unit()[1], ExecutionUnit::AiCpu);
+    assert_eq!(trace.tasks.number(), [Some(0), Some(1), Some(0)]);
     assert_eq!(trace.iterations.len(), 2);
     assert_eq!(trace.iterations.duration()[0].as_micros(), 200.0);
     assert_eq!(trace.api_calls.len(), 2);
