@@ -285,3 +285,23 @@ fn raw_files_in_slices_are_listed_with_what_reads_them() {
     let said = place.done(&["info", "JOBSLICES"]).stdout;
     assert!(said.contains("AAcore.data.0.slice_0") && said.contains("counters of the engine"), "{said}");
 }
+
+#[test]
+fn of_an_unfinished_collection_every_command_says_what_reads_its_raw_files() {
+    let place = Place::new();
+    write(&place, "JOBHALF/info.json.0", r#"{"devices": "0", "platform_version": "SS928"}"#);
+    write(&place, "JOBHALF/data/AAcore.data.0.slice_0", "raw");
+    for command in ["show", "analyze", "where conv", "info", "export all", "advise", "import"] {
+        let words: Vec<&str> = command.split(' ').chain(["JOBHALF"]).collect();
+        let answer = place.run(&words);
+        let said = format!("{}{}", answer.stdout, answer.stderr);
+        let remedies =
+            said.matches("--vendor-parser PATH (msprof.pyc or mindcmd; of show, import and export)").count();
+        assert_eq!(remedies, 1, "{command}: {said}");
+        assert!(said.contains("was not finished") || command == "export all", "{command}: {said}");
+    }
+    // Tables that its parser made need no such word.
+    let table = "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,10\n";
+    write(&place, "JOBHALF/summary/op_summary_0.net.3.1.1.1.0.600.csv", table);
+    assert!(!place.done(&["where", "conv1", "JOBHALF"]).stderr.contains("--vendor-parser"));
+}

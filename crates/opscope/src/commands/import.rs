@@ -82,7 +82,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             if source.format().is_some() {
                 files.check(&[&arguments.profile])?;
             }
-            profile::read(source, Tell::InAnswer, terminal)?
+            let opened = profile::read(source, Tell::InAnswer, terminal)?;
+            profile::warn_of_unread(&opened, terminal);
+            opened
         }
     };
     if files.db.is_none() {

@@ -8,7 +8,7 @@ use opscope_svp::{Exports, Job, SideFiles};
 
 use crate::converter_files::{self, ConverterFiles};
 use crate::exit::{Exit, with_causes};
-use crate::profile::{self, Tell};
+use crate::profile::{self, Tell, board};
 use crate::report::conversion;
 use crate::report::info::{Info, of_job, of_model, of_side_files, of_trace};
 use crate::terminal::Terminal;
@@ -123,7 +123,11 @@ fn add_job(info: &mut Info, path: &Path, source: Source, terminal: &Terminal) {
         Ok(job) => {
             of_job(&job, &mut info.facts);
             match profile::read(source, Tell::InAnswer, terminal) {
-                Ok(trace) => of_trace(&trace, &mut info.facts),
+                Ok(trace) => {
+                    of_trace(&trace, &mut info.facts);
+                    let remedy = board::unread(trace.place(), &trace);
+                    info.facts.missing.extend(remedy.map(|remedy| format!("layers: {remedy}")));
+                }
                 Err(error) => info.facts.missing.push(with_causes(&error)),
             }
         }

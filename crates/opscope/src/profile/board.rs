@@ -4,7 +4,7 @@ use std::path::Path;
 
 use opscope_open::Stop;
 use opscope_svp::{Exports, Job, RawKind, TableFormat, Written};
-use opscope_trace::Trace;
+use opscope_trace::{ProfileFormat, Trace};
 
 use crate::terminal::Terminal;
 
@@ -25,6 +25,18 @@ pub struct Missing {
     pub how: String,
 }
 
+/// The reason why raw files of the engine give nothing, and how they are read.
+const UNREAD: &str = "the raw files of the engine are there, in a layout that is not public: where the vendor's tool is \
+                      installed, --vendor-parser PATH (msprof.pyc or mindcmd; of show, import and export) has it read \
+                      them; else collect once more with --collector, opscope's own recorder of layers (docs/boards.md)";
+
+/// How the layers of a board's profile are had, where only raw files have them that opscope can't read.
+pub fn unread(path: &Path, trace: &Trace) -> Option<&'static str> {
+    let has_counters = |job: &Job| job.files.iter().any(|file| file.kind == RawKind::Counters);
+    let is_board = trace.run.format == Some(ProfileFormat::Svp);
+    (is_board && trace.tasks.is_empty() && Job::open(path).as_ref().is_ok_and(has_counters)).then_some(UNREAD)
+}
+
 /// The parts that a board's profile lacks of those that the vendor's guide knows: layers, their
 /// counters, calls.
 pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
@@ -32,9 +44,6 @@ pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
     let has = |kind: RawKind| job.as_ref().is_some_and(|job| job.files.iter().any(|file| file.kind == kind));
     let mut missing = Vec::new();
     let mut add = |what, how: &str| missing.push(Missing { what, how: how.to_owned() });
-    const UNREAD: &str = "the raw files of the engine are there, in a layout that is not public: where the vendor's \
-                          tool is installed, --vendor-parser PATH (msprof.pyc or mindcmd) has it read them; else \
-                          collect once more with --collector, opscope's own recorder of layers (docs/boards.md)";
     const NOT_COLLECTED: &str = "they were not collected: convert the model with --online_model_type=2, collect with \
                                  --aac_metrics ArithmeticUtilization, and execute the model at least once";
     if trace.tasks.is_empty() {

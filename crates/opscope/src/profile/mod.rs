@@ -27,7 +27,16 @@ pub use opscope_open::raw::{
 /// # Errors
 /// When there is no profile at `path`, when there are several, or when it can't be read.
 pub fn open(path: &Path, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
-    read(Source::at(path)?, how, terminal)
+    let opened = read(Source::at(path)?, how, terminal)?;
+    warn_of_unread(&opened, terminal);
+    Ok(opened)
+}
+
+/// Says how raw files of a board are read, where a profile has nothing else.
+pub fn warn_of_unread(opened: &Opened, terminal: &Terminal) {
+    if let Some(remedy) = board::unread(opened.place(), opened) {
+        terminal.warn(&format!("there are no layers: {remedy}"));
+    }
 }
 
 /// As [`open`], of a path that was looked at already.
@@ -50,8 +59,8 @@ pub fn read(source: Source, how: Tell, terminal: &Terminal) -> anyhow::Result<Op
 fn advised(error: OpenError) -> Error {
     match error {
         OpenError::ClosedLayout { .. } => anyhow::anyhow!(
-            "{error}; where the vendor's tool is installed, name it with --vendor-parser (msprof.pyc or mindcmd), or \
-             read what it exports; 'opscope info' lists them with their sizes"
+            "{error}; where the vendor's tool is installed, name it with --vendor-parser (msprof.pyc or mindcmd) to \
+             show, import or export, or read what it exports; 'opscope info' lists them with their sizes"
         ),
         error => error.into(),
     }

@@ -36,15 +36,15 @@ pub fn export_board(
     };
     let beside = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     let folder = options.output.as_deref().unwrap_or(beside);
-    let exports = match exports {
+    let (exports, unread) = match exports {
         Some(exports) => {
             profile::of_exports(&exports, path, Tell::Warnings, terminal);
-            exports
+            (exports, None)
         }
         None => {
             let (exports, trace) = board::read(path)?;
             profile::warn(&trace, path, terminal);
-            exports
+            (exports, board::unread(path, &trace))
         }
     };
     let written = board::write(&exports, (summary, timeline), format, folder)?;
@@ -53,7 +53,8 @@ pub fn export_board(
     }
     board::tell_kept(&written, terminal);
     if written.files.is_empty() && written.kept.is_empty() {
-        terminal.note("nothing was written: the profile has no data for these files");
+        let reason = unread.unwrap_or("the profile has no data for these files");
+        terminal.note(&format!("nothing was written: {reason}"));
     }
     Ok(Exit::Done)
 }
