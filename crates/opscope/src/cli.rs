@@ -1,6 +1,6 @@
 //! The command line: options, what their help says, and the command that each word stands for.
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands;
 use crate::exit::Exit;
@@ -163,12 +163,18 @@ impl Command {
     }
 }
 
-/// Carries out a command line, given without the program's name.
+/// Carries out a command line, given without the program's name; `usage` stands in for the command's own where
+/// the user typed it in another form.
 ///
 /// # Errors
 /// When the command can't be done.
-pub fn carry_out(words: &[&str], terminal: &Terminal) -> anyhow::Result<Exit> {
-    match Cli::try_parse_from(std::iter::once(&"opscope").chain(words)) {
+pub fn carry_out(words: &[&str], usage: Option<String>, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let mut parser = Cli::command();
+    if let (Some(usage), Some(command)) = (usage, words.first()) {
+        parser = parser.mut_subcommand(command, |command| command.override_usage(usage));
+    }
+    let matches = parser.try_get_matches_from(std::iter::once(&"opscope").chain(words));
+    match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(parsed) => parsed.command.execute(terminal),
         Err(problem) => {
             let _ = problem.print();

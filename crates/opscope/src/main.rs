@@ -68,7 +68,7 @@ fn run_under_other_name(
         commands::msprof::run(&words.collect::<Vec<_>>(), &terminal)
     } else if commands::load_and_run::is_called_for(program) {
         interrupt::listen();
-        commands::load_and_run::run(&words.collect::<Vec<_>>(), &cli::carry_out, &terminal)
+        commands::load_and_run::run("load_and_run", &words.collect::<Vec<_>>(), &cli::carry_out, &terminal)
     } else if commands::profile_analyze::is_called_for(program) {
         commands::profile_analyze::run(std::env::args_os().skip(1).collect())
     } else {

@@ -147,3 +147,28 @@ fn under_the_names_of_megengines_tools_it_is_these() {
     assert!(place.files().contains(&"host.json".to_owned()));
     place.fails(2, &["photo.ppm", ".npy"], &["load_and_run", &model, "--input", "input:photo.ppm"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn the_faults_of_other_tools_command_lines_are_told_in_the_words_that_were_typed() {
+    let place = Place::new();
+    let typo = ["load_and_run", "model.onnx", "--proifle", "x.json"];
+    place.fails(2, &["--proifle", "--profile", "Usage: opscope load_and_run MODEL.onnx [OPTIONS]"], &typo);
+    for (option, value) in [("--iter", "0"), ("--warmup-iter", "x"), ("--multithread", "2000")] {
+        let said = [&format!("{option}: expected a number"), &format!("found '{value}'")];
+        place.fails(2, &said.map(String::as_str), &["load_and_run", "model.onnx", option, value]);
+    }
+    let faults = [
+        ("load_and_run", &typo[1..], "Usage: load_and_run MODEL.onnx [OPTIONS]"),
+        ("profile_analyze", &["--tpo", "3"], "profile_analyze: "),
+        ("msprof", &["--aplication=./x", "./x"], "Usage: msprof [OPTIONS] [PROGRAM ARGS]..."),
+        ("msprof.py", &["export", "timline"], "msprof --help"),
+    ];
+    for (name, arguments, said) in faults {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_opscope"), place.path(name)).expect("a link");
+        let mut command = std::process::Command::new(place.path(name));
+        let output = command.args(arguments).current_dir(place.path("")).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains(said) && !text.contains("opscope run"), "{name} {arguments:?}: {text}");
+    }
+}

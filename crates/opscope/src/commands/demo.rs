@@ -155,7 +155,7 @@ impl Round<'_> {
     /// Another command, as a user would type it.
     fn command(&self, words: &[&str]) -> anyhow::Result<Exit> {
         self.title(&words.join(" "))?;
-        (self.carry_out)(words, self.terminal)
+        (self.carry_out)(words, None, self.terminal)
     }
 
     fn title(&self, command: &str) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@
 //! MegEngine's tool reads its options with gflags: one dash or two, `-` and `_` alike within a name, the
 //! value behind `=` or as the next word. The run that they ask for is left to `opscope run`.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use clap::Args;
@@ -44,16 +45,22 @@ pub fn is_called_for(program: &str) -> bool {
 /// # Errors
 /// When it asks for what isn't there, or the run fails.
 pub fn execute(arguments: &Arguments, carry_out: CarryOut<'_>, terminal: &Terminal) -> anyhow::Result<Exit> {
-    run(&arguments.arguments, carry_out, terminal)
+    run("opscope load_and_run", &arguments.arguments, carry_out, terminal)
 }
 
-/// As [`execute`], with the words behind the program's name.
+/// As [`execute`], with the name that the program was called by and the words behind it.
 ///
 /// # Errors
 /// As [`execute`].
-pub fn run(words: &[String], carry_out: CarryOut<'_>, terminal: &Terminal) -> anyhow::Result<Exit> {
+pub fn run(
+    name: &str,
+    words: &[String],
+    carry_out: CarryOut<'_>,
+    terminal: &Terminal,
+) -> anyhow::Result<Exit> {
+    let usage = format!("{name} MODEL.onnx [OPTIONS]");
     if words.is_empty() || words.iter().any(|word| matches!(word.as_str(), "-h" | "--help" | "-help")) {
-        terminal.print(&format!("Usage: load_and_run MODEL.onnx [OPTIONS]\n\n{EXAMPLES}\n"))?;
+        terminal.print(&format!("Usage: {usage}\n\n{EXAMPLES}\n"))?;
         return Ok(if words.is_empty() { Exit::Usage } else { Exit::Done });
     }
     let translated = translate(words)?;
@@ -61,7 +68,7 @@ pub fn run(words: &[String], carry_out: CarryOut<'_>, terminal: &Terminal) -> an
         terminal.warn(&format!("--{option} has no counterpart here and changes nothing"));
     }
     terminal.detail(&format!("opscope {}", translated.words.join(" ")));
-    carry_out(&translated.words.iter().map(String::as_str).collect::<Vec<_>>(), terminal)
+    carry_out(&translated.words.iter().map(String::as_str).collect::<Vec<_>>(), Some(usage), terminal)
 }
 
 /// The same wishes in opscope's words.
@@ -136,9 +143,11 @@ fn translate(words: &[String]) -> Result<Translated, UsageError> {
                     run.extend(["--input".to_owned(), translate_input(input.trim())?]);
                 }
             }
-            "iter" => iterations = value()?,
-            "warmup-iter" => warm_up = value()?,
-            "multithread" | "multithread-default" => threads = Some(value()?),
+            "iter" | "iterations" | "n" => iterations = whole(&name, value()?, 1..=u32::MAX)?,
+            "warmup-iter" | "warmup" => warm_up = whole(&name, value()?, 0..=u32::MAX)?,
+            "multithread" | "multithread-default" | "threads" => {
+                threads = Some(whole(&name, value()?, 1..=1024)?);
+            }
             "thread" => {
                 let number = value()?;
                 if number != "1" {
@@ -165,6 +174,17 @@ fn translate(words: &[String]) -> Result<Translated, UsageError> {
     run.extend(["--iterations".to_owned(), iterations, "--warmup".to_owned(), warm_up]);
     run.extend(threads.into_iter().flat_map(|threads| ["--threads".to_owned(), threads]));
     Ok(Translated { words: run, without_effect })
+}
+
+/// The value of an option, which is a number of these.
+fn whole(option: &str, value: String, known: RangeInclusive<u32>) -> Result<String, UsageError> {
+    match value.parse() {
+        Ok(number) if known.contains(&number) => Ok(value),
+        _ => {
+            let (least, most) = known.into_inner();
+            Err(UsageError(format!("--{option}: expected a number from {least} to {most}, found '{value}'")))
+        }
+    }
 }
 
 /// `NAME:WHAT` as `NAME=WHAT`. A name may hold colons, what stands behind the last one hardly does.
@@ -214,6 +234,9 @@ mod tests {
             translated("m.onnx --engine ort")
                 .words
                 .starts_with(&["run", "m.onnx", "--engine", "ort"].map(str::to_owned))
+        );
+        assert!(
+            translated("m.onnx -n 3 --warmup 0").words.ends_with(&["3", "--warmup", "0"].map(str::to_owned))
         );
         assert!(translate(&["m.onnx".to_owned(), "--iter".to_owned()]).unwrap_err().0.contains("--iter"));
         assert!(is_called_for("/usr/bin/load_and_run") && !is_called_for("opscope"));

@@ -36,8 +36,9 @@ pub mod whatif;
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
-/// The command line, for commands that have others carried out: words without the program's name.
-type CarryOut<'a> = &'a dyn Fn(&[&str], &Terminal) -> anyhow::Result<Exit>;
+/// The command line, for commands that have others carried out: words without the program's name, and the
+/// usage to name where they can't be parsed, if it is another than the command's own.
+type CarryOut<'a> = &'a dyn Fn(&[&str], Option<String>, &Terminal) -> anyhow::Result<Exit>;
 
 /// A time with its unit, for a limit; a bare number is seconds.
 ///

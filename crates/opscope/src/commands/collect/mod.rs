@@ -111,7 +111,11 @@ pub fn is_meant(arguments: &[String]) -> bool {
 
 /// [`Arguments`] by themselves, for msprof's spelling.
 #[derive(Debug, clap::Parser)]
-#[command(name = "msprof", disable_help_subcommand = true)]
+#[command(
+    name = "msprof",
+    disable_help_subcommand = true,
+    override_usage = "msprof [OPTIONS] [PROGRAM ARGS]...\n       msprof collect [OPTIONS] [PROGRAM ARGS]..."
+)]
 struct Vendor {
     #[command(flatten)]
     arguments: Arguments,
