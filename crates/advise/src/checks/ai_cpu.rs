@@ -1,6 +1,6 @@
 //! Why operators run on a device's general processor, and what to put in their place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use opscope_trace::{DataType, ExecutionUnit, Operator, OperatorId, Trace};
@@ -200,26 +200,33 @@ fn missing(subject: &Subject<'_>) -> Option<Outcome> {
     unitless.then(|| Outcome::Missing("the units that execute operators".to_owned()))
 }
 
-/// A cause for each type of operator and each reason why operators of it are there.
-fn causes(subject: &Subject<'_>, counts: impl Fn(&Kernel<'_>, &Why) -> bool) -> Outcome {
+/// A cause for each reason why operators are there, with the operators of all types that have it, if one of
+/// them is `worth` telling it.
+fn causes(
+    subject: &Subject<'_>,
+    counts: impl Fn(&Kernel<'_>, &Why) -> bool,
+    worth: impl Fn(&Kernel<'_>) -> bool,
+) -> Outcome {
     if let Some(missing) = missing(subject) {
         return missing;
     }
     let Some(trace) = subject.trace else { return Outcome::Silent };
     let mut known: BTreeMap<OperatorId, Why> = BTreeMap::new();
-    let mut causes: BTreeMap<(&str, Why), Cause> = BTreeMap::new();
+    let mut causes: BTreeMap<Why, (bool, Cause)> = BTreeMap::new();
     for kernel in subject.kernels.iter().filter(|kernel| kernel.unit == ExecutionUnit::AiCpu) {
         let Some(id) = trace.tasks.operator()[kernel.task.index()] else { continue };
         let why =
             known.entry(id).or_insert_with(|| why(trace, &trace.operators.get(id), subject.target, &FACTS));
         if counts(kernel, why) {
-            let cause = causes.entry((kernel.op_type, why.clone())).or_default();
+            let (is_told, cause) = causes.entry(why.clone()).or_default();
+            *is_told |= worth(kernel);
             cause.claims.push(subject.claim(kernel, String::new(), 1.0));
         }
     }
     let unit = subject.target.processor();
-    let causes = causes.into_iter().map(|((op_type, why), cause)| Cause {
-        title: Some(format!("{op_type} on the {unit}")),
+    let told = causes.into_iter().filter(|(_, (is_told, _))| *is_told);
+    let causes = told.map(|(why, (_, cause))| Cause {
+        title: Some(format!("{} on the {unit}", types_of(&cause))),
         why: Some(format!("{}.", why.because)),
         advice: Some(format!("{}.", why.instead)),
         auto: Some(why.rewrite.map_or("no".to_owned(), |ids| format!("rewrite {ids}"))),
@@ -228,8 +235,19 @@ fn causes(subject: &Subject<'_>, counts: impl Fn(&Kernel<'_>, &Why) -> bool) -> 
     Causes { causes: causes.collect(), done: 0 }.outcome()
 }
 
+/// The types of a cause's operators, the first few by name.
+fn types_of(cause: &Cause) -> String {
+    const NAMED: usize = 4;
+    let types: BTreeSet<&str> = cause.claims.iter().map(|claim| &*claim.evidence.op_type).collect();
+    let named = types.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    match types.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 fn any_cause(subject: &Subject<'_>, _: &Rule) -> Outcome {
-    causes(subject, |_, _| true)
+    causes(subject, |_, _| true, |_| true)
 }
 
 fn wide_integers(subject: &Subject<'_>, rule: &Rule) -> Outcome {
@@ -238,12 +256,12 @@ fn wide_integers(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Missing("types of the operators' inputs".to_owned());
     }
     let least = rule.limit("min_us") * 1e3;
-    causes(subject, |kernel, why| why.is_wide_integer && kernel.duration.0 as f64 > least)
+    causes(subject, |_, why| why.is_wide_integer, |kernel| kernel.duration.0 as f64 > least)
 }
 
 fn indexing(subject: &Subject<'_>, _: &Rule) -> Outcome {
     const FAMILY: [&str; 3] = ["Index", "NonZero", "ArgMin"];
-    causes(subject, |kernel, _| FAMILY.iter().any(|start| kernel.op_type.starts_with(start)))
+    causes(subject, |kernel, _| FAMILY.iter().any(|start| kernel.op_type.starts_with(start)), |_| true)
 }
 
 #[cfg(test)]

@@ -154,6 +154,22 @@ fn operators_on_the_ai_cpu_are_a_finding_for_each_cause() {
 }
 
 #[test]
+fn a_cause_on_the_ai_cpu_that_operators_of_several_types_share_is_one_finding_of_all_their_time() {
+    let types = ["Add", "Cast", "Equal", "GatherV2", "Less"];
+    // One of them is too short to be told of by itself.
+    let ops: Vec<Op<'_>> =
+        types.iter().zip([40, 30, 25, 60, 5]).map(|(it, us)| (*it, *it, CPU, us, &[][..])).collect();
+    let report = of(Profile::new(&ops).inputs(DataType::Int64, &[100])).report();
+    let found: Vec<_> = report.findings.iter().filter(|it| it.rule.why.contains("int64")).collect();
+    let [finding] = found[..] else { panic!("{found:?}") };
+    assert_eq!((&*finding.rule.id, &finding.also[..]), ("A05", &["A04".to_owned()][..]));
+    assert_eq!(finding.rule.title, "Add, Cast, Equal, GatherV2 and 1 more on the AI CPU");
+    let named: Vec<&str> = finding.evidence.iter().map(|item| &*item.op_type).collect();
+    assert_eq!(named, ["GatherV2", "Add", "Cast", "Equal", "Less"]);
+    assert_eq!((finding.saves, report.together), (Some(Nanoseconds(160_000)), Some(Nanoseconds(160_000))));
+}
+
+#[test]
 fn operators_with_fewer_blocks_than_cores_are_not_told_to_divide_badly_as_well() {
     let blocks = |blocks| Case { cores: Some(8), ..metrics(&[("block_num", blocks), ("mac_ratio", 0.5)]) };
     let few = blocks(5.0);
