@@ -20,7 +20,13 @@ fn written(profile: &Profile) -> Vec<u8> {
 
 #[test]
 fn what_was_read_is_written_with_the_same_content_and_order() {
-    let mut files: Vec<(String, Vec<u8>)> = vec![("generated".to_owned(), network(40))];
+    let generated = String::from_utf8(network(40)).unwrap();
+    let of_another_version = generated.replace("\"ALLOW_EMPTY_SHAPE\"", "\"MY_NEW_FLAG\"");
+    assert_ne!(generated, of_another_version);
+    let mut files: Vec<(String, Vec<u8>)> = vec![
+        ("generated".to_owned(), generated.into_bytes()),
+        ("with flags that nobody knows".to_owned(), of_another_version.into_bytes()),
+    ];
     if let Some(folder) = companions::shared("golden/megengine") {
         for name in
             ["copy", "edge_names", "edge_two_nodes", "mlp", "mobilenetv2", "resnet18", "resnet18_lite"]
