@@ -300,6 +300,11 @@ fn of_an_unfinished_collection_every_command_says_what_reads_its_raw_files() {
         assert_eq!(remedies, 1, "{command}: {said}");
         assert!(said.contains("was not finished") || command == "export all", "{command}: {said}");
     }
+    let imported = place.done(&["show", "JOBHALF/sqlite/opscope.db"]).stdout;
+    assert!(
+        imported.contains("--vendor-parser")
+            && !imported.contains("layers and their counters: they were not")
+    );
     // Tables that its parser made need no such word.
     let table = "Layer Id,Layer Name,Layer Type,Time(us)\n0,conv1,Convolution,10\n";
     write(&place, "JOBHALF/summary/op_summary_0.net.3.1.1.1.0.600.csv", table);

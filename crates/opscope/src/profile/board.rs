@@ -4,7 +4,7 @@ use std::path::Path;
 
 use opscope_open::Stop;
 use opscope_svp::{Exports, Job, RawKind, TableFormat, Written};
-use opscope_trace::{ProfileFormat, Trace};
+use opscope_trace::{Loss, LossKind, ProfileFormat, Trace};
 
 use crate::terminal::Terminal;
 
@@ -30,18 +30,28 @@ const UNREAD: &str = "the raw files of the engine are there, in a layout that is
                       installed, --vendor-parser PATH (msprof.pyc or mindcmd; of show, import and export) has it read \
                       them; else collect once more with --collector, opscope's own recorder of layers (docs/boards.md)";
 
+/// Whether raw files of a kind are there, or were when the profile was imported.
+fn has_raw(path: &Path, trace: &Trace, kind: RawKind) -> bool {
+    let is_lost = |(_, loss): (_, Loss)| match loss.kind {
+        LossKind::PrivateCalls => kind == RawKind::Calls,
+        // The detail begins with the file's name.
+        LossKind::PrivateFile => RawKind::of(trace.strings.get(loss.detail)) == kind,
+        _ => false,
+    };
+    let is_there = |job: Job| job.files.iter().any(|file| file.kind == kind);
+    trace.losses.iter().any(is_lost) || Job::open(path).is_ok_and(is_there)
+}
+
 /// How the layers of a board's profile are had, where only raw files have them that opscope can't read.
 pub fn unread(path: &Path, trace: &Trace) -> Option<&'static str> {
-    let has_counters = |job: &Job| job.files.iter().any(|file| file.kind == RawKind::Counters);
-    let is_board = trace.run.format == Some(ProfileFormat::Svp);
-    (is_board && trace.tasks.is_empty() && Job::open(path).as_ref().is_ok_and(has_counters)).then_some(UNREAD)
+    let is_without_layers = trace.run.format == Some(ProfileFormat::Svp) && trace.tasks.is_empty();
+    (is_without_layers && has_raw(path, trace, RawKind::Counters)).then_some(UNREAD)
 }
 
 /// The parts that a board's profile lacks of those that the vendor's guide knows: layers, their
 /// counters, calls.
 pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
-    let job = Job::open(path).ok();
-    let has = |kind: RawKind| job.as_ref().is_some_and(|job| job.files.iter().any(|file| file.kind == kind));
+    let has = |kind| has_raw(path, trace, kind);
     let mut missing = Vec::new();
     let mut add = |what, how: &str| missing.push(Missing { what, how: how.to_owned() });
     const NOT_COLLECTED: &str = "they were not collected: convert the model with --online_model_type=2, collect with \
@@ -49,7 +59,7 @@ pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
     if trace.tasks.is_empty() {
         add("layers and their counters", if has(RawKind::Counters) { UNREAD } else { NOT_COLLECTED });
     } else if trace.readings.is_empty() {
-        let is_own = job.as_ref().is_some_and(Job::has_own_records);
+        let is_own = Job::open(path).is_ok_and(|job| job.has_own_records());
         let how = match is_own {
             true => {
                 "opscope's own collector can't read them; the board's own profiler records them (collect without \
