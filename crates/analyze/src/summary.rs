@@ -2,9 +2,10 @@
 
 use opscope_trace::{ModelId, Nanoseconds, OperatorId, StringId, Trace};
 
+use crate::overview::Overview;
 use crate::query::{Aggregate, GroupBy, Query, Row, typical};
 use crate::recording::Latencies;
-use crate::scope::Chosen;
+use crate::scope::{Chosen, Scope};
 use crate::statistics::Statistics;
 
 /// How long an iteration takes and which operators cost the time.
@@ -125,8 +126,12 @@ impl Summary {
         let rows = |group_by| Query { group_by, ..query.clone() }.answer(trace, &chosen, &executions).rows;
         let covered = Statistics::of(executions.covered(trace));
         let inside = covered.map_or(Nanoseconds::ZERO, |covered| typical(covered, chosen.averaged));
-        // Of the whole profile it isn't known what lies between operators.
-        let whole = measured.filter(|_| !chosen.is_whole()).map_or(inside, |iterations| iterations.median);
+        let whole = match measured.filter(|_| !chosen.is_whole()) {
+            Some(iterations) => iterations.median,
+            None if model.is_none() => Overview::of(trace, Scope::default()).map_or(inside, |it| it.wall),
+            // Of a model without iterations of its own it isn't known what lies between operators.
+            None => inside,
+        };
         let operators = operator_costs(trace, rows(GroupBy::Operator), chosen.averaged);
         Self {
             latency: if timed { unrecorded(false) } else { recorded(false) },

@@ -92,6 +92,14 @@ pub enum OpenError {
         /// How a profile is made of it, behind a semicolon; else nothing.
         advice: &'static str,
     },
+    /// A profile that was not recorded on an Ascend processor, where only such are meant.
+    #[error("{}: this is {kind}, and not a raw directory of Ascend (PROF_*, JOB*)", path.display())]
+    NotRaw {
+        /// The profile.
+        path: PathBuf,
+        /// The kind of profile, as a noun phrase.
+        kind: &'static str,
+    },
     /// Whoever asked for it wants it no more.
     #[error("{}: the reading was stopped", path.display())]
     Stopped {

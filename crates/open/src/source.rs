@@ -75,6 +75,16 @@ impl Source {
     /// # Errors
     /// When it is a file, or there is none.
     pub fn into_raw(self) -> Result<Found, OpenError> {
+        if self.look.is_folder && self.look.profiles().is_empty() {
+            let path = self.look.path.clone();
+            if self.is(&board::FORMAT) {
+                return Err(OpenError::NotRaw { path, kind: board::FORMAT.name });
+            }
+            let boards = board::jobs_below(&path);
+            if !boards.is_empty() {
+                return Err(board::several(path, boards));
+            }
+        }
         self.look.into_raw()
     }
 

@@ -123,7 +123,12 @@ fn several_profiles_below_a_folder_are_imported_and_exported_one_by_one() {
     let first = sample(&place, &[]);
     copy(&place.path(&first), &place.path("runs/PROF_000002_20251009085320000_SECONDAA"));
     let answer = place.done(&["import", "runs", "--json"]).json();
-    assert_eq!(answer.as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        (&answer["program"], answer["profiles"].as_array().map(Vec::len)),
+        (&"opscope".into(), Some(2))
+    );
+    let lost = |answer: &serde_json::Value| answer["losses"].as_array().map_or(0, Vec::len);
+    assert_eq!(lost(&answer), lost(&answer["profiles"][0]) + lost(&answer["profiles"][1]));
     assert!(place.path("runs/PROF_000002_20251009085320000_SECONDAA/sqlite/opscope.db").exists());
     place.fails(1, &["2 profiles", "SECONDAA"], &["show", "runs"]);
     place.fails(2, &["2 profiles", "--output DIR"], &["import", "runs", "-o", "one.db"]);

@@ -159,7 +159,21 @@ fn a_folder_of_collections_stands_for_the_only_one_or_names_them() {
     fs::rename(place.path("JOBAAA"), place.path("profiling/JOBAAA")).expect("the profile");
     assert_eq!(place.done(&["show", "profiling", "--json"]).stdout, shown);
     write(&place, "profiling/JOBBBB/summary/op_summary_0.net.1.1.1.1.0.600.csv", LAYERS);
-    place.fails(1, &["2 profiles of boards", "profiling/JOBAAA", "profiling/JOBBBB"], &["show", "profiling"]);
+    write(&place, "profiling/JOBBBB/info.json.0", r#"{"platform_version": "SS928"}"#);
+    let names = ["2 profiles of boards", "profiling/JOBAAA", "profiling/JOBBBB"];
+    for command in [&["show", "profiling"][..], &["export", "all", "profiling"], &["query", "profiling"]] {
+        place.fails(1, &names, command);
+    }
+    // The vendor's tool tells of errors on standard output.
+    for command in
+        [&["msprof", "export", "summary", "-dir", "profiling"][..], &["msprof", "query", "-dir", "profiling"]]
+    {
+        let answer = place.run(command);
+        assert_eq!(answer.status, Some(1));
+        assert!(names.iter().all(|name| answer.stdout.contains(name)), "{command:?}: {}", answer.stdout);
+    }
+    let board = "profiling/JOBBBB: this is a profile of an SVP board, and not a raw directory of Ascend";
+    place.fails(1, &[board], &["query", "profiling/JOBBBB"]);
 }
 
 #[test]

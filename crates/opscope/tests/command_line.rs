@@ -63,15 +63,22 @@ fn output_into_a_pipe_has_no_colours() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let place = Place::new();
-    let mut child = place
-        .command(&["man"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    drop(child.stdout.take());
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
+    for name in ["a", "b"] {
+        place.done(&["sample", "prof", "-o", &format!("several/{name}"), "--tasks", "10"]);
+    }
+    for command in [&["man"][..], &["query", "-q", "several"], &["export", "summary", "-q", "several"]] {
+        let mut child = place
+            .command(command)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("error") && !said.contains("Broken pipe"), "{command:?}: {said}");
+        assert_eq!(output.status.code(), Some(0), "{command:?}");
+    }
 }
 
 #[test]

@@ -103,6 +103,21 @@ fn a_compressed_profile_is_read_as_it_is() {
 }
 
 #[test]
+fn of_a_profile_without_inferences_idle_time_is_told_as_analyze_does() {
+    let place = Place::new();
+    let event = |at: u32| {
+        format!(
+            r#"{{"ph": "X", "name": "gemm", "cat": "kernel", "ts": {at}, "dur": 30, "pid": 0, "tid": 7}}"#
+        )
+    };
+    place.write("trace.json", format!("[{}, {}]", event(0), event(70)));
+    let said = place.done(&["import", "trace.json"]).stdout;
+    assert!(said.contains("60 µs (60.0 %) of the whole profile"), "{said}");
+    assert!(said.contains("40 µs (40.0 %) between"), "{said}");
+    assert!(place.done(&["analyze", "trace.json"]).stdout.contains("40 µs (40.0 %)"));
+}
+
+#[test]
 fn profiles_of_real_models_on_onnx_runtime_are_read_whole() {
     let place = Place::new();
     let mut read = 0;

@@ -55,6 +55,12 @@ fn what_cannot_be_read_is_still_named_for_what_it_is() {
     place.write("empty", "");
     assert!(place.done(&["info", "empty"]).stdout.contains("an empty file"));
     place.fails(1, &["no such file"], &["info", "missing"]);
+    let totals = "Device_id,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)\n\
+                  0,Conv2D,AI_CORE,1,5.0,5.0,5.0,5.0,100.0\n";
+    place.write("op_statistic_1.csv", totals);
+    let table = place.done(&["info", "op_statistic_1.csv"]).stdout;
+    assert!(table.contains("missing") && table.contains("the folder that the table is in"), "{table}");
+    assert!(!table.contains("damaged"), "{table}");
     let folder = place.done(&["info", "."]).stdout;
     for known in ["half.json", "a profile of MegEngine", "notes.txt", "an empty file"] {
         assert!(folder.contains(known), "{folder}");

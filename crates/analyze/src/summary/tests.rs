@@ -1,4 +1,6 @@
 use super::*;
+use crate::overview::Overview;
+use crate::scope::Scope;
 use opscope_trace::{ExecutionUnit, Iteration, IterationId, Operator, Task};
 
 /// Two operators over one warm-up and two measured iterations.
@@ -165,6 +167,7 @@ fn a_profile_without_iterations_counts_as_one() {
     trace.tasks.push(Task::new(name, Nanoseconds(50), Nanoseconds(30)));
     let summary = Summary::of(&trace);
     assert_eq!((summary.iterations, summary.latency), (1, None));
+    assert_eq!((summary.inside, summary.between), (Nanoseconds(60), Nanoseconds(20)));
     assert_eq!(summary.operators[0].time, Nanoseconds(60));
     assert_eq!(summary.operators[0].operator, None);
 }
@@ -204,7 +207,7 @@ fn tasks_that_only_wait_are_no_operators_and_untied_ones_are_of_the_whole_profil
     let summary = Summary::of(&trace);
     assert_eq!(
         (summary.iterations, summary.is_of_whole_profile, summary.between),
-        (1, true, Nanoseconds::ZERO)
+        (1, true, Overview::of(&trace, Scope::default()).unwrap().idle())
     );
     assert_eq!(summary.operators[0].time, Nanoseconds(540 + 40 + 40 + 3 * 20));
     assert_eq!(summary.latency.unwrap().count, 2);

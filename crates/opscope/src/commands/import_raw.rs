@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use opscope_cann::Profile;
+use serde_json::{Value, json};
 
 use super::outputs::{AnswerArguments, FileArguments};
 use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
 use crate::profile;
+use crate::report::Envelope;
 use crate::terminal::{Terminal, bold};
 
 /// Imports every profile that was found at `path`; one that fails doesn't keep the others from it.
@@ -42,7 +44,14 @@ pub fn execute(
         Ok(())
     })?;
     match (answer.json, count) {
-        (true, 2..) => terminal.print(&format!("[\n{}]\n", answers.join(",\n")))?,
+        (true, 2..) => {
+            let profiles = answers.iter().map(|answer| serde_json::from_str::<Value>(answer));
+            let profiles = profiles.collect::<Result<Vec<_>, _>>()?;
+            let losses = profiles.iter().filter_map(|answer| answer["losses"].as_array()).flatten().cloned();
+            let losses = losses.collect();
+            let envelope = Envelope::new(1, json!({ "profiles": profiles })).with_losses(losses);
+            terminal.print(&envelope.to_text()?)?;
+        }
         _ => terminal.print(&answers.join("\n"))?,
     }
     Ok(exit)

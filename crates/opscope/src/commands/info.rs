@@ -138,8 +138,18 @@ fn add_job(info: &mut Info, path: &Path, source: Source, terminal: &Terminal) {
 fn add_profile(info: &mut Info, source: Source, terminal: &Terminal) {
     match profile::read(source, Tell::InAnswer, terminal) {
         Ok(trace) => of_trace(&trace, &mut info.facts),
+        Err(error) if is_sound_without_times(&error) => info.facts.missing.push(with_causes(&error)),
         Err(error) => info.problem = Some(with_causes(&error)),
     }
+}
+
+/// Whether a table is what it should be, but no profile by itself.
+fn is_sound_without_times(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref()
+            .is_some_and(|error| matches!(error, opscope_cann::read::tables::ReadError::NoTrace))
+    })
 }
 
 fn look(path: &Path, terminal: &Terminal) -> Info {

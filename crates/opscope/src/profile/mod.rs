@@ -13,7 +13,7 @@ use opscope_open::raw::NoPlace;
 use opscope_open::{OpenError, Progress, Source, formats};
 use opscope_trace::Trace;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, is_about_reader};
 use crate::terminal::{StepBar, Terminal};
 
 pub use losses::{Opened, Tell, loss_line, losses_by_severity, losses_json, losses_of, warn};
@@ -165,7 +165,7 @@ pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow:
 /// Does something with each of several profiles: one that fails doesn't keep the others from it.
 ///
 /// # Errors
-/// When the only profile fails.
+/// When the only profile fails, or nobody reads the output any more.
 pub fn each(
     profiles: Vec<Profile>,
     terminal: &Terminal,
@@ -176,7 +176,7 @@ pub fn each(
     for profile in profiles {
         let path = profile.path.clone();
         match work(profile) {
-            Err(problem) if count == 1 => return Err(problem),
+            Err(problem) if count == 1 || is_about_reader(&problem) => return Err(problem),
             Err(problem) => {
                 failed += 1;
                 terminal.error(&format!("{}: {problem:#}", path.display()));

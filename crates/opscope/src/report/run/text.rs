@@ -130,7 +130,7 @@ fn coverage(report: &RunReport<'_>) -> String {
     let share =
         |part: Nanoseconds| units::percent(if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 });
     let iteration = match () {
-        () if summary.is_of_whole_profile && !report.trace.iterations.is_empty() => "the whole profile",
+        () if summary.is_of_whole_profile => "the whole profile",
         () if summary.scale == 1.0 => "an iteration",
         () => "a recorded iteration",
     };
