@@ -5,11 +5,11 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use opscope_cann::{Found, Profile};
-use opscope_svp::Job;
+use opscope_svp::{Exports, Job};
 use opscope_trace::Trace;
 
 use crate::format::{Content, Format, Reader, read_file};
-use crate::formats::{ALL, ascend_raw, board};
+use crate::formats::{ALL, ascend_raw, board, onnx_model};
 use crate::look::Look;
 use crate::progress::go_on;
 use crate::{OpenError, Progress};
@@ -88,6 +88,23 @@ impl Source {
         self.look.into_raw()
     }
 
+    /// Whether the path itself is a raw directory, of Ascend or of a board, which has a place for
+    /// databases (`sqlite/`).
+    pub fn is_raw_directory(&self) -> bool {
+        self.look.is_folder && (Job::is_one(&self.look.path) || self.look.is_raw())
+    }
+
+    /// The raw directory of Ascend that the path itself is, rather than one above or within it.
+    pub fn profile_itself(&self) -> Option<&Profile> {
+        self.profiles().iter().find(|profile| profile.path == self.look.path)
+    }
+
+    /// Whether it is an ONNX model: by its content or, so that a damaged one is told as such, by its name.
+    pub fn is_model(&self) -> bool {
+        let is_named = || self.path().extension().is_some_and(|it| it.eq_ignore_ascii_case("onnx"));
+        !self.look.is_folder && (self.is(&onnx_model::FORMAT) || (self.format.is_none() && is_named()))
+    }
+
     /// The path itself, if it is a folder that is to be a board's `JOB*` directory, whole or not.
     pub fn job(&self) -> Option<&Path> {
         let Look { path, is_folder, .. } = &self.look;
@@ -97,6 +114,12 @@ impl Source {
     /// The profile of a board: the path itself, or the only `JOB*` directory below it.
     pub fn board(&self) -> Option<PathBuf> {
         self.is(&board::FORMAT).then(|| board::place(&self.look))
+    }
+
+    /// The path itself, if it is a board's `JOB*` directory and nothing was exported into it.
+    pub fn unexported_job(&self) -> Option<&Path> {
+        let path = &self.look.path;
+        (self.is(&board::FORMAT) && Job::is_one(path) && !Exports::is_folder(path)).then_some(path)
     }
 
     /// Reads it as a trace. The devices of a raw directory go into one trace; what was imported of it

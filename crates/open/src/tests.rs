@@ -352,6 +352,36 @@ fn an_opening_that_is_stopped_at_any_question_says_so_and_leaves_nothing_behind(
 }
 
 #[test]
+fn a_raw_directory_is_told_from_folders_above_and_within_it_whatever_its_name() {
+    let (folder, raw) = raw_directory();
+    let other_name = folder.path().join("kept");
+    std::fs::rename(&raw, &other_name).unwrap();
+    let at = |path: &Path| Source::at(path).unwrap();
+    assert!(at(&other_name).is_raw_directory());
+    assert_eq!(at(&other_name).profile_itself().map(|profile| &*profile.path), Some(&*other_name));
+    for path in [folder.path().to_owned(), other_name.join("device_0")] {
+        let source = at(&path);
+        assert_eq!(source.profiles().len(), 1, "{}", path.display());
+        assert!(!source.is_raw_directory() && source.profile_itself().is_none(), "{}", path.display());
+    }
+    let job = folder.path().join("elsewhere/JOBX");
+    std::fs::create_dir_all(&job).unwrap();
+    let job = at(&job);
+    assert!(job.is_raw_directory() && job.profile_itself().is_none() && job.unexported_job().is_some());
+}
+
+#[test]
+fn a_model_is_known_by_its_content_and_a_damaged_one_by_its_name() {
+    assert!(Source::at(&OneFile::new(b"\x08\x08\x12\x01x\x3a\x03abc").path).unwrap().is_model());
+    let folder = tempfile::tempdir().unwrap();
+    for (content, is_model) in [(&b"\xff\xff"[..], true), (TIMELINE, false)] {
+        let path = folder.path().join("net.ONNX");
+        std::fs::write(&path, content).unwrap();
+        assert_eq!(Source::at(&path).unwrap().is_model(), is_model);
+    }
+}
+
+#[test]
 fn an_import_that_is_stopped_leaves_neither_a_database_nor_a_lock() {
     let (folder, raw) = raw_directory();
     let profiles = Source::at(&raw).unwrap().profiles().to_vec();

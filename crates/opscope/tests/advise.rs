@@ -401,6 +401,12 @@ fn the_mark_of_the_end_is_missed_only_where_collections_write_one() {
     place.write("JOBABC/info.json.0", "{}");
     place.write("JOBABC/summary/op_summary_0.net.1.1.1.1.0.600.csv", board);
     assert_eq!(asked_for_the_end(&place, "JOBABC"), (false, false), "boards write no such mark");
+    let raw = place.done(&["sample", "prof", "-o", "out", "--tasks", "200", "--quiet"]).stdout;
+    std::fs::rename(place.path(raw.trim()), place.path("kept")).unwrap();
+    assert_eq!(asked_for_the_end(&place, "kept"), (true, false), "a raw directory of any name");
+    std::fs::remove_file(place.path("kept/device_0/end_info.0")).unwrap();
+    std::fs::remove_file(place.path("kept/host/end_info")).unwrap();
+    assert_eq!(asked_for_the_end(&place, "kept"), (true, true), "one that was cut off");
     let Some(golden) = companions::shared("golden/ascend/310_static/input") else { return };
     let raw = std::fs::read_dir(&golden).unwrap().flatten().map(|entry| entry.path());
     let raw = raw.into_iter().find(|path| path.is_dir() && path.to_string_lossy().contains("PROF_"));

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use opscope_advise::{Environment, Language, Settings, Subject, Target, advise, explain, rules};
 use opscope_analyze::Comparison;
+use opscope_cann::Profile;
 use opscope_model::Model;
+use opscope_open::Source;
 use opscope_trace::Trace;
 
 use super::peak::CeilingArguments;
@@ -161,14 +163,18 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         return Err(UsageError(text).into());
     }
     let converter = arguments.converter.read(terminal)?;
-    let is_model =
-        path.is_file() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"));
+    let source = Source::at(path)?;
+    let is_model = source.is_model();
+    let environment = if is_model { Environment::default() } else { environment(&source) };
     if is_model && arguments.model.is_some() {
         let text =
             format!("{}: this is a model; give the profile here, and the model with --model", path.display());
         return Err(UsageError(text).into());
     }
-    let trace = if is_model { None } else { Some(profile::open(path, Tell::Warnings, terminal)?) };
+    let trace = match is_model {
+        true => None,
+        false => Some(profile::open_source(source, Tell::Warnings, terminal)?),
+    };
     let model_path = if is_model { Some(path) } else { arguments.model.as_ref() };
     let model = model_path.map(Model::load).transpose()?;
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
@@ -194,9 +200,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     if let Some(trace) = &trace {
         subject.roof = arguments.ceiling.roofline(trace, terminal)?;
     }
-    if !is_model {
-        subject.environment = environment(path);
-    }
+    subject.environment = environment;
     let found = advise(&subject, &settings);
     warn(trace.as_deref(), model.as_ref(), &subject, terminal);
     let text = if arguments.json {
@@ -279,7 +283,8 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
 }
 
 /// The surroundings of a profile, which show how it was taken.
-fn environment(path: &Path) -> Environment {
+fn environment(source: &Source) -> Environment {
+    let path = source.path();
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
     #[cfg(unix)]
     let mode = {
@@ -288,9 +293,11 @@ fn environment(path: &Path) -> Environment {
     };
     #[cfg(not(unix))]
     let mode = None;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // A board's JOB has no mark of its end.
-    let is_raw = path.is_dir() && name.starts_with("PROF_");
+    // Boards' directories have no mark of their end, nor those of jobs, which are host and device in one.
+    let is_in_parts = |profile: &&Profile| {
+        let mut sources = profile.host.iter().chain(&profile.devices);
+        sources.all(|source| source.path != profile.path)
+    };
     let acl = [path.join("acl.json"), path.with_file_name("acl.json")];
     Environment {
         free_bytes: free_bytes(path),
@@ -298,7 +305,7 @@ fn environment(path: &Path) -> Environment {
         host_name: std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|it| it.trim().to_owned()),
         real_path: if is_link { path.canonicalize().ok() } else { None },
         mode,
-        ended: is_raw.then(|| has_end(path)),
+        ended: source.profile_itself().filter(is_in_parts).map(|_| has_end(path)),
         log_level: std::env::var("ASCEND_GLOBAL_LOG_LEVEL").ok(),
         acl_json: acl.iter().find_map(|path| std::fs::read_to_string(path).ok()),
     }

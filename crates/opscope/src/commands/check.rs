@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use opscope_analyze::Comparison;
 use opscope_model::Model;
+use opscope_open::Source;
 use opscope_run::{EngineOptions, RunClock, RunError, prepare};
 use opscope_trace::Trace;
 use opscope_tune::{Budget, interleaved};
@@ -136,7 +137,7 @@ fn write(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
 }
 
 fn is_model(path: &Path) -> bool {
-    path.is_file() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"))
+    path.is_file() && Source::at(path).is_ok_and(|source| source.is_model())
 }
 
 /// Measures both models in turn; `None` if the user stopped it.

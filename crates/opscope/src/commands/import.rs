@@ -67,6 +67,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let mut files = arguments.files.clone();
     files.db = files.db.or_else(|| arguments.output.clone());
     let source = Source::at(&arguments.profile)?;
+    // The vendor's parser reads nothing else.
+    let is_raw = source.is_raw_directory() || arguments.vendor.vendor_parser.is_some();
     let trace = match arguments.vendor.parse(&source, terminal)? {
         Some(exports) => {
             files.check(&[&arguments.profile])?;
@@ -88,7 +90,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
     };
     if files.db.is_none() {
-        files.db = beside(&arguments.profile, trace.format(), terminal);
+        files.db = beside(&arguments.profile, is_raw, trace.format(), terminal);
     }
     // Whoever reads the answer may go away; the files are wanted all the same.
     let printed = arguments.answer.print(&trace, terminal);
@@ -99,13 +101,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 /// The default database of a profile; `None` when the profile is a database itself, or lies where
 /// nothing can be written.
-fn beside(profile: &Path, format: &Format, terminal: &Terminal) -> Option<PathBuf> {
+fn beside(profile: &Path, is_raw: bool, format: &Format, terminal: &Terminal) -> Option<PathBuf> {
     if *format == formats::opscope_database::FORMAT {
         return None;
     }
     let database = match profile.is_dir() {
         // A raw directory has a place for databases.
-        true if opscope_svp::Job::is_one(profile) || profile.join("info.json.0").is_file() => {
+        true if is_raw => {
             let folder = profile.join("sqlite");
             // If it can't be made, what follows says so.
             let _ = super::run::create_folder(&folder);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_open::{Source, formats};
-use opscope_svp::{Exports, Job, SideFiles};
+use opscope_svp::{Job, SideFiles};
 
 use crate::converter_files::{self, ConverterFiles};
 use crate::exit::{Exit, with_causes};
@@ -184,7 +184,7 @@ fn look(path: &Path, terminal: &Terminal) -> Info {
 
 fn of_board(path: &Path, source: Source, terminal: &Terminal) -> Info {
     let mut info = Info::new(source.to_string());
-    if Job::is_one(path) && !Exports::is_folder(path) {
+    if source.unexported_job().is_some() {
         add_job(&mut info, path, source, terminal);
     } else {
         if let Ok(job) = Job::open(path) {

@@ -27,7 +27,15 @@ pub use opscope_open::raw::{
 /// # Errors
 /// When there is no profile at `path`, when there are several, or when it can't be read.
 pub fn open(path: &Path, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
-    let opened = read(Source::at(path)?, how, terminal)?;
+    open_source(Source::at(path)?, how, terminal)
+}
+
+/// As [`open`], of a path that was looked at already.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_source(source: Source, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
+    let opened = read(source, how, terminal)?;
     warn_of_unread(&opened, terminal);
     Ok(opened)
 }
@@ -39,7 +47,7 @@ pub fn warn_of_unread(opened: &Opened, terminal: &Terminal) {
     }
 }
 
-/// As [`open`], of a path that was looked at already.
+/// As [`open_source`], without saying how unread files of a board are read.
 ///
 /// # Errors
 /// As [`open`].

@@ -15,7 +15,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use opscope_cann::{Profile, Source};
+use opscope_cann::Source;
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::Tx;
 use opscope_cann_raw::host::Head;
@@ -56,9 +56,8 @@ pub fn bring_together(ours: &Path, theirs: &Path) -> Result<(), String> {
 
 /// The host's side of a profile.
 fn host_of(path: &Path) -> Result<Source, String> {
-    let found = opscope_cann::search(path).map_err(|error| error.to_string())?;
-    let profile: Option<Profile> = found.profiles.into_iter().find(|profile| profile.path == path);
-    let host = profile.and_then(|profile| profile.host);
+    let found = opscope_open::Source::at(path).map_err(|error| error.to_string())?;
+    let host = found.profile_itself().and_then(|profile| profile.host.clone());
     host.ok_or_else(|| format!("{} has no side of the host", path.display()))
 }
 

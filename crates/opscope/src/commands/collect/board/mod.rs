@@ -185,10 +185,10 @@ fn finish(collected: &Collected, arguments: &BoardArguments, wanted: &Wanted, te
     terminal.detail(&format!("uploaded {files} files; {unchanged} were on the board already"));
     let (mut failed, mut interrupted) = (false, false);
     for profile in &collected.profiles {
-        let read = match is_job(profile) {
-            true => finish_job(profile, arguments, interrupted, terminal),
-            false => finish::read_if_wanted(profile, wanted, terminal),
-        };
+        let read = Source::at(profile).map_err(anyhow::Error::from).and_then(|source| match source.board() {
+            Some(_) => finish_job(source, arguments, interrupted, terminal),
+            None => finish::read_if_wanted(profile, wanted, terminal),
+        });
         if let Err(error) = read {
             let exit = report_error(&error, terminal);
             interrupted |= exit == Exit::Interrupted;
@@ -239,24 +239,21 @@ fn finish(collected: &Collected, arguments: &BoardArguments, wanted: &Wanted, te
     }
 }
 
-fn is_job(profile: &Path) -> bool {
-    profile.file_name().is_some_and(|name| name.to_string_lossy().starts_with("JOB"))
-}
-
 /// Says what a board's profile lacks, and exports it where that was asked for.
 fn finish_job(
-    job: &Path,
+    source: Source,
     arguments: &BoardArguments,
     interrupted: bool,
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
+    let job = source.path();
     if !arguments.all || interrupted {
         for problem in Job::open(job).map(|job| job.problems()).unwrap_or_default() {
             terminal.warn(&format!("{}: {problem}", job.display()));
         }
         return Ok(());
     }
-    let (exports, trace) = match arguments.vendor.parse(&Source::at(job)?, terminal)? {
+    let (exports, trace) = match arguments.vendor.parse(&source, terminal)? {
         Some(exports) => {
             let trace = exports.to_trace();
             (exports, trace)
