@@ -36,7 +36,7 @@
 //! ```
 //!
 //! `read` takes the vendor's tables and databases back into a trace. Tools of all floors: `columns` (the
-//! form of tables), `parallel`, `text` (numbers as the vendor prints them), `sqlite_file`.
+//! form of tables), `quantities` and `vocabulary` (the names that all forms share), `parallel`, `text` (numbers as the vendor prints them), `sqlite_file`.
 //! `synthetic` writes directories like those that are read.
 
 mod catalogue;
@@ -60,6 +60,7 @@ mod metrics;
 mod names;
 mod options;
 mod outline;
+mod quantities;
 pub mod read;
 mod report;
 mod results;

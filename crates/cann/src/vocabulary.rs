@@ -105,51 +105,6 @@ pub(crate) fn level(word: &str) -> ApiLevel {
     }
 }
 
-/// The counter of the AI cores' frequency.
-pub(crate) const CORE_FREQUENCY: &str = "AI core frequency";
-
-/// The first words of the counters of device memory; the component and the quantity follow.
-pub(crate) const MEMORY: &str = "memory of";
-
-/// The counter of device memory of a component, by the word of any table or timeline for the quantity:
-/// `Total Reserved`, `ddr`, `HBM`.
-pub(crate) fn memory_counter(component: &str, quantity: &str) -> String {
-    let quantity = quantity.to_lowercase();
-    let quantity = match quantity.trim_start_matches("total ") {
-        "ddr" => "DDR",
-        "hbm" => "HBM",
-        "memory" => "in all",
-        other => other,
-    };
-    format!("{MEMORY} {component} {quantity}")
-}
-
-/// The component that a database calls otherwise than tables and timelines.
-pub(crate) fn memory_component(word: &str) -> Option<&'static str> {
-    match word {
-        "app" => Some("APP"),
-        "device" => Some("Device"),
-        _ => None,
-    }
-}
-
-/// The name of a counter that a timeline calls otherwise: `AI Core Freq`, `HBM 0/Read`, `APP/DDR`.
-pub(crate) fn counter_of_timeline(name: &str) -> Option<String> {
-    if name == "AI Core Freq" {
-        return Some(CORE_FREQUENCY.to_owned());
-    }
-    let (part, quantity) = name.split_once('/')?;
-    let (kind, rest) = part.split_once(' ').unwrap_or((part, ""));
-    match kind {
-        "APP" | "Device" | "UNKNOWN" => Some(memory_counter(part, quantity)),
-        "DDR" | "HBM" | "LLC" => {
-            let words = [kind, &rest.to_lowercase(), &quantity.to_lowercase()].map(str::to_owned);
-            Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
-        }
-        _ => None,
-    }
-}
-
 /// Whether an operator's shapes became known only when it ran, by the state of the operator.
 pub(crate) fn is_dynamic(state: &str) -> Option<bool> {
     match state {
@@ -213,18 +168,6 @@ mod tests {
     fn only_what_computes_has_an_operator() {
         assert!(computes("AI_VECTOR_CORE") && computes("DSA_SQE") && computes("HCCL"));
         assert!(!computes("MEMCPY_ASYNC") && !computes("EVENT_WAIT") && !computes("MsTx"));
-    }
-
-    #[test]
-    fn counters_have_one_name_in_every_form() {
-        let of_timeline = |name| counter_of_timeline(name).unwrap_or_default();
-        assert_eq!(of_timeline("AI Core Freq"), CORE_FREQUENCY);
-        assert_eq!(of_timeline("HBM 0/Read"), "HBM 0 read");
-        assert_eq!(of_timeline("DDR/Write"), "DDR write");
-        assert_eq!(of_timeline("LLC 0 Read/Hit Rate"), "LLC 0 read hit rate");
-        assert_eq!(of_timeline("APP/DDR"), memory_counter("APP", "ddr"));
-        assert_eq!(memory_counter("GE", "Total Reserved"), memory_counter("GE", "reserved"));
-        assert_eq!(counter_of_timeline("Port 0/Tx"), None);
     }
 
     #[test]

@@ -157,16 +157,40 @@ const UNASKED: [(&[Form], &[&str], &str); 6] = [
     (&[Tables, Timeline], &["samples of memory"], "a timeline has no samples of what allocators reserved"),
 ];
 
-/// Counters that a form lacks, by the begin of their names; all others of the raw directory it has under the
-/// same names.
-const COUNTERLESS: [(&[Form], &[&str], &str); 2] = [
+/// Counters that a form lacks, by the first words of their names, `*` for any word; all others of the raw
+/// directory it has under the same names.
+const COUNTERLESS: [(&[Form], &[&str], &str); 5] = [
     (&[Tables, Timeline], &["memory of GE"], "a timeline has no samples of what allocators reserved"),
     (
         &[Folder, Tables, Database, Timeline],
         &["AI core frequency"],
         "exports have the cores' frequency of some chips only",
     ),
+    (&[Tables, Timeline], &["PCIe minimum", "PCIe maximum"], "a timeline has averages of PCIe only"),
+    (
+        &[Tables, Timeline],
+        &[
+            "* port * bandwidth",
+            "* port * * byte rate",
+            "* port * * packets",
+            "* port * * bytes",
+            "* port * * errors",
+            "* port * * dropped",
+        ],
+        "a timeline has rates of ports, but not what they are worked out of",
+    ),
+    (
+        &[Folder, Database],
+        &["* port * * bandwidth efficiency", "* port * * error rate", "* port * * dropped rate"],
+        "a database has what went through ports, but not what is worked out of it",
+    ),
 ];
+
+/// The first words of the counters of traffic: a form has none that the raw directory hasn't.
+const TRAFFIC: [&str; 10] = ["HBM", "DDR", "LLC", "HCCS", "PCIe", "NIC", "RoCE", "ROCE", "Tx", "Port"];
+
+/// The counters of traffic that the profiles of this test have between them.
+const FAMILIES: [&str; 7] = ["HBM", "DDR", "LLC", "HCCS", "PCIe", "NIC port", "RoCE port"];
 
 /// A raw directory, and how to export all of it.
 struct Profile {
@@ -259,6 +283,12 @@ fn values(value: &Value, path: &str, found: &mut BTreeMap<String, Value>) {
 fn covers(pattern: &str, path: &str) -> bool {
     let mut path = path.split('/');
     pattern.split('/').all(|part| path.next().is_some_and(|name| part == "*" || part == name))
+}
+
+/// Whether a name begins with these words, of which `*` stands for any.
+fn begins_with(words: &str, name: &str) -> bool {
+    let mut name = name.split(' ');
+    words.split(' ').all(|word| name.next().is_some_and(|found| word == "*" || word == found))
 }
 
 /// Whether values are the same, as far as exported text and sums of it are rounded.
@@ -359,12 +389,18 @@ fn compare(place: &Place, profile: &Profile, used: &mut BTreeSet<&'static str>) 
         rows.map(|row| row["text"].as_str().expect("a name").to_owned()).collect()
     };
     let of_raw = counters(&raw);
+    let has = |family: &&&str| of_raw.iter().any(|name| begins_with(family, name));
+    used.extend(FAMILIES.iter().filter(has));
     // Of chosen inferences a timeline shows the samples within them only.
     let has_samples = |form: Form| !(profile.shows_one && matches!(form, Tables | Timeline));
     for (form, path) in forms.iter().filter(|(form, _)| has_samples(*form)) {
-        for name in of_raw.difference(&counters(&path.to_string_lossy())) {
+        let of_form = counters(&path.to_string_lossy());
+        let is_traffic = |name: &str| TRAFFIC.contains(&name.split([' ', '_', '/']).next().unwrap_or(""));
+        let of_its_own = of_form.difference(&of_raw).filter(|name| is_traffic(name));
+        found.extend(of_its_own.map(|name| format!("{} {form:?} has '{name}' alone", profile.name)));
+        for name in of_raw.difference(&of_form) {
             let lack = COUNTERLESS.iter().find(|(forms, begins, _)| {
-                forms.contains(form) && begins.iter().any(|begin| name.starts_with(begin))
+                forms.contains(form) && begins.iter().any(|begin| begins_with(begin, name))
             });
             match lack {
                 Some((.., reason)) => _ = used.insert(reason),
@@ -406,6 +442,8 @@ fn every_form_of_a_profile_has_the_same_answers() {
         }
     });
     let (found, used) = results.into_inner().expect("no thread panicked");
+    let unseen: Vec<&&str> = FAMILIES.iter().filter(|family| !used.contains(*family)).collect();
+    assert!(unseen.is_empty(), "no profile has counters of {unseen:?}");
     assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));
     // A reason that excuses nothing names no lack.
     let reasons = LACKS.iter().map(|lack| lack.reason).chain(UNASKED.iter().map(|(.., reason)| *reason));

@@ -168,6 +168,11 @@ pub(crate) fn pcie_value(mode: usize, value: f64) -> f64 {
     if mode == PCIE_LATENCY { value / 1_000.0 } else { value * (1e6 / 1_024.0 / 1_024.0) }
 }
 
+/// The unit of [`pcie_value`].
+pub(crate) fn pcie_unit(mode: usize) -> &'static str {
+    if mode == PCIE_LATENCY { "us" } else { "MB/s" }
+}
+
 /// The traffic of a device over HCCS since the sample before. Samples after which a counter started
 /// again are left out.
 pub(crate) fn hccs_rates(device: &DeviceView<'_>) -> Vec<Rates> {

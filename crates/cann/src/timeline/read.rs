@@ -7,14 +7,15 @@
 #[cfg(test)]
 mod tests;
 
+use crate::quantities;
 use crate::timeline::lanes;
 use crate::vocabulary;
 use crate::waits::Waits;
 use opscope_formats::chrome::dialect::{
-    AboutFile, Builder, Dialect, DialectReader, Item, Lane, OperatorKey, text_of,
+    AboutFile, Builder, CounterMeaning, Dialect, DialectReader, Item, Lane, OperatorKey, text_of,
 };
 use opscope_formats::reading::Row;
-use opscope_trace::{Counter, DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId, Trace};
+use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId, Trace};
 
 /// The dialect of the timelines that Ascend's tools export, for [`opscope_formats::chrome::read`].
 pub struct AscendTimeline;
@@ -52,15 +53,12 @@ impl<'a> DialectReader<'a> for AscendReader {
         Some((DeviceKind::Npu, device, String::new()))
     }
 
+    fn counter(&self, process: &str, event: &str, value: &str) -> CounterMeaning {
+        quantities::of_timeline(process, event, value)
+    }
+
     fn finish(&mut self, trace: &mut Trace) {
         Waits::enter(trace);
-        for id in trace.counters.ids() {
-            let counter = trace.counters.get(id);
-            if let Some(name) = vocabulary::counter_of_timeline(trace.strings.get(counter.name)) {
-                let name = trace.strings.intern(&name);
-                trace.counters.set(id, Counter { name, ..counter });
-            }
-        }
     }
 }
 

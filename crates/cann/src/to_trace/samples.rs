@@ -1,40 +1,159 @@
 //! Samples of devices over time, as counters of a trace.
 
+use std::collections::BTreeSet;
+
 use opscope_trace::{Counter, CounterId, Sample};
 
 use super::Projection;
-use crate::facts::rates::{hbm_rates, scope_name};
+use crate::facts::rates::{
+    Rates, by_port, cache_use, ddr_rates, efficiency, hbm_rates, hccs_rates, pcie_samples, pcie_unit,
+    pcie_value, scope_name, share,
+};
 use crate::facts::view::DeviceView;
-use crate::vocabulary;
+use crate::quantities;
+use crate::tables::{NetworkSample, NetworkTable, PortCounts};
+
+/// The samples of a counter.
+struct Series {
+    name: String,
+    unit: &'static str,
+    /// Wall-clock nanoseconds and values.
+    values: Vec<(i64, f64)>,
+}
+
+/// The samples of a device, counter by counter.
+#[derive(Default)]
+struct Gathered(Vec<Series>);
+
+impl Gathered {
+    /// Adds a counter, unless it has no samples.
+    fn add(&mut self, name: String, unit: &'static str, values: impl Iterator<Item = (i64, f64)>) {
+        let mut values: Vec<(i64, f64)> = values.collect();
+        values.sort_by_key(|(time, _)| *time);
+        if !values.is_empty() {
+            self.0.push(Series { name, unit, values });
+        }
+    }
+
+    /// Memory in use.
+    fn memory(&mut self, device: &DeviceView<'_>) {
+        let clock = device.device.metadata.sample_clock();
+        let table = &device.device.tables.samples.npu_memory;
+        let scopes: BTreeSet<u32> = table.scope().iter().copied().collect();
+        for scope in scopes {
+            let rows = || table.rows().filter(move |row| row.scope == scope);
+            let name = |quantity| quantities::memory(scope_name(scope), quantity);
+            self.add(name("DDR"), "B", rows().map(|row| (clock.local(row.time), row.ddr as f64)));
+            self.add(name("HBM"), "B", rows().map(|row| (clock.local(row.time), row.hbm as f64)));
+        }
+    }
+
+    /// Traffic of the memories, and use of the cache.
+    fn memory_traffic(&mut self, device: &DeviceView<'_>) {
+        use quantities::{DDR, HBM, HIT_RATE, LLC, READ, THROUGHPUT, WRITE};
+        let hbm = hbm_rates(device);
+        let sides: BTreeSet<(u32, bool)> = hbm.iter().map(|rate| (rate.id, rate.is_read)).collect();
+        for (id, is_read) in sides {
+            let rates = hbm.iter().filter(|rate| (rate.id, rate.is_read) == (id, is_read));
+            let name = format!("{HBM} {id} {}", if is_read { READ } else { WRITE });
+            self.add(name, "MB/s", rates.map(|rate| (rate.time, rate.rate)));
+        }
+        self.both_ways(DDR, [READ, WRITE], &ddr_rates(device));
+        // Only these two are counted.
+        let mode = if device.device.metadata.sample.llc == READ { READ } else { WRITE };
+        for part in cache_use(device).chunk_by(|a, b| a.id == b.id) {
+            let name = |quantity| format!("{LLC} {} {mode} {quantity}", part[0].id);
+            self.add(name(HIT_RATE), "%", part.iter().map(|row| (row.time, row.hit_rate * 100.0)));
+            self.add(name(THROUGHPUT), "MB/s", part.iter().map(|row| (row.time, row.throughput)));
+        }
+    }
+
+    /// Traffic of links and ports.
+    fn links(&mut self, device: &DeviceView<'_>) {
+        use quantities::{HCCS, NIC, PCIE, PCIE_KINDS, RECEIVED, ROCE, SENT};
+        let clock = device.device.metadata.sample_clock();
+        self.both_ways(HCCS, [SENT, RECEIVED], &hccs_rates(device));
+        for (kind, names) in PCIE_KINDS.iter().enumerate() {
+            for (which, name) in names.iter().enumerate() {
+                let values = pcie_samples(device).map(|sample| {
+                    let value = pcie_value(kind, f64::from(sample.values[kind][which]));
+                    (clock.local_of_device(sample.time), value)
+                });
+                self.add(format!("{PCIE} {name}"), pcie_unit(kind), values);
+            }
+        }
+        self.ports(NIC, device, &device.device.tables.samples.nic);
+        self.ports(ROCE, device, &device.device.tables.samples.roce);
+    }
+
+    fn both_ways(&mut self, title: &str, ways: [&str; 2], rates: &[Rates]) {
+        self.add(format!("{title} {}", ways[0]), "MB/s", rates.iter().map(|rate| (rate.time, rate.out)));
+        self.add(format!("{title} {}", ways[1]), "MB/s", rates.iter().map(|rate| (rate.time, rate.back)));
+    }
+
+    fn ports(&mut self, title: &str, device: &DeviceView<'_>, table: &NetworkTable) {
+        use quantities::{
+            BANDWIDTH, DROPPED_RATE, EFFICIENCY, ERROR_RATE, PORT_RECEIVED, PORT_SENT, RECEIVED, SENT,
+        };
+        type Quantity = fn(&PortCounts, u64) -> f64;
+        const COUNTS: [(Quantity, &str); 6] = [
+            (|counts, _| counts.packet_rate, "packets/s"),
+            (|counts, _| counts.byte_rate, "B/s"),
+            (|counts, _| counts.packets, "packets"),
+            (|counts, _| counts.bytes, "B"),
+            (|counts, _| counts.errors, "packets"),
+            (|counts, _| counts.dropped, "packets"),
+        ];
+        const PARTS: [(Quantity, &str); 3] = [
+            (|counts, bandwidth| efficiency(counts.byte_rate, bandwidth), EFFICIENCY),
+            (|counts, _| share(counts.errors, counts.packets), ERROR_RATE),
+            (|counts, _| share(counts.dropped, counts.packets), DROPPED_RATE),
+        ];
+        type Side = (fn(&NetworkSample) -> PortCounts, &'static str, [&'static str; 6]);
+        const SIDES: [Side; 2] =
+            [(|sample| sample.received, RECEIVED, PORT_RECEIVED), (|sample| sample.sent, SENT, PORT_SENT)];
+        let clock = device.device.metadata.sample_clock();
+        for (port, samples) in by_port(table) {
+            let mut add = |quantity: &str, unit, value: &dyn Fn(&NetworkSample) -> f64| {
+                let values = samples.iter().map(|it| (clock.local_of_device(it.time), value(it)));
+                self.add(format!("{title} {port} {quantity}"), unit, values);
+            };
+            add(BANDWIDTH, "Mbit/s", &|sample| sample.bandwidth as f64);
+            for (side, way, names) in SIDES {
+                for ((value, unit), name) in COUNTS.into_iter().zip(names) {
+                    add(name, unit, &|sample| value(&side(sample), sample.bandwidth));
+                }
+                for (value, quantity) in PARTS {
+                    let value = |sample: &NetworkSample| value(&side(sample), sample.bandwidth);
+                    add(&format!("{way} {quantity}"), "", &value);
+                }
+            }
+        }
+    }
+}
 
 impl Projection<'_> {
     pub(super) fn samples(&mut self) {
         let view = self.view;
         for (number, device) in view.devices.iter().enumerate() {
             self.frequencies(number, device);
-            let rates = hbm_rates(device);
-            let clock = device.device.metadata.sample_clock();
-            let mut samples: Vec<(String, &str, i64, f64)> = Vec::new();
-            for rate in rates {
-                let direction = if rate.is_read { "read" } else { "write" };
-                samples.push((format!("HBM {} {direction}", rate.id), "MB/s", rate.time, rate.rate));
-            }
-            for row in device.device.tables.samples.npu_memory.rows() {
-                let (scope, time) = (scope_name(row.scope), clock.local(row.time));
-                samples.push((vocabulary::memory_counter(scope, "DDR"), "B", time, row.ddr as f64));
-                samples.push((vocabulary::memory_counter(scope, "HBM"), "B", time, row.hbm as f64));
-            }
-            let memory_of_ge = |quantity| vocabulary::memory_counter("GE", quantity);
-            let notes = view.joined.data.host.task_memory.rows();
-            for note in notes.filter(|note| note.device == device.device.id) {
-                let time = view.host_time(note.time);
-                samples.push((memory_of_ge("allocated"), "B", time, note.total_allocated as f64));
-                samples.push((memory_of_ge("reserved"), "B", time, note.total_reserved as f64));
-            }
-            samples.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
-            for of_counter in samples.chunk_by(|a, b| a.0 == b.0) {
-                let counter = self.counter(&of_counter[0].0, of_counter[0].1, number);
-                for &(_, _, wall, value) in of_counter {
+            let mut gathered = Gathered::default();
+            gathered.memory_traffic(device);
+            gathered.memory(device);
+            gathered.links(device);
+            let notes = || {
+                let notes = view.joined.data.host.task_memory.rows();
+                notes.filter(|note| note.device == device.device.id)
+            };
+            let (allocated, reserved) =
+                (quantities::memory("GE", "allocated"), quantities::memory("GE", "reserved"));
+            let time = |note_time| view.host_time(note_time);
+            gathered.add(allocated, "B", notes().map(|it| (time(it.time), it.total_allocated as f64)));
+            gathered.add(reserved, "B", notes().map(|it| (time(it.time), it.total_reserved as f64)));
+            gathered.0.sort_by(|a, b| a.name.cmp(&b.name));
+            for Series { name, unit, values } in gathered.0 {
+                let counter = self.counter(&name, unit, number);
+                for (wall, value) in values {
                     let time = self.time(wall);
                     self.trace.samples.push(Sample { counter, time, value });
                 }
@@ -47,7 +166,7 @@ impl Projection<'_> {
         if changes.is_empty() {
             return;
         }
-        let counter = self.counter(vocabulary::CORE_FREQUENCY, "MHz", number);
+        let counter = self.counter(quantities::CORE_FREQUENCY, "MHz", number);
         let mut rows: Vec<(u64, u32)> = changes.rows().map(|change| (change.time, change.value)).collect();
         rows.sort_unstable();
         for (ticks, megahertz) in rows {

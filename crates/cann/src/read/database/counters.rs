@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use opscope_trace::{Counter, CounterId, LossKind, Nanoseconds, Sample, StringId};
 
 use crate::database::schema::{self, ENUM_MODULE, Table};
-use crate::vocabulary;
+use crate::quantities;
 
 use super::query;
 use super::reader::Reader;
@@ -59,7 +59,7 @@ impl Label {
     }
 }
 
-const KNOWN: [Samples; 9] = [
+const KNOWN: [Samples; 13] = [
     Samples {
         table: &schema::AICORE_FREQ,
         title: "AI core",
@@ -68,37 +68,37 @@ const KNOWN: [Samples; 9] = [
     },
     Samples {
         table: &schema::HBM,
-        title: "HBM",
+        title: quantities::HBM,
         labels: &[Label::Number("hbmId"), Label::Text("type")],
         values: &[("bandwidth", "", "B/s")],
     },
     Samples {
         table: &schema::DDR,
-        title: "DDR",
+        title: quantities::DDR,
         labels: &[],
-        values: &[("read", "read", "B/s"), ("write", "write", "B/s")],
+        values: &[("read", quantities::READ, "B/s"), ("write", quantities::WRITE, "B/s")],
     },
     Samples {
         table: &schema::LLC,
-        title: "LLC",
+        title: quantities::LLC,
         labels: &[Label::Number("llcId"), Label::Text("mode")],
-        values: &[("hitRate", "hit rate", "%"), ("throughput", "throughput", "B/s")],
+        values: &[("hitRate", quantities::HIT_RATE, "%"), ("throughput", quantities::THROUGHPUT, "B/s")],
     },
     Samples {
         table: &schema::NPU_MEM,
-        title: vocabulary::MEMORY,
+        title: quantities::MEMORY,
         labels: &[Label::Text("type")],
         values: &[("ddr", "DDR", "B"), ("hbm", "HBM", "B")],
     },
     Samples {
         table: &schema::NPU_MODULE_MEM,
-        title: vocabulary::MEMORY,
+        title: quantities::MEMORY,
         labels: &[Label::Module("moduleId")],
         values: &[("totalReserved", "reserved", "B")],
     },
     Samples {
         table: &schema::MEMORY_RECORD,
-        title: vocabulary::MEMORY,
+        title: quantities::MEMORY,
         labels: &[Label::Text("component")],
         values: &[
             ("totalAllocated", "allocated", "B"),
@@ -108,7 +108,7 @@ const KNOWN: [Samples; 9] = [
     },
     Samples {
         table: &schema::NPU_OP_MEM,
-        title: vocabulary::MEMORY,
+        title: quantities::MEMORY,
         labels: &[Label::Text("component")],
         values: &[("totalAllocate", "allocated", "B"), ("totalReserve", "reserved", "B")],
     },
@@ -123,6 +123,69 @@ const KNOWN: [Samples; 9] = [
             ("writeOstLevel", "outstanding writes level", ""),
         ],
     },
+    Samples {
+        table: &schema::PCIE,
+        title: quantities::PCIE,
+        labels: &[],
+        values: &[
+            ("txPostMin", quantities::PCIE_KINDS[0][0], "B/s"),
+            ("txPostMax", quantities::PCIE_KINDS[0][1], "B/s"),
+            ("txPostAvg", quantities::PCIE_KINDS[0][2], "B/s"),
+            ("txNonpostMin", quantities::PCIE_KINDS[1][0], "B/s"),
+            ("txNonpostMax", quantities::PCIE_KINDS[1][1], "B/s"),
+            ("txNonpostAvg", quantities::PCIE_KINDS[1][2], "B/s"),
+            ("txCplMin", quantities::PCIE_KINDS[2][0], "B/s"),
+            ("txCplMax", quantities::PCIE_KINDS[2][1], "B/s"),
+            ("txCplAvg", quantities::PCIE_KINDS[2][2], "B/s"),
+            ("txNonpostLatencyMin", quantities::PCIE_KINDS[3][0], "ns"),
+            ("txNonpostLatencyMax", quantities::PCIE_KINDS[3][1], "ns"),
+            ("txNonpostLatencyAvg", quantities::PCIE_KINDS[3][2], "ns"),
+            ("rxPostMin", quantities::PCIE_KINDS[4][0], "B/s"),
+            ("rxPostMax", quantities::PCIE_KINDS[4][1], "B/s"),
+            ("rxPostAvg", quantities::PCIE_KINDS[4][2], "B/s"),
+            ("rxNonpostMin", quantities::PCIE_KINDS[5][0], "B/s"),
+            ("rxNonpostMax", quantities::PCIE_KINDS[5][1], "B/s"),
+            ("rxNonpostAvg", quantities::PCIE_KINDS[5][2], "B/s"),
+            ("rxCplMin", quantities::PCIE_KINDS[6][0], "B/s"),
+            ("rxCplMax", quantities::PCIE_KINDS[6][1], "B/s"),
+            ("rxCplAvg", quantities::PCIE_KINDS[6][2], "B/s"),
+        ],
+    },
+    Samples {
+        table: &schema::HCCS,
+        title: quantities::HCCS,
+        labels: &[],
+        values: &[("txThroughput", quantities::SENT, "B/s"), ("rxThroughput", quantities::RECEIVED, "B/s")],
+    },
+    Samples {
+        table: &schema::NIC,
+        title: quantities::NIC,
+        labels: &[Label::Number("funcId")],
+        values: &PORT,
+    },
+    Samples {
+        table: &schema::ROCE,
+        title: quantities::ROCE,
+        labels: &[Label::Number("funcId")],
+        values: &PORT,
+    },
+];
+
+/// The values of a port.
+const PORT: [(&str, &str, &str); 13] = [
+    ("bandwidth", quantities::BANDWIDTH, "bit/s"),
+    ("rxPacketRate", quantities::PORT_RECEIVED[0], "packets/s"),
+    ("rxByteRate", quantities::PORT_RECEIVED[1], "B/s"),
+    ("rxPackets", quantities::PORT_RECEIVED[2], "packets"),
+    ("rxBytes", quantities::PORT_RECEIVED[3], "B"),
+    ("rxErrors", quantities::PORT_RECEIVED[4], "packets"),
+    ("rxDropped", quantities::PORT_RECEIVED[5], "packets"),
+    ("txPacketRate", quantities::PORT_SENT[0], "packets/s"),
+    ("txByteRate", quantities::PORT_SENT[1], "B/s"),
+    ("txPackets", quantities::PORT_SENT[2], "packets"),
+    ("txBytes", quantities::PORT_SENT[3], "B"),
+    ("txErrors", quantities::PORT_SENT[4], "packets"),
+    ("txDropped", quantities::PORT_SENT[5], "packets"),
 ];
 
 // Every column stands in its table's declaration.
@@ -186,7 +249,7 @@ impl Reader<'_> {
                 let text = match label {
                     Label::Text(_) => {
                         let text = reader.text(value);
-                        let component = vocabulary::memory_component(reader.trace.strings.get(text));
+                        let component = quantities::memory_component(reader.trace.strings.get(text));
                         component.map_or(text, |word| reader.trace.strings.intern(word))
                     }
                     Label::Module(_) => match value.and_then(|value| modules.get(&value)) {

@@ -9,7 +9,7 @@ use opscope_trace::{
 
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{memory_record, msprof_tx, npu_mem, other, step_trace};
-use crate::vocabulary;
+use crate::quantities;
 
 const TIMESTAMP: [&str; 2] = [memory_record::TIME, other::TIME];
 const COMPONENT: [&str; 2] = [memory_record::COMPONENT, npu_mem::SCOPE];
@@ -126,7 +126,7 @@ pub(super) fn read_samples(text: &[u8], header: &Header) -> Trace {
             let Some(value) = row.float(Some(*column)) else { continue };
             let counter = *counters.entry((component.clone(), device, *column)).or_insert_with(|| {
                 let device = device.map(|number| places.device(&mut trace, DeviceKind::Npu, number, ""));
-                let name = trace.strings.intern(&vocabulary::memory_counter(&component, what));
+                let name = trace.strings.intern(&quantities::memory(&component, what));
                 let unit = trace.strings.intern(unit);
                 trace.counters.push(Counter { name, unit, device })
             });

@@ -6,7 +6,7 @@ use opscope_trace::{Counter, CounterId, DeviceId, DeviceKind, Sample};
 
 use super::builder::Builder;
 use super::chunk::{Chunk, CounterKey};
-use super::dialect::DialectReader;
+use super::dialect::{CounterMeaning, DialectReader};
 use super::lanes::NamedProcess;
 use super::text::{Raw, small_number, text_of};
 
@@ -17,16 +17,15 @@ pub(super) fn add<'a>(
     dialect: &dyn DialectReader<'a>,
     processes: &HashMap<Raw<'a>, NamedProcess>,
 ) {
-    let mut known: HashMap<CounterKey<'a>, CounterId> = HashMap::new();
+    let mut known: HashMap<CounterKey<'a>, Option<CounterId>> = HashMap::new();
     let mut samples: Vec<Sample> = Vec::with_capacity(chunks.iter().map(|chunk| chunk.values.len()).sum());
     for chunk in chunks {
-        let of_chunk: Vec<CounterId> = (chunk.counters().iter())
+        let of_chunk: Vec<Option<CounterId>> = (chunk.counters().iter())
             .map(|key| *known.entry(*key).or_insert_with(|| add_counter(builder, key, dialect, processes)))
             .collect();
-        samples.extend(chunk.values.iter().map(|value| Sample {
-            counter: of_chunk[value.counter as usize],
-            time: builder.time(value.time),
-            value: value.value,
+        samples.extend(chunk.values.iter().filter_map(|value| {
+            let counter = of_chunk[value.counter as usize]?;
+            Some(Sample { counter, time: builder.time(value.time), value: value.value })
         }));
     }
     if !samples.is_sorted_by_key(|sample| sample.time) {
@@ -38,12 +37,13 @@ pub(super) fn add<'a>(
     }
 }
 
+/// Enters a counter; `None` for one whose values only fill a place.
 fn add_counter<'a>(
     builder: &mut Builder<'a>,
     key: &CounterKey<'a>,
     dialect: &dyn DialectReader<'a>,
     processes: &HashMap<Raw<'a>, NamedProcess>,
-) -> CounterId {
+) -> Option<CounterId> {
     let (name, series, id) = (text_of(key.name), String::from_utf8_lossy(key.series), text_of(key.id));
     let of_memory = if name == "[memory]" { small_number(key.id) } else { None };
     let (device, (mut name, unit)) = if name == "[memory]" {
@@ -51,17 +51,25 @@ fn add_counter<'a>(
     } else {
         let process = processes.get(key.process).map_or("", |process| &process.name);
         let device = dialect.device_of_counters(small_number(key.process), process);
+        let meaning = dialect.counter(process, &name, &series);
+        let (as_written, unit) = name_and_unit(dialect.counter_name(&name), &series);
+        let name_and_unit = match meaning {
+            CounterMeaning::AsWritten => (as_written, unit),
+            CounterMeaning::Named(name, known) if unit.is_empty() => (name, known.to_owned()),
+            CounterMeaning::Named(name, _) => (name, unit),
+            CounterMeaning::Filler => return None,
+        };
         let enter = |(kind, number, name): (DeviceKind, u32, String)| {
             builder.places.device(&mut builder.trace, kind, number, &name)
         };
-        (device.map(enter), name_and_unit(dialect.counter_name(&name), &series))
+        (device.map(enter), name_and_unit)
     };
     // The id of an allocator's counters is the device's.
     if !id.is_empty() && of_memory.is_none() {
         name = format!("{name} {id}");
     }
     let (name, unit) = (builder.trace.strings.intern(&name), builder.trace.strings.intern(&unit));
-    builder.trace.counters.push(Counter { name, unit, device })
+    Some(builder.trace.counters.push(Counter { name, unit, device }))
 }
 
 fn memory_name(series: &str) -> String {

@@ -53,10 +53,26 @@ pub trait DialectReader<'a> {
         None
     }
 
+    /// The meaning of a counter of a process, given the names of its events and of one of their values.
+    fn counter(&self, _process: &str, _event: &str, _value: &str) -> CounterMeaning {
+        CounterMeaning::AsWritten
+    }
+
     /// The name of a counter, given the name of its events.
     fn counter_name<'name>(&self, name: &'name str) -> &'name str {
         name
     }
+}
+
+/// The meaning of a counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CounterMeaning {
+    /// What the file's own words say.
+    AsWritten,
+    /// A quantity with a name of its own, and its unit where the file tells none.
+    Named(String, &'static str),
+    /// Nothing was measured: the values only fill a place.
+    Filler,
 }
 
 /// The facts that a file tells outside its slices.

@@ -1,0 +1,184 @@
+//! The names of quantities that are sampled over time. The raw files, the vendor's databases, tables and
+//! timelines have words of their own for them; all become counters of these names.
+
+use opscope_formats::chrome::dialect::CounterMeaning;
+
+use crate::facts::rates::pcie_unit;
+
+/// The AI cores' frequency.
+pub(crate) const CORE_FREQUENCY: &str = "AI core frequency";
+
+/// The first words of the counters of device memory; the component and the quantity follow.
+pub(crate) const MEMORY: &str = "memory of";
+
+/// The first word of the counters of traffic; number, direction and quantity follow.
+pub(crate) const HBM: &str = "HBM";
+pub(crate) const DDR: &str = "DDR";
+pub(crate) const LLC: &str = "LLC";
+pub(crate) const HCCS: &str = "HCCS";
+pub(crate) const PCIE: &str = "PCIe";
+
+/// The first words of the counters of the network card's ports and of those for RDMA.
+pub(crate) const NIC: &str = "NIC port";
+pub(crate) const ROCE: &str = "RoCE port";
+
+pub(crate) const READ: &str = "read";
+pub(crate) const WRITE: &str = "write";
+pub(crate) const SENT: &str = "sent";
+pub(crate) const RECEIVED: &str = "received";
+
+/// How much a part of the cache was used.
+pub(crate) const HIT_RATE: &str = "hit rate";
+pub(crate) const THROUGHPUT: &str = "throughput";
+
+/// Smallest, largest and average of each kind of traffic over PCIe, in the order of the records.
+pub(crate) const PCIE_KINDS: [[&str; 3]; 7] = [
+    ["minimum sent posted", "maximum sent posted", "sent posted"],
+    ["minimum sent non-posted", "maximum sent non-posted", "sent non-posted"],
+    ["minimum sent completion", "maximum sent completion", "sent completion"],
+    ["minimum sent non-posted latency", "maximum sent non-posted latency", "sent non-posted latency"],
+    ["minimum received posted", "maximum received posted", "received posted"],
+    ["minimum received non-posted", "maximum received non-posted", "received non-posted"],
+    ["minimum received completion", "maximum received completion", "received completion"],
+];
+
+/// The place of the average in [`PCIE_KINDS`].
+pub(crate) const MEAN: usize = 2;
+
+/// What a port can carry.
+pub(crate) const BANDWIDTH: &str = "bandwidth";
+
+/// What went through a port in a direction, in the order of the records.
+pub(crate) const PORT_SENT: [&str; 6] =
+    ["sent packet rate", "sent byte rate", "sent packets", "sent bytes", "sent errors", "sent dropped"];
+pub(crate) const PORT_RECEIVED: [&str; 6] = [
+    "received packet rate",
+    "received byte rate",
+    "received packets",
+    "received bytes",
+    "received errors",
+    "received dropped",
+];
+
+/// Parts of what went through a port, or of what it can carry, between 0 and 1; behind the direction.
+pub(crate) const EFFICIENCY: &str = "bandwidth efficiency";
+pub(crate) const ERROR_RATE: &str = "error rate";
+pub(crate) const DROPPED_RATE: &str = "dropped rate";
+
+/// The counter of device memory of a component, by the word of any table or timeline for the quantity:
+/// `Total Reserved`, `ddr`, `HBM`.
+pub(crate) fn memory(component: &str, quantity: &str) -> String {
+    let quantity = quantity.to_lowercase();
+    let quantity = match quantity.trim_start_matches("total ") {
+        "ddr" => "DDR",
+        "hbm" => "HBM",
+        "memory" => "in all",
+        other => other,
+    };
+    format!("{MEMORY} {component} {quantity}")
+}
+
+/// The component that a database calls otherwise than tables and timelines.
+pub(crate) fn memory_component(word: &str) -> Option<&'static str> {
+    match word {
+        "app" => Some("APP"),
+        "device" => Some("Device"),
+        _ => None,
+    }
+}
+
+/// The meaning of a timeline's counter, by the names of its process, its events and one of their values:
+/// `HBM`, `HBM 0/Read`, `Read(MB/s)`.
+pub(crate) fn of_timeline(process: &str, event: &str, value: &str) -> CounterMeaning {
+    let named = |name: String, unit| CounterMeaning::Named(name, unit);
+    match (process, event) {
+        ("HCCS", "Tx") => named(format!("{HCCS} {SENT}"), "MB/s"),
+        ("HCCS", "Rx") => named(format!("{HCCS} {RECEIVED}"), "MB/s"),
+        ("PCIe", _) => pcie_of_timeline(event, value),
+        ("NIC", _) => port_of_timeline(NIC, event, value),
+        ("RoCE", _) => port_of_timeline(ROCE, event, value),
+        (_, "AI Core Freq") => named(CORE_FREQUENCY.to_owned(), "MHz"),
+        _ => memory_of_timeline(event).map_or(CounterMeaning::AsWritten, |name| named(name, "")),
+    }
+}
+
+/// The counter of memory, its traffic or a cache: `HBM 0/Read`, `APP/DDR`.
+fn memory_of_timeline(event: &str) -> Option<String> {
+    let (part, quantity) = event.split_once('/')?;
+    let (kind, rest) = part.split_once(' ').unwrap_or((part, ""));
+    match kind {
+        "APP" | "Device" | "UNKNOWN" => Some(memory(part, quantity)),
+        DDR | HBM | LLC => {
+            let words = [kind, &rest.to_lowercase(), &quantity.to_lowercase()].map(str::to_owned);
+            Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+        }
+        _ => None,
+    }
+}
+
+/// A kind of traffic over PCIe, of which timelines have the average.
+fn pcie_of_timeline(event: &str, value: &str) -> CounterMeaning {
+    let kind = match (event, value) {
+        ("PCIe_post", "Tx") => 0,
+        ("PCIe_nonpost", "Tx") => 1,
+        ("PCIe_cpl", "Tx") => 2,
+        ("PCIe_nonpost_latency", "Tx") => 3,
+        // There is no such latency; the timeline's writers put zeros there.
+        ("PCIe_nonpost_latency", "Rx") => return CounterMeaning::Filler,
+        ("PCIe_post", "Rx") => 4,
+        ("PCIe_nonpost", "Rx") => 5,
+        ("PCIe_cpl", "Rx") => 6,
+        _ => return CounterMeaning::AsWritten,
+    };
+    CounterMeaning::Named(format!("{PCIE} {}", PCIE_KINDS[kind][MEAN]), pcie_unit(kind))
+}
+
+/// The traffic of a port: `Port 0/Tx`, `Tx Packets`.
+fn port_of_timeline(title: &str, event: &str, value: &str) -> CounterMeaning {
+    let named = |quantity: &str, number| CounterMeaning::Named(format!("{title} {number} {quantity}"), "");
+    let number = event.strip_prefix("Port ").and_then(|rest| rest.split_once('/')).map(|(number, _)| number);
+    let (Some(number), Some((way, quantity))) = (number, value.split_once(' ')) else {
+        return CounterMeaning::AsWritten;
+    };
+    let (way, counts) = match way {
+        "Tx" => (SENT, PORT_SENT),
+        "Rx" => (RECEIVED, PORT_RECEIVED),
+        _ => return CounterMeaning::AsWritten,
+    };
+    match quantity {
+        // Packets a second, whatever the word says.
+        "Packets" => named(counts[0], number),
+        "Bandwidth Efficiency" => named(&format!("{way} {EFFICIENCY}"), number),
+        "Error Rate" => named(&format!("{way} {ERROR_RATE}"), number),
+        "Dropped Rate" => named(&format!("{way} {DROPPED_RATE}"), number),
+        _ => CounterMeaning::AsWritten,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_a_timeline_have_the_names_of_all_forms() {
+        let name = |process, event, value| match of_timeline(process, event, value) {
+            CounterMeaning::Named(name, unit) => format!("{name} [{unit}]"),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(name("AI Core Freq", "AI Core Freq", "MHz"), "AI core frequency [MHz]");
+        assert_eq!(name("HBM", "HBM 0/Read", "Read(MB/s)"), "HBM 0 read []");
+        assert_eq!(name("DDR", "DDR/Write", "Write(MB/s)"), "DDR write []");
+        assert_eq!(name("LLC", "LLC 0 Read/Hit Rate", "Hit Rate(%)"), "LLC 0 read hit rate []");
+        assert_eq!(name("NPU MEM", "APP/DDR", "KB"), format!("{} []", memory("APP", "ddr")));
+        assert_eq!(name("HCCS", "Tx", "Tx(MB/s)"), "HCCS sent [MB/s]");
+        assert_eq!(name("PCIe", "PCIe_cpl", "Rx"), "PCIe received completion [MB/s]");
+        assert_eq!(name("PCIe", "PCIe_nonpost_latency", "Tx"), "PCIe sent non-posted latency [us]");
+        assert_eq!(name("PCIe", "PCIe_nonpost_latency", "Rx"), "Filler");
+        assert_eq!(name("NIC", "Port 0/Tx", "Tx Packets"), "NIC port 0 sent packet rate []");
+        assert_eq!(name("RoCE", "Port 1/Rx", "Rx Error Rate"), "RoCE port 1 received error rate []");
+        for (process, event) in [("", "Tx"), ("python3", "Port 0/Tx"), ("NIC", "Port"), ("PCIe", "Tx")] {
+            assert_eq!(name(process, event, "Tx"), "AsWritten", "{process} {event}");
+        }
+        assert_eq!(memory("GE", "Total Reserved"), memory("GE", "reserved"));
+    }
+}
