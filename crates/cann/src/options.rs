@@ -51,9 +51,11 @@ pub struct IterationRange {
 /// How tables are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SheetFormat {
-    /// Comma-separated values after RFC 4180, with line feeds.
+    /// Comma-separated values after RFC 4180, with line feeds, as the vendor's tool writes them.
     #[default]
     Csv,
+    /// The same with an apostrophe before texts that a spreadsheet would compute.
+    MarkedCsv,
     /// An array of objects, without the device's column.
     Json,
 }
@@ -62,7 +64,7 @@ impl SheetFormat {
     /// The files' ending.
     pub fn extension(self) -> &'static str {
         match self {
-            Self::Csv => "csv",
+            Self::Csv | Self::MarkedCsv => "csv",
             Self::Json => "json",
         }
     }

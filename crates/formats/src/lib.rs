@@ -33,6 +33,7 @@ pub mod input;
 pub mod megengine;
 pub mod onnxruntime;
 pub mod reading;
+pub mod spreadsheet;
 pub mod sqlite;
 
 mod json;

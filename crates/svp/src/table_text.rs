@@ -3,9 +3,11 @@
 //! These tables have a row for each layer or call of one model, so they are small, and kept as text
 //! until somebody asks for a column.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
+use opscope_formats::spreadsheet::{mark, unmark};
 use serde_json::{Map, Value};
 
 /// No table of a model is larger; what is, isn't one.
@@ -98,7 +100,7 @@ impl TextTable {
             .trim(csv::Trim::All)
             .from_reader(bytes);
         let mut lines = reader.byte_records().map_while(Result::ok).map(|record| {
-            record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect::<Vec<_>>()
+            record.iter().map(|cell| String::from_utf8_lossy(unmark(cell)).into_owned()).collect::<Vec<_>>()
         });
         let columns = lines.next().unwrap_or_default();
         Self { columns, rows: lines.collect(), is_open: !bytes.ends_with(b"\n") }
@@ -155,9 +157,23 @@ impl TextTable {
     }
 
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_cells(out, |cell| cell.into())
+    }
+
+    /// The same with marks before cells that a spreadsheet would compute. A dash alone is the tables' word
+    /// for no value.
+    pub fn write_marked_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_cells(out, |cell| if cell == "-" { cell.into() } else { mark(cell) })
+    }
+
+    fn write_cells(&self, out: &mut dyn Write, written: fn(&str) -> Cow<'_, str>) -> io::Result<()> {
         let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(&self.columns)?;
-        self.rows.iter().try_for_each(|row| writer.write_record(row))?;
+        let mut write = |row: &[String]| {
+            row.iter().try_for_each(|cell| writer.write_field(written(cell).as_bytes()))?;
+            writer.write_record(None::<&[u8]>)
+        };
+        write(&self.columns)?;
+        self.rows.iter().try_for_each(|row| write(row))?;
         writer.flush()
     }
 

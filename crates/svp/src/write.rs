@@ -23,9 +23,11 @@ pub struct ExportError {
 /// How tables are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Comma-separated values.
+    /// Comma-separated values, as the vendor's tool writes them.
     #[default]
     Csv,
+    /// The same with an apostrophe before texts that a spreadsheet would compute.
+    MarkedCsv,
     /// A list of objects.
     Json,
 }
@@ -108,6 +110,7 @@ impl Folder {
     fn table(&mut self, name: &FileName, table: &TextTable, format: TableFormat) -> Result<(), ExportError> {
         match format {
             TableFormat::Csv => self.file(&format!("{name}.csv"), |out| table.write_csv(out)),
+            TableFormat::MarkedCsv => self.file(&format!("{name}.csv"), |out| table.write_marked_csv(out)),
             TableFormat::Json => self.file(&format!("{name}.json"), |out| table.write_json(out)),
         }
     }

@@ -13,7 +13,7 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, format: SheetFormat) -> Option<Sheet
     let host = &view.joined.data.host;
     let marks = device_marks(view);
     let further: &[&str] = match format {
-        SheetFormat::Csv => &["Device Start_time(us)", "Device End_time(us)"],
+        SheetFormat::Csv | SheetFormat::MarkedCsv => &["Device Start_time(us)", "Device End_time(us)"],
         SheetFormat::Json => &["mark_id"],
     };
     (!host.tx.is_empty()).then(|| Sheet {
@@ -61,11 +61,11 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, format: SheetFormat) -> Option<Sheet
             match (format, mark) {
                 (SheetFormat::Json, _) if tx.mstx => row.integer(tx.mark),
                 (SheetFormat::Json, _) => row.missing(),
-                (SheetFormat::Csv, Some(mark)) => {
+                (_, Some(mark)) => {
                     row.time(mark.start);
                     row.time(mark.end);
                 }
-                (SheetFormat::Csv, None) => {
+                (_, None) => {
                     row.missing();
                     row.missing();
                 }

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use opscope_formats::spreadsheet;
+
 use crate::error::Result;
 use crate::options::SheetFormat;
 use crate::parallel;
@@ -67,7 +69,7 @@ impl Row<'_> {
                 self.out.extend_from_slice(&cells.text);
                 self.column += cells.count;
             }
-            SheetFormat::Json => write(self),
+            SheetFormat::MarkedCsv | SheetFormat::Json => write(self),
         }
     }
 
@@ -77,7 +79,7 @@ impl Row<'_> {
         let column = self.column;
         self.column += 1;
         match self.format {
-            SheetFormat::Csv => {
+            SheetFormat::Csv | SheetFormat::MarkedCsv => {
                 if column > 0 {
                     self.out.push(b',');
                 }
@@ -105,6 +107,7 @@ impl Row<'_> {
         }
         match self.format {
             SheetFormat::Csv => push_csv(self.out, text),
+            SheetFormat::MarkedCsv => push_csv(self.out, &spreadsheet::mark(text)),
             SheetFormat::Json => push_json(self.out, text),
         }
     }
@@ -120,19 +123,19 @@ impl Row<'_> {
             return;
         }
         match self.format {
-            SheetFormat::Csv => self.out.extend_from_slice(word.as_bytes()),
+            SheetFormat::Csv | SheetFormat::MarkedCsv => self.out.extend_from_slice(word.as_bytes()),
             SheetFormat::Json => push_json(self.out, word),
         }
     }
 
-    /// A cell with text that a program chose. Spreadsheets would compute what begins like a formula,
-    /// so in their files an apostrophe comes before it, which they take for "this is text".
+    /// A cell with text that a program chose, which every CSV file keeps from being computed.
     pub(crate) fn foreign_text(&mut self, text: &str) {
-        let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-        if self.format == SheetFormat::Csv && is_formula {
-            self.text(&format!("'{text}"));
-        } else {
-            self.text(text);
+        if !self.begin() {
+            return;
+        }
+        match self.format {
+            SheetFormat::Csv | SheetFormat::MarkedCsv => push_csv(self.out, &spreadsheet::mark_text(text)),
+            SheetFormat::Json => push_json(self.out, text),
         }
     }
 
@@ -152,7 +155,7 @@ impl Row<'_> {
     /// A cell with an integer that JSON files have as text.
     pub(crate) fn count(&mut self, value: u64) {
         match self.format {
-            SheetFormat::Csv => self.integer(value),
+            SheetFormat::Csv | SheetFormat::MarkedCsv => self.integer(value),
             SheetFormat::Json => self.number(|out| {
                 out.push(b'"');
                 numbers::push_integer(out, value);
@@ -173,7 +176,7 @@ impl Row<'_> {
             return;
         }
         match self.format {
-            SheetFormat::Csv => {
+            SheetFormat::Csv | SheetFormat::MarkedCsv => {
                 numbers::push_micros(self.out, nanoseconds);
                 self.out.push(b'\t');
             }
@@ -222,7 +225,7 @@ impl Sheet<'_> {
         format: SheetFormat,
         out: &mut (impl Write + Send),
     ) -> std::io::Result<()> {
-        if format == SheetFormat::Csv {
+        if format != SheetFormat::Json {
             out.write_all(self.headers.join(",").as_bytes())?;
             out.write_all(b"\n")?;
         } else {
@@ -300,6 +303,7 @@ mod tests {
             std::fs::read_to_string(&paths[0]).expect("the file")
         };
         assert_eq!(read(SheetFormat::Csv), "Device_id,Text\n0,'=1+1\n0,'+1\n0,'-1\n0,'@x\n0,a=b\n0,\n");
+        assert_eq!(read(SheetFormat::MarkedCsv), read(SheetFormat::Csv));
         assert!(read(SheetFormat::Json).contains("{\"Text\": \"=1+1\"}"));
     }
 

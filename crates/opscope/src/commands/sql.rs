@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use clap::Args;
+use opscope_formats::spreadsheet::mark;
 use opscope_formats::sqlite::{Database, QueryError, Value, schema_help};
 use opscope_open::{Source, formats};
 use serde::{Serialize, Serializer};
@@ -13,7 +14,7 @@ use serde_json::Value as Json;
 use super::form::FormArguments;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Tell};
-use crate::report::{Envelope, Table, TableCell, TableColumn, inert};
+use crate::report::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::{DataOutput, Terminal};
 
 const EXAMPLES: &str = "\
@@ -111,7 +112,7 @@ fn unique(names: Vec<String>) -> Vec<String> {
 fn print_csv(database: &Database, statement: &str) -> anyhow::Result<()> {
     let writer = std::cell::RefCell::new(csv::Writer::from_writer(DataOutput::new(io::stdout().lock())));
     let write = |cells: Vec<String>| {
-        let cells = cells.iter().map(|cell| inert(cell).into_owned());
+        let cells = cells.iter().map(|cell| mark(cell).into_owned());
         Ok(writer.borrow_mut().write_record(cells).map_err(io_error)?)
     };
     let columns = |names: Vec<String>| write(unique(names));

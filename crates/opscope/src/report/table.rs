@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use opscope_analyze::Cell;
+use opscope_formats::spreadsheet::mark;
 use opscope_trace::units;
 use serde_json::Value;
 
@@ -124,11 +125,11 @@ impl Table {
     /// Never in practice: memory takes everything.
     pub fn to_csv(&self) -> anyhow::Result<String> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(self.columns.iter().map(|column| inert(&column.key).into_owned()))?;
+        writer.write_record(self.columns.iter().map(|column| mark(&column.key).into_owned()))?;
         for row in &self.rows {
             writer.write_record(row.iter().map(|cell| match cell.value() {
                 Value::Null => String::new(),
-                Value::String(text) => inert(&text).into_owned(),
+                Value::String(text) => mark(&text).into_owned(),
                 value => value.to_string(),
             }))?;
         }
@@ -142,16 +143,6 @@ impl Table {
             members.map(|(column, cell)| (column.key.to_string(), cell.value())).collect()
         };
         Value::Array(self.rows.iter().map(|row| Value::Object(object(row))).collect())
-    }
-}
-
-/// A text for a cell of CSV. Spreadsheets would compute one that begins like a formula, so an apostrophe
-/// comes before it, which they take for "this is text".
-pub fn inert(text: &str) -> Cow<'_, str> {
-    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
-        true => format!("'{text}").into(),
-        false => text.into(),
     }
 }
 
@@ -194,12 +185,12 @@ mod tests {
 
     #[test]
     fn spreadsheets_compute_nothing_that_a_file_says() {
-        for formula in ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1"] {
-            assert_eq!(inert(formula), format!("'{formula}"));
+        let mut table = Table::new([TableColumn::text("=name"), TableColumn::number("change")]);
+        for formula in ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1"] {
+            table.row([TableCell::from(formula), TableCell::new("-5 %", -5)]);
         }
-        for text in ["-5", "+1.5e3", "conv", "a=b", "−5", ""] {
-            assert_eq!(inert(text), text);
-        }
+        let csv = table.to_csv().unwrap();
+        assert_eq!(csv, "'=name,change\n'=1+1,-5\n'+cmd,-5\n'-2+3,-5\n'@SUM(A1),-5\n'\t=1,-5\n");
     }
 
     #[test]

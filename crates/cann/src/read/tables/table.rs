@@ -6,6 +6,7 @@ use csv::{ByteRecord, ReaderBuilder};
 use opscope_trace::{LossKind, Nanoseconds, Trace};
 
 use opscope_formats::reading::{WALL_CLOCK, decimal};
+use opscope_formats::spreadsheet::unmark;
 
 /// The names of a table's columns.
 pub(super) struct Header {
@@ -62,12 +63,13 @@ pub(super) struct Row<'r> {
 
 impl Row<'_> {
     /// A cell without what surrounds it: times have a tab behind them, so that spreadsheets leave
-    /// their digits alone. Nothing for a cell that says `N/A`.
+    /// their digits alone, and texts that they would compute an apostrophe before them. Nothing for a
+    /// cell that says `N/A`.
     pub fn cell(&self, column: Option<Column>) -> &[u8] {
         let cell = column.and_then(|column| self.record.get(column.0)).unwrap_or_default();
         match cell.trim_ascii() {
             cell if cell == vocabulary::UNKNOWN.as_bytes() => b"",
-            cell => cell,
+            cell => unmark(cell),
         }
     }
 

@@ -64,6 +64,10 @@ pub struct Arguments {
     #[arg(long)]
     pub no_parse: bool,
 
+    /// Put an apostrophe before cells of the exported tables that a spreadsheet would compute
+    #[arg(long)]
+    pub safe_csv: bool,
+
     /// Show the N most costly operators
     #[arg(short, long, default_value_t = 3, value_name = "N")]
     pub top: usize,
@@ -89,6 +93,7 @@ impl Arguments {
         if value("summary-format") == Some("json") {
             options.format = export::Format::Json;
         }
+        options.safe_csv = self.safe_csv;
         options.reports = value("reports").map(PathBuf::from);
         let kinds = match value("type") {
             Some("db") => vec![What::Db],

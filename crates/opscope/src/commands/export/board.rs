@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::bail;
-use opscope_svp::{Exports, TableFormat};
+use opscope_svp::Exports;
 
-use super::options::{Format, Options, What};
+use super::options::{Options, What};
 use crate::exit::Exit;
 use crate::profile::{self, Tell, board};
 use crate::terminal::Terminal;
@@ -30,10 +30,6 @@ pub fn export_board(
             path.display()
         ),
     };
-    let format = match options.format {
-        Format::Csv => TableFormat::Csv,
-        Format::Json => TableFormat::Json,
-    };
     let beside = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     let folder = options.output.as_deref().unwrap_or(beside);
     let (exports, unread) = match exports {
@@ -47,7 +43,7 @@ pub fn export_board(
             (exports, board::unread(path, &trace))
         }
     };
-    let written = board::write(&exports, (summary, timeline), format, folder)?;
+    let written = board::write(&exports, (summary, timeline), options.table_format(), folder)?;
     for file in &written.files {
         terminal.print(&format!("{}\n", file.display()))?;
     }

@@ -10,7 +10,7 @@ use opscope_cann::{
 };
 use opscope_trace::Severity;
 
-use super::options::{Format, Layout, Options, What, iterations, lanes};
+use super::options::{Layout, Options, What, iterations, lanes};
 use super::places::{layout, note_own, save_report, tell_iteration, unused_stamp};
 use crate::commands::advise;
 use crate::commands::run::create_folder;
@@ -37,10 +37,7 @@ pub fn write(
     let layout = layout(joined, options, results, terminal)?;
     let outputs = &layout.outputs(results);
     let export_options = ExportOptions {
-        format: match options.format {
-            Format::Csv => SheetFormat::Csv,
-            Format::Json => SheetFormat::Json,
-        },
+        format: options.sheet_format(),
         iterations: iterations(joined, options)?,
         layout: match layout {
             Layout::Modern => ExportLayout::Current,
@@ -148,7 +145,7 @@ impl Files<'_> {
             bar.step("writing the timeline");
             // Tables and timelines have names in common, so that as JSON they need different times.
             let stamp = match options.format {
-                SheetFormat::Csv => stamp.to_owned(),
+                SheetFormat::Csv | SheetFormat::MarkedCsv => stamp.to_owned(),
                 SheetFormat::Json => unused_stamp(stamp, &[outputs]),
             };
             written.extend(export_timeline(joined, outputs, &stamp, options)?);

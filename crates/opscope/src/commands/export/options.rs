@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use opscope_cann::{IterationRange, Joined, LaneChoice};
+use opscope_cann::{IterationRange, Joined, LaneChoice, SheetFormat};
+use opscope_svp::TableFormat;
 
 use crate::exit::UsageError;
 use crate::profile::Results;
@@ -63,6 +64,11 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 
+    /// Put an apostrophe before cells of CSV tables that a spreadsheet would compute (=1+1); without it
+    /// they have the vendor's bytes
+    #[arg(long)]
+    pub safe_csv: bool,
+
     /// The lanes of the timeline: a JSON file in the vendor's form
     #[arg(long, value_name = "FILE")]
     pub reports: Option<PathBuf>,
@@ -112,6 +118,26 @@ pub enum Format {
     Csv,
     /// Arrays of objects
     Json,
+}
+
+impl Options {
+    /// The format of an Ascend profile's tables.
+    pub fn sheet_format(&self) -> SheetFormat {
+        match (self.format, self.safe_csv) {
+            (Format::Csv, false) => SheetFormat::Csv,
+            (Format::Csv, true) => SheetFormat::MarkedCsv,
+            (Format::Json, _) => SheetFormat::Json,
+        }
+    }
+
+    /// The format of a board's tables.
+    pub fn table_format(&self) -> TableFormat {
+        match (self.format, self.safe_csv) {
+            (Format::Csv, false) => TableFormat::Csv,
+            (Format::Csv, true) => TableFormat::MarkedCsv,
+            (Format::Json, _) => TableFormat::Json,
+        }
+    }
 }
 
 /// The lanes that a file in the vendor's form chooses; all without one.

@@ -13,12 +13,13 @@ use opscope_board::{
     test_connection,
 };
 use opscope_open::Source;
-use opscope_svp::{Job, TableFormat};
+use opscope_svp::Job;
 
 use self::options::{COUNTERS, Style};
 use self::progress::Reporter;
 use super::finish::{self, Wanted};
 use super::switches::{HardwareSwitches, OnOff};
+use crate::commands::export;
 use crate::exit::{Exit, OWN_FAILURE, UsageError, report_error, with_causes};
 use crate::profile::{self, board};
 use crate::terminal::Terminal;
@@ -186,7 +187,7 @@ fn finish(collected: &Collected, arguments: &BoardArguments, wanted: &Wanted, te
     let (mut failed, mut interrupted) = (false, false);
     for profile in &collected.profiles {
         let read = Source::at(profile).map_err(anyhow::Error::from).and_then(|source| match source.board() {
-            Some(_) => finish_job(source, arguments, interrupted, terminal),
+            Some(_) => finish_job(source, arguments, &wanted.options, interrupted, terminal),
             None => finish::read_if_wanted(profile, wanted, terminal),
         });
         if let Err(error) = read {
@@ -243,6 +244,7 @@ fn finish(collected: &Collected, arguments: &BoardArguments, wanted: &Wanted, te
 fn finish_job(
     source: Source,
     arguments: &BoardArguments,
+    options: &export::Options,
     interrupted: bool,
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
@@ -264,7 +266,7 @@ fn finish_job(
     for it in board::missing(job, &trace) {
         terminal.warn(&format!("missing: {}: {}", it.what, it.how));
     }
-    let written = board::write(&exports, (true, true), TableFormat::Csv, job)?;
+    let written = board::write(&exports, (true, true), options.table_format(), job)?;
     board::tell_kept(&written, terminal);
     if !written.files.is_empty() {
         terminal.note(&format!("wrote {} files below {}", written.files.len(), job.display()));
