@@ -147,6 +147,11 @@ fn note_clocks(name: &str) {
     let _ = std::fs::write(format!("{name}.clock"), text);
 }
 
+/// Opens a session on a file as the runtime does, with a profile where none was asked for.
+///
+/// # Safety
+/// The arguments are as ONNX Runtime's function of this name takes them, and its own entry was kept before
+/// this one stood in the table.
 unsafe extern "C" fn create_session(
     environment: Handle,
     path: *const c_char,
@@ -164,6 +169,10 @@ unsafe extern "C" fn create_session(
     status
 }
 
+/// The same of a model in memory.
+///
+/// # Safety
+/// As of [`create_session`]; `model` has `length` bytes.
 unsafe extern "C" fn create_from_array(
     environment: Handle,
     model: *const c_void,

@@ -62,6 +62,10 @@ struct Search<'a> {
     found: Option<*mut c_void>,
 }
 
+/// Looks a function up in one library; 1 where it is found, which ends the search.
+///
+/// # Safety
+/// `library` is an entry of the system's list, and `data` a [`Search`] that nobody else uses.
 unsafe extern "C" fn look(library: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: the system gives a valid entry, and the data are those of `in_library`.
     let (library, search) = unsafe { (&*library, &mut *data.cast::<Search<'_>>()) };

@@ -89,6 +89,9 @@ fn details(domain: Option<Domain>) -> Option<Details> {
 }
 
 /// Records a mark; with a stream, the vendor's tool would set a point on the device as well.
+///
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe fn mark_with(domain: Option<Domain>, text: *const c_char, stream: *const c_void) {
     if !is_on() {
         return;
@@ -102,11 +105,15 @@ unsafe fn mark_with(domain: Option<Domain>, text: *const c_char, stream: *const 
     }
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn mark_a(text: *const c_char, stream: *const c_void) {
     // SAFETY: as mstx asks.
     unsafe { mark_with(None, text, stream) };
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn range_start_a(text: *const c_char, _stream: *const c_void) -> u64 {
     if !is_on() {
         return 0;
@@ -120,6 +127,8 @@ extern "C" fn range_end(number: u64) {
     event::range_end(number);
 }
 
+/// # Safety
+/// `name` is null or ends with a zero.
 unsafe extern "C" fn domain_create_a(name: *const c_char) -> Handle {
     // SAFETY: mstx asks for a C string.
     let name = String::from_utf8_lossy(unsafe { bytes(name) });
@@ -140,11 +149,17 @@ unsafe fn domain_of(handle: Handle) -> Option<Domain> {
     unsafe { handle.as_ref() }.copied()
 }
 
+/// # Safety
+/// `domain` is null or came from [`domain_create_a`];
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn domain_mark_a(domain: Handle, text: *const c_char, stream: *const c_void) {
     // SAFETY: as mstx asks.
     unsafe { mark_with(domain_of(domain), text, stream) };
 }
 
+/// # Safety
+/// `domain` is null or came from [`domain_create_a`];
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn domain_range_start_a(
     domain: Handle,
     text: *const c_char,

@@ -171,6 +171,8 @@ fn depth(count: usize) -> c_int {
     count as c_int - 1
 }
 
+/// # Safety
+/// `attributes` is null or as NVTX describes them.
 unsafe extern "C" fn mark_ex(attributes: *const Attributes) {
     if is_on() {
         // SAFETY: as NVTX asks.
@@ -178,6 +180,8 @@ unsafe extern "C" fn mark_ex(attributes: *const Attributes) {
     }
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn mark_a(text: *const c_char) {
     if is_on() {
         // SAFETY: as NVTX asks.
@@ -185,6 +189,8 @@ unsafe extern "C" fn mark_a(text: *const c_char) {
     }
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn mark_w(text: *const libc::wchar_t) {
     if is_on() {
         // SAFETY: as NVTX asks.
@@ -192,6 +198,8 @@ unsafe extern "C" fn mark_w(text: *const libc::wchar_t) {
     }
 }
 
+/// # Safety
+/// `attributes` is null or as NVTX describes them.
 unsafe extern "C" fn range_start_ex(attributes: *const Attributes) -> u64 {
     if !is_on() {
         return 0;
@@ -200,6 +208,8 @@ unsafe extern "C" fn range_start_ex(attributes: *const Attributes) -> u64 {
     unsafe { described(None, attributes, event::range_start) }
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn range_start_a(text: *const c_char) -> u64 {
     if !is_on() {
         return 0;
@@ -208,6 +218,8 @@ unsafe extern "C" fn range_start_a(text: *const c_char) -> u64 {
     event::range_start(unsafe { bytes(text) }, Details::default())
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn range_start_w(text: *const libc::wchar_t) -> u64 {
     if !is_on() {
         return 0;
@@ -220,6 +232,8 @@ extern "C" fn range_end(number: u64) {
     event::range_end(number);
 }
 
+/// # Safety
+/// `attributes` is null or as NVTX describes them.
 unsafe extern "C" fn range_push_ex(attributes: *const Attributes) -> c_int {
     if !is_on() {
         return -1;
@@ -228,6 +242,8 @@ unsafe extern "C" fn range_push_ex(attributes: *const Attributes) -> c_int {
     depth(unsafe { described(None, attributes, event::push) })
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn range_push_a(text: *const c_char) -> c_int {
     if !is_on() {
         return -1;
@@ -236,6 +252,8 @@ unsafe extern "C" fn range_push_a(text: *const c_char) -> c_int {
     depth(event::push(unsafe { bytes(text) }, Details::default()))
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn range_push_w(text: *const libc::wchar_t) -> c_int {
     if !is_on() {
         return -1;
@@ -248,6 +266,9 @@ extern "C" fn range_pop() -> c_int {
     depth(event::pop_in(None))
 }
 
+/// # Safety
+/// `domain` is null or came from [`domain_create_a`] or [`domain_create_w`];
+/// `attributes` is null or as NVTX describes them.
 unsafe extern "C" fn domain_mark_ex(domain: *const Domain, attributes: *const Attributes) {
     if is_on() {
         // SAFETY: as NVTX asks.
@@ -255,6 +276,9 @@ unsafe extern "C" fn domain_mark_ex(domain: *const Domain, attributes: *const At
     }
 }
 
+/// # Safety
+/// `domain` is null or came from [`domain_create_a`] or [`domain_create_w`];
+/// `attributes` is null or as NVTX describes them.
 unsafe extern "C" fn domain_range_start_ex(domain: *const Domain, attributes: *const Attributes) -> u64 {
     if !is_on() {
         return 0;
@@ -267,6 +291,9 @@ extern "C" fn domain_range_end(_domain: *const Domain, number: u64) {
     event::range_end(number);
 }
 
+/// # Safety
+/// `domain` is null or came from [`domain_create_a`] or [`domain_create_w`];
+/// `attributes` is null or as NVTX describes them.
 unsafe extern "C" fn domain_range_push_ex(domain: *const Domain, attributes: *const Attributes) -> c_int {
     if !is_on() {
         return -1;
@@ -275,16 +302,22 @@ unsafe extern "C" fn domain_range_push_ex(domain: *const Domain, attributes: *co
     depth(unsafe { described(domain_of(domain), attributes, event::push) })
 }
 
+/// # Safety
+/// `domain` is null or came from [`domain_create_a`] or [`domain_create_w`].
 unsafe extern "C" fn domain_range_pop(domain: *const Domain) -> c_int {
     // SAFETY: as NVTX asks.
     depth(event::pop_in(unsafe { domain_of(domain) }))
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn domain_register_string_a(_domain: *const Domain, text: *const c_char) -> *const Vec<u8> {
     // SAFETY: as NVTX asks. Programs keep the handle for good.
     Box::into_raw(Box::new(unsafe { bytes(text) }.to_vec()))
 }
 
+/// # Safety
+/// `text` is null or ends with a zero.
 unsafe extern "C" fn domain_register_string_w(
     _domain: *const Domain,
     text: *const libc::wchar_t,
@@ -297,11 +330,15 @@ fn create_domain(name: &[u8]) -> *const Domain {
     Box::into_raw(Box::new(domain::named(&String::from_utf8_lossy(name))))
 }
 
+/// # Safety
+/// `name` is null or ends with a zero.
 unsafe extern "C" fn domain_create_a(name: *const c_char) -> *const Domain {
     // SAFETY: as NVTX asks.
     create_domain(unsafe { bytes(name) })
 }
 
+/// # Safety
+/// `name` is null or ends with a zero.
 unsafe extern "C" fn domain_create_w(name: *const libc::wchar_t) -> *const Domain {
     // SAFETY: as NVTX asks.
     create_domain(&unsafe { wide(name) })

@@ -64,11 +64,15 @@ mod x86 {
     use std::hint::black_box;
 
     chains! {
+        /// # Safety
+        /// The processor has AVX-512.
         #[target_feature(enable = "avx512f")]
         avx512, _mm512_set1_ps, _mm512_fmadd_ps,
         [a b c d e f g h i j k l m n o p]
     }
     chains! {
+        /// # Safety
+        /// The processor has AVX and FMA.
         #[target_feature(enable = "avx,fma")]
         fma, _mm256_set1_ps, _mm256_fmadd_ps,
         [a b c d e f g h i j k l]
