@@ -1,44 +1,60 @@
-//! Tasks within tasks.
+//! Spans within spans and across one another: the time of each that is its own.
+//!
+//! Each moment of a lane belongs to one span: of those that are open, to the innermost, which is the one that
+//! began last, and of those that began at once the shortest. So nothing is negative, and the own times of a
+//! lane sum to the time in which it was busy, also where spans cross one another.
 
 use opscope_trace::{Nanoseconds, Trace};
 
-/// The time that each task took itself: its duration less that of the tasks which ran within it on
+/// The time that each task took itself: the part of its duration in which no task ran that began within it on
 /// the same stream, such as the nodes of a loop's body within the loop.
 pub fn self_times(trace: &Trace) -> Vec<Nanoseconds> {
     let tasks = &trace.tasks;
     own_times(tasks.stream(), tasks.start(), tasks.duration())
 }
 
-/// The time that each call took itself: its duration less that of the calls which it made on the
+/// The time that each call took itself: the part of its duration outside of the calls which it made on the
 /// same thread.
 pub fn own_call_times(trace: &Trace) -> Vec<Nanoseconds> {
     let calls = &trace.api_calls;
     own_times(calls.thread(), calls.start(), calls.duration())
 }
 
-/// Durations less those of what lies within, lane by lane.
-fn own_times<Lane: Copy + Ord>(
+/// The part of each span that belongs to no other one of its lane.
+pub(crate) fn own_times<Lane: Copy + Ord>(
     lanes: &[Lane],
     starts: &[Nanoseconds],
     durations: &[Nanoseconds],
 ) -> Vec<Nanoseconds> {
-    let mut times = durations.to_vec();
+    let mut times = vec![Nanoseconds::ZERO; starts.len()];
+    // Those that have begun, the last on top; some of those below may have ended.
     let mut open: Vec<usize> = Vec::new();
+    let mut reached = Nanoseconds(i64::MIN);
+    let mut share_out = |open: &mut Vec<usize>, reached: &mut Nanoseconds, until: Nanoseconds| {
+        while let Some(&top) = open.last().filter(|_| *reached < until) {
+            let end = starts[top] + durations[top];
+            let to = end.min(until);
+            if to > *reached {
+                times[top] += to - *reached;
+                *reached = to;
+            }
+            if end <= until {
+                open.pop();
+            }
+        }
+        *reached = until;
+    };
     let mut lane: Option<Lane> = None;
     for index in by_lane_and_start(lanes, starts, durations) {
         if lane != Some(lanes[index]) {
             lane = Some(lanes[index]);
+            share_out(&mut open, &mut reached, Nanoseconds(i64::MAX));
             open.clear();
         }
-        let end = |index: usize| starts[index] + durations[index];
-        while open.last().is_some_and(|&around| end(around) < end(index) || end(around) <= starts[index]) {
-            open.pop();
-        }
-        if let Some(&around) = open.last() {
-            times[around] -= durations[index];
-        }
+        share_out(&mut open, &mut reached, starts[index]);
         open.push(index);
     }
+    share_out(&mut open, &mut reached, Nanoseconds(i64::MAX));
     times
 }
 
@@ -72,6 +88,7 @@ pub fn covered_time(mut spans: Vec<(Nanoseconds, Nanoseconds)>) -> Nanoseconds {
 mod tests {
     use super::*;
     use opscope_trace::{Device, DeviceKind, Stream, Task};
+    use proptest::prelude::*;
 
     #[test]
     fn the_body_of_a_loop_is_taken_off_the_loop() {
@@ -89,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_only_overlap_keep_their_time_and_so_do_other_streams() {
+    fn a_moment_of_several_tasks_of_a_stream_is_that_of_the_last_begun_and_other_streams_are_apart() {
         let mut trace = Trace::new();
         let name = trace.strings.intern("x");
         let device = trace.devices.push(Device { number: 0, kind: DeviceKind::Cpu, name });
@@ -98,7 +115,20 @@ mod tests {
         trace.tasks.push(task(0, 100));
         trace.tasks.push(task(50, 100));
         trace.tasks.push(Task { stream: Some(stream), ..task(10, 20) });
-        assert_eq!(self_times(&trace).iter().map(|t| t.0).collect::<Vec<_>>(), [100, 100, 20]);
+        assert_eq!(self_times(&trace).iter().map(|t| t.0).collect::<Vec<_>>(), [50, 100, 20]);
+    }
+
+    #[test]
+    fn tasks_that_cross_within_another_are_taken_off_it_once() {
+        let own = |spans: &[(i64, i64)]| -> Vec<i64> {
+            let starts: Vec<_> = spans.iter().map(|span| Nanoseconds(span.0)).collect();
+            let durations: Vec<_> = spans.iter().map(|span| Nanoseconds(span.1 - span.0)).collect();
+            own_times(&vec![0; spans.len()], &starts, &durations).iter().map(|time| time.0).collect()
+        };
+        assert_eq!(own(&[(0, 100), (0, 80), (40, 100)]), [0, 40, 60]);
+        // The first of those within goes on behind the second.
+        assert_eq!(own(&[(0, 100), (10, 60), (20, 30), (25, 40)]), [50, 30, 5, 15]);
+        assert_eq!(own(&[(0, 10), (0, 10), (20, 20)]), [0, 10, 0]);
     }
 
     #[test]
@@ -107,5 +137,57 @@ mod tests {
         let spans = spans.iter().map(|&(a, b)| (Nanoseconds(a), Nanoseconds(b))).collect();
         assert_eq!(covered_time(spans), Nanoseconds(20));
         assert_eq!(covered_time(Vec::new()), Nanoseconds::ZERO);
+    }
+
+    /// Durations less those of what lies within, which is right where nothing crosses.
+    fn less_what_is_within(spans: &[(u8, i64, i64)]) -> Vec<i64> {
+        let end = |span: &(u8, i64, i64)| span.1 + span.2;
+        let mut order: Vec<usize> = (0..spans.len()).collect();
+        order.sort_by_key(|&index| (spans[index].0, spans[index].1, -spans[index].2));
+        let mut times: Vec<i64> = spans.iter().map(|span| span.2).collect();
+        for (place, &index) in order.iter().enumerate() {
+            let (lane, start, _) = spans[index];
+            let holds = |around: &&usize| {
+                spans[**around].0 == lane && end(&spans[**around]) > start && end(&spans[**around]) >= end(&spans[index])
+            };
+            if let Some(&around) = order[..place].iter().rev().find(holds) {
+                times[around] -= spans[index].2;
+            }
+        }
+        times
+    }
+
+    proptest! {
+        #[test]
+        fn own_times_are_never_negative_and_sum_to_what_each_stream_was_busy(
+            spans in proptest::collection::vec((0_u8..3, 0_i64..200, 0_i64..100), 0..60),
+        ) {
+            let lanes: Vec<u8> = spans.iter().map(|span| span.0).collect();
+            let starts: Vec<_> = spans.iter().map(|span| Nanoseconds(span.1)).collect();
+            let durations: Vec<_> = spans.iter().map(|span| Nanoseconds(span.2)).collect();
+            let own = own_times(&lanes, &starts, &durations);
+            prop_assert!(own.iter().zip(&durations).all(|(own, all)| own.0 >= 0 && own <= all), "{own:?}");
+            for lane in 0..3 {
+                let of_lane = || (0..spans.len()).filter(|&index| lanes[index] == lane);
+                let busy = covered_time(of_lane().map(|at| (starts[at], starts[at] + durations[at])).collect());
+                prop_assert_eq!(of_lane().map(|index| own[index]).sum::<Nanoseconds>(), busy);
+            }
+        }
+
+        #[test]
+        fn where_nothing_crosses_own_times_are_durations_less_those_within(
+            cuts in proptest::collection::vec((0_u8..2, 0_i64..64, 0_u32..7), 0..40),
+        ) {
+            // Spans of a power of two that begin at its multiples hold one another or lie apart.
+            let aligned = |(lane, at, power): (u8, i64, u32)| (lane, at >> power << power, 1_i64 << power);
+            let mut spans: Vec<_> = cuts.into_iter().map(aligned).collect();
+            spans.sort_unstable();
+            spans.dedup();
+            let lanes: Vec<u8> = spans.iter().map(|span| span.0).collect();
+            let starts: Vec<_> = spans.iter().map(|span| Nanoseconds(span.1)).collect();
+            let durations: Vec<_> = spans.iter().map(|span| Nanoseconds(span.2)).collect();
+            let own: Vec<i64> = own_times(&lanes, &starts, &durations).iter().map(|time| time.0).collect();
+            prop_assert_eq!(own, less_what_is_within(&spans));
+        }
     }
 }

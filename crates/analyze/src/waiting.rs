@@ -2,6 +2,8 @@
 
 use opscope_trace::{ClockRelation, Nanoseconds, TaskId, TaskWait, Trace};
 
+use crate::nesting::{own_times, self_times};
+
 /// How the waiting of a trace's tasks is meant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
@@ -28,8 +30,18 @@ impl Waiting {
         })
     }
 
-    /// The part of a task's duration that is waiting.
-    pub fn within(self, trace: &Trace, task: TaskId) -> Nanoseconds {
-        if self.is_within { trace.tasks.wait()[task.index()].unwrap_or_default() } else { Nanoseconds::ZERO }
+    /// The own times of the tasks without the waiting that their durations begin with.
+    pub fn kernel_times(self, trace: &Trace) -> Vec<Nanoseconds> {
+        if !self.is_within {
+            return self_times(trace);
+        }
+        let tasks = &trace.tasks;
+        let of_task = |(wait, duration): (&Option<Nanoseconds>, &Nanoseconds)| {
+            wait.unwrap_or_default().max(Nanoseconds::ZERO).min(*duration)
+        };
+        let waits: Vec<Nanoseconds> = tasks.wait().iter().zip(tasks.duration()).map(of_task).collect();
+        let starts: Vec<_> = tasks.start().iter().zip(&waits).map(|(start, wait)| *start + *wait).collect();
+        let durations: Vec<_> = tasks.duration().iter().zip(&waits).map(|(all, wait)| *all - *wait).collect();
+        own_times(tasks.stream(), &starts, &durations)
     }
 }

@@ -137,8 +137,8 @@ pub(crate) fn covered(trace: &Trace, tasks: impl Iterator<Item = u32>) -> Vec<Na
 /// Chooses among the tasks. Waiting and other handling of streams is no work: it passes only if its
 /// unit is asked for.
 pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection {
-    let own = self_times(trace);
     let waiting = Waiting::of(trace);
+    let own = if query.time == TimeKind::Kernel { waiting.kernel_times(trace) } else { self_times(trace) };
     let tasks = &trace.tasks;
     let units = &query.filter.units;
     let mut chooser = Chooser::new(trace, query, chosen.averaged);
@@ -151,8 +151,7 @@ pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
         let subject = tasks.operator()[index].map_or(Executed::Name(tasks.name()[index]), Executed::Operator);
         let wait = waiting.of_task(trace, task);
         let time = match query.time {
-            TimeKind::Total => Some(own[index]),
-            TimeKind::Kernel => Some(own[index] - waiting.within(trace, task)),
+            TimeKind::Total | TimeKind::Kernel => Some(own[index]),
             TimeKind::Wait => wait,
         };
         let is_first = chooser.subjects.get(subject).executions.is_first(&tasks.get(task));
