@@ -1,6 +1,7 @@
 //! Time in which no task of the device ran, so that a wait counts as idle time only as far as it is.
 
-use opscope_trace::{ExecutionUnit, IterationId, Nanoseconds, Trace};
+use opscope_analyze::is_work;
+use opscope_trace::{IterationId, Nanoseconds, Trace};
 
 type Span = (Nanoseconds, Nanoseconds);
 
@@ -16,7 +17,7 @@ pub(crate) struct Idle {
 impl Idle {
     /// Looks at all tasks but those that only handle streams.
     pub fn of(trace: &Trace) -> Self {
-        let rows = trace.tasks.iter().filter(|(_, row)| row.unit != ExecutionUnit::Control);
+        let rows = trace.tasks.iter().filter(|(_, row)| is_work(row.unit));
         let mut busy: Vec<Span> = rows.map(|(_, row)| (row.start, row.start + row.duration)).collect();
         busy.sort_unstable();
         let first = busy.first().map_or(Nanoseconds::ZERO, |(start, _)| *start);

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TimeBasis, Trace};
+use opscope_trace::{Nanoseconds, StringId, TimeBasis, Trace};
 
 use crate::calls::{executions, has_times};
 use crate::cover::{Cover, Span};
+use crate::measured::work;
 
 /// The calls that executed a model, and the operators that ran meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ impl Coverage {
             return Self::of_totals(trace, &calls);
         }
         let operators = Cover::of(work(trace).map(|task| {
+            let task = task.index();
             let start = trace.tasks.start()[task];
             (start, start + trace.tasks.duration()[task])
         }));
@@ -58,7 +60,7 @@ impl Coverage {
     fn of_totals(trace: &Trace, calls: &[Span]) -> Option<Self> {
         let mut counts: HashMap<StringId, usize> = HashMap::new();
         let mut sum = Nanoseconds::ZERO;
-        for task in work(trace) {
+        for task in work(trace).map(|task| task.index()) {
             *counts.entry(trace.tasks.name()[task]).or_default() += 1;
             sum += trace.tasks.duration()[task];
         }
@@ -79,12 +81,6 @@ impl Coverage {
     pub fn share(&self) -> f64 {
         self.operators.0 as f64 / self.time.0.max(1) as f64
     }
-}
-
-/// The tasks that do more than handle streams.
-fn work(trace: &Trace) -> impl Iterator<Item = usize> + '_ {
-    let units = trace.tasks.unit().iter().enumerate();
-    units.filter(|(_, unit)| **unit != ExecutionUnit::Control).map(|(task, _)| task)
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub use roofline::{BOUND_FROM, Bound, Position, Roofline};
 pub use run_tables::{
     CallStatistic, Component, ComponentUse, CoreMetrics, Durations, Frequency, RunTables, TypeStatistic,
 };
-pub use scope::{Iterations, Scope, ScopeError};
+pub use scope::{Iterations, Scope, ScopeError, is_work};
 pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};
 pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, predict};

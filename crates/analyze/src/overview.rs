@@ -4,7 +4,7 @@ use opscope_trace::{DeviceId, ExecutionUnit, Nanoseconds, Trace};
 
 use crate::cover::Span;
 use crate::query::{Executed, Query, Selection, covered};
-use crate::scope::{Chosen, Iterations, Scope, ScopeError};
+use crate::scope::{Chosen, Iterations, Scope, ScopeError, is_work};
 
 /// The figures of a part of a trace. Times are of an average iteration of the scope.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +73,7 @@ impl Overview {
         work.executions.retain(|execution| {
             let (task, time) = (execution.row as usize, execution.time);
             let unit = trace.tasks.unit()[task];
-            let is_work = unit != ExecutionUnit::Control;
+            let is_work = is_work(unit);
             if !chosen.has_iteration(trace.tasks.iteration()[task]) {
                 if is_work {
                     overview.outside = (overview.outside.0 + 1, overview.outside.1 + time);

@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, Range, RangeId, RangeKind, StringId, ThreadId, Trace};
+use opscope_trace::{Nanoseconds, Range, RangeId, RangeKind, StringId, ThreadId, Trace};
 
 use crate::cover::{Cover, Span};
+use crate::measured::work;
 use crate::nesting::by_lane_and_start;
 
 /// The ranges of a program.
@@ -153,12 +154,10 @@ impl Covers {
         if let Some(spans) = by_thread.get_mut(&None) {
             spans.extend((0..calls.len()).map(call));
         }
-        let tasks = &trace.tasks;
-        // Waiting and handling of streams is no work.
-        let work = (0..tasks.len()).filter(|&index| tasks.unit()[index] != ExecutionUnit::Control);
-        let operators = Cover::of(
-            work.map(|index| (tasks.start()[index], tasks.start()[index] + tasks.duration()[index])),
-        );
+        let operators = Cover::of(work(trace).map(|task| {
+            let start = trace.tasks.start()[task.index()];
+            (start, start + trace.tasks.duration()[task.index()])
+        }));
         let everything = Cover::of(operators.spans().iter().copied().chain((0..calls.len()).map(call)));
         let calls = by_thread.into_iter().map(|(thread, spans)| (thread, Cover::of(spans))).collect();
         Self { calls, operators, everything }

@@ -12,6 +12,7 @@ use crate::calls::{CallKind, CallKinds, Phase};
 use crate::cover::{Cover, Span};
 use crate::nesting::self_times;
 use crate::query::{Execution, Query, rows_by};
+use crate::scope::is_work;
 
 /// How many durations there are, and how long they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,7 +245,7 @@ fn components(trace: &Trace, kinds: &CallKinds) -> Vec<ComponentUse> {
     for (_, range) in trace.ranges.iter().filter(|(_, range)| range.kind != RangeKind::Mark) {
         add((Component::Ranges, None), range.name, range.start, range.duration);
     }
-    for (_, task) in trace.tasks.iter().filter(|(_, task)| task.unit != ExecutionUnit::Control) {
+    for (_, task) in trace.tasks.iter().filter(|(_, task)| is_work(task.unit)) {
         let operator = task.operator.map(|operator| trace.operators.name()[operator.index()]);
         add((Component::Tasks, None), operator.unwrap_or(task.name), task.start, task.duration);
     }

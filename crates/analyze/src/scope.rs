@@ -1,6 +1,12 @@
 //! Which part of a trace a question is about.
 
-use opscope_trace::{IterationId, ModelId, TaskId, Trace};
+use opscope_trace::{ExecutionUnit, IterationId, ModelId, TaskId, Trace};
+
+/// Whether tasks on a unit are work. Tasks that only wait or handle streams are none: no figure of operators
+/// counts them, and no operator of that name is compared, changed or advised on.
+pub fn is_work(unit: ExecutionUnit) -> bool {
+    unit != ExecutionUnit::Control
+}
 
 /// The iterations that a question is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -338,6 +338,18 @@ mod tests {
     }
 
     #[test]
+    fn waiting_and_handling_of_streams_is_no_operator_that_could_change() {
+        let mut trace = profile(&[("Conv", 0, 0, 100, "", ""), ("EVENT_WAIT", 1, 0, 300, "", "")]);
+        let wait = opscope_trace::TaskId::from_index(1);
+        let unit = opscope_trace::ExecutionUnit::Control;
+        trace.tasks.set(wait, Task { unit, operator: None, ..trace.tasks.get(wait) });
+        let wait = predict(&trace, &[Edit::Scale("EVENT_WAIT".to_owned(), 0.5)]);
+        assert!(matches!(wait, Err(EditError::NoMatch { .. })), "{wait:?}");
+        let conv = predict(&trace, &[Edit::Scale("Conv".to_owned(), 0.5)]).unwrap();
+        assert_eq!((conv.measured, conv.predicted), (Nanoseconds(100), Nanoseconds(50)));
+    }
+
+    #[test]
     fn beside_a_longer_stream_nothing_is_saved() {
         let trace = profile(&[("Conv", 0, 0, 100, "", ""), ("Copy", 1, 0, 60, "", "")]);
         let prediction = predict(&trace, &[Edit::Remove("Copy".to_owned())]).unwrap();

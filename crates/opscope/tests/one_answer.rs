@@ -376,9 +376,7 @@ fn compare(place: &Place, profile: &Profile, used: &mut BTreeSet<&'static str>) 
         // Names alone align where types lack.
         let compared = place.done(&["compare", &raw, &path.to_string_lossy(), "--json"]).json();
         let matched = ["before", "after"].map(|side| compared["matched"][side].as_f64().unwrap_or(0.0));
-        // Only a database lists tasks as a whole beside their parts, which have no partner.
-        let least = if matches!(form, Folder | Database) { 0.99 } else { 1.0 };
-        if matched[0] < 1.0 || matched[1] < least {
+        if matched != [1.0, 1.0] {
             found.push(format!("{} {form:?} compare: {matched:?} matched", profile.name));
         }
     }

@@ -6,6 +6,7 @@
 use opscope_trace::Trace;
 
 use crate::Measured;
+use crate::measured::work;
 
 /// How much is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,11 +21,11 @@ pub(super) struct Extent {
 impl Extent {
     pub fn of(before: &Trace, after: &Trace) -> Self {
         let usual = Self { whole: false, work: None };
-        let has_tasks = !before.tasks.is_empty() && !after.tasks.is_empty();
+        let has_tasks = [before, after].iter().all(|trace| work(trace).next().is_some());
         if !has_tasks || before.iterations.is_empty() == after.iterations.is_empty() {
             return usual;
         }
-        let in_all = |trace: &Trace| trace.tasks.len() as f64;
+        let in_all = |trace: &Trace| work(trace).count() as f64;
         let in_one = |trace: &Trace| {
             let measured = Measured::of(trace);
             measured.tasks.len() as f64 / measured.count() as f64

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{DataType, ExecutionUnit, IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
+use opscope_trace::{DataType, IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
 use super::question::{Filter, Query, TimeKind};
 use crate::calls::{CallKind, CallKinds, iterations_of_calls};
 use crate::cover::Span;
 use crate::execution::Executions;
 use crate::nesting::{covered_time, own_call_times, self_times};
-use crate::scope::Chosen;
+use crate::scope::{Chosen, is_work};
 use crate::waiting::Waiting;
 
 /// The executions that pass all filters.
@@ -145,7 +145,7 @@ pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
     for task in tasks.ids().filter(|&task| chosen.has_task(trace, task)) {
         let index = task.index();
         let unit = tasks.unit()[index];
-        if unit == ExecutionUnit::Control && !units.contains(&unit) {
+        if !is_work(unit) && !units.contains(&unit) {
             continue;
         }
         let subject = tasks.operator()[index].map_or(Executed::Name(tasks.name()[index]), Executed::Operator);

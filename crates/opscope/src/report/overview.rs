@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::{Answer, GroupBy, Measured, Overview, Phase, Query};
+use opscope_analyze::{Answer, GroupBy, Measured, Overview, Phase, Query, is_work};
 use opscope_trace::{Nanoseconds, Trace, units};
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
         );
     }
     let units: Vec<_> =
-        overview.units.iter().filter(|unit| unit.unit != opscope_trace::ExecutionUnit::Control).collect();
+        overview.units.iter().filter(|unit| is_work(unit.unit)).collect();
     if units.len() > 1 {
         let named = units.iter().map(|unit| format!("{} {}", unit.unit.name(), units::duration(unit.time)));
         line("units", named.collect::<Vec<_>>().join(", "));
