@@ -96,7 +96,7 @@ pub struct Subject<'a> {
     idle: Idle,
     /// How many iterations were measured.
     pub(crate) iterations: usize,
-    /// The operators' own time in an average iteration.
+    /// The own time of all work in an average iteration, also of tasks that belong to no operator.
     pub total: Nanoseconds,
     /// The metrics by their names in small letters, with the factor that makes a part of 1 of them.
     metrics: HashMap<String, Vec<(MetricId, f64)>>,

@@ -2,7 +2,8 @@
 
 use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TaskId, Trace};
 
-use crate::query::{Execution, Query, Row, Selection, rows_by};
+use crate::query::{Executed, Execution, Query, Row, Selection, name_and_type, rows_by};
+use crate::scope::Chosen;
 
 /// The meaning of a word that names operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum Matched {
     Part,
 }
 
-/// The tasks of one operator on one unit.
+/// The tasks of one operator on one unit; tasks of no operator are one by their name, which is their type too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Location {
     /// The operator's name.
@@ -28,7 +29,7 @@ pub struct Location {
     pub tasks: Vec<TaskId>,
     /// Their own time.
     pub time: Nanoseconds,
-    /// Their share of the own time of all operators' tasks, from 0 to 1.
+    /// Their share of the own time of all operators, from 0 to 1.
     pub share: f64,
 }
 
@@ -37,28 +38,43 @@ pub struct Location {
 pub struct OperatorMatches {
     /// The meaning of the word.
     pub matched: Matched,
+    /// Whether figures of operators count these tasks. Others lie outside of the measured iterations, or only
+    /// wait or handle streams; shares are then of all that the profile recorded.
+    pub counted: bool,
     /// The operators' tasks on each unit.
     pub locations: Vec<Location>,
 }
 
 /// Finds the operators of a name and those of a type; where there are neither, those with such a
 /// part in their names. A name that is a type as well is found as both, if the type has operators
-/// of other names. Nothing is found where no such operator ran.
+/// of other names. Tasks that no figure counts are found where no others are; nothing is where no such
+/// operator ran at all.
 pub fn locate(trace: &Trace, text: &str) -> Vec<OperatorMatches> {
+    let measured = Query::measured(trace, &Chosen::measured(trace, None));
+    let counted = locate_among(trace, &measured, text, true);
+    if counted.is_empty() { locate_among(trace, &Query::whole_profile(trace), text, false) } else { counted }
+}
+
+fn locate_among(trace: &Trace, executed: &Selection, text: &str, counted: bool) -> Vec<OperatorMatches> {
     let lower = text.to_lowercase();
-    let executed = Query::operators(trace);
     let sighting = |matched: Matched| {
         let matches = |name: &str, op_type: &str| match matched {
             Matched::Name => name == text,
             Matched::Type => op_type.eq_ignore_ascii_case(text),
             Matched::Part => name.to_lowercase().contains(&lower),
         };
+        let text = |id| trace.strings.get(id);
         let operators = trace.operators.name().iter().zip(trace.operators.op_type());
         let wanted: Vec<bool> = operators
-            .map(|(name, op_type)| matches(trace.strings.get(*name), trace.strings.get(*op_type)))
+            .map(|(name, op_type)| matches(text(*name), text(*op_type)))
             .collect();
-        let locations = locations(trace, &executed.only(|operator| wanted[operator.index()]));
-        (!locations.is_empty()).then_some(OperatorMatches { matched, locations })
+        let is_wanted = |execution: &Execution| match execution.subject {
+            Executed::Operator(operator) => wanted[operator.index()],
+            Executed::Name(name) => matches(text(name), text(name)),
+            Executed::Call(_) => false,
+        };
+        let locations = locations(trace, &executed.only(is_wanted));
+        (!locations.is_empty()).then_some(OperatorMatches { matched, counted, locations })
     };
     let by_name = sighting(Matched::Name);
     let by_type = sighting(Matched::Type).filter(|of_type| {
@@ -73,8 +89,8 @@ pub fn locate(trace: &Trace, text: &str) -> Vec<OperatorMatches> {
 /// The executions by name, type and unit.
 fn locations(trace: &Trace, executed: &Selection) -> Vec<Location> {
     let key = |execution: &Execution| {
-        let operator = execution.operator().map(|id| trace.operators.get(id));
-        (operator.map(|it| (it.name, it.op_type)), trace.tasks.unit()[execution.row as usize])
+        let named = name_and_type(trace, executed, execution.subject);
+        (named, trace.tasks.unit()[execution.row as usize])
     };
     let location = |(row, executions): (Row, Vec<Execution>)| {
         let tasks = executions.iter().map(|execution| TaskId::from_index(execution.row as usize));
@@ -89,7 +105,7 @@ fn locations(trace: &Trace, executed: &Selection) -> Vec<Location> {
 
 #[cfg(test)]
 mod tests {
-    use opscope_trace::{Operator, Task};
+    use opscope_trace::{Iteration, Operator, Task};
 
     use super::*;
 
@@ -123,6 +139,43 @@ mod tests {
         let locations = &locate(&trace, "Conv")[0].locations;
         assert_eq!((locations[0].tasks.clone(), locations[1].tasks.clone()), (vec![first], vec![second]));
         assert_eq!(locations[0].share, 0.4);
+    }
+
+    #[test]
+    fn shares_are_of_the_measured_work_whether_an_operator_did_it_or_not() {
+        let mut trace = Trace::new();
+        let conv = trace.strings.intern("Conv");
+        let operator = Some(trace.operators.push(Operator::new(conv, conv)));
+        let iterations = [(1, true), (2, false), (3, false)].map(|(number, warm_up)| {
+            let (start, duration) = (Nanoseconds(i64::from(number) * 1_000), Nanoseconds(900));
+            trace.iterations.push(Iteration { model: None, number, warm_up, start, duration })
+        });
+        for (place, iteration) in iterations.into_iter().enumerate() {
+            let start = trace.iterations.start()[iteration.index()];
+            let slow = if place == 0 { 500 } else { 0 };
+            let copies = if place == 0 { "load" } else { "SDMA" };
+            let (copy, wait) = (trace.strings.intern(copies), trace.strings.intern("EVENT_WAIT"));
+            let iteration = Some(iteration);
+            let task = |name, after, duration| {
+                Task { iteration, ..Task::new(name, start + Nanoseconds(after), Nanoseconds(duration)) }
+            };
+            let unit = ExecutionUnit::AiCore;
+            trace.tasks.push(Task { operator, unit, ..task(conv, 0, 30 + slow) });
+            trace.tasks.push(Task { unit: ExecutionUnit::MemoryCopy, ..task(copy, 600, 10) });
+            trace.tasks.push(Task { unit: ExecutionUnit::Control, ..task(wait, 700, 100) });
+        }
+        use ExecutionUnit::{AiCore, Control, MemoryCopy};
+        assert_eq!(found(&trace, "Conv"), [(Matched::Name, vec![(AiCore, 60)])]);
+        assert_eq!(found(&trace, "SDMA"), [(Matched::Name, vec![(MemoryCopy, 20)])]);
+        let share = |text: &str| locate(&trace, text)[0].locations[0].share;
+        assert_eq!((share("Conv"), share("SDMA")), (0.75, 0.25));
+        // A query says the same.
+        let rows = Query::default().run(&trace).unwrap().rows;
+        assert_eq!(rows.iter().map(|row| row.share).collect::<Vec<_>>(), [0.75, 0.25]);
+        // Work beside the measured iterations and waiting are found, and said to count nowhere.
+        assert_eq!(found(&trace, "load"), [(Matched::Name, vec![(MemoryCopy, 10)])]);
+        assert_eq!(found(&trace, "EVENT_WAIT"), [(Matched::Name, vec![(Control, 300)])]);
+        assert!(locate(&trace, "SDMA")[0].counted && !locate(&trace, "load")[0].counted);
     }
 
     #[test]

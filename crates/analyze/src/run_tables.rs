@@ -1,5 +1,5 @@
 //! A run in tables: the components, what the cores counted, the types of operators, the calls, the
-//! frequency.
+//! frequency. Operators and their counters are those that any query counts; all else is of the whole profile.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use opscope_trace::{
 use crate::calls::{CallKind, CallKinds, Phase};
 use crate::cover::{Cover, Span};
 use crate::nesting::self_times;
-use crate::query::{Execution, Query, rows_by};
-use crate::scope::is_work;
+use crate::query::{Execution, Query, name_and_type, rows_by};
+use crate::scope::{Chosen, is_work};
 
 /// How many durations there are, and how long they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct CoreMetrics {
     pub metrics: Vec<(MetricId, f64)>,
 }
 
-/// One type of operators on one unit.
+/// One type of operators on one unit; tasks of no operator have their name for a type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TypeStatistic {
     /// The type.
@@ -69,7 +69,7 @@ pub struct TypeStatistic {
     pub unit: ExecutionUnit,
     /// The own time of the tasks.
     pub time: Durations,
-    /// Their share of the own time of all operators' tasks, from 0 to 1.
+    /// Their share of the own time of all operators, from 0 to 1.
     pub share: f64,
 }
 
@@ -138,6 +138,9 @@ pub struct Frequency {
 /// A run in tables, each with the most costly rows first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunTables {
+    /// How many iterations the tables of operators and core metrics sum up: the measured ones; 0 where they are
+    /// of the whole profile.
+    pub iterations: usize,
     /// The components.
     pub components: Vec<ComponentUse>,
     /// The counters of the cores, by operator and unit.
@@ -151,20 +154,22 @@ pub struct RunTables {
 }
 
 impl RunTables {
-    /// Sums up a trace; warm-up iterations count like the others.
+    /// Sums up a trace.
     pub fn of(trace: &Trace) -> Self {
         let kinds = CallKinds::of(trace);
+        let chosen = Chosen::measured(trace, None);
         Self {
+            iterations: if chosen.is_whole() { 0 } else { chosen.averaged },
             components: components(trace, &kinds),
-            core_metrics: core_metrics(trace),
-            operators: operators(trace),
+            core_metrics: core_metrics(trace, &chosen),
+            operators: operators(trace, &chosen),
             calls: calls(trace, &kinds),
             frequencies: frequencies(trace),
         }
     }
 }
 
-fn core_metrics(trace: &Trace) -> Vec<CoreMetrics> {
+fn core_metrics(trace: &Trace, chosen: &Chosen) -> Vec<CoreMetrics> {
     /// Sums and numbers of values by metric, in the order of their first appearance.
     #[derive(Default)]
     struct Sums {
@@ -176,7 +181,7 @@ fn core_metrics(trace: &Trace) -> Vec<CoreMetrics> {
     }
     let own = self_times(trace);
     let mut found: HashMap<(OperatorId, ExecutionUnit), Sums> = HashMap::new();
-    for (id, reading) in trace.readings.iter() {
+    for (id, reading) in trace.readings.iter().filter(|(_, reading)| chosen.has_task(trace, reading.task)) {
         let task = reading.task.index();
         let Some(operator) = trace.tasks.operator()[task] else { continue };
         let sums = found.entry((operator, trace.tasks.unit()[task])).or_default();
@@ -207,12 +212,13 @@ fn core_metrics(trace: &Trace) -> Vec<CoreMetrics> {
     rows
 }
 
-fn operators(trace: &Trace) -> Vec<TypeStatistic> {
+fn operators(trace: &Trace, chosen: &Chosen) -> Vec<TypeStatistic> {
+    let measured = Query::measured(trace, chosen);
     let key = |execution: &Execution| {
-        let op_type = execution.operator().map(|operator| trace.operators.op_type()[operator.index()]);
+        let (_, op_type) = name_and_type(trace, &measured, execution.subject);
         (op_type, trace.tasks.unit()[execution.row as usize])
     };
-    let rows = rows_by(trace, &Query::operators(trace), key).into_iter().filter_map(|(row, _)| {
+    let rows = rows_by(trace, &measured, key).into_iter().filter_map(|(row, _)| {
         let times = row.times;
         let time = Durations { count: times.count as u64, total: row.total, min: times.min, max: times.max };
         Some(TypeStatistic { op_type: row.op_type?, unit: row.unit?, time, share: row.share })

@@ -176,16 +176,31 @@ fn every_command_counts_the_same_time_and_executions() {
         let types = analysis(&place, &prof, &["--agg", "typical", "--group-by", "type"]);
         let of_query: f64 = rows(&types).iter().map(|row| number(row, "/typical_ns")).sum();
         assert_eq!(of_query, number(&summary, "/operator_time_ns"), "{chip}");
-        // The tables of a run are of all iterations, and of operators only.
-        let all = analysis(&place, &prof, &["--iteration", "all", "--columns", "time,count,attribution"]);
-        let of_operators = rows(&all).iter().filter(|row| !row["attribution"].is_null());
-        let (time, count) = of_operators.fold((0.0, 0.0), |(time, count), row| {
-            (time + number(row, "/time_ns"), count + number(row, "/count"))
-        });
+        // The tables of a run are sums over the same iterations, of the same executions.
         let shown = place.done(&["show", &prof, "--json"]).json();
         let statistic = shown["operator_statistic"].as_array().expect("types");
         let of_shown = |pointer: &str| statistic.iter().map(|row| number(row, pointer)).sum::<f64>();
-        assert_eq!((of_shown("/time/total_ns"), of_shown("/time/count")), (time, count), "{chip}");
+        assert_eq!(of_shown("/time/count"), executions, "{chip}");
+        assert_eq!((of_shown("/time/total_ns") / averaged).floor(), whole, "{chip}");
+        assert_eq!(number(&shown, "/iterations").max(1.0), averaged, "{chip}");
+        assert!((of_shown("/share") - 1.0).abs() < 1e-9, "{chip}");
+        // So are advice and a comparison, and the place of each operator has the share of it.
+        let advice = place.done(&["advise", &prof, "--json"]).json();
+        assert!((number(&advice, "/operator_time_ns") - whole).abs() <= 1.0, "{chip}");
+        let compared = place.done(&["compare", &prof, &database, "--json"]).json();
+        for side in ["before", "after"] {
+            let time = number(&compared, &format!("/operators_{side}_ns"));
+            assert!((time - whole).abs() <= operators.len() as f64 || compared["whole_profiles"] == true, "{chip}");
+        }
+        for row in rows(&answer).iter().take(3) {
+            let name = row["name"].as_str().expect("a name");
+            let located = place.done(&["where", name, &prof, "--json"]).json();
+            let places = located["locations"].as_array().expect("locations").iter();
+            let share: f64 = places.map(|place| number(place, "/share")).sum();
+            let of_name = rows(&answer).iter().filter(|row| row["name"] == name);
+            let expected: f64 = of_name.map(|row| number(row, "/share")).sum();
+            assert!((share - expected).abs() < 1e-9 && located["counted"] == true, "{chip} {name}: {share}");
+        }
     }
 }
 

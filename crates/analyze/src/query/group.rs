@@ -140,7 +140,7 @@ impl<'a> Keys<'a> {
 }
 
 /// The name and type of a subject; a name is its own type.
-fn name_and_type(trace: &Trace, selection: &Selection, subject: Executed) -> (StringId, StringId) {
+pub(crate) fn name_and_type(trace: &Trace, selection: &Selection, subject: Executed) -> (StringId, StringId) {
     match subject {
         Executed::Call(kind) => {
             let name = selection.call_kinds[kind as usize].name;

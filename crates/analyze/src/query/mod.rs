@@ -20,7 +20,7 @@ use opscope_trace::{ExecutionUnit, Nanoseconds, Trace};
 
 pub use answer::{Answer, Row};
 pub use column::{Cell, Column};
-pub(crate) use group::rows_by;
+pub(crate) use group::{name_and_type, rows_by};
 pub use per_iteration::PerIteration;
 pub(crate) use per_iteration::typical;
 pub use question::{Aggregate, Filter, GroupBy, Query, Sort, TimeKind};
@@ -44,11 +44,17 @@ impl Query {
         Ok(Self { scope, filter, ..Self::default() }.select(trace, &Chosen::new(trace, scope)?))
     }
 
-    /// All executions of operators, likewise.
-    pub(crate) fn operators(trace: &Trace) -> Selection {
+    /// All executions that figures of operators count unless a question says otherwise: the work of the measured
+    /// iterations. Shares anywhere are of this whole.
+    pub(crate) fn measured(trace: &Trace, chosen: &Chosen) -> Selection {
+        Self::default().select(trace, chosen)
+    }
+
+    /// All executions, of warm-up iterations, outside of all, and those that are no work as well.
+    pub(crate) fn whole_profile(trace: &Trace) -> Selection {
         let whole = Scope { iterations: Iterations::All, ..Scope::default() };
         // No trace lacks the whole of itself.
-        Self::everything(trace, whole).map(Selection::of_operators).unwrap_or_default()
+        Self::everything(trace, whole).unwrap_or_default()
     }
 
     /// The executions that are asked about.

@@ -102,16 +102,9 @@ struct Known {
 }
 
 impl Selection {
-    /// The executions of operators alone: tasks of none are left out of the whole as well.
-    pub fn of_operators(mut self) -> Self {
-        self.executions.retain(|execution| execution.operator().is_some());
-        self.whole = self.executions.iter().map(|execution| execution.time).sum();
-        self
-    }
-
-    /// The executions of some operators, as parts of the same whole.
-    pub fn only(&self, is_wanted: impl Fn(OperatorId) -> bool) -> Self {
-        let wanted = self.executions.iter().filter(|execution| execution.operator().is_some_and(&is_wanted));
+    /// Some of the executions, as parts of the same whole.
+    pub fn only(&self, is_wanted: impl Fn(&Execution) -> bool) -> Self {
+        let wanted = self.executions.iter().filter(|execution| is_wanted(execution));
         Self { executions: wanted.copied().collect(), whole: self.whole, ..Self::default() }
     }
 

@@ -1,11 +1,12 @@
 //! `opscope where`: on which unit an operator ran.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
 use opscope_analyze::locate;
-use opscope_trace::Trace;
+use opscope_trace::{StringId, Trace};
 
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Tell};
@@ -18,8 +19,8 @@ Examples:
   opscope where conv PROF_…                       every operator with conv in its name or type
   opscope where Conv2D PROF_… --json              with the time of every task
 
-An operator is looked for by its name and by its type, else by a part of its name; a name that is
-also the type of other operators is shown as both (in JSON, the type is \"also\"). The task ids are
+also the type of other operators is shown as both (in JSON, the type is \"also\"). Tasks, times and
+shares are those that analyze counts: of the measured iterations, without waiting and handling of streams. The task ids are
 those that the vendor's files have (of a board's table of layers, its layer ids); they are used again
 in every inference, and on every stream.
 Of operators on the AI CPU it is said why they are there, and what to put in their place.";
@@ -76,13 +77,15 @@ const ALIKE: f64 = 0.8;
 
 /// The message where no operator was found.
 fn unknown(trace: &Trace, text: &str) -> String {
-    if trace.operators.is_empty() {
+    if trace.operators.is_empty() && trace.tasks.is_empty() {
         return "this profile names no operators".to_owned();
     }
-    let names = trace.operators.name().iter().chain(trace.operators.op_type());
+    let names = trace.operators.name().iter().chain(trace.operators.op_type()).chain(trace.tasks.name());
+    let names: BTreeSet<StringId> = names.copied().collect();
     let similarity = |name: &&str| strsim::jaro_winkler(&text.to_lowercase(), &name.to_lowercase());
     let nearest = names
-        .map(|name| trace.strings.get(*name))
+        .into_iter()
+        .map(|name| trace.strings.get(name))
         .max_by(|a, b| similarity(a).total_cmp(&similarity(b)))
         .filter(|name| similarity(name) > ALIKE);
     let hint = nearest.map_or(String::new(), |name| format!(" (did you mean '{name}'?)"));

@@ -20,7 +20,7 @@ pub fn to_text(
 ) -> String {
     let top = if top == 0 { usize::MAX } else { top };
     let texts = found.iter().map(|it| {
-        let sentence = sentence(word, it.matched, &it.locations);
+        let sentence = sentence(word, it);
         format!("{sentence}{}{}", table(trace, &it.locations, top, width), reasons(trace, &it.locations))
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -58,15 +58,15 @@ fn why(trace: &Trace, location: &Location) -> Option<Why> {
 }
 
 /// The answer in a sentence for each unit.
-fn sentence(word: &str, matched: Matched, locations: &[Location]) -> String {
+fn sentence(word: &str, found: &OperatorMatches) -> String {
     let word = bold(&printable(word));
-    let what = match matched {
+    let what = match found.matched {
         Matched::Name => format!("The operator {word}"),
         Matched::Type => format!("Operators of the type {word}"),
         Matched::Part => format!("Operators with {word} in their names"),
     };
     let mut of_units: Vec<(ExecutionUnit, usize, f64)> = Vec::new();
-    for location in locations {
+    for location in &found.locations {
         match of_units.iter_mut().find(|(unit, ..)| *unit == location.unit) {
             Some((_, tasks, share)) => {
                 *tasks += location.tasks.len();
@@ -79,10 +79,20 @@ fn sentence(word: &str, matched: Matched, locations: &[Location]) -> String {
         .iter()
         .map(|(unit, tasks, share)| {
             let (unit, tasks) = (bold(spoken(*unit)), count(*tasks, "task"));
-            format!("on {unit} ({tasks}, {} of all operators' time)", units::percent(*share))
+            match found.counted {
+                true => format!("on {unit} ({tasks}, {} of all operators' time)", units::percent(*share)),
+                false => format!("on {unit} ({tasks})"),
+            }
         })
         .collect();
-    format!("{what} ran {}.\n\n", parts.join(" and "))
+    let uncounted = match found.counted {
+        true => "",
+        false => {
+            ".\nNo figure of operators counts that: the tasks only wait or handle streams, or lie outside of the \
+             measured iterations. Shares are of all tasks"
+        }
+    };
+    format!("{what} ran {}{uncounted}.\n\n", parts.join(" and "))
 }
 
 /// A unit's name in a sentence.
@@ -189,7 +199,7 @@ fn matches_json(trace: &Trace, matches: &OperatorMatches) -> Value {
         Matched::Type => "type",
         Matched::Part => "part",
     };
-    json!({"matched": matched, "locations": rows.collect::<Vec<_>>()})
+    json!({"matched": matched, "counted": matches.counted, "locations": rows.collect::<Vec<_>>()})
 }
 
 #[cfg(test)]

@@ -36,8 +36,8 @@ impl Answer<'_> {
         let missing = self.missing.iter().map(|it| format!("{} {}: {}\n", bold("Missing:"), it.what, it.how));
         let tables = [
             components(trace, &self.tables.components, width),
-            core_metrics(trace, &self.tables.core_metrics, rows, width),
-            operators(trace, &self.tables.operators, rows, width),
+            core_metrics(trace, self.tables, rows, width),
+            operators(trace, self.tables, rows, width),
             calls(trace, &self.tables.calls, rows, width),
             self.coverage.as_ref().map(coverage_text),
             ranges_table(trace, &self.ranges, top, width),
@@ -98,7 +98,7 @@ fn components(trace: &Trace, rows: &[ComponentUse], width: Option<u16>) -> Optio
             trace.strings.get(row.longest).to_owned(),
         ]);
     }
-    let title = "Components; covered is the time in which at least one of a component's spans was open";
+    let title = "Components of the whole profile; covered is the time in which at least one of a component's spans was open";
     titled(title, &table.to_text(width), rows.len(), rows.len())
 }
 
@@ -122,7 +122,16 @@ fn phase_name(phase: Option<Phase>) -> &'static str {
     phase.map_or(UNKNOWN, Phase::name)
 }
 
-fn core_metrics(trace: &Trace, rows: &[CoreMetrics], top: usize, width: Option<u16>) -> Option<String> {
+/// The iterations that operators are of, behind the title of a table.
+fn of_iterations(tables: &RunTables) -> String {
+    match tables.iterations {
+        0 => String::new(),
+        number => format!(" in {}", count(number, "measured iteration")),
+    }
+}
+
+fn core_metrics(trace: &Trace, tables: &RunTables, top: usize, width: Option<u16>) -> Option<String> {
+    let rows: &[CoreMetrics] = &tables.core_metrics;
     // The units of one run may have metrics of their own: every operator has cells for all of them.
     let mut shown: Vec<MetricId> = Vec::new();
     for (metric, _) in rows.iter().take(top).flat_map(|row| &row.metrics) {
@@ -158,15 +167,12 @@ fn core_metrics(trace: &Trace, rows: &[CoreMetrics], top: usize, width: Option<u
         }));
         table.row(cells);
     }
-    titled(
-        "Core metrics, the average of an execution",
-        &table.to_text(width),
-        rows.len().min(top),
-        rows.len(),
-    )
+    let title = format!("Core metrics, the average of an execution{}", of_iterations(tables));
+    titled(&title, &table.to_text(width), rows.len().min(top), rows.len())
 }
 
-fn operators(trace: &Trace, rows: &[TypeStatistic], top: usize, width: Option<u16>) -> Option<String> {
+fn operators(trace: &Trace, tables: &RunTables, top: usize, width: Option<u16>) -> Option<String> {
+    let rows: &[TypeStatistic] = &tables.operators;
     let mut columns = vec![TableColumn::text("type"), TableColumn::text("unit")];
     columns.extend(DURATIONS.map(TableColumn::number));
     let mut table = Table::new(columns);
@@ -175,7 +181,8 @@ fn operators(trace: &Trace, rows: &[TypeStatistic], top: usize, width: Option<u1
         cells.extend(durations(&row.time, row.share));
         table.row(cells);
     }
-    titled("Operator statistic", &table.to_text(width), rows.len().min(top), rows.len())
+    let title = format!("Operator statistic{}", of_iterations(tables));
+    titled(&title, &table.to_text(width), rows.len().min(top), rows.len())
 }
 
 fn calls(trace: &Trace, rows: &[CallStatistic], top: usize, width: Option<u16>) -> Option<String> {
@@ -305,6 +312,7 @@ fn tables_json(trace: &Trace, tables: &RunTables) -> Value {
         })
     });
     json!({
+        "iterations": tables.iterations,
         "components": components.collect::<Vec<_>>(),
         "core_metrics": core_metrics.collect::<Vec<_>>(),
         "operator_statistic": operators.collect::<Vec<_>>(),
