@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use opscope_analyze::{Iterations, Latencies, Measured, Overview, Roofline, Scope, self_times};
+use opscope_analyze::{Iterations, Latencies, Measured, Overview, Roofline, Scope, work_times};
 use opscope_model::{Model, Shapes};
 use opscope_trace::{
     ExecutionUnit, IterationId, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace,
@@ -160,14 +160,13 @@ impl<'a> Subject<'a> {
         for (id, reading) in trace.readings.iter() {
             readings[reading.task.index()] = Some(id);
         }
-        let own = self_times(trace);
         self.idle = Idle::of(trace);
         // A change saves time of inferences that nobody records.
-        let scale = Latencies::of(trace, None).scale();
-        for task in measured.tasks {
+        let times = work_times(trace, &measured);
+        self.total = Nanoseconds((times.iter().sum::<f64>() / self.iterations as f64) as i64);
+        for (&task, time) in measured.tasks.iter().zip(times) {
             let row = trace.tasks.get(task);
             let Some(operator) = row.operator else { continue };
-            let time = own[task.index()].0.max(0) as f64 * scale;
             let executed = self.executions.add(trace, operator, time / self.iterations as f64);
             let name = trace.strings.get(trace.operators.name()[operator.index()]);
             self.kernels.push(Kernel {
@@ -189,12 +188,9 @@ impl<'a> Subject<'a> {
             });
         }
         self.kernels.sort_by_key(|kernel| (kernel.stream, kernel.iteration, kernel.start));
-        let total: f64 = self.kernels.iter().map(|kernel| kernel.time).sum();
-        self.total = Nanoseconds((total / self.iterations as f64) as i64);
-        // Of the same iterations as the operators' times, so that the rest is what lies between those.
-        let durations = measured.iterations.iter().map(|id| trace.iterations.duration()[id.index()].0 as f64);
-        let whole = durations.sum::<f64>() * scale;
-        self.inference = (whole > 0.0).then(|| Nanoseconds((whole / self.iterations as f64) as i64));
+        // The operators' times are parts of it, so that the rest is what lies between those.
+        let whole = Latencies::of(trace, None).typical().filter(|_| !measured.iterations.is_empty());
+        self.inference = whole.filter(|whole| whole.0 > 0);
     }
 
     /// The profile at first sight: how long an average iteration took, and how long nothing ran in it.

@@ -42,7 +42,7 @@
 //!
 //! ```text
 //! Summary   Overview   Comparison   predict   what a run, a profile, two profiles, a change amount to
-//! RunTables   locate                        the tables of a profile, the places of operators in it
+//! RunTables   locate   work_times           the tables of a profile, the places and the parts of operators in it
 //! Query: column · rows · group · per_iteration · select           the engine
 //! RangeTree   Coverage   Roofline                                 other questions to a whole profile
 //! Measured   Latencies   CallKinds   scope                        which part counts, and as what
@@ -71,6 +71,7 @@ mod summary;
 mod waiting;
 mod what_if;
 mod whole_seconds;
+mod work_times;
 
 pub use calls::{CallKind, CallKinds, Phase, executes_model, executions, loads_model, outermost_of};
 pub use compare::{
@@ -94,3 +95,4 @@ pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};
 pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, predict};
 pub use whole_seconds::whole_seconds;
+pub use work_times::work_times;

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StreamId, StringId, TaskId, Trace};
 
 use crate::kind::kind;
-use crate::{Latencies, Measured, scaled, self_times};
+use crate::{Latencies, Measured, work_times};
 
 /// A change to the operators of a profile. Operators are named by their type, in any engine's
 /// spelling, or by their own name.
@@ -116,11 +116,11 @@ pub struct Prediction {
 /// When an edit matches no operator.
 pub fn predict(trace: &Trace, edits: &[Edit]) -> Result<Prediction, EditError> {
     let measured = Measured::of(trace);
-    let own = self_times(trace);
-    let count = measured.count() as i64;
-    let mut tasks = measured.tasks.clone();
-    tasks.sort_by_key(|task| (trace.tasks.stream()[task.index()], trace.tasks.start()[task.index()]));
-    let mut times: Vec<f64> = tasks.iter().map(|task| own[task.index()].0.max(0) as f64).collect();
+    let of_one = |sum: f64| (sum / measured.count() as f64).round() as i64;
+    let mut timed: Vec<(TaskId, f64)> =
+        measured.tasks.iter().copied().zip(work_times(trace, &measured)).collect();
+    timed.sort_by_key(|(task, _)| (trace.tasks.stream()[task.index()], trace.tasks.start()[task.index()]));
+    let (tasks, mut times): (Vec<TaskId>, Vec<f64>) = timed.into_iter().unzip();
     let before = times.clone();
     let mut told = Vec::new();
     for edit in edits {
@@ -128,19 +128,13 @@ pub fn predict(trace: &Trace, edits: &[Edit]) -> Result<Prediction, EditError> {
         let Some(touched) = touched else {
             return Err(EditError::NoMatch { text: edit.text(), known: known_types(trace) });
         };
-        told.push((touched.0, Nanoseconds((touched.1 / count as f64) as i64)));
+        told.push((touched.0, Nanoseconds(of_one(touched.1))));
     }
     let (basis, from) = simulate(trace, &tasks, &before);
     let (_, to) = simulate(trace, &tasks, &times);
-    let latencies = Latencies::of(trace, None);
-    // Times of recorded operators become parts of the inference that nobody watched.
-    let each = latencies.scale() / count as f64;
-    for (_, time) in &mut told {
-        *time = scaled(*time, latencies.scale());
-    }
-    let whole = latencies.typical().map_or(0, |typical| typical.0);
-    let measured = if whole > 0 { whole } else { (from * each) as i64 };
-    let saved = ((from - to) * each) as i64;
+    let whole = Latencies::of(trace, None).typical().map_or(0, |typical| typical.0);
+    let measured = if whole > 0 { whole } else { of_one(from) };
+    let saved = of_one(from - to);
     let predicted = Nanoseconds((measured - saved).max(0));
     Ok(Prediction { measured: Nanoseconds(measured), predicted, basis, edits: told })
 }

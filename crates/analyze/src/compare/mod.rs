@@ -94,8 +94,8 @@ impl<'t> Comparison<'t> {
         let extent = Extent::of(before, after);
         let mut sides = sides(before, after, extent.whole);
         if is_unrecorded(&sides.0, &sides.1) {
-            sides.0.leave_recording_out();
-            sides.1.leave_recording_out();
+            sides.0.leave_recording_out(extent.whole);
+            sides.1.leave_recording_out(extent.whole);
         }
         let (groups, matched) = align(&sides.0, &sides.1);
         let operators = (sides.0.operator_time(), sides.1.operator_time());

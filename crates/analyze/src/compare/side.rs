@@ -6,7 +6,8 @@ use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
 use super::spans::Spans;
 use crate::calls::executions;
-use crate::{Latencies, Measured, scaled, self_times};
+use crate::work_times::recorded_times;
+use crate::{Latencies, Measured, work_times};
 
 /// An operator with its time in an average iteration.
 pub(super) struct Row<'t> {
@@ -37,24 +38,24 @@ pub(super) struct Side<'t> {
 impl<'t> Side<'t> {
     /// The measured part of a profile, or all of it as a single iteration.
     pub fn of(trace: &'t Trace, whole: bool) -> Self {
-        let measured = if whole { Measured::whole(trace) } else { Measured::of(trace) };
+        let measured = measured(trace, whole);
         let duration = |id: &IterationId| trace.iterations.duration()[id.index()];
         let iterations: Vec<Nanoseconds> =
             measured.iterations.iter().map(duration).filter(|duration| duration.0 > 0).collect();
         let executions: Vec<Nanoseconds> =
             executions(trace).into_iter().map(|id| trace.api_calls.duration()[id.index()]).collect();
         let spans = Spans::of(trace);
-        let rows = rows(trace, &measured, if whole { 1 } else { executions.len() });
+        let times = recorded_times(trace, &measured);
+        let rows = rows(trace, &measured, &times, if whole { 1 } else { executions.len() });
         let latencies = Latencies::of(trace, None);
         Self { trace, rows, iterations, latencies, executions, spans }
     }
 
     /// Makes the operators' times parts of an iteration that wasn't recorded.
-    pub fn leave_recording_out(&mut self) {
-        let scale = self.latencies.scale();
-        for row in &mut self.rows {
-            row.time = scaled(row.time, scale);
-        }
+    pub fn leave_recording_out(&mut self, whole: bool) {
+        let measured = measured(self.trace, whole);
+        let times = work_times(self.trace, &measured);
+        self.rows = rows(self.trace, &measured, &times, if whole { 1 } else { self.executions.len() });
     }
 
     pub fn operator_time(&self) -> Nanoseconds {
@@ -62,10 +63,13 @@ impl<'t> Side<'t> {
     }
 }
 
+fn measured(trace: &Trace, whole: bool) -> Measured {
+    if whole { Measured::whole(trace) } else { Measured::of(trace) }
+}
+
 /// The operators, with their times in an inference: an iteration, or where the profile knows none, one
-/// of so many calls that execute a model.
-fn rows<'t>(trace: &'t Trace, measured: &Measured, executions: usize) -> Vec<Row<'t>> {
-    let own = self_times(trace);
+/// of so many calls that execute a model. The times are those of the measured tasks, in nanoseconds.
+fn rows<'t>(trace: &'t Trace, measured: &Measured, times: &[f64], executions: usize) -> Vec<Row<'t>> {
     let mut rows: Vec<Row<'t>> = Vec::new();
     // Shapes that change from run to run are operators of their own, yet the same to users.
     let mut by_name: HashMap<(StringId, StringId), u32> = HashMap::with_capacity(trace.operators.len());
@@ -92,9 +96,13 @@ fn rows<'t>(trace: &'t Trace, measured: &Measured, executions: usize) -> Vec<Row
         places.push(place);
     }
     let mut counts: Vec<usize> = vec![0; rows.len()];
-    for (task, place) in measured.tasks.iter().zip(places) {
-        rows[place as usize].time += own[task.index()];
+    let mut sums: Vec<f64> = vec![0.0; rows.len()];
+    for (time, place) in times.iter().zip(places) {
+        sums[place as usize] += time;
         counts[place as usize] += 1;
+    }
+    for (row, sum) in rows.iter_mut().zip(sums) {
+        row.time = Nanoseconds(sum as i64);
     }
     let count = match measured.iterations.is_empty() && ran_in_each(&rows, &counts, executions) {
         true => executions as i64,
