@@ -62,6 +62,9 @@ pub struct Row {
     pub executions: usize,
     /// The sum of the times in an average iteration; of a row that is an iteration, in that.
     pub total: Nanoseconds,
+    /// The part of it in which something was computed or moved, by which rates and positions under the roof are;
+    /// `None` where the times are those of waiting.
+    pub working: Option<Nanoseconds>,
     /// The figure of the query's aggregate; a number where that counts.
     pub value: f64,
     /// The share of everything in the scope, from 0 to 1, by sums.

@@ -131,11 +131,11 @@ columns! {
     Shapes = "shapes" as "shapes",
     /// Operations in an average iteration.
     Compute = "compute" as "flops",
-    /// Operations a second.
+    /// Operations a second; not of waiting time.
     Rate = "rate" as "flops_per_second",
     /// Bytes read and written in an average iteration.
     Moved = "moved" as "bytes",
-    /// Bytes read and written a second.
+    /// Bytes read and written a second; not of waiting time.
     Bandwidth = "bandwidth" as "bytes_per_second",
     /// Operations for each byte moved.
     Intensity = "intensity" as "flops_per_byte",
@@ -169,7 +169,7 @@ impl Column {
         let text = |id| Some(Cell::Text(trace.strings.get(id).to_owned()));
         let word = |word: &str| Some(Cell::Text(word.to_owned()));
         let operator = || row.operator.map(|id| trace.operators.get(id));
-        let seconds = Some(row.total.as_seconds()).filter(|&seconds| seconds > 0.0);
+        let seconds = row.working.map(Nanoseconds::as_seconds).filter(|&seconds| seconds > 0.0);
         Some(match self {
             Self::Time => Cell::Time(row.total),
             Self::Typical => Cell::Time(row.per_iteration?.typical),

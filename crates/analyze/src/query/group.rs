@@ -7,7 +7,7 @@ use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
 use super::answer::Row;
 use super::per_iteration::PerIteration;
-use super::question::{Aggregate, GroupBy, Query};
+use super::question::{Aggregate, GroupBy, Query, TimeKind};
 use super::select::{Executed, Execution, Selection};
 use crate::signature::{bytes_moved, shapes};
 use crate::statistics::Statistics;
@@ -263,6 +263,7 @@ fn make_row<'e>(
         iteration: iteration.value().flatten(),
         subjects: subjects.len(),
         total,
+        working: (query.time != TimeKind::Wait).then_some(total),
         value: value(query.aggregate, &times, total, per_iteration),
         times,
         per_iteration,

@@ -11,7 +11,8 @@ use super::question::Query;
 /// Completes the rows of an answer and sorts them.
 pub(super) fn finish(trace: &Trace, query: &Query, rows: &mut Vec<Row>) {
     for row in rows.iter_mut() {
-        row.position = query.roofline.and_then(|roof| roof.position(row.flops?, row.bytes?, row.total));
+        let position = |row: &Row| query.roofline?.position(row.flops?, row.bytes?, row.working?);
+        row.position = position(row);
     }
     // Equal rows stand in the order in which they began.
     rows.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.start.cmp(&b.start)));

@@ -269,6 +269,20 @@ fn a_roof_says_what_holds_each_row_back() {
 }
 
 #[test]
+fn waiting_has_no_rates_and_no_place_under_the_roof() {
+    let roofline = Some(Roofline { flops: 30e9, bandwidth: 100e9 });
+    let trace = trace();
+    for (time, is_known) in [(TimeKind::Total, true), (TimeKind::Kernel, true), (TimeKind::Wait, false)] {
+        let rows = Query { roofline, time, ..Query::default() }.run(&trace).unwrap().rows;
+        for column in [Column::Rate, Column::Bandwidth, Column::Bound, Column::Ceiling, Column::Ideal] {
+            let is_missing = column.of(&trace, &rows[0]) == Cell::Missing;
+            assert_eq!(is_missing, !is_known, "{time:?} {}", column.name());
+        }
+        assert_eq!(Column::Compute.of(&trace, &rows[0]), Cell::Flops(1000));
+    }
+}
+
+#[test]
 fn columns_are_found_by_word_and_key() {
     for &column in Column::ALL {
         assert_eq!(Column::from_name(column.name()), Some(column));

@@ -36,6 +36,7 @@ What the times are:
             Ascend databases and timelines, PyTorch, other timelines
                              from the end of the call that launched it, where that is recorded
             ONNX Runtime     not recorded
+Rates, and what --roofline adds, are by total or kernel time; with --time wait there are none.
 
 A row is an operator, or what --group-by puts together. Times, operations and bytes are those of an
 average iteration, and with --group-by iteration those of each: warm-up iterations and what lies
