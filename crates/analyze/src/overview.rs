@@ -25,7 +25,7 @@ pub struct Overview {
     pub with_flops: Nanoseconds,
     /// How many executions of operators there are in the scope, all iterations together.
     pub tasks: usize,
-    /// Waiting and other handling of streams, which is no work: how often, and for how long.
+    /// Waiting and other handling of streams, which is no work: how often, and how long altogether.
     pub control: (usize, Nanoseconds),
     /// Tasks outside of the scope's iterations, and how long they took altogether.
     pub outside: (usize, Nanoseconds),
@@ -113,6 +113,11 @@ impl Overview {
         Ok(overview)
     }
 
+    /// How many of a number of executions in the scope there are in an average iteration.
+    pub fn in_one(&self, executions: usize) -> f64 {
+        executions as f64 / self.iterations.max(1) as f64
+    }
+
     /// The part of an iteration in which nothing ran.
     pub fn idle(&self) -> Nanoseconds {
         (self.wall - self.busy).max(Nanoseconds::ZERO)
@@ -133,7 +138,7 @@ impl Overview {
     fn average(&mut self, over: usize) {
         let times = [&mut self.wall, &mut self.busy, &mut self.operator_time, &mut self.attributed]
             .into_iter()
-            .chain([&mut self.with_flops, &mut self.control.1])
+            .chain([&mut self.with_flops])
             .chain(self.devices.iter_mut().map(|device| &mut device.busy))
             .chain(self.units.iter_mut().map(|unit| &mut unit.time));
         for time in times {

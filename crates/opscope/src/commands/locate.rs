@@ -19,10 +19,11 @@ Examples:
   opscope where conv PROF_…                       every operator with conv in its name or type
   opscope where Conv2D PROF_… --json              with the time of every task
 
+An operator is looked for by its name and by its type, else by a part of its name; a name that is
 also the type of other operators is shown as both (in JSON, the type is \"also\"). Tasks, times and
-shares are those that analyze counts: of the measured iterations, without waiting and handling of streams. The task ids are
-those that the vendor's files have (of a board's table of layers, its layer ids); they are used again
-in every inference, and on every stream.
+shares are those that analyze counts: of the measured iterations, without waiting and handling of
+streams. The task ids are those that the vendor's files have (of a board's table of layers, its
+layer ids); they are used again in every inference, and on every stream.
 Of operators on the AI CPU it is said why they are there, and what to put in their place.";
 
 /// The options of `opscope where`.

@@ -93,8 +93,8 @@ fn table_column(column: Column) -> TableColumn {
     TableColumn { heading: column.name().into(), key: column.key().into(), is_text, is_expendable }
 }
 
-/// The heading of a table: `Top 5 of 187 operators by own time in an average iteration`.
-pub fn title(query: &Query, answer: &Answer, top: usize) -> String {
+/// The heading of a table: `Top 5 of 187 operators by own time in an average iteration, counts of all 9`.
+pub fn title(query: &Query, answer: &Answer, columns: &[Column], top: usize) -> String {
     let noun = match query.group_by {
         GroupBy::Operator if query.host => "call",
         GroupBy::Operator => "operator",
@@ -125,7 +125,11 @@ pub fn title(query: &Query, answer: &Answer, top: usize) -> String {
             }
         }
     };
-    format!("{shown} by {by}{}", chosen(answer))
+    let counts = match answer.averaged {
+        2.. if columns.contains(&Column::Count) => format!(", counts of all {}", answer.averaged),
+        _ => String::new(),
+    };
+    format!("{shown} by {by}{counts}{}", chosen(answer))
 }
 
 /// How much of everything was chosen, where it isn't all.

@@ -41,7 +41,7 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
         format!(
             "{} in {}, {:.2} times the wall time",
             units::duration(overview.operator_time),
-            count(overview.tasks, "execution"),
+            executions(overview, overview.tasks),
             ratio(overview.operator_time, overview.wall),
         ),
     );
@@ -61,7 +61,7 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
             format!(
                 "{} {busy}, {}",
                 printable(trace.strings.get(row.name)),
-                count(device.tasks, "execution")
+                executions(overview, device.tasks)
             ),
         );
     }
@@ -80,6 +80,18 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
     }
     text.push_str(&few_losses(trace));
     text
+}
+
+/// A number of executions beside times of an average iteration.
+fn executions(overview: &Overview, all: usize) -> String {
+    match overview.iterations {
+        0 | 1 => count(all, "execution"),
+        iterations => {
+            let in_one = overview.in_one(all);
+            let in_one = if in_one.fract() == 0.0 { in_one.to_string() } else { format!("{in_one:.1}") };
+            format!("{in_one} executions an iteration ({all} in all {iterations})")
+        }
+    }
 }
 
 /// The peak of memory and where it is reached, as far as the format tells.
@@ -147,7 +159,12 @@ fn left_out(overview: &Overview) -> Vec<String> {
     }
     if overview.control.0 > 0 {
         let time = units::duration(overview.control.1);
-        left_out.push(format!("{} that wait or handle streams ({time})", count(overview.control.0, "task")));
+        let of_all = match overview.iterations {
+            0 | 1 => String::new(),
+            iterations => format!(" in all {iterations} iterations"),
+        };
+        let tasks = count(overview.control.0, "task");
+        left_out.push(format!("{tasks} that wait or handle streams ({time}{of_all})"));
     }
     left_out
 }

@@ -128,7 +128,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 text.push_str(&report::peak::roof_text(&roof));
             }
             if !(answer.rows.is_empty() && arguments.is_plain()) {
-                text.push_str(&format!("\n{}\n", analyze::title(&query, &answer, top)));
+                text.push_str(&format!("\n{}\n", analyze::title(&query, &answer, &columns, top)));
             }
             if !answer.rows.is_empty() {
                 text.push_str(&table.to_text(terminal.width()));
@@ -193,7 +193,8 @@ fn types(
     }
     let columns = analyze::fitting_columns(trace, &query, &answer);
     let table = analyze::table_of(trace, &answer, &columns, top);
-    Ok(format!("\n{}\n{}", analyze::title(&query, &answer, top), table.to_text(terminal.width())))
+    let title = analyze::title(&query, &answer, &columns, top);
+    Ok(format!("\n{title}\n{}", table.to_text(terminal.width())))
 }
 
 /// Why nothing was found, and what there is.
