@@ -65,9 +65,8 @@ fn locate_among(trace: &Trace, executed: &Selection, text: &str, counted: bool) 
         };
         let text = |id| trace.strings.get(id);
         let operators = trace.operators.name().iter().zip(trace.operators.op_type());
-        let wanted: Vec<bool> = operators
-            .map(|(name, op_type)| matches(text(*name), text(*op_type)))
-            .collect();
+        let wanted: Vec<bool> =
+            operators.map(|(name, op_type)| matches(text(*name), text(*op_type))).collect();
         let is_wanted = |execution: &Execution| match execution.subject {
             Executed::Operator(operator) => wanted[operator.index()],
             Executed::Name(name) => matches(text(name), text(name)),
@@ -156,8 +155,9 @@ mod tests {
             let copies = if place == 0 { "load" } else { "SDMA" };
             let (copy, wait) = (trace.strings.intern(copies), trace.strings.intern("EVENT_WAIT"));
             let iteration = Some(iteration);
-            let task = |name, after, duration| {
-                Task { iteration, ..Task::new(name, start + Nanoseconds(after), Nanoseconds(duration)) }
+            let task = |name, after, duration| Task {
+                iteration,
+                ..Task::new(name, start + Nanoseconds(after), Nanoseconds(duration))
             };
             let unit = ExecutionUnit::AiCore;
             trace.tasks.push(Task { operator, unit, ..task(conv, 0, 30 + slow) });

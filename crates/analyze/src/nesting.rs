@@ -148,7 +148,9 @@ mod tests {
         for (place, &index) in order.iter().enumerate() {
             let (lane, start, _) = spans[index];
             let holds = |around: &&usize| {
-                spans[**around].0 == lane && end(&spans[**around]) > start && end(&spans[**around]) >= end(&spans[index])
+                spans[**around].0 == lane
+                    && end(&spans[**around]) > start
+                    && end(&spans[**around]) >= end(&spans[index])
             };
             if let Some(&around) = order[..place].iter().rev().find(holds) {
                 times[around] -= spans[index].2;

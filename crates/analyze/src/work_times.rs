@@ -24,7 +24,9 @@ pub(crate) fn recorded_times(trace: &Trace, measured: &Measured) -> Vec<f64> {
 pub fn work_times(trace: &Trace, measured: &Measured) -> Vec<f64> {
     let mut times = recorded_times(trace, measured);
     let latencies = Latencies::of(trace, None);
-    let Some(latency) = latencies.typical().filter(|_| !latencies.unrecorded.is_empty()) else { return times };
+    let Some(latency) = latencies.typical().filter(|_| !latencies.unrecorded.is_empty()) else {
+        return times;
+    };
     let recorded: f64 = times.iter().sum();
     make_typical(trace, measured, &mut times);
     let typical: f64 = times.iter().sum();

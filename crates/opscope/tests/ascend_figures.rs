@@ -190,7 +190,10 @@ fn every_command_counts_the_same_time_and_executions() {
         let compared = place.done(&["compare", &prof, &database, "--json"]).json();
         for side in ["before", "after"] {
             let time = number(&compared, &format!("/operators_{side}_ns"));
-            assert!((time - whole).abs() <= operators.len() as f64 || compared["whole_profiles"] == true, "{chip}");
+            assert!(
+                (time - whole).abs() <= operators.len() as f64 || compared["whole_profiles"] == true,
+                "{chip}"
+            );
         }
         for row in rows(&answer).iter().take(3) {
             let name = row["name"].as_str().expect("a name");

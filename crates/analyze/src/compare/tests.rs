@@ -291,14 +291,18 @@ fn a_range_that_lost_a_sleep_and_other_time_beside_is_suspected_by_what_nothing_
 
 #[test]
 fn waiting_and_handling_of_streams_is_neither_compared_nor_part_of_the_operators() {
-    let (before, mut after) = (profile(&[("conv1", "Conv2D", "", 100)]), profile(&[("conv1", "Conv2D", "", 90)]));
+    let (before, mut after) =
+        (profile(&[("conv1", "Conv2D", "", 100)]), profile(&[("conv1", "Conv2D", "", 90)]));
     let wait = after.strings.intern("EVENT_WAIT");
     let row = Task::new(wait, Nanoseconds(90_000), Nanoseconds(20_500_000));
     after.tasks.push(Task { unit: ExecutionUnit::Control, ..row });
     for (a, b, delta) in [(&before, &after, -10), (&after, &before, 10)] {
         let comparison = Comparison::of(a, b);
         assert_eq!(stories(&comparison).len(), 1, "{comparison:?}");
-        assert_eq!((comparison.groups[0].delta, comparison.matched), (Nanoseconds(delta * 1_000), (1.0, 1.0)));
+        assert_eq!(
+            (comparison.groups[0].delta, comparison.matched),
+            (Nanoseconds(delta * 1_000), (1.0, 1.0))
+        );
     }
 }
 

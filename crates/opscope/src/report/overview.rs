@@ -65,8 +65,7 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
             ),
         );
     }
-    let units: Vec<_> =
-        overview.units.iter().filter(|unit| is_work(unit.unit)).collect();
+    let units: Vec<_> = overview.units.iter().filter(|unit| is_work(unit.unit)).collect();
     if units.len() > 1 {
         let named = units.iter().map(|unit| format!("{} {}", unit.unit.name(), units::duration(unit.time)));
         line("units", named.collect::<Vec<_>>().join(", "));
