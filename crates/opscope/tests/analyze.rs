@@ -231,6 +231,33 @@ fn mistakes_are_answered_with_what_there_is() {
     place.fails(1, &["text.json", "not a profile"], &["analyze", "text.json"]);
 }
 
+/// Spans within another that cross: `outer` has no time of its own, `a` that before `b` began.
+const CROSSING: &str = r#"{"traceEvents": [
+    {"name": "outer", "ph": "X", "ts": 0, "dur": 100, "pid": 1, "tid": 1},
+    {"name": "a", "ph": "X", "ts": 0, "dur": 80, "pid": 1, "tid": 1},
+    {"name": "b", "ph": "X", "ts": 40, "dur": 60, "pid": 1, "tid": 1}]}"#;
+
+#[test]
+fn spans_that_cross_have_one_time_in_every_command() {
+    let place = Place::new();
+    place.write("crossing.json", CROSSING);
+    let json = place.done(&["analyze", "crossing.json", "--json"]).json();
+    let found: Vec<_> = json["rows"].as_array().expect("rows").iter().collect();
+    let found: Vec<_> = found.iter().map(|row| (row["name"].as_str(), number(row, "/time_ns"))).collect();
+    assert_eq!(found, [(Some("b"), 60_000.0), (Some("a"), 40_000.0), (Some("outer"), 0.0)]);
+    let of = |arguments: &[&str], pointer: &str| number(&place.done(arguments).json(), pointer);
+    let wholes = [
+        number(&json, "/rows/2/cumulative_share") * 100_000.0,
+        number(&json, "/overview/operator_time_ns"),
+        of(&["advise", "crossing.json", "--json"], "/operator_time_ns"),
+        of(&["compare", "crossing.json", "crossing.json", "--json"], "/operators_after_ns"),
+        of(&["whatif", "crossing.json", "--remove", "a", "--json"], "/measured_ns"),
+        of(&["import", "crossing.json", "--json"], "/operator_time_ns"),
+    ];
+    assert_eq!(wholes, [100_000.0; 6]);
+    assert_eq!(of(&["whatif", "crossing.json", "--remove", "a", "--json"], "/predicted_ns"), 60_000.0);
+}
+
 #[test]
 fn a_roof_tells_computing_from_moving_from_neither() {
     let place = megengine();
@@ -243,6 +270,12 @@ fn a_roof_tells_computing_from_moving_from_neither() {
     assert_eq!(column(&place, &far, "bound"), ["neither"; 3]);
     let text = place.done(&[&["analyze", "profile.json"][..], &roof].concat()).stdout;
     assert!(text.contains("0.5 operations a byte") && text.contains("100.0 %"), "{text}");
+    // Waiting computes nothing.
+    let waiting = [&["--time", "wait"][..], &roof].concat();
+    for key in ["bound", "share_of_ceiling", "ideal_ns", "flops_per_second", "bytes_per_second"] {
+        assert_eq!(column(&place, &waiting, key), [Value::Null; 3], "{key}");
+    }
+    assert_eq!(column(&place, &waiting, "time_ns"), [1_000_000, 0, 0]);
     place.fails(2, &["(gpu0", "--peak-flops"], &["analyze", "profile.json", "--roofline"]);
     place.fails(2, &["--peak-bandwidth"], &["analyze", "profile.json", "--peak-flops", "2T"]);
     place.fails(

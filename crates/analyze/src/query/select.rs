@@ -43,16 +43,6 @@ pub(crate) struct Execution {
     pub is_first: bool,
 }
 
-impl Execution {
-    /// The operator that was executed.
-    pub fn operator(&self) -> Option<OperatorId> {
-        match self.subject {
-            Executed::Operator(id) => Some(id),
-            Executed::Name(_) | Executed::Call(_) => None,
-        }
-    }
-}
-
 /// The subject of an execution: an operator, a name, or a kind of calls by its place in the list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Executed {
