@@ -242,8 +242,8 @@ fn spans_that_cross_have_one_time_in_every_command() {
     let place = Place::new();
     place.write("crossing.json", CROSSING);
     let json = place.done(&["analyze", "crossing.json", "--json"]).json();
-    let found: Vec<_> = json["rows"].as_array().expect("rows").iter().collect();
-    let found: Vec<_> = found.iter().map(|row| (row["name"].as_str(), number(row, "/time_ns"))).collect();
+    let found = json["rows"].as_array().expect("rows").iter();
+    let found: Vec<_> = found.map(|row| (row["name"].as_str(), number(row, "/time_ns"))).collect();
     assert_eq!(found, [(Some("b"), 60_000.0), (Some("a"), 40_000.0), (Some("outer"), 0.0)]);
     let of = |arguments: &[&str], pointer: &str| number(&place.done(arguments).json(), pointer);
     let wholes = [

@@ -45,6 +45,11 @@ fn every_iteration_of_a_model_that_is_loaded_once_is_shown_on_every_chip_and_lay
             assert!(busy > 0.8 * wall && busy < wall, "{chip} {layout}: {busy} of {wall}");
             let counts = rows(&answer).iter().map(|row| number(row, "/count"));
             assert!(counts.clone().all(|count| (6.0..=7.0).contains(&count)), "{chip} {layout}: {answer:#}");
+            if layout == LAYOUTS[0] {
+                let text = place.done(&["analyze", &prof]).stdout;
+                assert!(text.contains("in 63.6 executions an iteration (445 in all 7), "), "{chip}: {text}");
+                assert!(text.contains(" in an average iteration, counts of all 7"), "{chip}: {text}");
+            }
             let second = analysis(&place, &prof, &["--iteration", "2"]);
             assert_eq!(number(&second, "/executions"), 70.0, "{chip} {layout}");
             assert_eq!(number(&second, "/overview/iterations_left_out"), 6.0, "{chip} {layout}");

@@ -29,7 +29,7 @@ fn conserved(place: &Place, profile: &str) -> Value {
         assert_eq!(sums(place, made)["rows"], own["rows"], "{profile}: {made}");
         std::fs::remove_file(place.path(made)).expect("a file");
     }
-    for (of_what, is_all) in [(&[][..], true), (&["--host"], true), (&["--unit", "control"], false)] {
+    for (of_what, is_all) in [(&[][..], true), (&["--host"][..], true), (&["--unit", "control"][..], false)] {
         let ask = [&["analyze", profile, "--iteration", "all", "--json"][..], of_what].concat();
         let answer = place.done(&ask).json();
         let rows = answer["rows"].as_array().expect("rows");
