@@ -229,7 +229,7 @@ impl<'a> Subject<'a> {
         let known = wanted.iter().filter_map(|name| self.metrics.get(name)).flatten();
         let values = known.filter_map(|(id, factor)| {
             let (_, value) = trace.readings_of(reading).find(|(metric, _)| metric == id)?;
-            (!value.is_nan()).then_some(value * factor)
+            Some(value * factor)
         });
         values.reduce(f64::max)
     }

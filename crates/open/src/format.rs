@@ -57,7 +57,7 @@ pub(crate) fn read_file(
     let problem = input.damage().map(str::to_owned);
     go_on(stop, path)?;
     let trace = read(input, path, stop).map(|mut trace| {
-        trace.drop_impossible_times(&path.display().to_string());
+        trace.drop_impossible(&path.display().to_string());
         trace
     });
     match (trace, problem) {

@@ -45,7 +45,7 @@ impl Exports {
         }
         self.count_losses(&mut builder.trace);
         self.count_left_out(&mut builder.trace);
-        builder.trace.drop_impossible_times("the exported files");
+        builder.trace.drop_impossible("the exported files");
         builder.trace
     }
 

@@ -1,6 +1,6 @@
-//! Times that can't be: what a damaged file or a broken clock leaves in a profile.
+//! Times and values that can't be: what a damaged file or a broken clock leaves in a profile.
 
-use crate::{ApiCallId, IterationId, LossKind, Nanoseconds, TaskId, Trace};
+use crate::{ApiCallId, IterationId, LossKind, Nanoseconds, Reading, TaskId, Trace};
 
 /// Nothing that a profile records takes longer than a year; what seems to has a start or an end that was
 /// never written.
@@ -18,9 +18,10 @@ fn is_possible_instant(time: Nanoseconds) -> bool {
 
 impl Trace {
     /// Drops every task, call, range, inference and sample whose time can't be, and counts it as a loss:
-    /// a negative duration, one of more than a year, a start that is out of range. `detail` names the
-    /// file.
-    pub fn drop_impossible_times(&mut self, detail: &str) {
+    /// a negative duration, one of more than a year, a start that is out of range. Samples of no number are
+    /// dropped and counted as well, and values of readings that are none, which weren't measured, dropped.
+    /// `detail` names the file.
+    pub fn drop_impossible(&mut self, detail: &str) {
         let iterations = possible(self.iterations.start(), self.iterations.duration());
         let unrecorded = &self.unrecorded_iterations;
         let unrecorded = possible(unrecorded.start(), unrecorded.duration());
@@ -48,6 +49,27 @@ impl Trace {
             let keep: Vec<bool> = self.samples.time().iter().map(|&time| is_possible_instant(time)).collect();
             self.samples.retain(&keep);
             self.count_impossible(LossKind::ImpossibleSample, &keep, detail);
+        }
+        if !self.samples.value().iter().all(|value| value.is_finite()) {
+            let keep: Vec<bool> = self.samples.value().iter().map(|value| value.is_finite()).collect();
+            self.samples.retain(&keep);
+            self.count_impossible(LossKind::SampleNotFinite, &keep, detail);
+        }
+        self.drop_unmeasured();
+    }
+
+    /// Drops the values of readings that are no numbers, by which databases of earlier versions say that
+    /// nothing was measured.
+    fn drop_unmeasured(&mut self) {
+        let are_finite = |row: Reading| self.metric_values.get(row.values).iter().all(|value| value.is_finite());
+        if self.readings.iter().all(|(_, row)| are_finite(row)) {
+            return;
+        }
+        let readings = std::mem::take(&mut self.readings);
+        let (lists, values) =
+            (std::mem::take(&mut self.metric_lists), std::mem::take(&mut self.metric_values));
+        for (_, row) in readings.iter() {
+            self.push_reading(row.task, lists.get(row.metrics), values.get(row.values));
         }
     }
 
@@ -85,7 +107,7 @@ impl Trace {
         for id in self.readings.ids() {
             let row = self.readings.get(id);
             let task = moved[row.task.index()].unwrap_or(row.task);
-            self.readings.set(id, crate::Reading { task, ..row });
+            self.readings.set(id, Reading { task, ..row });
         }
         self.count_impossible(LossKind::ImpossibleTask, keep, detail);
     }
@@ -141,11 +163,12 @@ mod tests {
             trace.push_reading(task, &[metric], &[duration.0 as f64]);
         }
         let counter = trace.counters.push(Counter { name, unit: name, device: None });
-        for time in [Nanoseconds(i64::MAX), HOUR] {
-            trace.samples.push(Sample { counter, time, value: 1.0 });
+        for (time, value) in [(Nanoseconds(i64::MAX), 1.0), (HOUR, 1.0), (HOUR, f64::NAN), (HOUR, f64::INFINITY)]
+        {
+            trace.samples.push(Sample { counter, time, value });
         }
 
-        trace.drop_impossible_times("file.json");
+        trace.drop_impossible("file.json");
         assert_eq!(trace.tasks.duration(), [HOUR]);
         assert_eq!(trace.tasks.iteration(), [Some(IterationId::from_index(0))]);
         assert_eq!(trace.tasks.launched_by(), [Some(ApiCallId::from_index(0))]);
@@ -155,7 +178,25 @@ mod tests {
         assert_eq!(trace.api_calls.duration(), [HOUR]);
         assert_eq!(trace.ranges.duration(), [HOUR]);
         assert_eq!(trace.samples.time(), [HOUR]);
-        assert_eq!(trace.losses.count(), [1; 6]);
+        assert_eq!(trace.losses.count(), [1, 1, 1, 1, 1, 1, 2]);
+        assert_eq!(trace.losses.kind().last(), Some(&LossKind::SampleNotFinite));
+    }
+
+    #[test]
+    fn values_of_readings_that_are_no_numbers_are_dropped() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("x");
+        let task = trace.tasks.push(Task::new(name, HOUR, HOUR));
+        let [mac, time] = ["mac_ratio", "vec_time"].map(|name| trace.enter_metric(name, ""));
+        let metrics = trace.metric_lists.push([mac, time]);
+        for values in [[0.5, f64::NAN], [f64::NAN, f64::NAN], [0.25, 1.0]] {
+            let values = trace.metric_values.push(values);
+            trace.readings.push(Reading { task, metrics, values });
+        }
+        trace.drop_impossible("file.db");
+        let readings = trace.readings.ids().map(|id| trace.readings_of(id).collect::<Vec<_>>());
+        assert_eq!(readings.collect::<Vec<_>>(), [vec![(mac, 0.5)], vec![(mac, 0.25), (time, 1.0)]]);
+        assert!(trace.losses.is_empty(), "what wasn't measured isn't lost");
     }
 
     #[test]

@@ -162,21 +162,25 @@ impl Trace {
         known.map_or_else(|| self.metrics.push(metric), |(id, _)| id)
     }
 
-    /// Notes what was measured of a task: the values of `metrics`, one for each.
+    /// Notes what was measured of a task: the values of `metrics`, one for each. A value that is infinite or
+    /// no number wasn't measured and is left out with its metric; without any value there is no reading.
     ///
     /// A list of metrics that is equal to the one before is stored once.
     ///
     /// # Panics
     /// If there are more or fewer values than metrics.
-    pub fn push_reading(&mut self, task: TaskId, metrics: &[MetricId], values: &[f64]) -> ReadingId {
+    pub fn push_reading(&mut self, task: TaskId, metrics: &[MetricId], values: &[f64]) -> Option<ReadingId> {
         assert_eq!(metrics.len(), values.len(), "a reading has one value for each metric");
+        let measured = || metrics.iter().zip(values).filter(|(_, value)| value.is_finite());
+        measured().next()?;
+        let metrics = || measured().map(|(metric, _)| *metric);
         let last = self.readings.metrics().last().copied();
         let metrics = match last {
-            Some(span) if self.metric_lists.get(span) == metrics => span,
-            _ => self.metric_lists.push(metrics.iter().copied()),
+            Some(span) if self.metric_lists.get(span).iter().copied().eq(metrics()) => span,
+            _ => self.metric_lists.push(metrics()),
         };
-        let values = self.metric_values.push(values.iter().copied());
-        self.readings.push(Reading { task, metrics, values })
+        let values = self.metric_values.push(measured().map(|(_, value)| *value));
+        Some(self.readings.push(Reading { task, metrics, values }))
     }
 
     /// The values that were measured of a task, metric by metric.
@@ -186,11 +190,11 @@ impl Trace {
         metrics.zip(self.metric_values.get(row.values).iter().copied())
     }
 
-    /// Every value of a metric with its task, reading by reading, but for those that are NaN.
+    /// Every value of a metric with its task, reading by reading.
     pub fn metric_values(&self, metric: MetricId) -> impl Iterator<Item = (TaskId, f64)> + '_ {
         self.readings.iter().filter_map(move |(id, row)| {
             let (_, value) = self.readings_of(id).find(|(known, _)| *known == metric)?;
-            (!value.is_nan()).then_some((row.task, value))
+            Some((row.task, value))
         })
     }
 
@@ -236,10 +240,22 @@ mod tests {
         assert_eq!(trace.enter_metric("mac_ratio", ""), mac);
         trace.push_reading(tasks[0], &[mac, time], &[0.5, 12.0]);
         trace.push_reading(tasks[1], &[mac, time], &[0.25, 3.0]);
-        let last = trace.push_reading(tasks[2], &[time], &[1.0]);
+        let last = trace.push_reading(tasks[2], &[time], &[1.0]).unwrap();
         assert_eq!(trace.metric_lists.len(), 3);
         assert_eq!(trace.metric_values(mac).collect::<Vec<_>>(), [(tasks[0], 0.5), (tasks[1], 0.25)]);
         assert_eq!(trace.readings_of(last).collect::<Vec<_>>(), [(time, 1.0)]);
+    }
+
+    #[test]
+    fn what_is_no_number_was_not_measured() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("x");
+        let task = trace.tasks.push(Task::new(name, Nanoseconds(5), Nanoseconds(1)));
+        let (mac, time) = (trace.enter_metric("mac_ratio", ""), trace.enter_metric("vec_time", "us"));
+        assert_eq!(trace.push_reading(task, &[mac, time], &[f64::NAN, f64::INFINITY]), None);
+        let some = trace.push_reading(task, &[mac, time], &[f64::NAN, 1.0]).unwrap();
+        assert_eq!(trace.readings_of(some).collect::<Vec<_>>(), [(time, 1.0)]);
+        assert_eq!(trace.readings.len(), 1);
     }
 
     #[test]

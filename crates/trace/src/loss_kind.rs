@@ -180,6 +180,8 @@ loss_kinds! {
                 "dropped: a range with a time that can't be (negative, over a year, or out of range)";
             ImpossibleSample = "impossible-sample", Lost, Sample,
                 "dropped: a sample with a time that can't be (negative, over a year, or out of range)";
+            SampleNotFinite = "sample-not-finite", Lost, Sample,
+                "dropped: a sample whose value is infinite or no number";
         }
         AscendRaw {
             MissingMetadata = "missing-metadata", Lost, File, "metadata missing or unusable, defaults used";

@@ -39,7 +39,7 @@ table! {
         task: TaskId,
         /// The list of the measured quantities.
         metrics: Span<MetricId>,
-        /// The values, one for each metric; NaN for what wasn't measured of this task.
+        /// The values, one for each metric; what wasn't measured of this task is in neither list.
         values: Span<f64>,
     }
 }

@@ -12,7 +12,7 @@ pub static FORMAT: Format = Format {
     reader: Reader::Place(|look, progress| {
         let place = look.path;
         let mut trace = read::read_folder_until(&place, &progress.stop()).map_err(OpenError::content)?;
-        trace.drop_impossible_times(&place.display().to_string());
+        trace.drop_impossible(&place.display().to_string());
         Ok(Content { trace, place, remarks: Vec::new() })
     }),
 };

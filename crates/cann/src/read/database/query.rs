@@ -110,13 +110,15 @@ impl Cells<'_> {
         self.integer(column).and_then(|value| u32::try_from(value).ok())
     }
 
+    /// A number; nothing for those that are infinite.
     pub fn float(&self, column: usize) -> Option<f64> {
-        match self.value(column) {
-            ValueRef::Integer(value) => Some(value as f64),
-            ValueRef::Real(value) => Some(value),
-            ValueRef::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
-            ValueRef::Null | ValueRef::Blob(_) => None,
-        }
+        let value = match self.value(column) {
+            ValueRef::Integer(value) => value as f64,
+            ValueRef::Real(value) => value,
+            ValueRef::Text(text) => std::str::from_utf8(text).ok()?.parse().ok()?,
+            ValueRef::Null | ValueRef::Blob(_) => return None,
+        };
+        value.is_finite().then_some(value)
     }
 
     /// Text, or a number as it is written.

@@ -86,8 +86,10 @@ impl Row<'_> {
         std::str::from_utf8(self.cell(column)).ok()?.parse().ok()
     }
 
+    /// A number; nothing for words such as `inf` and `nan`.
     pub fn float(&self, column: Option<Column>) -> Option<f64> {
-        std::str::from_utf8(self.cell(column)).ok()?.parse().ok()
+        let value: f64 = std::str::from_utf8(self.cell(column)).ok()?.parse().ok()?;
+        value.is_finite().then_some(value)
     }
 }
 

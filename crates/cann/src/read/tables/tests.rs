@@ -182,8 +182,19 @@ fn what_the_hardware_counted_is_kept_with_the_task() {
     };
     assert_eq!(values("block_num"), [(0, 32.0), (2, 1.0)]);
     assert_eq!(values("GM_to_L1_datas"), [(2, 7.0)]);
+    let all = trace.readings.ids().flat_map(|id| trace.readings_of(id));
+    assert!(all.into_iter().all(|(_, value)| value.is_finite()));
     assert_eq!(trace.operators.dynamic(), [Some(true), Some(false), None]);
     assert!(trace.losses.is_empty());
+}
+
+#[test]
+fn words_for_what_is_no_number_are_text_among_metrics() {
+    let trace =
+        read(b"Name,Type,Start Time(us),Duration(us),aic_mac_ratio\na,A,1,5,nan\nb,B,9,5,-inf\n").unwrap();
+    assert!(trace.readings.is_empty());
+    assert_eq!(trace.losses.kind(), [LossKind::TextAmongMetrics]);
+    assert_eq!(trace.losses.count(), [2]);
 }
 
 #[test]
