@@ -17,7 +17,7 @@ mod output;
 mod overlap;
 mod samples;
 pub(crate) mod schema;
-mod session;
+pub(crate) mod session;
 mod strings;
 mod tasks;
 mod traffic;

@@ -18,6 +18,9 @@ const VERSION: [(&str, &str); 4] = [
     ("SCHEMA_VERSION", "1.2.0"),
 ];
 
+/// The name of chips that have none in the database.
+pub(crate) const UNKNOWN_CHIP: &str = "UNKNOWN";
+
 /// How long a collection is taken to have lasted whose end isn't known, in nanoseconds.
 const DEFAULT_DURATION: i64 = 30 * 60 * 1_000_000_000;
 
@@ -37,7 +40,7 @@ pub(super) fn write<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_
     let ids: Vec<i64> = devices.keys().map(|id| i64::from(*id)).collect();
     // Without a device there is one row that says so.
     let ids = if ids.is_empty() { vec![-1] } else { ids };
-    let chip = if devices.is_empty() { "UNKNOWN" } else { chip_name(view.joined.data.chip()) };
+    let chip = if devices.is_empty() { UNKNOWN_CHIP } else { chip_name(view.joined.data.chip()) };
     out.table(&schema::NPU_INFO, ids.len(), |index, row| {
         row.integer(ids[index]);
         row.text(chip);
@@ -59,6 +62,11 @@ pub(super) fn write<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_
     })
 }
 
+/// The chip of a name in the database.
+pub(crate) fn chip_of_name(name: &str) -> Option<Chip> {
+    Chip::ALL.into_iter().find(|chip| chip_name(*chip) == name && name != UNKNOWN_CHIP)
+}
+
 /// A chip's name in the database.
 fn chip_name(chip: Chip) -> &'static str {
     match chip {
@@ -68,6 +76,6 @@ fn chip_name(chip: Chip) -> &'static str {
         Chip::V4_1_0 => "Ascend910B",
         Chip::V1_1_1 => "Ascend310B",
         Chip::V6_1_0 => "Ascend950",
-        _ => "UNKNOWN",
+        _ => UNKNOWN_CHIP,
     }
 }

@@ -1,9 +1,11 @@
 //! Properties of the run: versions, host, devices, and when it began.
 
+use opscope_cann_raw::Chip;
 use opscope_trace::{LossKind, Nanoseconds};
 
 use opscope_formats::reading::WALL_CLOCK;
 
+use crate::database::session::{UNKNOWN_CHIP, chip_of_name};
 use crate::database::schema::{HOST_INFO, META_DATA, NPU_INFO, RANK_DEVICE_MAP, SESSION_TIME_INFO};
 
 use super::query;
@@ -41,6 +43,7 @@ impl Reader<'_> {
                 reader.chips.insert(id, name.into_owned());
             }
         });
+        self.trace.run.chip = self.chip();
         self.each_row(RANK_DEVICE_MAP.name, &RANKS, |reader, row| {
             // Without a cluster the rank is -1.
             if let (Some(rank), Some(device)) = (row.number(0), row.number(1)) {
@@ -48,6 +51,13 @@ impl Reader<'_> {
             }
         });
         self.set_zero();
+    }
+
+    /// The product name of the first device's chip. Of its cores the database tells nothing.
+    fn chip(&self) -> Option<String> {
+        let (_, name) = self.chips.iter().min_by_key(|(id, _)| **id)?;
+        let product = chip_of_name(name).map_or(&**name, Chip::product);
+        (!matches!(product, "" | UNKNOWN_CHIP)).then(|| product.to_owned())
     }
 
     /// The zero is when the session began; without that, when the first of the rows did.

@@ -237,6 +237,7 @@ fn every_table_finds_its_place() {
     assert_eq!(trace.tasks.operator()[0], trace.tasks.operator()[2]);
     let device = trace.devices.get(DeviceId::from_index(0));
     assert_eq!((device.number, device.kind, text(device.name)), (3, DeviceKind::Npu, "Ascend910B"));
+    assert_eq!(trace.run.chip.as_deref(), Some("Ascend 910B"));
 
     let calls: Vec<_> = trace.api_calls.iter().map(|(_, call)| (text(call.name), call.level)).collect();
     assert_eq!(calls, [("launch", ApiLevel::Node), ("phase", ApiLevel::Framework)]);
@@ -302,6 +303,14 @@ fn missing_tables_and_columns_cost_only_what_they_hold() {
             "2 dropped: a row without a start or end (TASK)"
         ]
     );
+}
+
+#[test]
+fn the_chip_is_named_as_in_raw_directories_and_an_unknown_one_not_at_all() {
+    let chip = |name: &str| read_sql(&SMALL.replace("Ascend910B", name)).unwrap().run.chip;
+    assert_eq!(chip("Ascend910A").as_deref(), Some("Ascend 910"));
+    assert_eq!(chip("Ascend1010").as_deref(), Some("Ascend1010"));
+    assert_eq!(chip("UNKNOWN"), None);
 }
 
 #[test]
