@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, Task, TaskId};
+use opscope_trace::{ExecutionUnit, LossKind, Nanoseconds, StringId, Task, TaskId};
 
 use super::reader::Reader;
 use crate::database::schema::{COMMUNICATION_OP, COMPUTE_TASK_INFO, TASK};
@@ -52,14 +52,17 @@ impl Reader<'_> {
     /// Reads tasks, operators, collective operations, and to which inference they belong.
     pub(super) fn read_tasks(&mut self) {
         let computed = self.read_computed();
-        let rows = self.read_task_rows();
+        let mut rows = self.read_task_rows();
         let parts = Parts::new(&rows);
+        let all = rows.len();
+        rows.retain(|row| computed.contains_key(&row.global) || !parts.make_up(row));
+        self.trace.count_loss(LossKind::DividedTask, (all - rows.len()) as u64, TASK.name);
         let mut operators = Operators::default();
         let mut metrics = self.read_metrics();
         let mut ids: Vec<TaskId> = Vec::with_capacity(rows.len());
         for row in &rows {
             let info = computed.get(&row.global);
-            let task = self.enter_task(row, info, &mut operators, &parts);
+            let task = self.enter_task(row, info, &mut operators);
             let blocks = info.map_or([f64::NAN; 2], |info| info.blocks);
             metrics.enter(&mut self.trace, task, row.global, blocks);
             ids.push(task);
@@ -144,24 +147,13 @@ impl Reader<'_> {
         rows
     }
 
-    fn enter_task(
-        &mut self,
-        row: &TaskRow,
-        info: Option<&Computed>,
-        operators: &mut Operators,
-        parts: &Parts,
-    ) -> TaskId {
+    fn enter_task(&mut self, row: &TaskRow, info: Option<&Computed>, operators: &mut Operators) -> TaskId {
         let device = self.device(row.device);
         let nameless = self.trace.strings.intern("");
         let stream = Some(self.places.stream(&mut self.trace, device, row.stream, None, nameless));
         let (name, kind) = info.map_or((row.kind, row.kind), |info| (info.name, info.kind));
         let [kind, own_kind] = [kind, row.kind].map(|kind| self.texts.table.get(kind));
-        let unit = if info.is_none() && parts.make_up(row) {
-            // Its parts compute, and are rows of their own.
-            ExecutionUnit::Control
-        } else {
-            vocabulary::unit(vocabulary::known(kind).unwrap_or(own_kind))
-        };
+        let unit = vocabulary::unit(vocabulary::known(kind).unwrap_or(own_kind));
         let operator = info.map(|info| {
             let model = row.model.map(|model| self.trace.enter_model(model));
             let &Computed { name, op_type, inputs, outputs, dynamic, .. } = info;

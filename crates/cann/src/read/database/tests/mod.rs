@@ -222,8 +222,7 @@ fn every_table_finds_its_place() {
             ("EVENT_WAIT", ExecutionUnit::Control, 4_000, 1_000, false),
             ("conv1", ExecutionUnit::AiCore, 11_000, 2_500, true),
             ("EVENT_WAIT", ExecutionUnit::Control, 14_000, 1_000, false),
-            // The whole of a task whose part computes.
-            ("KERNEL_AICORE", ExecutionUnit::Control, 20_000, 9_000, false),
+            // It stands for the whole task of which it is the part.
             ("conv1", ExecutionUnit::AiCore, 21_000, 7_000, false),
             ("allReduce", ExecutionUnit::Communication, 30_000, 1_000, true),
         ]
@@ -260,7 +259,13 @@ fn every_table_finds_its_place() {
         })
         .collect();
     assert_eq!(readings, [(0, vec![("conv1", 1.5), ("aicore_time", 3.0)]), (2, vec![("conv1", 2.5)])]);
-    assert_eq!(losses(&trace), ["1 dropped: a value without a task, name or number (TASK_PMU_INFO)"]);
+    assert_eq!(
+        losses(&trace),
+        [
+            "1 device task that is shown by its sub-tasks (TASK)",
+            "1 dropped: a value without a task, name or number (TASK_PMU_INFO)"
+        ]
+    );
 }
 
 #[test]
@@ -271,7 +276,7 @@ fn the_runs_of_a_replayed_model_are_its_iterations() {
         .collect();
     assert_eq!(runs, [(true, 1, 1_000, 4_000), (true, 2, 11_000, 4_000)]);
     let of_tasks: Vec<_> = trace.tasks.iteration().iter().map(|id| id.map(IterationId::index)).collect();
-    assert_eq!(of_tasks, [Some(0), Some(0), Some(1), Some(1), None, None, None]);
+    assert_eq!(of_tasks, [Some(0), Some(0), Some(1), Some(1), None, None]);
     // A task that ran more often than the others makes the runs uncertain.
     let more = "INSERT INTO TASK SELECT startNs + 100000, endNs + 100000, deviceId, connectionId, globalTaskId, \
                 globalPid, taskType, contextId, streamId, taskId, modelId FROM TASK WHERE rowid = 1;";
@@ -283,7 +288,7 @@ fn the_runs_of_a_replayed_model_are_its_iterations() {
     assert_eq!(trace.iterations.number(), [8]);
     // The third task runs later, but its call is the one of the first.
     let of_tasks: Vec<_> = trace.tasks.iteration().iter().map(Option::is_some).collect();
-    assert_eq!(of_tasks, [true, true, true, false, false, false, true]);
+    assert_eq!(of_tasks, [true, true, true, false, false, true]);
 }
 
 #[test]
@@ -316,7 +321,7 @@ fn the_chip_is_named_as_in_raw_directories_and_an_unknown_one_not_at_all() {
 #[test]
 fn an_unknown_version_is_noted_and_read() {
     let trace = read_sql(&SMALL.replace("'1.2.0'", "'2.0.0'")).unwrap();
-    assert_eq!(trace.tasks.len(), 7);
+    assert_eq!(trace.tasks.len(), 6);
     assert_eq!(losses(&trace)[0], "1 doubtful: the tables have a version that is not known (2.0.0)");
 }
 
@@ -326,7 +331,7 @@ fn texts_are_found_whether_or_not_they_have_a_key() {
     let spelled = |sql: &str| stored(&read_sql(sql).unwrap());
     assert_eq!(spelled(&without_key), spelled(SMALL));
     let trace = read_sql(&format!("{SMALL} DELETE FROM STRING_IDS WHERE id = 2;")).unwrap();
-    assert_eq!(losses(&trace)[1], "1 doubtful: a text is named that the database lacks (STRING_IDS)");
+    assert_eq!(losses(&trace)[2], "1 doubtful: a text is named that the database lacks (STRING_IDS)");
 }
 
 #[test]
