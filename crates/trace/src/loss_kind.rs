@@ -246,6 +246,8 @@ loss_kinds! {
                 "dropped: a value without a task, name or number";
             IterationWithoutEnd = "iteration-without-end", Lost, Iteration,
                 "dropped: an inference without an end or duration";
+            SpannedIteration = "spanned-iteration", Remark, Iteration,
+                "an inference of which no begin and end are recorded: it lasts from its first task to its last";
             RangeWithoutSpan = "range-without-span", Lost, Range, "dropped: a range without a start or end";
             RangeEndsBeforeStart = "range-ends-before-start", Lost, Range,
                 "dropped: a range that ends before it starts";

@@ -11,7 +11,7 @@ use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
 
 use super::database;
-use super::tables::{self, Kernels, join};
+use super::tables::{self, Kernels, complete, join};
 use crate::layout_2022;
 use crate::timeline::AscendTimeline;
 
@@ -74,6 +74,8 @@ struct Outputs {
     timelines: Vec<PathBuf>,
     /// A long table is split into several files.
     tables: Vec<PathBuf>,
+    /// The tables of inferences.
+    steps: Vec<PathBuf>,
 }
 
 /// Whether a folder holds outputs of the Ascend tools, itself or in the folder that they are put
@@ -82,8 +84,10 @@ pub fn is_folder(path: &Path) -> bool {
     find_outputs(path).is_ok_and(|outputs| !outputs.is_empty())
 }
 
-/// Reads a folder of outputs: the database if there is one, because it holds most; else the
-/// timeline together with the table of tasks, or whichever of them there is.
+/// Reads a folder of outputs: the database if there is one, because it holds most, completed by the metrics
+/// that only the tables of tasks have; else the timeline together with the table of tasks, or whichever of
+/// them there is. Begin and end of inferences are the timeline's, or those of the table of inferences, where
+/// there is one.
 ///
 /// # Errors
 /// When nothing in it makes a trace, or what does can't be read; always with the path.
@@ -97,56 +101,110 @@ pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
 /// As [`read_folder`], and where it was stopped.
 pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Trace, FolderError> {
     let outputs = find_outputs(path)?;
-    if let Some(database) = &outputs.database {
-        return Ok(database::read_file(database, stop)?);
-    }
     if outputs.is_empty() {
         return Err(FolderError::NoOutputs { path: path.to_owned() });
     }
-    let mut kernels = Kernels::default();
-    let mut damaged = Vec::new();
-    for path in &outputs.tables {
-        if stop.is_wanted() {
-            return Err(FolderError::Stopped { path: path.clone() });
-        }
-        let text = open(path, &mut damaged)?;
-        let failed = |source| FolderError::Table { path: path.clone(), source };
-        tables::read_tasks(&text, &mut kernels).map_err(failed)?;
-    }
-    // Several timelines tell of the same calls, so tables are taken in their stead.
-    let read = if outputs.timelines.len() > 1 && !kernels.is_empty() { 0 } else { 1 };
-    let (timeline, unread) = outputs.timelines.split_at(read.min(outputs.timelines.len()));
-    let mut trace = match timeline.first() {
-        None => kernels.to_trace(),
-        Some(path) => {
-            let read = chrome::read_with(&open(path, &mut damaged)?, &[&AscendTimeline], stop);
-            let mut trace = read.map_err(|source| FolderError::Timeline { path: path.clone(), source })?;
-            if !kernels.is_empty() {
-                join::add_table(&mut trace, &kernels);
-            }
-            trace
-        }
+    let mut reading = Reading { stop, damaged: Vec::new() };
+    let mut trace = match &outputs.database {
+        Some(database) => reading.database(database, &outputs)?,
+        None => reading.timeline_and_tables(&outputs)?,
     };
-    for path in unread {
-        trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
-    }
-    for damage in damaged {
+    for damage in reading.damaged {
         trace.count_loss(LossKind::CutCompression, 1, &damage);
     }
     Ok(trace)
+}
+
+/// The reading of a folder's files.
+struct Reading<'s> {
+    stop: &'s Stop,
+    /// The damage that the compression of files has.
+    damaged: Vec<String>,
+}
+
+impl Reading<'_> {
+    /// A database and what tables beside it know besides. It goes without those that can't be read.
+    fn database(&mut self, path: &Path, outputs: &Outputs) -> Result<Trace, FolderError> {
+        let mut trace = database::read_file(path, self.stop)?;
+        match self.tables(outputs) {
+            Ok(kernels) => complete::add_readings(&mut trace, &kernels),
+            Err(stopped @ FolderError::Stopped { .. }) => return Err(stopped),
+            Err(error) => trace.count_loss(LossKind::UnreadFile, 1, &error.to_string()),
+        }
+        self.add_steps(&mut trace, outputs)?;
+        Ok(trace)
+    }
+
+    /// A timeline with the tables of tasks, or either.
+    fn timeline_and_tables(&mut self, outputs: &Outputs) -> Result<Trace, FolderError> {
+        let kernels = self.tables(outputs)?;
+        // Several timelines tell of the same calls, so tables are taken in their stead.
+        let read = if outputs.timelines.len() > 1 && !kernels.is_empty() { 0 } else { 1 };
+        let (timeline, unread) = outputs.timelines.split_at(read.min(outputs.timelines.len()));
+        let mut trace = match timeline.first() {
+            None => {
+                let mut trace = kernels.to_trace();
+                self.add_steps(&mut trace, outputs)?;
+                trace
+            }
+            Some(path) => {
+                let read = chrome::read_with(&self.open(path)?, &[&AscendTimeline], self.stop);
+                let mut trace = read.map_err(|source| FolderError::Timeline { path: path.clone(), source })?;
+                if trace.iterations.is_empty() {
+                    self.add_steps(&mut trace, outputs)?;
+                }
+                if !kernels.is_empty() {
+                    join::add_table(&mut trace, &kernels);
+                }
+                trace
+            }
+        };
+        for path in unread {
+            trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
+        }
+        Ok(trace)
+    }
+
+    /// The rows of all tables of tasks.
+    fn tables(&mut self, outputs: &Outputs) -> Result<Kernels, FolderError> {
+        let mut kernels = Kernels::default();
+        for path in &outputs.tables {
+            let text = self.open(path)?;
+            let failed = |source| FolderError::Table { path: path.clone(), source };
+            tables::read_tasks(&text, &mut kernels).map_err(failed)?;
+        }
+        Ok(kernels)
+    }
+
+    /// Adds the inferences of the tables of them. One that can't be read is counted.
+    fn add_steps(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
+        let mut steps = Vec::new();
+        for path in &outputs.steps {
+            match tables::read_steps(&self.open(path)?) {
+                Ok(table) => steps.push(table),
+                Err(_) => trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string()),
+            }
+        }
+        complete::add_iterations(trace, &steps);
+        Ok(())
+    }
+
+    /// The bytes of a file; damage of its compression is noted.
+    fn open(&mut self, path: &Path) -> Result<Input, FolderError> {
+        if self.stop.is_wanted() {
+            return Err(FolderError::Stopped { path: path.to_owned() });
+        }
+        let failed = |source| FolderError::Io { path: path.to_owned(), source };
+        let input = Input::open(path).map_err(failed)?;
+        self.damaged.extend(input.damage().map(|problem| format!("{}: {problem}", path.display())));
+        Ok(input)
+    }
 }
 
 impl Outputs {
     fn is_empty(&self) -> bool {
         self.database.is_none() && self.timelines.is_empty() && self.tables.is_empty()
     }
-}
-
-/// The bytes of a file; what damage its compression has is noted.
-fn open(path: &Path, damaged: &mut Vec<String>) -> Result<Input, FolderError> {
-    let input = Input::open(path).map_err(|source| FolderError::Io { path: path.to_owned(), source })?;
-    damaged.extend(input.damage().map(|problem| format!("{}: {problem}", path.display())));
-    Ok(input)
 }
 
 /// The outputs in a folder or in those below it.
@@ -176,7 +234,8 @@ fn find_outputs(path: &Path) -> Result<Outputs, FolderError> {
         Some(table) => vec![table],
         None => last_export(&files, "op_summary_"),
     };
-    let outputs = Outputs { database, timelines: timeline.into_iter().collect(), tables };
+    let steps = last_export(&files, "step_trace_");
+    let outputs = Outputs { database, timelines: timeline.into_iter().collect(), tables, steps };
     if outputs.is_empty() { outputs_of_2022(path) } else { Ok(outputs) }
 }
 
@@ -201,6 +260,7 @@ fn outputs_of_2022(path: &Path) -> Result<Outputs, FolderError> {
         database: None,
         timelines: in_all(layout_2022::TIMELINES, "msprof_", ".json")?,
         tables: in_all(layout_2022::TABLES, "op_summary_", ".csv")?,
+        steps: in_all(layout_2022::TABLES, "step_trace_", ".csv")?,
     })
 }
 

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opscope_trace::{Iteration, ModelId, Nanoseconds, Task, TaskId};
+use opscope_trace::{Iteration, LossKind, ModelId, Nanoseconds, Task, TaskId};
+
+use crate::database::schema::TASK;
 
 use super::reader::Reader;
 use super::tasks::TaskRow;
@@ -55,6 +57,7 @@ impl Reader<'_> {
             }
         }
         entered.sort_by_key(|(iteration, _)| iteration.start);
+        self.trace.count_loss(LossKind::SpannedIteration, entered.len() as u64, TASK.name);
         for (iteration, tasks) in entered {
             let iteration = Some(self.trace.iterations.push(iteration));
             for task in tasks {

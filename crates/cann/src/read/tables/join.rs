@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ExecutionUnit, LossKind, Nanoseconds, OperatorTable, Places, StringId, Task, TaskId, Trace,
+    ExecutionUnit, LossKind, Nanoseconds, OperatorTable, Places, StreamId, StringId, Task, TaskId, Trace,
 };
 
-use super::kernels::{Entry, Kernel, Kernels};
+use super::kernels::{Entry, Kernels};
 
 /// By how much the starts of one task may differ between two files, which round differently.
 const TOLERANCE: Nanoseconds = Nanoseconds(500);
@@ -27,7 +27,7 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels) {
             kernel.step.and_then(|step| trace.iterations.number().iter().position(|&known| known == step));
         let iteration = steps.get(&super::kernels::step_of(kernel)).copied();
         let iteration = iteration.or(number.map(opscope_trace::IterationId::from_index));
-        let task = match tasks.take(trace, &told, kernel) {
+        let task = match tasks.take(trace, told.name, told.start, told.stream) {
             Some(id) => {
                 let known = trace.tasks.get(id);
                 // The kind in the table is the finer one; a device's word is kept where it has none.
@@ -50,14 +50,14 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels) {
     trace.count_loss(LossKind::AddedTask, added, "");
 }
 
-/// The tasks of a timeline that are still to be found, by name and start.
-struct TasksByName {
+/// The tasks of a trace that are still to be found, by name and start.
+pub(super) struct TasksByName {
     tasks: HashMap<StringId, Vec<(Nanoseconds, TaskId)>>,
     taken: Vec<bool>,
 }
 
 impl TasksByName {
-    fn new(trace: &Trace) -> Self {
+    pub(super) fn new(trace: &Trace) -> Self {
         let mut tasks: HashMap<StringId, Vec<(Nanoseconds, TaskId)>> = HashMap::new();
         for (id, task) in trace.tasks.iter() {
             tasks.entry(task.name).or_default().push((task.start, id));
@@ -66,16 +66,22 @@ impl TasksByName {
         Self { tasks, taken: vec![false; trace.tasks.len()] }
     }
 
-    /// The task of the same name that starts at the same time, on the same stream if there are
-    /// several; it isn't given twice.
-    fn take(&mut self, trace: &Trace, told: &Task, kernel: &Kernel) -> Option<TaskId> {
-        let tasks = self.tasks.get(&told.name)?;
-        let first = tasks.partition_point(|&(start, _)| start < told.start - TOLERANCE);
-        let near = tasks[first..].iter().take_while(|(start, _)| *start <= told.start + TOLERANCE);
+    /// The task of a name that starts at a time, on the stream if there are several; it isn't given
+    /// twice.
+    pub(super) fn take(
+        &mut self,
+        trace: &Trace,
+        name: StringId,
+        at: Nanoseconds,
+        stream: Option<StreamId>,
+    ) -> Option<TaskId> {
+        let tasks = self.tasks.get(&name)?;
+        let first = tasks.partition_point(|&(start, _)| start < at - TOLERANCE);
+        let near = tasks[first..].iter().take_while(|(start, _)| *start <= at + TOLERANCE);
         let free = near.filter(|(_, id)| !self.taken[id.index()]);
         let best = free.min_by_key(|&&(start, id)| {
-            let elsewhere = kernel.stream.is_some() && trace.tasks.stream()[id.index()] != told.stream;
-            (elsewhere, (start - told.start).0.unsigned_abs())
+            let elsewhere = stream.is_some() && trace.tasks.stream()[id.index()] != stream;
+            (elsewhere, (start - at).0.unsigned_abs())
         });
         let &(_, id) = best?;
         self.taken[id.index()] = true;

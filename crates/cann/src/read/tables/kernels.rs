@@ -61,6 +61,13 @@ pub(super) struct Kernel {
     values: Span<f64>,
 }
 
+impl Kernel {
+    /// Whether the row tells what was measured of the task.
+    pub fn is_measured(&self) -> bool {
+        !self.values.is_empty()
+    }
+}
+
 /// The tasks of one or several tables.
 #[derive(Default)]
 pub(crate) struct Kernels {
@@ -130,7 +137,7 @@ impl Kernels {
 
     /// Notes what was measured of the task of a row.
     pub(super) fn enter_reading(&self, trace: &mut Trace, entry: &mut Entry, task: TaskId, kernel: &Kernel) {
-        if kernel.values.is_empty() {
+        if !kernel.is_measured() {
             return;
         }
         while entry.metrics.len() <= kernel.table {
@@ -138,6 +145,22 @@ impl Kernels {
             entry.metrics.push(metrics.map(|(name, unit)| trace.enter_metric(name, unit)).collect());
         }
         trace.push_reading(task, &entry.metrics[kernel.table], self.values.get(kernel.values));
+    }
+
+    /// The metrics of each table, entered into a trace.
+    pub(super) fn enter_metrics(&self, trace: &mut Trace) -> Vec<Vec<MetricId>> {
+        let mut enter = |(name, unit): &(String, String)| trace.enter_metric(name, unit);
+        self.metrics.iter().map(|table| table.iter().map(&mut enter).collect()).collect()
+    }
+
+    /// The values that were measured of the task of a row, by the `metrics` of its table.
+    pub(super) fn measured<'a>(
+        &'a self,
+        metrics: &'a [Vec<MetricId>],
+        kernel: &Kernel,
+    ) -> impl Iterator<Item = (MetricId, f64)> + 'a {
+        let values = self.values.get(kernel.values).iter().copied();
+        metrics[kernel.table].iter().copied().zip(values).filter(|(_, value)| value.is_finite())
     }
 
     /// The tables tell only the number of a step; it lasts from its first task to its last.
@@ -154,6 +177,7 @@ impl Kernels {
         }
         let mut spans: Vec<_> = spans.into_iter().collect();
         spans.sort_by_key(|(_, (first, _))| *first);
+        trace.count_loss(LossKind::SpannedIteration, spans.len() as u64, "");
         let enter = |((model, step), (first, last)): (Step, (Nanoseconds, Nanoseconds))| {
             let iteration = Iteration {
                 model: model.map(|model| trace.enter_model(model)),

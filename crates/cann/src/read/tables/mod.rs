@@ -12,6 +12,7 @@
 //! A table is known by the names of its columns, of which old and new versions of the tools have
 //! different ones.
 
+pub(super) mod complete;
 pub(super) mod join;
 mod kernels;
 mod others;
@@ -108,6 +109,15 @@ pub fn read(text: &[u8]) -> Result<Trace, ReadError> {
         Kind::Samples => Ok(others::read_samples(text, &header)),
         Kind::NoTrace => Err(ReadError::NoTrace),
     }
+}
+
+/// Reads a table of inferences.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn read_steps(text: &[u8]) -> Result<Trace, ReadError> {
+    let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Iterations));
+    Ok(others::read_iterations(text, &header.ok_or(ReadError::NotATable)?))
 }
 
 /// Adds the tasks of a table to those of others.

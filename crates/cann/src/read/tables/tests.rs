@@ -325,6 +325,67 @@ fn the_last_export_of_a_folder_counts_and_split_tables_are_one() {
     assert!(error.contains("msprof_20260103000000.db"), "{error}");
 }
 
+/// A database of a task that its model ran twice.
+const DATABASE: &str = "
+    CREATE TABLE STRING_IDS (id INTEGER PRIMARY KEY, value TEXT);
+    INSERT INTO STRING_IDS VALUES (1, 'conv1'), (2, 'Conv2D'), (3, 'AI_CORE');
+    CREATE TABLE TASK (startNs INTEGER, endNs INTEGER, deviceId INTEGER, globalTaskId INTEGER, taskType INTEGER, streamId INTEGER, taskId INTEGER, modelId INTEGER);
+    INSERT INTO TASK VALUES (1736412474730135221, 1736412474730140721, 0, 0, 3, 2, 1, 1), (1736412474730235221, 1736412474730240721, 0, 0, 3, 2, 1, 1);
+    CREATE TABLE COMPUTE_TASK_INFO (name INTEGER, globalTaskId INTEGER PRIMARY KEY, taskType INTEGER, opType INTEGER, blockNum INTEGER);
+    INSERT INTO COMPUTE_TASK_INFO VALUES (1, 0, 3, 2, 8);";
+
+#[test]
+fn a_database_is_completed_by_the_metrics_and_the_inferences_of_the_tables_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = rusqlite::Connection::open(folder.path().join("msprof_20260102000000.db")).unwrap();
+    database.execute_batch(DATABASE).unwrap();
+    drop(database);
+    let spans = |trace: &Trace| -> Vec<(u32, i64, i64)> {
+        trace.iterations.iter().map(|(_, row)| (row.number, row.start.0, row.duration.0)).collect()
+    };
+    let readings = |trace: &Trace| -> Vec<Vec<(String, f64)>> {
+        let name = |id| trace.strings.get(trace.metrics.get(id).name).to_owned();
+        let of = |id| trace.readings_of(id).map(|(metric, value)| (name(metric), value)).collect();
+        trace.readings.ids().map(of).collect()
+    };
+    let trace = read_folder(folder.path()).unwrap();
+    assert_eq!(spans(&trace), [(1, 0, 5_500), (2, 100_000, 5_500)]);
+    let spanned = "an inference of which no begin and end are recorded: it lasts from its first task to its last";
+    assert_eq!(losses(&trace), [format!("2 {spanned} (TASK)")]);
+
+    let outputs = folder.path().join("mindstudio_profiler_output");
+    let heading = "Op Name,OP Type,Stream ID,Task Start Time(us),Task Duration(us),Block Num,mac_ratio,cube_utilization(%)\n";
+    let rows = "conv1,Conv2D,2,1736412474730135.221,5.5,9,0.25,80\n\
+                conv1,Conv2D,2,1736412474730235.221,5.5,9,0.5,N/A\n\
+                other,Conv2D,2,1736412474730300.221,5.5,9,0.5,N/A\n";
+    write(&outputs, "op_summary_20260102000000.csv", &format!("{heading}{rows}"));
+    let steps = "Iteration ID,Iteration End(us),Iteration Time(us),Model ID\n1,1736412474730142.221,9,1\n";
+    write(&outputs, "step_trace_20260102000000.csv", steps);
+    let trace = read_folder(folder.path()).unwrap();
+    let metric = |name: &str, value| (name.to_owned(), value);
+    assert_eq!(
+        readings(&trace),
+        [
+            // What both know is the database's.
+            vec![metric("block_num", 8.0), metric("mac_ratio", 0.25), metric("cube_utilization", 80.0)],
+            vec![metric("block_num", 8.0), metric("mac_ratio", 0.5)],
+        ]
+    );
+    assert_eq!(spans(&trace), [(1, -2_000, 9_000), (2, 100_000, 5_500)]);
+    assert_eq!(
+        losses(&trace),
+        [
+            "1 dropped: a value without a task, name or number (tables of tasks)".to_owned(),
+            format!("1 {spanned} ()")
+        ]
+    );
+
+    write(&outputs, "op_summary_20260102000000.csv", "no table");
+    let trace = read_folder(folder.path()).unwrap();
+    assert_eq!(readings(&trace)[0], [metric("block_num", 8.0)]);
+    assert!(losses(&trace)[0].contains("op_summary_20260102000000.csv"), "{:?}", losses(&trace));
+}
+
 #[test]
 fn a_folder_that_is_missing_is_named() {
     let error = read_folder(Path::new("nowhere/at/all")).unwrap_err().to_string();

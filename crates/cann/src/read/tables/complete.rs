@@ -1,0 +1,114 @@
+//! Completing the trace of a database, or of tables of tasks alone, by what other tables of its folder know:
+//! values of the hardware's counters, and when inferences began and ended.
+
+use std::collections::HashMap;
+
+use opscope_formats::reading::Iterations;
+use opscope_trace::{
+    Iteration, LossKind, MetricId, ModelId, Nanoseconds, Reading, StreamId, TaskId, Trace,
+};
+
+use super::join::TasksByName;
+use super::kernels::{Kernel, Kernels};
+
+/// Adds to what was measured of each task the metrics that only the tables tell. Their rows are joined by
+/// name, start and stream; those without a task in the trace are counted.
+pub(in crate::read) fn add_readings(trace: &mut Trace, kernels: &Kernels) {
+    let rows = rows_by_task(trace, kernels);
+    let metrics = kernels.enter_metrics(trace);
+    let readings = std::mem::take(&mut trace.readings);
+    let lists = std::mem::take(&mut trace.metric_lists);
+    let values = std::mem::take(&mut trace.metric_values);
+    let mut known: HashMap<TaskId, Reading> = readings.iter().map(|(_, row)| (row.task, row)).collect();
+    let (mut of_task, mut measured): (Vec<MetricId>, Vec<f64>) = Default::default();
+    for task in trace.tasks.ids() {
+        of_task.clear();
+        measured.clear();
+        if let Some(reading) = known.remove(&task) {
+            of_task.extend(lists.get(reading.metrics));
+            measured.extend(values.get(reading.values));
+        }
+        let own = of_task.len();
+        for (metric, value) in rows[task.index()].iter().flat_map(|row| kernels.measured(&metrics, row)) {
+            if !of_task[..own].contains(&metric) {
+                of_task.push(metric);
+                measured.push(value);
+            }
+        }
+        trace.push_reading(task, &of_task, &measured);
+    }
+}
+
+/// For each task the row of the tables that is about it and tells what was measured.
+fn rows_by_task<'k>(trace: &mut Trace, kernels: &'k Kernels) -> Vec<Option<&'k Kernel>> {
+    let zero = Nanoseconds(trace.clock.unix_zero.unwrap_or(0));
+    let number_of = |stream: StreamId| {
+        let stream = trace.streams.get(stream);
+        (trace.devices.number()[stream.device.index()], stream.number)
+    };
+    let streams: HashMap<(u32, u64), StreamId> =
+        trace.streams.ids().map(|stream| (number_of(stream), stream)).collect();
+    let mut tasks = TasksByName::new(trace);
+    let mut rows = vec![None; trace.tasks.len()];
+    let mut strangers = 0;
+    for kernel in kernels.rows.iter().filter(|kernel| kernel.is_measured()) {
+        let name = trace.strings.intern(kernels.texts.get(kernel.name));
+        let stream = kernel.stream.and_then(|stream| streams.get(&(kernel.device, stream)).copied());
+        match tasks.take(trace, name, kernel.start - zero, stream) {
+            Some(task) => rows[task.index()] = Some(kernel),
+            None => strangers += 1,
+        }
+    }
+    trace.count_loss(LossKind::ValueWithoutTask, strangers, "tables of tasks");
+    rows
+}
+
+/// Enters the inferences whose begin and end tables state. Where the trace has them already, by their first
+/// and last tasks, they get the stated times.
+pub(in crate::read) fn add_iterations(trace: &mut Trace, tables: &[Trace]) {
+    let mut stated: Vec<Iteration> = Vec::new();
+    for table in tables {
+        let shift = match (table.clock.unix_zero, trace.clock.unix_zero) {
+            (None, None) => Nanoseconds::ZERO,
+            (Some(of_table), Some(of_trace)) => Nanoseconds(of_table) - Nanoseconds(of_trace),
+            // Times of different clocks can't be brought together.
+            _ => continue,
+        };
+        for (_, row) in table.iterations.iter() {
+            let model = row.model.map(|model| trace.enter_model(table.models.number()[model.index()]));
+            stated.push(Iteration { model, start: row.start + shift, ..row });
+        }
+        trace.append_losses(table);
+    }
+    if trace.iterations.is_empty() {
+        let mut found = Iterations::default();
+        stated.into_iter().for_each(|iteration| found.push(iteration));
+        found.enter(trace);
+    } else {
+        set_times(trace, &stated);
+    }
+}
+
+/// Gives the inferences of the trace the stated times, and counts those for which none are stated.
+fn set_times(trace: &mut Trace, stated: &[Iteration]) {
+    let stated: HashMap<(Option<ModelId>, u32), &Iteration> =
+        stated.iter().map(|row| ((row.model, row.number), row)).collect();
+    let mut without = 0;
+    for id in trace.iterations.ids() {
+        let row = trace.iterations.get(id);
+        let meets = |other: &&&Iteration| {
+            row.start < other.start + other.duration && other.start < row.start + row.duration
+        };
+        match stated.get(&(row.model, row.number)).filter(meets) {
+            Some(&&Iteration { start, duration, .. }) => {
+                trace.iterations.set(id, Iteration { start, duration, ..row });
+            }
+            None => without += 1,
+        }
+    }
+    let keep: Vec<bool> = trace.losses.kind().iter().map(|kind| *kind != LossKind::SpannedIteration).collect();
+    if keep.contains(&false) {
+        trace.losses.retain(&keep);
+        trace.count_loss(LossKind::SpannedIteration, without, "");
+    }
+}
