@@ -71,6 +71,7 @@ pub mod tables;
 mod text;
 mod timeline;
 mod to_trace;
+mod units;
 mod vocabulary;
 mod waits;
 

@@ -44,6 +44,7 @@ pub fn to_trace(joined: &Joined) -> Trace {
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.kind.is_loss()) {
         projection.trace.count_loss(loss.kind, loss.count, &loss.place);
     }
+    crate::units::to_smallest(&mut projection.trace);
     projection.trace.drop_impossible("the raw records");
     projection.trace
 }

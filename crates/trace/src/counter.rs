@@ -12,7 +12,7 @@ table! {
     Counter {
         /// The counted quantity.
         name: StringId,
-        /// The unit of the samples, such as `B` or `MB/s`.
+        /// The unit of the samples, such as `B` or `MHz`.
         unit: StringId,
         /// The device that it belongs to; `None` is the host.
         device: Option<DeviceId>,

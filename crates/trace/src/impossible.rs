@@ -61,7 +61,8 @@ impl Trace {
     /// Drops the values of readings that are no numbers, by which databases of earlier versions say that
     /// nothing was measured.
     fn drop_unmeasured(&mut self) {
-        let are_finite = |row: Reading| self.metric_values.get(row.values).iter().all(|value| value.is_finite());
+        let are_finite =
+            |row: Reading| self.metric_values.get(row.values).iter().all(|value| value.is_finite());
         if self.readings.iter().all(|(_, row)| are_finite(row)) {
             return;
         }
@@ -163,7 +164,8 @@ mod tests {
             trace.push_reading(task, &[metric], &[duration.0 as f64]);
         }
         let counter = trace.counters.push(Counter { name, unit: name, device: None });
-        for (time, value) in [(Nanoseconds(i64::MAX), 1.0), (HOUR, 1.0), (HOUR, f64::NAN), (HOUR, f64::INFINITY)]
+        for (time, value) in
+            [(Nanoseconds(i64::MAX), 1.0), (HOUR, 1.0), (HOUR, f64::NAN), (HOUR, f64::INFINITY)]
         {
             trace.samples.push(Sample { counter, time, value });
         }

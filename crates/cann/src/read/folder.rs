@@ -149,7 +149,8 @@ impl Reading<'_> {
             }
             Some(path) => {
                 let read = chrome::read_with(&self.open(path)?, &[&AscendTimeline], self.stop);
-                let mut trace = read.map_err(|source| FolderError::Timeline { path: path.clone(), source })?;
+                let mut trace =
+                    read.map_err(|source| FolderError::Timeline { path: path.clone(), source })?;
                 if trace.iterations.is_empty() {
                     self.add_steps(&mut trace, outputs)?;
                 }

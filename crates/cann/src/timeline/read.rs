@@ -58,6 +58,7 @@ impl<'a> DialectReader<'a> for AscendReader {
     }
 
     fn finish(&mut self, trace: &mut Trace) {
+        crate::units::to_smallest(trace);
         Waits::enter(trace);
     }
 }

@@ -5,8 +5,8 @@ use opscope_trace::{LossKind, Nanoseconds};
 
 use opscope_formats::reading::WALL_CLOCK;
 
-use crate::database::session::{UNKNOWN_CHIP, chip_of_name};
 use crate::database::schema::{HOST_INFO, META_DATA, NPU_INFO, RANK_DEVICE_MAP, SESSION_TIME_INFO};
+use crate::database::session::{UNKNOWN_CHIP, chip_of_name};
 
 use super::query;
 use super::reader::Reader;

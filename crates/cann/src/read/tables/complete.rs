@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 
 use opscope_formats::reading::Iterations;
-use opscope_trace::{
-    Iteration, LossKind, MetricId, ModelId, Nanoseconds, Reading, StreamId, TaskId, Trace,
-};
+use opscope_trace::{Iteration, LossKind, MetricId, ModelId, Nanoseconds, Reading, StreamId, TaskId, Trace};
 
 use super::join::TasksByName;
 use super::kernels::{Kernel, Kernels};
@@ -106,7 +104,8 @@ fn set_times(trace: &mut Trace, stated: &[Iteration]) {
             None => without += 1,
         }
     }
-    let keep: Vec<bool> = trace.losses.kind().iter().map(|kind| *kind != LossKind::SpannedIteration).collect();
+    let keep: Vec<bool> =
+        trace.losses.kind().iter().map(|kind| *kind != LossKind::SpannedIteration).collect();
     if keep.contains(&false) {
         trace.losses.retain(&keep);
         trace.count_loss(LossKind::SpannedIteration, without, "");

@@ -137,6 +137,7 @@ pub(super) fn read_samples(text: &[u8], header: &Header) -> Trace {
     for sample in samples {
         trace.samples.push(sample);
     }
+    crate::units::to_smallest(&mut trace);
     losses.report(&mut trace);
     trace
 }

@@ -252,12 +252,13 @@ fn samples_of_every_component_are_counters() {
     assert_eq!(
         counters,
         [
-            ("memory of APP reserved", "MB", 0),
-            ("memory of PTA allocated", "MB", 1),
-            ("memory of PTA reserved", "MB", 1)
+            ("memory of APP reserved", "B", 0),
+            ("memory of PTA allocated", "B", 1),
+            ("memory of PTA reserved", "B", 1)
         ]
     );
-    assert_eq!(trace.samples.value(), [1.5, 2109.6, 7.0, 8.0]);
+    let megabytes: Vec<f64> = trace.samples.value().iter().map(|bytes| bytes / 1_048_576.0).collect();
+    assert_eq!(megabytes, [1.5, 2109.6, 7.0, 8.0]);
     assert_eq!(trace.clock.unix_zero, Some(1_736_412_474_607_990_240));
     assert_eq!(trace.samples.time()[1], Nanoseconds(19_978_000));
 }
@@ -350,7 +351,8 @@ fn a_database_is_completed_by_the_metrics_and_the_inferences_of_the_tables_besid
     };
     let trace = read_folder(folder.path()).unwrap();
     assert_eq!(spans(&trace), [(1, 0, 5_500), (2, 100_000, 5_500)]);
-    let spanned = "an inference of which no begin and end are recorded: it lasts from its first task to its last";
+    let spanned =
+        "an inference of which no begin and end are recorded: it lasts from its first task to its last";
     assert_eq!(losses(&trace), [format!("2 {spanned} (TASK)")]);
 
     let outputs = folder.path().join("mindstudio_profiler_output");
