@@ -8,7 +8,8 @@ use crate::nesting::{own_times, self_times};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     is_within: bool,
-    /// Where no wait is recorded, it is the time from the end of the launching call to the start.
+    /// Where a format records no waits at all, they are the times from the end of the launching call to the
+    /// start. One task without a wait among others with one, such as the first of a device, has none.
     from_call: bool,
 }
 
@@ -16,7 +17,8 @@ impl Waiting {
     pub fn of(trace: &Trace) -> Self {
         Self {
             is_within: trace.run.waiting == TaskWait::Within,
-            from_call: trace.run.clocks == ClockRelation::Common,
+            from_call: trace.run.clocks == ClockRelation::Common
+                && trace.tasks.wait().iter().all(Option::is_none),
         }
     }
 

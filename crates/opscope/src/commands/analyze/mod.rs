@@ -31,9 +31,9 @@ What the times are:
   kernel  the same without the waiting that it includes
   wait    from being ready or queued to the first kernel:
             MegEngine        from being ready to the first kernel; part of the total
-            Ascend tables and raw directories
-                             \"Wait Time\": from the end of the task before on its stream
-            Ascend databases and timelines, PyTorch, other timelines
+            Ascend           \"Wait Time\": from the end of the operator before on its device; none for
+                             the first
+            PyTorch, other timelines
                              from the end of the call that launched it, where that is recorded
             ONNX Runtime     not recorded
 Rates, and what --roofline adds, are by total or kernel time; with --time wait there are none.
