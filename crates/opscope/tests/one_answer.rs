@@ -38,7 +38,7 @@ struct Lack {
     reason: &'static str,
 }
 
-const LACKS: [Lack; 12] = [
+const LACKS: [Lack; 15] = [
     Lack {
         forms: &[Imported, Folder, Tables, Database, Timeline],
         paths: &["/path", "/losses/*/profile"],
@@ -64,8 +64,9 @@ const LACKS: [Lack; 12] = [
         reason: "a timeline doesn't tell when the collection began, from which times are counted",
     },
     Lack {
-        forms: &[Folder, Database],
+        forms: &[Database],
         paths: &[
+            "/iterations",
             "/overview/wall_ns",
             "/overview/idle_ns",
             "/findings/H05",
@@ -75,10 +76,18 @@ const LACKS: [Lack; 12] = [
         reason: "a database has no marks of an inference's begin and end: it lasts from its first task to its \
                  last",
     },
+    Lack { forms: &[Timeline], paths: &["/metrics"], reason: "a timeline has no counters of single tasks" },
     Lack {
-        forms: &[Folder, Database],
-        paths: &["/overview/control", "/overview/units/control"],
-        reason: "only a database lists tasks as a whole beside their parts",
+        forms: &[Database],
+        paths: &["/metrics"],
+        reason: "a database has counters of chips with two kinds of cores only, and not what tables work out of \
+                 them",
+    },
+    Lack { forms: &[Tables, Timeline], paths: &["/chip"], reason: "no table or timeline names the chip" },
+    Lack {
+        forms: &[Folder, Tables, Database, Timeline],
+        paths: &["/counters/AI core frequency"],
+        reason: "exports draw the frequency that was set before and behind its changes",
     },
     Lack {
         forms: &[Tables, Timeline],
@@ -125,7 +134,7 @@ const LACKS: [Lack; 12] = [
 ];
 
 /// The data that advice says it misses in a form, and why the form doesn't have them.
-const UNASKED: [(&[Form], &[&str], &str); 6] = [
+const UNASKED: [(&[Form], &[&str], &str); 7] = [
     (
         &[Folder, Tables, Database, Timeline],
         &["how many cores of this kind the device has"],
@@ -144,9 +153,14 @@ const UNASKED: [(&[Form], &[&str], &str); 6] = [
         "a timeline has a name, times and places of each task, but no description and no counters",
     ),
     (
+        &[Database],
+        &["the metric", "busy ratios of the units"],
+        "a database has counters of chips with two kinds of cores only",
+    ),
+    (
         &[Folder, Database],
-        &["the metric", "busy ratios of the units", "samples of the cores' frequency"],
-        "a database has counters of chips with two kinds of cores only, and not what tables work out of them",
+        &["samples of the cores' frequency"],
+        "a database has samples of the frequency of some chips only",
     ),
     (
         &[Imported, Folder, Tables, Database, Timeline],
@@ -357,6 +371,37 @@ fn differences(form: Form, raw: &Value, other: &Value, used: &mut BTreeSet<&'sta
     found
 }
 
+/// Figures of a profile that no table of an answer shows alone: what was measured, by metric; the range of each
+/// counter in its unit; tasks by unit; the length of the inferences; the chip.
+fn figures(place: &Place, path: &str) -> Value {
+    let by_name = |query: &str| -> Value {
+        let answer = place.done(&["sql", path, query, "--json"]).json();
+        let rows = answer["rows"].as_array().expect("rows").iter();
+        rows.map(|row| {
+            let mut row = row.as_object().expect("a row").clone();
+            let name = row.remove("name").expect("a name");
+            (name.as_str().map_or(name.to_string(), |name| name.replace('/', "|")), Value::Object(row))
+        })
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+    };
+    let chip = by_name("SELECT property AS name, value FROM property_values WHERE property = 'chip'");
+    serde_json::json!({
+        "metrics": by_name(
+            "SELECT metric AS name, unit, count(*) AS count, count(value) AS known, 1.0 * sum(value) AS sum \
+             FROM task_metrics GROUP BY metric, unit"
+        ),
+        "counters": by_name(
+            "SELECT names.text AS name, units.text AS unit, 1.0 * min(value) AS least, 1.0 * max(value) AS most \
+             FROM samples JOIN counters ON counters.id = counter_id JOIN strings AS names ON names.id = name_id \
+             JOIN strings AS units ON units.id = unit_id GROUP BY name_id, unit_id"
+        ),
+        "tasks": by_name("SELECT unit AS name, count(*) AS count, sum(duration_ns) AS total_ns FROM tasks GROUP BY unit"),
+        "iterations": by_name("SELECT number AS name, duration_ns FROM iterations"),
+        "chip": chip["chip"],
+    })
+}
+
 /// Asks the same of all forms of a profile.
 fn compare(place: &Place, profile: &Profile, used: &mut BTreeSet<&'static str>) -> Vec<String> {
     let raw = profile.raw.to_string_lossy().into_owned();
@@ -364,12 +409,13 @@ fn compare(place: &Place, profile: &Profile, used: &mut BTreeSet<&'static str>) 
     let cores = place.done(&["sql", &raw, sql, "--json"]).json()["rows"][0]["value"].clone();
     let cores = cores.as_str().unwrap_or("8").to_owned();
     let analyze = vec!["analyze", "--json"];
+    let waits = vec!["analyze", "--time", "wait", "--json"];
     let advise = vec!["advise", "--cores", &cores, "--json"];
     let names = place.done(&["analyze", &raw, "--json", "--top", "2"]).json();
     let names = names["rows"].as_array().expect("rows").iter().filter_map(|row| row["name"].as_str());
     let names: Vec<&str> = names.collect();
     let wheres = names.iter().map(|name| vec!["where", name, "--json"]);
-    let questions: Vec<Vec<&str>> = [analyze, advise].into_iter().chain(wheres).collect();
+    let questions: Vec<Vec<&str>> = [analyze, waits, advise].into_iter().chain(wheres).collect();
     let forms = forms(place, profile);
     let mut found = Vec::new();
     for (form, path) in &forms {
@@ -405,6 +451,23 @@ fn compare(place: &Place, profile: &Profile, used: &mut BTreeSet<&'static str>) 
                 None => found.push(format!("{} {form:?} has no counter '{name}'", profile.name)),
             }
         }
+    }
+    let figures_of_raw = figures(place, &raw);
+    for (form, path) in &forms {
+        let mut of_form = figures(place, &path.to_string_lossy());
+        // Counters that only some forms have are compared by their names.
+        let of_raw = |name: &String| figures_of_raw["counters"].get(name).is_some();
+        let counters = of_form["counters"].as_object_mut().expect("counters by name");
+        counters.retain(|name, _| of_raw(name));
+        let mut both = figures_of_raw.clone();
+        let counters = both["counters"].as_object_mut().expect("counters by name");
+        counters.retain(|name, _| has_samples(*form) && of_form["counters"].get(name).is_some());
+        if !has_samples(*form) {
+            of_form["counters"] = both["counters"].clone();
+        }
+        let all = differences(*form, &both, &of_form, used);
+        let told = all.iter().take(8).map(|text| format!("{} {form:?} figures: {text}", profile.name));
+        found.extend(told);
     }
     for question in &questions {
         let ask = |path: &str| place.done(&[&question[..], &[path]].concat()).json();
