@@ -142,11 +142,7 @@ async fn list(
 }
 
 fn make_folder(path: &Path) -> Result<(), Error> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
-    builder.create(path).map_err(|source| Error::Local { path: path.to_owned(), source })
+    opscope_files::create_folder(path).map_err(|source| Error::Local { path: path.to_owned(), source })
 }
 
 /// Whether a file was brought here before: a whole one has its own name, and the time it has there.
@@ -185,5 +181,7 @@ async fn copy(sftp: &SftpSession, file: &Wanted, progress: &mut dyn FnMut(u64)) 
     // Where a file system has no times, the file is only brought once more.
     let _ = output.set_modified(file.time());
     output.sync_all().map_err(in_local)?;
-    fs::rename(&part, &file.local).map_err(in_local)
+    fs::rename(&part, &file.local).map_err(in_local)?;
+    opscope_files::note_change(file.local.parent());
+    Ok(())
 }

@@ -38,7 +38,7 @@ impl SliceWriter {
         let file = match &mut self.file {
             Some(file) => file,
             None => {
-                let file = OpenOptions::new().write(true).create_new(true).open(self.path())?;
+                let file = private().create_new(true).open(self.path())?;
                 self.file.insert(BufWriter::with_capacity(1 << 16, file))
             }
         };
@@ -59,7 +59,8 @@ impl SliceWriter {
         let Some(mut file) = self.file.take() else { return Ok(()) };
         file.flush()?;
         let marker = self.directory.join(format!("{}.slice_{}.done", self.name, self.number));
-        std::fs::write(marker, format!("filesize:{}", self.written))?;
+        let mut marker = private().create(true).truncate(true).open(marker)?;
+        write!(marker, "filesize:{}", self.written)?;
         self.number += 1;
         self.written = 0;
         Ok(())
@@ -68,6 +69,15 @@ impl SliceWriter {
     fn path(&self) -> PathBuf {
         self.directory.join(format!("{}.slice_{}", self.name, self.number))
     }
+}
+
+/// A file of a profile is for the user and the group only.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
+    options
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@
 
 use std::path::{Path, PathBuf};
 
+use opscope_files::{Batch, create_folder};
+
 use crate::error::{Error, Result};
 use crate::export::sheet::Sheet;
 use crate::export::{api_statistic, each_sheet};
@@ -21,6 +23,7 @@ use crate::join::{Joined, JoinedDevice};
 use crate::lane_choice::LaneChoice;
 use crate::options::{ExportOptions, IterationRange};
 use crate::tables::NO_MODEL;
+use crate::text::file::not_written;
 use crate::timeline::{Timeline, each_timeline};
 
 /// The folder of tables below a profile's and a device's.
@@ -42,14 +45,14 @@ struct FileSet {
 
 /// Writes the tables below `root`.
 pub(crate) fn summary(joined: &Joined, root: &Path, options: ExportOptions<'_>) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+    let (mut files, mut batch) = (Vec::new(), Batch::default());
     for set in file_sets(joined, options.iterations) {
         let view = View::of_device(joined, set.range, set.device);
         let own = set.create(root, TABLES)?;
         let of_host = create(root.join(TABLES))?;
         let mut save = |sheet: &Sheet<'_>| {
             let directory = if is_of_host(sheet.kind) { &of_host } else { &own };
-            files.extend(sheet.save(directory, &set.suffix, options.format)?);
+            files.extend(sheet.save(&mut batch, directory, &set.suffix, options.format)?);
             Ok(())
         };
         if let Some(calls) = api_statistic::acl_sheet(&view) {
@@ -57,28 +60,31 @@ pub(crate) fn summary(joined: &Joined, root: &Path, options: ExportOptions<'_>) 
         }
         each_sheet(&view, options.format, &mut save)?;
     }
+    batch.finish().map_err(not_written)?;
     Ok(files)
 }
 
 /// Writes the timelines below `root`.
 pub(crate) fn timeline(joined: &Joined, root: &Path, options: ExportOptions<'_>) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+    let (mut files, mut batch) = (Vec::new(), Batch::default());
     for set in file_sets(joined, options.iterations) {
         let view = View::of_device(joined, set.range, set.device);
         let own = set.create(root, TIMELINES)?;
         let of_host = create(root.join(TIMELINES))?;
         // Lanes were not chosen then.
         let options = ExportOptions { lanes: LaneChoice::ALL, ..options };
-        each_timeline(&view, options, |timeline| {
+        each_timeline(&view, options, |timeline, content| {
             let directory = match timeline {
                 Timeline::Tasks | Timeline::Steps => &own,
                 Timeline::Whole | Timeline::Calls | Timeline::Ranges => &of_host,
             };
             let path = directory.join(format!("{}_{}.json", timeline.name(), set.suffix));
-            files.push(path.clone());
-            path
+            batch.write(&path, |out| content(out)).map_err(not_written)?;
+            files.push(path);
+            Ok(())
         })?;
     }
+    batch.finish().map_err(not_written)?;
     Ok(files)
 }
 
@@ -101,7 +107,7 @@ fn is_of_host(kind: &str) -> bool {
 }
 
 fn create(directory: PathBuf) -> Result<PathBuf> {
-    std::fs::create_dir_all(&directory).map_err(Error::io("create the directory", &directory))?;
+    create_folder(&directory).map_err(Error::io("create the directory", &directory))?;
     Ok(directory)
 }
 

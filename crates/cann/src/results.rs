@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use opscope_files::{Batch, create_folder};
+
 use crate::error::{Error, Result};
 use crate::facts::view::View;
 use crate::join::Joined;
 use crate::options::{ExportLayout, ExportOptions, IterationRange};
+use crate::text::file::not_written;
 use crate::{export, layout_2022, timeline};
 
 /// Writes the summary tables of a profile into a directory, which is created if need be, as
@@ -25,11 +28,12 @@ pub fn export_summary(
         return layout_2022::summary(joined, directory, options);
     }
     create(directory)?;
-    let mut files = Vec::new();
+    let (mut files, mut batch) = (Vec::new(), Batch::default());
     export::each_sheet(&View::new(joined, options.iterations), options.format, &mut |sheet| {
-        files.extend(sheet.save(directory, suffix, options.format)?);
+        files.extend(sheet.save(&mut batch, directory, suffix, options.format)?);
         Ok(())
     })?;
+    batch.finish().map_err(not_written)?;
     Ok(files)
 }
 
@@ -65,5 +69,5 @@ pub fn classic_iteration(joined: &Joined) -> Option<(IterationRange, u64)> {
 }
 
 fn create(directory: &Path) -> Result<()> {
-    std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))
+    create_folder(directory).map_err(Error::io("create the directory", directory))
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::path::PathBuf;
 
-use memmap2::Mmap;
+use opscope_files::MappedFile;
 use opscope_formats::reading::Stop;
 
 use opscope_trace::{LossKind, Losses};
@@ -56,9 +56,7 @@ impl Stream {
             if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
                 continue;
             }
-            // SAFETY: the map is only read. Another program that shortens a raw file meanwhile
-            // would end this one, which no reader of mapped files can prevent.
-            match unsafe { Mmap::map(&file) } {
+            match MappedFile::new(&file, path) {
                 Ok(map) => maps.push(map),
                 Err(_) => losses.count(LossKind::UnreadableFile, &path.to_string_lossy(), 1),
             }
@@ -71,7 +69,7 @@ impl Stream {
 #[derive(Debug)]
 pub struct Mapped {
     name: String,
-    maps: Vec<Mmap>,
+    maps: Vec<MappedFile>,
 }
 
 impl Mapped {

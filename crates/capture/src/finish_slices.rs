@@ -1,6 +1,7 @@
 //! Completing slices that their writers could not complete, once all programs have ended.
 
 use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
 
 use opscope_cann_raw::Record;
@@ -33,7 +34,9 @@ pub(crate) fn complete_slices(data: &Path) -> u64 {
         }
         let marker = data.join(format!("{name}.done"));
         if !marker.exists() {
-            let _ = std::fs::write(marker, format!("filesize:{size}"));
+            // Without it the slice is read as one that was cut off, which it nearly was.
+            let _ =
+                opscope_files::create_new(&marker).and_then(|mut marker| write!(marker, "filesize:{size}"));
         }
     }
     cut

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use opscope_files::Draft;
 use opscope_recorder::environment::{
     ACL_DIRECTORY, ACL_FILES, ACL_MASK, ACL_METRICS, ACL_VIA, ACL_VIA_FILES, ACL_VIA_SUBSCRIPTION, CONTROL,
     MARK_DIRECTORY, MARK_EXCLUDE, MARK_INCLUDE, MARK_LIBRARY, ORT_DIRECTORY, VENDOR_COLLECTOR,
@@ -163,9 +164,8 @@ fn unpack(path: &Path, content: &[u8]) -> std::io::Result<()> {
     if is_ours && std::fs::read(path).is_ok_and(|there| there == content) {
         return Ok(());
     }
-    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
-    let mut file = std::fs::File::create(&unfinished)?;
+    let mut file = Draft::new(folder)?;
     file.write_all(content)?;
-    file.set_permissions(std::fs::Permissions::from_mode(0o755))?;
-    std::fs::rename(&unfinished, path)
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o755))?;
+    file.keep_as(path)
 }

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use memmap2::Mmap;
+use opscope_files::MappedFile;
 
 /// The first bytes of a file compressed with gzip (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -19,7 +19,7 @@ const UNPACKED_LIMIT: u64 = 8 << 30;
 #[derive(Debug)]
 pub enum Input {
     /// An uncompressed file.
-    Mapped(Mmap),
+    Mapped(MappedFile),
     /// Unpacked bytes, or bytes from elsewhere.
     Owned(Vec<u8>),
     /// The beginning of a compressed file that is cut off or damaged.
@@ -82,9 +82,7 @@ impl Input {
         let mut file = File::open(path)?;
         let found = file.metadata()?;
         if found.is_file() && found.len() > 0 {
-            // SAFETY: nobody writes through the map. A program that shortens the file meanwhile
-            // ends this one with a signal, which the gain in speed is worth.
-            return unsafe { Mmap::map(&file) }.map(Self::Mapped);
+            return MappedFile::new(&file, path).map(Self::Mapped);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;

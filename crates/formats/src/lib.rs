@@ -25,7 +25,7 @@
 //! chrome      megengine      onnxruntime      sqlite       a module for each format
 //!     reading: the rows of a trace that readers share      (public, for vendors' readers)
 //!     json        input: mapped or unpacked                reading
-//!     own_files ─► output                                  writing whole or not at all
+//!     own_files                                            what opscope wrote in a folder
 //! ```
 
 pub mod chrome;
@@ -37,14 +37,10 @@ pub mod spreadsheet;
 pub mod sqlite;
 
 mod json;
-mod output;
 mod own_files;
 #[cfg(test)]
 mod testing;
 
 #[doc(hidden)]
 pub use json::is_json;
-pub use output::{
-    Draft, Unfinished, check_target, create_folder, discard_unfinished, write_atomically, write_seekable,
-};
 pub use own_files::OwnFiles;

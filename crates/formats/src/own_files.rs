@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::output::write_atomically;
+use opscope_files::write_atomically;
 
 const LIST: &str = ".written-by-opscope";
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 
 use bytes::Bytes;
-use memmap2::Mmap;
+use opscope_files::MappedFile;
 use opscope_trace::DataType;
 
 use crate::proto::{TensorProto, data_type_from_onnx};
@@ -290,8 +290,5 @@ pub(crate) fn map_file(path: &Path) -> std::io::Result<Bytes> {
     if metadata.len() == 0 {
         return Ok(Bytes::new());
     }
-    // SAFETY: The mapping is private and read only. As with every mapped file, another process that
-    // shortens it meanwhile ends this one with a bus error; that is the price of not copying weights.
-    let map = unsafe { Mmap::map(&file)? };
-    Ok(Bytes::from_owner(map))
+    Ok(Bytes::from_owner(MappedFile::new(&file, path)?))
 }

@@ -19,7 +19,7 @@ pub fn listen() {
             REQUEST.request();
             return;
         }
-        opscope_formats::discard_unfinished();
+        opscope_files::discard_unfinished();
         let words = *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
         if !words.is_empty() {
             // Nobody is left to complain to where this can't be written.

@@ -9,10 +9,12 @@
 //! report                      the answers as text, Markdown, CSV and JSON
 //! judgement                   whether a change passes
 //! profile   converter_files   what commands read: profiles with their losses, the model converter's files
-//! exit   interrupt            how the program ends
+//! exit   interrupt   bus_error   how the program ends
 //! terminal                    where text leaves the program
 //! ```
 
+#[cfg(target_os = "linux")]
+mod bus_error;
 mod cli;
 mod commands;
 mod converter_files;
@@ -28,8 +30,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    bus_error::explain();
     let (done, terminal) = run();
-    match done {
+    // What was renamed into its place is whole; that it also outlasts a failure of the machine is waited
+    // for once.
+    let synced = opscope_files::sync_folders();
+    match done.and_then(|exit| Ok(synced.map(|()| exit)?)) {
         Ok(exit) => exit.into(),
         Err(error) => exit::report_error(&error, &terminal).into(),
     }

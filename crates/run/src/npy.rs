@@ -194,7 +194,7 @@ pub fn write(path: &Path, tensor: &HostTensor) -> Result<(), NpyError> {
     let dtype: TypeStr = format!("{endianness}{}{size}", kind.to_str()).parse().map_err(|_| unsupported())?;
     let shape: Vec<u64> = tensor.shape.iter().map(|&n| n as u64).collect();
 
-    opscope_formats::write_atomically(path, |file| {
+    opscope_files::write_atomically(path, |file| {
         let header = npyz::WriteOptions::new_header_only().dtype(DType::Plain(dtype)).shape(&shape);
         header.writer(&mut *file).write_header_only()?;
         file.write_all(&tensor.bytes)

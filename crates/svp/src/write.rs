@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use opscope_formats::{OwnFiles, write_atomically};
+use opscope_files::{Batch, WriteError, create_folder};
+use opscope_formats::OwnFiles;
 
 use crate::file_name::FileName;
 use crate::files::Exports;
@@ -18,6 +19,10 @@ use crate::timeline::Timeline;
 pub struct ExportError {
     path: PathBuf,
     source: io::Error,
+}
+
+fn not_written(failed: WriteError) -> ExportError {
+    ExportError { path: failed.path, source: failed.source }
 }
 
 /// How tables are written.
@@ -92,19 +97,19 @@ impl Exports {
 struct Folder {
     path: PathBuf,
     own: OwnFiles,
+    /// Files that are whole and have no names yet, and which these will be.
+    batch: Batch,
+    new: Vec<String>,
     written: Written,
 }
 
 impl Folder {
     fn new(path: PathBuf) -> Result<Self, ExportError> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
-        match builder.create(&path) {
-            Ok(()) => Ok(Self { own: OwnFiles::of(&path), path, written: Written::default() }),
-            Err(source) => Err(ExportError { path, source }),
+        if let Err(source) = create_folder(&path) {
+            return Err(ExportError { path, source });
         }
+        let (batch, new, written) = (Batch::default(), Vec::new(), Written::default());
+        Ok(Self { own: OwnFiles::of(&path), path, batch, new, written })
     }
 
     fn table(&mut self, name: &FileName, table: &TextTable, format: TableFormat) -> Result<(), ExportError> {
@@ -131,14 +136,17 @@ impl Folder {
             }
             return Ok(());
         }
-        write_atomically(&path, |out| content(out)).map_err(failed)?;
-        self.own.add([name]).map_err(failed)?;
+        self.batch.write(&path, |out| content(out)).map_err(not_written)?;
+        self.new.push(name.to_owned());
         self.written.files.push(path);
         Ok(())
     }
 
     /// The files that were written or left alone; a folder that nothing was written to is removed.
-    fn finish(self) -> Result<Written, ExportError> {
+    fn finish(mut self) -> Result<Written, ExportError> {
+        self.batch.finish().map_err(not_written)?;
+        let noted = self.own.add(self.new.iter().map(String::as_str));
+        noted.map_err(|source| ExportError { path: self.path.clone(), source })?;
         if self.written == Written::default() {
             let _ = fs::remove_dir(&self.path);
         }

@@ -50,7 +50,7 @@ pub fn export_database(joined: &Joined, directory: &Path, suffix: &str) -> Resul
     if !has_database(joined.data.chip()) {
         return Ok(None);
     }
-    std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
+    opscope_files::create_folder(directory).map_err(Error::io("create the directory", directory))?;
     let path = directory.join(format!("msprof_{suffix}.db"));
     let view = View::new(joined, None);
     write_whole(&path, |out| write(&view, out))?;

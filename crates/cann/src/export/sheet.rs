@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use opscope_files::Batch;
 use opscope_formats::spreadsheet;
 
 use crate::error::Result;
 use crate::options::SheetFormat;
 use crate::parallel;
 use crate::text::digits::Whole;
-use crate::text::file::write_whole;
+use crate::text::file::not_written;
 use crate::text::numbers;
 use crate::text::quoting::{push_csv, push_json};
 
@@ -201,8 +202,14 @@ impl Row<'_> {
 
 impl Sheet<'_> {
     /// Writes the table below `directory` as `<kind>_<suffix>.csv` or `.json`, several files if it
-    /// is long. Returns the files.
-    pub(crate) fn save(&self, directory: &Path, suffix: &str, format: SheetFormat) -> Result<Vec<PathBuf>> {
+    /// is long. Returns the files, which are there when the batch is finished.
+    pub(crate) fn save(
+        &self,
+        batch: &mut Batch,
+        directory: &Path,
+        suffix: &str,
+        format: SheetFormat,
+    ) -> Result<Vec<PathBuf>> {
         let files = if format == SheetFormat::Json { 1 } else { self.rows.div_ceil(ROWS_PER_FILE).max(1) };
         let mut paths = Vec::with_capacity(files);
         for file in 0..files {
@@ -213,7 +220,7 @@ impl Sheet<'_> {
                 _ => file * ROWS_PER_FILE..((file + 1) * ROWS_PER_FILE).min(self.rows),
             };
             let path = directory.join(name);
-            write_whole(&path, |out| self.write_rows(rows, format, out))?;
+            batch.write(&path, |out| self.write_rows(rows, format, out)).map_err(not_written)?;
             paths.push(path);
         }
         Ok(paths)
@@ -277,10 +284,17 @@ mod tests {
         }
     }
 
+    fn saved(sheet: &Sheet<'_>, directory: &tempfile::TempDir, format: SheetFormat) -> Vec<PathBuf> {
+        let mut batch = Batch::default();
+        let paths = sheet.save(&mut batch, directory.path(), "1", format).expect("space on disk");
+        batch.finish().expect("space on disk");
+        paths
+    }
+
     #[test]
     fn cells_are_quoted_only_where_they_must_be() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let paths = sheet(2).save(directory.path(), "1", SheetFormat::Csv).expect("space on disk");
+        let paths = saved(&sheet(2), &directory, SheetFormat::Csv);
         let text = std::fs::read_to_string(&paths[0]).expect("the file");
         assert_eq!(text, "Device_id,Name,Count\n0,\"a,\"\"b\"\"\",0\n0,plain,1\n");
     }
@@ -299,7 +313,7 @@ mod tests {
         };
         let directory = tempfile::tempdir().expect("a temporary directory");
         let read = |format| {
-            let paths = sheet.save(directory.path(), "1", format).expect("space on disk");
+            let paths = saved(&sheet, &directory, format);
             std::fs::read_to_string(&paths[0]).expect("the file")
         };
         assert_eq!(read(SheetFormat::Csv), "Device_id,Text\n0,'=1+1\n0,'+1\n0,'-1\n0,'@x\n0,a=b\n0,\n");
@@ -310,7 +324,7 @@ mod tests {
     #[test]
     fn json_leaves_out_the_device_and_has_counts_as_text() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let paths = sheet(2).save(directory.path(), "1", SheetFormat::Json).expect("space on disk");
+        let paths = saved(&sheet(2), &directory, SheetFormat::Json);
         let text = std::fs::read_to_string(&paths[0]).expect("the file");
         assert_eq!(
             text,
@@ -321,8 +335,7 @@ mod tests {
     #[test]
     fn long_tables_go_to_several_files() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let paths =
-            sheet(ROWS_PER_FILE + 1).save(directory.path(), "1", SheetFormat::Csv).expect("space on disk");
+        let paths = saved(&sheet(ROWS_PER_FILE + 1), &directory, SheetFormat::Csv);
         assert_eq!(paths.len(), 2);
         let second = std::fs::read_to_string(&paths[1]).expect("the file");
         assert_eq!(second, format!("Device_id,Name,Count\n0,plain,{ROWS_PER_FILE}\n"));

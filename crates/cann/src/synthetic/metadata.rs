@@ -1,6 +1,6 @@
 //! The metadata files of sample profiles.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::json;
@@ -48,7 +48,7 @@ pub(super) fn write(
     let both = [(host, "", "64", json!([])), (device_directory, ".0", "0", device)];
     let is_one = host == device_directory;
     for (directory, suffix, id, devices) in both.into_iter().skip(usize::from(is_one)) {
-        let save = |name: &str, text: String| std::fs::write(directory.join(name), text);
+        let save = |name: &str, text: String| write_new(&directory.join(name), &text);
         let info = json!({
             "version": "1.0",
             "jobInfo": "NA",
@@ -103,5 +103,9 @@ pub(super) fn write(
         save(&format!("host_start.log{suffix}"), format!("[{section}]\n{reading}"))?;
     }
     let reading = format!("clock_monotonic_raw: {DEVICE_MONOTONIC}\ncntvct: {DEVICE_COUNTER}\n");
-    std::fs::write(device_directory.join("dev_start.log.0"), reading)
+    write_new(&device_directory.join("dev_start.log.0"), &reading)
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    opscope_files::create_new(path)?.write_all(text.as_bytes())
 }

@@ -20,7 +20,7 @@ pub use crate::synthetic::options::{SampleLayout, SampleMode, SampleOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use opscope_formats::Unfinished;
+use opscope_files::{Unfinished, create_folder};
 
 use crate::error::{Error, Result};
 use crate::synthetic::clockwork::{Clockwork, Random};
@@ -51,8 +51,8 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
         let clockwork = Clockwork::new(options.chip);
         let network = Network::new(options.chip);
         let (host_data, device_data) = (host.join("data"), device.join("data"));
-        std::fs::create_dir_all(&host_data)?;
-        std::fs::create_dir_all(&device_data)?;
+        create_folder(&host_data)?;
+        create_folder(&device_data)?;
         let mut host_side: Box<dyn HostSide> = match options.layout {
             SampleLayout::Current => Box::new(HostFiles::new(&host_data, clockwork)),
             layout => Box::new(HostFiles2022::new(&host_data, &device_data, clockwork, layout)),

@@ -3,7 +3,7 @@
 use std::io::BufWriter;
 use std::path::Path;
 
-use opscope_formats::Draft;
+use opscope_files::{Draft, WriteError};
 
 use crate::error::{Error, Result};
 
@@ -12,5 +12,10 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<Draft>) -> std::io::Result<()>,
 ) -> Result<()> {
-    opscope_formats::write_seekable(path, write).map_err(Error::io("write the file", path))
+    opscope_files::write_seekable(path, write).map_err(Error::io("write the file", path))
+}
+
+/// The error of a file among several that are written together.
+pub(crate) fn not_written(failed: WriteError) -> Error {
+    Error::io("write the file", &failed.path)(failed.source)
 }

@@ -8,27 +8,32 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
-use opscope_formats::Draft;
+use opscope_files::{Batch, Draft, MappedFile};
 
 use crate::error::{Error, Result};
+use crate::text::file::not_written;
 
 /// More files than this at once are of no use.
 const MOST_FILES: u64 = 500;
 
-/// Divides the timeline at `whole` if it is larger than `limit` bytes, into files whose paths
-/// `path_of` gives. Returns them in the order of time; none if it is small enough.
+/// Divides the timeline at `draft`, which is to become `whole`, if it is larger than `limit` bytes: into
+/// files whose paths `path_of` gives. Returns them in the order of time; none if it is small enough.
 ///
 /// # Errors
 /// If a file can't be read or written.
-pub(super) fn divide(whole: &Path, limit: u64, path_of: impl Fn(usize) -> PathBuf) -> Result<Vec<PathBuf>> {
-    let file = File::open(whole).map_err(Error::io("open the timeline", whole))?;
+pub(super) fn divide(
+    draft: &Path,
+    whole: &Path,
+    limit: u64,
+    batch: &mut Batch,
+    path_of: impl Fn(usize) -> PathBuf,
+) -> Result<Vec<PathBuf>> {
+    let file = File::open(draft).map_err(Error::io("open the timeline", whole))?;
     let bytes = file.metadata().map_err(Error::io("read the timeline", whole))?.len();
     if bytes <= limit.max(1) {
         return Ok(Vec::new());
     }
-    // SAFETY: the map is only read, and the file was just written by this program.
-    let text = unsafe { Mmap::map(&file) }.map_err(Error::io("read the timeline", whole))?;
+    let text = MappedFile::new(&file, draft).map_err(Error::io("read the timeline", whole))?;
     let files = bytes.div_ceil(limit.max(1)).min(MOST_FILES) as usize;
     let bounds = bounds(&text, files);
     let directory = whole.parent().unwrap_or(Path::new("."));
@@ -47,7 +52,8 @@ pub(super) fn divide(whole: &Path, limit: u64, path_of: impl Fn(usize) -> PathBu
         }
     }
     for (part, path) in parts.into_iter().zip(&paths) {
-        part.save(path).map_err(Error::io("write the file", path))?;
+        let draft = part.finish().map_err(Error::io("write the file", path))?;
+        batch.add(draft, path).map_err(not_written)?;
     }
     Ok(paths)
 }
@@ -77,9 +83,9 @@ impl TimeSlice {
         self.out.write_all(event)
     }
 
-    fn save(mut self, path: &Path) -> io::Result<()> {
+    fn finish(mut self) -> io::Result<Draft> {
         self.out.write_all(if self.is_empty { b"[]" } else { b"]" })?;
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.keep_as(path)
+        self.out.into_inner().map_err(io::IntoInnerError::into_error)
     }
 }
 
@@ -147,7 +153,10 @@ mod tests {
         text.push(']');
         std::fs::write(&whole, &text).expect("space on disk");
         let path_of = |number: usize| directory.path().join(format!("part_{number}.json"));
-        let paths = divide(&whole, text.len() as u64 / 4 + 1, path_of).expect("space on disk");
+        let mut batch = Batch::default();
+        let limit = text.len() as u64 / 4 + 1;
+        let paths = divide(&whole, &whole, limit, &mut batch, path_of).expect("space on disk");
+        batch.finish().expect("space on disk");
         assert_eq!(paths.len(), 4);
         let mut names = Vec::new();
         for path in paths {
@@ -162,6 +171,6 @@ mod tests {
         assert_eq!(names, (0..100).collect::<Vec<u32>>());
         let small = directory.path().join("small.json");
         std::fs::write(&small, "[]").expect("space on disk");
-        assert!(divide(&small, 10, path_of).expect("no work").is_empty());
+        assert!(divide(&small, &small, 10, &mut Batch::default(), path_of).expect("no work").is_empty());
     }
 }

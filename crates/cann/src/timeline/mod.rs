@@ -15,10 +15,10 @@ mod training;
 
 pub use read::AscendTimeline;
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use opscope_formats::Draft;
+use opscope_files::{Batch, Draft};
 
 use crate::error::{Error, Result};
 use crate::facts::collectives::Collectives;
@@ -28,7 +28,7 @@ use crate::facts::view::View;
 use crate::lane_choice::{LaneChoice, Layer};
 use crate::options::{ExportLayout, ExportOptions};
 use crate::parallel;
-use crate::text::file::write_whole;
+use crate::text::file::not_written;
 use crate::timeline::device::Tasks;
 use crate::timeline::event::{Events, write_all};
 use crate::timeline::host::Calls;
@@ -80,49 +80,47 @@ pub(crate) fn save_in(
     options: ExportOptions<'_>,
 ) -> Result<Vec<PathBuf>> {
     let whole = directory.join(format!("{}_{suffix}.json", Timeline::Whole.name()));
-    // A timeline that is to be divided is only seen in its parts.
-    let divided = match options.timeline_bytes {
-        None => None,
-        Some(limit) => {
-            let draft = Draft::new(directory).map_err(Error::io("write the file", &whole))?;
-            Some((draft, limit))
+    let (mut files, mut batch, mut undivided) = (Vec::new(), Batch::default(), None);
+    each_timeline(view, options, |timeline, content| {
+        // A timeline that is to be divided is only seen in its parts.
+        if timeline == Timeline::Whole && options.timeline_bytes.is_some() {
+            undivided = Some(draft_in(directory, content).map_err(Error::io("write the file", &whole))?);
+            return Ok(());
         }
-    };
-    let mut files = Vec::new();
-    each_timeline(view, options, |timeline| {
-        let path = match &divided {
-            Some((draft, _)) if timeline == Timeline::Whole => return draft.path().to_owned(),
-            _ => directory.join(format!("{}_{suffix}.json", timeline.name())),
-        };
-        files.push(path.clone());
-        path
-    })
-    .map_err(|problem| match problem {
-        // The temporary name means nothing to the user.
-        Error::Io { action, path, source } if divided.as_ref().is_some_and(|(it, _)| it.path() == path) => {
-            Error::Io { action, path: whole.clone(), source }
-        }
-        problem => problem,
+        let path = directory.join(format!("{}_{suffix}.json", timeline.name()));
+        batch.write(&path, |out| content(out)).map_err(not_written)?;
+        files.push(path);
+        Ok(())
     })?;
-    if let Some((draft, limit)) = divided {
+    if let (Some(draft), Some(limit)) = (undivided, options.timeline_bytes) {
         let part = |number: usize| {
             directory.join(format!("{}_slice_{number}_{suffix}.json", Timeline::Whole.name()))
         };
-        let parts = division::divide(draft.path(), limit, part)?;
+        let parts = division::divide(draft.path(), &whole, limit, &mut batch, part)?;
         if parts.is_empty() {
-            draft.keep_as(&whole).map_err(Error::io("write the file", &whole))?;
+            batch.add(draft, &whole).map_err(not_written)?;
             files.push(whole);
         }
         files.extend(parts);
     }
+    batch.finish().map_err(not_written)?;
     Ok(files)
 }
 
-/// Writes the files of a layout of which there is data to the paths that `path_of` gives.
+fn draft_in(directory: &Path, content: WriteContent<'_>) -> std::io::Result<Draft> {
+    let mut out = BufWriter::with_capacity(1 << 16, Draft::new(directory)?);
+    content(&mut out)?;
+    out.into_inner().map_err(std::io::IntoInnerError::into_error)
+}
+
+/// Writes the content of a file.
+type WriteContent<'c> = &'c mut dyn FnMut(&mut (dyn Write + Send)) -> std::io::Result<()>;
+
+/// Hands the content of each file of a layout of which there is data to `save`.
 pub(crate) fn each_timeline(
     view: &View<'_>,
     options: ExportOptions<'_>,
-    mut path_of: impl FnMut(Timeline) -> PathBuf,
+    mut save: impl FnMut(Timeline, WriteContent<'_>) -> Result<()>,
 ) -> Result<()> {
     let ExportOptions { layout, lanes: choice, other_recorders, .. } = options;
     let joined = view.joined;
@@ -194,7 +192,8 @@ pub(crate) fn each_timeline(
                 }
             }
         }
-        save(&path_of(timeline), |out| {
+        save(timeline, &mut |out| {
+            out.write_all(b"[")?;
             out.write_all(small.text.get(1..).unwrap_or_default())?;
             let shows = |layer| timeline == Timeline::Whole && choice.shows(layer);
             if timeline == Timeline::Tasks || shows(Layer::Hardware) {
@@ -208,7 +207,7 @@ pub(crate) fn each_timeline(
             if let Some(overlap) = overlap.as_ref().filter(|_| timeline == Timeline::Whole) {
                 overlap.write(&lanes, out)?;
             }
-            Ok(())
+            out.write_all(b"]")
         })?;
     }
     Ok(())
@@ -229,15 +228,6 @@ fn own_ranges(
         device::marks(view, lanes, marks, all, &mut events);
     }
     events
-}
-
-/// Writes a file that is an array of events.
-fn save(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>) -> Result<()> {
-    write_whole(path, |out| {
-        out.write_all(b"[")?;
-        write(out)?;
-        out.write_all(b"]")
-    })
 }
 
 /// The layers that have something to show, in the order in which the reference numbers them.

@@ -62,7 +62,7 @@ pub fn write(trace: &Trace, mut out: impl Write + Send) -> io::Result<Written> {
 /// The system's own, with the path.
 pub fn write_file(trace: &Trace, path: &Path) -> Result<Written, WriteError> {
     let mut written = Written::default();
-    crate::write_atomically(path, |file| {
+    opscope_files::write_atomically(path, |file| {
         written = write(trace, file)?;
         Ok(())
     })

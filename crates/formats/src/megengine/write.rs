@@ -16,7 +16,7 @@ impl Profile {
     /// # Errors
     /// Any that the system reports.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        crate::write_atomically(path, |file| self.write_json(file))
+        opscope_files::write_atomically(path, |file| self.write_json(file))
     }
 
     /// Writes the profile as MegEngine's own writer does: on one line, a blank behind each opening

@@ -27,14 +27,18 @@ pub fn write_file(trace: &Trace, path: &Path) -> Result<(), WriteError> {
 /// # Errors
 /// Any that the system or SQLite reports, with the path; SQLite refuses a key that is there already.
 pub fn write_file_with(trace: &Trace, path: &Path, meta: &[(&str, &str)]) -> Result<(), WriteError> {
-    crate::output::replace_atomically(path, |temporary| write_database(trace, meta, temporary))
+    opscope_files::replace_atomically(path, |temporary| write_database(trace, meta, temporary))
         .map_err(|problem| WriteError { path: path.to_owned(), problem })
 }
 
 fn write_database(trace: &Trace, meta: &[(&str, &str)], path: &Path) -> Result<(), WriteProblem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(path, flags)?;
-    // Nobody else sees the file before it is whole, so neither journal nor locks protect anything.
+    // Nobody else sees the file before it is whole, so neither journal nor locks protect anything. It
+    // is locked as a draft, which SQLite's own locks would run into on some file systems.
+    let database = match cfg!(unix) {
+        true => Connection::open_with_flags_and_vfs(path, flags, "unix-none")?,
+        false => Connection::open_with_flags(path, flags)?,
+    };
     // Foreign keys hold by the trace's own types; checking each row would cost more than writing it.
     database.execute_batch(&format!(
         "PRAGMA page_size = 16384;

@@ -16,7 +16,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use opscope_cann::Profile;
-use opscope_formats::{Unfinished, create_folder};
+use opscope_files::{Unfinished, create_folder};
 
 /// Results that can't be written.
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +122,7 @@ impl Results {
         let folder = self.folder.join("sqlite");
         make_folder(&folder)?;
         let target = self.database();
-        opscope_formats::check_target(&target).map_err(ResultsError::io(&target, "cannot be written"))
+        opscope_files::check_seekable_target(&target).map_err(ResultsError::io(&target, "cannot be written"))
     }
 
     /// The folder itself.

@@ -132,7 +132,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 fn write(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(path) = path else { return Ok(()) };
-    opscope_formats::write_atomically(path, |output| std::io::Write::write_all(output, text.as_bytes()))
+    opscope_files::write_atomically(path, |output| std::io::Write::write_all(output, text.as_bytes()))
         .with_context(|| format!("{}: cannot write this file", path.display()))
 }
 

@@ -95,7 +95,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     if let Some(file) = &arguments.switch_file {
         check_target(file)?;
         let text = if chip.is_svp { all_safe_on_svp() } else { all_on() };
-        opscope_formats::write_atomically(file, |output| std::io::Write::write_all(output, text.as_bytes()))?;
+        opscope_files::write_atomically(file, |output| std::io::Write::write_all(output, text.as_bytes()))?;
         terminal.note(&format!("wrote the switch file {}", file.display()));
     }
     let answer = Answer { found, split, conversion, remarks, command };

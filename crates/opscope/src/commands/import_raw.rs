@@ -88,7 +88,7 @@ impl Import<'_> {
         if let Some(folder) = database.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             create_folder(folder)?;
         }
-        opscope_formats::check_target(&database)
+        opscope_files::check_seekable_target(&database)
             .with_context(|| format!("{}: cannot be written", database.display()))?;
 
         let path = profile.path.clone();

@@ -93,7 +93,10 @@ impl FileArguments {
                 return Err(UsageError(text).into());
             }
             taken.push(place);
-            check_target(path)?;
+            match self.db.as_ref() == Some(path) {
+                true => check_seekable_target(path)?,
+                false => check_target(path)?,
+            }
         }
         Ok(())
     }
@@ -145,5 +148,11 @@ fn resolved(path: &Path) -> PathBuf {
 /// # Errors
 /// With the reason why not.
 pub fn check_target(path: &Path) -> anyhow::Result<()> {
-    opscope_formats::check_target(path).with_context(|| format!("{}: cannot be written", path.display()))
+    opscope_files::check_target(path).with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+/// As [`check_target`], for a database, which can be no pipe.
+fn check_seekable_target(path: &Path) -> anyhow::Result<()> {
+    opscope_files::check_seekable_target(path)
+        .with_context(|| format!("{}: cannot be written", path.display()))
 }

@@ -204,7 +204,7 @@ pub fn write_model(
 ) -> anyhow::Result<()> {
     let folder = output.parent().unwrap_or(Path::new(""));
     let bytes = opscope_rewrite::to_bytes(original, proto, folder)?;
-    opscope_formats::write_atomically(output, |file| file.write_all(&bytes))
+    opscope_files::write_atomically(output, |file| file.write_all(&bytes))
         .with_context(|| format!("{}: cannot write the model", output.display()))
 }
 

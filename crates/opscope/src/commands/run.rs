@@ -313,7 +313,7 @@ fn check_folder(folder: &Path) -> anyhow::Result<()> {
     let unusable = || format!("{}: cannot be used as a folder", folder.display());
     let there = folder.ancestors().find(|above| above.exists() || above.as_os_str().is_empty());
     let there = there.filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    opscope_formats::check_target(&there.join(".opscope")).with_context(unusable)
+    opscope_files::check_target(&there.join(".opscope")).with_context(unusable)
 }
 
 /// Makes a folder and those above it, for the user and the group only.
@@ -321,7 +321,7 @@ fn check_folder(folder: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// When the system refuses.
 pub fn create_folder(folder: &Path) -> anyhow::Result<()> {
-    opscope_formats::create_folder(folder)
+    opscope_files::create_folder(folder)
         .with_context(|| format!("{}: cannot make this folder", folder.display()))
 }
 

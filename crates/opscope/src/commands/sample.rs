@@ -77,7 +77,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// When the file can't be written.
 pub fn write(sample: Sample, seed: u64, path: &Path) -> anyhow::Result<()> {
     let bytes = encode(&sample.build(seed));
-    opscope_formats::write_atomically(path, |file| file.write_all(&bytes))
+    opscope_files::write_atomically(path, |file| file.write_all(&bytes))
         .with_context(|| format!("{}: cannot write the model", path.display()))
 }
 

@@ -203,7 +203,7 @@ fn write_report(folder: &Path, request: &TuningRequest, tuned: &Tuned) -> anyhow
     let json = report::to_json(request, tuned).to_text()?;
     for (name, text) in [("tune.json", json), ("tune.md", report::to_markdown(request, tuned))] {
         let path = folder.join(name);
-        opscope_formats::write_atomically(&path, |file| file.write_all(text.as_bytes()))
+        opscope_files::write_atomically(&path, |file| file.write_all(text.as_bytes()))
             .with_context(|| format!("{}: cannot write the log", path.display()))?;
     }
     Ok(())

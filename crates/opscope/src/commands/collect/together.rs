@@ -43,7 +43,7 @@ pub fn bring_together(ours: &Path, theirs: &Path) -> Result<(), String> {
     let pieces = pieces(&own, &other)?;
     for (index, piece) in pieces.iter().enumerate() {
         if let Err(error) =
-            opscope_formats::write_atomically(&piece.target, |out| out.write_all(&piece.content))
+            opscope_files::write_atomically(&piece.target, |out| out.write_all(&piece.content))
         {
             pieces[..index].iter().for_each(|piece| {
                 let _ = fs::remove_file(&piece.target);

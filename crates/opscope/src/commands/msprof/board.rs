@@ -73,6 +73,6 @@ fn write_log(path: &Path, trace: &Trace) -> anyhow::Result<()> {
     let file = folder.join("opscope.log");
     let mut text = losses(trace).join("\n");
     text.push('\n');
-    opscope_formats::write_atomically(&file, |output| std::io::Write::write_all(output, text.as_bytes()))
+    opscope_files::write_atomically(&file, |output| std::io::Write::write_all(output, text.as_bytes()))
         .with_context(|| format!("{}: cannot be written", file.display()))
 }

@@ -136,7 +136,7 @@ fn write(folder: &Path, name: &str, content: &impl Serialize) -> anyhow::Result<
     let mut own = OwnFiles::of(&folder);
     let name = if own.is_foreign(name) { format!("opscope_{name}") } else { name.to_owned() };
     let path = std::path::absolute(folder.join(&name))?;
-    opscope_formats::write_atomically(&path, |out| Ok(serde_json::to_writer(out, content)?))
+    opscope_files::write_atomically(&path, |out| Ok(serde_json::to_writer(out, content)?))
         .and_then(|()| own.add([&*name]))
         .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)

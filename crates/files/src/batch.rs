@@ -1,0 +1,155 @@
+//! Files that are synced together, because to wait for each by itself takes a disk longer than to write
+//! them.
+
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use crate::draft::Draft;
+use crate::target::target;
+
+/// Files that wait for their names; each is an open descriptor.
+const MOST: usize = 64;
+
+/// So many files are synced at a time: a disk's journal takes them in one go.
+const AT_ONCE: usize = 16;
+
+/// A file that can't be written.
+#[derive(Debug)]
+pub struct WriteError {
+    /// The file.
+    pub path: PathBuf,
+    /// The system's answer.
+    pub source: io::Error,
+}
+
+/// Files that get their names together, or some of them at a time if they are many. Those that are
+/// whole when it is dropped get theirs too, as far as the system lets them.
+#[derive(Debug, Default)]
+pub struct Batch {
+    whole: Vec<(Draft, PathBuf)>,
+}
+
+impl Batch {
+    /// Writes a file; it isn't there before [`Batch::finish`]. The content may go back in it.
+    ///
+    /// # Errors
+    /// When it, or one before it, can't be written.
+    pub fn write(
+        &mut self,
+        path: &Path,
+        content: impl FnOnce(&mut BufWriter<Draft>) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
+        let draft =
+            draft_for(path, content).map_err(|source| WriteError { path: path.to_owned(), source })?;
+        self.add(draft, path)
+    }
+
+    /// Adds a file that is whole.
+    ///
+    /// # Errors
+    /// When one before it can't be written.
+    pub fn add(&mut self, draft: Draft, path: &Path) -> Result<(), WriteError> {
+        self.whole.push((draft, path.to_owned()));
+        if self.whole.len() >= MOST { self.settle() } else { Ok(()) }
+    }
+
+    /// Syncs the files and gives them their names.
+    ///
+    /// # Errors
+    /// The first file that couldn't be written; all others have their names.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        self.settle()
+    }
+
+    fn settle(&mut self) -> Result<(), WriteError> {
+        let whole = std::mem::take(&mut self.whole);
+        let synced = sync_all(&whole);
+        let mut first = Ok(());
+        for ((draft, path), synced) in whole.into_iter().zip(synced) {
+            if let Err(source) = synced.and_then(|()| draft.rename(&path)) {
+                first = first.and(Err(WriteError { path, source }));
+            }
+        }
+        first
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // Whoever drops it has another error to tell.
+        let _ = self.settle();
+    }
+}
+
+fn sync_all(whole: &[(Draft, PathBuf)]) -> Vec<io::Result<()>> {
+    let part = whole.len().div_ceil(AT_ONCE).max(1);
+    let sync = |part: &[(Draft, PathBuf)]| part.iter().map(|(draft, _)| draft.sync()).collect::<Vec<_>>();
+    if whole.len() <= 1 {
+        return sync(whole);
+    }
+    thread::scope(|scope| {
+        let parts: Vec<_> = whole
+            .chunks(part)
+            .map(|part| {
+                let started = thread::Builder::new().spawn_scoped(scope, move || sync(part));
+                // Where no thread can be had, it is done here.
+                started.map_err(|_| sync(part))
+            })
+            .collect();
+        let ended = parts.into_iter().flat_map(|part| match part {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(synced) => synced,
+        });
+        ended.collect()
+    })
+}
+
+/// A file with its content under a temporary name, for what `path` leads to.
+pub(crate) fn draft_for(
+    path: &Path,
+    content: impl FnOnce(&mut BufWriter<Draft>) -> io::Result<()>,
+) -> io::Result<Draft> {
+    let mut writer = BufWriter::with_capacity(1 << 16, Draft::new(target(path)?.folder()?)?);
+    content(&mut writer)?;
+    writer.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn more_files_than_may_be_open_get_their_names_and_those_before_an_error_too() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = |number: usize| folder.path().join(number.to_string());
+        let mut batch = Batch::default();
+        for number in 0..MOST + 3 {
+            batch.write(&path(number), |out| write!(out, "{number}")).expect("space on disk");
+        }
+        assert!(path(0).exists() && !path(MOST).exists());
+        let failed = batch.write(&path(500), |_| Err(io::Error::other("no room"))).expect_err("the error");
+        assert_eq!((failed.path, failed.source.to_string()), (path(500), "no room".to_owned()));
+        drop(batch);
+        for number in 0..MOST + 3 {
+            assert_eq!(std::fs::read_to_string(path(number)).ok(), Some(number.to_string()));
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), MOST + 3);
+    }
+
+    #[test]
+    fn a_file_that_cannot_get_its_name_is_named_and_keeps_no_other_from_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut batch = Batch::default();
+        for name in ["a", "b", "c"] {
+            batch.write(&folder.path().join(name), |out| out.write_all(b"x")).expect("space on disk");
+        }
+        std::fs::create_dir(folder.path().join("b")).expect("a folder in the way");
+        let failed = batch.finish().expect_err("the error");
+        assert_eq!(failed.path, folder.path().join("b"));
+        assert!(folder.path().join("a").is_file() && folder.path().join("c").is_file());
+        assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 3);
+    }
+}

@@ -1,0 +1,162 @@
+//! A file under a temporary name.
+
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::unfinished::Unfinished;
+use crate::{folders, leftovers};
+
+/// The begin and end of temporary names.
+pub(crate) const PREFIX: &str = ".opscope-";
+pub(crate) const SUFFIX: &str = ".part";
+
+/// After this many further bytes the system is asked to begin with writing them out, so that little is
+/// left to wait for in the end.
+const WRITE_OUT_BYTES: usize = 8 << 20;
+
+/// A file under a temporary name, which is gone unless [`Draft::keep_as`] gives it its own. It gets
+/// the mode 0640, less what the umask takes away.
+///
+/// It is locked for as long as its writer lives, by which others know that it isn't left over.
+#[derive(Debug)]
+pub struct Draft {
+    // In this order: it is removed before it is forgotten.
+    file: NamedTempFile,
+    _unfinished: Unfinished,
+    /// Bytes that were written since the system was last asked to write them out.
+    fresh: usize,
+}
+
+impl Draft {
+    /// Begins a file in a folder, and removes those that were left there by programs that are gone.
+    ///
+    /// # Errors
+    /// When the file can't be made.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        let draft = Self::in_folder(folder)?;
+        leftovers::remove_once(folder, draft.file.as_file());
+        Ok(draft)
+    }
+
+    fn in_folder(folder: &Path) -> io::Result<Self> {
+        // No signal comes between making and noting it.
+        let (file, unfinished) = Unfinished::once_named(|| {
+            let file = locked(folder)?;
+            let path = file.path().to_owned();
+            io::Result::Ok((file, path))
+        })?;
+        Ok(Self { file, _unfinished: unfinished, fresh: 0 })
+    }
+
+    /// Its temporary name.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Writes it to the disk and gives it its name; what had that name before is replaced.
+    ///
+    /// # Errors
+    /// When the file can't be written out or renamed; then the draft is gone.
+    pub fn keep_as(self, path: &Path) -> io::Result<()> {
+        self.sync()?;
+        self.rename(path)
+    }
+
+    /// Waits until the content is on the disk. Its length goes with it; its times, which
+    /// `sync_all` would wait for in addition, are no part of what it says.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        match self.file.as_file().sync_data() {
+            // A file system without such a thing.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        }
+    }
+
+    /// Gives it its name, once it was synced.
+    pub(crate) fn rename(self, path: &Path) -> io::Result<()> {
+        rename(self.file, path)?;
+        folders::note_change(path.parent());
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn rename(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    let (_locked, name) = file.into_parts();
+    // By the C library, as all else, so that tests can make it fail; `persist` calls the kernel itself.
+    std::fs::rename(&name, path)?;
+    // Nothing is left to remove under the temporary name.
+    let _ = name.keep();
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn rename(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.persist(path).map(drop).map_err(|failed| failed.error)
+}
+
+impl Write for Draft {
+    // To the file itself, because errors would name the temporary path otherwise.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.as_file_mut().write(bytes)?;
+        self.fresh += count;
+        if self.fresh >= WRITE_OUT_BYTES {
+            self.fresh = 0;
+            begin_write_out(self.file.as_file());
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_file_mut().flush()
+    }
+}
+
+impl Seek for Draft {
+    fn seek(&mut self, place: io::SeekFrom) -> io::Result<u64> {
+        self.file.as_file_mut().seek(place)
+    }
+}
+
+/// Asks the system to begin with writing a file out; nothing is waited for.
+#[cfg(target_os = "linux")]
+fn begin_write_out(file: &File) {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the descriptor is open, and the call touches no memory of ours. It is a hint: whatever
+    // goes wrong shows when the file is synced.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn begin_write_out(_file: &File) {}
+
+/// A new file with a temporary name, locked.
+fn locked(folder: &Path) -> io::Result<NamedTempFile> {
+    const TRIES: usize = 100;
+    for _ in 1..TRIES {
+        let file = temporary(folder)?;
+        if leftovers::lock_new(file.as_file()) {
+            return Ok(file);
+        }
+    }
+    // Nobody takes a new file away a hundred times; without its lock it is written as well.
+    temporary(folder)
+}
+
+fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o640));
+    // The system's own words would name the temporary file, which means nothing to the user.
+    builder.tempfile_in(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            let text = format!("the folder {} cannot be written", folder.display());
+            io::Error::new(io::ErrorKind::PermissionDenied, text)
+        }
+        _ => error,
+    })
+}

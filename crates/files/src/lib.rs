@@ -1,0 +1,48 @@
+//! Files of any content: mapped into memory while they are read, and written whole or not at all.
+//!
+//! A result is written under a temporary name beside its own, synced and renamed, so that whatever ends
+//! the program, a reader finds the old file, the new one or none. Temporary files of programs that were
+//! killed are removed by the next one that writes into their folder.
+//!
+//! ```
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("answer.txt");
+//! opscope_files::write_atomically(&path, |file| file.write_all(b"42"))?;
+//! opscope_files::sync_folders()?;
+//!
+//! let file = std::fs::File::open(&path)?;
+//! assert_eq!(&*opscope_files::MappedFile::new(&file, &path)?, b"42");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # Floors
+//! A module uses only those below it.
+//!
+//! ```text
+//! write                        a file from its content
+//!   batch                      files that are synced together
+//!     draft                    a file under its temporary name
+//!       leftovers              temporary files of programs that are gone
+//!       folders                folders made, and synced
+//!       unfinished             what a stopped program removes
+//!     target                   what a path leads to
+//! mapped                       files in memory, by address
+//! ```
+
+mod batch;
+mod draft;
+mod folders;
+mod leftovers;
+mod mapped;
+mod target;
+mod unfinished;
+mod write;
+
+pub use batch::{Batch, WriteError};
+pub use draft::Draft;
+pub use folders::{create_folder, note_change, sync_folders};
+pub use mapped::{MappedFile, file_at};
+pub use unfinished::{Unfinished, discard_unfinished};
+pub use write::{
+    check_seekable_target, check_target, create_new, replace_atomically, write_atomically, write_seekable,
+};
