@@ -1,6 +1,7 @@
 //! Files that are synced together, because to wait for each by itself takes a disk longer than to write
 //! them.
 
+use std::cell::RefCell;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -12,10 +13,16 @@ use crate::target::target;
 const MOST: usize = 64;
 
 /// So many files are synced at a time: a disk's journal takes them in one go.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 32;
+
+thread_local! {
+    /// The batch that takes the files of this thread, see [`Batch::gather`].
+    static GATHERED: RefCell<Option<Batch>> = const { RefCell::new(None) };
+}
 
 /// A file that can't be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot write the file", path.display())]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,
@@ -54,12 +61,27 @@ impl Batch {
         if self.whole.len() >= MOST { self.settle() } else { Ok(()) }
     }
 
-    /// Syncs the files and gives them their names.
+    /// Takes all files that this thread writes within `work`, in whatever way it writes them: they get
+    /// their names with those of this batch. [`pending_in`] tells which they will be.
+    pub fn gather<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let outer = GATHERED.replace(Some(std::mem::take(self)));
+        let done = work();
+        *self = GATHERED.replace(outer).unwrap_or_default();
+        done
+    }
+
+    /// Syncs the files and gives them their names, or hands them to the batch that gathers them.
     ///
     /// # Errors
     /// The first file that couldn't be written; all others have their names.
     pub fn finish(mut self) -> Result<(), WriteError> {
-        self.settle()
+        GATHERED.with_borrow_mut(|outer| match outer {
+            Some(outer) => {
+                let mut whole = std::mem::take(&mut self.whole).into_iter();
+                whole.try_for_each(|(draft, path)| outer.add(draft, &path))
+            }
+            None => self.settle(),
+        })
     }
 
     fn settle(&mut self) -> Result<(), WriteError> {
@@ -73,6 +95,26 @@ impl Batch {
         }
         first
     }
+}
+
+/// Hands a file that is whole to the batch that gathers those of this thread; gives it back where there is
+/// none, or no room in it.
+pub(crate) fn hand_over(draft: Draft, path: &Path) -> Option<Draft> {
+    GATHERED.with_borrow_mut(|outer| match outer {
+        Some(outer) if outer.whole.len() < MOST => {
+            outer.whole.push((draft, path.to_owned()));
+            None
+        }
+        _ => Some(draft),
+    })
+}
+
+/// The files in a folder that this thread has written and that wait for their names.
+pub fn pending_in(folder: &Path) -> Vec<PathBuf> {
+    GATHERED.with_borrow(|outer| {
+        let paths = outer.iter().flat_map(|outer| outer.whole.iter().map(|(_, path)| path));
+        paths.filter(|path| path.parent() == Some(folder)).cloned().collect()
+    })
 }
 
 impl Drop for Batch {
@@ -137,6 +179,26 @@ mod tests {
             assert_eq!(std::fs::read_to_string(path(number)).ok(), Some(number.to_string()));
         }
         assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), MOST + 3);
+    }
+
+    #[test]
+    fn what_a_thread_writes_waits_for_the_batch_that_gathers_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = |name: &str| folder.path().join(name);
+        let mut batch = Batch::default();
+        batch.gather(|| {
+            crate::write_atomically(&path("alone"), |out| out.write_all(b"1")).expect("space on disk");
+            let mut inner = Batch::default();
+            inner.write(&path("inner"), |out| out.write_all(b"2")).expect("space on disk");
+            inner.finish().expect("space on disk");
+            assert_eq!(pending_in(folder.path()), [path("alone"), path("inner")]);
+            assert!(!path("alone").exists() && !path("inner").exists());
+        });
+        assert_eq!(pending_in(folder.path()), Vec::<PathBuf>::new());
+        crate::write_atomically(&path("outside"), |out| out.write_all(b"3")).expect("space on disk");
+        assert!(path("outside").exists() && !path("alone").exists());
+        batch.finish().expect("space on disk");
+        assert!(path("alone").exists() && path("inner").exists());
     }
 
     #[test]

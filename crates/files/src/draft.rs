@@ -1,13 +1,13 @@
 //! A file under a temporary name.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
 use crate::unfinished::Unfinished;
-use crate::{folders, leftovers};
+use crate::{batch, folders, leftovers};
 
 /// The begin and end of temporary names.
 pub(crate) const PREFIX: &str = ".opscope-";
@@ -56,13 +56,15 @@ impl Draft {
         self.file.path()
     }
 
-    /// Writes it to the disk and gives it its name; what had that name before is replaced.
+    /// Writes it to the disk and gives it its name, or hands it to the [`Batch`](crate::Batch) that
+    /// gathers the files of this thread. What had that name before is replaced.
     ///
     /// # Errors
     /// When the file can't be written out or renamed; then the draft is gone.
     pub fn keep_as(self, path: &Path) -> io::Result<()> {
-        self.sync()?;
-        self.rename(path)
+        let Some(draft) = batch::hand_over(self, path) else { return Ok(()) };
+        draft.sync()?;
+        draft.rename(path)
     }
 
     /// Waits until the content is on the disk. Its length goes with it; its times, which
@@ -147,16 +149,20 @@ fn locked(folder: &Path) -> io::Result<NamedTempFile> {
 }
 
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o640));
-    // The system's own words would name the temporary file, which means nothing to the user.
-    builder.tempfile_in(folder).map_err(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied => {
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
+    let mut code = None;
+    let open = |path: &Path| options.open(path).inspect_err(|error| code = error.raw_os_error());
+    let made = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder, open);
+    // The error that comes with it names the temporary file, which means nothing to the user.
+    made.map_err(|error| match (error.kind(), code) {
+        (io::ErrorKind::PermissionDenied, _) => {
             let text = format!("the folder {} cannot be written", folder.display());
             io::Error::new(io::ErrorKind::PermissionDenied, text)
         }
+        (_, Some(code)) => io::Error::from_raw_os_error(code),
         _ => error,
     })
 }

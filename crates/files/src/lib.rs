@@ -20,8 +20,7 @@
 //!
 //! ```text
 //! write                        a file from its content
-//!   batch                      files that are synced together
-//!     draft                    a file under its temporary name
+//!   batch ◄─► draft            files that are synced together, a file under its temporary name
 //!       leftovers              temporary files of programs that are gone
 //!       folders                folders made, and synced
 //!       unfinished             what a stopped program removes
@@ -38,7 +37,7 @@ mod target;
 mod unfinished;
 mod write;
 
-pub use batch::{Batch, WriteError};
+pub use batch::{Batch, WriteError, pending_in};
 pub use draft::Draft;
 pub use folders::{create_folder, note_change, sync_folders};
 pub use mapped::{MappedFile, file_at};

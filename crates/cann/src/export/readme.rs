@@ -74,7 +74,9 @@ const BEGIN: &str = "Each name is followed by the time of the export; long table
 /// If the directory can't be listed or the file can't be written.
 pub fn describe_results(directory: &Path) -> Result<Option<PathBuf>> {
     let entries = std::fs::read_dir(directory).map_err(Error::io("list the directory", directory))?;
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let there = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let names = there.chain(opscope_files::pending_in(directory));
+    let names = names.filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
     let kinds: BTreeSet<(String, String)> = names.filter_map(|name| kind_of(&name)).collect();
     if kinds.is_empty() {
         return Ok(None);

@@ -8,6 +8,7 @@ use opscope_cann::{
     ExportLayout, ExportOptions, Joined, Outline, PerformanceReport, Profile, SheetFormat, describe_results,
     export_database, export_summary, export_timeline, performance_reports,
 };
+use opscope_files::Batch;
 use opscope_trace::Severity;
 
 use super::options::{Layout, Options, What, iterations, lanes};
@@ -57,19 +58,27 @@ pub fn write(
         (outline, leaves_import.then(|| profile::trace_of(&raw)), reports)
     };
     let write = || {
-        let written = files.write(results.folder(), outputs, &bar, terminal);
+        // All files are synced together: to wait for each would take longer than to write them.
+        let mut batch = Batch::default();
+        let written = batch.gather(|| files.write(results.folder(), outputs, &bar, terminal));
         bar.step("finishing");
-        written
+        (written, batch)
     };
-    let (written, (outline, import, mut reports)) = opscope_parallel::join(write, about);
+    let ((written, mut batch), (outline, import, mut reports)) = opscope_parallel::join(write, about);
     let mut written = written?;
-    if layout == Layout::Classic {
-        note_own(results.folder(), &written)?;
-        tell_iteration(joined, kinds, options, terminal);
-    }
     let silenced = silence(&mut reports, &settings);
-    for report in &reports {
-        written.push(save_report(report, &results.folder().join("summary"), stamp)?);
+    let summary = results.folder().join("summary");
+    let save = || reports.iter().map(|report| save_report(report, &summary, stamp)).collect();
+    let saved: anyhow::Result<Vec<PathBuf>> = batch.gather(save);
+    let saved = saved?;
+    batch.finish()?;
+    if layout == Layout::Classic {
+        tell_iteration(joined, kinds, options, terminal);
+        written.extend(saved);
+        note_own(results.folder(), &written)?;
+    } else {
+        note_own(results.folder(), &saved)?;
+        written.extend(saved);
     }
     if !options.clear && !cache::is_current(&joined.data.profile) {
         if let Some(trace) = import {

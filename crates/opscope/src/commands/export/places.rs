@@ -70,14 +70,14 @@ fn foreign_in_classic_places(folder: &Path, joined: &Joined) -> Option<PathBuf> 
     })
 }
 
-/// Notes which files in the classic places are ours: they have no time in their names, and a later export
-/// takes their place.
+/// Notes which files below a folder are ours: reports and those in the classic places have no time in their
+/// names, and a later export takes their place.
 ///
 /// # Errors
 /// When the list can't be written.
 pub fn note_own(folder: &Path, written: &[PathBuf]) -> anyhow::Result<()> {
     let mut by_folder: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
-    // The database beside the raw files carries its time.
+    // The database beside the raw files carries its time, as does all in today's layout but reports.
     for path in written.iter().filter(|path| path.starts_with(folder) && path.parent() != Some(folder)) {
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) {
             by_folder.entry(folder).or_default().push(name);
@@ -111,25 +111,23 @@ pub fn tell_iteration(joined: &Joined, kinds: &[What], options: &Options, termin
 /// When it can't be written.
 pub fn save_report(report: &PerformanceReport, folder: &Path, stamp: &str) -> anyhow::Result<PathBuf> {
     create_folder(folder)?;
-    let mut own = OwnFiles::of(folder);
+    let own = OwnFiles::of(folder);
     let usual = report.file_name();
     let name = match own.is_foreign(&usual) && !report.is_in(&folder.join(&usual)) {
         true => usual.replace(".json", &format!("_{stamp}.json")),
         false => usual,
     };
-    let path = report.save_as(&folder.join(&name))?;
-    own.add([&*name]).with_context(|| format!("{}: the list of files can't be kept", folder.display()))?;
-    Ok(path)
+    Ok(report.save_as(&folder.join(&name))?)
 }
 
 /// The names of files in these folders that carry a time.
 pub fn names_with(stamp: &str, folders: &[&Path]) -> BTreeSet<PathBuf> {
     let tail = format!("_{stamp}.");
     let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
-    entries
-        .filter(|entry| entry.file_name().to_string_lossy().contains(&tail))
-        .map(|entry| entry.path())
-        .collect()
+    let pending = folders.iter().flat_map(|folder| opscope_files::pending_in(folder));
+    let names_it =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains(&tail));
+    entries.map(|entry| entry.path()).chain(pending).filter(names_it).collect()
 }
 
 /// The first time from this one on that no file in these folders carries, so that an export never
