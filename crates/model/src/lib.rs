@@ -45,7 +45,7 @@
 //! cost · samples           operations and bytes of a node; models to try things on
 //! shapes/                  a file for each family of operators; If, Loop and Scan go down again
 //! load                     files to models; kind_of_file names those that are none
-//! graph/ · tensor          nodes and values; stored data
+//! graph/ · stored · tensor nodes and values; the tensors that a model stores, and their data
 //! attributes · declared    attributes of nodes; types as files declare them
 //! proto · wire             ONNX's messages, and their structure on disk
 //! ```
@@ -59,6 +59,7 @@ pub mod load;
 pub mod proto;
 pub mod samples;
 pub mod shapes;
+pub mod stored;
 pub mod tensor;
 #[cfg(test)]
 mod testing;

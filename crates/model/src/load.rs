@@ -8,6 +8,7 @@ use prost::Message;
 use crate::graph::{Graph, GraphError, Tables, name_nodes, normal_domain};
 use crate::kind_of_file::looks_like;
 use crate::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
+use crate::stored::external_tensors;
 use crate::tensor::{ExternalFiles, TensorData, TensorError, map_file};
 use crate::wire::{Fault, survey};
 
@@ -141,15 +142,13 @@ impl Model {
         TensorData::read(tensor, &self.files)
     }
 
-    /// Checks that the data of every initializer can be had, so that a missing file is told before
+    /// Checks that all data that lie in other files can be had, so that a missing file is told before
     /// an engine fails over it.
     ///
     /// # Errors
-    /// For the first initializer whose data is missing or doesn't fit.
+    /// For the first tensor whose data is missing or doesn't fit.
     pub fn check_external_data(&self) -> Result<(), TensorError> {
-        let initializers = &self.graph().proto().initializer;
-        let outside = initializers.iter().filter(|tensor| tensor.data_location == Some(1));
-        outside.into_iter().try_for_each(|tensor| self.tensor_data(tensor).map(drop))
+        external_tensors(&self.proto).iter().try_for_each(|tensor| self.tensor_data(tensor).map(drop))
     }
 
     /// A copy of the model in which every node has a unique name: that of [`Graph::nodes`]. An

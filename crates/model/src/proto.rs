@@ -384,3 +384,8 @@ pub fn data_type_to_onnx(data_type: DataType) -> i32 {
 pub fn encode(model: &ModelProto) -> Vec<u8> {
     prost::Message::encode_to_vec(model)
 }
+
+/// How many bytes a model takes as an ONNX file.
+pub fn encoded_len(model: &ModelProto) -> u64 {
+    prost::Message::encoded_len(model) as u64
+}

@@ -3,6 +3,7 @@
 mod common;
 
 use common::Place;
+use opscope_model::Model;
 use opscope_model::proto::{
     AttributeProto, AttributeType, Dimension, DimensionValue, FunctionProto, GraphProto, ModelProto,
     NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto, TensorType,
@@ -457,6 +458,67 @@ fn weights_in_a_file_of_their_own_go_with_the_rewritten_model_or_are_named() {
     place.done(&[&["run", "out.onnx"], &QUICK[..]].concat());
     place.write("escape.onnx", model(&["1", "8"], nodes(), vec![external("../../etc/passwd")]));
     place.fails(1, &["passwd", "weights"], &["tune", "escape.onnx", "--duration", "50ms"]);
+}
+
+/// A node that computes `output` from nothing: a constant whose data lie in a file of their own.
+fn external_constant(file: &str, output: &str) -> NodeProto {
+    let mut constant = node("Constant", "", &[], output);
+    constant.attribute = vec![AttributeProto {
+        name: Some("value".to_owned()),
+        t: Some(Box::new(TensorProto { name: None, ..external(file) })),
+        r#type: Some(AttributeType::Tensor as i32),
+        ..Default::default()
+    }];
+    constant
+}
+
+#[test]
+fn constants_in_a_file_of_their_own_go_with_the_rewritten_model_or_are_named() {
+    let place = Place::new();
+    let folders = ["elsewhere", "branching", "branching/elsewhere"];
+    for folder in folders {
+        std::fs::create_dir(place.path(folder)).expect("a folder");
+    }
+    let nodes = vec![
+        node("Identity", "copy", &["x"], "a"),
+        external_constant("weights.bin", "shift"),
+        node("Add", "", &["a", "shift"], "y"),
+    ];
+    place.write("external.onnx", model(&["1", "8"], nodes, Vec::new()));
+    for command in [&["run", "external.onnx"][..], &["rewrite", "external.onnx", "-o", "out.onnx"]] {
+        place.fails(1, &["weights.bin", "`value of the node "], command);
+    }
+    let numbers: Vec<u8> = (0..8u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+    place.write("weights.bin", &numbers);
+    // Within a branch, a constant is an attribute's attribute.
+    let mut branching = Model::from_bytes(branching().into(), None).expect("a model").proto().clone();
+    let graph = branching.graph.as_mut().expect("a graph");
+    let choice = graph.node.last_mut().expect("a node");
+    let branch = choice.attribute[0].g.as_deref_mut().expect("a branch");
+    let mut constant = external_constant("weights.bin", "four");
+    let tensor = constant.attribute[0].t.as_deref_mut().expect("a tensor");
+    tensor.dims = vec![4];
+    tensor.external_data[2].value = Some("16".to_owned());
+    branch.node[1] = node("Add", "then_work", &["then_inner", "four"], "then_result");
+    branch.node.insert(0, constant);
+    place.write("branching/external.onnx", encode(&branching));
+    place.write("branching/weights.bin", &numbers);
+
+    for folder in ["", "branching/"] {
+        for output in [format!("{folder}out.onnx"), format!("{folder}elsewhere/out.onnx")] {
+            let input = format!("{folder}external.onnx");
+            let answer = place.done(&["rewrite", &input, "-o", &output, "--check", "--json"]).json();
+            assert_eq!(answer["agreement"]["max_relative_error"].as_f64(), Some(0.0), "{answer}");
+            for engine in engines() {
+                place.done(&[&["run", &output, "--engine", engine], &QUICK[..]].concat());
+            }
+            // Only the one in the model's own folder needs the other file still.
+            std::fs::rename(place.path(folder).join("weights.bin"), place.path("gone.bin")).expect("a move");
+            let run = place.run(&[&["run", &output], &QUICK[..]].concat());
+            assert_eq!(run.status == Some(0), output.contains("elsewhere"), "{output}: {}", run.stderr);
+            std::fs::rename(place.path("gone.bin"), place.path(folder).join("weights.bin")).expect("a move");
+        }
+    }
 }
 
 /// `If` on a condition that is an input of its own, with a branch that reads `x` around it.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use opscope_model::proto::{GraphProto, ModelProto, encode};
+use opscope_model::proto::{ModelProto, encode, encoded_len};
+use opscope_model::stored::{external_tensors, external_tensors_mut};
 use opscope_model::{Model, TensorError};
 
 /// Messages of this size and more can't be written as one file: protocol buffers end there.
@@ -35,35 +36,25 @@ pub fn to_bytes(original: &Model, mut proto: ModelProto, folder: &Path) -> Resul
         (Some(Ok(theirs)), Ok(ours)) => theirs == ours,
         _ => false,
     };
-    if !beside && let Some(graph) = &mut proto.graph {
-        take_in(original, graph)?;
+    if !beside {
+        take_in(original, &mut proto)?;
     }
-    let stored = |graph: &GraphProto| -> u64 {
-        graph
-            .initializer
-            .iter()
-            .map(|tensor| tensor.raw_data.as_ref().map_or(0, |raw| raw.len() as u64))
-            .sum()
-    };
-    let bytes = proto.graph.as_ref().map_or(0, stored);
+    let bytes = encoded_len(&proto);
     if bytes > LARGEST {
         return Err(SaveError::TooLarge { bytes });
     }
     Ok(encode(&proto))
 }
 
-/// Takes external data into the graph and those within it, which the loader has found not to be too deep.
-fn take_in(original: &Model, graph: &mut GraphProto) -> Result<(), TensorError> {
-    for tensor in graph.initializer.iter_mut().filter(|tensor| tensor.data_location == Some(1)) {
+/// Takes all external data into the model.
+fn take_in(original: &Model, proto: &mut ModelProto) -> Result<(), TensorError> {
+    // Under the names by which users know them, so that the error names what is missing.
+    external_tensors(proto).iter().try_for_each(|tensor| original.tensor_data(tensor).map(drop))?;
+    for tensor in external_tensors_mut(proto) {
         let data = original.tensor_data(tensor)?;
         tensor.raw_data = Some(data.bytes);
         tensor.data_location = None;
         tensor.external_data.clear();
-    }
-    for attribute in graph.node.iter_mut().flat_map(|node| &mut node.attribute) {
-        for inner in attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs) {
-            take_in(original, inner)?;
-        }
     }
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! `opscope rewrite`: rewrites of a model's graph, without measuring.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
-use opscope_rewrite::{Exactness, Rewritten, Selection, rewrite};
+use opscope_model::proto::ModelProto;
+use opscope_rewrite::{Exactness, Selection, rewrite};
 use opscope_run::{EngineOptions, RunClock, prepare};
 use opscope_tune::{Agreement, InputSets, agreement};
 
@@ -137,14 +139,20 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let model = Arc::new(Model::load(path)?);
     warn_of_unknown_version(&model, terminal);
     let rewritten = rewrite(&model, &rewrites, arguments.selection.opset, arguments.selection.allow_lossy)?;
-    let found = if arguments.check { Some(check(arguments, &model, &rewritten, terminal)?) } else { None };
     let lossy = rewritten.applications.iter().any(|done| done.exactness == Exactness::Lossy);
-    let failed = !lossy && found.is_some_and(|found| found.relative > arguments.tolerance);
-
-    let written = output.filter(|_| !failed);
-    if let Some(output) = written {
-        save(&model, &rewritten, output)?;
-    }
+    let mut found = None;
+    let mut accept = |after: Model| {
+        if arguments.check {
+            found = Some(check(arguments, &model, Arc::new(after), terminal)?);
+        }
+        Ok(lossy || found.is_none_or(|found| found.relative <= arguments.tolerance))
+    };
+    let accepted = match output {
+        Some(output) => write_model(&model, rewritten.proto.clone(), output, accept)?,
+        None => accept(Model::from_proto(rewritten.proto.clone(), model.folder())?)?,
+    };
+    let failed = !accepted;
+    let written = output.filter(|_| accepted);
     let text = match arguments.json {
         true => report::to_json(path, written, &rewritten, found, failed).to_text()?,
         false => report::to_text(path, &rewritten, found, arguments.dry_run),
@@ -185,34 +193,60 @@ pub fn check_output(model: &Path, output: &Path) -> anyhow::Result<()> {
     check_target(output)
 }
 
-/// Writes a rewritten model, whole or not at all.
+/// Writes a model that came from `original`, whole or not at all. It takes its place only once `accept`,
+/// which is given the model as it was loaded again from the file beside that place, says so; returns
+/// whether it did.
 ///
 /// # Errors
-/// When external data can't be read, or the file can't be written.
-pub fn save(model: &Model, rewritten: &Rewritten, output: &Path) -> anyhow::Result<()> {
-    write_model(model, rewritten.proto.clone(), output)
-}
-
-/// The same for any model that came from `original`.
-///
-/// # Errors
-/// As [`save`].
+/// When external data can't be read, the file can't be written, or what was written can't be loaded; and
+/// those of `accept`.
 pub fn write_model(
     original: &Model,
-    proto: opscope_model::proto::ModelProto,
+    proto: ModelProto,
     output: &Path,
-) -> anyhow::Result<()> {
+    accept: impl FnOnce(Model) -> anyhow::Result<bool>,
+) -> anyhow::Result<bool> {
     let folder = output.parent().unwrap_or(Path::new(""));
     let bytes = opscope_rewrite::to_bytes(original, proto, folder)?;
-    opscope_files::write_atomically(output, |file| file.write_all(&bytes))
-        .with_context(|| format!("{}: cannot write the model", output.display()))
+    let cannot = || format!("{}: cannot write the model", output.display());
+    if output.exists() && !output.is_file() {
+        // A pipe or a device keeps nothing that could be loaded again.
+        let accepted = accept(Model::from_bytes(bytes.clone().into(), Some(folder))?)?;
+        if accepted {
+            opscope_files::write_atomically(output, |file| file.write_all(&bytes)).with_context(cannot)?;
+        }
+        return Ok(accepted);
+    }
+    let mut verdict = None;
+    let written = opscope_files::write_seekable(output, |file| {
+        file.write_all(&bytes)?;
+        file.flush()?;
+        match verdict.insert(load_written(file.get_ref().path()).and_then(accept)) {
+            Ok(true) => Ok(()),
+            _ => Err(io::Error::other("it was not accepted")),
+        }
+    });
+    match verdict {
+        Some(verdict @ (Ok(false) | Err(_))) => verdict,
+        Some(Ok(true)) | None => written.map(|()| true).with_context(cannot),
+    }
 }
 
-/// How well the outputs of both models agree.
+/// The model of a file that was just written, with all its data.
+fn load_written(path: &Path) -> anyhow::Result<Model> {
+    let load = || -> anyhow::Result<Model> {
+        let model = Model::load(path)?;
+        model.check_external_data()?;
+        Ok(model)
+    };
+    load().context("the rewritten model cannot be loaded from where it is to lie; nothing was written")
+}
+
+/// How well the outputs of a model and of what it became agree.
 fn check(
     arguments: &Arguments,
     model: &Arc<Model>,
-    rewritten: &Rewritten,
+    after: Arc<Model>,
     terminal: &Terminal,
 ) -> anyhow::Result<Agreement> {
     let sets =
@@ -221,7 +255,6 @@ fn check(
         let mut engine = prepare(Arc::clone(model), sets.own(), options, RunClock::start())?;
         sets.outputs(engine.as_mut(), interrupt::request())
     };
-    let after = Arc::new(Model::from_proto(rewritten.proto.clone(), model.folder())?);
     let (expected, options) = arguments.engine.settle(terminal, |options| outputs(model, options))?;
     let found = outputs(&after, &options).context("the rewritten model")?;
     Ok(agreement(&expected, &found)?)

@@ -164,7 +164,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     drop(bar);
     let tuned = tuned?;
     if let Some(proto) = &tuned.model {
-        write_model(&model, proto.clone(), &output)?;
+        write_model(&model, proto.clone(), &output, |_| Ok(true))?;
     }
     let request = TuningRequest {
         model: path.display().to_string(),
