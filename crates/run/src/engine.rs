@@ -1,7 +1,9 @@
 //! The interface of engines, and the recording that each leaves.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_model::proto::GraphProto;
@@ -71,24 +73,63 @@ impl Phase {
 }
 
 /// Asks a running inference to stop.
-#[derive(Debug, Default)]
-pub struct Interrupt(AtomicBool);
+#[derive(Default)]
+pub struct Interrupt {
+    is_requested: AtomicBool,
+    is_heeded: AtomicBool,
+    /// Stops the engine's own call that is under way.
+    stop_call: Mutex<Option<Box<dyn Fn() + Send>>>,
+}
 
 impl Interrupt {
     /// A request that hasn't been made.
     pub const fn new() -> Self {
-        Self(AtomicBool::new(false))
+        let (is_requested, is_heeded) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { is_requested, is_heeded, stop_call: Mutex::new(None) }
     }
 
     /// Makes the request.
     pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        let stop_call = self.stop_call.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_requested.store(true, Ordering::Relaxed);
+        if let Some(stop) = stop_call.as_deref() {
+            stop();
+        }
     }
 
-    /// Whether the request was made.
+    /// Whether the request was made. Whoever asks stops where it was.
     #[inline]
     pub fn is_requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let is_requested = self.is_made();
+        if is_requested {
+            self.is_heeded.store(true, Ordering::Relaxed);
+        }
+        is_requested
+    }
+
+    /// Whether the request was made, for whoever makes it.
+    pub fn is_made(&self) -> bool {
+        self.is_requested.load(Ordering::Relaxed)
+    }
+
+    /// Whether anybody has asked since the request was made: engines that load a model don't.
+    pub fn is_heeded(&self) -> bool {
+        self.is_heeded.load(Ordering::Relaxed)
+    }
+
+    /// Makes a call that can't ask; a request calls `stop` meanwhile, on its own thread.
+    pub(crate) fn stopping_by<T>(&self, stop: impl Fn() + Send + 'static, call: impl FnOnce() -> T) -> T {
+        let stop_call = || self.stop_call.lock().unwrap_or_else(PoisonError::into_inner);
+        *stop_call() = Some(Box::new(stop));
+        let done = call();
+        *stop_call() = None;
+        done
+    }
+}
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interrupt").field("is_requested", &self.is_requested).finish_non_exhaustive()
     }
 }
 

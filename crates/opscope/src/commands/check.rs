@@ -154,7 +154,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
     let ready = |options: &EngineOptions| {
         let [a, b] = sides.each_ref().map(|(model, inputs)| {
             let mut engine = prepare(Arc::clone(model), inputs, options, clock)?;
-            engine.infer(interrupt::request())?;
+            engine.infer(interrupt::of_measurement())?;
             Ok::<_, RunError>(engine)
         });
         Ok((a?, b?))
@@ -163,7 +163,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
     let mut budget = Budget::default();
     budget.time = arguments.duration.unwrap_or(budget.time);
     terminal.note("measuring both models alternately");
-    let pairs = interleaved(a.as_mut(), b.as_mut(), budget, interrupt::request(), &mut |_, _| {})?;
+    let pairs = interleaved(a.as_mut(), b.as_mut(), budget, interrupt::of_measurement(), &mut |_, _| {})?;
     let (Some((before, after)), Some(speed)) = (pairs.medians(), pairs.speedup(0.95)) else {
         if pairs.interrupted {
             return Ok(None);

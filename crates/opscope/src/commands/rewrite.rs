@@ -253,7 +253,7 @@ fn check(
         InputSets::resolve(model, &arguments.inputs.request(), 3).map_err(opscope_run::RunError::from)?;
     let outputs = |model: &Arc<Model>, options: &EngineOptions| {
         let mut engine = prepare(Arc::clone(model), sets.own(), options, RunClock::start())?;
-        sets.outputs(engine.as_mut(), interrupt::request())
+        sets.outputs(engine.as_mut(), interrupt::of_measurement())
     };
     let (expected, options) = arguments.engine.settle(terminal, |options| outputs(model, options))?;
     let found = outputs(&after, &options).context("the rewritten model")?;

@@ -17,7 +17,7 @@ use opscope_trace::units;
 use super::outputs::{AnswerArguments, FileArguments};
 use crate::exit::{Exit, UsageError};
 use crate::interrupt;
-use crate::terminal::{IterationBar, Terminal};
+use crate::terminal::{IterationBar, SlowNote, Terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -202,7 +202,9 @@ impl EngineArguments {
         terminal: &Terminal,
         work: impl FnMut(&EngineOptions) -> Result<T, RunError>,
     ) -> Result<(T, EngineOptions), RunError> {
+        let slow = slow_note(&self.options(), terminal);
         let settled = with_fallback(&self.options(), self.auto(), work)?;
+        drop(slow);
         settled.remarks.iter().for_each(|remark| terminal.warn(remark));
         Ok((settled.done, settled.options))
     }
@@ -266,12 +268,27 @@ pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyh
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     terminal.detail(&format!("{}: {} nodes", path.display(), model.graph().node_count()));
     let bar = IterationBar::new(terminal);
-    let outcome =
-        opscope_run::run(model, &name, options, interrupt::request(), &mut |progress| bar.update(progress));
-    drop(bar);
+    let mut slow = Some(slow_note(&options.engine, terminal));
+    let outcome = opscope_run::run(model, &name, options, interrupt::of_measurement(), &mut |progress| {
+        slow.take();
+        bar.update(progress);
+    });
+    drop((bar, slow));
     let outcome = outcome?;
     outcome.remarks.iter().for_each(|remark| terminal.warn(remark));
     Ok(outcome)
+}
+
+/// Says so where an engine takes long to make a model ready, and what may take less.
+fn slow_note(options: &EngineOptions, terminal: &Terminal) -> SlowNote {
+    let instead = match options.kind {
+        EngineKind::Tract => "--engine ort or --optimize off",
+        EngineKind::OnnxRuntime => "--optimize off",
+    };
+    let engine = options.kind;
+    let text =
+        format!("{engine} is still making the model ready; Ctrl-C ends that, {instead} may take less time");
+    SlowNote::new(*terminal, text)
 }
 
 /// Says what is odd about a run, and how it ends.

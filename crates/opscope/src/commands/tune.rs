@@ -138,7 +138,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let values = inputs.resolve(&model).map_err(opscope_run::RunError::from)?;
     let ((), engine) = arguments.engine.settle(terminal, |options| {
         let mut engine = prepare(Arc::clone(&model), &values, options, RunClock::start())?;
-        engine.infer(interrupt::request()).map(|_| ())
+        engine.infer(interrupt::of_measurement()).map(|_| ())
     })?;
     let options = TuneOptions {
         inputs,
@@ -153,14 +153,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     let bar = StepBar::new(terminal);
     let mut doing = String::new();
-    let tuned = tune(Arc::clone(&model), &options, interrupt::request(), &mut |progress| match progress {
-        Progress::Begin(what) => {
-            what.clone_into(&mut doing);
-            bar.step(what);
-        }
-        Progress::Pairs(count) => bar.step(&format!("{doing}: {count} pairs of runs")),
-        Progress::Step(step) => bar.aside(|| terminal.note(&report::step_text(step))),
-    });
+    let tuned =
+        tune(Arc::clone(&model), &options, interrupt::of_measurement(), &mut |progress| match progress {
+            Progress::Begin(what) => {
+                what.clone_into(&mut doing);
+                bar.step(what);
+            }
+            Progress::Pairs(count) => bar.step(&format!("{doing}: {count} pairs of runs")),
+            Progress::Step(step) => bar.aside(|| terminal.note(&report::step_text(step))),
+        });
     drop(bar);
     let tuned = tuned?;
     if let Some(proto) = &tuned.model {

@@ -41,7 +41,7 @@ impl VendorArguments {
         let parser = VendorParser::new(parser, self.vendor_timeout)?;
         let bar = StepBar::new(terminal);
         bar.step("the vendor's parser is reading");
-        let stop = interrupt::request();
+        let stop = interrupt::of_waiting();
         let parsed = parser.parse(job, &|| stop.is_requested());
         interrupt::release();
         Ok(Some(parsed?))

@@ -2,12 +2,14 @@
 
 mod harmless;
 mod progress;
+mod slow;
 mod style;
 
 use std::io::{self, IsTerminal, Write};
 
 pub use harmless::{DataOutput, harmless, printable};
 pub use progress::{IterationBar, StepBar};
+pub use slow::SlowNote;
 pub use style::{bold, dim};
 
 /// Where output goes and how much of it.

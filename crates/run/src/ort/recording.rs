@@ -1,21 +1,22 @@
 //! From the profile that ONNX Runtime writes to a [`Recording`].
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use opscope_formats::onnxruntime::{NodeEvent, Profile, SessionEventKind};
 use opscope_trace::{LossKind, Losses, Nanoseconds, StringId};
 
 use super::failure::lost;
+use super::recorder::Recorded;
 use crate::engine::{EngineNode, Execution, Recording, Window};
 use crate::error::RunError;
 
-/// Reads a profile; `windows` are the iterations by our own clock.
+/// Reads a profile.
 ///
 /// # Errors
-/// When the profile can't be read.
-pub fn read(profile: &Path, windows: &[Window]) -> Result<Recording, RunError> {
-    let profile = Profile::read(profile).map_err(|error| lost(error.to_string()))?;
+/// When it can't be read.
+pub fn read(recorded: &Recorded) -> Result<Recording, RunError> {
+    let windows = &recorded.windows[..];
+    let profile = Profile::read(&recorded.profile).map_err(|error| lost(error.to_string()))?;
     let runs = Runs::of(&profile, windows);
     let mut recording = Recording { threads: vec!["main".to_owned()], ..Recording::default() };
     let mut nodes = Nodes { profile: &profile, known: HashMap::new() };
@@ -24,7 +25,7 @@ pub fn read(profile: &Path, windows: &[Window]) -> Result<Recording, RunError> {
     for event in &profile.nodes {
         let node = nodes.of(event, &mut recording.nodes);
         let Some(iteration) = runs.containing(event) else {
-            outside += 1;
+            outside += u64::from(!(recorded.was_stopped && runs.is_after_last(event)));
             continue;
         };
         // The thread that runs the iterations executes the first node.
@@ -77,6 +78,12 @@ impl Runs {
         let run = after.checked_sub(1)?;
         let (start, duration) = self.runs[run];
         (event.start <= start + duration && run < self.windows.len()).then_some(run)
+    }
+
+    /// Whether an event comes after all complete inferences.
+    fn is_after_last(&self, event: &NodeEvent) -> bool {
+        let last = self.windows.len().checked_sub(1).and_then(|last| self.runs.get(last));
+        last.is_none_or(|(start, duration)| event.start > *start + *duration)
     }
 
     /// An event's time by our clock. The profiler counts whole microseconds, so at the border of an

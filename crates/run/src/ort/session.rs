@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use opscope_formats::Unfinished;
 use opscope_model::Model;
 use opscope_model::proto::{GraphProto, ModelProto, TypeProto, ValueInfoProto};
 use opscope_trace::{DataType, LossKind, Optimization};
 use ort::environment::Environment;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
-use ort::session::{Session, SessionInputValue};
+use ort::session::{RunOptions, Session, SessionInputValue, SessionOutputs};
 use ort::value::{DynTensorValueType, DynValue, TensorElementType};
 use prost::Message;
 use tempfile::TempDir;
@@ -33,6 +34,8 @@ pub struct OrtEngine {
     recorder: Option<Recorder>,
     /// Holds the profile that the recording session writes.
     folder: TempDir,
+    /// Keeps the folder known to whoever ends the program early.
+    unfinished: Unfinished,
     inputs: Vec<(String, DynValue)>,
     /// The outputs of the last timed inference, as the engine handed them out: copying them each time
     /// would leave the next one colder caches.
@@ -57,6 +60,7 @@ impl OrtEngine {
         let mut phases = Vec::new();
         let environment = Phase::measure("load engine", clock, &mut phases, || environment(library))?;
         let folder = tempfile::tempdir().map_err(|error| refused(format!("no temporary folder: {error}")))?;
+        let unfinished = Unfinished::new(folder.path().to_owned());
         let session = Phase::measure("load model", clock, &mut phases, || {
             commit(builder(&environment, options)?, &model)
         })?;
@@ -70,6 +74,7 @@ impl OrtEngine {
             session,
             recorder,
             folder,
+            unfinished,
             inputs,
             outputs,
             options,
@@ -108,8 +113,9 @@ impl Engine for OrtEngine {
             return Err(RunError::Interrupted);
         }
         let inputs = by_name(&self.inputs);
+        let options = stoppable()?;
         let start = self.clock.now();
-        let outputs = self.session.run(inputs).map_err(failed)?;
+        let outputs = run(&mut self.session, inputs, &options, interrupt)?;
         let window = Window { start, duration: self.clock.now() - start };
         self.outputs = outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Ok(window)
@@ -123,7 +129,7 @@ impl Engine for OrtEngine {
             self.recorder = Some(Recorder::new(self.recording_session()?));
         }
         match &mut self.recorder {
-            Some(recorder) => recorder.infer(by_name(&self.inputs), self.clock),
+            Some(recorder) => recorder.infer(by_name(&self.inputs), self.clock, interrupt),
             None => Err(lost("no session records".to_owned())),
         }
     }
@@ -171,9 +177,9 @@ impl Engine for OrtEngine {
 
     fn finish(mut self: Box<Self>) -> Result<Recording, RunError> {
         let Some(recorder) = self.recorder.take() else { return Ok(Recording::default()) };
-        let (profile, windows) = recorder.finish()?;
-        let mut recording = recording::read(&profile, &windows)?;
-        let Self { environment, session, inputs, outputs, folder, options, model, .. } = *self;
+        let recorded = recorder.finish()?;
+        let mut recording = recording::read(&recorded)?;
+        let Self { environment, session, inputs, outputs, folder, unfinished, options, model, .. } = *self;
         // Two sessions' weights at once may be more than the machine has.
         drop((session, inputs, outputs));
         // Without the rewritten model the times are as good as ever; only no node can be named.
@@ -181,6 +187,9 @@ impl Engine for OrtEngine {
             Ok(graph) => recording.rewritten = Some(graph),
             Err(error) => recording.losses.count(LossKind::UnknownEngineGraph, &error.to_string(), 1),
         }
+        // It is forgotten only after it is gone.
+        drop(folder);
+        drop(unfinished);
         Ok(recording)
     }
 }
@@ -248,6 +257,28 @@ fn builder(environment: &Environment, options: &EngineOptions) -> Result<Session
 /// Inputs as a session takes them.
 fn by_name(inputs: &[(String, DynValue)]) -> Vec<(&str, SessionInputValue<'_>)> {
     inputs.iter().map(|(name, value)| (name.as_str(), value.into())).collect()
+}
+
+/// Options of an inference that can be stopped by them.
+pub(super) fn stoppable() -> Result<Arc<RunOptions>, RunError> {
+    Ok(Arc::new(RunOptions::new().map_err(failed)?))
+}
+
+/// An inference that ends between two nodes once it is to stop.
+pub(super) fn run<'s>(
+    session: &'s mut Session,
+    inputs: Vec<(&str, SessionInputValue<'_>)>,
+    options: &'s Arc<RunOptions>,
+    interrupt: &Interrupt,
+) -> Result<SessionOutputs<'s>, RunError> {
+    let stopping = Arc::clone(options);
+    let stop = move || {
+        // A run that can't be stopped ends by itself.
+        let _ = stopping.terminate();
+    };
+    interrupt
+        .stopping_by(stop, || session.run_with_options(inputs, options))
+        .map_err(|error| if interrupt.is_requested() { RunError::Interrupted } else { failed(error) })
 }
 
 /// Loads the model with every node named as in [`Model`]'s graph.

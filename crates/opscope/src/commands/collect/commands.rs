@@ -40,7 +40,7 @@ pub fn execute(plan: &Plan, arguments: &Arguments, terminal: &Terminal) -> Resul
     let mut done = |outcome: &_| {
         finish::finish_profile(outcome, &wanted, terminal);
     };
-    let stop = interrupt::request();
+    let stop = interrupt::of_waiting();
     let (status, stderr_end) = programs.obey(&commands, &|| stop.is_requested(), &mut tell_event, &mut done);
     interrupt::release();
     if plan.program.is_some() {

@@ -42,7 +42,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             return commands::execute(&plan, arguments, terminal).map(|status| (plan, Err(status)));
         }
         let mut told = Vec::new();
-        let stop = interrupt::request();
+        let stop = interrupt::of_waiting();
         let outcome =
             collect(&plan, &|| stop.is_requested(), &mut |event| tell(&event, &mut told, terminal))?;
         interrupt::release();

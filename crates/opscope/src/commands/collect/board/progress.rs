@@ -51,7 +51,7 @@ impl Progress for Reporter<'_> {
 
     fn runs(&mut self, runs: bool) {
         match runs {
-            true => self.stop = Some(interrupt::request()),
+            true => self.stop = Some(interrupt::of_waiting()),
             false => {
                 interrupt::set_last_words(
                     "interrupted; the results are on the board: the same command with --resume brings the rest",
