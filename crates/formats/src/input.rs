@@ -7,13 +7,18 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use opscope_files::MappedFile;
+use opscope_trace::units;
+
+use crate::memory;
 
 /// The first bytes of a file compressed with gzip (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// How much a compressed file may hold. It is unpacked into memory, and a few kilobytes can claim
-/// to be terabytes.
-const UNPACKED_LIMIT: u64 = 8 << 30;
+/// The most that a compressed file may hold: it is unpacked into memory, where what is made of it needs
+/// room as well, and a few kilobytes can claim to be terabytes.
+fn unpacked_limit() -> u64 {
+    memory::allowed() / 3
+}
 
 /// The bytes of a file, unpacked.
 #[derive(Debug)]
@@ -47,10 +52,22 @@ impl Input {
     /// cut off or damaged, what stands before that is kept.
     ///
     /// # Errors
-    /// Errors of the system, compression that gives nothing, and more than 8 GiB of unpacked bytes.
+    /// Errors of the system, compression that gives nothing, and more unpacked bytes than a third of the
+    /// memory that may be taken.
     pub fn open(path: &Path) -> io::Result<Self> {
+        Self::open_until(path, &|| false)
+    }
+
+    /// As [`Input::open`], until it is to stop.
+    ///
+    /// # Errors
+    /// As [`Input::open`], and of the kind [`io::ErrorKind::Interrupted`] where it was stopped.
+    pub fn open_until(path: &Path, is_stopped: &dyn Fn() -> bool) -> io::Result<Self> {
         let bytes = Self::open_packed(path)?;
-        if bytes.starts_with(&GZIP_MAGIC) { unpack(&bytes, UNPACKED_LIMIT) } else { Ok(bytes) }
+        match bytes.starts_with(&GZIP_MAGIC) {
+            true => unpack(&bytes, unpacked_limit(), is_stopped),
+            false => Ok(bytes),
+        }
     }
 
     /// The reason why the unpacking of a compressed file stopped before its end.
@@ -90,15 +107,31 @@ impl Input {
     }
 }
 
-fn unpack(packed: &[u8], limit: u64) -> io::Result<Input> {
+fn unpack(packed: &[u8], limit: u64, is_stopped: &dyn Fn() -> bool) -> io::Result<Input> {
+    /// The bytes between two questions: some milliseconds.
+    const PIECE: u64 = 4 << 20;
     let mut bytes = Vec::new();
-    let unpacked = MultiGzDecoder::new(packed).take(limit + 1).read_to_end(&mut bytes);
+    let mut decoder = MultiGzDecoder::new(packed).take(limit + 1);
+    let unpacked = loop {
+        if is_stopped() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "the reading was stopped"));
+        }
+        match decoder.by_ref().take(PIECE).read_to_end(&mut bytes) {
+            Ok(0) => break Ok(()),
+            Ok(_) => {}
+            Err(error) => break Err(error),
+        }
+    };
     if bytes.len() as u64 > limit {
-        let text = format!("it unpacks to more than {limit} bytes; unpack it with gunzip first");
+        let text = format!(
+            "it unpacks to more than {}, a third of the memory that may be taken; unpack it with gunzip first, \
+             or allow more with --memory",
+            units::bytes(limit as f64)
+        );
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }
     match unpacked {
-        Ok(_) => Ok(Input::Owned(bytes)),
+        Ok(()) => Ok(Input::Owned(bytes)),
         Err(error) if bytes.is_empty() => Err(damaged(&error)),
         Err(error) => Ok(Input::Cut { problem: damaged(&error).to_string(), bytes }),
     }
@@ -138,9 +171,26 @@ mod tests {
 
     #[test]
     fn a_file_that_claims_to_be_endless_is_refused() {
-        let failed = unpack(&packed(&[0; 5_000]), 4_999).unwrap_err();
-        assert!(failed.to_string().contains("4999 bytes"), "{failed}");
-        assert_eq!(unpack(&packed(&[0; 5_000]), 5_000).unwrap().len(), 5_000);
+        let failed = unpack(&packed(&[0; 5_000]), 4_999, &|| false).unwrap_err();
+        assert!(failed.to_string().contains("4.88 KiB"), "{failed}");
+        assert_eq!(unpack(&packed(&[0; 5_000]), 5_000, &|| false).unwrap().len(), 5_000);
+    }
+
+    #[test]
+    fn unpacking_can_be_stopped_between_its_pieces() {
+        let bytes = packed(&vec![0; 20 << 20]);
+        let asked = std::cell::Cell::new(0);
+        let stop_at = |most| {
+            asked.set(0);
+            unpack(&bytes, 1 << 30, &|| {
+                asked.set(asked.get() + 1);
+                asked.get() > most
+            })
+        };
+        assert_eq!(stop_at(usize::MAX).unwrap().len(), 20 << 20);
+        let pieces = asked.get();
+        assert!(pieces > 3, "{pieces}");
+        assert_eq!(stop_at(2).unwrap_err().kind(), io::ErrorKind::Interrupted);
     }
 
     #[test]
@@ -149,13 +199,18 @@ mod tests {
             (0..200_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let mut bytes = packed(&text);
         bytes.truncate(bytes.len() / 2);
-        let cut = unpack(&bytes, 1 << 20).unwrap();
+        let cut = unpack(&bytes, 1 << 20, &|| false).unwrap();
         assert!(cut.len() > 1_000 && text.starts_with(&cut), "{}", cut.len());
         assert_eq!(cut.damage(), Some("the compressed file is cut off"));
-        assert!(unpack(&bytes[..12], 100).unwrap_err().to_string().contains("cut off"));
+        assert!(unpack(&bytes[..12], 100, &|| false).unwrap_err().to_string().contains("cut off"));
         let mut bytes = packed(&text);
         let middle = bytes.len() / 2;
         bytes[middle..middle + 64].fill(0xff);
-        assert!(unpack(&bytes, 1 << 20).unwrap().damage().is_some_and(|problem| problem.contains("damaged")));
+        assert!(
+            unpack(&bytes, 1 << 20, &|| false)
+                .unwrap()
+                .damage()
+                .is_some_and(|problem| problem.contains("damaged"))
+        );
     }
 }

@@ -24,13 +24,14 @@
 //! ```text
 //! chrome      megengine      onnxruntime      sqlite       a module for each format
 //!     reading: the rows of a trace that readers share      (public, for vendors' readers)
-//!     json        input: mapped or unpacked                reading
+//!     json        input: mapped or unpacked ─► memory       reading
 //!     own_files                                            what opscope wrote in a folder
 //! ```
 
 pub mod chrome;
 pub mod input;
 pub mod megengine;
+pub mod memory;
 pub mod onnxruntime;
 pub mod reading;
 pub mod spreadsheet;

@@ -53,7 +53,9 @@ pub(crate) fn read_file(
     read: fn(Input, &Path, &Stop) -> Result<Trace, OpenError>,
     stop: &Stop,
 ) -> Result<Trace, OpenError> {
-    let input = Input::open(path).map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+    let input = Input::open_until(path, &|| stop.is_wanted());
+    go_on(stop, path)?;
+    let input = input.map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
     let problem = input.damage().map(str::to_owned);
     go_on(stop, path)?;
     let trace = read(input, path, stop).map(|mut trace| {

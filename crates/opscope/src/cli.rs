@@ -26,6 +26,11 @@ pub struct Cli {
     #[arg(short, long, global = true)]
     pub verbose: bool,
 
+    /// Refuse what takes more memory than this, such as 8GB or 512MiB: inputs and values of models,
+    /// compressed files, answers in SQL [default: four fifths of what is free]
+    #[arg(long, global = true, value_name = "BYTES", value_parser = opscope_trace::units::parse_bytes)]
+    pub memory: Option<u64>,
+
     /// The command
     #[command(subcommand)]
     pub command: Command,

@@ -60,6 +60,9 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
         }
     };
     interrupt::listen();
+    if let Some(bytes) = arguments.memory {
+        opscope_formats::memory::allow(bytes);
+    }
     let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
     (arguments.command.execute(&terminal), terminal)
 }

@@ -570,3 +570,119 @@ fn what_is_inside_of_nodes_is_counted_and_what_it_reads_stays() {
     let read = |folder: &str| std::fs::read(place.path(&format!("{folder}/y.npy"))).expect("an output");
     assert_eq!(read("a"), read("b"));
 }
+
+/// A model of so many nodes side by side that the embedded engine takes minutes to make it ready.
+#[cfg(unix)]
+fn wide(count: usize) -> Vec<u8> {
+    let name = |number: usize| format!("v{number}");
+    let operator = |number: usize| ["Relu", "Neg", "Abs", "Sigmoid"][number % 4];
+    let mut nodes: Vec<NodeProto> = (0..count)
+        .map(|number| node(operator(number), &format!("n{number}"), &["x"], &name(number)))
+        .collect();
+    let names: Vec<String> = (0..count).map(name).collect();
+    let mut concat = node("Concat", "all", &names.iter().map(String::as_str).collect::<Vec<_>>(), "all");
+    concat.attribute = vec![AttributeProto {
+        name: Some("axis".to_owned()),
+        i: Some(1),
+        r#type: Some(AttributeType::Int as i32),
+        ..Default::default()
+    }];
+    nodes.push(concat);
+    nodes.push(node("ReduceSum", "sum", &["all"], "y"));
+    model(&["1", "1"], nodes, Vec::new())
+}
+
+#[cfg(unix)]
+#[test]
+fn an_engine_that_makes_a_model_ready_says_so_and_can_be_stopped() {
+    use std::io::BufRead;
+    let place = Place::new();
+    place.write("wide.onnx", wide(20_000));
+    std::fs::create_dir(place.path("tmp")).expect("a folder");
+    let rewrite =
+        ["rewrite", "wide.onnx", "-o", "out.onnx", "--check", "--engine", "tract", "--only", "G15a"];
+    for (signal, command) in [("-INT", &["run", "wide.onnx", "--engine", "tract"][..]), ("-TERM", &rewrite)] {
+        let mut child = place
+            .command(command)
+            .env("TMPDIR", place.path("tmp"))
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut said = std::io::BufReader::new(child.stderr.take().expect("its errors")).lines();
+        let first = said.next().expect("a line").expect("text");
+        assert!(first.contains("still making the model ready"), "{first}");
+        let asked = std::time::Instant::now();
+        let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        assert_eq!(child.wait().expect("its end").code(), Some(130), "{command:?}");
+        // It would take minutes.
+        assert!(asked.elapsed() < std::time::Duration::from_secs(20), "{command:?}");
+        if command[0] == "run" {
+            let last = said.last().expect("a line").expect("text");
+            assert!(last.contains("interrupted while the engine was busy"), "{last}");
+        }
+    }
+    assert_eq!(place.files(), ["tmp", "wide.onnx"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_session_that_is_stopped_while_it_loads_leaves_no_folder_behind() {
+    if companions::onnx_runtime().is_none() {
+        return;
+    }
+    let place = Place::new();
+    place.write("wide.onnx", wide(20_000));
+    let folder = place.path("tmp");
+    std::fs::create_dir(&folder).expect("a folder");
+    let mut child = place
+        .command(&["run", "wide.onnx", "--engine", "ort", "--duration", "5min"])
+        .env("TMPDIR", &folder)
+        .spawn()
+        .expect("the program starts");
+    // ONNX Runtime itself leaves a file there.
+    let is_empty = || {
+        let mut entries = std::fs::read_dir(&folder).expect("the folder").flatten();
+        !entries.any(|entry| entry.path().is_dir())
+    };
+    while is_empty() {
+        assert_eq!(child.try_wait().expect("its state"), None, "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let kill = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
+    assert!(is_empty());
+}
+
+/// A model that repeats `x` as often as its constant says.
+fn repeated(times: i64) -> Vec<u8> {
+    let repeats = TensorProto {
+        name: Some("times".to_owned()),
+        dims: vec![1],
+        data_type: Some(7),
+        int64_data: vec![times],
+        ..Default::default()
+    };
+    model(&["n"], vec![node("Tile", "repeat", &["x", "times"], "y")], vec![repeats])
+}
+
+#[test]
+fn values_that_do_not_fit_into_memory_are_refused_by_name_before_they_are_made() {
+    let place = Place::new();
+    place.write("repeated.onnx", repeated(1 << 40));
+    place.write("huge.onnx", repeated(1 << 60));
+    place.write("modest.onnx", repeated(1 << 20));
+    let refused = |says: &[&str], arguments: &[&str]| {
+        for engine in engines() {
+            let engine = ["--engine", engine];
+            place.fails(1, says, &[&["run"], arguments, &["--dim", "n=4"], &engine, &QUICK[..]].concat());
+        }
+    };
+    refused(&["repeat", "Tile", "'y'", "float32 4398046511104", "16.0 TiB", "--memory"], &["repeated.onnx"]);
+    refused(&["repeat", "--memory"], &["huge.onnx"]);
+    refused(&["repeat", "16.0 MiB", "9.54 MiB"], &["modest.onnx", "--memory", "10MB"]);
+    place.done(&[&["run", "modest.onnx", "--dim", "n=4", "--memory", "100MB"], &QUICK[..]].concat());
+    let large = ["run", "modest.onnx", "--dim", "n=4000000000000"];
+    place.fails(2, &["the input 'x'", "4000000000000", "TiB", "--memory"], &large);
+}

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use opscope_formats::memory::TooMuchMemory;
+
 use crate::engine_kind::EngineKind;
 use crate::inputs::InputError;
 
@@ -25,6 +27,18 @@ pub enum RunError {
         others: usize,
         /// A remedy, as a further sentence.
         remedy: String,
+    },
+    /// A node's values take more memory than may be taken.
+    #[error("the node '{node}' ({op_type}) computes {value}: with the inputs, {source}")]
+    Memory {
+        /// The node.
+        node: String,
+        /// Its operator.
+        op_type: String,
+        /// Its largest value, with type and shape.
+        value: String,
+        /// How much its values take.
+        source: TooMuchMemory,
     },
     /// The engine refused the model.
     #[error("{engine} cannot prepare the model: {message}{}", other_engine(.engine, .message))]

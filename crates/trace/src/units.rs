@@ -111,12 +111,26 @@ pub fn parse_byte_rate(text: &str) -> Result<f64, String> {
     parse_rate(text, &["b/s", "bps", "b", ""], "40GB/s or 1.2TiB/s")
 }
 
+/// Reads a number of bytes: `8GB`, `512 MiB`; a bare number is bytes.
+///
+/// # Errors
+/// With a sentence that says what is wrong.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{text}' is no number of bytes; write one like 8GB or 512MiB");
+    let bytes = parse_scaled(text, &["b", ""]).ok_or_else(wrong)?;
+    if bytes < 1.0 || bytes > u64::MAX as f64 { Err(wrong()) } else { Ok(bytes as u64) }
+}
+
 /// A number with a prefix and one of the endings of a rate, in whichever case.
 fn parse_rate(text: &str, endings: &[&str], like: &str) -> Result<f64, String> {
-    let wrong = || format!("'{text}' is no rate; write one like {like}");
+    parse_scaled(text, endings).ok_or_else(|| format!("'{text}' is no rate; write one like {like}"))
+}
+
+/// A number above zero with a prefix and one of some endings, in whichever case.
+fn parse_scaled(text: &str, endings: &[&str]) -> Option<f64> {
     let lower = text.trim().to_ascii_lowercase();
     let split = lower.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(lower.len());
-    let value: f64 = lower[..split].parse().map_err(|_| wrong())?;
+    let value: f64 = lower[..split].parse().ok()?;
     let unit = lower[split..].trim();
     let prefixes =
         [("ki", 1024.0), ("mi", 1024.0_f64.powi(2)), ("gi", 1024.0_f64.powi(3)), ("ti", 1024.0_f64.powi(4))];
@@ -124,8 +138,8 @@ fn parse_rate(text: &str, endings: &[&str], like: &str) -> Result<f64, String> {
         prefixes.into_iter().chain([("k", 1e3), ("m", 1e6), ("g", 1e9), ("t", 1e12), ("p", 1e15), ("", 1.0)]);
     let mut matching = prefixes
         .filter(|(prefix, _)| unit.strip_prefix(prefix).is_some_and(|ending| endings.contains(&ending)));
-    let (_, factor) = matching.next().ok_or_else(wrong)?;
-    Some(value * factor).filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(wrong)
+    let (_, factor) = matching.next()?;
+    Some(value * factor).filter(|value| value.is_finite() && *value > 0.0)
 }
 
 #[cfg(test)]
@@ -158,6 +172,16 @@ mod tests {
         assert_eq!(parse_byte_rate("1GiB/s"), Ok(1024.0 * 1024.0 * 1024.0));
         assert!(parse_byte_rate("fast").unwrap_err().contains("40GB/s"));
         assert!(parse_byte_rate("0").is_err() && parse_byte_rate("-1GB/s").is_err());
+    }
+
+    #[test]
+    fn sizes_are_read_with_either_kind_of_prefix() {
+        assert_eq!(parse_bytes("1000"), Ok(1000));
+        assert_eq!(parse_bytes("8GB"), Ok(8_000_000_000));
+        assert_eq!(parse_bytes("1.5 MiB"), Ok(3 << 19));
+        for wrong in ["", "much", "0", "-1", "0.1", "1e30TB", "nan", "5 pages"] {
+            assert!(parse_bytes(wrong).is_err_and(|text| text.contains("512MiB")), "{wrong}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use opscope_formats::memory::TooMuchMemory;
 use opscope_trace::DataType;
 
 use crate::npy::NpyError;
@@ -130,6 +131,18 @@ pub enum InputError {
         input: String,
         /// Its shape.
         shape: String,
+    },
+    /// The tensor takes more memory than may be taken.
+    #[error(
+        "the input '{input}' of shape {shape} is too large: {source}; a smaller shape is given with --input or --dim"
+    )]
+    Memory {
+        /// The input.
+        input: String,
+        /// Its shape.
+        shape: String,
+        /// How much it takes.
+        source: TooMuchMemory,
     },
     /// The file can't be read.
     #[error(transparent)]

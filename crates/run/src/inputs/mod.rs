@@ -7,6 +7,7 @@ mod spec;
 
 use std::collections::BTreeMap;
 
+use opscope_formats::memory;
 use opscope_model::{Bindings, Declared, Dim, Graph, Model, Value};
 
 pub use error::InputError;
@@ -175,6 +176,13 @@ impl InputRequest {
         };
         let too_large = || InputError::TooLarge { input: input.clone(), shape: shape_text(&shape) };
         let elements = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n)).ok_or_else(too_large)?;
+        // The engine holds a copy of its own.
+        let needed = (elements as u64).saturating_mul(bits.unwrap_or(0)).div_ceil(8).saturating_mul(2);
+        memory::check(needed).map_err(|source| InputError::Memory {
+            input: input.clone(),
+            shape: shape_text(&shape),
+            source,
+        })?;
         let limits = generate::Limits::of(graph, value.id);
         let seed = self.seed.wrapping_add(position);
         let bytes =
