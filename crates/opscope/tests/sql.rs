@@ -104,3 +104,71 @@ fn a_database_of_another_version_is_refused_with_its_version() {
     place.fails(1, &["kept.db", "version 99"], &["sql", "kept.db", "SELECT 1"]);
     place.fails(1, &["kept.db", "version 99"], &["analyze", "kept.db"]);
 }
+
+const ENDLESS: &str = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";
+
+#[test]
+fn a_statement_ends_when_its_time_is_over_whatever_it_does() {
+    let place = place();
+    for form in ["--csv", "--json", "--markdown"] {
+        let answer = place.fails(
+            1,
+            &["0.2 s", "--timeout"],
+            &["sql", "trace.json", "--timeout", "0.2", form, ENDLESS],
+        );
+        // Rows of CSV are printed as they come, and their heading before them.
+        assert!(form == "--csv" || answer.stdout.is_empty(), "{form}: {}", answer.stdout);
+    }
+    place.done(&["import", "trace.json", "-o", "kept.db"]);
+    let database = rusqlite::Connection::open(place.path("kept.db")).expect("the database");
+    database.execute_batch(&format!("CREATE VIEW trap AS {ENDLESS}")).expect("a view");
+    drop(database);
+    place.fails(1, &["--timeout"], &["sql", "kept.db", "--timeout", "200ms", "SELECT * FROM trap"]);
+    // One step of SQLite's machine, within which it doesn't ask.
+    let step = "SELECT instr(zeroblob(50000000), unhex(hex(zeroblob(100000)) || '01'))";
+    place.fails(1, &["--timeout"], &["sql", "trace.json", "--timeout", "0.2", step]);
+    assert!(
+        place.done(&["sql", "kept.db", "--timeout", "0", "--csv", BY_NAME]).stdout.contains("gemm,2,12000")
+    );
+}
+
+#[test]
+fn a_statement_takes_no_more_memory_than_it_may() {
+    let place = place();
+    let sql = |form: &'static str, statement: &str| -> Vec<String> {
+        ["sql", "trace.json", "--memory", "10MB", form, statement].map(str::to_owned).to_vec()
+    };
+    let rows = |order: &str| {
+        format!(
+            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 300000) SELECT x FROM n {order}"
+        )
+    };
+    for (form, statement, says) in [
+        ("--csv", "SELECT length(hex(zeroblob(40000000)))".to_owned(), "--memory"),
+        ("--csv", rows("ORDER BY printf('%200d', x)"), "--memory"),
+        ("--markdown", rows(""), "--csv"),
+    ] {
+        let arguments = sql(form, &statement);
+        place.fails(1, &[says], &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    // Rows that are printed as they come take none.
+    for form in ["--csv", "--json"] {
+        let arguments = sql(form, &rows(""));
+        let answer = place.done(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(answer.stdout.lines().count() > 300_000, "{form}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_statement_without_an_end_can_be_stopped() {
+    let place = place();
+    for signal in ["-INT", "-TERM"] {
+        let mut child = place.command(&["sql", "trace.json", ENDLESS]).spawn().expect("the program starts");
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        assert_eq!(child.try_wait().expect("its state"), None, "it ended by itself");
+        let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        assert_eq!(child.wait().expect("its end").code(), Some(130), "{signal}");
+    }
+}

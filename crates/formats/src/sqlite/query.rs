@@ -1,15 +1,21 @@
 //! Questions in SQL to a trace: its tables in memory, or those of a database, to be read only.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use opscope_trace::Trace;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
 use super::ReadError;
-use super::read::{check_file, read_losses};
+use super::read::{check_file, read_losses, stoppable};
+use super::views::{VIEWS, View};
 use super::write::fill;
+use crate::memory;
+use crate::reading::Stop;
 
 /// The tables of a trace, to be read only.
 pub struct Database {
@@ -48,6 +54,12 @@ pub enum QueryError {
         "this statement does more than read the tables, which is all that is allowed; use SELECT or WITH"
     )]
     NotRead,
+    /// It took longer than it may.
+    #[error("the statement took longer than it may, and was stopped")]
+    TooLong,
+    /// It took more memory than it may.
+    #[error("the statement takes more memory than it may (--memory allows more)")]
+    TooMuchMemory,
     /// There is more than one statement, or none.
     #[error("one statement is expected, without another behind it")]
     NotOne,
@@ -67,7 +79,7 @@ impl Database {
         fill(trace, &[], &connection).map_err(statement_error)?;
         let mut losses = Trace::new();
         losses.append_losses(trace);
-        Self::restrict(connection, losses).map_err(statement_error)
+        Self::restrict(connection, losses, true).map_err(statement_error)
     }
 
     /// Opens a database of opscope as it is.
@@ -81,7 +93,7 @@ impl Database {
             let connection = Connection::open_with_flags(path, flags)?;
             connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
             let losses = read_losses(&connection)?;
-            Ok(Self::restrict(connection, losses)?)
+            Ok(Self::restrict(connection, losses, false)?)
         };
         open().map_err(|problem| ReadError { path: path.to_owned(), problem })
     }
@@ -91,7 +103,38 @@ impl Database {
         &self.losses
     }
 
-    fn restrict(mut connection: Connection, losses: Trace) -> rusqlite::Result<Self> {
+    /// Whether there are views that opscope didn't write: those may compute without an end.
+    ///
+    /// # Errors
+    /// Any that SQLite reports.
+    pub fn has_foreign_views(&self) -> Result<bool, QueryError> {
+        let known: HashSet<String> = VIEWS.iter().map(View::ddl).collect();
+        let is_foreign = || {
+            let mut views = self.connection.prepare("SELECT sql FROM sqlite_schema WHERE type = 'view'")?;
+            let mut rows = views.query([])?;
+            while let Some(row) = rows.next()? {
+                let sql: Option<String> = row.get(0)?;
+                if sql.is_none_or(|sql| !known.contains(&sql)) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        is_foreign().map_err(statement_error)
+    }
+
+    /// Stops whatever is asked once some time has gone by from now on.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn end_after(self, time: Duration) -> Result<Self, QueryError> {
+        let begun = Instant::now();
+        let connection = stoppable(self.connection, &Stop::when(move || begun.elapsed() >= time));
+        Ok(Self { connection: connection.map_err(statement_error)?, ..self })
+    }
+
+    fn restrict(mut connection: Connection, losses: Trace, is_in_memory: bool) -> rusqlite::Result<Self> {
+        bound(&connection, is_in_memory)?;
         connection.authorizer(Some(allow_reading))?;
         Ok(Self { connection, losses })
     }
@@ -126,6 +169,33 @@ impl Database {
     }
 }
 
+/// Keeps statements, and views that somebody else wrote, within bounds: what they may consist of, and all
+/// memory that SQLite takes, to which sorting is bound as well in place of files.
+fn bound(connection: &Connection, is_in_memory: bool) -> rusqlite::Result<()> {
+    let limits = [
+        (Limit::SQLITE_LIMIT_LENGTH, 256 << 20),
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, 1 << 20),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
+        (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 500),
+        (Limit::SQLITE_LIMIT_VDBE_OP, 5_000_000),
+        (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500),
+        (Limit::SQLITE_LIMIT_ATTACHED, 0),
+        (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+    ];
+    for (limit, most) in limits {
+        connection.set_limit(limit, most)?;
+    }
+    let number = |pragma: &str| connection.query_one(pragma, [], |row| row.get::<_, i64>(0));
+    // Tables in memory are there already, and their pages take somewhat more than they hold.
+    let there = match is_in_memory {
+        true => number("PRAGMA page_count")?.saturating_mul(number("PRAGMA page_size")?) / 4 * 5,
+        false => 0,
+    };
+    let most = i64::try_from(memory::allowed()).unwrap_or(i64::MAX).saturating_add(there);
+    connection.execute_batch("PRAGMA temp_store = MEMORY")?;
+    number(&format!("PRAGMA hard_heap_limit = {most}")).map(drop)
+}
+
 /// Lets a statement read tables and compute, and nothing else: no writing, no settings, no further
 /// files.
 fn allow_reading(context: AuthContext<'_>) -> Authorization {
@@ -147,7 +217,12 @@ fn allow_reading(context: AuthContext<'_>) -> Authorization {
 }
 
 fn statement_error(error: rusqlite::Error) -> QueryError {
-    use rusqlite::ErrorCode::AuthorizationForStatementDenied;
+    use rusqlite::ErrorCode::{AuthorizationForStatementDenied, OperationInterrupted, OutOfMemory};
+    match error.sqlite_error_code() {
+        Some(OperationInterrupted) => return QueryError::TooLong,
+        Some(OutOfMemory) => return QueryError::TooMuchMemory,
+        _ => {}
+    }
     match error {
         rusqlite::Error::MultipleStatement => QueryError::NotOne,
         error if error.sqlite_error_code() == Some(AuthorizationForStatementDenied) => QueryError::NotRead,
@@ -218,6 +293,20 @@ mod tests {
             )
             .is_ok()
         );
+    }
+
+    #[test]
+    fn views_of_somebody_else_are_told_from_our_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.db");
+        crate::sqlite::write_file(&Trace::new(), &path).unwrap();
+        assert!(!Database::open(&path).unwrap().has_foreign_views().unwrap());
+        let altered = Connection::open(&path).unwrap();
+        altered
+            .execute_batch("DROP VIEW task_details; CREATE VIEW task_details AS SELECT 1 AS task")
+            .unwrap();
+        drop(altered);
+        assert!(Database::open(&path).unwrap().has_foreign_views().unwrap());
     }
 
     #[test]

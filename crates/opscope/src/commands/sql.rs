@@ -1,18 +1,24 @@
 //! `opscope sql`: questions to a profile in SQL.
 
+use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
+use anyhow::{Context, anyhow};
 use clap::Args;
+use opscope_formats::memory;
 use opscope_formats::spreadsheet::mark;
 use opscope_formats::sqlite::{Database, QueryError, Value, schema_help};
 use opscope_open::{Source, formats};
+use serde::ser::{Error, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 use super::form::FormArguments;
 use crate::exit::{Exit, UsageError};
+use crate::interrupt;
 use crate::profile::{self, Tell};
 use crate::report::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::{DataOutput, Terminal};
@@ -28,6 +34,11 @@ Examples:
 With --json the answer is an object: \"rows\" is a list with an object for each row, \"losses\" says what
 was lost while the profile was read.
 
+A statement may take as long as it likes, and Ctrl-C ends it at once, with one exception: a database
+with views that opscope didn't write may have been made by somebody who wishes you no good, so a
+statement is stopped after a minute there. --timeout changes both. Memory is bounded by --memory; --csv
+and --json print rows as they come, a table keeps them all.
+
 The profile's tables can be read and nothing else. A profile that isn't opscope's own database is put
 into tables in memory for each question; opscope import keeps them.";
 
@@ -41,9 +52,20 @@ pub struct Arguments {
     /// One statement; - reads it from standard input; without it, the tables are explained
     statement: Option<String>,
 
+    /// Stop the statement after this long, such as 30s; 0 for never [default: never, and 1min where the
+    /// database has views of somebody else]
+    #[arg(long, value_name = "TIME", value_parser = super::limit)]
+    timeout: Option<Duration>,
+
     #[command(flatten)]
     form: FormArguments,
 }
+
+/// How long a statement may take in a database with views that opscope didn't write.
+const AMONG_FOREIGN_VIEWS: Duration = Duration::from_secs(60);
+
+/// How much longer a statement gets that SQLite doesn't stop, because a single step of it takes so long.
+const GRACE: Duration = Duration::from_millis(500);
 
 fn long_help() -> String {
     format!("{EXAMPLES}\n\n{}", schema_help())
@@ -67,6 +89,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
         Some(text) => text.to_owned(),
     };
+    let time = match arguments.timeout {
+        None if database.has_foreign_views()? => Some(AMONG_FOREIGN_VIEWS),
+        None => None,
+        Some(time) => Some(time).filter(|time| !time.is_zero()),
+    };
+    let database = match time {
+        Some(time) => bounded(database, time)?,
+        None => database,
+    };
     let answered = match arguments.form {
         FormArguments { csv: true, .. } => print_csv(&database, &statement),
         FormArguments { json: true, .. } => print_json(&database, &statement, &arguments.path),
@@ -76,10 +107,27 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Ok(error @ QueryError::Statement { .. }) => {
             UsageError(format!("{error}; opscope sql --help explains the tables")).into()
         }
+        Ok(QueryError::TooLong) => anyhow!(too_long(time.unwrap_or_default())),
+        Ok(error @ QueryError::TooMuchMemory) => error.into(),
         Ok(error) => UsageError(error.to_string()).into(),
         Err(error) => error,
     })?;
     Ok(Exit::Done)
+}
+
+/// Stops the statement after some time, and the program where SQLite doesn't heed that soon: it asks
+/// between its steps only.
+fn bounded(database: Database, time: Duration) -> anyhow::Result<Database> {
+    std::thread::spawn(move || {
+        std::thread::sleep(time.saturating_add(GRACE));
+        interrupt::fail(&format!("error: {}", too_long(time)));
+    });
+    Ok(database.end_after(time)?)
+}
+
+fn too_long(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    format!("the statement took longer than {seconds} s and was stopped (--timeout)")
 }
 
 /// Makes tables of the profile, and warns of what was lost of it.
@@ -129,34 +177,89 @@ fn io_error(error: csv::Error) -> io::Error {
     }
 }
 
-/// The whole answer: the names of its columns, and its rows.
+/// The whole answer: the names of its columns, and its rows, as long as they fit into memory.
 fn read(database: &Database, statement: &str) -> anyhow::Result<(Vec<String>, Vec<Vec<Value>>)> {
-    let (mut names, mut rows) = (Vec::new(), Vec::new());
+    /// The copies of a row: as values, as cells, and laid out.
+    const COPIES: u64 = 4;
+    let (mut names, mut rows, mut bytes) = (Vec::new(), Vec::new(), 0);
     let keep = |found| {
         names = found;
         Ok(())
     };
     database.query::<anyhow::Error>(statement, keep, |row| {
+        bytes += COPIES * row.iter().map(size).sum::<u64>();
+        memory::check(bytes)
+            .context("the rows are too many for a table; --csv and --json print them as they come")?;
         rows.push(row);
         Ok(())
     })?;
     Ok((names, rows))
 }
 
-/// Prints an object: the rows, and what was lost of the profile that they are of.
+/// The memory that a value takes.
+fn size(value: &Value) -> u64 {
+    let text = match value {
+        Value::Text(text) => text.len(),
+        Value::Blob(bytes) => 2 * bytes.len(),
+        Value::Null | Value::Integer(_) | Value::Real(_) => 0,
+    };
+    (size_of::<Value>() + text) as u64
+}
+
+/// Prints an object: the rows, as they come, and what was lost of the profile that they are of.
 fn print_json(database: &Database, statement: &str, path: &Path) -> anyhow::Result<()> {
     #[derive(Serialize)]
-    struct Answer {
-        rows: Vec<Row>,
+    struct Answer<'a> {
+        rows: Rows<'a>,
     }
-    let (names, rows) = read(database, statement)?;
-    let names: Rc<[String]> = unique(names).into();
-    let rows = rows.into_iter().map(|row| Row(Rc::clone(&names), row)).collect();
+    let failure = RefCell::new(None);
+    let rows = Rows { database, statement, failure: &failure };
     let answer = Envelope::new(2, Answer { rows }).with_losses(profile::losses_of(database.losses(), path));
     let mut out = io::BufWriter::new(io::stdout().lock());
-    answer.write_lines(&mut out)?;
+    let written = answer.write_lines(&mut out);
+    if let Some(error) = failure.take() {
+        // Whatever isn't printed yet is no answer.
+        let _ = out.into_parts();
+        return Err(error);
+    }
+    written?;
     out.flush()?;
     Ok(())
+}
+
+/// The rows of a statement, which is carried out when they are written.
+struct Rows<'a> {
+    database: &'a Database,
+    statement: &'a str,
+    /// Why the statement failed.
+    failure: &'a RefCell<Option<anyhow::Error>>,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names: RefCell<Rc<[String]>> = RefCell::new(Rc::new([]));
+        let mut list = serializer.serialize_seq(None)?;
+        let keep = |found| {
+            *names.borrow_mut() = unique(found).into();
+            Ok(())
+        };
+        let mut unwritten = None;
+        let asked = self.database.query::<anyhow::Error>(self.statement, keep, |row| {
+            list.serialize_element(&Row(Rc::clone(&names.borrow()), row)).map_err(|error| {
+                unwritten = Some(error);
+                anyhow!("the output can't take it")
+            })
+        });
+        match (asked, unwritten) {
+            (Ok(()), _) => list.end(),
+            (_, Some(error)) => Err(error),
+            (Err(error), None) => {
+                let text = error.to_string();
+                *self.failure.borrow_mut() = Some(error);
+                Err(S::Error::custom(text))
+            }
+        }
+    }
 }
 
 /// A row with the names of its columns: an object in JSON.
