@@ -185,3 +185,23 @@ fn what_cannot_be_compared_is_named() {
     place.write("noise.bin", [0u8, 1, 2, 3]);
     place.fails(1, &["noise.bin"], &["compare", "op_summary_a.csv", "noise.bin"]);
 }
+
+#[test]
+fn a_step_that_claims_to_be_absurdly_long_has_a_bar_that_ends() {
+    let place = Place::new();
+    // An operator of almost a year within an inference of ten microseconds.
+    for (file, micros) in [("before.json", 5_u64), ("after.json", 30_000_000_000_000)] {
+        let runs = (1..4).map(|run| {
+            let (start, within) = (run * 100, run * 100 + 1);
+            format!(
+                r#"{{"cat":"Session","pid":1,"tid":1,"dur":10,"ts":{start},"ph":"X","name":"model_run","args":{{}}}},
+                {{"cat":"Node","pid":1,"tid":1,"dur":{micros},"ts":{within},"ph":"X","name":"conv_kernel_time",
+                "args":{{"op_name":"Conv","provider":"CPUExecutionProvider","node_index":"0"}}}}"#
+            )
+        });
+        place.write(file, format!("[{}]", runs.collect::<Vec<_>>().join(",")));
+    }
+    let answer = place.done(&["compare", "before.json", "after.json"]);
+    let longest = answer.stdout.lines().map(|line| line.matches('█').count()).max();
+    assert_eq!(longest, Some(48), "{}", answer.stdout);
+}

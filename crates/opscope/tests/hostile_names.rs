@@ -212,3 +212,41 @@ fn names_of_files_are_shown_and_do_nothing() {
     place.write(name, "no profile");
     is_harmless(&place, &["analyze", name]);
 }
+
+#[test]
+fn a_name_as_long_as_a_file_can_make_it_is_no_width_of_a_column() {
+    let place = Place::new();
+    place.done(&["sample", "prof", "--tasks", "10", "-o", "runs"]);
+    let folder = place.path("runs").read_dir().expect("the folder").flatten().next().expect("a directory");
+    let path = folder.path().join("host/info.json");
+    let text = std::fs::read_to_string(&path).expect("the host's facts");
+    let mut facts: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    facts["jobInfo"] = "job".repeat(100_000).into();
+    std::fs::write(&path, facts.to_string()).expect("a change");
+    for command in ["query", "info"] {
+        let answer = place.done(&[command, "runs"]);
+        let longest = answer.stdout.lines().map(str::len).max().unwrap_or(0);
+        assert!(longest < 400_000 && answer.stdout.len() < 1_000_000, "{command}: {longest}");
+    }
+}
+
+#[test]
+fn a_compressed_file_that_holds_more_than_the_memory_is_refused() {
+    use std::io::Write;
+    let place = Place::new();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(b"[").expect("memory");
+    packer.write_all(&vec![b' '; 30 << 20]).expect("memory");
+    packer
+        .write_all(br#"{"ph": "X", "name": "gemm", "ts": 1, "dur": 2, "pid": 0, "tid": 7}]"#)
+        .expect("memory");
+    place.write("spaces.json.gz", packer.finish().expect("memory"));
+    for command in ["import", "analyze"] {
+        place.fails(
+            1,
+            &["spaces.json.gz", "10.0 MiB", "--memory"],
+            &[command, "spaces.json.gz", "--memory", "30MiB"],
+        );
+    }
+    assert!(place.done(&["analyze", "spaces.json.gz", "--memory", "200MiB"]).stdout.contains("gemm"));
+}

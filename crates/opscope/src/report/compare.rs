@@ -123,10 +123,14 @@ impl Shown {
 /// From A's figure to B's: the greatest changes of operators one by one, the rest together, and the time that
 /// operators don't account for; with bars where there is room for them.
 fn waterfall(comparison: &Comparison<'_>, shown: Shown, has_bars: bool) -> Table {
-    const BAR: f64 = 24.0;
+    const BAR: usize = 24;
     let (from, to) = comparison.ends();
     let whole = from.0.max(to.0).max(1) as f64;
-    let bar = |time: Nanoseconds| "█".repeat((time.0.abs() as f64 / whole * BAR).round() as usize);
+    let bar = |time: Nanoseconds| {
+        let length = (time.0.unsigned_abs() as f64 / whole * BAR as f64).round() as usize;
+        // A step may be many times as long as what all of them lead from and to.
+        if length > 2 * BAR { format!("{}…", "█".repeat(2 * BAR)) } else { "█".repeat(length) }
+    };
     // The bars stand before the names, so that a long name moves none away from its figures.
     let of_bars = has_bars.then(|| TableColumn::text("").expendable());
     let figures = [TableColumn::number("time"), TableColumn::number("change")];

@@ -38,7 +38,7 @@ pub use losses::losses_text;
 pub use overview::{host_text, overview_json, overview_text};
 pub use ranges::{ranges_json, ranges_table, ranges_text};
 pub use run::{RunReport, to_json, to_text};
-pub use table::{Table, TableCell, TableColumn};
+pub use table::{Table, TableCell, TableColumn, padded};
 
 /// A number with its noun: `1 operator`, `3 operators`.
 pub fn count(number: usize, noun: &str) -> String {

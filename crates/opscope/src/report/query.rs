@@ -4,7 +4,7 @@ use opscope_cann::{HOST_ID, Joined, Metadata};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Envelope, Table, TableColumn};
+use super::{Envelope, Table, TableColumn, padded};
 use crate::profile::{self, RawProfile};
 use crate::terminal::{bold, printable};
 
@@ -118,7 +118,8 @@ pub fn table(lines: &[ContentsRow]) -> String {
     let mut text = String::new();
     for row in &rows {
         for (cell, width) in row.iter().zip(widths) {
-            text.push_str(&format!("{cell:width$}\t"));
+            text.push_str(&padded(cell, width));
+            text.push('\t');
         }
         text.push_str("\n\n");
     }

@@ -157,6 +157,16 @@ fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     format!("{} … {}", &text[..begin], &text[end..]).into()
 }
 
+/// The widest column that text is lined up in: what is longer stands by itself, however long a file says it
+/// is.
+const WIDEST: usize = 200;
+
+/// A text with blanks behind it, up to the width of its column.
+pub fn padded(text: &str, width: usize) -> String {
+    let blanks = width.min(WIDEST).saturating_sub(text.chars().count());
+    format!("{text}{}", " ".repeat(blanks))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -40,7 +40,10 @@ impl StepBar {
     pub fn new(terminal: &Terminal) -> Self {
         let bar = ProgressBar::with_draw_target(None, target(terminal));
         bar.set_style(style("{spinner} {elapsed} {wide_msg}"));
-        bar.enable_steady_tick(TICK);
+        // Nobody sees a hidden one, and it would be a thread for each of many small profiles.
+        if terminal.shows_progress() {
+            bar.enable_steady_tick(TICK);
+        }
         Self { bar }
     }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
 
-use super::{Envelope, count, losses_text};
+use super::{Envelope, count, losses_text, padded};
 use crate::profile::losses_json;
 use crate::terminal::{bold, printable};
 
@@ -113,12 +113,12 @@ impl Facts {
             self.facts.iter().map(|fact| printable(&fact.title).chars().count()).max().unwrap_or(0).max(10);
         let mut text = String::new();
         for fact in &self.facts {
-            let title = format!("{:width$}", printable(&fact.title));
+            let title = padded(&printable(&fact.title), width);
             let _ = writeln!(text, "{} {}", bold(&title), printable(&fact.text));
         }
         text.push_str(&self.losses);
         for missing in &self.missing {
-            let _ = writeln!(text, "{} {}", bold(&format!("{:width$}", "missing")), printable(missing));
+            let _ = writeln!(text, "{} {}", bold(&padded("missing", width)), printable(missing));
         }
         text
     }
