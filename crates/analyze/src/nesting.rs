@@ -27,34 +27,33 @@ pub(crate) fn own_times<Lane: Copy + Ord>(
     durations: &[Nanoseconds],
 ) -> Vec<Nanoseconds> {
     let mut times = vec![Nanoseconds::ZERO; starts.len()];
-    // Those that have begun, the last on top; some of those below may have ended.
-    let mut open: Vec<usize> = Vec::new();
+    // Those that have begun, each with its end, the last on top; some of those below may have ended.
+    let mut open: Vec<(usize, Nanoseconds)> = Vec::new();
     let mut reached = Nanoseconds(i64::MIN);
-    let mut share_out = |open: &mut Vec<usize>, reached: &mut Nanoseconds, until: Nanoseconds| {
-        while let Some(&top) = open.last().filter(|_| *reached < until) {
-            let end = starts[top] + durations[top];
-            let to = end.min(until);
-            if to > *reached {
-                times[top] += to - *reached;
-                *reached = to;
+    let mut share_out = |open: &mut Vec<(usize, Nanoseconds)>, until: Nanoseconds| {
+        while let Some(&(top, end)) = open.last() {
+            if end > reached {
+                let to = end.min(until);
+                times[top] += to - reached;
+                reached = to;
             }
-            if end <= until {
-                open.pop();
+            if end > until {
+                break;
             }
+            open.pop();
         }
-        *reached = until;
+        reached = until;
     };
     let mut lane: Option<Lane> = None;
     for index in by_lane_and_start(lanes, starts, durations) {
         if lane != Some(lanes[index]) {
             lane = Some(lanes[index]);
-            share_out(&mut open, &mut reached, Nanoseconds(i64::MAX));
-            open.clear();
+            share_out(&mut open, Nanoseconds(i64::MAX));
         }
-        share_out(&mut open, &mut reached, starts[index]);
-        open.push(index);
+        share_out(&mut open, starts[index]);
+        open.push((index, starts[index] + durations[index]));
     }
-    share_out(&mut open, &mut reached, Nanoseconds(i64::MAX));
+    share_out(&mut open, Nanoseconds(i64::MAX));
     times
 }
 
