@@ -11,8 +11,7 @@ use super::question::Query;
 /// Completes the rows of an answer and sorts them.
 pub(super) fn finish(trace: &Trace, query: &Query, rows: &mut Vec<Row>) {
     for row in rows.iter_mut() {
-        let position = |row: &Row| query.roofline?.position(row.flops?, row.bytes?, row.working?);
-        row.position = position(row);
+        row.position = position(query, row);
     }
     // Equal rows stand in the order in which they began.
     rows.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.start.cmp(&b.start)));
@@ -39,4 +38,9 @@ fn compare(a: &Cell, b: &Cell, ascending: bool) -> Ordering {
         (Cell::Text(a), Cell::Text(b)) => directed(a.cmp(b)),
         (a, b) => directed(a.number().total_cmp(&b.number())),
     }
+}
+
+/// Where a row stands under the roof, if that and all that it takes is known.
+fn position(query: &Query, row: &Row) -> Option<Position> {
+    query.roofline?.position(row.flops?, row.bytes?, row.working?)
 }

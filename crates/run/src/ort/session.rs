@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use opscope_formats::Unfinished;
+use opscope_files::Unfinished;
 use opscope_model::Model;
 use opscope_model::proto::{GraphProto, ModelProto, TypeProto, ValueInfoProto};
 use opscope_trace::{DataType, LossKind, Optimization};

@@ -1,6 +1,5 @@
 //! Properties of the run: versions, host, devices, and when it began.
 
-use opscope_cann_raw::Chip;
 use opscope_trace::{LossKind, Nanoseconds};
 
 use opscope_formats::reading::WALL_CLOCK;
@@ -56,7 +55,7 @@ impl Reader<'_> {
     /// The product name of the first device's chip. Of its cores the database tells nothing.
     fn chip(&self) -> Option<String> {
         let (_, name) = self.chips.iter().min_by_key(|(id, _)| **id)?;
-        let product = chip_of_name(name).map_or(&**name, Chip::product);
+        let product = chip_of_name(name).map_or(&**name, |chip| chip.product());
         (!matches!(product, "" | UNKNOWN_CHIP)).then(|| product.to_owned())
     }
 
