@@ -135,7 +135,6 @@ fn pcie_of_timeline(event: &str, value: &str) -> CounterMeaning {
 
 /// The traffic of a port: `Port 0/Tx`, `Tx Packets`.
 fn port_of_timeline(title: &str, event: &str, value: &str) -> CounterMeaning {
-    let named = |quantity: &str, number| CounterMeaning::Named(format!("{title} {number} {quantity}"), "");
     let number = event.strip_prefix("Port ").and_then(|rest| rest.split_once('/')).map(|(number, _)| number);
     let (Some(number), Some((way, quantity))) = (number, value.split_once(' ')) else {
         return CounterMeaning::AsWritten;
@@ -145,14 +144,17 @@ fn port_of_timeline(title: &str, event: &str, value: &str) -> CounterMeaning {
         "Rx" => (RECEIVED, PORT_RECEIVED),
         _ => return CounterMeaning::AsWritten,
     };
-    match quantity {
-        // Packets a second, whatever the word says.
-        "Packets" => named(counts[0], number),
-        "Bandwidth Efficiency" => named(&format!("{way} {EFFICIENCY}"), number),
-        "Error Rate" => named(&format!("{way} {ERROR_RATE}"), number),
-        "Dropped Rate" => named(&format!("{way} {DROPPED_RATE}"), number),
-        _ => CounterMeaning::AsWritten,
-    }
+    let part = match quantity {
+        // A rate, whatever the word says.
+        "Packets" => {
+            return CounterMeaning::Named(format!("{title} {number} {}", counts[0]), "packets/s");
+        }
+        "Bandwidth Efficiency" => EFFICIENCY,
+        "Error Rate" => ERROR_RATE,
+        "Dropped Rate" => DROPPED_RATE,
+        _ => return CounterMeaning::AsWritten,
+    };
+    CounterMeaning::Named(format!("{title} {number} {way} {part}"), "")
 }
 
 #[cfg(test)]
@@ -174,7 +176,7 @@ mod tests {
         assert_eq!(name("PCIe", "PCIe_cpl", "Rx"), "PCIe received completion [MB/s]");
         assert_eq!(name("PCIe", "PCIe_nonpost_latency", "Tx"), "PCIe sent non-posted latency [us]");
         assert_eq!(name("PCIe", "PCIe_nonpost_latency", "Rx"), "Filler");
-        assert_eq!(name("NIC", "Port 0/Tx", "Tx Packets"), "NIC port 0 sent packet rate []");
+        assert_eq!(name("NIC", "Port 0/Tx", "Tx Packets"), "NIC port 0 sent packet rate [packets/s]");
         assert_eq!(name("RoCE", "Port 1/Rx", "Rx Error Rate"), "RoCE port 1 received error rate []");
         for (process, event) in [("", "Tx"), ("python3", "Port 0/Tx"), ("NIC", "Port"), ("PCIe", "Tx")] {
             assert_eq!(name(process, event, "Tx"), "AsWritten", "{process} {event}");
