@@ -4,16 +4,13 @@
 use std::cell::RefCell;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use std::thread;
 
+use crate::at_once;
 use crate::draft::Draft;
 use crate::target::target;
 
 /// Files that wait for their names; each is an open descriptor.
 const MOST: usize = 64;
-
-/// So many files are synced at a time: a disk's journal takes them in one go.
-const AT_ONCE: usize = 32;
 
 thread_local! {
     /// The batch that takes the files of this thread, see [`Batch::gather`].
@@ -86,7 +83,7 @@ impl Batch {
 
     fn settle(&mut self) -> Result<(), WriteError> {
         let whole = std::mem::take(&mut self.whole);
-        let synced = sync_all(&whole);
+        let synced = at_once::for_each(&whole, |(draft, _)| draft.sync());
         let mut first = Ok(());
         for ((draft, path), synced) in whole.into_iter().zip(synced) {
             if let Err(source) = synced.and_then(|()| draft.rename(&path)) {
@@ -122,29 +119,6 @@ impl Drop for Batch {
         // Whoever drops it has another error to tell.
         let _ = self.settle();
     }
-}
-
-fn sync_all(whole: &[(Draft, PathBuf)]) -> Vec<io::Result<()>> {
-    let part = whole.len().div_ceil(AT_ONCE).max(1);
-    let sync = |part: &[(Draft, PathBuf)]| part.iter().map(|(draft, _)| draft.sync()).collect::<Vec<_>>();
-    if whole.len() <= 1 {
-        return sync(whole);
-    }
-    thread::scope(|scope| {
-        let parts: Vec<_> = whole
-            .chunks(part)
-            .map(|part| {
-                let started = thread::Builder::new().spawn_scoped(scope, move || sync(part));
-                // Where no thread can be had, it is done here.
-                started.map_err(|_| sync(part))
-            })
-            .collect();
-        let ended = parts.into_iter().flat_map(|part| match part {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(synced) => synced,
-        });
-        ended.collect()
-    })
 }
 
 /// A file with its content under a temporary name, for what `path` leads to.

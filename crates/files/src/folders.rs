@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
-/// So many folders are synced at a time.
-const AT_ONCE: usize = 32;
+use crate::at_once;
 
 /// Folders whose entries changed since they were last synced.
 static CHANGED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -47,31 +45,14 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
 /// When a disk fails; the folder is named.
 pub fn sync_folders() -> io::Result<()> {
     let folders = std::mem::take(&mut *CHANGED.lock().unwrap_or_else(PoisonError::into_inner));
-    let sync = |folder: &Path| {
+    let folders: Vec<PathBuf> = folders.into_iter().collect();
+    let sync = |folder: &PathBuf| {
         sync(folder).map_err(|error| {
             let text = format!("{}: the new files here may not outlast a failure: {error}", folder.display());
             io::Error::new(error.kind(), text)
         })
     };
-    // Together, because a disk takes as long for one as for some.
-    let all: Vec<PathBuf> = folders.into_iter().collect();
-    all.chunks(AT_ONCE).try_for_each(|folders| match folders {
-        [folder] => sync(folder),
-        folders => thread::scope(|scope| {
-            let started: Vec<_> = folders
-                .iter()
-                .map(|folder| {
-                    let started = thread::Builder::new().spawn_scoped(scope, || sync(folder));
-                    // Where no thread can be had, it is done here.
-                    started.map_err(|_| sync(folder))
-                })
-                .collect();
-            started.into_iter().try_for_each(|thread| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(synced) => synced,
-            })
-        }),
-    })
+    at_once::for_each(&folders, sync).into_iter().collect()
 }
 
 #[cfg(unix)]

@@ -23,11 +23,13 @@
 //!   batch ◄─► draft            files that are synced together, a file under its temporary name
 //!       leftovers              temporary files of programs that are gone
 //!       folders                folders made, and synced
+//!         at_once              waiting for a disk many times at once
 //!       unfinished             what a stopped program removes
 //!     target                   what a path leads to
 //! mapped                       files in memory, by address
 //! ```
 
+mod at_once;
 mod batch;
 mod draft;
 mod folders;

@@ -44,4 +44,7 @@ mod testing;
 
 #[doc(hidden)]
 pub use json::is_json;
+pub use opscope_files::{
+    Draft, Unfinished, check_target, create_folder, discard_unfinished, write_atomically, write_seekable,
+};
 pub use own_files::OwnFiles;
