@@ -273,7 +273,7 @@ fn a_roof_tells_computing_from_moving_from_neither() {
     // Waiting computes nothing.
     let waiting = [&["--time", "wait"][..], &roof].concat();
     for key in ["bound", "share_of_ceiling", "ideal_ns", "flops_per_second", "bytes_per_second"] {
-        assert_eq!(column(&place, &waiting, key), [Value::Null; 3], "{key}");
+        assert!(column(&place, &waiting, key).iter().all(Value::is_null), "{key}");
     }
     assert_eq!(column(&place, &waiting, "time_ns"), [1_000_000, 0, 0]);
     place.fails(2, &["(gpu0", "--peak-flops"], &["analyze", "profile.json", "--roofline"]);

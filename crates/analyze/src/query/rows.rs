@@ -11,7 +11,7 @@ use super::question::Query;
 /// Completes the rows of an answer and sorts them.
 pub(super) fn finish(trace: &Trace, query: &Query, rows: &mut Vec<Row>) {
     for row in rows.iter_mut() {
-        row.position = position(query, row);
+        row.position = query.roofline.and_then(|roof| roof.position(row.flops?, row.bytes?, row.working?));
     }
     // Equal rows stand in the order in which they began.
     rows.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.start.cmp(&b.start)));
@@ -38,9 +38,4 @@ fn compare(a: &Cell, b: &Cell, ascending: bool) -> Ordering {
         (Cell::Text(a), Cell::Text(b)) => directed(a.cmp(b)),
         (a, b) => directed(a.number().total_cmp(&b.number())),
     }
-}
-
-/// Where a row stands under the roof, if that and all that it takes is known.
-fn position(query: &Query, row: &Row) -> Option<Position> {
-    query.roofline?.position(row.flops?, row.bytes?, row.working?)
 }
