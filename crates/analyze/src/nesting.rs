@@ -6,11 +6,18 @@
 
 use opscope_trace::{Nanoseconds, Trace};
 
+use crate::scope::is_work;
+
 /// The time that each task took itself: the part of its duration in which no task ran that began within it on
-/// the same stream, such as the nodes of a loop's body within the loop.
+/// the same stream, such as the nodes of a loop's body within the loop. Tasks that only wait or handle streams
+/// take no moment from work, nor work from them: each kind is by itself.
 pub fn self_times(trace: &Trace) -> Vec<Nanoseconds> {
     let tasks = &trace.tasks;
-    own_times(tasks.stream(), tasks.start(), tasks.duration())
+    if tasks.unit().iter().all(|unit| is_work(*unit)) {
+        return own_times(tasks.stream(), tasks.start(), tasks.duration());
+    }
+    let kinds = tasks.stream().iter().zip(tasks.unit()).map(|(stream, unit)| (*stream, is_work(*unit)));
+    own_times(&kinds.collect::<Vec<_>>(), tasks.start(), tasks.duration())
 }
 
 /// The time that each call took itself: the part of its duration outside of the calls which it made on the
@@ -86,7 +93,7 @@ pub fn covered_time(mut spans: Vec<(Nanoseconds, Nanoseconds)>) -> Nanoseconds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opscope_trace::{Device, DeviceKind, Stream, Task};
+    use opscope_trace::{Device, DeviceKind, ExecutionUnit, Stream, Task};
     use proptest::prelude::*;
 
     #[test]
@@ -115,6 +122,17 @@ mod tests {
         trace.tasks.push(task(50, 100));
         trace.tasks.push(Task { stream: Some(stream), ..task(10, 20) });
         assert_eq!(self_times(&trace).iter().map(|t| t.0).collect::<Vec<_>>(), [50, 100, 20]);
+    }
+
+    #[test]
+    fn waiting_takes_no_time_from_the_work_that_it_crosses() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("x");
+        let unit = ExecutionUnit::Control;
+        trace.tasks.push(Task::new(name, Nanoseconds(0), Nanoseconds(100)));
+        trace.tasks.push(Task { unit, ..Task::new(name, Nanoseconds(80), Nanoseconds(50)) });
+        trace.tasks.push(Task { unit, ..Task::new(name, Nanoseconds(90), Nanoseconds(5)) });
+        assert_eq!(self_times(&trace).iter().map(|t| t.0).collect::<Vec<_>>(), [100, 45, 5]);
     }
 
     #[test]
