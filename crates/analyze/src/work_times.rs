@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use opscope_trace::{Nanoseconds, OperatorId, StringId, Trace};
 
 use crate::query::{Aggregate, Query, covered};
-use crate::{Latencies, Measured, self_times};
+use crate::{Latencies, Measured, Statistics, self_times};
 
 /// By task, in the order of [`Measured::tasks`], its own time in nanoseconds as it was recorded.
 pub(crate) fn recorded_times(trace: &Trace, measured: &Measured) -> Vec<f64> {
@@ -30,14 +30,28 @@ pub fn work_times(trace: &Trace, measured: &Measured) -> Vec<f64> {
     let recorded: f64 = times.iter().sum();
     make_typical(trace, measured, &mut times);
     let typical: f64 = times.iter().sum();
+    let busy = covered(trace, measured.tasks.iter().map(|task| task.index() as u32));
     // Operators that ran side by side had more than the inference's time, as they had of the recorded ones.
-    let rows = measured.tasks.iter().map(|task| task.index() as u32);
-    let busy: Nanoseconds = covered(trace, rows).into_iter().sum();
-    let side_by_side = if busy.0 > 0 { (recorded / busy.0 as f64).max(1.0) } else { 1.0 };
-    let most = latency.0 as f64 * measured.count() as f64 * side_by_side;
-    let scale = if typical > 0.0 { latencies.scale().min(most / typical) } else { 1.0 };
+    let all_busy = busy.iter().sum::<Nanoseconds>().0 as f64;
+    let side_by_side = if all_busy > 0.0 { (recorded / all_busy).max(1.0) } else { 1.0 };
+    // An iteration without disturbance: the one that all recorded ones would be by their typical parts.
+    let inside = typical / side_by_side / measured.count() as f64;
+    let whole = if latencies.scale() < 1.0 { inside + typical_gap(trace, measured, &busy) } else { inside };
+    let scale = if whole > 0.0 { (latency.0 as f64 / whole).min(1.0) } else { 1.0 };
     times.iter_mut().for_each(|time| *time *= scale);
     times
+}
+
+/// The time of a typical recorded iteration in which no operator ran, in nanoseconds, by how long they ran in each
+/// that had some.
+fn typical_gap(trace: &Trace, measured: &Measured, busy: &[Nanoseconds]) -> f64 {
+    let mut has_work = vec![false; trace.iterations.len()];
+    let iterations = measured.tasks.iter().filter_map(|task| trace.tasks.iteration()[task.index()]);
+    iterations.for_each(|id| has_work[id.index()] = true);
+    let durations = measured.iterations.iter().filter(|id| has_work[id.index()]);
+    let durations = durations.map(|id| trace.iterations.duration()[id.index()]);
+    let gaps = durations.zip(busy).map(|(duration, busy)| (duration - *busy).max(Nanoseconds::ZERO));
+    Statistics::of(gaps).map_or(0.0, |gaps| gaps.median.0 as f64)
 }
 
 /// The subject of a query: an operator, or the name of tasks that belong to none.
@@ -131,6 +145,20 @@ mod tests {
         let prediction = predict(&trace, &[Edit::Remove("op1".to_owned())]).unwrap();
         assert_eq!((prediction.measured.0, prediction.edits[0].1.0), (150_000, 46_875));
         assert_eq!(prediction.predicted, Nanoseconds(150_000 - 46_875));
+    }
+
+    #[test]
+    fn a_machine_that_disturbs_every_iteration_leaves_operators_their_parts_of_the_inference() {
+        // Each iteration was interrupted in another operator; undisturbed it takes 1,100.
+        let disturbed = |at: usize| {
+            let mut times = vec![100; 10];
+            times[at] += 30_000;
+            (times, 100)
+        };
+        let trace = run(&[550; 10], &(0..10).map(disturbed).collect::<Vec<_>>());
+        for time in of_operators(&trace) {
+            assert!((time - 50.0).abs() < 0.1, "{time}");
+        }
     }
 
     #[test]
