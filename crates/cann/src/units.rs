@@ -4,7 +4,7 @@
 use opscope_trace::{Counter, Sample, Trace};
 
 /// A unit of the tools, the one that stands for it in a trace, and how many of these it is.
-const MULTIPLES: [(&str, &str, f64); 8] = [
+const MULTIPLES: [(&str, &str, f64); 9] = [
     ("KB", "B", 1_024.0),
     ("MB", "B", 1_048_576.0),
     ("GB", "B", 1_073_741_824.0),
@@ -13,9 +13,14 @@ const MULTIPLES: [(&str, &str, f64); 8] = [
     ("GB/s", "B/s", 1_073_741_824.0),
     // The speed of a network port has decimal prefixes.
     ("Mbit/s", "bit/s", 1e6),
+    (MEBI_OF_MEGABITS, "bit/s", 1e6 / 1_048_576.0),
     // Latencies.
     ("us", "ns", 1e3),
 ];
+
+/// The unit of a port's speed in the vendor's database: the tool takes the megabits of the raw records for
+/// megabytes, and multiplies them by 2^20.
+pub(crate) const MEBI_OF_MEGABITS: &str = "Mbit/s * 2^20";
 
 /// Brings the samples of all counters to the smallest units.
 pub(crate) fn to_smallest(trace: &mut Trace) {

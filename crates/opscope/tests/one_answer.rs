@@ -38,7 +38,7 @@ struct Lack {
     reason: &'static str,
 }
 
-const LACKS: [Lack; 15] = [
+const LACKS: [Lack; 16] = [
     Lack {
         forms: &[Imported, Folder, Tables, Database, Timeline],
         paths: &["/path", "/losses/*/profile"],
@@ -76,6 +76,16 @@ const LACKS: [Lack; 15] = [
         reason: "a database has no marks of an inference's begin and end: it lasts from its first task to its \
                  last",
     },
+    Lack {
+        forms: &[Tables],
+        paths: &["/metrics/mix_block_num"],
+        reason: "tables of chips with one kind of cores have no column for blocks of another kind, which are 0",
+    },
+    Lack {
+        forms: &[Tables, Timeline],
+        paths: &["/tasks/control"],
+        reason: "of chosen inferences tables and timelines show the tasks within them only",
+    },
     Lack { forms: &[Timeline], paths: &["/metrics"], reason: "a timeline has no counters of single tasks" },
     Lack {
         forms: &[Database],
@@ -84,11 +94,6 @@ const LACKS: [Lack; 15] = [
                  them",
     },
     Lack { forms: &[Tables, Timeline], paths: &["/chip"], reason: "no table or timeline names the chip" },
-    Lack {
-        forms: &[Folder, Tables, Database, Timeline],
-        paths: &["/counters/AI core frequency"],
-        reason: "exports draw the frequency that was set before and behind its changes",
-    },
     Lack {
         forms: &[Tables, Timeline],
         paths: &["/target", "/findings/*/advice", "/findings/*/auto", "/not_run/G06"],
@@ -473,6 +478,10 @@ fn compare(place: &Place, profile: &Profile, used: &mut BTreeSet<&'static str>) 
         let ask = |path: &str| place.done(&[&question[..], &[path]].concat()).json();
         let of_raw = ask(&raw);
         for (form, path) in &forms {
+            // Tables have 0 for the first task's wait, which nobody knows.
+            if question.contains(&"wait") && *form == Tables {
+                continue;
+            }
             let all = differences(*form, &of_raw, &ask(&path.to_string_lossy()), used);
             let told =
                 all.iter().take(8).map(|text| format!("{} {form:?} {}: {text}", profile.name, question[0]));

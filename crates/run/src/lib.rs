@@ -10,10 +10,19 @@
 //! use std::sync::Arc;
 //!
 //! use opscope_model::Model;
-//! use opscope_model::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
+//! use opscope_model::proto::{
+//!     GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorType, TypeProto, TypeValue, ValueInfoProto,
+//! };
 //! use opscope_run::{EngineKind, EngineOptions, InputRequest, Interrupt, Optimization, Repetition, RunOptions};
 //!
-//! let value = |name: &str| ValueInfoProto { name: Some(name.into()), ..Default::default() };
+//! // Of 32-bit floats, in a shape that the input tells.
+//! let floats = TypeValue::Tensor(TensorType { elem_type: Some(1), ..Default::default() });
+//! let r#type = Some(TypeProto { value: Some(floats), ..Default::default() });
+//! let value = |name: &str| ValueInfoProto {
+//!     name: Some(name.into()),
+//!     r#type: r#type.clone(),
+//!     ..Default::default()
+//! };
 //! let relu = NodeProto {
 //!     op_type: Some("Relu".into()),
 //!     input: vec!["x".into()],

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use opscope_trace::{Counter, CounterId, LossKind, Nanoseconds, Sample, StringId};
 
 use crate::database::schema::{self, ENUM_MODULE, Table};
-use crate::quantities;
+use crate::{quantities, units};
 
 use super::query;
 use super::reader::Reader;
@@ -94,7 +94,8 @@ const KNOWN: [Samples; 13] = [
         table: &schema::NPU_MODULE_MEM,
         title: quantities::MEMORY,
         labels: &[Label::Module("moduleId")],
-        values: &[("totalReserved", "reserved", "B")],
+        // Another figure than what allocators tell of their reserves.
+        values: &[("totalReserved", "module reserved", "B")],
     },
     Samples {
         table: &schema::MEMORY_RECORD,
@@ -173,7 +174,7 @@ const KNOWN: [Samples; 13] = [
 
 /// The values of a port.
 const PORT: [(&str, &str, &str); 13] = [
-    ("bandwidth", quantities::BANDWIDTH, "bit/s"),
+    ("bandwidth", quantities::BANDWIDTH, units::MEBI_OF_MEGABITS),
     ("rxPacketRate", quantities::PORT_RECEIVED[0], "packets/s"),
     ("rxByteRate", quantities::PORT_RECEIVED[1], "B/s"),
     ("rxPackets", quantities::PORT_RECEIVED[2], "packets"),

@@ -48,6 +48,7 @@ impl<'c> Reader<'c> {
         self.read_ranges();
         self.read_tasks();
         self.read_counters();
+        crate::units::to_smallest(&mut self.trace);
         self.count_what_is_left();
         self.trace
     }

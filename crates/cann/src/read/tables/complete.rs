@@ -82,7 +82,7 @@ pub(in crate::read) fn add_iterations(trace: &mut Trace, tables: &[Trace]) {
         let mut found = Iterations::default();
         stated.into_iter().for_each(|iteration| found.push(iteration));
         found.enter(trace);
-    } else {
+    } else if !stated.is_empty() {
         set_times(trace, &stated);
     }
 }
