@@ -34,7 +34,7 @@ pub(crate) fn own_times<Lane: Copy + Ord>(
     durations: &[Nanoseconds],
 ) -> Vec<Nanoseconds> {
     let mut times = vec![Nanoseconds::ZERO; starts.len()];
-    // Those that have begun, each with its end, the last on top; some of those below may have ended.
+    // Spans that have begun, each with its end, the last on top; some of those below may have ended.
     let mut open: Vec<(usize, Nanoseconds)> = Vec::new();
     let mut reached = Nanoseconds(i64::MIN);
     let mut share_out = |open: &mut Vec<(usize, Nanoseconds)>, until: Nanoseconds| {

@@ -45,10 +45,10 @@ pub(crate) const PCIE_KINDS: [[&str; 3]; 7] = [
 /// The place of the average in [`PCIE_KINDS`].
 pub(crate) const MEAN: usize = 2;
 
-/// What a port can carry.
+/// The rate that a port can carry.
 pub(crate) const BANDWIDTH: &str = "bandwidth";
 
-/// What went through a port in a direction, in the order of the records.
+/// The traffic of a port in a direction, in the order of the records.
 pub(crate) const PORT_SENT: [&str; 6] =
     ["sent packet rate", "sent byte rate", "sent packets", "sent bytes", "sent errors", "sent dropped"];
 pub(crate) const PORT_RECEIVED: [&str; 6] = [

@@ -46,7 +46,7 @@ mod of_unix {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
-                // Whatever can't be removed does no harm.
+                // A file that can't be removed does no harm.
                 let _ = remove(&entry.path(), &own);
             }
         }

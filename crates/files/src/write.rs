@@ -60,7 +60,7 @@ pub fn replace_atomically<Error: From<io::Error>>(
 /// folders that are removed as a whole where one of their files can't be written.
 ///
 /// # Errors
-/// Those of the system; a file of that name is one.
+/// The errors of the system, one of which is that there is a file of that name.
 pub fn create_new(path: &Path) -> io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

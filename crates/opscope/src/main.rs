@@ -33,8 +33,8 @@ fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     bus_error::explain();
     let (done, terminal) = run();
-    // What was renamed into its place is whole; that it also outlasts a failure of the machine is waited
-    // for once.
+    // Results are whole once they are renamed; the wait until they outlast a failure of the machine is one
+    // for all of them.
     let synced = opscope_files::sync_folders();
     match done.and_then(|exit| Ok(synced.map(|()| exit)?)) {
         Ok(exit) => exit.into(),

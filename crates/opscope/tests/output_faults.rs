@@ -250,7 +250,7 @@ fn a_file_that_becomes_shorter_while_it_is_read_is_named() {
         for (path, content) in whole {
             std::fs::write(path, content).expect("space on disk");
         }
-        // What it left is gone after the next run.
+        // Its leavings are gone after the next run.
         let (answer, _) = disk.run(arguments, &[]);
         assert_eq!(answer.status, Some(0), "{arguments:?}: {}", answer.stderr);
         let left = disk.files().into_iter().find(|path| path.extension().is_some_and(|it| it == "part"));

@@ -159,7 +159,7 @@ mod tests {
             if comparison.basis != Basis::Nothing {
                 prop_assert_eq!((from, to), (comparison.before, comparison.after));
             }
-            // Whatever the headline is taken by: here the shortest inferences instead of the mean.
+            // The headline may be taken by anything: here by the shortest inferences instead of the mean.
             comparison.before = Nanoseconds(i64::from(of_a.iter().copied().min().unwrap_or(0)));
             comparison.after = Nanoseconds(i64::from(of_b.iter().copied().min().unwrap_or(0)));
             let (from, to) = comparison.ends();

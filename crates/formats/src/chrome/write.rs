@@ -42,7 +42,7 @@ pub struct WriteError {
 /// Writes a trace as Chrome's trace event JSON, for Perfetto and `chrome://tracing`.
 ///
 /// # Errors
-/// Whatever `out` reports.
+/// The errors of `out`.
 pub fn write(trace: &Trace, mut out: impl Write + Send) -> io::Result<Written> {
     let encoder = Encoder::new(trace);
     let pieces = encoder.pieces();

@@ -1,4 +1,4 @@
-//! Whatever a file holds, nothing panics or hangs.
+//! Nothing panics or hangs, whatever a file holds.
 
 use opscope_formats::megengine::{Profile, Recorded};
 use proptest::prelude::*;

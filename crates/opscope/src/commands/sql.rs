@@ -218,7 +218,7 @@ fn print_json(database: &Database, statement: &str, path: &Path) -> anyhow::Resu
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = answer.write_lines(&mut out);
     if let Some(error) = failure.take() {
-        // Whatever isn't printed yet is no answer.
+        // Rows that aren't printed yet are no answer.
         let _ = out.into_parts();
         return Err(error);
     }

@@ -93,7 +93,7 @@ impl Cells<'_> {
     pub fn integer(&self, column: usize) -> Option<i64> {
         match self.value(column) {
             ValueRef::Integer(value) => Some(value),
-            // Whatever is beyond the range becomes its end, which no id or time is.
+            // A number beyond the range becomes its end, which no id or time is.
             ValueRef::Real(value) if value.is_finite() => Some(value as i64),
             ValueRef::Text(text) => decimal::whole(text).ok(),
             ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => None,

@@ -286,7 +286,7 @@ struct Columns {
     inputs: [Option<Column>; 3],
     outputs: [Option<Column>; 3],
     state: Option<Column>,
-    /// Whatever else there is: values of hardware counters.
+    /// All other columns: values of hardware counters.
     metrics: Vec<Column>,
 }
 

@@ -368,7 +368,7 @@ fn a_database_is_completed_by_the_metrics_and_the_inferences_of_the_tables_besid
     assert_eq!(
         readings(&trace),
         [
-            // What both know is the database's.
+            // Metrics that both know are the database's.
             vec![metric("block_num", 8.0), metric("mac_ratio", 0.25), metric("cube_utilization", 80.0)],
             vec![metric("block_num", 8.0), metric("mac_ratio", 0.5)],
         ]

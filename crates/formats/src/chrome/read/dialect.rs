@@ -67,7 +67,7 @@ pub trait DialectReader<'a> {
 /// The meaning of a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CounterMeaning {
-    /// What the file's own words say.
+    /// The file's own words say it.
     AsWritten,
     /// A quantity with a name of its own, and its unit where the file tells none.
     Named(String, &'static str),
