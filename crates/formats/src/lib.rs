@@ -44,7 +44,4 @@ mod testing;
 
 #[doc(hidden)]
 pub use json::is_json;
-pub use opscope_files::{
-    Draft, Unfinished, check_target, create_folder, discard_unfinished, write_atomically, write_seekable,
-};
 pub use own_files::OwnFiles;
