@@ -19,8 +19,6 @@
 //! [`dialect`] as well.
 
 mod arguments;
-mod launches;
-mod layout;
 mod read;
 mod slices;
 mod text;

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::ops::Range;
 
+use opscope_timeline::{Launches, Layout, Rows, TimeLine};
 use opscope_trace::{
     ApiCallId, IterationId, RangeId, RangeKind, StringId, Task, TaskId, Trace, UnrecordedIterationId,
 };
 
 use super::arguments::OperatorFragments;
-use super::launches::Launches;
-use super::layout::{Layout, Rows, TimeLine};
 use super::text::{push_micros, push_number, push_string};
+use super::write::{process_number, thread_number};
 
 /// Encodes the rows of lanes as events, each with the comma before it.
 pub(super) struct SliceEncoder<'a> {
@@ -168,8 +168,8 @@ struct Place {
 
 impl Place {
     fn new(layout: &Layout, lane: usize) -> Self {
-        let process = Layout::process_number(layout.lanes[lane].group);
-        let members = format!("\"pid\":{process},\"tid\":{}", layout.thread_number(lane));
+        let process = process_number(layout.lanes[lane].group);
+        let members = format!("\"pid\":{process},\"tid\":{}", thread_number(layout, lane));
         let slice = format!(",\n{{\"ph\":\"X\",{members},\"ts\":");
         Self { time_line: layout.time_line, members, slice }
     }

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use opscope_timeline::Layout;
 use opscope_trace::{RangeKind, Trace};
 
-use super::layout::Layout;
 use super::slices::SliceEncoder;
 use super::text::{push_micros, push_number, push_string};
 
@@ -139,13 +139,12 @@ impl<'a> Encoder<'a> {
         self.encode_other_data(out);
         out.extend_from_slice(b"},\"traceEvents\":[");
         let events_start = out.len();
-        for (group, name) in self.layout.groups.iter().enumerate() {
-            let process = Layout::process_number(group);
-            push_metadata(out, process, None, "process", name, group);
+        for (index, group) in self.layout.groups.iter().enumerate() {
+            push_metadata(out, process_number(index), None, "process", &group.name, index);
         }
         for (index, lane) in self.layout.lanes.iter().enumerate() {
-            let (process, thread) = (Layout::process_number(lane.group), self.layout.thread_number(index));
-            push_metadata(out, process, Some(thread), "thread", &lane.name, index);
+            let (process, thread) = (process_number(lane.group), thread_number(&self.layout, index));
+            push_metadata(out, process, Some(thread), "thread", &lane.label.to_string(), index);
         }
         if let Some(first_comma) = out.get_mut(events_start) {
             *first_comma = b' ';
@@ -184,18 +183,29 @@ impl<'a> Encoder<'a> {
             if !value.is_finite() {
                 continue;
             }
-            let (group, name) = &self.layout.counters[counter.index()];
+            let place = &self.layout.counters[counter.index()];
             out.extend_from_slice(b",\n{\"ph\":\"C\",\"pid\":");
-            push_number(out, Layout::process_number(*group));
+            push_number(out, process_number(place.group));
             out.extend_from_slice(b",\"ts\":");
             push_micros(out, self.layout.time_line.point(time));
             out.extend_from_slice(b",\"name\":");
-            push_string(out, name);
+            push_string(out, &place.name);
             out.extend_from_slice(b",\"args\":{\"value\":");
             push_value(out, value);
             out.extend_from_slice(b"}}");
         }
     }
+}
+
+/// The number by which events name a group; viewers take 0 for the idle process.
+pub(super) fn process_number(group: usize) -> usize {
+    group + 1
+}
+
+/// The number by which events name a lane. No group has the same number, because a thread
+/// with the number of its process passes for the main thread, which viewers rename.
+pub(super) fn thread_number(layout: &Layout, lane: usize) -> usize {
+    layout.groups.len() + 1 + lane
 }
 
 /// The two events that name a group or lane and tell its place among the others.

@@ -1,12 +1,15 @@
-//! Which lanes a timeline has, and which rows of the trace are drawn on each.
+//! The lanes of a timeline, and the rows of the trace that are drawn on each.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use opscope_trace::{
-    ApiCallId, DeviceId, IterationId, LanePacker, Nanoseconds, RangeId, RangeKind, StreamId, TaskId,
+    ApiCallId, DeviceId, IterationId, LanePacker, ModelId, Nanoseconds, RangeId, RangeKind, StreamId, TaskId,
     ThreadId, Trace, UnrecordedIterationId,
 };
+
+use crate::label::{Label, LaneKind, Owner};
+use crate::time_line::TimeLine;
 
 /// The lanes of a timeline, in groups that viewers show as processes.
 ///
@@ -16,32 +19,79 @@ use opscope_trace::{
 /// - Every device is a group of its own, with a lane for every stream.
 ///
 /// Rows that overlap without nesting move to further lanes of the same thread or stream.
-pub(super) struct Layout {
-    pub groups: Vec<String>,
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The groups, in order.
+    pub groups: Vec<Group>,
+    /// The lanes, those of one group behind those of another.
     pub lanes: Vec<Lane>,
-    /// The group of every counter, and the name that it has there.
-    pub counters: Vec<(usize, String)>,
+    /// The place of every counter of the trace.
+    pub counters: Vec<CounterPlace>,
+    /// The times at which all is drawn.
     pub time_line: TimeLine,
 }
 
-/// One line of slices.
-pub(super) struct Lane {
-    pub group: usize,
+/// Lanes that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
     pub name: String,
+    /// The kind of things on its lanes.
+    pub kind: GroupKind,
+}
+
+/// The kind of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupKind {
+    /// Inferences and the host's calls.
+    Host,
+    /// Ranges and marks that the program set.
+    Ranges,
+    /// The streams of a device.
+    Device(DeviceId),
+    /// Tasks of which no stream is known.
+    Loose,
+}
+
+/// Slices that nest, drawn as a stack.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// The number of its group.
+    pub group: usize,
+    /// Its name, in parts.
+    pub label: Label,
+    /// The rows of the trace on it.
     pub rows: Rows,
 }
 
-/// The rows that a lane draws, in drawing order.
-pub(super) enum Rows {
+/// The place of a counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterPlace {
+    /// The number of its group.
+    pub group: usize,
+    /// Its name with the unit; no two counters of a group have the same.
+    pub name: String,
+}
+
+/// The rows of one table of the trace, in drawing order: by start, of those that start together the longest
+/// first.
+#[derive(Clone, Debug)]
+pub enum Rows {
+    /// Inferences.
     Iterations(Vec<IterationId>),
+    /// Inferences that were timed as a whole.
     Unrecorded(Vec<UnrecordedIterationId>),
+    /// Calls of the host.
     Calls(Vec<ApiCallId>),
+    /// Ranges and marks.
     Ranges(Vec<RangeId>),
+    /// Tasks of a stream.
     Tasks(Vec<TaskId>),
 }
 
 impl Rows {
-    pub(super) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         match self {
             Self::Iterations(rows) => rows.len(),
             Self::Unrecorded(rows) => rows.len(),
@@ -50,10 +100,16 @@ impl Rows {
             Self::Tasks(rows) => rows.len(),
         }
     }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 impl Layout {
-    pub(super) fn new(trace: &Trace) -> Self {
+    /// Lays a trace out.
+    pub fn new(trace: &Trace) -> Self {
         let mut layout = Self {
             groups: Vec::new(),
             lanes: Vec::new(),
@@ -67,17 +123,6 @@ impl Layout {
         layout
     }
 
-    /// The number by which events name a group; viewers take 0 for the idle process.
-    pub(super) fn process_number(group: usize) -> usize {
-        group + 1
-    }
-
-    /// The number by which events name a lane. No group has the same number, because a thread
-    /// with the number of its process passes for the main thread, which viewers rename.
-    pub(super) fn thread_number(&self, lane: usize) -> usize {
-        self.groups.len() + 1 + lane
-    }
-
     fn lay_host_out(&mut self, trace: &Trace) -> Option<usize> {
         let has_host_counter = trace.counters.device().contains(&None) && !trace.samples.is_empty();
         if trace.iterations.is_empty()
@@ -87,7 +132,7 @@ impl Layout {
         {
             return None;
         }
-        let group = self.add_group("Inferences and calls".to_owned());
+        let group = self.add_group("Inferences and calls".to_owned(), GroupKind::Host);
         let time_line = self.time_line;
 
         let models = trace.iterations.model();
@@ -95,12 +140,8 @@ impl Layout {
             grouped(trace.iterations.ids(), trace.models.len(), |id| models[id.index()].map(|m| m.index()));
         let (starts, durations) = (trace.iterations.start(), trace.iterations.duration());
         for (model, rows) in by_model.into_iter().enumerate() {
-            let name = match trace.models.name().get(model) {
-                Some(&model) => format!("inferences of {}", trace.strings.get(model)),
-                None => "inferences".to_owned(),
-            };
             let lanes = spread(rows, |id| time_line.span(starts[id.index()], durations[id.index()]));
-            self.add_lanes(group, &name, lanes, Rows::Iterations);
+            self.add_lanes(group, LaneKind::Inferences, model_owner(trace, model), lanes, Rows::Iterations);
         }
 
         let unrecorded = &trace.unrecorded_iterations;
@@ -109,12 +150,8 @@ impl Layout {
             grouped(unrecorded.ids(), trace.models.len(), |id| models[id.index()].map(|m| m.index()));
         let (starts, durations) = (unrecorded.start(), unrecorded.duration());
         for (model, rows) in by_model.into_iter().enumerate() {
-            let name = match trace.models.name().get(model) {
-                Some(&model) => format!("unrecorded inferences of {}", trace.strings.get(model)),
-                None => "unrecorded inferences".to_owned(),
-            };
             let lanes = spread(rows, |id| time_line.span(starts[id.index()], durations[id.index()]));
-            self.add_lanes(group, &name, lanes, Rows::Unrecorded);
+            self.add_lanes(group, LaneKind::Unrecorded, model_owner(trace, model), lanes, Rows::Unrecorded);
         }
 
         let threads = trace.api_calls.thread();
@@ -122,12 +159,8 @@ impl Layout {
             grouped(trace.api_calls.ids(), trace.threads.len(), |id| threads[id.index()].map(|t| t.index()));
         let (starts, durations) = (trace.api_calls.start(), trace.api_calls.duration());
         for (thread, rows) in by_thread.into_iter().enumerate() {
-            let name = match thread_name(trace, thread) {
-                Some(thread) => format!("calls of {thread}"),
-                None => "calls".to_owned(),
-            };
             let lanes = spread(rows, |id| time_line.span(starts[id.index()], durations[id.index()]));
-            self.add_lanes(group, &name, lanes, Rows::Calls);
+            self.add_lanes(group, LaneKind::Calls, thread_owner(trace, thread), lanes, Rows::Calls);
         }
         Some(group)
     }
@@ -136,7 +169,7 @@ impl Layout {
         if trace.ranges.is_empty() {
             return;
         }
-        let group = self.add_group("Ranges and marks".to_owned());
+        let group = self.add_group("Ranges and marks".to_owned(), GroupKind::Ranges);
         let time_line = self.time_line;
         let (threads, kinds) = (trace.ranges.thread(), trace.ranges.kind());
         let span = |id: RangeId| {
@@ -149,13 +182,13 @@ impl Layout {
         let by_thread =
             grouped(trace.ranges.ids(), trace.threads.len(), |id| threads[id.index()].map(|t| t.index()));
         for (thread, rows) in by_thread.into_iter().enumerate() {
-            let name = thread_name(trace, thread).unwrap_or_else(|| "ranges".to_owned());
+            let owner = thread_owner(trace, thread);
             // Started and stopped ranges overlap at will; among the pushed ones they would only
             // scatter what nests.
             let (loose, nesting): (Vec<_>, Vec<_>) =
                 rows.into_iter().partition(|id| kinds[id.index()] == RangeKind::StartStop);
-            self.add_lanes(group, &name, spread(nesting, span), Rows::Ranges);
-            self.add_lanes(group, &format!("{name}, started and stopped"), spread(loose, span), Rows::Ranges);
+            self.add_lanes(group, LaneKind::Ranges, owner.clone(), spread(nesting, span), Rows::Ranges);
+            self.add_lanes(group, LaneKind::LooseRanges, owner, spread(loose, span), Rows::Ranges);
         }
     }
 
@@ -182,25 +215,25 @@ impl Layout {
             if streams.is_empty() && !has_counter[device.index()] {
                 continue;
             }
-            let group = self.add_group(device_name(trace, device));
+            let group = self.add_group(device_name(trace, device), GroupKind::Device(device));
             groups[device.index()] = Some(group);
             for &stream in streams {
                 let rows = std::mem::take(&mut by_stream[stream.index()]);
-                self.add_tasks(trace, group, &stream_name(trace, stream), rows);
+                self.add_tasks(trace, group, Some(stream_owner(trace, stream)), rows);
             }
         }
         if !without_stream.is_empty() {
-            let group = self.add_group("Tasks without a stream".to_owned());
-            self.add_tasks(trace, group, "tasks", without_stream);
+            let group = self.add_group("Tasks without a stream".to_owned(), GroupKind::Loose);
+            self.add_tasks(trace, group, None, without_stream);
         }
         groups
     }
 
-    fn add_tasks(&mut self, trace: &Trace, group: usize, name: &str, rows: Vec<TaskId>) {
+    fn add_tasks(&mut self, trace: &Trace, group: usize, stream: Option<Owner>, rows: Vec<TaskId>) {
         let (starts, durations) = (trace.tasks.start(), trace.tasks.duration());
         let time_line = self.time_line;
         let lanes = spread(rows, |id| time_line.span(starts[id.index()], durations[id.index()]));
-        self.add_lanes(group, name, lanes, Rows::Tasks);
+        self.add_lanes(group, LaneKind::Tasks, stream, lanes, Rows::Tasks);
     }
 
     fn name_counters(&mut self, trace: &Trace, host: Option<usize>, devices: &[Option<usize>]) {
@@ -217,25 +250,27 @@ impl Layout {
             // Viewers take counters of one name for one.
             let copy = copies.entry((group, name.clone())).or_default();
             *copy += 1;
-            self.counters.push((group, if *copy == 1 { name } else { format!("{name} #{copy}") }));
+            let name = if *copy == 1 { name } else { format!("{name} #{copy}") };
+            self.counters.push(CounterPlace { group, name });
         }
     }
 
-    fn add_group(&mut self, name: String) -> usize {
-        self.groups.push(name);
+    fn add_group(&mut self, name: String, kind: GroupKind) -> usize {
+        self.groups.push(Group { name, kind });
         self.groups.len() - 1
     }
 
     fn add_lanes<Row>(
         &mut self,
         group: usize,
-        name: &str,
+        kind: LaneKind,
+        owner: Option<Owner>,
         lanes: Vec<Vec<Row>>,
         rows_of: impl Fn(Vec<Row>) -> Rows,
     ) {
-        for (index, rows) in lanes.into_iter().enumerate() {
-            let name = if index == 0 { name.to_owned() } else { format!("{name} ({})", index + 1) };
-            self.lanes.push(Lane { group, name, rows: rows_of(rows) });
+        for (copy, rows) in lanes.into_iter().enumerate() {
+            let label = Label { kind, owner: owner.clone(), copy };
+            self.lanes.push(Lane { group, label, rows: rows_of(rows) });
         }
     }
 }
@@ -271,20 +306,20 @@ fn spread<Row: Copy>(mut rows: Vec<Row>, span: impl Fn(Row) -> (u64, u64)) -> Ve
     lanes
 }
 
-fn thread_name(trace: &Trace, index: usize) -> Option<String> {
-    if index == trace.threads.len() {
-        return None;
-    }
-    let thread = trace.threads.get(ThreadId::from_index(index));
-    let name = match trace.strings.get(thread.name) {
-        "" => format!("thread {}", thread.tid),
-        name => name.to_owned(),
-    };
-    if trace.processes.len() < 2 {
-        return Some(name);
-    }
-    let process = trace.processes.get(thread.process);
-    Some(format!("{name} of {} {}", trace.strings.get(process.name), process.pid))
+/// The model of a number; the number behind the last one stands for none.
+fn model_owner(trace: &Trace, index: usize) -> Option<Owner> {
+    let model = (index < trace.models.len()).then(|| trace.models.get(ModelId::from_index(index)))?;
+    Some(Owner { name: trace.strings.get(model.name).to_owned(), ..Owner::default() })
+}
+
+/// The thread of a number, likewise.
+fn thread_owner(trace: &Trace, index: usize) -> Option<Owner> {
+    let thread = (index < trace.threads.len()).then(|| trace.threads.get(ThreadId::from_index(index)))?;
+    let process = (trace.processes.len() > 1).then(|| {
+        let process = trace.processes.get(thread.process);
+        format!("{} {}", trace.strings.get(process.name), process.pid)
+    });
+    Some(Owner { name: trace.strings.get(thread.name).to_owned(), number: Some(thread.tid), process })
 }
 
 fn device_name(trace: &Trace, id: DeviceId) -> String {
@@ -296,57 +331,7 @@ fn device_name(trace: &Trace, id: DeviceId) -> String {
     }
 }
 
-fn stream_name(trace: &Trace, id: StreamId) -> String {
+fn stream_owner(trace: &Trace, id: StreamId) -> Owner {
     let stream = trace.streams.get(id);
-    match trace.strings.get(stream.name) {
-        "" => format!("stream {}", stream.number),
-        name => name.to_owned(),
-    }
-}
-
-/// Maps the trace's times onto those of the file, which begin at 0 or later.
-#[derive(Clone, Copy)]
-pub(super) struct TimeLine {
-    /// The trace's time that becomes the file's 0.
-    pub zero: Nanoseconds,
-}
-
-/// The first time that viewers no longer keep to the nanosecond: they read microseconds as
-/// floating-point numbers, and beyond 2^52 ns (52 days) three decimals no longer fit.
-const TOO_LATE: Nanoseconds = Nanoseconds(1 << 52);
-
-impl TimeLine {
-    /// The trace's own zero stays the zero if it can. Where something happened before it, or so
-    /// long after it that viewers would lose nanoseconds (and with them slices that touch), the
-    /// first event becomes the zero.
-    fn new(trace: &Trace) -> Self {
-        let columns = [
-            trace.iterations.start(),
-            trace.unrecorded_iterations.start(),
-            trace.api_calls.start(),
-            trace.ranges.start(),
-            trace.tasks.start(),
-            trace.samples.time(),
-        ];
-        let bounds = columns.into_iter().flatten().fold(None, |bounds, &time| {
-            let (first, last) = bounds.unwrap_or((time, time));
-            Some((time.min(first), time.max(last)))
-        });
-        let (first, last) = bounds.unwrap_or_default();
-        let keeps_zero = first >= Nanoseconds::ZERO && last < TOO_LATE;
-        Self { zero: if keeps_zero { Nanoseconds::ZERO } else { first } }
-    }
-
-    /// A point in time; what a reader's signed nanoseconds can't hold becomes their end.
-    pub(super) fn point(self, time: Nanoseconds) -> u64 {
-        // The true difference is not negative and fits in 64 bits unsigned.
-        (time.0.wrapping_sub(self.zero.0) as u64).min(i64::MAX as u64)
-    }
-
-    /// Start and end. Both are mapped by themselves, so that what nests or touches in the trace
-    /// does so in the file.
-    pub(super) fn span(self, start: Nanoseconds, duration: Nanoseconds) -> (u64, u64) {
-        let end = start + duration.max(Nanoseconds::ZERO);
-        (self.point(start), self.point(end))
-    }
+    Owner { name: trace.strings.get(stream.name).to_owned(), number: Some(stream.number), process: None }
 }

@@ -1,9 +1,10 @@
-//! Which tasks each call launched.
+//! The tasks that each call launched.
 
 use opscope_trace::{ApiCallId, TaskId, Trace};
 
 /// The launches of a trace that can be drawn as arrows: those that lead forward in time.
-pub(super) struct Launches {
+#[derive(Clone, Debug)]
+pub struct Launches {
     /// The call of every task; empty when no task names one.
     calls: Vec<Option<ApiCallId>>,
     /// The tasks, those of one call after those of another.
@@ -14,7 +15,8 @@ pub(super) struct Launches {
 }
 
 impl Launches {
-    pub(super) fn new(trace: &Trace) -> Self {
+    /// Finds them.
+    pub fn new(trace: &Trace) -> Self {
         let launched_by = trace.tasks.launched_by();
         let starts = trace.tasks.start();
         let named = launched_by.iter().flatten().count();
@@ -44,22 +46,27 @@ impl Launches {
     }
 
     /// How many launches there are.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
     /// How many lead backward in time and are not drawn.
-    pub(super) fn left_out(&self) -> usize {
+    pub fn left_out(&self) -> usize {
         self.left_out
     }
 
     /// The call that launched a task.
-    pub(super) fn call_of(&self, task: TaskId) -> Option<ApiCallId> {
+    pub fn call_of(&self, task: TaskId) -> Option<ApiCallId> {
         *self.calls.get(task.index())?
     }
 
     /// The tasks that a call launched.
-    pub(super) fn tasks_of(&self, call: ApiCallId) -> &[TaskId] {
+    pub fn tasks_of(&self, call: ApiCallId) -> &[TaskId] {
         let index = call.index();
         let Some(&end) = self.ends.get(index) else { return &[] };
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
