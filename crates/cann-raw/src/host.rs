@@ -167,21 +167,31 @@ record! {
 }
 
 record! {
-    /// A stream that was captured into a model (`compact.capture_stream_info`).
+    /// A stream that was captured into a graph, or a captured graph that is gone
+    /// (`compact.capture_stream_info`). The head's time is when the capture began, or when the graph was
+    /// destroyed.
     CaptureStreamInfo, 64 {
         /// The common head.
         0 head: Head,
-        /// Begin or end.
+        /// [`CaptureStreamInfo::CAPTURED`] or [`CaptureStreamInfo::DESTROYED`].
         24 status: u16,
-        /// The stream inside the captured model.
+        /// The stream of the graph, which executes what was captured; 65535 for a graph that is gone.
         26 model_stream: u16,
-        /// The stream that was captured.
+        /// The stream that was captured; 65535 for a graph that is gone.
         28 original_stream: u16,
-        /// The captured model.
+        /// The graph, by the runtime's number.
         30 model: u16,
         /// The device.
         32 device: u16,
     }
+}
+
+impl CaptureStreamInfo {
+    /// The status of a stream that was captured.
+    pub const CAPTURED: u16 = 0;
+
+    /// The status of a graph that is gone.
+    pub const DESTROYED: u16 = 1;
 }
 
 record! {

@@ -8,7 +8,7 @@
 //! The crate has no dependency and does as little as possible, because the instrumentation library
 //! carries it into other people's programs.
 //!
-//! - [`host`] and [`additional`]: reports of the host-side libraries.
+//! - [`host`] and [`additional`]: reports of the host-side libraries; [`capture`]: those on captured graphs.
 //! - [`device`] and [`samples`]: reports of the device.
 //! - [`cache`] and [`preparation`]: counters of caches for tasks, and the preparation of data.
 //! - [`nano`]: the records of chip 9 alone.
@@ -19,6 +19,7 @@
 //!
 //! ```text
 //! slice_writer                                             files of records
+//! capture                                                  layouts of notes on captured graphs
 //! host  additional  device  samples  cache  preparation  nano  legacy  board    layouts
 //! record  field                                            a layout's table, and the types in it
 //! chip  hash                                               numbers of processors, hashes of names
@@ -38,6 +39,7 @@
 pub mod additional;
 pub mod board;
 pub mod cache;
+pub mod capture;
 mod chip;
 pub mod device;
 mod field;

@@ -61,11 +61,13 @@ struct Projection<'a> {
     zero: i64,
     process: ProcessId,
     threads: NumberMap<u32, ThreadId>,
-    models: NumberMap<u64, ModelId>,
+    /// By number, and whether it is that of a captured graph.
+    models: NumberMap<(u64, bool), ModelId>,
     devices: Vec<DeviceId>,
     /// By place of the device in the view, and number.
     streams: NumberMap<(u32, u16), StreamId>,
-    operators: NumberMap<(u64, u64, u64), OperatorId>,
+    /// By model, name, and tensors with the type.
+    operators: NumberMap<((u64, bool), u64, u64), OperatorId>,
     /// The ids of names by their hash, so that each text is looked up once.
     texts: NumberMap<u64, StringId>,
     /// For each device its iterations: begin and end in device ticks, by their begin.
@@ -158,20 +160,22 @@ impl<'a> Projection<'a> {
         thread
     }
 
-    fn model(&mut self, number: u64) -> Option<ModelId> {
+    /// A model; the numbers of captured graphs are others than those of loaded models.
+    fn model(&mut self, number: u64, captured: bool) -> Option<ModelId> {
         if number == NO_MODEL {
             return None;
         }
-        if let Some(&model) = self.models.get(&number) {
+        if let Some(&model) = self.models.get(&(number, captured)) {
             return Some(model);
         }
-        let named = self.view.joined.data.host.models.rows().find(|model| u64::from(model.model) == number);
+        let mut loaded = self.view.joined.data.host.models.rows();
+        let named = loaded.find(|model| !captured && u64::from(model.model) == number);
         let name = match named {
             Some(model) => self.text(model.name),
             None => self.trace.strings.intern(&format!("model {number}")),
         };
         let model = self.trace.models.push(Model { number, name });
-        self.models.insert(number, model);
+        self.models.insert((number, captured), model);
         Some(model)
     }
 
@@ -182,7 +186,7 @@ impl<'a> Projection<'a> {
         self.iterations = vec![Vec::new(); view.devices.len()];
         for Step { device, number, iteration, .. } in all {
             let [start, end] = [iteration.start, iteration.end].map(|ticks| view.devices[device].time(ticks));
-            let model = self.model(iteration.model);
+            let model = self.model(iteration.model, false);
             let id = self.trace.iterations.push(Iteration {
                 model,
                 number: u32::try_from(number).unwrap_or(u32::MAX),
@@ -324,13 +328,13 @@ impl<'a> Projection<'a> {
         let name = self.text(host.name);
         let tensors = host.tensors.map_or(0, |set| set.index() as u64 + 1);
         let tensors_and_type = tensors << 32 | u64::from(op_type_of(view, host) as u32);
-        let key = (host.model, host.name, tensors_and_type);
+        let key = ((host.model, host.captured), host.name, tensors_and_type);
         let unit = vocabulary::unit(vocabulary::known(op.task_type).unwrap_or_else(|| view.task_type(task)));
         if let Some(&operator) = self.operators.get(&key) {
             return (Some(operator), name, unit);
         }
         let op_type = vocabulary::known(op.op_type).map_or(name, |word| self.trace.strings.intern(word));
-        let model = self.model(host.model);
+        let model = self.model(host.model, host.captured);
         let sets = &view.joined.data.host.tensor_sets;
         let tensors = host.tensors.map_or(&[][..], |set| sets.get(set));
         let (first_input, input_count) = self.tensors(tensors.iter().filter(|tensor| tensor.direction == 0));

@@ -212,6 +212,9 @@ loss_kinds! {
             CounterOverflow = "counter-overflow", Doubted, Metric, "counters that overflowed";
             UnmatchedNote = "unmatched-note", Doubted, Operator,
                 "note outside of every call it could belong to";
+            ConflictingNote = "conflicting-note", Doubted, Operator,
+                "notes that say different things of one operator";
+            RepeatedRecord = "repeated-record", Remark, Record, "left out: a record that repeats another";
             UnnamedHash = "unnamed-hash", Doubted, Name, "hash without a name in the dictionaries";
             ImpossibleTime = "impossible-time", Lost, Record, "time that can't be";
             TimeBeforeStart = "time-before-start", Lost, Record, "time before the begin of the profile";

@@ -5,7 +5,7 @@ use opscope_cann_raw::host::{ExpandStreamSpec, Head, level};
 
 use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
-use crate::decode::{LegacySource, api, communication, decode, legacy, nano, nodes, tasks, tx};
+use crate::decode::{LegacySource, api, capture, communication, decode, legacy, nano, nodes, tasks, tx};
 use crate::kinds::USUAL_RUNTIME_NAMES;
 use crate::metadata::Metadata;
 use crate::names::Names;
@@ -54,6 +54,7 @@ pub(crate) fn host_tables(
     tx::ranges(streams("additional.msproftx"), &mut tables);
     communication::decode_communication(catalogue, &mut tables);
     small_streams(catalogue, &mut tables);
+    capture::captures(catalogue, &mut tables);
     legacy::add(old, &mut tables);
     if chip.names_tasks_by_model() {
         nano::describe_tasks(catalogue, &mut tables);

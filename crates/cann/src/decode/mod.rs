@@ -2,6 +2,7 @@
 
 mod api;
 mod cache;
+mod capture;
 mod communication;
 mod core_samples;
 mod device;
@@ -20,6 +21,7 @@ mod track;
 mod traffic;
 mod tx;
 
+pub(crate) use capture::OP_NOTES as CAPTURED_OP_NOTES;
 pub(crate) use device::device_tables;
 pub(crate) use host::{has_expanded_streams, host_tables};
 pub(crate) use legacy::records::Source as LegacySource;

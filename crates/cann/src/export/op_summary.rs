@@ -122,7 +122,8 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
             let number = task.task as usize;
             row.integer(device.device.id);
             if layout.one_iteration {
-                row.text(models.get(&host.model).map_or("N/A", String::as_str));
+                let name = models.get(&host.model).filter(|_| !host.captured);
+                row.text(name.map_or("N/A", String::as_str));
             }
             row.integer(host.model);
             row.integer(host.task);

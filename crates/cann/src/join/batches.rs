@@ -7,7 +7,7 @@ use crate::tables::{DeviceTables, HostTables};
 use opscope_trace::NumberMap;
 
 /// The number of a flip that only says that its stream was destroyed.
-const DESTROYED: u16 = u16::MAX;
+pub(super) const DESTROYED: u16 = u16::MAX;
 
 /// A wrap of the task numbers of one stream.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ use opscope_cann_raw::host::level;
 
 use crate::columns::columns;
 use crate::join::call_tree::{Walk, threads};
+use crate::join::captured::Captured;
 use crate::join::cursor::{Cursor, thread_ranges};
 use crate::join::host_tasks::HostTaskTable;
 use crate::join::steps::Steps;
@@ -57,7 +58,11 @@ pub struct Communication {
 }
 
 /// The collective operations behind the host's tasks.
-pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable) -> Communication {
+pub(super) fn communication(
+    host: &HostTables,
+    tasks: &HostTaskTable,
+    captured: &Captured,
+) -> Communication {
     let mut found = Communication::default();
     if !host.api.level().contains(&level::COMMUNICATION) {
         return found;
@@ -68,7 +73,8 @@ pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable) -> Communi
         let thread = tracks.thread()[start];
         let mut walk = Walk::new(&host.api, calls.get(&thread));
         let mut steps = Steps::of_thread(host, thread);
-        let mut nodes = Cursor::new(host.nodes.thread(), host.nodes.time(), thread);
+        let (node_threads, node_times) = host.node_notes();
+        let mut nodes = Cursor::new(node_threads, node_times, thread);
         let collective = &host.collective_notes;
         let mut notes = Cursor::new(collective.thread(), collective.time(), thread);
         let mut last_end = None;
@@ -88,7 +94,10 @@ pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable) -> Communi
                 last_end = Some(node.end);
                 found.operations.push(Collective {
                     call: node_call,
-                    model: path.model.map_or(NO_MODEL, |call| host.api.item()[call.index()]),
+                    model: match path.model {
+                        Some(call) => host.api.item()[call.index()],
+                        None => captured.place_of(&track, host).map_or(NO_MODEL, |of| u64::from(of.graph)),
+                    },
                     node: nodes.rows(node.begin, node.end).next().map(NodeRow::from_index),
                     note: notes.rows(node.begin, node.end).next().map(CollectiveNoteRow::from_index),
                 });

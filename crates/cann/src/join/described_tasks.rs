@@ -52,6 +52,7 @@ fn joined(
     };
     HostTask {
         model,
+        captured: false,
         request,
         device: task.device,
         stream: task.stream,

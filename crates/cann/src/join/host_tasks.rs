@@ -8,13 +8,14 @@ use opscope_cann_raw::host::level;
 
 use crate::columns::columns;
 use crate::join::call_tree::{Path, Walk, threads};
+use crate::join::captured::{Captured, Place};
 use crate::join::cursor::{Cursor, thread_ranges};
 use crate::join::steps::Steps;
 use crate::kinds::{NodeTaskType, RuntimeKind, runtime_name};
 use crate::names::Names;
 use crate::parallel;
 use crate::tables::{
-    AttributeRow, CallRow, ContextsRow, HostTables, NO_CONTEXT, NO_MODEL, NodeRow, TensorSetRow, TrackRow,
+    AttributeRow, CallRow, CapturedOp, ContextsRow, HostTables, NO_CONTEXT, NO_MODEL, NodeRow, TensorSetRow, TrackRow,
 };
 use crate::vocabulary;
 use opscope_trace::{LossKind, Losses, NumberMap, NumberSet};
@@ -40,6 +41,8 @@ columns! {
     HostTask {
         /// The model's number, [`NO_MODEL`] if it was launched outside of one.
         model: u64,
+        /// Whether that is the number of a captured graph, which other models may have too.
+        captured: bool,
         /// The number of the inference that launched it; 0 is the load, −1 no model.
         request: i64,
         /// The device.
@@ -84,6 +87,7 @@ pub(super) fn host_tasks(
     host: &HostTables,
     chip: Chip,
     level0: bool,
+    captured: &Captured,
     losses: &mut Losses,
 ) -> (HostTaskTable, Vec<u64>) {
     let calls = threads(&host.api);
@@ -111,6 +115,7 @@ pub(super) fn host_tasks(
                 host,
                 chip,
                 level0,
+                captured,
                 kinds: &kinds,
                 unexecuted: &unexecuted,
                 notes,
@@ -165,9 +170,9 @@ struct Notes<'a> {
 impl<'a> Notes<'a> {
     fn of_thread(host: &'a HostTables, thread: u32) -> Self {
         Self {
-            nodes: Cursor::new(host.nodes.thread(), host.nodes.time(), thread),
+            nodes: Cursor::new(host.node_notes().0, host.node_notes().1, thread),
             tensors: Cursor::new(host.node_tensors.thread(), host.node_tensors.time(), thread),
-            attributes: Cursor::new(host.node_attributes.thread(), host.node_attributes.time(), thread),
+            attributes: Cursor::new(host.attribute_notes().0, host.attribute_notes().1, thread),
             contexts: Cursor::new(host.node_contexts.thread(), host.node_contexts.time(), thread),
         }
     }
@@ -188,6 +193,7 @@ struct ThreadJoin<'a> {
     host: &'a HostTables,
     chip: Chip,
     level0: bool,
+    captured: &'a Captured,
     kinds: &'a NumberMap<u32, RuntimeKind>,
     unexecuted: &'a UnexecutedNodes,
     notes: Notes<'a>,
@@ -205,7 +211,8 @@ impl ThreadJoin<'_> {
             let track = self.host.task_tracks.row(row);
             let path = self.walk.path_at(track.time);
             let kind = self.kinds.get(&track.kind).copied().unwrap_or_default();
-            let base = self.base(row, &path);
+            let place = self.captured.place_of(&track, self.host);
+            let base = self.base(row, &path, place);
             if let Some(node) = self.executed_node(&path, kind) {
                 self.describe(node, kind, &mut described);
                 let first = self.out.len();
@@ -220,13 +227,14 @@ impl ThreadJoin<'_> {
                     self.out.push(HostTask { context: step.context, ..base });
                 }
             } else {
-                let op = if kind.computes() && path.communication.is_none() {
-                    OpSource::Kernel
-                } else {
-                    OpSource::None
-                };
                 let context = if kind.is_mixed() && !self.chip.has_wide_task_ids() { 0 } else { NO_CONTEXT };
-                self.out.push(HostTask { op, context, name: track.kernel, ..base });
+                let base = HostTask { context, ..base };
+                let computes = kind.computes() && path.communication.is_none();
+                self.out.push(match place.and_then(|place| place.op) {
+                    _ if !computes => base,
+                    Some(op) => captured_op(self.host, op, base),
+                    None => HostTask { op: OpSource::Kernel, ..base },
+                });
             }
         }
     }
@@ -258,15 +266,17 @@ impl ThreadJoin<'_> {
     }
 
     /// A task without its node.
-    fn base(&self, row: usize, path: &Path) -> HostTask {
+    fn base(&self, row: usize, path: &Path, place: Option<Place>) -> HostTask {
         let track = self.host.task_tracks.row(row);
         let api = &self.host.api;
+        let graph = place.filter(|_| path.model.is_none()).map(|place| place.graph);
         let (model, request) = match path.model {
-            None => (NO_MODEL, -1),
+            None => (graph.map_or(NO_MODEL, u64::from), -1),
             Some(call) => (api.item()[call.index()], i64::from(api.request()[call.index()])),
         };
         HostTask {
             model,
+            captured: graph.is_some(),
             request,
             device: track.device,
             stream: track.stream,
@@ -385,6 +395,19 @@ fn keep_one_without_contexts(described: &mut Vec<Described>) {
     match described.iter().filter_map(|op| op.node).max() {
         Some(last) => described.retain(|op| op.node == Some(last)),
         None => described.truncate(1),
+    }
+}
+
+/// A task with the operator that was noted of it when its graph was captured.
+fn captured_op(host: &HostTables, op: usize, base: HostTask) -> HostTask {
+    let CapturedOp { node, tensors, attributes, .. } = host.captures.ops.row(op);
+    HostTask {
+        op: OpSource::Node,
+        name: host.nodes.name()[node.index()],
+        node: Some(node),
+        tensors: Some(tensors),
+        attributes,
+        ..base
     }
 }
 

@@ -1,7 +1,7 @@
 //! Brings together what host and device recorded of the same work.
 //!
 //! 1. [`host_tasks`] walks the calls of each thread and gives every task that was handed to a
-//!    device its node, model and launching call.
+//!    device its node, model and launching call; [`captured`] knows those of captured graphs.
 //!    [`communication`] finds the collective operations among them.
 //! 2. [`batches`] numbers the wraps of task numbers, on both sides.
 //! 3. [`tasks`] pairs host and device tasks.
@@ -10,6 +10,7 @@
 
 mod batches;
 mod call_tree;
+mod captured;
 mod communication;
 mod copies;
 mod counters;
@@ -35,6 +36,7 @@ use opscope_cann_raw::Chip;
 pub(crate) use crate::join::copies::{are_tracked, copies_of};
 
 use crate::data::{Data, Device};
+use crate::join::captured::Captured;
 use crate::join::generation::Generation;
 use crate::parallel;
 use crate::tables::{DeviceTables, HostTaskRow, NO_CONTEXT, NO_MODEL};
@@ -183,6 +185,7 @@ impl Joined {
                 if generation.has_host_batches() {
                     batches::of_host(host);
                 }
+                let captured = Captured::new(host, &mut losses);
                 let (host_tasks, fusion_models) = match generation {
                     Generation::Cann5 { .. } => {
                         (described_tasks::host_tasks(host), host.described_fusion_models.clone())
@@ -190,9 +193,10 @@ impl Joined {
                     Generation::Compiled { .. } => {
                         (described_tasks::tasks_of_models(host, &numbers), Vec::new())
                     }
-                    _ => host_tasks::host_tasks(host, chip, level0, &mut losses),
+                    _ => host_tasks::host_tasks(host, chip, level0, &captured, &mut losses),
                 };
-                let communication = communication::communication(host, &host_tasks);
+                let communication = communication::communication(host, &host_tasks, &captured);
+                captured.count_unused(host, &mut losses);
                 (host_tasks, fusion_models, communication)
             },
             || {

@@ -210,6 +210,7 @@ mod tests {
         for (time, &(task, batch, kind)) in tasks.iter().enumerate() {
             table.push(HostTask {
                 model: NO_MODEL,
+                captured: false,
                 request: -1,
                 device: 0,
                 stream: 2,

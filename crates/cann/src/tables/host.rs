@@ -2,6 +2,7 @@
 
 use crate::columns::columns;
 use crate::names::Names;
+use crate::tables::capture::CaptureTables;
 use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
 use crate::tables::rows::{ContextsRow, ExtentRow, NodeRow, TensorSetRow};
 use crate::tables::samples::HostSampleTables;
@@ -366,14 +367,19 @@ pub struct HostTables {
     pub names: Names,
     /// Calls and intervals.
     pub api: ApiTable,
-    /// Descriptions of nodes.
+    /// Descriptions of nodes; behind those that were noted while nodes were launched, those of captured
+    /// graphs.
     pub nodes: NodeTable,
+    /// How many of them were noted while nodes were launched.
+    pub launched_nodes: usize,
     /// Inputs and outputs of nodes.
     pub node_tensors: NodeTensorTable,
     /// Every combination of inputs and outputs, once.
     pub tensor_sets: TensorSets,
-    /// Attributes of nodes.
+    /// Attributes of nodes, in the same order.
     pub node_attributes: NodeAttributeTable,
+    /// How many of them were noted while nodes were launched.
+    pub launched_attributes: usize,
     /// Sub-tasks of nodes.
     pub node_contexts: NodeContextTable,
     /// The lists that [`NodeContextTable`] refers to, end to end.
@@ -402,6 +408,8 @@ pub struct HostTables {
     pub collective_notes: CollectiveNoteTable,
     /// Steps of collective operations.
     pub communication_notes: CommunicationNoteTable,
+    /// Captured graphs.
+    pub captures: CaptureTables,
     /// Memory that static graphs plan.
     pub static_memory: StaticMemoryTable,
     /// Samples of the host itself.
@@ -421,6 +429,19 @@ pub struct HostTables {
 }
 
 impl HostTables {
+    /// The threads and times of the descriptions that were noted while nodes were launched, by thread and
+    /// time.
+    pub(crate) fn node_notes(&self) -> (&[u32], &[u64]) {
+        let count = self.launched_nodes;
+        (&self.nodes.thread()[..count], &self.nodes.time()[..count])
+    }
+
+    /// The same of the attributes.
+    pub(crate) fn attribute_notes(&self) -> (&[u32], &[u64]) {
+        let count = self.launched_attributes;
+        (&self.node_attributes.thread()[..count], &self.node_attributes.time()[..count])
+    }
+
     /// The contexts of a note.
     pub fn contexts_of(&self, note: ContextsRow) -> &[u32] {
         let row = self.node_contexts.row(note.index());

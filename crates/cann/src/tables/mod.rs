@@ -3,6 +3,7 @@
 //! Times are the counters' own ticks; a [`Clock`](crate::Clock) turns them into nanoseconds. Names
 //! are hashes for which [`Names`](crate::Names) has the text.
 
+mod capture;
 mod communication;
 mod device;
 mod host;
@@ -10,6 +11,7 @@ pub(crate) mod rows;
 mod samples;
 mod tensors;
 
+pub use capture::*;
 pub use communication::*;
 pub use device::*;
 pub use host::*;
