@@ -47,6 +47,11 @@ impl SliceWriter {
         Ok(())
     }
 
+    /// Whether anything was appended.
+    pub fn has_written(&self) -> bool {
+        self.file.is_some() || self.number > 0
+    }
+
     /// Completes the last slice. Without this its marker is missing, and bytes may be.
     ///
     /// # Errors

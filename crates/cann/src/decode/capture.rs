@@ -13,9 +13,7 @@ use opscope_cann_raw::host::{CaptureStreamInfo, Head, MAGIC};
 use crate::catalogue::Catalogue;
 use crate::decode::{decode, nodes};
 use crate::slices::{HOST_MAGIC, Stream};
-use crate::tables::{
-    AttributeRow, Capture, CapturedOp, GraphEnd, HostTables, Node, NodeAttribute, NodeRow,
-};
+use crate::tables::{AttributeRow, Capture, CapturedOp, GraphEnd, HostTables, Node, NodeAttribute, NodeRow};
 use opscope_trace::{LossKind, Losses};
 
 /// The place of losses among notes on operators, of either layout.
@@ -94,10 +92,7 @@ fn long_notes(stream: &Stream, tables: &mut HostTables) {
 
 /// Calls `take` with each note and the bytes of its tensors, or with the reason why bytes are none. Behind
 /// such bytes it goes on where the next note begins.
-fn each_long_note(
-    bytes: &[u8],
-    mut take: impl FnMut(Result<(RawOp, &[u8]), LossKind>) -> ControlFlow<()>,
-) {
+fn each_long_note(bytes: &[u8], mut take: impl FnMut(Result<(RawOp, &[u8]), LossKind>) -> ControlFlow<()>) {
     let mut at = 0;
     while at < bytes.len() {
         let note = long_note(&bytes[at..]);
@@ -139,7 +134,13 @@ fn add(tables: &mut HostTables, raw: &RawOp, tensors: &[Tensor], dynamic: bool) 
     let RawOp { head: Head { thread, time, .. }, name, task_type, op_type, blocks, flags, .. } = *raw;
     tables.nodes.push(Node { thread, time, name, task_type, op_type, blocks, flags, dynamic });
     let attributes = (raw.attributes != 0).then(|| {
-        tables.node_attributes.push(NodeAttribute { thread, time, name, attribute: 0, value: raw.attributes });
+        tables.node_attributes.push(NodeAttribute {
+            thread,
+            time,
+            name,
+            attribute: 0,
+            value: raw.attributes,
+        });
         AttributeRow::from_index(tables.node_attributes.len() - 1)
     });
     tables.captures.ops.push(CapturedOp {

@@ -61,7 +61,8 @@ impl Captured {
         if host.captures.is_empty() {
             return captured;
         }
-        captured.lives = borders(host).into_iter().map(|(stream, borders)| (stream, lives(borders))).collect();
+        captured.lives =
+            borders(host).into_iter().map(|(stream, borders)| (stream, lives(borders))).collect();
         let contradicted = captured.take_notes(host);
         losses.count(LossKind::ConflictingNote, CAPTURED_OP_NOTES, contradicted);
         captured
@@ -141,7 +142,10 @@ impl Captured {
         let without_task = self.ops.keys().filter(|key| !used.contains(key)).count() as u64;
         losses.count(LossKind::UnmatchedNote, CAPTURED_OP_NOTES, self.homeless + without_task);
         let empty = self.lives.iter().flat_map(|(&stream, lives)| {
-            (0..).zip(lives).filter(move |(_, life)| life.graph.is_some()).map(move |(number, _)| (stream, number))
+            (0..)
+                .zip(lives)
+                .filter(move |(_, life)| life.graph.is_some())
+                .map(move |(number, _)| (stream, number))
         });
         let empty = empty.filter(|life| !lived.contains(life)).count() as u64;
         losses.count(LossKind::UnmatchedNote, "compact.capture_stream_info", empty);

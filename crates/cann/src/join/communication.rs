@@ -58,11 +58,7 @@ pub struct Communication {
 }
 
 /// The collective operations behind the host's tasks.
-pub(super) fn communication(
-    host: &HostTables,
-    tasks: &HostTaskTable,
-    captured: &Captured,
-) -> Communication {
+pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable, captured: &Captured) -> Communication {
     let mut found = Communication::default();
     if !host.api.level().contains(&level::COMMUNICATION) {
         return found;

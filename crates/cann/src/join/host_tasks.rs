@@ -15,7 +15,8 @@ use crate::kinds::{NodeTaskType, RuntimeKind, runtime_name};
 use crate::names::Names;
 use crate::parallel;
 use crate::tables::{
-    AttributeRow, CallRow, CapturedOp, ContextsRow, HostTables, NO_CONTEXT, NO_MODEL, NodeRow, TensorSetRow, TrackRow,
+    AttributeRow, CallRow, CapturedOp, ContextsRow, HostTables, NO_CONTEXT, NO_MODEL, NodeRow, TensorSetRow,
+    TrackRow,
 };
 use crate::vocabulary;
 use opscope_trace::{LossKind, Losses, NumberMap, NumberSet};

@@ -11,7 +11,6 @@ use opscope_cann_raw::{Chip, DeviceLog, Record, SliceWriter};
 
 use crate::synthetic::clockwork::{Clockwork, Random};
 use crate::synthetic::execution::Execution;
-use crate::synthetic::host::STREAM;
 use crate::synthetic::machine::{core_megahertz, cores};
 use crate::synthetic::network::Network;
 use crate::synthetic::options::SampleLayout;
@@ -27,7 +26,14 @@ pub(super) struct DeviceFiles {
 }
 
 impl DeviceFiles {
-    pub(super) fn new(directory: &Path, chip: Chip, clockwork: Clockwork, layout: SampleLayout) -> Self {
+    /// The files of the device of a number.
+    pub(super) fn new(
+        directory: &Path,
+        number: usize,
+        chip: Chip,
+        clockwork: Clockwork,
+        layout: SampleLayout,
+    ) -> Self {
         let (log, counters) = match chip.device_log() {
             DeviceLog::Stars | DeviceLog::CompactStars => ("stars_soc.data", "ffts_profile.data"),
             DeviceLog::Hwts if layout == SampleLayout::Job2022 => ("hwts.log.data", "aicore.data"),
@@ -36,7 +42,7 @@ impl DeviceFiles {
             _ => ("unused", "aicore.data"),
         };
         let infix = if layout == SampleLayout::Job2022 { ".45.dev.profiler_default_tag" } else { "" };
-        let writer = |name: &str| SliceWriter::new(directory, &format!("{name}{infix}.0"));
+        let writer = |name: &str| SliceWriter::new(directory, &format!("{name}{infix}.{number}"));
         Self {
             chip,
             clockwork,
@@ -71,7 +77,7 @@ impl DeviceFiles {
                     let record = StarsLog {
                         word: edge,
                         magic: MAGIC,
-                        stream: STREAM,
+                        stream: execution.lane.stream,
                         task,
                         time,
                         ..StarsLog::default()
@@ -83,7 +89,7 @@ impl DeviceFiles {
                 let record = ContextCounters {
                     word: function::CONTEXT_COUNTERS,
                     magic: MAGIC,
-                    stream: STREAM,
+                    stream: execution.lane.stream,
                     task,
                     subtask_type: vector,
                     context: 0,
@@ -125,7 +131,7 @@ impl DeviceFiles {
                 put(&mut self.counters, &mut self.buffer, &record)
             }
             DeviceLog::Hwts => {
-                let stream = u32::from(STREAM);
+                let stream = u32::from(execution.lane.stream);
                 for (tag, time) in [(0, start), (1, end)] {
                     let record = HwtsLog { tag, task_type: 0, magic: MAGIC, task, time, stream };
                     put(&mut self.log, &mut self.buffer, &record)?;
@@ -140,7 +146,7 @@ impl DeviceFiles {
                         head,
                         task_type: 0,
                         state,
-                        stream: STREAM,
+                        stream: execution.lane.stream,
                         task,
                         time,
                         thread: 0,
@@ -152,7 +158,7 @@ impl DeviceFiles {
                 let blocks = op.blocks as u16;
                 let record = EventCount {
                     head,
-                    stream: STREAM,
+                    stream: execution.lane.stream,
                     task,
                     counters,
                     cycles,
@@ -165,6 +171,21 @@ impl DeviceFiles {
         }
     }
 
+    /// Writes the start and end of a task that only records an event, where the device logs such.
+    pub(super) fn record_event(&mut self, execution: Execution) -> io::Result<()> {
+        const EVENT_RECORD: u16 = 4 << 10;
+        let Execution { lane, start, duration, .. } = execution;
+        let start = self.clockwork.device(start);
+        let end = self.clockwork.device(execution.start + duration).max(start + 1);
+        for (edge, time) in [(function::TASK_START, start), (function::TASK_END, end)] {
+            let (word, magic, task) = (edge | EVENT_RECORD, MAGIC, execution.low());
+            let rest = StarsLog::default();
+            let record = StarsLog { word, magic, stream: lane.stream, task, time, ..rest };
+            put(&mut self.log, &mut self.buffer, &record)?;
+        }
+        Ok(())
+    }
+
     /// Notes that the task numbers start again with this execution.
     pub(super) fn flip(&mut self, execution: Execution, number: u16) -> io::Result<()> {
         // Without batches nothing reads the note.
@@ -173,7 +194,8 @@ impl DeviceFiles {
         }
         let head = TrackHead { mode: 0, tag: track::FLIP, size: TrackFlip::SIZE as u16 };
         let time = self.clockwork.device(execution.start) - 1;
-        let record = TrackFlip { head, time, stream: STREAM, flip: number, task: 0 };
+        let stream = execution.lane.stream;
+        let record = TrackFlip { head, time, stream, flip: number, task: 0 };
         put(&mut self.track, &mut self.buffer, &record)
     }
 

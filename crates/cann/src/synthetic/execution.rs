@@ -2,11 +2,26 @@
 
 use std::io;
 
+use crate::synthetic::host::STREAM;
 use crate::synthetic::network::Network;
+
+/// A stream of a device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane {
+    pub(super) device: u16,
+    pub(super) stream: u16,
+}
+
+impl Lane {
+    /// The one that executes what is launched operator by operator, on the first device.
+    pub(super) const FIRST: Self = Self { device: 0, stream: STREAM };
+}
 
 /// One operator being executed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Execution {
+    /// Where it is executed.
+    pub(super) lane: Lane,
     /// Its place in the network.
     pub(super) op: usize,
     /// The task's number on its stream; of 16 bits on most chips, where it starts again.

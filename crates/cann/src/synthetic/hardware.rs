@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use opscope_cann_raw::host::{Head, MAGIC, level};
 use opscope_cann_raw::samples::{
@@ -30,14 +30,16 @@ const LLC_EVENTS: [u32; 8] = [0x00, 0x01, 0x02, 0x13, 0x20, 0x22, 0x34, 0x36];
 /// Writes everything that is sampled during a run of `end` nanoseconds.
 pub(super) fn write(
     host: &Path,
-    device: &Path,
+    devices: &[PathBuf],
     clockwork: Clockwork,
     network: &Network,
     end: u64,
 ) -> io::Result<()> {
     let samples = end / INTERVAL + 4;
-    of_device(device, clockwork, samples)?;
-    links(device, samples)?;
+    for (number, device) in devices.iter().enumerate() {
+        of_device(device, number, clockwork, samples)?;
+        links(device, number, samples)?;
+    }
     of_host(host, samples)?;
     memory_of_operators(host, clockwork, network)
 }
@@ -61,8 +63,8 @@ impl File {
 }
 
 /// Memory, its traffic, and frequencies.
-fn of_device(directory: &Path, clockwork: Clockwork, samples: u64) -> io::Result<()> {
-    let file = |name: &str| File::new(directory, &format!("{name}.data.0"));
+fn of_device(directory: &Path, number: usize, clockwork: Clockwork, samples: u64) -> io::Result<()> {
+    let file = |name: &str| File::new(directory, &format!("{name}.data.{number}"));
     let (mut memory, mut modules, mut hbm) = (file("npu_mem"), file("npu_module_mem"), file("hbm"));
     let (mut ddr, mut llc) = (file("ddr"), file("llc"));
     for k in 0..samples {
@@ -90,11 +92,11 @@ fn of_device(directory: &Path, clockwork: Clockwork, samples: u64) -> io::Result
             ddr.put(&Ddr { time: micros as u32, count, direction, controller: 0, master: u32::MAX })?;
         }
     }
-    let mut frequency = File::new(directory, "lpmFreqConv.data.0");
+    let mut frequency = file("lpmFreqConv");
     let mut record = Frequencies { count: 1, ..Frequencies::default() };
     record.changes[0] = Frequency { time: clockwork.device(0), value: clockwork.core_megahertz };
     frequency.put(&record)?;
-    let mut voltages = File::new(directory, "lpmInfoConv.data.0");
+    let mut voltages = file("lpmInfoConv");
     for kind in [power::CORE_VOLTAGE, power::BUS_VOLTAGE] {
         let mut record = PowerInfo { count: 1, kind, ..PowerInfo::default() };
         record.changes[0] = Frequency { time: clockwork.device(INTERVAL / 10), value: 850 + kind };
@@ -106,8 +108,8 @@ fn of_device(directory: &Path, clockwork: Clockwork, samples: u64) -> io::Result
 }
 
 /// Traffic over PCIe, HCCS and the network, whose times are the device's own.
-fn links(directory: &Path, samples: u64) -> io::Result<()> {
-    let mut pcie = File::new(directory, "pcie.data.0");
+fn links(directory: &Path, number: usize, samples: u64) -> io::Result<()> {
+    let mut pcie = File::new(directory, &format!("pcie.data.{number}"));
     let mut hccs = "timestamp txAmount rxAmount\n".to_owned();
     let mut ports = "timestamp bandwidth(Mb/s) rxPacket/s rxByte/s rxPackets rxBytes rxErrors rxDropped \
                      txPacket/s txByte/s txPackets txBytes txErrors txDropped funcId\n"
@@ -140,9 +142,9 @@ fn links(directory: &Path, samples: u64) -> io::Result<()> {
         );
     }
     pcie.writer.finish()?;
-    save(directory, "hccs.data.0", &hccs)?;
-    save(directory, "nic.data.0", &ports)?;
-    save(directory, "roce.data.0", &ports)
+    save(directory, &format!("hccs.data.{number}"), &hccs)?;
+    save(directory, &format!("nic.data.{number}"), &ports)?;
+    save(directory, &format!("roce.data.{number}"), &ports)
 }
 
 /// The program's use of the host.

@@ -1,5 +1,7 @@
 //! The host's files of sample profiles.
 
+mod capture;
+
 use std::io;
 use std::path::Path;
 
@@ -8,7 +10,7 @@ use opscope_cann_raw::host::{ApiEvent, EVENT_END, Head, MAGIC, NodeBasicInfo, Ta
 use opscope_cann_raw::{Record, SliceWriter, hash_of};
 
 use crate::synthetic::clockwork::Clockwork;
-use crate::synthetic::execution::{Execution, HostSide};
+use crate::synthetic::execution::{Execution, HostSide, Lane};
 use crate::synthetic::network::{MODEL_NAME, Network};
 
 /// The thread that launches.
@@ -19,6 +21,8 @@ pub(super) const STREAM: u16 = 2;
 
 /// The model's number.
 pub(super) const MODEL: u32 = 1;
+
+const EVENT_RECORD: u32 = 2;
 
 const FLIP_TASK: u64 = 98;
 
@@ -55,7 +59,13 @@ pub(super) struct HostFiles {
     kept: Streams,
     aging: Streams,
     models: SliceWriter,
+    captures: SliceWriter,
+    short_captured: SliceWriter,
+    /// The notes on operators of captured graphs that are longer than others, which one file holds.
+    long_captured: Vec<u8>,
     directory: std::path::PathBuf,
+    /// The thread that reports.
+    thread: u32,
     buffer: Vec<u8>,
 }
 
@@ -72,18 +82,23 @@ impl HostFiles {
             kept: Streams::new(directory, "unaging"),
             aging: Streams::new(directory, "aging"),
             models: SliceWriter::new(directory, "unaging.additional.graph_id_map"),
+            captures: SliceWriter::new(directory, "unaging.compact.capture_stream_info"),
+            short_captured: SliceWriter::new(directory, "unaging.additional.capture_op_info"),
+            long_captured: Vec::new(),
             directory: directory.to_owned(),
+            thread: THREAD,
             buffer: Vec::with_capacity(256),
         }
     }
 
     fn head(&self, level: u16, kind: u32, time: u64) -> Head {
-        Head { magic: MAGIC, level, kind, thread: THREAD, length: 0, time: self.clockwork.host(time) }
+        Head { magic: MAGIC, level, kind, thread: self.thread, length: 0, time: self.clockwork.host(time) }
     }
 
     fn call(&mut self, dynamic: bool, level: u16, kind: u32, span: (u64, u64), item: u64) -> io::Result<()> {
         let (begin, end) = (self.clockwork.host(span.0), self.clockwork.host(span.1));
-        let record = ApiEvent { magic: MAGIC, level, kind, thread: THREAD, request: 0, begin, end, item };
+        let record =
+            ApiEvent { magic: MAGIC, level, kind, thread: self.thread, request: 0, begin, end, item };
         let streams = if dynamic { &mut self.aging } else { &mut self.kept };
         put(&mut streams.api, &mut self.buffer, &record)
     }
@@ -102,10 +117,10 @@ impl HostFiles {
         let streams = if dynamic { &mut self.aging } else { &mut self.kept };
         put(&mut streams.api, &mut self.buffer, &record)
     }
-}
 
-impl HostSide for HostFiles {
-    fn launch(&mut self, network: &Network, execution: Execution, dynamic: bool) -> io::Result<()> {
+    /// Notes what a node is that is launched, and the calls that launch it.
+    fn note_launch(&mut self, network: &Network, execution: Execution, dynamic: bool) -> io::Result<()> {
+        self.thread = THREAD + u32::from(execution.lane.device);
         let op = &network.ops[execution.op];
         let begin = execution.start.saturating_sub(AHEAD);
         let name = hash_of(&op.name);
@@ -121,10 +136,23 @@ impl HostSide for HostFiles {
         tensors.iter_mut().zip(&op.tensors).for_each(|(slot, tensor)| *slot = *tensor);
         let count = op.tensors.len().min(TENSORS_PER_RECORD) as u32;
         let tensors = TensorInfo { head: self.head(level::NODE, 1, begin + 450), name, count, tensors };
+        let streams = if dynamic { &mut self.aging } else { &mut self.kept };
+        put(&mut streams.nodes, &mut self.buffer, &node)?;
+        put(&mut streams.tensors, &mut self.buffer, &tensors)?;
+        self.call(dynamic, level::RUNTIME, 1_002, (begin + 100, begin + 300), 0)?;
+        self.call(dynamic, level::NODE, 5, (begin, begin + 500), name)
+    }
+}
+
+impl HostSide for HostFiles {
+    fn launch(&mut self, network: &Network, execution: Execution, dynamic: bool) -> io::Result<()> {
+        self.note_launch(network, execution, dynamic)?;
+        let op = &network.ops[execution.op];
+        let begin = execution.start.saturating_sub(AHEAD);
         let track = TaskTrack {
             head: self.head(level::RUNTIME, 802, begin + 250),
-            device: 0,
-            stream: STREAM,
+            device: execution.lane.device,
+            stream: execution.lane.stream,
             task: execution.low(),
             batch: execution.high(),
             task_type: u64::from(op.kind),
@@ -132,20 +160,16 @@ impl HostSide for HostFiles {
             ..TaskTrack::default()
         };
         let streams = if dynamic { &mut self.aging } else { &mut self.kept };
-        put(&mut streams.nodes, &mut self.buffer, &node)?;
-        put(&mut streams.tensors, &mut self.buffer, &tensors)?;
-        put(&mut streams.tracks, &mut self.buffer, &track)?;
-        self.call(dynamic, level::RUNTIME, 1_002, (begin + 100, begin + 300), 0)?;
-        self.call(dynamic, level::NODE, 5, (begin, begin + 500), name)
+        put(&mut streams.tracks, &mut self.buffer, &track)
     }
 
     fn flip(&mut self, execution: Execution, number: u16) -> io::Result<()> {
         let time = execution.start.saturating_sub(AHEAD) - 100;
         let record = TaskTrack {
             head: self.head(level::RUNTIME, 802, time),
-            device: 0,
-            stream: STREAM,
-            task: 0,
+            device: execution.lane.device,
+            stream: execution.lane.stream,
+            task: if number == u16::MAX { number } else { 0 },
             batch: number,
             task_type: FLIP_TASK,
             ..TaskTrack::default()
@@ -158,7 +182,8 @@ impl HostSide for HostFiles {
         self.event(false, 2, 0, begin + 100)?;
         let mut now = begin + 1_000;
         for op in 0..network.ops.len() {
-            let execution = Execution { op, task: op as u32 + 1, start: now + AHEAD, duration: 0 };
+            let (lane, task) = (Lane::FIRST, op as u32 + 1);
+            let execution = Execution { lane, op, task, start: now + AHEAD, duration: 0 };
             self.launch(network, execution, false)?;
             now += 1_000;
         }
@@ -182,10 +207,20 @@ impl HostSide for HostFiles {
         self.kept.finish()?;
         self.aging.finish()?;
         self.models.finish()?;
+        let has_graphs = self.captures.has_written();
+        self.captures.finish()?;
+        self.short_captured.finish()?;
+        if !self.long_captured.is_empty() {
+            let mut writer = SliceWriter::new(&self.directory, "unaging.variable.capture_op_info");
+            writer.write(&self.long_captured)?;
+            writer.finish()?;
+        }
         let lines = network.texts().into_iter().map(|(hash, text)| format!("{hash}:{text}\n"));
         dictionary(&self.directory, "hash_dic", &lines.collect::<String>())?;
-        let types = TYPES.map(|(level, number, name)| format!("{level}_{number}:{name}\n"));
-        dictionary(&self.directory, "type_info_dic", &types.concat())
+        let of_graphs = if has_graphs { &capture::TYPES[..] } else { &[] };
+        let types = TYPES.iter().chain(of_graphs);
+        let types = types.map(|(level, number, name)| format!("{level}_{number}:{name}\n"));
+        dictionary(&self.directory, "type_info_dic", &types.collect::<String>())
     }
 }
 

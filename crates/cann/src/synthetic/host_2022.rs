@@ -12,7 +12,7 @@ use opscope_cann_raw::{Record, SliceWriter, hash_of};
 
 use crate::kinds::USUAL_RUNTIME_NAMES;
 use crate::synthetic::clockwork::Clockwork;
-use crate::synthetic::execution::{Execution, HostSide};
+use crate::synthetic::execution::{Execution, HostSide, Lane};
 use crate::synthetic::host::{AHEAD, MODEL, STREAM, THREAD};
 use crate::synthetic::network::{MODEL_NAME, Network};
 use crate::synthetic::options::SampleLayout;
@@ -171,7 +171,8 @@ impl HostSide for HostFiles2022 {
     fn load(&mut self, network: &Network, time: u64) -> io::Result<u64> {
         let mut now = time + 1_000;
         for op in 0..network.ops.len() {
-            let execution = Execution { op, task: op as u32 + 1, start: now + AHEAD, duration: 0 };
+            let (lane, task) = (Lane::FIRST, op as u32 + 1);
+            let execution = Execution { lane, op, task, start: now + AHEAD, duration: 0 };
             self.launch(network, execution, false)?;
             now += 1_000;
         }

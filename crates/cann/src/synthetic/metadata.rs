@@ -1,7 +1,7 @@
 //! The metadata files of sample profiles.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -19,12 +19,15 @@ const EVENTS: &str = "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55";
 /// The same on chips 15 and 16.
 const WIDE_EVENTS: &str = "0x501,0x301,0x1,0x701,0x202,0x203,0x34,0x35,0x714";
 
-/// Writes the metadata files of host and device; the run ends `end` nanoseconds after its begin.
+/// The number that stands for the host among devices.
+const HOST_ID: &str = "64";
+
+/// Writes the metadata files of host and devices; the run ends `end` nanoseconds after its begin.
 ///
-/// A directory that is both gets the files of the device.
+/// A directory that is both gets the files of the first device.
 pub(super) fn write(
     host: &Path,
-    device_directory: &Path,
+    device_directories: &[PathBuf],
     options: SampleOptions,
     clockwork: Clockwork,
     end: u64,
@@ -35,19 +38,24 @@ pub(super) fn write(
         _ => ("5.1.RC1", 467_000),
     };
     let events = if chip.has_wide_task_ids() { WIDE_EVENTS } else { EVENTS };
-    let device = json!([{
-        "id": 0,
-        "hwts_frequency": format!("{:.6}", clockwork.device_hertz as f64 / 1e6),
-        "aic_frequency": core_megahertz(chip).to_string(),
-        "aiv_frequency": core_megahertz(chip).to_string(),
-        "ai_core_num": cores(chip),
-        "aiv_num": if chip.splits_cores() { cores(chip) * 2 } else { 0 },
-        "ctrl_cpu": "0",
-        "ai_cpu": "2,3,4,5,6,7",
-    }]);
-    let both = [(host, "", "64", json!([])), (device_directory, ".0", "0", device)];
-    let is_one = host == device_directory;
-    for (directory, suffix, id, devices) in both.into_iter().skip(usize::from(is_one)) {
+    let of_device = |number: usize| {
+        json!([{
+            "id": number,
+            "hwts_frequency": format!("{:.6}", clockwork.device_hertz as f64 / 1e6),
+            "aic_frequency": core_megahertz(chip).to_string(),
+            "aiv_frequency": core_megahertz(chip).to_string(),
+            "ai_core_num": cores(chip),
+            "aiv_num": if chip.splits_cores() { cores(chip) * 2 } else { 0 },
+            "ctrl_cpu": "0",
+            "ai_cpu": "2,3,4,5,6,7",
+        }])
+    };
+    let of_devices = device_directories.iter().enumerate().map(|(number, directory)| {
+        (directory.as_path(), format!(".{number}"), number.to_string(), of_device(number))
+    });
+    let of_host = (host, String::new(), HOST_ID.to_owned(), json!([]));
+    let is_one = device_directories.iter().any(|device| device == host);
+    for (directory, suffix, id, devices) in Some(of_host).into_iter().filter(|_| !is_one).chain(of_devices) {
         let save = |name: &str, text: String| write_new(&directory.join(name), &text);
         let info = json!({
             "version": "1.0",
@@ -97,13 +105,15 @@ pub(super) fn write(
             "clockMonotonicRaw": (HOST_MONOTONIC + end).to_string(),
         });
         save(&format!("end_info{suffix}"), stop.to_string())?;
-        let section = if id == "64" { "Host" } else { "Device0" };
+        let section = if id == HOST_ID { "Host".to_owned() } else { format!("Device{id}") };
         let reading =
             format!("clock_monotonic_raw: {HOST_MONOTONIC}\ncntvct: {HOST_COUNTER}\ncntvct_diff: 0\n");
         save(&format!("host_start.log{suffix}"), format!("[{section}]\n{reading}"))?;
     }
     let reading = format!("clock_monotonic_raw: {DEVICE_MONOTONIC}\ncntvct: {DEVICE_COUNTER}\n");
-    write_new(&device_directory.join("dev_start.log.0"), &reading)
+    device_directories.iter().enumerate().try_for_each(|(number, directory)| {
+        write_new(&directory.join(format!("dev_start.log.{number}")), &reading)
+    })
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {

@@ -7,6 +7,7 @@
 mod clockwork;
 mod device;
 mod execution;
+mod graph;
 mod hardware;
 mod host;
 mod host_2022;
@@ -25,7 +26,7 @@ use opscope_files::{Unfinished, create_folder};
 use crate::error::{Error, Result};
 use crate::synthetic::clockwork::{Clockwork, Random};
 use crate::synthetic::device::DeviceFiles;
-use crate::synthetic::execution::{Execution, HostSide};
+use crate::synthetic::execution::{Execution, HostSide, Lane};
 use crate::synthetic::host::HostFiles;
 use crate::synthetic::host_2022::HostFiles2022;
 use crate::synthetic::network::Network;
@@ -36,35 +37,61 @@ use crate::synthetic::network::Network;
 /// # Errors
 /// If a directory or file can't be created or written; an existing profile of that name is one.
 pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf> {
-    let (name, host, device) = match options.layout {
-        SampleLayout::Job2022 => ("JOBSAMPLEAAAAAAAAAAAAAAAAAAAAAAA", "", ""),
-        _ => ("PROF_000001_20251009085320000_SAMPLEAA", "host", "device_0"),
+    let (name, host, devices) = match (options.layout, options.mode) {
+        (SampleLayout::Job2022, _) => ("JOBSAMPLEAAAAAAAAAAAAAAAAAAAAAAA", "", vec![String::new()]),
+        (_, mode) => {
+            let count = if mode == SampleMode::Graph { graph::DEVICES } else { 1 };
+            let devices = (0..count).map(|number| format!("device_{number}")).collect();
+            ("PROF_000001_20251009085320000_SAMPLEAA", "host", devices)
+        }
     };
     let profile = directory.join(name);
     if profile.exists() {
         let there = io::Error::new(io::ErrorKind::AlreadyExists, "it is there already");
         return Err(Error::io("write a sample profile to", &profile)(there));
     }
+    if !options.is_possible() {
+        let problem = "captured graphs are of today's layout, and of the 310P, 910B and 950 alone";
+        let impossible = io::Error::new(io::ErrorKind::Unsupported, problem);
+        return Err(Error::io("write a sample profile to", &profile)(impossible));
+    }
     let _unfinished = Unfinished::new(profile.clone());
-    let (host, device) = (profile.join(host), profile.join(device));
+    let host = profile.join(host);
+    let devices: Vec<PathBuf> = devices.iter().map(|device| profile.join(device)).collect();
     let write = || -> io::Result<()> {
         let clockwork = Clockwork::new(options.chip);
         let network = Network::new(options.chip);
-        let (host_data, device_data) = (host.join("data"), device.join("data"));
+        let host_data = host.join("data");
+        let device_data: Vec<PathBuf> = devices.iter().map(|device| device.join("data")).collect();
         create_folder(&host_data)?;
-        create_folder(&device_data)?;
-        let mut host_side: Box<dyn HostSide> = match options.layout {
-            SampleLayout::Current => Box::new(HostFiles::new(&host_data, clockwork)),
-            layout => Box::new(HostFiles2022::new(&host_data, &device_data, clockwork, layout)),
+        device_data.iter().try_for_each(|data| create_folder(data))?;
+        let new_device = |(number, data): (usize, &PathBuf)| {
+            DeviceFiles::new(data, number, options.chip, clockwork, options.layout)
         };
-        let mut device_side = DeviceFiles::new(&device_data, options.chip, clockwork, options.layout);
-        let end = run(options, &network, host_side.as_mut(), &mut device_side)?;
-        host_side.finish(&network)?;
-        device_side.finish()?;
+        let mut device_sides: Vec<DeviceFiles> = device_data.iter().enumerate().map(new_device).collect();
+        let end = match options.layout {
+            SampleLayout::Current => {
+                let mut host_side = HostFiles::new(&host_data, clockwork);
+                let end = if options.mode == SampleMode::Graph {
+                    graph::run(options, &network, &mut host_side, &mut device_sides)?
+                } else {
+                    run(options, &network, &mut host_side, &mut device_sides[0])?
+                };
+                Box::new(host_side).finish(&network)?;
+                end
+            }
+            layout => {
+                let mut host_side = HostFiles2022::new(&host_data, &device_data[0], clockwork, layout);
+                let end = run(options, &network, &mut host_side, &mut device_sides[0])?;
+                Box::new(host_side).finish(&network)?;
+                end
+            }
+        };
+        device_sides.into_iter().try_for_each(DeviceFiles::finish)?;
         if options.layout == SampleLayout::Current {
             hardware::write(&host_data, &device_data, clockwork, &network, end)?;
         }
-        metadata::write(&host, &device, options, clockwork, end)
+        metadata::write(&host, &devices, options, clockwork, end)
     };
     if let Err(problem) = write() {
         // An unfinished profile is of no use, and would be in the way of another try.
@@ -100,14 +127,14 @@ fn run(
         for op in 0..count as usize {
             let number = match options.mode {
                 SampleMode::Static => op as u64 + 1,
-                SampleMode::Dynamic => executed + op as u64,
+                SampleMode::Dynamic | SampleMode::Graph => executed + op as u64,
             };
             time += 600 + random.below(900);
             let base = network.ops[op].nanoseconds;
             let duration = base + random.below(base / 8 + 1);
             let task =
                 if options.chip.has_wide_task_ids() { number as u32 } else { u32::from(number as u16) };
-            let execution = Execution { op, task, start: time, duration };
+            let execution = Execution { lane: Lane::FIRST, op, task, start: time, duration };
             if options.mode == SampleMode::Dynamic {
                 // Task numbers have 16 bits; that they start again is told on both sides.
                 if task == 0 && number > 0 {
@@ -160,6 +187,25 @@ mod tests {
                 let counted = device.counters.cube.iter().zip(&device.counters.vector);
                 let without = counted.filter(|(cube, vector)| cube.is_none() && vector.is_none()).count();
                 assert_eq!(without, 0, "{chip:?} {mode:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_sampled_task_of_a_captured_graph_is_found_with_its_operator_and_graph() {
+        for chip in [Chip::V3_2_0, Chip::V3_3_0, Chip::V4_1_0, Chip::V6_1_0, Chip::V6_2_0] {
+            let joined = sample(chip, SampleMode::Graph, 1_000);
+            assert!(joined.all_losses().rows().is_empty(), "{chip:?}: {:?}", joined.all_losses().rows());
+            assert_eq!(joined.devices.len(), 2);
+            for device in joined.devices.values() {
+                let hosts = device.matches.host_of.iter().map(|host| host.expect("a host task"));
+                let hosts: Vec<_> = hosts.map(|host| joined.host_tasks.row(host.index())).collect();
+                assert_eq!(hosts.len(), 500, "{chip:?}");
+                let graphs = hosts.iter().filter(|host| host.captured);
+                assert!(graphs.clone().count() > 400, "{chip:?}");
+                assert!(graphs.clone().all(|host| [101, 102].contains(&host.model)), "{chip:?}");
+                let unknown = graphs.filter(|host| host.node.is_none() && host.kernel != 0).count();
+                assert_eq!(unknown, 0, "{chip:?}");
             }
         }
     }

@@ -9,6 +9,8 @@ pub enum SampleMode {
     Static,
     /// Each operator is launched anew in every inference.
     Dynamic,
+    /// What is launched is captured into graphs, which are replayed, on two devices.
+    Graph,
 }
 
 /// Which tool chain the files of a sample profile are like.
@@ -36,4 +38,13 @@ pub struct SampleOptions {
     pub layout: SampleLayout,
     /// The seed of durations and counters.
     pub seed: u64,
+}
+
+impl SampleOptions {
+    /// Whether there are such runs: graphs can be captured with today's tool chain on some chips only.
+    pub fn is_possible(&self) -> bool {
+        let has_graphs =
+            matches!(self.chip, Chip::V3_2_0 | Chip::V3_3_0 | Chip::V4_1_0 | Chip::V6_1_0 | Chip::V6_2_0);
+        self.mode != SampleMode::Graph || self.layout == SampleLayout::Current && has_graphs
+    }
 }

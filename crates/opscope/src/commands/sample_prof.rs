@@ -75,6 +75,8 @@ enum Mode {
     /// Each operator is launched anew in every inference
     #[default]
     Dynamic,
+    /// What is launched is captured into graphs and replayed, on two devices (910B and 310P)
+    Graph,
 }
 
 /// A layout of raw files on the command line.
@@ -107,6 +109,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         mode: match arguments.mode {
             Mode::Static => SampleMode::Static,
             Mode::Dynamic => SampleMode::Dynamic,
+            Mode::Graph => SampleMode::Graph,
         },
         layout: match arguments.layout {
             Layout::Modern => SampleLayout::Current,
