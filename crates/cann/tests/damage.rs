@@ -106,8 +106,12 @@ fn patients() -> Vec<Patient> {
             (Chip::V4_1_0, SampleMode::Dynamic),
             (Chip::V2_1_0, SampleMode::Static),
             (Chip::V1_1_0, SampleMode::Static),
+            (Chip::V4_1_0, SampleMode::Graph),
         ] {
             let options = SampleOptions { chip, tasks: 80, mode, layout, seed: 2 };
+            if !options.is_possible() {
+                continue;
+            }
             let name = format!("{chip:?}, {mode:?}, {layout:?}");
             patients.push(Patient::new(name, times(GENERATED_TIMES), |input| {
                 write_sample(input, options).expect("space on disk");

@@ -272,9 +272,10 @@ fn a_database_of_opscope_that_is_cut_off_passes_nowhere() {
 }
 
 /// A generated raw directory of Ascend, by its name in the place.
-fn raw(place: &Place) -> String {
+fn raw(place: &Place, mode: &str) -> String {
     let folder = place.path("");
-    place.done(&["sample", "prof", "--tasks", "200", "-o", folder.to_str().expect("a readable path")]);
+    let folder = folder.to_str().expect("a readable path");
+    place.done(&["sample", "prof", "--tasks", "200", "--mode", mode, "-o", folder]);
     place.files().into_iter().find(|name| name.starts_with("PROF_")).expect("a profile")
 }
 
@@ -314,7 +315,7 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn a_table_that_is_cut_off_within_a_row_passes_nowhere() {
     let place = Place::new();
-    let profile = raw(&place);
+    let profile = raw(&place, "dynamic");
     place.done(&["export", "summary", &profile]);
     let table = file_like(&place.path(&profile), "op_summary", ".csv");
     let bytes = fs::read(table).expect("the table");
@@ -327,7 +328,7 @@ fn a_table_that_is_cut_off_within_a_row_passes_nowhere() {
 #[test]
 fn an_exported_timeline_that_is_cut_off_passes_nowhere() {
     let place = Place::new();
-    let profile = raw(&place);
+    let profile = raw(&place, "dynamic");
     place.done(&["export", "timeline", &profile]);
     let timeline = file_like(&place.path(&profile), "msprof_", ".json");
     let bytes = fs::read(timeline).expect("the timeline");
@@ -339,7 +340,7 @@ fn an_exported_timeline_that_is_cut_off_passes_nowhere() {
 #[test]
 fn an_exported_database_that_is_cut_off_passes_nowhere() {
     let place = Place::new();
-    let profile = raw(&place);
+    let profile = raw(&place, "dynamic");
     place.done(&["export", "db", &profile]);
     let database = file_like(&place.path(&profile), "msprof_", ".db");
     let bytes = fs::read(database).expect("the database");
@@ -348,16 +349,16 @@ fn an_exported_database_that_is_cut_off_passes_nowhere() {
     cut_everywhere(&case, "msprof_2.db", &bytes, |_| false);
 }
 
-#[test]
-fn a_raw_directory_one_of_whose_files_is_cut_off_passes_nowhere() {
+/// Cuts each of the chosen files of a generated raw directory, which must be told each time.
+fn cut_each_file(mode: &str, is_chosen: impl Fn(&str) -> bool) {
     let place = Place::new();
-    let profile = raw(&place);
+    let profile = raw(&place, mode);
     let case = Case { place: &place, whole: &profile, op_type: "Conv2D=0.5" };
     case.whole_is_not_accused();
     let whole = place.path(&profile);
     let is_own = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        !(name.ends_with(".done") || name.ends_with(".db"))
+        !(name.ends_with(".done") || name.ends_with(".db")) && is_chosen(&name)
     };
     for (number, slice) in files_below(&whole).into_iter().filter(is_own).enumerate() {
         // The directory's name is that of another profile.
@@ -376,6 +377,16 @@ fn a_raw_directory_one_of_whose_files_is_cut_off_passes_nowhere() {
         case.damage_is_told_by(&questions, &cut, &format!("half of {}", inside.display()));
         fs::remove_dir_all(place.path(&cut)).expect("the copy");
     }
+}
+
+#[test]
+fn a_raw_directory_one_of_whose_files_is_cut_off_passes_nowhere() {
+    cut_each_file("dynamic", |_| true);
+}
+
+#[test]
+fn a_note_on_a_captured_graph_that_is_cut_off_passes_nowhere() {
+    cut_each_file("graph", |name| name.contains(".capture_"));
 }
 
 const LAYERS: &str = "\
@@ -437,7 +448,7 @@ fn every_answer_in_json_names_the_version_of_its_members_and_lists_losses() {
     /// It names the option of another command.
     const WITHOUT: [&str; 1] = ["explain"];
     let place = Place::new();
-    let (profile, model) = (raw(&place), place.sample("mask-ssd"));
+    let (profile, model) = (raw(&place, "dynamic"), place.sample("mask-ssd"));
     place.done(&["run", &model, "-n", "1", "--db", "run.db"]);
     let (profile, model) = (&*profile, &*model);
     let questions: [&[&str]; 19] = [

@@ -223,9 +223,16 @@ struct Profile {
 fn profiles(place: &Place) -> Vec<Profile> {
     let mut profiles = Vec::new();
     for chip in ["910b", "910", "310p", "310"] {
-        for (mode, layout) in
-            [("static", "modern"), ("static", "2022"), ("static", "job"), ("dynamic", "modern")]
-        {
+        for (mode, layout) in [
+            ("static", "modern"),
+            ("static", "2022"),
+            ("static", "job"),
+            ("dynamic", "modern"),
+            ("graph", "modern"),
+        ] {
+            if mode == "graph" && !["910b", "310p"].contains(&chip) {
+                continue;
+            }
             let name = format!("{chip}-{mode}-{layout}");
             let options = ["--chip", chip, "--mode", mode, "--layout", layout, "--tasks", "300", "--quiet"];
             let raw = place.done(&[&["sample", "prof", "-o", &name][..], &options].concat()).stdout;

@@ -29,8 +29,11 @@ const FIRST_TASK: u64 = 2_000_000;
 /// How many operators are launched one by one, in a row.
 const LAUNCHED: usize = 6;
 
-/// How often a graph is replayed, in a row.
+/// How often a graph is replayed, in a row; in a run of few tasks, once.
 const REPLAYS: usize = 3;
+
+/// A device's tasks up to which a run has few.
+const FEW: u64 = 400;
 
 /// A moment on the host, in nanoseconds since the begin of the collection; before it, if negative.
 pub(super) type Moment = i64;
@@ -73,6 +76,8 @@ struct Part<'a> {
     launched: u64,
     /// On chips with wide task numbers the next one, which all streams share.
     next_wide: u32,
+    /// How often a graph is replayed, in a row.
+    replays: usize,
 }
 
 /// Writes the run; returns when the last task ended.
@@ -87,9 +92,10 @@ pub(super) fn run(
     for (number, device) in (0..).zip(devices) {
         let share = options.tasks / count + u64::from(u64::from(number) < options.tasks % count);
         let random = Random::new(options.seed + u64::from(number));
-        let (time, launched, next_wide) = (FIRST_TASK, 0, 1);
+        let replays = if share > FEW { REPLAYS } else { 1 };
+        let (time, left, launched, next_wide) = (FIRST_TASK, share, 0, 1);
         let mut part =
-            Part { options, network, host, device, number, random, time, left: share, launched, next_wide };
+            Part { options, network, host, device, number, random, time, left, launched, next_wide, replays };
         part.run()?;
         end = end.max(part.time);
     }
@@ -106,15 +112,14 @@ impl Part<'_> {
         self.host.capture(self.network, &second, true)?;
         self.time += 1_000_000;
         for graph in [&first, &second] {
-            self.replay(graph, REPLAYS)?;
+            self.replay(graph)?;
         }
         self.destroy(&second)?;
         let third = self.graph(102, self.time as Moment + 2_000, &[42], ops * 3 / 4..ops);
         self.host.capture(self.network, &third, false)?;
         while self.left > 0 {
-            self.replay(&first, REPLAYS)?;
-            // Its capture takes as long as the first graph's replays, which go on meanwhile.
-            self.replay(&third, REPLAYS)?;
+            self.replay(&first)?;
+            self.replay(&third)?;
             self.launch_some()?;
         }
         Ok(())
@@ -171,8 +176,8 @@ impl Part<'_> {
     }
 
     /// Replays a graph some times.
-    fn replay(&mut self, graph: &Graph, times: usize) -> io::Result<()> {
-        for _ in 0..times {
+    fn replay(&mut self, graph: &Graph) -> io::Result<()> {
+        for _ in 0..self.replays {
             self.host.replay(graph, self.number, self.time.saturating_sub(AHEAD))?;
             for (task, _) in &graph.tasks {
                 if self.left == 0 {
