@@ -183,7 +183,7 @@ fn operators_have_the_names_of_the_compiler_and_the_times_and_counters_of_the_lo
     assert_eq!(column("Block Num")[..2], ["1", "2"]);
     // 50 ticks are a microsecond.
     assert_eq!(column("Task Duration(us)")[..4], ["2.0", "1.0", "2.0", "1.0"]);
-    assert_eq!(column("Task Wait Time(us)")[..4], ["0", "0", "5.0", "0"]);
+    assert_eq!(column("Task Wait Time(us)")[..4], ["0", "0.0", "5.0", "0.0"]);
     let start = |row: usize| -> f64 { column("Task Start Time(us)")[row][7..].parse().expect("a number") };
     let since_first = [2, 4, 11].map(|row| (start(row) - start(0)).round());
     assert_eq!(since_first, [8.0, 20.0, 50.0]);

@@ -239,8 +239,8 @@ fn write_times(row: &mut Row<'_>, view: &View<'_>, lines: &Lines<'_>, index: usi
     };
     micros(row, duration);
     match wait {
-        Some(wait) if wait > 0.0 => micros(row, wait),
-        _ => row.integer(0),
+        Some(wait) => micros(row, wait.max(0.0)),
+        None => row.integer(0),
     }
 }
 

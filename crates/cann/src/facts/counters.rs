@@ -1,5 +1,7 @@
 //! The columns of counters that operators have, and their values for each task.
 
+use opscope_cann_raw::Chip;
+
 use crate::data::Device;
 use crate::dialect::Dialect;
 use crate::facts::view::{OpTexts, TaskRef, View};
@@ -135,7 +137,7 @@ impl CounterColumns {
             changes.rows().map(|change| (change.time, f64::from(change.value) * 1e6)).collect();
         frequencies.sort_by_key(|(time, _)| *time);
         // A frequency of zero can't be right; the reference then trusts none of them.
-        if frequencies.iter().any(|(_, hertz)| *hertz == 0.0) || !split {
+        if frequencies.iter().any(|(_, hertz)| *hertz == 0.0) || !changes_frequency(chip) {
             frequencies.clear();
         }
         let cube = CounterColumn::all(cube, &sample.core_events);
@@ -313,6 +315,12 @@ impl CounterColumns {
         let after = self.frequencies.partition_point(|(change, _)| *change <= time);
         after.checked_sub(1).map(|last| self.frequencies[last].1)
     }
+}
+
+/// Whether times follow the recorded changes of a chip's frequency. On other chips the reference takes the one
+/// that the device's description has, and so does opscope.
+fn changes_frequency(chip: Chip) -> bool {
+    chip.splits_cores() || chip == Chip::V1_1_1
 }
 
 /// The counters of a task, of the cube core and of the vector core.
