@@ -8,8 +8,12 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use common::reused;
 use opscope_cann::join::Joined;
 use opscope_cann::{ExportOptions, IterationRange, export_summary};
+use opscope_cann_raw::Chip;
+use opscope_cann_raw::samples::{Frequencies, Frequency};
+use opscope_trace::LossKind;
 
 /// A table: its headings and rows.
 type Table = (Vec<String>, Vec<Vec<String>>);
@@ -283,6 +287,75 @@ fn chosen_iterations_of_a_910b_have_the_digits_of_the_plain_reference() {
                 };
                 assert_eq!(cells(&ours.1, place), cells(&plain.1, column), "{case} {kind} {name}");
             }
+        }
+    }
+}
+
+/// The cycles in `op_summary` of operators whose task numbers are used again, by the operator's number;
+/// `None` for those without counters.
+fn cycles_of_reused(joined: &Joined) -> BTreeMap<u64, Option<u64>> {
+    let column = if joined.data.chip().splits_cores() { "aic_total_cycles" } else { "total_cycles" };
+    let cells = common::cells(joined, "op_summary", &["Op Name", column]);
+    let found = cells.into_iter().map(|row| {
+        let operator = row[0].strip_prefix("op_").and_then(|number| number.parse().ok());
+        (operator.expect("an operator's number"), row[1].parse().ok().filter(|cycles| *cycles != 0))
+    });
+    found.collect()
+}
+
+#[test]
+fn every_operator_has_its_own_counters_though_task_numbers_are_used_again() {
+    for chip in Chip::ALL {
+        if chip.names_tasks_by_model() || chip.has_wide_task_ids() {
+            continue;
+        }
+        let joined = reused::write(chip, |_| true).joined();
+        assert_eq!(joined.all_losses().total(LossKind::UnmatchedCounters), 0, "{chip:?}");
+        let expected: BTreeMap<u64, Option<u64>> = (0..reused::OPERATORS)
+            .map(|operator| (operator, (!reused::is_on_cpu(operator)).then(|| reused::cycles(operator))))
+            .collect();
+        assert_eq!(cycles_of_reused(&joined), expected, "{chip:?}");
+    }
+}
+
+#[test]
+fn counters_of_operators_around_lost_ones_are_their_own_or_counted_as_lost() {
+    let is_lost = |operator: u64| operator % 41 == 5;
+    for chip in [Chip::V1_1_0, Chip::V2_1_0, Chip::V3_1_0, Chip::V3_2_0, Chip::V3_3_0] {
+        let joined = reused::write(chip, |operator| !is_lost(operator)).joined();
+        let found = cycles_of_reused(&joined);
+        assert_eq!(found.len() as u64, reused::OPERATORS, "{chip:?}");
+        let left = |operator: &u64| !reused::is_on_cpu(*operator) && !is_lost(*operator);
+        for (operator, cycles) in &found {
+            let own = left(operator).then(|| reused::cycles(*operator));
+            assert!(cycles.is_none() || *cycles == own, "{chip:?}: operator {operator} has {cycles:?}");
+        }
+        let recorded = (0..reused::OPERATORS).filter(left).count() as u64;
+        let placed = found.values().flatten().count() as u64;
+        let lost = joined.all_losses().total(LossKind::UnmatchedCounters);
+        assert_eq!(placed + lost, recorded, "{chip:?}");
+        assert!(lost * 10 < recorded, "{chip:?}: {lost} of {recorded} have no place");
+    }
+}
+
+#[test]
+fn times_of_counters_follow_the_frequency_on_the_chips_where_the_reference_does() {
+    // Half the frequency of the description, from the operator in the middle on.
+    let (megahertz, middle) = (1_250, reused::OPERATORS / 2);
+    for (chip, slower) in [(Chip::V1_1_1, 2.0), (Chip::V1_1_2, 1.0)] {
+        let mut profile = reused::write(chip, |_| true);
+        let mut record = Frequencies { count: 1, ..Frequencies::default() };
+        let time = profile.device_ticks(reused::begin(middle));
+        record.changes[0] = Frequency { time, value: megahertz / 2 };
+        [0, 1].into_iter().for_each(|device| profile.add_to(device, "lpmFreqConv.data", &record));
+        let rows = profile.cells("op_summary", &["Op Name", "aicore_time(us)"]);
+        for operator in (0..reused::OPERATORS).filter(|&operator| !reused::is_on_cpu(operator)) {
+            let factor = if operator < middle { 1.0 } else { slower };
+            let micros = reused::cycles(operator) as f64 / f64::from(megahertz) * factor;
+            let name = reused::name(operator);
+            let row = rows.iter().find(|row| row[0] == name).expect("the operator's row");
+            let shown: f64 = row[1].parse().expect("a time");
+            assert!((shown - micros).abs() < 0.0051, "{chip:?} {name}: {shown} instead of {micros}");
         }
     }
 }

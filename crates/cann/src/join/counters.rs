@@ -1,10 +1,11 @@
 //! Gives device tasks their counters.
 //!
 //! Where counters carry times, they belong to the run of their task that they overlap with; else
-//! the k-th counters of a task's number belong to its k-th run. An operator that works on cube and
-//! vector cores together has one record of its leading core and one for each block of the other,
-//! which are added up.
+//! to the one that their order on the stream tells ([`record_order`]), among the runs of kinds that leave
+//! counters. An operator that works on cube and vector cores together has one record of its leading core
+//! and one for each block of the other, which are added up.
 
+use crate::join::record_order;
 use crate::tables::{Core, CounterRow, CounterTable, Counters, DeviceTables, TaskLog};
 use opscope_trace::{LossKind, Losses, NumberMap};
 
@@ -38,7 +39,7 @@ fn key(stream: u16, task: u32, context: u32) -> Key {
 }
 
 /// Assigns the counters of a device.
-pub(super) fn task_counters(device: &DeviceTables, by_order: bool) -> (TaskCounters, Losses) {
+pub(super) fn task_counters(device: &DeviceTables) -> (TaskCounters, Losses) {
     let DeviceTables { tasks, counters, .. } = device;
     let mut result = TaskCounters {
         cube: vec![None; tasks.len()],
@@ -50,13 +51,13 @@ pub(super) fn task_counters(device: &DeviceTables, by_order: bool) -> (TaskCount
     if counters.is_empty() {
         return (result, losses);
     }
-    let has_times = !by_order && counters.end().iter().any(|end| *end != 0);
+    let has_times = counters.start().iter().any(|start| *start != 0);
     // Chip 9 records a task and its counters as one.
     let is_one = counters.len() == tasks.len() && tasks.log().first() == Some(&TaskLog::NanoStars);
     let task_of = match (is_one, has_times) {
         (true, _) => (0..tasks.len()).map(Some).collect(),
         (_, true) => by_time(device),
-        (_, false) => by_rank(device),
+        (_, false) => by_order(device),
     };
     let mut unmatched = 0;
     for (row, task) in task_of.into_iter().enumerate() {
@@ -124,22 +125,76 @@ fn by_time(device: &DeviceTables) -> Vec<Option<usize>> {
     task_of
 }
 
-/// For each row of counters the run of its task with the same rank.
-fn by_rank(device: &DeviceTables) -> Vec<Option<usize>> {
+/// For each row of counters the run that their order on the stream tells.
+fn by_order(device: &DeviceTables) -> Vec<Option<usize>> {
     let DeviceTables { tasks, counters, .. } = device;
-    let mut runs: NumberMap<Key, Vec<usize>> = NumberMap::default();
-    for row in 0..tasks.len() {
-        let key = key(tasks.stream()[row], tasks.task()[row], tasks.context()[row]);
-        runs.entry(key).or_default().push(row);
+    let mut streams: NumberMap<(u16, Core), Stream> = NumberMap::default();
+    for row in 0..counters.len() {
+        let key = (counters.stream()[row], counters.core()[row]);
+        streams.entry(key).or_default().records.push(row as u32);
     }
-    let mut used: NumberMap<(Key, u32), u32> = NumberMap::default();
-    let run_of = |row: usize| {
-        let key = key(counters.stream()[row], counters.task()[row], counters.context()[row]);
-        let rank = used.entry((key, counters.core()[row] as u32)).or_insert(0);
-        *rank += 1;
-        runs.get(&key)?.get(*rank as usize - 1).copied()
-    };
-    (0..counters.len()).map(run_of).collect()
+    let core_of = |task: usize| counting_core(tasks.log()[task], tasks.kind()[task]);
+    // Not all chips tell the tasks of vector cores by their kind.
+    let tells_vector = (0..tasks.len()).any(|task| core_of(task) == Some(Core::Vector));
+    for task in 0..tasks.len() {
+        let cores: &[Core] = match core_of(task) {
+            Some(Core::Vector) => &[Core::Vector],
+            Some(Core::Cube) if tells_vector => &[Core::Cube],
+            Some(Core::Cube) => &[Core::Cube, Core::Vector],
+            None => &[],
+        };
+        for &core in cores {
+            if let Some(stream) = streams.get_mut(&(tasks.stream()[task], core)) {
+                stream.runs.push(task as u32);
+            }
+        }
+    }
+    let mut task_of = vec![None; counters.len()];
+    for stream in streams.values() {
+        stream.place(device, &mut task_of);
+    }
+    task_of
+}
+
+/// The core that counts during tasks of a kind; `None` if none does.
+fn counting_core(log: TaskLog, kind: u16) -> Option<Core> {
+    match (log, kind) {
+        (TaskLog::Subtask | TaskLog::NanoStars, _) | (_, 0) => Some(Core::Cube),
+        (TaskLog::Hwts | TaskLog::Queue, 2) => Some(Core::Vector),
+        // The general processors, placeholders, events, notifications, values and copies.
+        _ => None,
+    }
+}
+
+/// The rows of one core's counters on one stream, and the runs that may have left them, both in their order.
+#[derive(Default)]
+struct Stream {
+    records: Vec<u32>,
+    runs: Vec<u32>,
+}
+
+impl Stream {
+    fn place(&self, device: &DeviceTables, task_of: &mut [Option<usize>]) {
+        let DeviceTables { tasks, counters, .. } = device;
+        let number = |task: u32, context: u32| u64::from(task) << 32 | u64::from(context);
+        let of_record = |&row: &u32| number(counters.task()[row as usize], counters.context()[row as usize]);
+        let of_run = |&task: &u32| number(tasks.task()[task as usize], tasks.context()[task as usize]);
+        let records: Vec<u64> = self.records.iter().map(of_record).collect();
+        let runs: Vec<u64> = self.runs.iter().map(of_run).collect();
+        // Chip 0 notes when it counted, which is when the task ended.
+        let place_at = |&row: &u32| {
+            let time = Some(counters.end()[row as usize]).filter(|time| *time != 0)?;
+            let after = self.runs.partition_point(|&task| tasks.start()[task as usize] <= time);
+            let place = after.checked_sub(1)?;
+            let task = self.runs[place];
+            (time <= tasks.end()[task as usize] && of_run(&task) == of_record(&row)).then_some(place as u32)
+        };
+        let known = self.records.iter().map(place_at).collect();
+        let places = record_order::place(&records, &runs, known);
+        for (&row, place) in self.records.iter().zip(places) {
+            task_of[row as usize] = place.map(|place| self.runs[place as usize] as usize);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -180,19 +235,34 @@ mod tests {
             &[(10, 20), (30, 40), (50, 60)],
             &[(50, 60, Core::Cube, false, 3), (10, 20, Core::Cube, false, 1)],
         );
-        let (result, losses) = task_counters(&tables, false);
+        let (result, losses) = task_counters(&tables);
         assert_eq!(result.cube, [Some(1), None, Some(0)].map(|row| row.map(CounterRow::from_index)));
         assert!(losses.rows().is_empty());
     }
 
     #[test]
     fn counters_without_times_are_given_out_in_order() {
-        let tables = device(
-            &[(10, 20), (30, 40)],
-            &[(0, 0, Core::Cube, false, 1), (0, 0, Core::Cube, false, 2), (0, 0, Core::Cube, false, 3)],
-        );
-        let (result, losses) = task_counters(&tables, false);
+        let tables =
+            device(&[(10, 20), (30, 40)], &[(0, 0, Core::Cube, false, 1), (0, 0, Core::Cube, false, 2)]);
+        let (result, losses) = task_counters(&tables);
         assert_eq!(result.cube, [0, 1].map(|row| Some(CounterRow::from_index(row))));
+        assert!(losses.rows().is_empty());
+    }
+
+    #[test]
+    fn counters_that_may_be_those_of_several_runs_are_counted_as_lost() {
+        let tables = device(&[(10, 20), (30, 40)], &[(0, 0, Core::Cube, false, 1)]);
+        let (result, losses) = task_counters(&tables);
+        assert_eq!(result.cube, [None; 2]);
+        assert_eq!(losses.total(LossKind::UnmatchedCounters), 1);
+    }
+
+    #[test]
+    fn counters_with_the_time_of_their_end_belong_to_the_run_within_which_it_lies() {
+        let record = |end| (0, end, Core::Cube, false, 1);
+        let tables = device(&[(10, 20), (30, 40), (50, 60)], &[record(20), record(60), record(45)]);
+        let (result, losses) = task_counters(&tables);
+        assert_eq!(result.cube, [Some(0), None, Some(1)].map(|row| row.map(CounterRow::from_index)));
         assert_eq!(losses.total(LossKind::UnmatchedCounters), 1);
     }
 
@@ -206,7 +276,7 @@ mod tests {
                 (10, 20, Core::Vector, true, 3),
             ],
         );
-        let (result, _) = task_counters(&tables, false);
+        let (result, _) = task_counters(&tables);
         let vector = result.get(&tables, result.vector[0]).map(|c| (c.cycles, c.counters[7]));
         assert_eq!(vector, Some((5, 5)));
         assert_eq!(result.get(&tables, result.cube[0]).map(|c| c.cycles), Some(5));

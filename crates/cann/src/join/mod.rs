@@ -5,7 +5,7 @@
 //!    [`communication`] finds the collective operations among them.
 //! 2. [`batches`] numbers the wraps of task numbers, on both sides.
 //! 3. [`tasks`] pairs host and device tasks.
-//! 4. [`counters`] gives device tasks their counters.
+//! 4. [`counters`] gives device tasks their counters, by [`record_order`] where those carry no times.
 //! 5. [`iterations`] finds the inferences in the steps that the device recorded.
 
 mod batches;
@@ -19,6 +19,7 @@ mod described_tasks;
 mod generation;
 mod host_tasks;
 mod iterations;
+mod record_order;
 mod steps;
 mod tasks;
 
@@ -30,8 +31,6 @@ pub use iterations::{Iteration, IterationTable, Stretch, StretchTable};
 pub use tasks::Matches;
 
 use std::collections::BTreeMap;
-
-use opscope_cann_raw::Chip;
 
 pub(crate) use crate::join::copies::{are_tracked, copies_of};
 
@@ -133,7 +132,7 @@ impl<'a> Side<'a> {
 
     /// Finds the counters of the device's tasks.
     fn find_counters(&self) -> (TaskCounters, Losses) {
-        counters::task_counters(&self.device.tables, self.device.metadata.chip() == Chip::V1_1_0)
+        counters::task_counters(&self.device.tables)
     }
 
     /// Finds the copies that are no tasks of their own.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 pub mod edited;
+pub mod reused;
 pub mod written;
 
 use std::path::{Path, PathBuf};

@@ -71,7 +71,17 @@ impl Written {
 
     /// Adds a record to a stream of the device.
     pub fn add_to_device(&mut self, stream: &str, record: &impl Record) {
-        record.append_to(self.bytes(&format!("device_0/data/{stream}.0")));
+        self.add_to(0, stream, record);
+    }
+
+    /// Adds a further device, with the same clock.
+    pub fn add_device(&mut self, device: u32) {
+        super::copy_device(&self.profile, 0, device);
+    }
+
+    /// Adds a record to a stream of a device.
+    pub fn add_to(&mut self, device: u16, stream: &str, record: &impl Record) {
+        record.append_to(self.bytes(&format!("device_{device}/data/{stream}.{device}")));
     }
 
     /// The hash of a text that the dictionary has.
