@@ -4,5 +4,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let _ = opscope_cann::read::tables::read(input);
+    let _ = opscope_cann::read::tables::read(input, &Default::default());
 });

@@ -99,4 +99,4 @@ pub use results::{classic_iteration, export_summary, export_timeline};
 pub use slices::{Mapped, Stream};
 pub use synthetic::{SampleLayout, SampleMode, SampleOptions, write_sample};
 pub use text::tensor_names::TensorTexts;
-pub use to_trace::{note, to_trace};
+pub use to_trace::{note, to_trace, to_trace_until};

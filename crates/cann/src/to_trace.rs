@@ -6,6 +6,7 @@
 mod measured;
 mod samples;
 
+use opscope_formats::reading::Stop;
 use opscope_trace::{
     ApiCall, ApiCallId, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model, ModelId,
     Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId, ProfileFormat, Range, RangeKind,
@@ -31,8 +32,13 @@ use crate::text::tensor_names;
 
 /// Projects a joined profile into a trace.
 pub fn to_trace(joined: &Joined) -> Trace {
+    to_trace_until(joined, &Stop::default())
+}
+
+/// As [`to_trace`], cut short where `stop` is wanted.
+pub fn to_trace_until(joined: &Joined, stop: &Stop) -> Trace {
     let view = View::whole(joined);
-    let mut projection = Projection::new(&view);
+    let mut projection = Projection::new(&view, stop);
     projection.run_facts();
     projection.iterations();
     projection.calls();
@@ -40,7 +46,9 @@ pub fn to_trace(joined: &Joined) -> Trace {
     projection.copies();
     projection.marks();
     projection.ranges();
-    projection.samples();
+    if !stop.is_wanted() {
+        projection.samples();
+    }
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.kind.is_loss()) {
         projection.trace.count_loss(loss.kind, loss.count, &loss.place);
     }
@@ -56,6 +64,7 @@ pub fn note(joined: &Joined) -> Option<&'static str> {
 
 struct Projection<'a> {
     view: &'a View<'a>,
+    stop: &'a Stop,
     trace: Trace,
     /// The wall-clock time of the trace's zero.
     zero: i64,
@@ -78,7 +87,7 @@ struct Projection<'a> {
 }
 
 impl<'a> Projection<'a> {
-    fn new(view: &'a View<'a>) -> Self {
+    fn new(view: &'a View<'a>, stop: &'a Stop) -> Self {
         let data = &view.joined.data;
         let metadata = data.profile.metadata();
         let mut trace = Trace::new();
@@ -99,6 +108,7 @@ impl<'a> Projection<'a> {
         }
         Self {
             view,
+            stop,
             trace,
             zero,
             process,
@@ -204,7 +214,7 @@ impl<'a> Projection<'a> {
         self.first_call = self.trace.api_calls.len();
         let api = &view.joined.data.host.api;
         self.trace.api_calls.reserve(api.len());
-        for call in api.rows() {
+        for call in self.stop.within(api.rows()) {
             let start = view.host_time(call.begin);
             let name = self.trace.strings.intern(call_name(view, &call));
             let iteration = match call.level {
@@ -231,7 +241,7 @@ impl<'a> Projection<'a> {
         self.trace.tasks.reserve(tasks.len());
         let mut measured = Measured::new(view, &mut self.trace);
         let mut waits = Waits::default();
-        for task in tasks {
+        for task in self.stop.within(tasks) {
             let device = view.device(task);
             let number = task.task as usize;
             let record = device.device.tables.tasks.row(number);
@@ -263,7 +273,7 @@ impl<'a> Projection<'a> {
     fn copies(&mut self) {
         let view = self.view;
         for (number, device) in (0..).zip(&view.devices) {
-            for copy in &device.joined.copies {
+            for copy in self.stop.within(&device.joined.copies) {
                 let name = self.trace.strings.intern(tracked_copies::NAME);
                 let (start, end) = (device.time(copy.started), device.time(copy.ended));
                 let row = Task {
@@ -280,7 +290,7 @@ impl<'a> Projection<'a> {
 
     /// The devices' sides of marks, which streams execute like tasks.
     fn marks(&mut self) {
-        for (mark, message) in executed_marks(self.view) {
+        for (mark, message) in self.stop.within(executed_marks(self.view)) {
             let name = self.trace.strings.intern(message);
             let row = Task {
                 number: Some(mark.task),
@@ -370,7 +380,7 @@ impl<'a> Projection<'a> {
     fn ranges(&mut self) {
         let view = self.view;
         let host = &view.joined.data.host;
-        for tx in host.tx.rows() {
+        for tx in self.stop.within(host.tx.rows()) {
             let kind = match tx.event_type {
                 1 => RangeKind::PushPop,
                 2 => RangeKind::StartStop,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -292,10 +292,15 @@ fn everything(folder: &Path) -> BTreeSet<PathBuf> {
 
 /// A raw directory.
 fn raw_directory() -> (tempfile::TempDir, PathBuf) {
+    raw_directory_of(4_000)
+}
+
+/// A raw directory of a device that executed so many tasks.
+fn raw_directory_of(tasks: u64) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let options = SampleOptions {
         chip: Chip::V4_1_0,
-        tasks: 4_000,
+        tasks,
         mode: SampleMode::Static,
         layout: SampleLayout::Current,
         seed: 7,
@@ -349,6 +354,115 @@ fn an_opening_that_is_stopped_at_any_question_says_so_and_leaves_nothing_behind(
         }
         assert_eq!(everything(&folder), before);
     }
+}
+
+/// The steps of an opening, with the number of questions that were asked before each.
+#[derive(Default)]
+struct Steps {
+    asked: Arc<AtomicUsize>,
+    begun: std::sync::Mutex<Vec<(String, usize)>>,
+}
+
+impl Progress for Steps {
+    fn step(&self, name: &str) {
+        self.begun.lock().unwrap().push((name.to_owned(), self.asked.load(Ordering::Relaxed)));
+    }
+
+    fn stop(&self) -> Stop {
+        let asked = Arc::clone(&self.asked);
+        Stop::when(move || {
+            asked.fetch_add(1, Ordering::Relaxed);
+            false
+        })
+    }
+}
+
+#[test]
+fn a_stop_is_asked_for_within_every_long_step_of_a_large_profile() {
+    /// A question comes every so many rows at least, in each of the passes over them.
+    const ROWS: usize = 10_000;
+    let rows = 60_000;
+    let node = |at: usize| {
+        format!(
+            "{{\"cat\":\"Node\",\"pid\":1,\"tid\":1,\"dur\":1,\"ts\":{at},\"ph\":\"X\",\"name\":\"n{}_kernel_time\",\"args\":{{}}}}",
+            at % 50
+        )
+    };
+    let events: Vec<String> = (0..rows).map(node).collect();
+    let sessions = OneFile::new(format!("[{}]", events.join(",\n")).as_bytes());
+    let kernel =
+        |at: usize| format!("0,conv{},Conv2D,AI_CORE,{}.5,1,0\n", at % 50, 1_700_000_000_000_000 + at * 2);
+    let header = std::str::from_utf8(KERNELS).unwrap().lines().next().unwrap();
+    let table: String = std::iter::once(format!("{header}\n")).chain((0..rows).map(kernel)).collect();
+    let table = OneFile::new(table.as_bytes());
+    let network = OneFile::new(&opscope_testing::megengine_network::network(rows / 6));
+    let (_folder, raw) = raw_directory_of(rows as u64);
+    // Of a raw directory: decoding, joining, and making the trace; of the others reading and the trace.
+    for (path, begins) in [
+        (sessions.path.clone(), vec![2]),
+        (table.path.clone(), vec![2]),
+        (network.path.clone(), vec![1]),
+        (raw, vec![0, 1, 4, 1]),
+    ] {
+        let steps = Steps::default();
+        Source::at(&path).unwrap().open(&steps).unwrap();
+        let mut begun = steps.begun.into_inner().unwrap();
+        if begun.is_empty() {
+            begun.push(("all".to_owned(), 0));
+        }
+        let ends = begun[1..].iter().map(|(_, asked)| *asked).chain([steps.asked.load(Ordering::Relaxed)]);
+        let asked: Vec<usize> = begun.iter().zip(ends).map(|((_, begin), end)| end - begin).collect();
+        assert_eq!(asked.len(), begins.len(), "{begun:?}");
+        for (step, (asked, passes)) in asked.iter().zip(&begins).enumerate() {
+            assert!(*asked >= passes * rows / ROWS, "{}: {:?}: {asked}", path.display(), begun[step]);
+        }
+    }
+}
+
+/// A request to stop that another thread makes when it hears of a step.
+struct StopWithin<'a> {
+    step: usize,
+    begun: Arc<AtomicUsize>,
+    wanted: Arc<AtomicBool>,
+    other: &'a std::sync::mpsc::Sender<Arc<AtomicBool>>,
+}
+
+impl Progress for StopWithin<'_> {
+    fn step(&self, _name: &str) {
+        if self.begun.fetch_add(1, Ordering::Relaxed) == self.step {
+            self.other.send(Arc::clone(&self.wanted)).unwrap();
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        let (step, begun, wanted) = (self.step, Arc::clone(&self.begun), Arc::clone(&self.wanted));
+        Stop::when(move || {
+            // However late the system lets the other thread run, it is within the step.
+            while begun.load(Ordering::Relaxed) > step && !wanted.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            wanted.load(Ordering::Relaxed)
+        })
+    }
+}
+
+#[test]
+fn a_flag_that_another_thread_sets_ends_the_opening_of_a_large_profile_in_each_of_its_steps() {
+    let (_folder, raw) = raw_directory_of(30_000);
+    let before = everything(&raw);
+    let (sender, requests) = std::sync::mpsc::channel::<Arc<AtomicBool>>();
+    let other =
+        std::thread::spawn(move || requests.iter().for_each(|flag| flag.store(true, Ordering::Relaxed)));
+    for step in 0..4 {
+        let (begun, wanted) = (Arc::default(), Arc::default());
+        let progress = StopWithin { step, begun, wanted, other: &sender };
+        let opened = Source::at(&raw).unwrap().open(&progress);
+        assert!(matches!(opened, Err(OpenError::Stopped { .. })), "step {step}: {opened:?}");
+        assert_eq!(progress.begun.load(Ordering::Relaxed), step + 1, "it went on behind the step");
+    }
+    assert_eq!(everything(&raw), before);
+    drop(sender);
+    other.join().unwrap();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! tells when. Tasks of one stream after the first flip are batch 1, and so on.
 
 use crate::tables::{DeviceTables, HostTables};
+use opscope_formats::reading::Stop;
 use opscope_trace::NumberMap;
 
 /// The number of a flip that only says that its stream was destroyed.
@@ -18,7 +19,7 @@ struct Flip {
 }
 
 /// Fills in the batches of the host's tasks.
-pub(super) fn of_host(host: &mut HostTables) {
+pub(super) fn of_host(host: &mut HostTables, stop: &Stop) {
     let mut flips: NumberMap<u32, Vec<Flip>> = NumberMap::default();
     for row in host.flips.rows() {
         let key = u32::from(row.device) << 16 | u32::from(row.stream);
@@ -27,12 +28,12 @@ pub(super) fn of_host(host: &mut HostTables) {
     }
     let tracks = &host.task_tracks;
     let key = |i: usize| u32::from(tracks.device()[i]) << 16 | u32::from(tracks.stream()[i]);
-    let batches = assign(tracks.len(), key, tracks.time(), tracks.task(), &flips);
+    let batches = assign(tracks.len(), key, tracks.time(), tracks.task(), &flips, stop);
     host.task_tracks.set_batches(batches);
 }
 
 /// Fills in the batches of a device's tasks, which are in the order of their start.
-pub(super) fn of_device(device: &mut DeviceTables) {
+pub(super) fn of_device(device: &mut DeviceTables, stop: &Stop) {
     let mut flips: NumberMap<u32, Vec<Flip>> = NumberMap::default();
     for row in device.flips.rows() {
         let flip = Flip { time: row.time, task: u32::from(row.task), number: row.number };
@@ -43,7 +44,7 @@ pub(super) fn of_device(device: &mut DeviceTables) {
     }
     let tasks = &device.tasks;
     let key = |i: usize| u32::from(tasks.stream()[i]);
-    let batches = assign(tasks.len(), key, tasks.start(), tasks.task(), &flips);
+    let batches = assign(tasks.len(), key, tasks.start(), tasks.task(), &flips, stop);
     device.tasks.set_batches(batches);
 }
 
@@ -54,10 +55,11 @@ fn assign(
     times: &[u64],
     tasks: &[u32],
     flips: &NumberMap<u32, Vec<Flip>>,
+    stop: &Stop,
 ) -> Vec<u16> {
     let mut batches = vec![0; count];
     let mut by_stream: NumberMap<u32, Vec<u32>> = NumberMap::default();
-    for row in 0..count {
+    for row in stop.within(0..count) {
         if flips.contains_key(&key(row)) {
             by_stream.entry(key(row)).or_default().push(row as u32);
         }
@@ -69,7 +71,7 @@ fn assign(
         let flips = flips.get(&stream).map_or(&[][..], Vec::as_slice);
         let mut batch: u16 = 0;
         let mut next = 0;
-        for (position, &row) in rows.iter().enumerate() {
+        for (position, &row) in stop.within(&rows).enumerate() {
             while let Some(flip) = flips.get(next).filter(|flip| flip.time < times[row as usize]) {
                 next += 1;
                 batch = batch.saturating_add(1);
@@ -98,7 +100,7 @@ mod tests {
 
     fn batches_of(times: &[u64], tasks: &[u32], flips: Vec<Flip>) -> Vec<u16> {
         let map = [(0, flips)].into_iter().collect();
-        assign(times.len(), |_| 0, times, tasks, &map)
+        assign(times.len(), |_| 0, times, tasks, &map, &Stop::default())
     }
 
     #[test]

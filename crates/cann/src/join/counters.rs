@@ -7,6 +7,7 @@
 
 use crate::join::record_order;
 use crate::tables::{Core, CounterRow, CounterTable, Counters, DeviceTables, TaskLog};
+use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberMap};
 
 /// Which counters each device task has.
@@ -38,8 +39,8 @@ fn key(stream: u16, task: u32, context: u32) -> Key {
     (u64::from(stream) << 32 | u64::from(task), context)
 }
 
-/// Assigns the counters of a device.
-pub(super) fn task_counters(device: &DeviceTables) -> (TaskCounters, Losses) {
+/// Assigns the counters of a device, until `stop` is wanted.
+pub(super) fn task_counters(device: &DeviceTables, stop: &Stop) -> (TaskCounters, Losses) {
     let DeviceTables { tasks, counters, .. } = device;
     let mut result = TaskCounters {
         cube: vec![None; tasks.len()],
@@ -56,11 +57,11 @@ pub(super) fn task_counters(device: &DeviceTables) -> (TaskCounters, Losses) {
     let is_one = counters.len() == tasks.len() && tasks.log().first() == Some(&TaskLog::NanoStars);
     let task_of = match (is_one, has_times) {
         (true, _) => (0..tasks.len()).map(Some).collect(),
-        (_, true) => by_time(device),
-        (_, false) => by_order(device),
+        (_, true) => by_time(device, stop),
+        (_, false) => by_order(device, stop),
     };
     let mut unmatched = 0;
-    for (row, task) in task_of.into_iter().enumerate() {
+    for (row, task) in stop.within(task_of).enumerate() {
         let is_taken = task.is_some_and(|task| result.take(device, row, task));
         unmatched += u64::from(!is_taken);
     }
@@ -102,7 +103,7 @@ impl TaskCounters {
 }
 
 /// For each row of counters the latest run of its task that it overlaps with.
-fn by_time(device: &DeviceTables) -> Vec<Option<usize>> {
+fn by_time(device: &DeviceTables, stop: &Stop) -> Vec<Option<usize>> {
     let DeviceTables { tasks, counters, .. } = device;
     let mut order: Vec<u32> = (0..counters.len() as u32).collect();
     if !counters.end().is_sorted() {
@@ -111,7 +112,7 @@ fn by_time(device: &DeviceTables) -> Vec<Option<usize>> {
     let mut task_of = vec![None; counters.len()];
     let mut latest: NumberMap<Key, usize> = NumberMap::default();
     let mut next = 0;
-    for row in order {
+    for row in stop.within(order) {
         let row = row as usize;
         let end = counters.end()[row];
         while tasks.start().get(next).is_some_and(|&start| start <= end) {
@@ -126,17 +127,17 @@ fn by_time(device: &DeviceTables) -> Vec<Option<usize>> {
 }
 
 /// For each row of counters the run that their order on the stream tells.
-fn by_order(device: &DeviceTables) -> Vec<Option<usize>> {
+fn by_order(device: &DeviceTables, stop: &Stop) -> Vec<Option<usize>> {
     let DeviceTables { tasks, counters, .. } = device;
     let mut streams: NumberMap<(u16, Core), Stream> = NumberMap::default();
-    for row in 0..counters.len() {
+    for row in stop.within(0..counters.len()) {
         let key = (counters.stream()[row], counters.core()[row]);
         streams.entry(key).or_default().records.push(row as u32);
     }
     let core_of = |task: usize| counting_core(tasks.log()[task], tasks.kind()[task]);
     // Not all chips tell the tasks of vector cores by their kind.
     let tells_vector = (0..tasks.len()).any(|task| core_of(task) == Some(Core::Vector));
-    for task in 0..tasks.len() {
+    for task in stop.within(0..tasks.len()) {
         let cores: &[Core] = match core_of(task) {
             Some(Core::Vector) => &[Core::Vector],
             Some(Core::Cube) if tells_vector => &[Core::Cube],
@@ -150,7 +151,7 @@ fn by_order(device: &DeviceTables) -> Vec<Option<usize>> {
         }
     }
     let mut task_of = vec![None; counters.len()];
-    for stream in streams.values() {
+    for stream in stop.within(streams.values()) {
         stream.place(device, &mut task_of);
     }
     task_of
@@ -235,7 +236,7 @@ mod tests {
             &[(10, 20), (30, 40), (50, 60)],
             &[(50, 60, Core::Cube, false, 3), (10, 20, Core::Cube, false, 1)],
         );
-        let (result, losses) = task_counters(&tables);
+        let (result, losses) = task_counters(&tables, &Stop::default());
         assert_eq!(result.cube, [Some(1), None, Some(0)].map(|row| row.map(CounterRow::from_index)));
         assert!(losses.rows().is_empty());
     }
@@ -244,7 +245,7 @@ mod tests {
     fn counters_without_times_are_given_out_in_order() {
         let tables =
             device(&[(10, 20), (30, 40)], &[(0, 0, Core::Cube, false, 1), (0, 0, Core::Cube, false, 2)]);
-        let (result, losses) = task_counters(&tables);
+        let (result, losses) = task_counters(&tables, &Stop::default());
         assert_eq!(result.cube, [0, 1].map(|row| Some(CounterRow::from_index(row))));
         assert!(losses.rows().is_empty());
     }
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn counters_that_may_be_those_of_several_runs_are_counted_as_lost() {
         let tables = device(&[(10, 20), (30, 40)], &[(0, 0, Core::Cube, false, 1)]);
-        let (result, losses) = task_counters(&tables);
+        let (result, losses) = task_counters(&tables, &Stop::default());
         assert_eq!(result.cube, [None; 2]);
         assert_eq!(losses.total(LossKind::UnmatchedCounters), 1);
     }
@@ -261,7 +262,7 @@ mod tests {
     fn counters_with_the_time_of_their_end_belong_to_the_run_within_which_it_lies() {
         let record = |end| (0, end, Core::Cube, false, 1);
         let tables = device(&[(10, 20), (30, 40), (50, 60)], &[record(20), record(60), record(45)]);
-        let (result, losses) = task_counters(&tables);
+        let (result, losses) = task_counters(&tables, &Stop::default());
         assert_eq!(result.cube, [Some(0), None, Some(1)].map(|row| row.map(CounterRow::from_index)));
         assert_eq!(losses.total(LossKind::UnmatchedCounters), 1);
     }
@@ -276,7 +277,7 @@ mod tests {
                 (10, 20, Core::Vector, true, 3),
             ],
         );
-        let (result, _) = task_counters(&tables);
+        let (result, _) = task_counters(&tables, &Stop::default());
         let vector = result.get(&tables, result.vector[0]).map(|c| (c.cycles, c.counters[7]));
         assert_eq!(vector, Some((5, 5)));
         assert_eq!(result.get(&tables, result.cube[0]).map(|c| c.cycles), Some(5));

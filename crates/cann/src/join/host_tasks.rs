@@ -19,6 +19,7 @@ use crate::tables::{
     TrackRow,
 };
 use crate::vocabulary;
+use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberMap, NumberSet};
 
 /// The source of what is known about the operator behind a task.
@@ -89,6 +90,7 @@ pub(super) fn host_tasks(
     chip: Chip,
     level0: bool,
     captured: &Captured,
+    stop: &Stop,
     losses: &mut Losses,
 ) -> (HostTaskTable, Vec<u64>) {
     let calls = threads(&host.api);
@@ -112,6 +114,9 @@ pub(super) fn host_tasks(
             let notes = Notes::of_thread(host, thread);
             let walk = Walk::new(&host.api, calls.get(&thread));
             let steps = has_steps.then(|| Steps::of_thread(host, thread));
+            if stop.is_wanted() {
+                return;
+            }
             ThreadJoin {
                 host,
                 chip,
@@ -124,7 +129,7 @@ pub(super) fn host_tasks(
                 steps,
                 out,
             }
-            .run(rows);
+            .run(rows, stop);
         },
         |part| {
             table.append(part);
@@ -205,10 +210,10 @@ struct ThreadJoin<'a> {
 }
 
 impl ThreadJoin<'_> {
-    fn run(mut self, rows: Range<usize>) {
+    fn run(mut self, rows: Range<usize>, stop: &Stop) {
         self.out.reserve(rows.len());
         let mut described = Vec::new();
-        for row in rows {
+        for row in stop.within(rows) {
             let track = self.host.task_tracks.row(row);
             let path = self.walk.path_at(track.time);
             let kind = self.kinds.get(&track.kind).copied().unwrap_or_default();

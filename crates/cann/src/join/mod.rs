@@ -39,6 +39,7 @@ use crate::join::captured::Captured;
 use crate::join::generation::Generation;
 use crate::parallel;
 use crate::tables::{DeviceTables, HostTaskRow, NO_CONTEXT, NO_MODEL};
+use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberSet};
 
 /// A profile whose host and device sides were brought together.
@@ -116,9 +117,9 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     /// Does what the device's own tables suffice for.
-    fn new(device: &'a mut Device, has_batches: bool) -> Self {
+    fn new(device: &'a mut Device, has_batches: bool, stop: &Stop) -> Self {
         if has_batches {
-            batches::of_device(&mut device.tables);
+            batches::of_device(&mut device.tables, stop);
         }
         let found = iterations::iterations(&device.tables.steps);
         let iterations::Iterations { table, reduces, fetches, unmatched } = found;
@@ -131,8 +132,8 @@ impl<'a> Side<'a> {
     }
 
     /// Finds the counters of the device's tasks.
-    fn find_counters(&self) -> (TaskCounters, Losses) {
-        counters::task_counters(&self.device.tables)
+    fn find_counters(&self, stop: &Stop) -> (TaskCounters, Losses) {
+        counters::task_counters(&self.device.tables, stop)
     }
 
     /// Finds the copies that are no tasks of their own.
@@ -167,7 +168,18 @@ impl<'a> Side<'a> {
 
 impl Joined {
     /// Joins a decoded profile.
-    pub fn new(mut data: Data) -> Self {
+    pub fn new(data: Data) -> Self {
+        Self::cut_short(data, &Stop::default())
+    }
+
+    /// As [`Joined::new`]; nothing where `stop` was wanted.
+    pub fn until(data: Data, stop: &Stop) -> Option<Self> {
+        let joined = Self::cut_short(data, stop);
+        (!stop.is_wanted()).then_some(joined)
+    }
+
+    /// Joins a profile as far as it gets before `stop` is wanted: rows may lack what belongs to them then.
+    fn cut_short(mut data: Data, stop: &Stop) -> Self {
         let mut losses = Losses::default();
         let chip = data.chip();
         let first = data.devices.values().next();
@@ -182,7 +194,7 @@ impl Joined {
         let ((host_tasks, fusion_models, communication), mut sides) = parallel::join(
             || {
                 if generation.has_host_batches() {
-                    batches::of_host(host);
+                    batches::of_host(host, stop);
                 }
                 let captured = Captured::new(host, &mut losses);
                 let (host_tasks, fusion_models) = match generation {
@@ -192,7 +204,7 @@ impl Joined {
                     Generation::Compiled { .. } => {
                         (described_tasks::tasks_of_models(host, &numbers), Vec::new())
                     }
-                    _ => host_tasks::host_tasks(host, chip, level0, &captured, &mut losses),
+                    _ => host_tasks::host_tasks(host, chip, level0, &captured, stop, &mut losses),
                 };
                 let communication = communication::communication(host, &host_tasks, &captured);
                 captured.count_unused(host, &mut losses);
@@ -200,16 +212,16 @@ impl Joined {
             },
             || {
                 let prepare = |device| {
-                    let mut side = Side::new(device, generation.has_device_batches());
+                    let mut side = Side::new(device, generation.has_device_batches(), stop);
                     if !generation.lacks_streams() {
-                        side.take_counters(side.find_counters());
+                        side.take_counters(side.find_counters(stop));
                     }
                     side
                 };
                 devices.values_mut().map(prepare).collect::<Vec<Side<'_>>>()
             },
         );
-        for side in &mut sides {
+        for side in stop.within(&mut sides) {
             match generation {
                 Generation::WideNumbers | Generation::Cann5 { lacks_streams: true, .. } => {
                     tasks::fill_streams(side.device, &host_tasks);
@@ -219,8 +231,8 @@ impl Joined {
             }
             let identity = generation.task_identity();
             let ((matches, lost), counters) = parallel::join(
-                || tasks::matches(&side.device.tables, &host_tasks, side.device.id, identity),
-                || generation.lacks_streams().then(|| side.find_counters()),
+                || tasks::matches(&side.device.tables, &host_tasks, side.device.id, identity, stop),
+                || generation.lacks_streams().then(|| side.find_counters(stop)),
             );
             counters.into_iter().for_each(|counters| side.take_counters(counters));
             side.find_divided();

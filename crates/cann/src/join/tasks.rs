@@ -8,6 +8,7 @@ use crate::data::Device;
 use crate::join::host_tasks::HostTaskTable;
 use crate::parallel;
 use crate::tables::{DeviceTables, DeviceTaskTable, HostTaskRow, NO_CONTEXT};
+use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberMap};
 
 /// The runtime's number of the kind of task that only marks a profiler's trace.
@@ -75,18 +76,19 @@ pub(super) fn matches(
     host: &HostTaskTable,
     device_id: u32,
     identity: TaskIdentity,
+    stop: &Stop,
 ) -> (Matches, Losses) {
     let mut losses = Losses::default();
     let tasks = &device.tasks;
     let ((host_keys, host_only), device_keys) = parallel::join(
-        || host_keys(host, device_id, identity),
+        || host_keys(host, device_id, identity, stop),
         || {
             let device_key = |row: usize| {
                 let number = identity.of_device(tasks, row);
                 key(tasks.stream()[row], tasks.task()[row], tasks.context()[row], number)
             };
             let mut keys: Vec<(u64, u32)> =
-                (0..tasks.len()).filter_map(|row| Some((device_key(row)?, row as u32))).collect();
+                stop.within(0..tasks.len()).filter_map(|row| Some((device_key(row)?, row as u32))).collect();
             keys.sort_unstable();
             keys
         },
@@ -95,7 +97,7 @@ pub(super) fn matches(
 
     let mut ambiguous = 0u64;
     let mut host_groups = host_keys.chunk_by(|a, b| a.0 == b.0).peekable();
-    for devices in device_keys.chunk_by(|a, b| a.0 == b.0) {
+    for devices in stop.within(device_keys.chunk_by(|a, b| a.0 == b.0)) {
         while let Some(only) = host_groups.next_if(|hosts| hosts[0].0 < devices[0].0) {
             result.host_only.extend(only.iter().map(|(_, row)| *row));
         }
@@ -118,9 +120,10 @@ fn host_keys(
     host: &HostTaskTable,
     device: u32,
     identity: TaskIdentity,
+    stop: &Stop,
 ) -> (Vec<(u64, HostTaskRow)>, Vec<HostTaskRow>) {
     let (mut keys, mut others) = (Vec::with_capacity(host.len()), Vec::new());
-    for row in (0..host.len()).filter(|&row| u32::from(host.device()[row]) == device) {
+    for row in stop.within(0..host.len()).filter(|&row| u32::from(host.device()[row]) == device) {
         let number = identity.of_host(host, row);
         let key = key(host.stream()[row], host.task()[row], host.context()[row], number);
         let row = HostTaskRow::from_index(row);
@@ -255,6 +258,7 @@ mod tests {
             &host(&[(1, 0, 0), (3, 0, 0)]),
             0,
             TaskIdentity::Batch,
+            &Stop::default(),
         );
         assert_eq!(matches.host_of, rows([Some(0), None, Some(0)]));
         assert_eq!(matches.host_only, [HostTaskRow::from_index(1)]);
@@ -263,15 +267,21 @@ mod tests {
 
     #[test]
     fn batches_part_tasks_with_the_same_number() {
-        let (matches, _) =
-            matches(&device(&[(1, 0), (1, 1)]), &host(&[(1, 0, 0), (1, 1, 0)]), 0, TaskIdentity::Batch);
+        let (matches, _) = matches(
+            &device(&[(1, 0), (1, 1)]),
+            &host(&[(1, 0, 0), (1, 1, 0)]),
+            0,
+            TaskIdentity::Batch,
+            &Stop::default(),
+        );
         assert_eq!(matches.host_of, rows([Some(0), Some(1)]));
     }
 
     #[test]
     fn without_batches_equal_numbers_are_paired_in_their_order() {
         let hosts = host(&[(1, 7, 0), (1, 8, PROFILER_TRACE_EX), (1, 9, 0)]);
-        let (result, _) = matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, TaskIdentity::Order);
+        let (result, _) =
+            matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, TaskIdentity::Order, &Stop::default());
         assert_eq!(result.host_of, rows([Some(0), Some(2)]));
     }
 
@@ -282,6 +292,7 @@ mod tests {
             &host(&[(1, 0, 0), (1, 0, 0)]),
             0,
             TaskIdentity::Batch,
+            &Stop::default(),
         );
         assert_eq!(result.host_of, [None; 3]);
         assert_eq!(losses.total(LossKind::AmbiguousTask), 3);
@@ -289,7 +300,8 @@ mod tests {
 
     #[test]
     fn tasks_of_another_device_are_not_taken() {
-        let (result, _) = matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, TaskIdentity::Batch);
+        let (result, _) =
+            matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, TaskIdentity::Batch, &Stop::default());
         assert_eq!(result.host_of, [None]);
     }
 }

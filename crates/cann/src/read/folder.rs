@@ -127,7 +127,7 @@ impl Reading<'_> {
     fn database(&mut self, path: &Path, outputs: &Outputs) -> Result<Trace, FolderError> {
         let mut trace = database::read_file(path, self.stop)?;
         match self.tables(outputs) {
-            Ok(kernels) => complete::add_readings(&mut trace, &kernels),
+            Ok(kernels) => complete::add_readings(&mut trace, &kernels, self.stop),
             Err(stopped @ FolderError::Stopped { .. }) => return Err(stopped),
             Err(error) => trace.count_loss(LossKind::UnreadFile, 1, &error.to_string()),
         }
@@ -143,7 +143,7 @@ impl Reading<'_> {
         let (timeline, unread) = outputs.timelines.split_at(read.min(outputs.timelines.len()));
         let mut trace = match timeline.first() {
             None => {
-                let mut trace = kernels.to_trace();
+                let mut trace = kernels.to_trace(self.stop);
                 self.add_steps(&mut trace, outputs)?;
                 trace
             }
@@ -155,7 +155,7 @@ impl Reading<'_> {
                     self.add_steps(&mut trace, outputs)?;
                 }
                 if !kernels.is_empty() {
-                    join::add_table(&mut trace, &kernels);
+                    join::add_table(&mut trace, &kernels, self.stop);
                 }
                 trace
             }
@@ -172,7 +172,7 @@ impl Reading<'_> {
         for path in &outputs.tables {
             let text = self.open(path)?;
             let failed = |source| FolderError::Table { path: path.clone(), source };
-            tables::read_tasks(&text, &mut kernels).map_err(failed)?;
+            tables::read_tasks(&text, self.stop, &mut kernels).map_err(failed)?;
         }
         Ok(kernels)
     }
@@ -181,7 +181,7 @@ impl Reading<'_> {
     fn add_steps(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
         let mut steps = Vec::new();
         for path in &outputs.steps {
-            match tables::read_steps(&self.open(path)?) {
+            match tables::read_steps(&self.open(path)?, self.stop) {
                 Ok(table) => steps.push(table),
                 Err(_) => trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string()),
             }
@@ -196,7 +196,7 @@ impl Reading<'_> {
             return Err(FolderError::Stopped { path: path.to_owned() });
         }
         let failed = |source| FolderError::Io { path: path.to_owned(), source };
-        let input = Input::open(path).map_err(failed)?;
+        let input = Input::open_until(path, &|| self.stop.is_wanted()).map_err(failed)?;
         self.damaged.extend(input.damage().map(|problem| format!("{}: {problem}", path.display())));
         Ok(input)
     }

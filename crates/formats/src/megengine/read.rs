@@ -11,6 +11,7 @@ use super::json::{JsonError, Scanner};
 use super::profile::{Profile, Text};
 use super::sections::{Ahead, Reader};
 use crate::input::Input;
+use crate::reading::Stop;
 
 /// Why a file can't be read as a MegEngine profile.
 #[derive(Debug, thiserror::Error)]
@@ -74,15 +75,15 @@ impl Profile {
     }
 
     /// The same for the bytes of a file, which are read as far as they go: what ended the reading stands
-    /// in [`Profile::damage`].
+    /// in [`Profile::damage`], be it that `stop` was wanted.
     ///
     /// # Errors
     /// When there are no times of known operators before the damage, or sections are missing without
     /// any.
-    pub fn from_input_as_far_as_it_goes(input: Input) -> Result<Self, ContentError> {
+    pub fn from_input_as_far_as_it_goes(input: Input, stop: &Stop) -> Result<Self, ContentError> {
         let text = Text(input);
         let profile = thread::scope(|scope| {
-            let mut reader = Reader::new(read_ahead(scope, &text)).keeping_rest();
+            let mut reader = Reader::new(read_ahead(scope, &text, stop), stop.clone()).keeping_rest();
             let mut scanner = Scanner::new(&text);
             match reader.root(&mut scanner).and_then(|()| scanner.end()) {
                 Ok(()) => reader.finish().map_err(ContentError::Missing),
@@ -93,8 +94,9 @@ impl Profile {
     }
 
     fn from_text(text: Text) -> Result<Self, ContentError> {
+        let stop = Stop::default();
         let profile = thread::scope(|scope| {
-            let mut reader = Reader::new(read_ahead(scope, &text));
+            let mut reader = Reader::new(read_ahead(scope, &text, &stop), stop.clone());
             let mut scanner = Scanner::new(&text);
             reader.root(&mut scanner)?;
             scanner.end()?;
@@ -117,14 +119,16 @@ const WORTH_A_THREAD: usize = 4 << 20;
 fn read_ahead<'scope, 'text: 'scope>(
     scope: &'scope Scope<'scope, 'text>,
     text: &'text [u8],
+    stop: &Stop,
 ) -> Option<Ahead<'scope>> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     if text.len() < WORTH_A_THREAD || processors < 2 {
         return None;
     }
+    let stop = stop.clone();
     let guess = move || {
         let section = Regex::new(r#""var": ?\{"#).ok()?.find(text)?;
-        Reader::vars_ahead(text, section.end() - 1)
+        Reader::vars_ahead(text, section.end() - 1, stop)
     };
     let thread = thread::Builder::new().spawn_scoped(scope, guess).ok()?;
     Some(Box::new(move || thread.join().ok().flatten()))

@@ -9,6 +9,7 @@ use super::json::{JsonError, Piece, RawText, Scanner};
 use super::keyed::{GraphId, Keyed};
 use super::profile::{Chunk, Footprint, Interval, MemoryPlan, Operator, Profile, Shape, Var};
 use super::symbols::RecentSymbols;
+use crate::reading::Stop;
 
 type Scanned<T> = Result<T, JsonError>;
 
@@ -33,6 +34,7 @@ pub struct Reader<'scope> {
     /// Whether an id was no number, so that it means something in this profile only.
     has_odd_ids: bool,
     ahead: Option<Ahead<'scope>>,
+    stop: Stop,
     /// Whether what precedes damage is kept.
     keeps_rest: bool,
     recent: RecentSymbols,
@@ -43,9 +45,10 @@ pub struct Reader<'scope> {
 }
 
 impl<'scope> Reader<'scope> {
-    /// A reader of a whole profile; another thread may have begun with the vars.
-    pub fn new(ahead: Option<Ahead<'scope>>) -> Self {
-        Self { ahead, ..Self::default() }
+    /// A reader of a whole profile, which breaks off where `stop` is wanted; another thread may have begun with
+    /// the vars.
+    pub fn new(ahead: Option<Ahead<'scope>>, stop: Stop) -> Self {
+        Self { ahead, stop, ..Self::default() }
     }
 
     /// A reader that keeps what it has read when the text breaks off or is no JSON further on.
@@ -99,8 +102,8 @@ impl<'scope> Reader<'scope> {
     }
 
     /// Reads the section of vars that begins at `start`.
-    pub fn vars_ahead(text: &[u8], start: usize) -> Option<VarsAhead> {
-        let mut reader = Reader::default();
+    pub fn vars_ahead(text: &[u8], start: usize, stop: Stop) -> Option<VarsAhead> {
+        let mut reader = Reader::new(None, stop);
         let mut scanner = Scanner::new(text);
         scanner.move_to(start);
         reader.profile.vars = reader.vars(&mut scanner).ok()?;
@@ -185,7 +188,11 @@ impl<'scope> Reader<'scope> {
         mut row: impl FnMut(&mut Self, &mut Scanner) -> Scanned<Row>,
     ) -> Scanned<Keyed<Row>> {
         let mut rows = Keyed::default();
+        let stop = self.stop.clone();
+        let mut turns = stop.within(0u64..);
         let read = scanner.entries(expected, |scanner, name| {
+            // To whoever reads on it is as if the text ended here.
+            turns.next().ok_or_else(|| scanner.wrong("an end that nobody asked for"))?;
             let id = self.id(name);
             rows.insert(id, row(self, scanner)?);
             Ok(())

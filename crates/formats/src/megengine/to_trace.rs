@@ -13,6 +13,8 @@ use super::comp_node::CompNode;
 use super::data_type::{data_type, elements};
 use super::memory::changes;
 use super::profile::Operator as NativeOperator;
+use crate::reading::Stop;
+
 use super::{Footprint, GraphId, Interval, Profile, Shape, Var};
 
 impl Profile {
@@ -28,7 +30,12 @@ impl Profile {
     ///   count as read.
     /// - A counter for each device tells the memory in use as the operators run.
     pub fn to_trace(&self) -> Trace {
-        let mut projection = Projection::new(self);
+        self.to_trace_until(&Stop::default())
+    }
+
+    /// As [`Profile::to_trace`], cut short where `stop` is wanted.
+    pub fn to_trace_until(&self, stop: &Stop) -> Trace {
+        let mut projection = Projection::new(self, stop);
         projection.operators();
         projection.calls();
         projection.tasks();
@@ -41,6 +48,7 @@ impl Profile {
 
 struct Projection<'a> {
     profile: &'a Profile,
+    stop: &'a Stop,
     trace: Trace,
     /// The names of vars, made unique, by position.
     var_names: Vec<StringId>,
@@ -52,7 +60,7 @@ struct Projection<'a> {
 }
 
 impl<'a> Projection<'a> {
-    fn new(profile: &'a Profile) -> Self {
+    fn new(profile: &'a Profile, stop: &'a Stop) -> Self {
         let mut trace = Trace::new();
         trace.run = RunFacts {
             format: Some(ProfileFormat::MegEngine),
@@ -69,6 +77,7 @@ impl<'a> Projection<'a> {
         });
         Self {
             profile,
+            stop,
             trace,
             var_names: Vec::new(),
             launches: HashMap::new(),
@@ -85,7 +94,7 @@ impl<'a> Projection<'a> {
         let positions: HashMap<GraphId, u32> =
             profile.order.iter().enumerate().map(|(at, id)| (*id, at as u32)).collect();
         self.trace.operators.reserve(profile.operators.len());
-        for (id, operator) in profile.operators.iter() {
+        for (id, operator) in self.stop.within(profile.operators.iter()) {
             let footprint = profile.footprints.get(id);
             let inputs = profile.ids.get(operator.inputs);
             let outputs = self.solid_outputs(operator);
@@ -213,7 +222,7 @@ impl<'a> Projection<'a> {
         let program = self.trace.strings.intern("MegEngine");
         let process = self.trace.processes.push(Process { pid: 0, name: program });
         let mut threads: HashMap<StringId, ThreadId> = HashMap::new();
-        for (id, span) in profile.host.iter() {
+        for (id, span) in self.stop.within(profile.host.iter()) {
             let Some(name) = self.operator(id).map(|operator| self.trace.operators.get(operator).name) else {
                 self.trace.count_loss(LossKind::HostTimesOfNoOperator, 1, "profiler.host");
                 continue;
@@ -243,7 +252,7 @@ impl<'a> Projection<'a> {
     /// Executions on the comp nodes.
     fn tasks(&mut self) {
         let profile = self.profile;
-        for (id, span) in profile.device.iter() {
+        for (id, span) in self.stop.within(profile.device.iter()) {
             let Some(operator) = self.operator(id) else {
                 let kind = LossKind::DeviceTimesOfNoOperator;
                 self.trace.count_loss(kind, 1, "profiler.device");
@@ -334,7 +343,7 @@ impl<'a> Projection<'a> {
         }
         let mut counters: HashMap<DeviceId, (CounterId, f64)> = HashMap::new();
         let mut samples: Vec<Sample> = Vec::new();
-        for change in changes(&allocations) {
+        for change in self.stop.within(changes(&allocations)) {
             let owner = profile.vars.get(allocations[change.allocation].owner);
             let Some(place) = owner.map(|var| var.comp_node) else { continue };
             let (stream, _) = self.stream(place);

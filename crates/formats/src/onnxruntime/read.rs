@@ -15,6 +15,7 @@ use super::profile::{
     SessionEventKind, Worker,
 };
 use crate::input::Input;
+use crate::reading::Stop;
 
 /// A file that could not be read as a profile of ONNX Runtime.
 #[derive(Debug, thiserror::Error)]
@@ -62,8 +63,16 @@ impl Profile {
     /// # Errors
     /// When the file can't be read, or when it is no list of ONNX Runtime's events.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
+        Self::read_until(path, &Stop::default())
+    }
+
+    /// As [`Profile::read`], cut short where `stop` is wanted.
+    ///
+    /// # Errors
+    /// As [`Profile::read`].
+    pub fn read_until(path: &Path, stop: &Stop) -> Result<Self, ReadError> {
         let input = Input::open(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-        Self::parse(&input, path)
+        Self::parse_until(&input, path, stop)
     }
 
     /// Decodes the bytes of a profile; `path` says where they come from.
@@ -71,13 +80,21 @@ impl Profile {
     /// # Errors
     /// When they are no list of ONNX Runtime's events.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, ReadError> {
+        Self::parse_until(bytes, path, &Stop::default())
+    }
+
+    /// As [`Profile::parse`], cut short where `stop` is wanted.
+    ///
+    /// # Errors
+    /// As [`Profile::parse`].
+    pub fn parse_until(bytes: &[u8], path: &Path, stop: &Stop) -> Result<Self, ReadError> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => String::from_utf8_lossy(bytes),
         };
         let mut decoder = Decoder::new(&text, path);
         decoder.profile.damage.not_utf8 = matches!(text, Cow::Owned(_));
-        decoder.decode()?;
+        decoder.decode(stop)?;
         Ok(decoder.profile)
     }
 }
@@ -99,13 +116,14 @@ impl<'t> Decoder<'t> {
         Self { text, offset: 0, profile, last_node: HashMap::new(), others: HashMap::new() }
     }
 
-    fn decode(&mut self) -> Result<(), ReadError> {
+    fn decode(&mut self, stop: &Stop) -> Result<(), ReadError> {
         self.skip(&[]);
         if self.peek() != Some(b'[') {
             return Err(self.no_list());
         }
         self.offset += 1;
-        while self.decode_item() {}
+        let mut turns = stop.within(0u64..);
+        while turns.next().is_some() && self.decode_item() {}
         let profile = &self.profile;
         let known = profile.sessions.len() + profile.nodes.len() + profile.devices.len();
         let items = profile.others.iter().map(|(_, count)| count).sum::<u64>() + profile.damage.events;

@@ -11,6 +11,7 @@ use super::places::{Places, unit_of};
 use super::profile::{DeviceEvent, DeviceEventKind, NodeEvent, Profile, SessionEventKind};
 use super::sessions::Sessions;
 use super::shapes::add_tensors;
+use crate::reading::Stop;
 
 /// How many events of its own the runtime records in one session by default.
 const MOST_EVENTS: usize = 1_000_000;
@@ -29,7 +30,12 @@ impl Profile {
     ///   device did, the node's event is only the launch: it becomes a call, and the kernels tasks.
     /// - The state of the allocator becomes counters.
     pub fn to_trace(&self) -> Trace {
-        let mut projection = Projection::new(self);
+        self.to_trace_until(&Stop::default())
+    }
+
+    /// As [`Profile::to_trace`], cut short where `stop` is wanted.
+    pub fn to_trace_until(&self, stop: &Stop) -> Trace {
+        let mut projection = Projection::new(self, stop);
         projection.add_sessions();
         projection.add_nodes();
         projection.add_device_events();
@@ -41,6 +47,7 @@ impl Profile {
 
 struct Projection<'p> {
     profile: &'p Profile,
+    stop: &'p Stop,
     sessions: Sessions,
     trace: Trace,
     models: Vec<ModelId>,
@@ -66,11 +73,12 @@ struct OperatorKey {
 }
 
 impl<'p> Projection<'p> {
-    fn new(profile: &'p Profile) -> Self {
+    fn new(profile: &'p Profile, stop: &'p Stop) -> Self {
         let mut trace = Trace::new();
         trace.run.engine = Some(EngineName::OnnxRuntime);
         Self {
             profile,
+            stop,
             sessions: Sessions::new(profile),
             trace,
             models: Vec::new(),
@@ -94,7 +102,7 @@ impl<'p> Projection<'p> {
             self.models.push(self.trace.models.push(Model { number, name }));
         }
         self.add_iterations();
-        for (index, event) in self.profile.sessions.iter().enumerate() {
+        for (index, event) in self.stop.within(&self.profile.sessions).enumerate() {
             let level = match event.kind {
                 SessionEventKind::ModelLoading => ApiLevel::Model,
                 SessionEventKind::Initialization | SessionEventKind::Run => ApiLevel::Application,
@@ -140,7 +148,7 @@ impl<'p> Projection<'p> {
         let kernels = self.profile.devices.iter().filter(|event| event.kind == DeviceEventKind::Kernel);
         kernels.filter_map(|event| event.node).for_each(|node| launches[node as usize] = true);
         self.trace.tasks.reserve(self.profile.nodes.len());
-        for (index, node) in self.profile.nodes.iter().enumerate() {
+        for (index, node) in self.stop.within(&self.profile.nodes).enumerate() {
             let operator = self.operator(index, node);
             self.operator_of_node.push(operator);
             let name = self.trace.operators.name()[operator.index()];
@@ -225,7 +233,7 @@ impl<'p> Projection<'p> {
     }
 
     fn add_device_events(&mut self) {
-        for event in &self.profile.devices {
+        for event in self.stop.within(&self.profile.devices) {
             let node = event.node.map(|node| node as usize);
             let name = self.text(event.name);
             let iteration = node.and_then(|node| self.iteration_of_run(self.sessions.run_of_node[node]));
@@ -238,7 +246,7 @@ impl<'p> Projection<'p> {
             }
             let device = self.device_of_event(event);
             let task = Task {
-                operator: node.map(|node| self.operator_of_node[node]),
+                operator: node.and_then(|node| self.operator_of_node.get(node).copied()),
                 stream: Some(self.places.queue(&mut self.trace, device, event.stream)),
                 unit: match self.profile.strings.get(event.name) {
                     name if name.starts_with("Memcpy") => ExecutionUnit::MemoryCopy,
@@ -274,7 +282,7 @@ impl<'p> Projection<'p> {
         for (name, value_of) in quantities {
             let mut samples: Vec<Sample> = Vec::new();
             let mut counters: HashMap<(usize, DeviceId), CounterId> = HashMap::new();
-            for (index, node) in self.profile.nodes.iter().enumerate() {
+            for (index, node) in self.stop.within(&self.profile.nodes).enumerate() {
                 let Some(value) = value_of(node) else { continue };
                 let session = self.sessions.of_node[index];
                 let device = self.device(node.provider);

@@ -9,5 +9,7 @@ use crate::format::{Format, Reader};
 pub static FORMAT: Format = Format {
     name: "a table of the Ascend tools",
     is: |look| tables::looks_like(&look.bytes),
-    reader: Reader::Bytes(|input, path, _| tables::read(&input).map_err(|error| OpenError::at(path, error))),
+    reader: Reader::Bytes(|input, path, stop| {
+        tables::read(&input, stop).map_err(|error| OpenError::at(path, error))
+    }),
 };

@@ -5,17 +5,15 @@ use opscope_formats::megengine::{Profile, ReadError};
 use crate::OpenError;
 use crate::format::{Format, Reader};
 use crate::look::Look;
-use crate::progress::go_on;
 
 /// The format.
 pub static FORMAT: Format = Format {
     name: "a profile of MegEngine",
     is,
     reader: Reader::Bytes(|input, path, stop| {
-        let profile = Profile::from_input_as_far_as_it_goes(input)
+        let profile = Profile::from_input_as_far_as_it_goes(input, stop)
             .map_err(|source| OpenError::content(ReadError::Content { path: path.to_owned(), source }))?;
-        go_on(stop, path)?;
-        Ok(profile.to_trace())
+        Ok(profile.to_trace_until(stop))
     }),
 };
 

@@ -5,16 +5,14 @@ use opscope_formats::onnxruntime::{Profile, is_event_name};
 use crate::OpenError;
 use crate::format::{Format, Reader};
 use crate::look::Look;
-use crate::progress::go_on;
 
 /// The format.
 pub static FORMAT: Format = Format {
     name: "a profile of ONNX Runtime",
     is,
     reader: Reader::Bytes(|input, path, stop| {
-        let profile = Profile::parse(&input, path).map_err(OpenError::content)?;
-        go_on(stop, path)?;
-        Ok(profile.to_trace())
+        let profile = Profile::parse_until(&input, path, stop).map_err(OpenError::content)?;
+        Ok(profile.to_trace_until(stop))
     }),
 };
 

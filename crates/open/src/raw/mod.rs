@@ -17,6 +17,7 @@ use opscope_trace::Trace;
 use crate::progress::begin;
 use crate::{OpenError, Progress};
 
+use profile::trace_until;
 pub use profile::{RawProfile, join, losses_of_joined, trace_of};
 pub use remarks::{outline, remarks, remarks_of_joined};
 pub use results::{Lock, NoPlace, Results, ResultsError};
@@ -41,7 +42,7 @@ pub(crate) fn read(profile: Profile, progress: &dyn Progress) -> Result<(Trace, 
         None => {
             let raw = join(profile.clone(), progress)?;
             begin(progress, "making a trace of it", &profile.path)?;
-            trace_of(&raw)
+            trace_until(&raw, &progress.stop())
         }
     };
     let remarks = remarks(&profile, &trace);
@@ -72,7 +73,7 @@ pub fn import(
     let raw = join(profile, progress)?;
     let profile = &raw.joined.data.profile;
     begin(progress, "making a trace of it", &profile.path)?;
-    let trace = trace_of(&raw);
+    let trace = trace_until(&raw, &progress.stop());
     begin(progress, "writing the database", &profile.path)?;
     cache::write(&trace, profile, database)?;
     let remarks = remarks(profile, &trace);

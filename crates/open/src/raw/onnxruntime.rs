@@ -12,22 +12,28 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::Profile;
 use opscope_formats::onnxruntime;
+use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Nanoseconds, Trace};
 use serde_json::Value;
 
 /// How the profiles' names begin.
 const PREFIX: &str = "opscope.onnxruntime.";
 
-/// Adds the operators of all sessions to the trace of the profile that they lie in.
-pub fn append(trace: &mut Trace, profile: &Profile) {
+/// Adds the operators of all sessions to the trace of the profile that they lie in, until `stop` is wanted.
+pub fn append(trace: &mut Trace, profile: &Profile, stop: &Stop) {
     let Some(host) = &profile.host else { return };
     // Counts from the trace's zero: its wall-clock time less what it has to the monotonic clock.
     let Some(zero) = host.metadata.session.begin_monotonic else { return };
     for path in profiles(&host.data()) {
+        if stop.is_wanted() {
+            return;
+        }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match onnxruntime::Profile::read(&path) {
+        match onnxruntime::Profile::read_until(&path, stop) {
             Ok(session) => match begin(&path) {
-                Some(begin) => trace.append(&session.to_trace(), Nanoseconds(begin.saturating_sub(zero))),
+                Some(begin) => {
+                    trace.append(&session.to_trace_until(stop), Nanoseconds(begin.saturating_sub(zero)))
+                }
                 None => trace.count_loss(LossKind::SessionWithoutClock, 1, &name),
             },
             Err(error) => trace.count_loss(LossKind::UnreadableSession, 1, &error.to_string()),

@@ -1,6 +1,7 @@
 //! A raw directory that was decoded, together with what other recorders left beside its files.
 
-use opscope_cann::{Data, Joined, Profile, to_trace};
+use opscope_cann::{Data, Joined, Profile, to_trace_until};
+use opscope_formats::reading::Stop;
 use opscope_trace::{Nanoseconds, Trace};
 
 use super::{ascendcl, onnxruntime};
@@ -25,16 +26,21 @@ pub fn join(profile: Profile, progress: &dyn Progress) -> Result<RawProfile, Ope
     begin(progress, &format!("decoding {}", profile.name()), &path)?;
     let data = Data::load_until(profile, &progress.stop());
     begin(progress, "bringing host and devices together", &path)?;
-    let joined = Joined::new(data?);
+    let joined = Joined::until(data?, &progress.stop()).ok_or(OpenError::Stopped { path })?;
     let mut other_recorders = Trace::new();
-    onnxruntime::append(&mut other_recorders, &joined.data.profile);
+    onnxruntime::append(&mut other_recorders, &joined.data.profile, &progress.stop());
     ascendcl::append(&mut other_recorders, &joined.data.profile);
     Ok(RawProfile { joined, other_recorders })
 }
 
 /// The trace of a raw directory, with what ONNX Runtime and AscendCL told beside the raw files.
 pub fn trace_of(raw: &RawProfile) -> Trace {
-    let mut trace = to_trace(&raw.joined);
+    trace_until(raw, &Stop::default())
+}
+
+/// As [`trace_of`], cut short where `stop` is wanted.
+pub(super) fn trace_until(raw: &RawProfile, stop: &Stop) -> Trace {
+    let mut trace = to_trace_until(&raw.joined, stop);
     trace.append(&raw.other_recorders, Nanoseconds(0));
     trace
 }

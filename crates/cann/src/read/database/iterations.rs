@@ -41,7 +41,7 @@ impl Reader<'_> {
         order.sort_by_key(|&row| rows[row].start);
         let mut seen: HashMap<(Option<u64>, i64), usize> = HashMap::new();
         let mut runs: BTreeMap<Option<u64>, Vec<Vec<usize>>> = BTreeMap::new();
-        for row in order {
+        for row in self.stop.within(order) {
             let times = seen.entry((rows[row].model, rows[row].global)).or_default();
             let of_model = runs.entry(rows[row].model).or_default();
             of_model.resize_with(of_model.len().max(*times + 1), Vec::new);
@@ -58,7 +58,7 @@ impl Reader<'_> {
         }
         entered.sort_by_key(|(iteration, _)| iteration.start);
         self.trace.count_loss(LossKind::SpannedIteration, entered.len() as u64, TASK.name);
-        for (iteration, tasks) in entered {
+        for (iteration, tasks) in self.stop.within(entered) {
             let iteration = Some(self.trace.iterations.push(iteration));
             for task in tasks {
                 let row = self.trace.tasks.get(task);

@@ -123,7 +123,7 @@ fn read_database(database: &Connection, missing: u64, stop: &Stop) -> Result<Tra
     if !has_principal_table(database) {
         return Err(ReadProblem::NoTables);
     }
-    let mut trace = Reader::new(database).read();
+    let mut trace = Reader::new(database, stop).read();
     if stop.is_wanted() {
         return Err(ReadProblem::Stopped);
     }

@@ -5,12 +5,15 @@ use std::collections::{HashMap, HashSet};
 use opscope_trace::{ApiCallId, LossKind, Nanoseconds, Places, StringId, ThreadId, Trace};
 use rusqlite::Connection;
 
+use opscope_formats::reading::Stop;
+
 use super::query::{self, Cells};
 use super::texts::Texts;
 
 /// The state of reading, table after table.
 pub(super) struct Reader<'c> {
     pub database: &'c Connection,
+    pub stop: &'c Stop,
     pub trace: Trace,
     pub texts: Texts<'c>,
     pub places: Places,
@@ -27,9 +30,10 @@ pub(super) struct Reader<'c> {
 }
 
 impl<'c> Reader<'c> {
-    pub fn new(database: &'c Connection) -> Self {
+    pub fn new(database: &'c Connection, stop: &'c Stop) -> Self {
         Self {
             database,
+            stop,
             trace: Trace::new(),
             texts: Texts::new(database),
             places: Places::default(),
@@ -41,7 +45,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// Reads everything.
+    /// Reads everything, until it is to stop.
     pub fn read(mut self) -> Trace {
         self.read_run();
         self.read_calls();

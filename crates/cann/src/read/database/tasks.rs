@@ -60,7 +60,7 @@ impl Reader<'_> {
         let mut operators = Operators::default();
         let mut metrics = self.read_metrics();
         let mut ids: Vec<TaskId> = Vec::with_capacity(rows.len());
-        for row in &rows {
+        for row in self.stop.within(&rows) {
             let info = computed.get(&row.global);
             let task = self.enter_task(row, info, &mut operators);
             let blocks = info.map_or([f64::NAN; 2], |info| info.blocks);
@@ -69,7 +69,9 @@ impl Reader<'_> {
         }
         Waits::enter(&mut self.trace);
         self.read_collective_operations(&mut operators);
-        self.read_iterations(&rows, &ids);
+        if !self.stop.is_wanted() {
+            self.read_iterations(&rows, &ids);
+        }
     }
 
     fn read_computed(&mut self) -> HashMap<i64, Computed> {

@@ -3,23 +3,23 @@
 
 use std::collections::HashMap;
 
-use opscope_formats::reading::Iterations;
+use opscope_formats::reading::{Iterations, Stop};
 use opscope_trace::{Iteration, LossKind, MetricId, ModelId, Nanoseconds, Reading, StreamId, TaskId, Trace};
 
 use super::join::TasksByName;
 use super::kernels::{Kernel, Kernels};
 
 /// Adds to what was measured of each task the metrics that only the tables tell. Their rows are joined by
-/// name, start and stream; those without a task in the trace are counted.
-pub(in crate::read) fn add_readings(trace: &mut Trace, kernels: &Kernels) {
-    let rows = rows_by_task(trace, kernels);
+/// name, start and stream; those without a task in the trace are counted. Ends early where `stop` is wanted.
+pub(in crate::read) fn add_readings(trace: &mut Trace, kernels: &Kernels, stop: &Stop) {
+    let rows = rows_by_task(trace, kernels, stop);
     let metrics = kernels.enter_metrics(trace);
     let readings = std::mem::take(&mut trace.readings);
     let lists = std::mem::take(&mut trace.metric_lists);
     let values = std::mem::take(&mut trace.metric_values);
     let mut known: HashMap<TaskId, Reading> = readings.iter().map(|(_, row)| (row.task, row)).collect();
     let (mut of_task, mut measured): (Vec<MetricId>, Vec<f64>) = Default::default();
-    for task in trace.tasks.ids() {
+    for task in stop.within(trace.tasks.ids()) {
         of_task.clear();
         measured.clear();
         if let Some(reading) = known.remove(&task) {
@@ -38,7 +38,7 @@ pub(in crate::read) fn add_readings(trace: &mut Trace, kernels: &Kernels) {
 }
 
 /// For each task the row of the tables that is about it and tells what was measured.
-fn rows_by_task<'k>(trace: &mut Trace, kernels: &'k Kernels) -> Vec<Option<&'k Kernel>> {
+fn rows_by_task<'k>(trace: &mut Trace, kernels: &'k Kernels, stop: &Stop) -> Vec<Option<&'k Kernel>> {
     let zero = Nanoseconds(trace.clock.unix_zero.unwrap_or(0));
     let number_of = |stream: StreamId| {
         let stream = trace.streams.get(stream);
@@ -49,7 +49,7 @@ fn rows_by_task<'k>(trace: &mut Trace, kernels: &'k Kernels) -> Vec<Option<&'k K
     let mut tasks = TasksByName::new(trace);
     let mut rows = vec![None; trace.tasks.len()];
     let mut strangers = 0;
-    for kernel in kernels.rows.iter().filter(|kernel| kernel.is_measured()) {
+    for kernel in stop.within(&kernels.rows).filter(|kernel| kernel.is_measured()) {
         let name = trace.strings.intern(kernels.texts.get(kernel.name));
         let stream = kernel.stream.and_then(|stream| streams.get(&(kernel.device, stream)).copied());
         match tasks.take(trace, name, kernel.start - zero, stream) {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use opscope_formats::reading::Stop;
 use opscope_trace::{
     ExecutionUnit, LossKind, Nanoseconds, OperatorTable, Places, StreamId, StringId, Task, TaskId, Trace,
 };
@@ -13,15 +14,15 @@ use super::kernels::{Entry, Kernels};
 const TOLERANCE: Nanoseconds = Nanoseconds(500);
 
 /// Completes the tasks of a timeline by what a table tells about them, and adds those that the
-/// timeline lacks.
-pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels) {
+/// timeline lacks, until `stop` is wanted.
+pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels, stop: &Stop) {
     let zero = Nanoseconds(trace.clock.unix_zero.unwrap_or(0));
     let mut tasks = TasksByName::new(trace);
     let mut entry = Entry::with(Places::of(trace));
     let steps =
         if trace.iterations.is_empty() { kernels.iterations(trace, zero) } else { Default::default() };
     let mut added = 0;
-    for kernel in &kernels.rows {
+    for kernel in stop.within(&kernels.rows) {
         let told = entry.task(trace, &kernels.texts, kernel, zero);
         let number =
             kernel.step.and_then(|step| trace.iterations.number().iter().position(|&known| known == step));

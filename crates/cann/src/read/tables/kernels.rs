@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use opscope_formats::reading::Stop;
 use opscope_trace::{
     DeviceKind, Iteration, LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Places, Pool, Span,
     StringId, StringTable, Task, TaskId, Trace,
@@ -80,14 +81,14 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// Adds the rows of a table.
-    pub(super) fn read(&mut self, text: &[u8], header: &Header) {
+    /// Adds the rows of a table, until `stop` is wanted.
+    pub(super) fn read(&mut self, text: &[u8], header: &Header, stop: &Stop) {
         let columns = Columns::new(header);
         let Self { texts, rows, losses, metrics, values } = self;
         let table = metrics.len();
         metrics.push(columns.metrics.iter().map(|column| metric(header.written(*column))).collect());
         let mut row_values: Vec<f64> = Vec::new();
-        read_rows(text, header, losses, |row, losses| {
+        read_rows(text, header, stop, losses, |row, losses| {
             let (Some(start), Some(duration)) = (row.micros(columns.start), row.micros(columns.duration))
             else {
                 losses.count(LossKind::TaskWithoutTime, row.line);
@@ -115,8 +116,8 @@ impl Kernels {
         self.rows.is_empty()
     }
 
-    /// The trace of these tasks alone.
-    pub fn to_trace(&self) -> Trace {
+    /// The trace of these tasks alone; cut short where `stop` is wanted.
+    pub fn to_trace(&self, stop: &Stop) -> Trace {
         let mut trace = Trace::new();
         let first = self.rows.iter().map(|row| row.start).min().unwrap_or_default();
         let zero = zero_of(first);
@@ -125,7 +126,7 @@ impl Kernels {
         }
         let mut entry = Entry::default();
         let iterations = self.iterations(&mut trace, zero);
-        for kernel in &self.rows {
+        for kernel in stop.within(&self.rows) {
             let task = entry.task(&mut trace, &self.texts, kernel, zero);
             let iteration = iterations.get(&step_of(kernel)).copied();
             let task = trace.tasks.push(Task { iteration, ..task });

@@ -21,6 +21,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use opscope_formats::reading::Stop;
 use opscope_trace::Trace;
 
 use crate::headings::{
@@ -90,23 +91,23 @@ pub fn looks_like(head: &[u8]) -> bool {
     is_text && read_header(head).is_some_and(|header| Kind::of(&header).is_some())
 }
 
-/// Reads a table.
+/// Reads a table. The trace is cut short where `stop` is wanted.
 ///
 /// Rows that can't be used are counted in [`Trace::losses`].
 ///
 /// # Errors
 /// When it is no table of the Ascend tools, or one of totals only.
-pub fn read(text: &[u8]) -> Result<Trace, ReadError> {
+pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let header = read_header(text).ok_or(ReadError::NotATable)?;
     match Kind::of(&header).ok_or(ReadError::NotATable)? {
         Kind::Tasks => {
             let mut kernels = Kernels::default();
-            kernels.read(text, &header);
-            Ok(kernels.to_trace())
+            kernels.read(text, &header, stop);
+            Ok(kernels.to_trace(stop))
         }
-        Kind::Iterations => Ok(others::read_iterations(text, &header)),
-        Kind::Ranges => Ok(others::read_ranges(text, &header)),
-        Kind::Samples => Ok(others::read_samples(text, &header)),
+        Kind::Iterations => Ok(others::read_iterations(text, &header, stop)),
+        Kind::Ranges => Ok(others::read_ranges(text, &header, stop)),
+        Kind::Samples => Ok(others::read_samples(text, &header, stop)),
         Kind::NoTrace => Err(ReadError::NoTrace),
     }
 }
@@ -115,17 +116,17 @@ pub fn read(text: &[u8]) -> Result<Trace, ReadError> {
 ///
 /// # Errors
 /// When it is none.
-pub(super) fn read_steps(text: &[u8]) -> Result<Trace, ReadError> {
+pub(super) fn read_steps(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Iterations));
-    Ok(others::read_iterations(text, &header.ok_or(ReadError::NotATable)?))
+    Ok(others::read_iterations(text, &header.ok_or(ReadError::NotATable)?, stop))
 }
 
 /// Adds the tasks of a table to those of others.
 ///
 /// # Errors
 /// When it is no table of tasks.
-pub(super) fn read_tasks(text: &[u8], kernels: &mut Kernels) -> Result<(), ReadError> {
+pub(super) fn read_tasks(text: &[u8], stop: &Stop, kernels: &mut Kernels) -> Result<(), ReadError> {
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Tasks));
-    kernels.read(text, &header.ok_or(ReadError::NotATable)?);
+    kernels.read(text, &header.ok_or(ReadError::NotATable)?, stop);
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use opscope_formats::reading::Stop;
 use opscope_trace::{
     Counter, CounterId, DeviceKind, Iteration, LossKind, Nanoseconds, Places, Range, RangeKind, Sample, Trace,
 };
@@ -30,13 +31,13 @@ pub(super) fn is_of_samples(header: &Header) -> bool {
 }
 
 /// The inferences of a table.
-pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
+pub(super) fn read_iterations(text: &[u8], header: &Header, stop: &Stop) -> Trace {
     let [end, time, number, model] =
         [step_trace::END, step_trace::DURATION, step_trace::NUMBER, step_trace::MODEL]
             .map(|name| header.find(&[name]));
     let mut found: Vec<(Nanoseconds, Nanoseconds, Option<u32>, Option<u64>)> = Vec::new();
     let mut losses = Losses::default();
-    read_rows(text, header, &mut losses, |row, losses| match (row.micros(end), row.micros(time)) {
+    read_rows(text, header, stop, &mut losses, |row, losses| match (row.micros(end), row.micros(time)) {
         (Some(end), Some(duration)) if duration >= Nanoseconds::ZERO => {
             let number = row.number(number).and_then(|number| u32::try_from(number).ok());
             found.push((end - duration, duration, number, row.number(model)));
@@ -56,7 +57,7 @@ pub(super) fn read_iterations(text: &[u8], header: &Header) -> Trace {
 }
 
 /// The ranges and marks of a table.
-pub(super) fn read_ranges(text: &[u8], header: &Header) -> Trace {
+pub(super) fn read_ranges(text: &[u8], header: &Header, stop: &Stop) -> Trace {
     let [start, end, message, domain, event, pid, tid] = [
         msprof_tx::START,
         msprof_tx::END,
@@ -69,10 +70,10 @@ pub(super) fn read_ranges(text: &[u8], header: &Header) -> Trace {
     .map(|name| header.find(&[name]));
     let mut trace = Trace::new();
     let mut losses = Losses::default();
-    let first = first_time(text, header, start);
+    let first = first_time(text, header, start, stop);
     let zero = set_zero(&mut trace, first);
     let mut places = Places::default();
-    read_rows(text, header, &mut losses, |row, losses| {
+    read_rows(text, header, stop, &mut losses, |row, losses| {
         let (Some(start), Some(end)) = (row.micros(start), row.micros(end)) else {
             losses.count(LossKind::RangeWithoutSpan, row.line);
             return;
@@ -99,7 +100,7 @@ pub(super) fn read_ranges(text: &[u8], header: &Header) -> Trace {
 }
 
 /// The samples of a table: every column with a unit in brackets is a counter of each component.
-pub(super) fn read_samples(text: &[u8], header: &Header) -> Trace {
+pub(super) fn read_samples(text: &[u8], header: &Header, stop: &Stop) -> Trace {
     let (time, component) = (header.find(&TIMESTAMP), header.find(&COMPONENT));
     let device = header.find(&[other::PLACE, memory_record::PLACE, memory_record::DEVICE]);
     let values: Vec<(Column, String, String)> = (header.columns())
@@ -110,13 +111,13 @@ pub(super) fn read_samples(text: &[u8], header: &Header) -> Trace {
         })
         .collect();
     let mut trace = Trace::new();
-    let first = first_time(text, header, time);
+    let first = first_time(text, header, time, stop);
     let zero = set_zero(&mut trace, first);
     let mut losses = Losses::default();
     let mut places = Places::default();
     let mut counters: HashMap<(String, Option<u32>, Column), CounterId> = HashMap::new();
     let mut samples: Vec<Sample> = Vec::new();
-    read_rows(text, header, &mut losses, |row, losses| {
+    read_rows(text, header, stop, &mut losses, |row, losses| {
         let Some(time) = row.micros(time) else {
             losses.count(LossKind::SampleWithoutTime, row.line);
             return;
@@ -149,9 +150,9 @@ fn device_number(row: &Row<'_>, column: Option<Column>) -> Option<u32> {
 }
 
 /// The earliest time of a column.
-fn first_time(text: &[u8], header: &Header, column: Option<Column>) -> Option<Nanoseconds> {
+fn first_time(text: &[u8], header: &Header, column: Option<Column>, stop: &Stop) -> Option<Nanoseconds> {
     let mut first: Option<Nanoseconds> = None;
-    read_rows(text, header, &mut Losses::default(), |row, _| {
+    read_rows(text, header, stop, &mut Losses::default(), |row, _| {
         if let Some(time) = row.micros(column) {
             first = Some(first.map_or(time, |known| known.min(time)));
         }

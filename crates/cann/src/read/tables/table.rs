@@ -5,7 +5,7 @@ use crate::vocabulary;
 use csv::{ByteRecord, ReaderBuilder};
 use opscope_trace::{LossKind, Nanoseconds, Trace};
 
-use opscope_formats::reading::{WALL_CLOCK, decimal};
+use opscope_formats::reading::{Stop, WALL_CLOCK, decimal};
 use opscope_formats::spreadsheet::unmark;
 
 /// The names of a table's columns.
@@ -131,10 +131,11 @@ pub(super) fn read_header(text: &[u8]) -> Option<Header> {
 }
 
 /// Hands every row below the header to `row`. A row with fewer cells than there are columns was cut
-/// off and is counted instead: its last cell may be a part of what it should be.
+/// off and is counted instead: its last cell may be a part of what it should be. Ends early where `stop` is wanted.
 pub(super) fn read_rows(
     text: &[u8],
     header: &Header,
+    stop: &Stop,
     losses: &mut Losses,
     mut row: impl FnMut(&Row<'_>, &mut Losses),
 ) {
@@ -143,8 +144,9 @@ pub(super) fn read_rows(
     let mut record = ByteRecord::new();
     let mut is_header = true;
     let mut last_whole = None;
+    let mut turns = stop.within(0u64..);
     // Bytes in memory can't fail to be read, and rows of any length are taken.
-    while reader.read_byte_record(&mut record).unwrap_or(false) {
+    while turns.next().is_some() && reader.read_byte_record(&mut record).unwrap_or(false) {
         if std::mem::take(&mut is_header) {
             continue;
         }
@@ -194,7 +196,7 @@ mod tests {
         let [name, start, shapes] = ["name", "START TIME(US)", "Shapes"].map(|name| header.find(&[name]));
         let mut rows = Vec::new();
         let mut losses = Losses::default();
-        read_rows(text, &header, &mut losses, |row, _| {
+        read_rows(text, &header, &Stop::default(), &mut losses, |row, _| {
             rows.push((row.text(name), row.micros(start), row.text(shapes), row.line));
         });
         let time = Some(Nanoseconds(1_736_412_474_730_135_222));

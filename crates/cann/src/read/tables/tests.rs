@@ -2,12 +2,17 @@
 
 use std::path::Path;
 
+use opscope_formats::reading::Stop;
 use opscope_trace::*;
 use proptest::prelude::*;
 
-use super::{ReadError, looks_like, read};
+use super::{ReadError, looks_like};
 use crate::read::testing::shared;
 use crate::read::{FolderError, is_folder, read_folder};
+
+fn read(text: &[u8]) -> Result<Trace, ReadError> {
+    super::read(text, &Stop::default())
+}
 
 fn losses(trace: &Trace) -> Vec<String> {
     let text = |id| trace.strings.get(id);

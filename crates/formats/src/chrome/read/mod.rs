@@ -129,6 +129,9 @@ fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect], stop: &Stop) ->
     builder.zero = dialect.zero().unwrap_or_else(|| find_zero(&mut builder.trace, document));
     make_rows(&mut builder, chunks, &lanes, &mut *dialect, stop)?;
 
+    if stop.is_wanted() {
+        return None;
+    }
     let Builder { mut trace, mut problems, iterations, repeated, .. } = builder;
     iterations.enter(&mut trace);
     dialect.finish(&mut trace);
@@ -165,10 +168,16 @@ fn make_rows<'a>(
             of_slices.for_each(drop);
         }
     }
+    if stop.is_wanted() {
+        return None;
+    }
     edges::match_edges(builder, chunks, lanes, |builder, item| {
         make_row(builder, item, dialect);
     });
     for (chunk, of_chunk) in chunks.iter().zip(&lanes.of_chunks) {
+        if stop.is_wanted() {
+            return None;
+        }
         let mut names = ChunkNames::new(chunk);
         for head in &chunk.marks {
             let item = names.item(builder, chunk, of_chunk, head, 0);
@@ -176,6 +185,9 @@ fn make_rows<'a>(
         }
     }
     counters::add(builder, chunks, dialect, &lanes.processes);
+    if stop.is_wanted() {
+        return None;
+    }
     builder.tie_loose_tasks();
     if has_arrows {
         arrows::follow(builder, chunks, lanes, &rows);
