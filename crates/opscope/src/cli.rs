@@ -4,7 +4,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands;
 use crate::exit::Exit;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, print_problem};
 
 /// Finds out why a neural network's inference is slow: which operator costs the time, what it
 /// computes, and what it moves.
@@ -182,7 +182,7 @@ pub fn carry_out(words: &[&str], usage: Option<String>, terminal: &Terminal) -> 
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(parsed) => parsed.command.execute(terminal),
         Err(problem) => {
-            let _ = problem.print();
+            print_problem(&problem, words.iter().copied());
             Ok(Exit::of_parsing(&problem, false))
         }
     }

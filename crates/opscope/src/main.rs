@@ -52,9 +52,9 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     let arguments = match cli::Cli::try_parse() {
         Ok(arguments) => arguments,
         Err(problem) => {
-            let _ = problem.print();
             let words: Vec<String> =
                 std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+            terminal::print_problem(&problem, words.iter().map(String::as_str));
             let status = exit::Exit::of_parsing(&problem, commands::collect::runs_program(&words));
             return (Ok(status), terminal::Terminal::new(false, false));
         }

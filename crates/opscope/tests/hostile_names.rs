@@ -214,6 +214,18 @@ fn names_of_files_are_shown_and_do_nothing() {
 }
 
 #[test]
+fn words_of_a_wrong_command_line_are_shown_and_do_nothing() {
+    let place = Place::new();
+    // A shell puts names of files there: `opscope compare *`.
+    let name = "--\u{202e}gpj\u{1b}[2J\u{7}";
+    for arguments in [&["compare", "a", name][..], &[name], &["load_and_run", "m.onnx", name]] {
+        let answer = is_harmless(&place, arguments);
+        assert_eq!(answer.status, Some(2), "{}", answer.stderr);
+        assert!(answer.stderr.contains("\\u202egpj"), "{arguments:?}: {}", answer.stderr);
+    }
+}
+
+#[test]
 fn a_name_as_long_as_a_file_can_make_it_is_no_width_of_a_column() {
     let place = Place::new();
     place.done(&["sample", "prof", "--tasks", "10", "-o", "runs"]);

@@ -1,6 +1,7 @@
 //! The terminal: messages, colours, progress, and texts that can do it no harm.
 
 mod harmless;
+mod problem;
 mod progress;
 mod slow;
 mod style;
@@ -8,6 +9,7 @@ mod style;
 use std::io::{self, IsTerminal, Write};
 
 pub use harmless::{DataOutput, harmless, printable};
+pub use problem::print_problem;
 pub use progress::{IterationBar, StepBar};
 pub use slow::SlowNote;
 pub use style::{bold, dim};
