@@ -1,8 +1,3 @@
-//! The reader of the format of the same name.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| {
-    let _ = opscope_formats::chrome::read(input);
-});
+opscope_fuzz::target!("chrome");

@@ -38,7 +38,7 @@ struct Entry {
 
 /// The entries of a file about one host.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KnownKeys {
+pub struct KnownKeys {
     entries: Vec<Entry>,
     /// Keys of the host's name without its port, which count where none is known with it.
     without_port: Vec<Entry>,
@@ -46,19 +46,28 @@ pub(crate) struct KnownKeys {
 
 /// The verdict of the known keys about one that a host shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub enum Standing {
     /// The key is the host's.
     Known,
     /// No key of this host is known.
     Unknown,
     /// Another key of this host is known, of whichever kind, at this line.
-    Changed { line: usize },
+    Changed {
+        /// The line of one of them, from 1.
+        line: usize,
+    },
     /// The line that revokes the key.
-    Revoked { line: usize },
+    Revoked {
+        /// From 1.
+        line: usize,
+    },
 }
 
 impl KnownKeys {
     /// Reads the keys of a host; a file that isn't there has none.
+    ///
+    /// # Errors
+    /// When it is there and can't be read.
     pub fn read(path: &Path, host: &str, port: u16) -> io::Result<Self> {
         match fs::read(path) {
             Ok(bytes) => Ok(Self::parse(&String::from_utf8_lossy(&bytes), host, port)),
@@ -67,7 +76,8 @@ impl KnownKeys {
         }
     }
 
-    fn parse(text: &str, host: &str, port: u16) -> Self {
+    /// The keys of a host in the text of such a file.
+    pub fn parse(text: &str, host: &str, port: u16) -> Self {
         let host = host.to_lowercase();
         if port == DEFAULT_PORT {
             return Self { entries: entries(text, &host), without_port: Vec::new() };

@@ -66,6 +66,7 @@ pub use collect::{Collected, collect};
 pub use config::{BoardConfig, ConfigError, Secret};
 pub use connection::{HostKeys, Timeouts};
 pub use error::Error;
+pub use known_hosts::{KnownKeys, Standing};
 pub use nfs::{NfsError, NfsExport};
 pub use program::ProgramEnd;
 pub use request::Request;

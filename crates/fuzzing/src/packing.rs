@@ -1,13 +1,13 @@
-//! Packs the files of a profile into one input, so that a fuzzer can change all of them.
+//! Packs the files of a profile into one input, so that all of them can be changed.
 //!
 //! An input is a byte with flags, and then files: the number of the name in a list such as
 //! [`PROFILE`], two bytes of length (little-endian), and the content. Unknown numbers and bytes that
 //! are missing end it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The names that files of an Ascend profile can have.
-pub const PROFILE: &[&str] = &[
+pub(crate) const PROFILE: &[&str] = &[
     "host/info.json",
     "host/sample.json",
     "host/start_info",
@@ -90,7 +90,7 @@ pub const PROFILE: &[&str] = &[
 ];
 
 /// The names that outputs of the Ascend tools can have.
-pub const OUTPUTS: &[&str] = &[
+pub(crate) const OUTPUTS: &[&str] = &[
     "mindstudio_profiler_output/op_summary_20251009085320.csv",
     "mindstudio_profiler_output/op_summary_slice_0_20251009085320.csv",
     "mindstudio_profiler_output/op_summary_slice_1_20251009085320.csv",
@@ -103,7 +103,7 @@ pub const OUTPUTS: &[&str] = &[
 ];
 
 /// The names that files of a board's directory can have.
-pub const BOARD: &[&str] = &[
+pub(crate) const BOARD: &[&str] = &[
     "om.json",
     "layer.json",
     "shape.json",
@@ -122,6 +122,41 @@ pub const BOARD: &[&str] = &[
     "timeline/acl_0.net.1.1.json",
 ];
 
+/// The names that files of two profiles can have, of the first and of the second.
+pub(crate) const PAIR: &[&str] = &[
+    "a/profile.json",
+    "b/profile.json",
+    "a/op_summary_20251009085320.csv",
+    "b/op_summary_20251009085320.csv",
+    "a/op_summary_0.net.1.1.1.1.0.1000.csv",
+    "b/op_summary_0.net.1.1.1.1.0.1000.csv",
+];
+
+/// The names of what advice is given about.
+pub(crate) const ADVISED: &[&str] = &[
+    "profile.json",
+    "op_summary_20251009085320.csv",
+    "model.onnx",
+    "opscope.toml",
+    "convert.sh",
+    "fusion_switch.cfg",
+    "fusion_result.json",
+];
+
+/// The names of what is read by the whole program; `words` are those of the command line, one in a line.
+pub(crate) const PROGRAM: &[&str] = &[
+    "words",
+    "a.json",
+    "b.json",
+    "model.onnx",
+    "opscope.toml",
+    "op_summary_20251009085320.csv",
+    "JOBA/summary/op_summary_0.net.1.1.1.1.0.1000.csv",
+    "input.npy",
+    "convert.sh",
+    "fusion_result.json",
+];
+
 /// A folder for one input, in memory where there is such.
 ///
 /// # Panics
@@ -130,22 +165,72 @@ pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
 }
 
+/// An input that is made of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packed {
+    /// The byte with flags.
+    pub flags: u8,
+    /// Numbers of names with contents; a later one of the same number replaces an earlier one.
+    pub files: Vec<(u8, Vec<u8>)>,
+}
+
+impl Packed {
+    /// Takes an input apart; of no bytes, nothing comes.
+    pub fn of(input: &[u8], names: &[&str]) -> Self {
+        let Some((&flags, mut rest)) = input.split_first() else { return Self::default() };
+        let mut files = Vec::new();
+        while let [number, low, high, more @ ..] = rest {
+            let length = usize::from(u16::from_le_bytes([*low, *high])).min(more.len());
+            let (content, next) = more.split_at(length);
+            if usize::from(*number) >= names.len() {
+                break;
+            }
+            files.push((*number, content.to_vec()));
+            rest = next;
+        }
+        Self { flags, files }
+    }
+
+    /// Adds the begin of a file, if the list has its name.
+    pub fn add(&mut self, names: &[&str], name: &str, content: &[u8]) {
+        let number =
+            names.iter().position(|known| *known == name).and_then(|number| u8::try_from(number).ok());
+        if let Some(number) = number {
+            self.files.push((number, content[..content.len().min(usize::from(u16::MAX))].to_vec()));
+        }
+    }
+
+    /// The last file of a name.
+    pub fn file(&self, names: &[&str], name: &str) -> Option<&[u8]> {
+        let is_it = |number: u8| names.get(usize::from(number)).is_some_and(|known| *known == name);
+        self.files.iter().rev().find(|(number, _)| is_it(*number)).map(|(_, content)| content.as_slice())
+    }
+
+    /// The input; of each file at most 65,535 bytes.
+    pub fn to_input(&self) -> Vec<u8> {
+        let mut input = vec![self.flags];
+        for (number, content) in &self.files {
+            let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
+            input.push(*number);
+            input.extend(length.to_le_bytes());
+            input.extend(&content[..usize::from(length)]);
+        }
+        input
+    }
+}
+
 /// Writes the files of an input below a directory; returns the flags.
 ///
 /// # Panics
 /// If the disk is full.
 pub fn unpack(input: &[u8], names: &[&str], directory: &Path) -> u8 {
-    let Some((&flags, mut rest)) = input.split_first() else { return 0 };
-    while let [number, low, high, more @ ..] = rest {
-        let length = usize::from(u16::from_le_bytes([*low, *high])).min(more.len());
-        let (content, next) = more.split_at(length);
-        let Some(name) = names.get(usize::from(*number)) else { break };
-        let path = directory.join(name);
+    let packed = Packed::of(input, names);
+    for (number, content) in &packed.files {
+        let path = directory.join(names[usize::from(*number)]);
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a new directory");
         std::fs::write(path, content).expect("space on disk");
-        rest = next;
     }
-    flags
+    packed.flags
 }
 
 /// The input that stands for a directory: the begin of each of its files.
@@ -153,17 +238,30 @@ pub fn unpack(input: &[u8], names: &[&str], directory: &Path) -> u8 {
 /// # Panics
 /// If a file can't be read.
 pub fn pack(directory: &Path, names: &[&str], flags: u8) -> Vec<u8> {
-    let mut input = vec![flags];
-    for (number, name) in names.iter().enumerate() {
-        let path: PathBuf = directory.join(name);
-        if !path.is_file() {
-            continue;
+    let mut packed = Packed { flags, ..Packed::default() };
+    for name in names {
+        let path = directory.join(name);
+        if path.is_file() {
+            packed.add(names, name, &std::fs::read(&path).expect("a readable file"));
         }
-        let content = std::fs::read(&path).expect("a readable file");
-        let length = content.len().min(usize::from(u16::MAX));
-        input.push(number as u8);
-        input.extend((length as u16).to_le_bytes());
-        input.extend(&content[..length]);
     }
-    input
+    packed.to_input()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ADVISED, Packed};
+
+    #[test]
+    fn files_come_out_as_they_went_in() {
+        let mut packed = Packed { flags: 7, ..Packed::default() };
+        packed.add(ADVISED, "model.onnx", b"model");
+        packed.add(ADVISED, "nothing", b"unknown");
+        packed.add(ADVISED, "convert.sh", &[b'x'; 70_000]);
+        let again = Packed::of(&packed.to_input(), ADVISED);
+        assert_eq!(again, packed);
+        assert_eq!(again.file(ADVISED, "convert.sh").map(<[u8]>::len), Some(65_535));
+        let cut = Packed::of(&packed.to_input()[..6], ADVISED);
+        assert_eq!(cut.file(ADVISED, "model.onnx"), Some(&b"mo"[..]));
+    }
 }

@@ -1,6 +1,6 @@
-//! Writes inputs to begin with: `seeds CORPUS [GOLDEN]` makes a folder for each target in CORPUS,
-//! with generated profiles and, of the folder GOLDEN, recorded ones. `OPSCOPE_ONNX_DATA` may name the
-//! test data of the Python package onnx (`onnx/backend/test/data`), which has a model for each operator.
+//! Inputs to begin with, all of them made by opscope itself. Those that lie in `fuzz/seeds` were written by
+//! [`write`]; those in `fuzz/seeds/models`, but for the first two, by the tests of the rewrites
+//! (`OPSCOPE_KEEP_MODELS`).
 
 use std::path::{Path, PathBuf};
 
@@ -9,64 +9,244 @@ use opscope_cann::{
     export_summary, export_timeline, to_trace, write_sample,
 };
 use opscope_cann_raw::Chip;
-use opscope_fuzz::{BOARD, OUTPUTS, PROFILE, pack};
+use opscope_formats::megengine;
 use opscope_model::proto::{
-    GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto, encode,
+    Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+    TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto, encode,
 };
 
-fn main() {
-    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
-    let corpus = arguments.next().expect("the folder for the inputs");
-    let golden = arguments.next();
+use crate::packing::{ADVISED, BOARD, OUTPUTS, PAIR, PROFILE, PROGRAM, Packed, pack};
+
+/// A timeline with a range, operators, shapes and two iterations.
+pub const TIMELINE: &str = r#"{"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 90, "pid": 1, "tid": 1},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "ts": 100, "dur": 95.5, "pid": 1, "tid": 1},
+{"ph": "X", "cat": "cpu_op", "name": "aten::conv2d", "ts": 5, "dur": 20, "pid": 1, "tid": 1, "args": {"External id": 1, "Input Dims": [[1, 3, 8, 8], [4, 3, 1, 1]], "Input type": ["float", "float"]}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 8, "dur": 2, "pid": 1, "tid": 1, "args": {"External id": 1, "correlation": 7}},
+{"ph": "X", "cat": "kernel", "name": "conv_kernel", "ts": 20, "dur": 30.25, "pid": 0, "tid": 7, "args": {"External id": 1, "correlation": 7, "device": 0, "stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "relu_kernel", "ts": 52, "dur": 4, "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "conv_kernel", "ts": 120, "dur": 33, "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}},
+{"ph": "B", "name": "outer", "ts": 130, "pid": 1, "tid": 2}, {"ph": "E", "ts": 180, "pid": 1, "tid": 2},
+{"ph": "C", "name": "memory", "ts": 131, "pid": 1, "args": {"bytes": 4096}},
+{"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "worker"}}
+]}
+"#;
+
+/// A session of ONNX Runtime with two inferences.
+const SESSION: &str = r#"[
+{"cat": "Session", "pid": 7, "tid": 7, "dur": 900, "ts": 1, "ph": "X", "name": "model_loading_uri", "args": {}},
+{"cat": "Session", "pid": 7, "tid": 7, "dur": 500, "ts": 1000, "ph": "X", "name": "session_initialization", "args": {}},
+{"cat": "Node", "pid": 7, "tid": 7, "dur": 30, "ts": 2010, "ph": "X", "name": "conv1_kernel_time", "args": {"op_name": "Conv", "provider": "CPUExecutionProvider", "node_index": "0", "thread_scheduling_stats": "", "input_type_shape": [{"float": [1, 3, 32, 32]}], "output_type_shape": [{"float": [1, 4, 32, 32]}], "output_size": "16384", "parameter_size": "48", "activation_size": "12288"}},
+{"cat": "Node", "pid": 7, "tid": 7, "dur": 3, "ts": 2050, "ph": "X", "name": "relu1_kernel_time", "args": {"op_name": "Relu", "provider": "CPUExecutionProvider", "node_index": "1", "input_type_shape": [{"float": [1, 4, 32, 32]}], "output_type_shape": [{"float": [1, 4, 32, 32]}]}},
+{"cat": "Session", "pid": 7, "tid": 7, "dur": 90, "ts": 2005, "ph": "X", "name": "SequentialExecutor::Execute", "args": {}},
+{"cat": "Session", "pid": 7, "tid": 7, "dur": 100, "ts": 2000, "ph": "X", "name": "model_run", "args": {}},
+{"cat": "Node", "pid": 7, "tid": 7, "dur": 31, "ts": 3010, "ph": "X", "name": "conv1_kernel_time", "args": {"op_name": "Conv", "provider": "CPUExecutionProvider", "node_index": "0", "input_type_shape": [{"float": [1, 3, 32, 32]}], "output_type_shape": [{"float": [1, 4, 32, 32]}]}},
+{"cat": "Session", "pid": 7, "tid": 7, "dur": 90, "ts": 3005, "ph": "X", "name": "SequentialExecutor::Execute", "args": {}},
+{"cat": "Session", "pid": 7, "tid": 7, "dur": 100, "ts": 3000, "ph": "X", "name": "model_run", "args": {}}
+]
+"#;
+
+const LAYERS: &str = "\
+Layer Id,Ori Layer Name,Layer Name,Layer Type,Time(us),Time Ratio,Mac Busy Ratio,Mac Ppen Ratio,Vec Busy Ratio,\
+Vec Ppen Ratio,Dstr Ratio,Dtrans Ratio,DLD Ratio,WLD Ratio,Memory Bound,DDR Read(byte),DDR Write(byte),\
+DDR Total(byte)
+0,conv1,conv1,Convolution,120.5,60.25,80,70,10,5,20,3,40,30,0.5,1001590000000,4096,1001590004096
+1,conv2,conv2_relu2,Convolution,70.5,60.25,80,70,10,5,20,3,40,30,0.5,1001590000000,4096,1001590004096
+2,mish1,mish1,Softplus,79.5,39.75,0,0,40,25,50,3,10,0,2,4096,4096,8192
+-,-,-,-,270.5,100,-,-,-,-,-,-,-,-,-,-,-,-
+";
+
+const RULES: &str = r#"silence = ["A01", "V*"]
+
+[thresholds]
+A05.min_us = 50
+
+[[rule]]
+id = "U01"
+title = "our own kernel is slow"
+advice = "call the kernels' team"
+limits = { min_us = 100, ratio = 0.25 }
+when = { types = ["*onv*", "MatMul"], metrics = ["mac_ratio < ratio", "time_us >= min_us"] }
+
+[[rule]]
+id = "U02"
+title = "many of them"
+advice = "fuse them"
+when = { types = ["*"] }
+"#;
+
+const KNOWN_HOSTS: &str = "\
+# hosts of the laboratory
+board,10.0.?.* ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0uIa0Y3S3UZgoxNHFs6PFNNCSMTFeqMMMOLCSeFv+A by hand
+[board]:2222\tssh-ed25519\tAAAAC3NzaC1lZDI1NTE5AAAAIE0uIa0Y3S3UZgoxNHFs6PFNNCSMTFeqMMMOLCSeFv+A
+*,!board ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKkKYQkdSgwtbxYHfKA5Yck91M8ySbGZF3sR8x2Pdc0r
+|1|Q4b8gT5cE0bR7hO8yIzXvZ2C1mU=|0mVd7Uq8ZzXn4nq2bq3r1bJx6Wk= ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0uIa0Y3S3UZgoxNHFs6PFNNCSMTFeqMMMOLCSeFv+A
+@revoked * ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKkKYQkdSgwtbxYHfKA5Yck91M8ySbGZF3sR8x2Pdc0r
+@cert-authority *.lab ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0uIa0Y3S3UZgoxNHFs6PFNNCSMTFeqMMMOLCSeFv+A
+";
+
+const WORDS: &str = "\
+x=1x2x4x4
+n=3
+scale=0.5
+tokens=random:1x128
+zeros
+x=ones:scalar
+input.npy
+500ms
+1.5TFLOP/s
+25.6GB/s
+512MiB
+Conv=0.5
+Conv+BatchNormalization+Relu
++time
+";
+
+const CONVERT: &str = "#!/bin/sh\natc --model=m.onnx --framework=5 --output=m \\\n  --soc_version=Ascend310 \
+--input_shape=\"x:1,3,224,224\" --precision_mode allow_mix_precision --fusion_switch_file=fusion_switch.cfg\n";
+
+const FUSION_RESULT: &str = r#"[{"graph_id": "0", "session_id": "0", "graph_fusion": {"ConvBatchnormFusionPass": {"effect_times": "2", "match_times": "3"}}, "ub_fusion": {"TbeConvReluFusionPass": {"effect_times": "0", "match_times": "1", "repository_hit_times": "0"}}}]"#;
+
+/// The sources of inputs that aren't opscope's own, for longer runs; they stay outside of the repository.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// A folder of recorded profiles.
+    pub golden: Option<PathBuf>,
+    /// The test data of the Python package onnx (`onnx/backend/test/data`), which has a model for each operator.
+    pub onnx_data: Option<PathBuf>,
+}
+
+/// Writes inputs to begin with: a folder for each target, and `models` for those that take a model.
+///
+/// # Panics
+/// If they can't be made or written.
+pub fn write(corpus: &Path, sources: &Sources) {
     let work = tempfile::tempdir().expect("a temporary directory");
     for (number, options) in samples().into_iter().enumerate() {
         let profile = write_sample(&work.path().join(number.to_string()), options).expect("space on disk");
-        save(&corpus, "cann", &format!("sample_{number}"), &pack(&profile, PROFILE, (number % 8) as u8));
-        if number < 4 {
-            exports(&corpus, &profile, &work.path().join(format!("out_{number}")), number);
+        save(corpus, "cann", &format!("sample_{number}"), &pack(&profile, PROFILE, (number % 8) as u8));
+        if number < 2 {
+            exports(corpus, &profile, &work.path().join(format!("out_{number}")), number);
         }
     }
-    if let Some(golden) = golden {
-        for path in files(&golden.join("ascend")) {
-            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("info.json")) {
-                if let Some(root) = path.parent().and_then(Path::parent) {
-                    let name = root.to_string_lossy().replace(['/', '\\'], "_");
-                    save(&corpus, "cann", &name, &pack(root, PROFILE, 0));
-                }
-            }
-        }
-        for target in ["megengine", "onnxruntime"] {
-            for path in files(&golden.join(target)).into_iter().filter(|path| has(path, "json")) {
-                copy(&corpus, target, &path);
-                copy(&corpus, "json", &path);
-                copy(&corpus, "any_file", &path);
-                if target == "megengine" {
-                    let mut question = std::fs::read(&path).expect("a readable file");
-                    question.truncate(16_384);
-                    question.insert(0, question.len() as u8);
-                    copy_text(&corpus, "megengine_analyze", &path, &question);
-                }
-            }
-        }
+    texts(corpus);
+    packed(corpus);
+    board(corpus, work.path());
+    save(corpus, "models", "chain", &chain());
+    save(corpus, "models", "scalars", &scalars());
+    save(corpus, "npy", "two_by_three", &array());
+    if let Some(golden) = &sources.golden {
+        recorded(corpus, golden);
     }
-    save(&corpus, "onnx_model", "chain", &model());
-    for path in std::env::var_os("OPSCOPE_ONNX_DATA").iter().flat_map(|data| files(Path::new(data))) {
+    for path in sources.onnx_data.iter().flat_map(|data| files(data)) {
         let is_small = path.metadata().is_ok_and(|found| found.len() < 8_192);
         if is_small && path.file_name().is_some_and(|name| name == "model.onnx") {
             let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
-            copy_as(&corpus, "onnx_model", &path, &folder.to_string_lossy());
+            copy_as(corpus, "models", &path, &folder.to_string_lossy());
         }
     }
-    let header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+}
+
+fn texts(corpus: &Path) {
+    let lanes = br#"{"json_process": {"ascend": true, "cann": false, "step_trace": true}}"#;
+    save(corpus, "lane_choice", "three", lanes);
+    save(corpus, "rules", "two", RULES.as_bytes());
+    save(corpus, "known_hosts", "laboratory", KNOWN_HOSTS.as_bytes());
+    save(corpus, "words", "each", WORDS.as_bytes());
+    for target in ["chrome", "json", "any_file"] {
+        save(corpus, target, "timeline", TIMELINE.as_bytes());
+    }
+    for target in ["onnxruntime", "any_file"] {
+        save(corpus, target, "session", SESSION.as_bytes());
+    }
+    save(corpus, "svp", "layers", format!("\0{LAYERS}").as_bytes());
+    let session = opscope_formats::onnxruntime::Profile::parse(SESSION.as_bytes(), Path::new("session.json"));
+    let trace = session.expect("a session").to_trace();
+    let mut profile = Vec::new();
+    megengine::Profile::from_trace(&trace, megengine::Recorded::DeviceAndHost)
+        .write_json(&mut profile)
+        .expect("memory");
+    save(corpus, "megengine", "session", &profile);
+    save(corpus, "megengine_analyze", "session", &[&[0], &*profile].concat());
+}
+
+/// Inputs of what reads several files.
+fn packed(corpus: &Path) {
+    let slower = TIMELINE.replace("\"dur\": 33", "\"dur\": 47").replace("relu_kernel", "gelu_kernel");
+    let mut pair = Packed::default();
+    pair.add(PAIR, "a/profile.json", TIMELINE.as_bytes());
+    pair.add(PAIR, "b/profile.json", slower.as_bytes());
+    save(corpus, "compare", "timelines", &pair.to_input());
+    let mut pair = Packed::default();
+    pair.add(PAIR, "a/profile.json", SESSION.as_bytes());
+    pair.add(PAIR, "b/profile.json", SESSION.replace("\"dur\": 3,", "\"dur\": 9,").as_bytes());
+    save(corpus, "compare", "sessions", &pair.to_input());
+    let mut pair = Packed::default();
+    pair.add(PAIR, "a/op_summary_0.net.1.1.1.1.0.1000.csv", LAYERS.as_bytes());
+    pair.add(PAIR, "b/op_summary_0.net.1.1.1.1.0.1000.csv", LAYERS.replace("79.5", "179.5").as_bytes());
+    save(corpus, "compare", "layers", &pair.to_input());
+
+    let mut advised = Packed { flags: 0xFF, ..Packed::default() };
+    advised.add(ADVISED, "profile.json", SESSION.as_bytes());
+    advised.add(ADVISED, "model.onnx", &chain());
+    advised.add(ADVISED, "opscope.toml", RULES.as_bytes());
+    save(corpus, "advise", "session", &advised.to_input());
+    let mut advised = Packed { flags: 3, ..Packed::default() };
+    advised.add(ADVISED, "model.onnx", &chain());
+    advised.add(ADVISED, "convert.sh", CONVERT.as_bytes());
+    advised.add(ADVISED, "fusion_switch.cfg", b"ConvRelu:on\nConvPool:off\n");
+    advised.add(ADVISED, "fusion_result.json", FUSION_RESULT.as_bytes());
+    save(corpus, "advise", "conversion", &advised.to_input());
+
+    let mut program = Packed::default();
+    program.add(PROGRAM, "a.json", TIMELINE.as_bytes());
+    program.add(PROGRAM, "b.json", slower.as_bytes());
+    program.add(PROGRAM, "opscope.toml", RULES.as_bytes());
+    program.add(PROGRAM, "JOBA/summary/op_summary_0.net.1.1.1.1.0.1000.csv", LAYERS.as_bytes());
+    save(corpus, "program", "profiles", &program.to_input());
+    let mut program = Packed::default();
+    program.add(PROGRAM, "a.json", SESSION.as_bytes());
+    program.add(PROGRAM, "model.onnx", &chain());
+    program.add(PROGRAM, "input.npy", &array());
+    program.add(PROGRAM, "convert.sh", CONVERT.as_bytes());
+    program.add(PROGRAM, "fusion_result.json", FUSION_RESULT.as_bytes());
+    program.add(PROGRAM, "words", b"--dim\nn=2\n");
+    save(corpus, "program", "model", &program.to_input());
+}
+
+/// An array of 2 x 3 numbers in NumPy's format.
+fn array() -> Vec<u8> {
     let mut npy = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    npy.extend(header);
+    npy.extend(b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }");
     npy.resize(127, b' ');
     npy.push(b'\n');
     npy.resize(128 + 24, 1);
-    save(&corpus, "npy", "two_by_three", &npy);
-    let lanes = br#"{"json_process": {"ascend": true, "cann": false, "step_trace": true}}"#;
-    save(&corpus, "lane_choice", "three", lanes);
-    board(&corpus, work.path());
+    npy
+}
+
+/// Recorded profiles.
+fn recorded(corpus: &Path, golden: &Path) {
+    for path in files(&golden.join("ascend")) {
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("info.json"))
+            && let Some(root) = path.parent().and_then(Path::parent)
+        {
+            let name = root.to_string_lossy().replace(['/', '\\'], "_");
+            save(corpus, "cann", &name, &pack(root, PROFILE, 0));
+        }
+    }
+    for target in ["megengine", "onnxruntime"] {
+        for path in files(&golden.join(target)).into_iter().filter(|path| has(path, "json")) {
+            copy(corpus, target, &path);
+            copy(corpus, "json", &path);
+            copy(corpus, "any_file", &path);
+            if target == "megengine" {
+                let mut question = std::fs::read(&path).expect("a readable file");
+                question.truncate(16_384);
+                question.insert(0, question.len() as u8);
+                save(corpus, "megengine_analyze", &name_of(&path), &question);
+            }
+        }
+    }
 }
 
 /// A board's directory, whole and without its tables.
@@ -108,15 +288,68 @@ fn board(corpus: &Path, work: &Path) {
     save(corpus, "board_folder", "without_tables", &pack(&folder, BOARD, 0));
 }
 
-/// A convolution, an activation and a shape that is computed.
-fn model() -> Vec<u8> {
-    let node = |op_type: &str, input: &[&str], output: &str| NodeProto {
+enum Size {
+    Known(i64),
+    Symbol(&'static str),
+}
+
+fn node(op_type: &str, input: &[&str], output: &str) -> NodeProto {
+    NodeProto {
         op_type: Some(op_type.into()),
+        name: Some(output.to_uppercase()),
         input: input.iter().map(|name| (*name).into()).collect(),
         output: vec![output.into()],
         ..Default::default()
+    }
+}
+
+fn value(name: &str) -> ValueInfoProto {
+    ValueInfoProto { name: Some(name.into()), ..Default::default() }
+}
+
+fn input(name: &str, elem_type: i32, sizes: &[Size]) -> ValueInfoProto {
+    let dim = sizes.iter().map(|size| {
+        let value = match size {
+            Size::Known(size) => DimensionValue::Value(*size),
+            Size::Symbol(name) => DimensionValue::Param((*name).to_owned()),
+        };
+        Dimension { value: Some(value), denotation: None }
+    });
+    let shape = Some(TensorShapeProto { dim: dim.collect() });
+    let tensor = TypeValue::Tensor(TensorType { elem_type: Some(elem_type), shape });
+    ValueInfoProto { r#type: Some(TypeProto { value: Some(tensor), denotation: None }), ..value(name) }
+}
+
+fn encoded(graph: GraphProto) -> Vec<u8> {
+    encode(&ModelProto {
+        ir_version: Some(8),
+        opset_import: vec![OperatorSetIdProto { domain: None, version: Some(17) }],
+        graph: Some(graph),
+        ..Default::default()
+    })
+}
+
+/// A model with inputs of several kinds: a scalar, tokens of any number, an image.
+pub fn scalars() -> Vec<u8> {
+    let graph = GraphProto {
+        node: vec![
+            node("Mul", &["image", "scale"], "m"),
+            node("Cast", &["tokens"], "t"),
+            node("ReduceMean", &["t"], "y"),
+        ],
+        input: vec![
+            input("scale", 1, &[]),
+            input("tokens", 7, &[Size::Known(1), Size::Symbol("length")]),
+            input("image", 1, &[Size::Known(1), Size::Known(3), Size::Symbol("n"), Size::Symbol("n")]),
+        ],
+        output: vec![value("m"), value("y")],
+        ..Default::default()
     };
-    let value = |name: &str| ValueInfoProto { name: Some(name.into()), ..Default::default() };
+    encoded(graph)
+}
+
+/// A convolution, an activation and a shape that is computed.
+pub fn chain() -> Vec<u8> {
     let weights = TensorProto {
         name: Some("w".into()),
         data_type: Some(1),
@@ -131,27 +364,25 @@ fn model() -> Vec<u8> {
             node("Shape", &["r"], "s"),
             node("Reshape", &["c", "s"], "y"),
         ],
-        input: vec![value("x")],
+        input: vec![input("x", 1, &[Size::Symbol("n"), Size::Known(2), Size::Known(4), Size::Known(4)])],
         output: vec![value("y")],
         initializer: vec![weights],
         ..Default::default()
     };
-    encode(&ModelProto {
-        ir_version: Some(8),
-        opset_import: vec![OperatorSetIdProto { domain: None, version: Some(17) }],
-        graph: Some(graph),
-        ..Default::default()
-    })
+    encoded(graph)
 }
 
 /// Tiny profiles of each chip and layout.
 fn samples() -> Vec<SampleOptions> {
     let mut samples = Vec::new();
     for layout in [SampleLayout::Current, SampleLayout::Prof2022] {
-        for chip in [Chip::V4_1_0, Chip::V2_1_0, Chip::V3_3_0, Chip::V1_1_0] {
-            for mode in [SampleMode::Dynamic, SampleMode::Static] {
-                samples.push(SampleOptions { chip, tasks: 12, mode, layout, seed: 1 });
-            }
+        for (chip, mode) in [
+            (Chip::V4_1_0, SampleMode::Dynamic),
+            (Chip::V2_1_0, SampleMode::Static),
+            (Chip::V3_3_0, SampleMode::Dynamic),
+            (Chip::V1_1_0, SampleMode::Static),
+        ] {
+            samples.push(SampleOptions { chip, tasks: 6, mode, layout, seed: 1 });
         }
     }
     samples
@@ -159,24 +390,18 @@ fn samples() -> Vec<SampleOptions> {
 
 /// The exports that opscope makes of a profile, as inputs of the readers of such files.
 fn exports(corpus: &Path, profile: &Path, output: &Path, number: usize) {
-    let profile = discover(profile).expect("a profile").remove(0);
-    let joined = Joined::new(Data::load(profile).expect("a readable profile"));
+    let joined = joined(profile);
     let options = ExportOptions::default();
     for path in export_summary(&joined, output, "0", options).expect("space on disk") {
-        let name = format!("{number}_{}", path.file_name().unwrap_or_default().to_string_lossy());
-        let mut content = std::fs::read(&path).expect("a table");
-        content.truncate(8_192);
+        let name = format!("{number}_{}", name_of(&path));
+        let content = std::fs::read(&path).expect("a table");
         save(corpus, "ascend_text", &name, &content);
-        save(corpus, "any_file", &name, &content);
-        content.insert(0, number as u8);
-        save(corpus, "svp", &name, &content);
+        if name.contains("op_summary") {
+            save(corpus, "any_file", &name, &content);
+        }
     }
     for path in export_timeline(&joined, output, "0", options).expect("space on disk") {
-        copy_as(corpus, "chrome", &path, &format!("{number}_{}", path.display()).replace('/', "_"));
-        copy_as(corpus, "json", &path, &format!("{number}_{}", path.display()).replace('/', "_"));
-    }
-    if let Ok(Some(path)) = export_database(&joined, output, "0") {
-        copy_as(corpus, "ascend_database", &path, &format!("{number}.db"));
+        copy_as(corpus, "chrome", &path, &format!("{number}_{}", name_of(&path)));
     }
     // The outputs as the vendor's tool leaves them, with its time in their names.
     let vendors = output.join("vendors");
@@ -185,10 +410,34 @@ fn exports(corpus: &Path, profile: &Path, output: &Path, number: usize) {
     save(corpus, "ascend_folder", &format!("{number}_tables"), &pack(&vendors, OUTPUTS, 0));
     export_timeline(&joined, &tables, stamp, options).expect("space on disk");
     save(corpus, "ascend_folder", &format!("{number}_all"), &pack(&vendors, OUTPUTS, 0));
-    let database = output.join("trace.db");
-    if opscope_formats::sqlite::write_file(&to_trace(&joined), &database).is_ok() {
-        copy_as(corpus, "sqlite", &database, &format!("{number}.db"));
-    }
+}
+
+fn joined(profile: &Path) -> Joined {
+    let profile = discover(profile).expect("a profile").remove(0);
+    Joined::new(Data::load(profile).expect("a readable profile"))
+}
+
+/// Databases of opscope and of Ascend's vendor, which aren't kept because most of each is empty pages.
+///
+/// # Panics
+/// If they can't be made.
+pub fn databases(target: &str) -> Vec<Vec<u8>> {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let databases = samples().into_iter().take(2).enumerate().filter_map(|(number, options)| {
+        let profile = write_sample(&work.path().join(number.to_string()), options).expect("space on disk");
+        let joined = joined(&profile);
+        let path = match target {
+            "sqlite" => {
+                let path = work.path().join("trace.db");
+                opscope_formats::sqlite::write_file(&to_trace(&joined), &path).expect("space on disk");
+                Some(path)
+            }
+            "ascend_database" => export_database(&joined, work.path(), "0").expect("space on disk"),
+            _ => None,
+        };
+        path.map(|path| std::fs::read(path).expect("a database"))
+    });
+    databases.collect()
 }
 
 fn has(path: &Path, extension: &str) -> bool {
@@ -196,7 +445,7 @@ fn has(path: &Path, extension: &str) -> bool {
 }
 
 fn copy(corpus: &Path, target: &str, path: &Path) {
-    copy_as(corpus, target, path, &path.file_name().unwrap_or_default().to_string_lossy());
+    copy_as(corpus, target, path, &name_of(path));
 }
 
 /// Large files would only slow the fuzzer down, so their begin is taken.
@@ -209,8 +458,8 @@ fn copy_as(corpus: &Path, target: &str, path: &Path, name: &str) {
     save(corpus, target, name, &content);
 }
 
-fn copy_text(corpus: &Path, target: &str, path: &Path, content: &[u8]) {
-    save(corpus, target, &path.file_name().unwrap_or_default().to_string_lossy(), content);
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn save(corpus: &Path, target: &str, name: &str, content: &[u8]) {

@@ -7,7 +7,7 @@ mod reference;
 use std::sync::{Arc, Mutex};
 
 use opscope_model::Model;
-use opscope_model::proto::{AttributeProto, AttributeType, GraphProto, NodeProto};
+use opscope_model::proto::{AttributeProto, AttributeType, GraphProto, ModelProto, NodeProto, encode};
 use opscope_run::{
     EngineKind, EngineOptions, HostTensor, Input, InputRequest, Interrupt, Optimization, RunClock, prepare,
 };
@@ -23,7 +23,22 @@ use crate::{Rewritten, Selection, rewrite};
 /// - `y, z = Split(x, s) axis=1 names=[1,2] mode="linear"`; an input is left out by a `_`,
 /// - `output y`, with a type or without.
 pub fn net(text: &str) -> Model {
-    Model::from_proto(parse::model(text), None).unwrap_or_else(|error| panic!("{error}: {text}"))
+    let proto = parse::model(text);
+    keep(&proto);
+    Model::from_proto(proto, None).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Keeps a small model in the folder that `OPSCOPE_KEEP_MODELS` names, one of each order of operators: they are
+/// what fuzzing begins with (`fuzz/seeds/models`).
+fn keep(proto: &ModelProto) {
+    let Some(folder) = std::env::var_os("OPSCOPE_KEEP_MODELS") else { return };
+    let bytes = encode(proto);
+    let nodes = proto.graph.iter().flat_map(|graph| &graph.node);
+    let operators: Vec<&str> = nodes.map(|node| node.op_type()).collect();
+    let name: String = operators.join("_").chars().take(60).collect();
+    if bytes.len() < 1_024 {
+        std::fs::write(std::path::Path::new(&folder).join(name), bytes).expect("a folder for models");
+    }
 }
 
 /// The node with an attribute that is a graph.
