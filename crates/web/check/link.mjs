@@ -1,0 +1,69 @@
+// Links the page's modules into one script, by the rules of crates/web's build script: for reports made
+// without the program. The program itself links in Rust; unit tests hold the two against each other's rules.
+import fs from "node:fs";
+import path from "node:path";
+
+export const UI = path.resolve(path.dirname(new URL(import.meta.url).pathname), "../ui");
+
+/** @param {string} [entry] */
+export function link(entry = path.join(UI, "main.js")) {
+  const done = new Map();
+  const order = [];
+  visit(entry, []);
+  const body = order.map((file) => `const ${id(file)} = (() => {\n${done.get(file).body}return { ${done.get(file).exports.join(", ")} };\n})();`);
+  return `"use strict";\n${body.join("\n")}\n`;
+
+  function id(file) {
+    return `$${path.relative(UI, file).replace(/[^A-Za-z0-9]/g, "_")}`;
+  }
+
+  function visit(file, open) {
+    if (done.has(file)) return;
+    if (open.includes(file)) throw new Error(`${file}: imports itself in a circle: ${[...open.slice(open.indexOf(file)), file].map((it) => path.relative(UI, it)).join(" → ")}`);
+    let body = "";
+    const exports = [];
+    let documents = false;
+    fs.readFileSync(file, "utf8").split("\n").forEach((line, at) => {
+      const place = `${file}:${at + 1}`;
+      if (/<\/script|<!--/i.test(line)) throw new Error(`${place}: ends the script`);
+      if (documents) {
+        documents = !line.includes("*/");
+        if (!documents && line.split("*/")[1].trim() !== "") throw new Error(`${place}: something follows a comment`);
+        return;
+      }
+      if (line.trimStart().startsWith("/**")) {
+        documents = !line.includes("*/");
+        if (!documents && line.split("*/").slice(1).join("*/").trim() !== "") throw new Error(`${place}: something follows a comment`);
+        return;
+      }
+      if (/\bimport\(/.test(line) || /^await\b/.test(line)) throw new Error(`${place}: modules are static`);
+      if (line.startsWith("import ")) {
+        const parts = /^import \{ (.+) \} from "(\..+)";$/.exec(line);
+        if (!parts) throw new Error(`${place}: only import { a, b } from "./c.js";`);
+        const target = path.resolve(path.dirname(file), parts[2]);
+        visit(target, [...open, file]);
+        const names = parts[1].split(", ").map((it) => {
+          const [name, alias] = it.split(" as ");
+          if (!done.get(target).exports.includes(name)) throw new Error(`${place}: ${parts[2]} has no ${name}`);
+          return alias ? `${name}: ${alias}` : name;
+        });
+        body += `const { ${names.join(", ")} } = ${id(target)};\n`;
+      } else if (line.startsWith("export ")) {
+        const name = /^export (?:async function\*?|function\*?|class|const) ([\w$]+)/.exec(line);
+        if (!name) throw new Error(`${place}: only declarations are exported`);
+        exports.push(name[1]);
+        body += `${line.slice(7)}\n`;
+      } else if (line.trim() !== "") {
+        body += `${line}\n`;
+      }
+    });
+    done.set(file, { body, exports });
+    order.push(file);
+  }
+}
+
+/** All styles in the order of their names. */
+export function styles() {
+  const folder = path.join(UI, "style");
+  return fs.readdirSync(folder).filter((it) => it.endsWith(".css")).sort().map((it) => fs.readFileSync(path.join(folder, it), "utf8")).join("");
+}

@@ -1,0 +1,68 @@
+// What the type checker doesn't see: calls by which a profile's text could become markup or code, texts outside
+// of `locale/`, files that are too long, the rules of the linker.
+import fs from "node:fs";
+import path from "node:path";
+import { link, UI } from "./link.mjs";
+
+const FORBIDDEN = [
+  [/\b(?:inner|outer)HTML\b/, "no HTML from text"], [/insertAdjacentHTML/, "no HTML from text"], [/document\.write/, "no HTML from text"],
+  [/\beval\s*\(/, "no code from text"], [/\bnew Function\b/, "no code from text"], [/\bset(?:Timeout|Interval)\s*\(\s*["'`]/, "no code from text"],
+  [/\.on(?:click|load|error|key\w+|pointer\w+|mouse\w+)\s*=/, "listeners by addEventListener"], [/setAttribute\(\s*["']on/i, "listeners by addEventListener"],
+  [/setAttribute\(\s*["']style/, "the policy refuses style attributes"], [/\bfetch\s*\(|XMLHttpRequest|WebSocket|EventSource|sendBeacon/, "a report asks nobody"],
+  [/localStorage|sessionStorage|document\.cookie|indexedDB/, "state lives in the link"], [/\bexport default\b/, "named exports only"],
+];
+// Letters between quotes where a text would be: a child of an element, a label, a title.
+const TEXT = [
+  /\bh\("[a-z0-9]+", (?:null|\{[^{}]*\}), "([^"]*[A-Za-z]{2}[^"]*)"/,
+  /(?:"aria-label"|title|placeholder): "([^"]*[A-Za-z][^"]*)"/,
+  /(?:note|says)\.value = "([^"]*[A-Za-z][^"]*)"/,
+  /fillText\("([^"]*[A-Za-z]{2}[^"]*)"/,
+];
+// Names of formats and of the filter's own words are the same in every language.
+const SAME_EVERYWHERE = new Set(["CSV", "name:regex type:Conv unit:ai-core >50us <2ms dtype:float16 -stream:3"]);
+const LONGEST = 500;
+
+/** @param {string} text @param {string} file @returns {string[]} */
+export function problems(text, file) {
+  const found = [];
+  const lines = text.split("\n");
+  if (lines.length > LONGEST) found.push(`${file}: ${lines.length} lines, at most ${LONGEST}`);
+  lines.forEach((line, at) => {
+    const code = line.replace(/^\s*(?:\/\/|\*|\/\*\*).*$/, "");
+    for (const [pattern, why] of FORBIDDEN) if (pattern.test(code)) found.push(`${file}:${at + 1}: ${why}: ${code.trim()}`);
+    if (file.startsWith("locale/")) return;
+    for (const pattern of TEXT) {
+      const text_found = pattern.exec(code);
+      if (text_found && !SAME_EVERYWHERE.has(text_found[1])) found.push(`${file}:${at + 1}: text outside of locale/: ${text_found[1]}`);
+    }
+    if (/[\u4e00-\u9fff]/.test(code)) found.push(`${file}:${at + 1}: text outside of locale/: ${code.trim()}`);
+  });
+  return found;
+}
+
+/** @param {string} folder @param {string} ending */
+export function files(folder, ending) {
+  return fs.readdirSync(folder, { recursive: true }).map(String).filter((it) => it.endsWith(ending)).sort();
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const found = files(UI, ".js").flatMap((it) => problems(fs.readFileSync(path.join(UI, it), "utf8"), it));
+  for (const it of files(path.join(UI, "style"), ".css")) {
+    const text = fs.readFileSync(path.join(UI, "style", it), "utf8");
+    if (/@import|url\((?!["']?data:)|<\//.test(text)) found.push(`style/${it}: styles stand alone`);
+    if (text.split("\n").length > LONGEST) found.push(`style/${it}: too long`);
+  }
+  try {
+    link();
+  } catch (error) {
+    found.push(String(error.message));
+  }
+  const texts = fs.readFileSync(path.join(UI, "locale/en.js"), "utf8");
+  const all = files(UI, ".js").filter((it) => !it.startsWith("locale/e") && !it.startsWith("locale/z")).map((it) => fs.readFileSync(path.join(UI, it), "utf8")).join("\n");
+  for (const [, key] of texts.matchAll(/^ {2}(\w+): /gm)) {
+    const by_word = /^(?:screen|colour|group|kind|confidence|severity|unit|fact)_/.test(key);
+    if (!by_word && !all.includes(`"${key}"`)) found.push(`locale: nobody says ${key}`);
+  }
+  for (const it of found) console.error(it);
+  if (found.length > 0) process.exit(1);
+}

@@ -1,0 +1,9 @@
+// The budgets of the page that are sizes: linked script, styles and both languages.
+import zlib from "node:zlib";
+import { link, styles } from "./link.mjs";
+
+const text = link() + styles();
+const packed = zlib.gzipSync(text, { level: 9 }).length;
+const length = Buffer.byteLength(text);
+console.log(`page: ${(length / 1000).toFixed(1)} kB as text (at most 350), ${(packed / 1000).toFixed(1)} kB gzip (at most 90)`);
+if (length > 350_000 || packed > 90_000) process.exit(1);

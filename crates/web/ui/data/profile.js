@@ -1,0 +1,188 @@
+// A profile as the screens see it: facts as they came, rows with their index, items, operators, iterations.
+
+import { make_index } from "./row_index.js";
+import { union_of } from "./union.js";
+
+export const ITEM = { inference: 0, unrecorded: 1, call: 2, range: 3, mark: 4, task: 5 };
+
+/** @typedef {ReturnType<typeof make_profile>} Profile */
+
+/**
+ * @param {Report} report
+ * @param {Container} columns
+ */
+export function make_profile(report, columns) {
+  const strings = columns.table("strings").texts("text");
+  const of_items = columns.table("items");
+  /** @type {Items} */
+  const items = {
+    count: of_items.count,
+    kind: of_items.numbers("kind"),
+    name: of_items.numbers("name"),
+    category: of_items.numbers("category"),
+    unit: of_items.numbers("unit"),
+    operator: of_items.numbers("operator"),
+    task: of_items.numbers("task"),
+  };
+  const slices = columns.table("slices");
+  const duration = slices.numbers("duration");
+  const item = slices.numbers("item");
+  const start = new Float64Array(slices.count);
+  const gap = slices.numbers("gap");
+  const text = (/** @type {number} */ number) => strings[number] ?? "";
+
+  /** @type {Row[]} */
+  const rows = [];
+  const control = report.compute_units.indexOf("control");
+  report.timeline.rows.forEach((facts) => {
+    const end = Math.min(slices.count, facts.first + facts.count);
+    let time = 0;
+    for (let at = facts.first; at < end; at += 1) {
+      time += gap[at];
+      start[at] = time;
+      time += duration[at];
+    }
+    rows.push({
+      key: row_key(report.timeline.groups[facts.group], facts),
+      group: facts.group,
+      kind: facts.kind,
+      title: facts.name,
+      depth: facts.depth,
+      first: facts.first,
+      count: end - facts.first,
+      index: lazy_index(() => make_index(start.subarray(facts.first, end), duration.subarray(facts.first, end), item.subarray(facts.first, end))),
+      facts,
+      counter: null,
+      samples: null,
+      density: density_of(facts),
+    });
+  });
+  // The row of a device that says when any of its streams was busy is merged from those.
+  for (const row of rows) {
+    if (row.kind !== "busy") continue;
+    const below = rows.filter((it) => it.group === row.group && it.kind === "tasks" && it.depth === 0);
+    row.index = lazy_index(() => union_of(below.map((it) => it.index), (it) => items.unit[it] === control));
+  }
+  const of_samples = columns.table("samples");
+  for (const counter of report.timeline.counters) {
+    const end = Math.min(of_samples.count, counter.first + counter.count);
+    rows.push({
+      key: `counter/${counter.group}/${counter.name}`,
+      group: counter.group,
+      kind: "counter",
+      title: counter.name,
+      depth: 0,
+      first: 0,
+      count: 0,
+      index: make_index(new Float64Array(0), new Uint8Array(0), new Uint8Array(0)),
+      facts: null,
+      counter,
+      samples: { time: of_samples.numbers("time").subarray(counter.first, end), value: of_samples.numbers("value").subarray(counter.first, end) },
+      density: null,
+    });
+  }
+
+  const iterations = iterations_of(columns.table("iterations"), text);
+  const operators = operators_of(columns.table("operators"), text, report);
+  /** @type {Row[]} */
+  const rows_by_first = rows.filter((it) => it.count > 0).sort((a, b) => a.first - b.first);
+
+  return {
+    report,
+    facts: report.timeline,
+    overview: report.overview,
+    strings,
+    items,
+    rows,
+    iterations,
+    operators,
+    count: slices.count,
+    start,
+    duration,
+    item,
+    text,
+    control,
+    /** Ticks of a bucket of density. */
+    density_bucket: Math.floor(report.timeline.end / Math.max(1, report.left_out.buckets)) + 1,
+    column: (/** @type {string} */ name) => slices.numbers(name),
+    item_name: (/** @type {number} */ it) => text(items.name[it]),
+    item_category: (/** @type {number} */ it) => text(items.category[it]),
+    item_unit: (/** @type {number} */ it) => report.compute_units[items.unit[it]] ?? "",
+    /** Nanoseconds of ticks. @param {number} ticks */
+    ns: (ticks) => ticks * report.timeline.tick_ns,
+    /** @param {number} slice @returns {Row | null} */
+    row_of(slice) {
+      let low = 0;
+      let high = rows_by_first.length;
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if (rows_by_first[middle].first <= slice) low = middle + 1;
+        else high = middle;
+      }
+      const row = rows_by_first[low - 1];
+      return row && slice < row.first + row.count ? row : null;
+    },
+  };
+
+  /** @param {RowFacts} facts @returns {Row["density"]} */
+  function density_of(facts) {
+    if (!facts.density_count) return null;
+    const table = columns.table("density");
+    const part = (/** @type {string} */ name) => table.numbers(name).subarray(facts.density_first, facts.density_first + facts.density_count);
+    return { bucket: part("bucket"), busy: Uint8Array.from(part("busy")), count: part("count"), item: part("item"), longest: Float64Array.from(part("longest")) };
+  }
+}
+
+/**
+ * An index that is made when a picture first needs it.
+ * @param {() => RowIndex} make
+ * @returns {RowIndex}
+ */
+function lazy_index(make) {
+  /** @type {RowIndex | null} */
+  let made = null;
+  const get = () => (made ??= make());
+  return {
+    get count() { return get().count; },
+    get start() { return get().start; },
+    get duration() { return get().duration; },
+    get item() { return get().item; },
+    get busy_before() { return get().busy_before; },
+    get longest() { return get().longest; },
+  };
+}
+
+/** @param {TimelineGroup | undefined} group @param {RowFacts} facts */
+function row_key(group, facts) {
+  const place = group?.kind === "device" ? `d${group.device ?? ""}` : group?.kind ?? "";
+  return [place, facts.kind, facts.process ?? "", facts.of, facts.number ?? "", facts.copy, facts.depth].join("/");
+}
+
+/** @param {Table} table @param {(number: number) => string} text @returns {Iteration[]} */
+function iterations_of(table, text) {
+  const [number, start, duration, recorded, warm_up, measured, slice, model] =
+    ["number", "start", "duration", "recorded", "warm_up", "measured", "slice", "model"].map((it) => table.numbers(it));
+  return Array.from({ length: table.count }, (_, at) => ({
+    number: number[at], start: start[at], duration: duration[at], recorded: recorded[at] === 1, warm_up: warm_up[at] === 1,
+    measured: measured[at] === 1, slice: slice[at] - 1, model: text(model[at]),
+  }));
+}
+
+/** @param {Table} table @param {(number: number) => string} text @param {Report} report @returns {Operator[]} */
+function operators_of(table, text, report) {
+  const column = (/** @type {string} */ name) => table.numbers(name);
+  const names = ["name", "type", "shapes", "data_type", "engine_type", "stream", "attribution", "nodes", "attributes"];
+  const texts = Object.fromEntries(names.map((it) => [it, column(it)]));
+  const figures = Object.fromEntries(["time", "count", "mean", "min", "max", "median", "p90", "p99", "unit", "wait", "flops", "bytes"].map((it) => [it, column(it)]));
+  const known = (/** @type {number} */ value) => (value === 0 ? null : value - 1);
+  return Array.from({ length: table.count }, (_, row) => ({
+    row,
+    name: text(texts.name[row]), type: text(texts.type[row]), shapes: text(texts.shapes[row]), data_type: text(texts.data_type[row]),
+    engine_type: text(texts.engine_type[row]), stream: text(texts.stream[row]), attribution: text(texts.attribution[row]),
+    nodes: text(texts.nodes[row]), attributes: text(texts.attributes[row]),
+    unit: figures.unit[row] === 0 ? "" : report.compute_units[figures.unit[row] - 1] ?? "",
+    time: figures.time[row], count: figures.count[row], mean: figures.mean[row], min: figures.min[row], max: figures.max[row],
+    median: figures.median[row], p90: figures.p90[row], p99: figures.p99[row],
+    wait: known(figures.wait[row]), flops: known(figures.flops[row]), bytes: known(figures.bytes[row]),
+  }));
+}

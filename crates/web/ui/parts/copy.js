@@ -1,0 +1,40 @@
+// To the clipboard; where a browser doesn't let a page of a file do so, by way of a text that is selected.
+
+import { h } from "./dom.js";
+import { t } from "../locale/texts.js";
+
+/** @param {App} app @param {string} text @param {string} done what is said then */
+export async function copy(app, text, done) {
+  try {
+    await navigator.clipboard.writeText(text);
+    app.note.value = done;
+  } catch {
+    const field = h("textarea", { class: "unseen", "aria-hidden": "true" }, text);
+    document.body.append(field);
+    field.select();
+    const copied = document.execCommand("copy");
+    field.remove();
+    app.note.value = copied ? done : t("copy_failed");
+  }
+}
+
+/**
+ * Has the browser save a text as a file.
+ * @param {string} name @param {string} type @param {string | Blob} content
+ */
+export function save(name, type, content) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = h("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+/**
+ * A command with a button that copies it.
+ * @param {App} app @param {string} command
+ */
+export function command_box(app, command) {
+  return h("div", { class: "command" }, h("code", null, command), h("button", { class: "plain", on: { click: () => copy(app, command, t("command_copied")) } }, t("copy")));
+}

@@ -1,0 +1,28 @@
+// What is shown, as a command that answers the same.
+
+import { parse_filter } from "../data/filter.js";
+
+/**
+ * @param {string} path @param {App} app
+ */
+export function analyze_command(path, app) {
+  const words = ["opscope", "analyze", path];
+  const grouping = app.grouping.peek();
+  if (grouping !== "operator") words.push("--group-by", grouping);
+  for (const part of app.query.peek().match(/-?(?:[a-z]+:)?(?:"[^"]*"?|\S+)/gi) ?? []) {
+    if (parse_filter(part).wrong.length > 0 || part.startsWith("-")) continue;
+    const time = /^([<>])=?(.+)$/.exec(part);
+    const named = /^([a-z]+):"?([^"]*)"?$/i.exec(part);
+    if (time) words.push(time[1] === ">" ? "--min-time" : "--max-time", time[2]);
+    else if (named && ["name", "type", "unit", "dtype"].includes(named[1])) words.push(`--${named[1]}`, named[2]);
+    else if (!named) words.push("--name", part.replaceAll('"', "").replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  }
+  const sort = app.sort.peek();
+  if (sort && ["count", "name", "type"].includes(sort.replace("-", ""))) words.push("--sort", sort.startsWith("-") ? sort.slice(1) : `+${sort}`);
+  return words.map(quoted).join(" ");
+}
+
+/** A word as a shell takes it. @param {string} text */
+export function quoted(text) {
+  return /^[\w./:=,+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,16 @@
+// The screens that there are, with their keys. Keys stay what they are when screens come between.
+
+import { overview_screen } from "./overview.js";
+import { operators_screen } from "./operators.js";
+import { advice_screen } from "./advice.js";
+import { about_screen } from "./about.js";
+import { timeline_screen } from "../timeline/view.js";
+
+/** @type {Record<ScreenName, (app: App) => ScreenView>} */
+export const SCREEN_VIEWS = {
+  overview: overview_screen,
+  timeline: timeline_screen,
+  operators: operators_screen,
+  advice: advice_screen,
+  about: about_screen,
+};

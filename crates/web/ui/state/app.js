@@ -1,0 +1,195 @@
+// The state of the page: what is shown, chosen, filtered; what all screens share.
+
+import { signal, computed, batch } from "./signal.js";
+import { parse_link, format_link, empty_state } from "./link.js";
+import { within } from "../timeline/scale.js";
+import { make_palette } from "../parts/colours.js";
+import { ITEM } from "../data/profile.js";
+
+/** @typedef {ReturnType<typeof make_app>} App */
+
+const KIND_WORDS = Object.keys(ITEM);
+
+/**
+ * @param {Profile} profile
+ */
+export function make_app(profile) {
+  const { facts, report } = profile;
+  /** @type {Span} */
+  const bounds = [0, Math.max(facts.end, 100)];
+  const full = facts.view[1] > facts.view[0] ? within(facts.view, bounds) : bounds;
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  const system_dark = signal(media.matches);
+  media.addEventListener("change", () => { system_dark.value = media.matches; });
+
+  const theme = signal(/** @type {Theme} */ ("auto"));
+  const dark = computed(() => (theme.value === "auto" ? system_dark.value : theme.value === "dark"));
+  const app = {
+    profile,
+    bounds,
+    full,
+    screen: signal(/** @type {ScreenName} */ ("overview")),
+    language: signal(first_language(report.lang)),
+    theme,
+    dark,
+    palette: computed(() => make_palette(dark.value)),
+    view: signal(full),
+    marked: signal(/** @type {Span | null} */ (null)),
+    selection: signal(/** @type {Chosen | null} */ (null)),
+    query: signal(""),
+    grouping: signal(/** @type {Grouping} */ ("operator")),
+    sort: signal(/** @type {string | null} */ (null)),
+    colouring: signal(/** @type {Colouring} */ ("type")),
+    folded: signal(/** @type {readonly string[]} */ ([])),
+    hidden: signal(/** @type {readonly string[]} */ ([])),
+    pinned: signal(/** @type {readonly string[]} */ ([])),
+    flags: signal(/** @type {readonly Flag[]} */ ([])),
+    panel: signal(true),
+    /** What assistive technology is told, politely. */
+    says: signal(""),
+    /** A line at the foot for what can't be seen otherwise; it goes by itself. */
+    note: signal(""),
+    chosen_language: signal(/** @type {Language | null} */ (null)),
+  };
+  return app;
+}
+
+/** @param {"auto" | Language} asked @returns {Language} */
+function first_language(asked) {
+  if (asked !== "auto") return asked;
+  return navigator.languages.some((it) => it.toLowerCase().startsWith("zh")) && !navigator.language.toLowerCase().startsWith("en") ? "zh" : "en";
+}
+
+/**
+ * A selection as a link writes it.
+ * @param {Profile} profile @param {Chosen | null} selection
+ * @returns {string | null}
+ */
+export function selection_text(profile, selection) {
+  if (!selection) return null;
+  switch (selection.kind) {
+    case "slice": {
+      const kind = profile.items.kind[profile.item[selection.slice]];
+      return `${KIND_WORDS[kind] ?? "task"}:${profile.column("id")[selection.slice]}`;
+    }
+    case "operator": return `op:${selection.operator}`;
+    case "type": return `type:${selection.type}`;
+    case "finding": return `rule:${selection.rule}`;
+  }
+}
+
+/**
+ * @param {Profile} profile @param {string | null} text
+ * @returns {Chosen | null}
+ */
+export function selection_of(profile, text) {
+  if (!text) return null;
+  const split = text.indexOf(":");
+  const [kind, rest] = [text.slice(0, split), text.slice(split + 1)];
+  if (kind === "op") return Number(rest) < profile.operators.length ? { kind: "operator", operator: Number(rest) } : null;
+  if (kind === "type") return { kind: "type", type: rest };
+  if (kind === "rule") return profile.report.advice.findings.some((it) => it.id === rest) ? { kind: "finding", rule: rest } : null;
+  const wanted = KIND_WORDS.indexOf(kind);
+  const id = Number(rest);
+  const ids = profile.column("id");
+  for (let slice = 0; slice < profile.count; slice += 1) {
+    if (ids[slice] === id && profile.items.kind[profile.item[slice]] === wanted) return { kind: "slice", slice };
+  }
+  return null;
+}
+
+/** @param {App} app @returns {LinkState} */
+export function link_state(app) {
+  const { profile } = app;
+  const view = app.view.value;
+  const whole = Math.abs(view[0] - app.full[0]) < 1 && Math.abs(view[1] - app.full[1]) < 1;
+  return {
+    ...empty_state(),
+    screen: app.screen.value,
+    t: whole ? null : view,
+    m: app.marked.value,
+    sel: selection_text(profile, app.selection.value),
+    q: app.query.value,
+    g: app.grouping.value,
+    s: app.sort.value,
+    c: app.colouring.value,
+    fold: [...app.folded.value],
+    hide: [...app.hidden.value],
+    pin: [...app.pinned.value],
+    k: [...app.flags.value],
+    v: profile.report.fingerprint || null,
+    lang: app.chosen_language.value,
+    theme: app.theme.value === "auto" ? null : app.theme.value,
+  };
+}
+
+/**
+ * Takes over what a link says.
+ * @param {App} app @param {string} fragment
+ * @returns {{ wrong: string[], other: boolean }} parts not understood; whether it is of another profile
+ */
+export function apply_link(app, fragment) {
+  const { state, wrong } = parse_link(fragment);
+  const other = state.v !== null && state.v !== app.profile.report.fingerprint;
+  batch(() => {
+    app.screen.value = state.screen;
+    app.view.value = state.t ? within(state.t, app.bounds) : app.full;
+    app.marked.value = state.m;
+    const selection = other ? null : selection_of(app.profile, state.sel);
+    if (state.sel && !selection && !other) wrong.push("sel");
+    app.selection.value = selection;
+    app.query.value = state.q;
+    app.grouping.value = state.g;
+    app.sort.value = state.s;
+    app.colouring.value = state.c;
+    app.folded.value = state.fold;
+    app.hidden.value = other ? [] : state.hide;
+    app.pinned.value = other ? [] : state.pin;
+    app.flags.value = state.k;
+    if (state.lang) app.language.value = state.lang;
+    app.chosen_language.value = state.lang;
+    if (state.theme) app.theme.value = state.theme;
+  });
+  return { wrong, other };
+}
+
+/**
+ * Keeps the address in step with the state.
+ * @param {App} app
+ */
+export function address_of(app) {
+  let written = location.hash;
+  let pending = 0;
+  const write = (/** @type {boolean} */ push) => {
+    clearTimeout(pending);
+    pending = 0;
+    const link = format_link(link_state(app));
+    if (link === written) return;
+    written = link;
+    // A frame made of text alone (`srcdoc`) has no history of its own.
+    try {
+      if (push) history.pushState(null, "", link);
+      else history.replaceState(null, "", link);
+    } catch {
+      written = link;
+    }
+  };
+  return {
+    /** Called within an effect, so that it runs after each change; browsers refuse more than a few a second. */
+    follow() {
+      link_state(app);
+      if (!pending) pending = setTimeout(() => write(false), 250);
+    },
+    /** The state before a jump becomes a place to come back to. */
+    jump() {
+      write(false);
+      try {
+        history.pushState(null, "", location.hash || written);
+      } catch {
+        return;
+      }
+    },
+    ours: () => location.hash === written,
+    heard() { written = location.hash; },
+  };
+}

@@ -1,0 +1,143 @@
+// Types that several files share. Only the checker reads this file.
+
+type Child = Node | string | number | null | undefined | false | Child[];
+type Properties = { [name: string]: unknown };
+
+interface Signal<T> { value: T; peek(): T }
+
+type ScreenName = "overview" | "timeline" | "operators" | "advice" | "about";
+type Theme = "auto" | "light" | "dark";
+type Language = "en" | "zh";
+type Colouring = "type" | "operator" | "unit" | "stream" | "share" | "waiting";
+type Grouping = "operator" | "type" | "name" | "unit" | "stream" | "shape" | "iteration";
+type Span = [number, number];
+
+type Chosen =
+  | { kind: "slice"; slice: number }
+  | { kind: "operator"; operator: number }
+  | { kind: "type"; type: string }
+  | { kind: "finding"; rule: string };
+
+interface Flag { at: number; name: string }
+
+// The state that a link carries; `null` and empty lists are left out.
+interface LinkState {
+  screen: ScreenName;
+  t: Span | null;
+  m: Span | null;
+  sel: string | null;
+  q: string;
+  g: Grouping;
+  s: string | null;
+  c: Colouring;
+  fold: string[];
+  hide: string[];
+  pin: string[];
+  k: Flag[];
+  v: string | null;
+  lang: Language | null;
+  theme: Theme | null;
+}
+
+// ---- the report's JSON: see page-side documentation of `opscope report` -------------------------
+
+interface Latency {
+  basis: "unrecorded" | "recorded"; count: number; median_ns: number; mean_ns: number; p90_ns: number; p99_ns: number;
+  min_ns: number; max_ns: number; coefficient_of_variation: number; recording_ratio: number | null; scale: number;
+}
+interface Overview {
+  latency: Latency | null; iterations: number; iterations_left_out: number; wall_ns: number; busy_ns: number; idle_ns: number;
+  operator_time_ns: number; attributed_ns: number; with_flops_ns: number; tasks: number;
+  control: { tasks: number; time_ns: number }; outside: { tasks: number; time_ns: number };
+  devices: { number: number; name: string | null; busy_ns: number; tasks: number }[];
+  units: { unit: string; time_ns: number; tasks: number }[];
+  waiting_ns: number | null; peak_memory_bytes: number | null; peak_memory_operator: string | null; whole_ns: number;
+  types: { type: string; time_ns: number; share: number; operators: number; executions: number; mean_ns: number }[];
+}
+interface About { path: string; kind: string; facts: Record<string, unknown>; missing: string[]; remarks: string[]; command: string; notes?: string[] }
+interface Loss { kind: string; severity: string; source: string | null; scope: string | null; reason: string | null; count: number; detail: string | null }
+interface Evidence { name: string; op_type: string | null; time_ns: number | null; detail?: string | null }
+interface Finding {
+  id: string; name: string; title: string; note: string | null; saves_at_most_ns: number | null; share: number | null; share_of: string;
+  kind: string; also: string[]; evidence: Evidence[]; why: string; advice: string; auto: string | null; confidence: string;
+  source: string | null; limits: Record<string, unknown>; zh?: { title: string; why: string; advice: string } | null;
+}
+interface Advice { target?: string; operator_time_ns?: number; saves_together_at_most_ns?: number | null; rules_asked?: number; findings: Finding[]; not_checked?: unknown[]; silenced?: unknown[]; [other: string]: unknown }
+interface TimelineGroup { name: string; kind: "host" | "ranges" | "device" | "loose"; device: number | null }
+type RowKind = "inferences" | "unrecorded" | "calls" | "ranges" | "loose-ranges" | "tasks" | "busy";
+interface RowFacts {
+  group: number; kind: RowKind; name: string; of: string; number: number | null; process: string | null; copy: number; depth: number;
+  first: number; count: number; density_first: number; density_count: number;
+}
+interface CounterFacts { group: number; name: string; unit: string; first: number; count: number }
+interface TimelineFacts {
+  tick_ns: number; zero_ns: number; end: number; view: Span; outside: number; groups: TimelineGroup[]; rows: RowFacts[]; counters: CounterFacts[];
+}
+interface LeftOut {
+  slices: number; slices_in_full: number; windows: Span[]; inferences_in_full: number[] | null; buckets: number; operators: number;
+  operators_in_full: number; samples: number; samples_in_full: number; launches_backward: number; names_cut: number; undrawable?: number; operators_rest_ns?: number;
+}
+interface Report {
+  schema_version: number; program_version: string; lang: "auto" | Language; fingerprint: string; name: string;
+  overview: Overview; about: About; losses: Loss[]; advice: Advice; compute_units: string[]; timeline: TimelineFacts; left_out: LeftOut;
+}
+
+// ---- columns -------------------------------------------------------------------------------------
+
+type Numbers = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
+interface Table { count: number; numbers(name: string): Numbers; texts(name: string): string[]; has(name: string): boolean }
+interface Container { kind: string; table(name: string): Table }
+
+// Buckets that hold what is shorter than two of them, and slices of two and more, each counted once.
+interface RowColumns {
+  origin: number;
+  bucket: number;
+  fine: { count: number; bucket: Numbers; busy: Uint8Array; category: Uint16Array; longest: Float64Array };
+  wide: { count: number; start: Float64Array; duration: Float64Array; category: Uint16Array };
+}
+
+// Slices of one row, by time, none over another, with what makes buckets cheap.
+interface RowIndex {
+  count: number;
+  start: Float64Array;
+  duration: Numbers;
+  item: Numbers;
+  busy_before: Float64Array;
+  longest: Uint32Array[];
+}
+
+interface Row {
+  key: string;
+  group: number;
+  kind: RowKind | "counter";
+  title: string;
+  depth: number;
+  first: number;
+  count: number;
+  index: RowIndex;
+  facts: RowFacts | null;
+  counter: CounterFacts | null;
+  samples: { time: Numbers; value: Numbers } | null;
+  density: { bucket: Numbers; busy: Uint8Array; count: Numbers; item: Numbers; longest: Float64Array } | null;
+}
+
+interface Items { count: number; kind: Numbers; name: Numbers; category: Numbers; unit: Numbers; operator: Numbers; task: Numbers }
+
+interface Iteration { number: number; start: number; duration: number; recorded: boolean; warm_up: boolean; measured: boolean; slice: number; model: string }
+
+interface Operator {
+  row: number; name: string; type: string; shapes: string; data_type: string; engine_type: string; unit: string; stream: string;
+  time: number; count: number; mean: number; min: number; max: number; median: number; p90: number; p99: number;
+  wait: number | null; flops: number | null; bytes: number | null; attribution: string; nodes: string; attributes: string;
+}
+
+type Profile = import("./data/profile.js").Profile;
+type App = import("./state/app.js").App;
+type Texts = typeof import("./locale/en.js").en;
+type Key = keyof Texts;
+type Palette = import("./parts/colours.js").Palette;
+type Place = import("./timeline/layout.js").Place;
+interface ScreenView { element: HTMLElement; dispose(): void; key?(event: KeyboardEvent): boolean; focus?(): void }
+type Term = import("./data/filter.js").Term;
+type TableRow = import("./data/table.js").TableRow;
+type GridColumn = import("./table/grid.js").Column<TableRow>;
