@@ -59,7 +59,7 @@ interface Loss { kind: string; severity: string; source: string | null; scope: s
 interface Evidence { name: string; op_type: string | null; time_ns: number | null; detail?: string | null }
 interface Finding {
   id: string; name: string; title: string; note: string | null; saves_at_most_ns: number | null; share: number | null; share_of: string;
-  kind: string; also: string[]; evidence: Evidence[]; why: string; advice: string; auto: string | null; confidence: string;
+  kind: string; also: string[]; evidence: Evidence[]; evidence_left_out?: number; why: string; advice: string; auto: string | null; confidence: string;
   source: string | null; limits: Record<string, unknown>; zh?: { title: string; why: string; advice: string } | null;
 }
 interface Advice { target?: string; operator_time_ns?: number; saves_together_at_most_ns?: number | null; rules_asked?: number; findings: Finding[]; not_checked?: unknown[]; silenced?: unknown[]; [other: string]: unknown }

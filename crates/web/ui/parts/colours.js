@@ -37,7 +37,8 @@ export function colour_of_name(name) {
 
 /**
  * What the canvases need of a theme. `fills`: 0 background, 1 to 20 the colours, 21 to 40 the same faded,
- * then a ramp from light to dark and the same faded.
+ * then a ramp from light to dark and the same faded, then
+ * that of rows which only say whether something ran.
  * @param {boolean} dark
  */
 export function make_palette(dark) {
@@ -46,7 +47,7 @@ export function make_palette(dark) {
   const colours = [];
   for (let number = 0; number < COUNT; number += 1) {
     const hue = 250 + Math.floor(number / 2) * 36;
-    const lightness = dark ? (number % 2 ? 0.66 : 0.77) : number % 2 ? 0.605 : 0.662;
+    const lightness = dark ? (number % 2 ? 0.66 : 0.77) : number % 2 ? 0.6 : 0.65;
     colours.push(oklch(lightness, 0.115, hue));
   }
   /** @type {number[][]} */
@@ -56,7 +57,8 @@ export function make_palette(dark) {
     ramp.push(dark ? oklch(0.42 + 0.45 * part, 0.05 + 0.09 * part, 70) : oklch(0.86 - 0.42 * part, 0.06 + 0.1 * part, 45));
   }
   const faded = (/** @type {number[]} */ colour) => colour.map((it, at) => Math.round(background[at] + (it - background[at]) * 0.25));
-  const all = [background, ...colours, ...colours.map(faded), ...ramp, ...ramp.map(faded)];
+  const busy = dark ? [126, 140, 160] : [112, 126, 146];
+  const all = [background, ...colours, ...colours.map(faded), ...ramp, ...ramp.map(faded), busy];
   return {
     dark,
     fills: Uint32Array.from(all, ([red, green, blue]) => (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0),
@@ -82,7 +84,7 @@ export function make_palette(dark) {
 /** @typedef {ReturnType<typeof make_palette>} Palette */
 
 /** Places in `fills`. */
-export const FILL = { colours: 1, faded: 1 + COUNT, ramp: 1 + 2 * COUNT, faded_ramp: 1 + 2 * COUNT + RAMP, ramp_steps: RAMP };
+export const FILL = { colours: 1, faded: 1 + COUNT, ramp: 1 + 2 * COUNT, faded_ramp: 1 + 2 * COUNT + RAMP, ramp_steps: RAMP, busy: 1 + 2 * COUNT + 2 * RAMP };
 
 /**
  * sRGB of OKLCH; where a screen can't show it, with less colour.

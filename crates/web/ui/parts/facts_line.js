@@ -7,6 +7,7 @@ import { count, about } from "./units.js";
 import { shown } from "./text.js";
 import { format_link } from "../state/link.js";
 import { link_state } from "../state/app.js";
+import { moment } from "../timeline/scale.js";
 import { copy } from "./copy.js";
 
 /** @param {App} app */
@@ -42,7 +43,7 @@ export function facts_line(app) {
     h("button", { class: "plain", on: { click: () => copy(app, location.href.replace(/#.*/, "") + format_link(link_state(app)), t("link_copied")) } }, t("copy_link")));
   const stop = effect(() => {
     const marked = app.marked.value;
-    fill(range, marked && h("span", { class: "chip" }, t("range_chip", { time: about(profile.ns(marked[1] - marked[0])), from: about(profile.ns(marked[0])) }),
+    fill(range, marked && h("span", { class: "chip" }, t("range_chip", { time: about(profile.ns(marked[1] - marked[0])), from: moment(profile.ns(marked[0]), profile.ns(marked[1] - marked[0]) / 10) }),
       h("button", { class: "plain", "aria-label": t("range_remove"), title: t("range_remove"), on: { click: () => { app.marked.value = null; } } }, "×")));
   });
   return { element, dispose: stop };

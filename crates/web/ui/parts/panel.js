@@ -9,6 +9,7 @@ import { named, slice_label, row_title, share_of_inference, item_label, group_ti
 import { ITEM } from "../data/profile.js";
 import { window_of } from "../data/window.js";
 import { executions_of, links_of } from "../timeline/find.js";
+import { moment } from "../timeline/scale.js";
 import { choose_slice, reveal } from "../timeline/moves.js";
 
 /** @param {App} app */
@@ -82,7 +83,7 @@ function slice_card(app, slice) {
       [t("own_name"), profile.items.task[item] > 0 ? shown(profile.text(profile.items.task[item])) : ""],
       [t("row"), row ? row_title(profile, row) : ""],
       [t("unit"), kind === ITEM.task ? unit_word(profile.item_unit(item)) : ""],
-      [t("start"), about(profile.ns(profile.start[slice]))],
+      [t("start"), moment(profile.ns(profile.start[slice]), profile.ns(Math.max(1, profile.duration[slice])) / 10)],
       [t("duration"), about(profile.ns(profile.duration[slice]))],
       [t("own_time"), inner > 0 ? about(profile.ns(profile.duration[slice] - inner)) : ""],
       [t("waiting"), wait > 0 ? about(profile.ns(wait - 1)) : ""],
@@ -159,7 +160,7 @@ function range_card(app, marked) {
   const most = found.top[0]?.time || 1;
   return h("section", { class: "range-card" },
     h("h2", { class: "selected-name" }, t("range_says", { time: about(profile.ns(span)) })),
-    h("p", { class: "soft" }, t("from_to", { from: about(profile.ns(marked[0])), to: about(profile.ns(marked[1])) })),
+    h("p", { class: "soft" }, t("from_to", { from: moment(profile.ns(marked[0]), profile.ns(span) / 10), to: moment(profile.ns(marked[1]), profile.ns(span) / 10) })),
     h("div", { class: "range-columns" },
       h("div", null, h("h3", null, t("busy_and_idle")),
         found.groups.length === 0 ? h("p", { class: "soft" }, t("no_devices")) : h("table", { class: "simple" }, h("tbody", null, found.groups.map((it) => h("tr", null,
@@ -169,7 +170,7 @@ function range_card(app, marked) {
           h("td", { class: "right" }, t("idle_of", { time: about(profile.ns(span - (it.busy ?? 0))) })),
           h("td", { class: "right" }, t("tasks_n", { n: count(it.tasks) })))))),
         found.gaps.length === 0 ? null : h("h3", null, t("gaps", { n: found.gaps.length })),
-        found.gaps.length === 0 ? null : h("ol", { class: "gaps" }, found.gaps.slice(0, 20).map((it) => h("li", null, h("button", { class: "plain link", on: { click: () => { app.screen.value = "timeline"; const room = (it[1] - it[0]) * 0.6; app.view.value = [Math.max(app.bounds[0], it[0] - room), Math.min(app.bounds[1], it[1] + room)]; } } }, t("gap_at", { time: about(profile.ns(it[1] - it[0])), at: about(profile.ns(it[0])) })))))),
+        found.gaps.length === 0 ? null : h("ol", { class: "gaps" }, found.gaps.slice(0, 20).map((it) => h("li", null, h("button", { class: "plain link", on: { click: () => { app.screen.value = "timeline"; const room = (it[1] - it[0]) * 0.6; app.view.value = [Math.max(app.bounds[0], it[0] - room), Math.min(app.bounds[1], it[1] + room)]; } } }, t("gap_at", { time: about(profile.ns(it[1] - it[0])), at: moment(profile.ns(it[0]), profile.ns(it[1] - it[0]) / 10) })))))),
       h("div", null, h("h3", null, t("top_in_range", { n: found.top.length, all: count(found.operators) })),
         found.top.length === 0 ? h("p", { class: "soft" }, t("nothing_ran")) : h("table", { class: "simple" }, h("tbody", null, found.top.map((it) => h("tr", null,
           h("th", { scope: "row", class: "name-cell" }, it.operator >= 0 ? h("button", { class: "plain link", on: { click: () => { app.selection.value = { kind: "operator", operator: it.operator }; } } }, named(profile.operators[it.operator].name)) : item_label(profile, it.item)),

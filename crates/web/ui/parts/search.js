@@ -124,7 +124,7 @@ function find(app, text) {
 
 // The next slice of an item after the selected one, from the first on again behind the last.
 /** @param {App} app @param {number} item */
-function next_of_item(app, item) {
+export function next_of_item(app, item) {
   const { profile } = app;
   const selection = app.selection.peek();
   const after = selection?.kind === "slice" && profile.item[selection.slice] === item ? selection.slice + 1 : 0;

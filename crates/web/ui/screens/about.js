@@ -2,7 +2,7 @@
 
 import { h } from "../parts/dom.js";
 import { t, word } from "../locale/texts.js";
-import { count, about as duration_text } from "../parts/units.js";
+import { count, bytes, about as duration_text } from "../parts/units.js";
 import { shown } from "../parts/text.js";
 import { command_box } from "../parts/copy.js";
 import { facts_list } from "../parts/panel.js";
@@ -42,7 +42,17 @@ export function about_screen(app) {
 
 /** @param {Record<string, unknown>} facts @returns {[string, Child][]} */
 function facts_of(facts) {
-  return Object.entries(facts).filter(([name]) => name !== "losses").map(([name, value]) => [shown(word("fact", name), 80), value_text(value)]);
+  return Object.entries(facts).filter(([name]) => name !== "losses").map(([name, value]) => [shown(word("fact", name), 80), fact_text(name, value)]);
+}
+
+/** @param {string} name @param {unknown} value */
+function fact_text(name, value) {
+  if (typeof value === "number") {
+    if (name === "unix_zero_ns" && Math.abs(value) < 8e21) return new Date(value / 1e6).toISOString().replace("T", " ");
+    if (name === "extent_ns") return duration_text(value);
+    if (name === "file_bytes") return bytes(value);
+  }
+  return value_text(value);
 }
 
 /** @param {unknown} value @returns {string} */
@@ -50,5 +60,7 @@ function value_text(value) {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.slice(0, 50).map(value_text).join(", ");
   if (typeof value === "object") return Object.entries(value).slice(0, 50).map(([name, it]) => `${shown(word("fact", name), 80)} ${value_text(it)}`).join(" · ");
+  // Numbers beyond 2^53 have lost their last digits on the way here.
+  if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) return value.toExponential(6);
   return typeof value === "number" ? (Number.isInteger(value) ? count(value) : String(value)) : shown(String(value), 500);
 }

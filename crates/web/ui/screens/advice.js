@@ -7,6 +7,8 @@ import { about, percent, count } from "../parts/units.js";
 import { named } from "../parts/live.js";
 import { shown } from "../parts/text.js";
 import { command_box } from "../parts/copy.js";
+import { ITEM } from "../data/profile.js";
+import { next_of_item } from "../parts/search.js";
 import { quoted } from "./command.js";
 
 const SHOWN = 8;
@@ -62,7 +64,7 @@ function card(app, finding, chosen) {
     h("p", null, shown(zh ? zh.why : finding.why, 2000)),
     h("p", { class: "do" }, h("b", null, t("what_to_do")), " ", shown(zh ? zh.advice : finding.advice, 2000)),
     command ? command_box(app, command) : null,
-    finding.evidence.length > 0 ? [h("h3", null, t("evidence_n", { n: count(finding.evidence.length) })), evidence] : null,
+    finding.evidence.length > 0 ? [h("h3", null, t("evidence_n", { n: count(finding.evidence.length + (finding.evidence_left_out ?? 0)) })), evidence] : null,
     h("p", { class: "soft source" }, finding.source ? t("source", { source: shown(finding.source, 400) }) : "", limits.length > 0 ? ` ${t("limits", { list: limits.map(([name, it]) => `${shown(name)} = ${shown(String(it))}`).join(", ") })}` : ""));
 }
 
@@ -73,10 +75,22 @@ function command_of(path, finding) {
   return /^[A-Za-z0-9-]+$/.test(finding.id) ? `opscope explain ${finding.id}` : null;
 }
 
+// Findings about the host name calls and ranges.
+/** @param {Profile} profile @param {string} name */
+function call_of(profile, name) {
+  for (let item = 0; item < profile.items.count; item += 1) {
+    const kind = profile.items.kind[item];
+    if ((kind === ITEM.call || kind === ITEM.range) && profile.item_name(item) === name) return item;
+  }
+  return -1;
+}
+
 /** @param {App} app @param {Evidence} evidence */
 function evidence_name(app, evidence) {
   const operator = app.profile.operators.find((it) => it.name === evidence.name);
   const name = named(evidence.name);
+  const item = operator ? -1 : call_of(app.profile, evidence.name);
+  if (item >= 0) return h("button", { class: "plain link name-cell", on: { click: () => next_of_item(app, item) } }, name);
   if (!operator) return h("span", { class: "name-cell" }, name);
   return h("button", { class: "plain link name-cell", on: { click: () => batch(() => { app.selection.value = { kind: "operator", operator: operator.row }; app.query.value = ""; app.grouping.value = "operator"; app.screen.value = "operators"; }) } }, name);
 }

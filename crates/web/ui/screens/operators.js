@@ -138,12 +138,12 @@ function columns(app, grouping, limited) {
   const single = grouping === "operator";
   /** @type {GridColumn[]} */
   const list = [
-    { key: "rank", title: "#", width: "52px", right: true, sortable: false, cell: (_, at) => count(at + 1) },
-    { key: "name", title: word("group", grouping), width: "minmax(180px, 2.4fr)", cell: (row) => [swatch(app, row), h("span", { class: "cell-name", title: shown(row.name) }, grouping === "unit" ? unit_word(row.name) : row.iteration !== null ? t("inference_n", { number: row.name }) : named(row.name))] },
+    { key: "rank", title: "#", width: "36px", right: true, sortable: false, cell: (_, at) => count(at + 1) },
+    { key: "name", title: word("group", grouping), width: "minmax(260px, 2.4fr)", cell: (row) => [swatch(app, row), h("span", { class: "cell-name", title: shown(row.name) }, grouping === "unit" ? unit_word(row.name) : row.iteration !== null ? t("inference_n", { number: row.name }) : named(row.name))] },
   ];
   if (single) list.push({ key: "type", title: t("type"), width: "minmax(90px, 1fr)", cell: (row) => h("span", { title: shown(row.type) }, shown(row.type, 60)) });
   list.push(
-    { key: "time", title: limited ? t("time_in_range") : profile.overview.iterations > 0 && grouping !== "iteration" ? t("time_of_inference") : t("time"), width: "96px", right: true, cell: (row) => about(row.time) },
+    { key: "time", title: limited ? t("time_in_range") : profile.overview.iterations > 0 && grouping !== "iteration" ? t("time_of_inference") : t("time"), width: "148px", right: true, cell: (row) => about(row.time) },
     { key: "share", title: t("share"), width: "132px", right: true, cell: (row) => h("span", { class: "share-cell" }, meter(row.share), h("span", null, percent(row.share))) },
     { key: "cumulative", title: t("cumulative"), width: "72px", right: true, sortable: false, cell: (row) => percent(row.cumulative), why: t("cumulative_why") },
     { key: "count", title: t("executions"), width: "84px", right: true, cell: (row) => count(row.count) },

@@ -20,10 +20,11 @@ const TALLEST = 8_000_000;
 export function make_grid(options) {
   const { columns } = options;
   const template = columns.map((it) => it.width).join(" ");
-  const head = h("div", { class: "grid-head", role: "row", "aria-rowindex": "1", style: { "grid-template-columns": template } });
-  const body = h("div", { class: "grid-body", role: "rowgroup" });
-  const scroller = h("div", { class: "grid-scroller", tabindex: "-1" }, h("div", { role: "rowgroup", class: "grid-head-group" }, head), body);
-  const element = h("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": options.label, "aria-colcount": String(columns.length) }, scroller);
+  // Head and rows are grids of their own: the same least width keeps their columns below one another.
+  const least = `${columns.reduce((sum, it) => sum + Number(/(\d+)px/.exec(it.width)?.[1] ?? 80) + 12, 16)}px`;
+  const head = h("div", { class: "grid-head", role: "row", "aria-rowindex": "1", style: { "grid-template-columns": template, "min-width": least } });
+  const body = h("div", { class: "grid-body", role: "rowgroup", style: { "min-width": least } });
+  const element = h("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": options.label, "aria-colcount": String(columns.length) }, h("div", { role: "rowgroup", class: "grid-head-group" }, head), body);
   /** @type {R[]} */
   let rows = [];
   let now = 0;
@@ -34,12 +35,12 @@ export function make_grid(options) {
   const heads = columns.map((column, at) => h("div", { role: "columnheader", class: column.right ? "right" : "", "aria-colindex": String(at + 1) }, column.sortable === false ? h("span", { class: "plain-head", title: column.why ?? column.title }, column.title) : buttons[at]));
   fill(head, heads);
 
-  scroller.addEventListener("scroll", request);
+  element.addEventListener("scroll", request);
   const observer = new ResizeObserver(request);
-  observer.observe(scroller);
+  observer.observe(element);
   element.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor((scroller.clientHeight - ROW) / ROW) - 1);
+    const page = Math.max(1, Math.floor((element.clientHeight - ROW) / ROW) - 1);
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
     if (step !== undefined && rows.length > 0) {
       now = Math.min(rows.length - 1, Math.max(0, now + step));
@@ -98,20 +99,20 @@ export function make_grid(options) {
 
   function first_shown() {
     const tall = rows.length * ROW;
-    if (tall <= TALLEST) return scroller.scrollTop / ROW;
-    const share = scroller.scrollTop / Math.max(1, TALLEST + ROW - scroller.clientHeight);
-    return share * Math.max(0, rows.length - (scroller.clientHeight - ROW) / ROW);
+    if (tall <= TALLEST) return element.scrollTop / ROW;
+    const share = element.scrollTop / Math.max(1, TALLEST + ROW - element.clientHeight);
+    return share * Math.max(0, rows.length - (element.clientHeight - ROW) / ROW);
   }
 
   /** @param {number} at */
   function reveal(at) {
-    const room = (scroller.clientHeight - ROW) / ROW;
+    const room = (element.clientHeight - ROW) / ROW;
     const first = first_shown();
     let wanted = first;
     if (at < first) wanted = at;
     else if (at + 1 > first + room) wanted = at + 1 - room;
     if (wanted !== first) {
-      scroller.scrollTop = rows.length * ROW <= TALLEST ? wanted * ROW : (wanted / Math.max(1, rows.length - room)) * (TALLEST + ROW - scroller.clientHeight);
+      element.scrollTop = rows.length * ROW <= TALLEST ? wanted * ROW : (wanted / Math.max(1, rows.length - room)) * (TALLEST + ROW - element.clientHeight);
     }
     request();
   }
@@ -125,8 +126,8 @@ export function make_grid(options) {
     }
     const first = first_shown();
     const from = Math.max(0, Math.floor(first) - 4);
-    const to = Math.min(rows.length, Math.ceil(first + scroller.clientHeight / ROW) + 4);
-    const base = rows.length * ROW <= TALLEST ? 0 : scroller.scrollTop - first * ROW;
+    const to = Math.min(rows.length, Math.ceil(first + element.clientHeight / ROW) + 4);
+    const base = rows.length * ROW <= TALLEST ? 0 : element.scrollTop - first * ROW;
     /** @type {HTMLElement[]} */
     const shown = [];
     for (let at = from; at < to; at += 1) {

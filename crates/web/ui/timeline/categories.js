@@ -47,10 +47,11 @@ function waiting_share(operator) {
 }
 
 /**
- * The one colour of a row where streams are told apart, or null.
+ * The one colour of a row: of a union of streams always, of a stream where streams are told apart; else null.
  * @param {Row} row @param {Colouring} colouring
  */
 export function category_of_row(row, colouring) {
+  if (row.kind === "busy") return FILL.busy;
   if (colouring !== "stream" || row.kind !== "tasks") return null;
   const number = row.facts?.number ?? Number.NaN;
   return FILL.colours + (Number.isInteger(number) ? (number * 7) % 20 : colour_of_name(row.facts?.of ?? ""));

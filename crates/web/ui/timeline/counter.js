@@ -62,7 +62,7 @@ export function draw_counter(pen, samples, view, box, palette) {
   const { low, high, last, least, most } = counter_buckets(samples, view, width);
   if (!(most >= least)) return null;
   // Zero belongs to the picture where values don't lie far from it, so that half is half as high.
-  const floor = least > 0 && least < most * 0.8 ? 0 : least;
+  const floor = least > 0 && (least === most || least < most * 0.8) ? 0 : least;
   const span = most - floor || Math.abs(most) || 1;
   const y = (/** @type {number} */ it) => box.y + box.height - 3 - ((it - floor) / span) * (box.height - 8);
   pen.fillStyle = palette.counter_band;

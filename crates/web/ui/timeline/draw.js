@@ -134,13 +134,13 @@ export function make_drawing(app, canvas) {
           pen.fillStyle = palette.text;
           pen.fillRect(from, top + place.height - 3, Math.max(1, to - from - 1), 2);
         }
-        if (to - from < LABEL_FROM || left <= 0) continue;
+        if (to - from < LABEL_FROM || left <= 0 || row.kind === "busy") continue;
         left -= 1;
         const text = row.kind === "inferences" || row.kind === "unrecorded" ? slice_label(profile, row.first + slice) : label(item).text;
         const size = row.kind === "inferences" || row.kind === "unrecorded" ? pen.measureText(text).width : label(item).width;
         const room = to - from - 9;
         pen.fillStyle = frame.categories[item] >= FILL.faded && frame.categories[item] < FILL.ramp ? palette.on_faded : palette.on_fill;
-        const fits = size <= room ? text : cut(text, room / size);
+        const fits = size <= room ? text : short(text, room, size);
         if (fits !== "") pen.fillText(fits, from + 4, top + place.height / 2 + 0.5);
       }
     }
@@ -312,8 +312,12 @@ export function make_drawing(app, canvas) {
 
 /** @typedef {{ from: number, to: number }} Link */
 
-/** @param {string} text @param {number} share of it that has room */
-function cut(text, share) {
-  const letters = Math.floor(text.length * share) - 1;
-  return letters < 2 ? "" : `${text.slice(0, letters)}…`;
+// Names of nodes are paths whose last part tells them apart: it is shown where the whole has no room.
+/** @param {string} text @param {number} room @param {number} size of the whole */
+function short(text, room, size) {
+  const fitting = Math.floor((text.length * room) / size);
+  const slash = text.lastIndexOf("/");
+  const tail = slash >= 0 && slash < text.length - 1 ? text.slice(slash + 1) : text;
+  if (tail.length <= fitting) return tail;
+  return fitting < 4 ? "" : `${tail.slice(0, fitting - 1)}…`;
 }

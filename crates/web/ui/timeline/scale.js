@@ -52,6 +52,8 @@ export function steps([from, to], most) {
  */
 export function moment(nanoseconds, step) {
   if (nanoseconds === 0) return "0";
+  nanoseconds = Math.round(nanoseconds);
+  step = Math.max(step, 1);
   const units = /** @type {const} */ ([[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]);
   const [size, unit] = units.find(([it]) => Math.abs(nanoseconds) >= it && step >= it / 1000) ?? units.find(([it]) => step >= it / 1000) ?? units[3];
   const decimals = Math.max(0, Math.min(3, Math.ceil(Math.log10(size / step) - 1e-9)));

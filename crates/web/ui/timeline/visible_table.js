@@ -4,6 +4,7 @@ import { h } from "../parts/dom.js";
 import { t } from "../locale/texts.js";
 import { about, percent, count } from "../parts/units.js";
 import { group_title, item_label, row_title } from "../parts/live.js";
+import { moment } from "./scale.js";
 import { busy_within, first_ending_after, first_from, longest_of } from "../data/row_index.js";
 
 /**
@@ -14,7 +15,7 @@ export function visible_table(app, places) {
   const { profile } = app;
   const [from, to] = app.view.peek();
   const rows = places.filter((it) => it.row !== null && it.row.kind !== "counter").slice(0, 500);
-  const caption = t("visible_from_to", { from: about(profile.ns(from)), to: about(profile.ns(to)) });
+  const caption = t("visible_from_to", { from: moment(profile.ns(from), profile.ns(to - from) / 10), to: moment(profile.ns(to), profile.ns(to - from) / 10) });
   return h("table", { class: "simple" },
     h("caption", null, caption),
     h("thead", null, h("tr", null, [t("group"), t("row"), t("slices"), t("busy"), t("busy_share"), t("longest")].map((it, at) => h("th", { scope: "col", class: at >= 2 && at < 5 ? "right" : "" }, it)))),

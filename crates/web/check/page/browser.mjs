@@ -1,0 +1,80 @@
+// A report in a real browser, with everything recorded that a page of a stranger's profile may not do.
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { execFileSync } from "node:child_process";
+import { chromium } from "playwright-core";
+import { page as report_page } from "../fixture.mjs";
+
+const EXECUTABLE = process.env.OPSCOPE_CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((it) => fs.existsSync(it));
+/** Why tests that need a browser are skipped, or false. */
+export const no_browser = EXECUTABLE ? false : "no Chromium: apt-get install chromium, or name one in OPSCOPE_CHROMIUM";
+const OPSCOPE = process.env.OPSCOPE;
+/** Why tests that need the program are skipped, or false. */
+export const no_program = no_browser || (OPSCOPE ? false : "no program: name one in OPSCOPE");
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "opscope-page-"));
+process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
+
+/** @type {import("playwright-core").Browser | null} */
+let browser = null;
+
+export async function end() {
+  await browser?.close();
+  browser = null;
+}
+
+let made = 0;
+/** A report made without the program. */
+export function report_of({ report, tables }) {
+  const file = path.join(folder, `made${made++}.html`);
+  fs.writeFileSync(file, report_page(report, tables));
+  return file;
+}
+
+/** A report that the program writes of a profile, or of a sample. */
+export function report_by_program(...args) {
+  const file = path.join(folder, `program${made++}.html`);
+  execFileSync(OPSCOPE, ["report", ...args, "-o", file], { cwd: folder, stdio: "pipe" });
+  return file;
+}
+
+export function program(...args) {
+  return execFileSync(OPSCOPE, args, { cwd: folder, stdio: "pipe" }).toString();
+}
+
+/**
+ * @param {string} file @param {{ hash?: string, theme?: "light" | "dark", lang?: string, forced?: boolean, scripts?: boolean, width?: number }} [how]
+ */
+export async function open(file, { hash = "", theme = "light", lang = "en-US", forced = false, scripts = true, width = 1600 } = {}) {
+  browser ??= await chromium.launch({ executablePath: EXECUTABLE, headless: true, args: ["--no-sandbox", "--force-color-profile=srgb"] });
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, locale: lang, forcedColors: forced ? "active" : "none", javaScriptEnabled: scripts, permissions: [] });
+  const page = await context.newPage();
+  const seen = { errors: [], requests: [], dialogs: [] };
+  page.on("pageerror", (error) => seen.errors.push(String(error.stack ?? error)));
+  page.on("console", (message) => { if (message.type() === "error") seen.errors.push(message.text()); });
+  page.on("request", (request) => seen.requests.push(request.url().split("#")[0]));
+  page.on("dialog", (dialog) => { seen.dialogs.push(dialog.message()); void dialog.dismiss(); });
+  await page.goto(`file://${file}${hash}`);
+  if (scripts) await page.waitForSelector("#app .bar, #app .failed");
+  await settled(page);
+  return { page, seen, close: () => context.close() };
+}
+
+/** Two frames and what they set off. */
+export async function settled(page) {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 30))))).catch(() => {});
+}
+
+export async function hold(page, key, milliseconds) {
+  await page.keyboard.down(key);
+  await page.waitForTimeout(milliseconds);
+  await page.keyboard.up(key);
+  await settled(page);
+}
+
+/** The state as the link has it; links follow with a short delay. */
+export async function link_of(page) {
+  await page.waitForTimeout(350);
+  return page.evaluate(() => location.hash);
+}

@@ -1,0 +1,249 @@
+import test, { after } from "node:test";
+import assert from "node:assert/strict";
+import { story, nothing } from "../fixture.mjs";
+import { no_browser, open, end, report_of, hold, settled, link_of } from "./browser.mjs";
+
+after(end);
+const skip = no_browser;
+const view_of = (hash) => { const parts = /[?&]t=(\d+)\.\.(\d+)/.exec(hash); return parts ? [Number(parts[1]), Number(parts[2])] : null; };
+const SLOW = { x: 800, y: 240 };
+
+test("five lost seconds are found by keys, and their range says that nothing ran", { skip }, async () => {
+  const { page, seen, close } = await open(report_of(story()));
+  assert.match(await page.locator(".facts").innerText(), /18 of 20 inferences[\s\S]*Device 0: 310P[\s\S]*72 records lost/);
+  await page.keyboard.press("2");
+  await settled(page);
+  // W zooms in at the pointer, D pans to the right.
+  await page.mouse.move(SLOW.x, SLOW.y);
+  await hold(page, "w", 300);
+  const zoomed = view_of(await link_of(page));
+  assert.ok(zoomed && zoomed[1] - zoomed[0] < 4e9, String(zoomed));
+  await hold(page, "d", 300);
+  const panned = view_of(await link_of(page));
+  assert.ok(panned[0] > zoomed[0] && Math.abs(panned[1] - panned[0] - (zoomed[1] - zoomed[0])) < 10, `${zoomed} ${panned}`);
+  await page.keyboard.press("0");
+  await settled(page);
+  await page.mouse.click(SLOW.x, SLOW.y);
+  assert.match(await page.locator(".panel").innerText(), /CreateMultipleStreamsFromFile[\s\S]*5\.6[45] s/);
+  assert.match(await page.locator("[aria-live]").innerText(), /CreateMultipleStreamsFromFile, calls of thread 100, starts at/);
+  await page.keyboard.press("m");
+  await settled(page);
+  const panel = await page.locator(".panel").innerText();
+  assert.match(panel, /Range of 5\.6[45] s/);
+  assert.match(panel, /0 ns busy \(0\.0 %\)/);
+  assert.match(panel, /Nothing ran in the range/);
+  await page.keyboard.press("f");
+  const fitted = view_of(await link_of(page)) ?? [0, Infinity];
+  assert.ok(fitted[0] <= 1_200_000 && fitted[1] >= 5_646_200_000);
+  await page.keyboard.press("m");
+  await settled(page);
+  assert.doesNotMatch(await page.locator(".panel").innerText(), /Range of/);
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
+test("a dragged range limits the operators, and taking its chip off lets go", { skip }, async () => {
+  const { page, close } = await open(report_of(story()), { hash: "#/timeline" });
+  await page.keyboard.press("i");
+  await settled(page);
+  await page.mouse.move(500, 330);
+  await page.mouse.down();
+  await page.mouse.move(900, 335, { steps: 6 });
+  await page.mouse.up();
+  await settled(page);
+  assert.match(await page.locator(".range-card").innerText(), /Costliest \d+ of \d+ operators in the range[\s\S]*Conv2D/);
+  await page.keyboard.press("3");
+  await settled(page);
+  assert.match(await page.locator(".operators .chip").innerText(), /Limited to the range of/);
+  const limited = await page.locator(".toolbar .soft").innerText();
+  await page.locator(".operators .chip button").click();
+  await settled(page);
+  assert.notEqual(await page.locator(".toolbar .soft").innerText(), limited);
+  assert.match(await page.locator(".toolbar .soft").innerText(), /48 rows, .* 100\.0 %/);
+  await close();
+});
+
+test("Conv2D leads the table, which sorts, filters and says so to assistive technology", { skip }, async () => {
+  const { page, seen, close } = await open(report_of(story()), { hash: "#/operators?g=type" });
+  const first = () => page.locator(".grid-row").first().innerText();
+  assert.match(await first(), /Conv2D[\s\S]*66\.\d %/);
+  await page.locator("select").selectOption("operator");
+  await settled(page);
+  assert.equal(await page.locator("[role=grid]").getAttribute("aria-rowcount"), "49");
+  assert.equal(await page.locator("[aria-sort=descending]").innerText().then((it) => it.split("\n")[0].trim()), "Time per inference");
+  await page.getByRole("columnheader", { name: "operator" }).getByRole("button").click();
+  await settled(page);
+  assert.match(await first(), /\/backbone\/block0\/Add_8/);
+  await page.locator(".query").fill("type:Softmax >10us");
+  await settled(page);
+  assert.match(await page.locator(".toolbar .soft").innerText(), /^4 rows/);
+  await page.locator(".query").fill("type:Softmax colour:red");
+  await settled(page);
+  assert.match(await page.locator(".problem").innerText(), /not understood: colour:red/);
+  await page.locator(".query").fill("nothing like it");
+  await settled(page);
+  assert.match(await page.locator(".grid").innerText(), /Nothing matches/);
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
+test("the table is walked by keyboard, and O and T take the selection along", { skip }, async () => {
+  const { page, close } = await open(report_of(story()), { hash: "#/operators" });
+  await page.locator("[role=grid]").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await settled(page);
+  assert.match(await page.locator(".details").innerText(), /All executions/);
+  const name = await page.locator(".details h2").innerText();
+  const active = await page.locator("[role=grid]").getAttribute("aria-activedescendant");
+  assert.match(await page.locator(`#${active}`).innerText(), new RegExp(name));
+  await page.keyboard.press("End");
+  await settled(page);
+  assert.equal(await page.locator(".grid-row.chosen").getAttribute("aria-rowindex"), "49");
+  await page.keyboard.press("t");
+  await settled(page);
+  assert.match(await link_of(page), /^#\/timeline\?t=/);
+  await page.keyboard.press(".");
+  await settled(page);
+  assert.match(await page.locator(".panel").innerText(), /1 of 20/);
+  await page.keyboard.press("Shift+Period");
+  await settled(page);
+  assert.match(await page.locator(".panel").innerText(), /2 of 20|第 2/);
+  await page.keyboard.press("o");
+  await settled(page);
+  assert.match(await link_of(page), /^#\/operators\?.*sel=op:/);
+  await close();
+});
+
+test("inferences are walked at the same zoom, and the view before comes back", { skip }, async () => {
+  const { page, close } = await open(report_of(story()), { hash: "#/timeline" });
+  await page.keyboard.press("i");
+  const one = view_of(await link_of(page));
+  await page.keyboard.press("i");
+  const two = view_of(await link_of(page));
+  assert.ok(Math.abs(two[1] - two[0] - (one[1] - one[0])) < 10, "same zoom");
+  assert.ok(two[0] > one[0]);
+  await page.keyboard.press("Shift+I");
+  assert.deepEqual(view_of(await link_of(page)), one);
+  await page.keyboard.press("Backspace");
+  assert.deepEqual(view_of(await link_of(page)), two);
+  await close();
+});
+
+test("keys work while a Chinese input method is on, and not within fields", { skip }, async () => {
+  const { page, close } = await open(report_of(story()), { hash: "#/timeline", lang: "zh-CN" });
+  await page.evaluate(() => {
+    const key = (type) => document.body.dispatchEvent(new KeyboardEvent(type, { code: "KeyW", key: "Process", bubbles: true, cancelable: true }));
+    key("keydown");
+    key("keyup");
+  });
+  assert.ok(view_of(await link_of(page)), "zoomed");
+  const before = await link_of(page);
+  await page.locator(".search input").fill("");
+  await page.locator(".search input").pressSequentially("wasd");
+  assert.equal(await link_of(page), before);
+  assert.equal(await page.locator("nav a[aria-current]").innerText(), "时间线");
+  await close();
+});
+
+test("a link brings back view, selection, range, flags, filter and theme; its wrong parts are named", { skip }, async () => {
+  const file = report_of(story());
+  const { page, close } = await open(file, { hash: "#/timeline" });
+  await page.keyboard.press("i");
+  await settled(page);
+  await page.mouse.click(900, 330);
+  await page.keyboard.press("m");
+  await page.mouse.move(700, 330);
+  await page.keyboard.press("k");
+  await page.locator(".bar button", { hasText: "☾" }).click();
+  const link = await link_of(page);
+  assert.match(link, /t=.*m=.*sel=task:\d+.*k=.*v=9f3a12cd.*theme=dark/);
+  const panel = await page.locator(".panel").innerText();
+  await close();
+  const again = await open(file, { hash: link });
+  assert.equal(await again.page.locator(".panel").innerText(), panel);
+  assert.equal(await link_of(again.page), link);
+  assert.equal(await again.page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await again.close();
+  const wrong = await open(file, { hash: "#/timeline?t=9..1&sel=task:99999999&v=00000000&foo=1" });
+  assert.match(await wrong.page.locator(".note").innerText(), /another profile/);
+  await wrong.close();
+});
+
+test("the search finds operators, calls, findings and commands, and Enter goes there", { skip }, async () => {
+  const { page, close } = await open(report_of(story()));
+  await page.keyboard.press("/");
+  await page.keyboard.type("createmul");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  assert.match(await page.locator(".panel").innerText(), /CreateMultipleStreamsFromFile/);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("advice");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  assert.match(await link_of(page), /^#\/advice/);
+  assert.match(await page.locator(".finding").first().innerText(), /batch normalisation[\s\S]*2\.40 ms[\s\S]*at most/);
+  await page.locator(".finding .evidence button").first().click();
+  assert.match(await link_of(page), /^#\/operators\?sel=op:/);
+  await close();
+});
+
+test("rows fold, hide, are pinned and come back", { skip }, async () => {
+  const { page, close } = await open(report_of(story()), { hash: "#/timeline" });
+  const rows = () => page.locator(".row-name").count();
+  const all = await rows();
+  await page.locator(".fold").first().click();
+  await settled(page);
+  assert.equal(await rows(), all - 3);
+  assert.equal(await page.locator(".fold").first().getAttribute("aria-expanded"), "false");
+  await page.locator(".row-name", { hasText: "stream 2" }).hover();
+  await page.getByRole("button", { name: "Pin stream 2 to the top" }).click();
+  await settled(page);
+  assert.match(await page.locator(".names").innerText(), /Pinned\s*stream 2/);
+  await page.locator(".row-name", { hasText: "stream 1" }).hover();
+  await page.getByRole("button", { name: "Hide stream 1" }).click();
+  await settled(page);
+  assert.match(await link_of(page), /fold=.*hide=.*pin=/);
+  await page.getByRole("button", { name: "1 row hidden: show" }).click();
+  await settled(page);
+  assert.equal(await page.locator(".row-name", { hasText: "stream 1" }).count(), 1);
+  await close();
+});
+
+test("zoomed out, a busy row isn't solid: pixels are as strong as the row was busy", { skip }, async () => {
+  const { page, close } = await open(report_of(story()), { hash: "#/timeline?t=5640000000..5820000000" });
+  await page.mouse.move(1200, 600);
+  const colours = await page.evaluate(() => {
+    const canvas = document.querySelector(".rows-canvas");
+    const pen = canvas.getContext("2d");
+    const names = [...document.querySelectorAll(".row-name")];
+    const row = names.find((it) => it.textContent.includes("stream 1"));
+    const y = Math.round((row.offsetTop + 10) * devicePixelRatio);
+    const line = pen.getImageData(0, y, canvas.width, 1).data;
+    return new Set(Array.from({ length: canvas.width }, (_, x) => `${line[x * 4]},${line[x * 4 + 1]},${line[x * 4 + 2]}`)).size;
+  });
+  assert.ok(colours > 20, `${colours} strengths`);
+  assert.match(await page.locator(".row-name", { hasText: "stream 1" }).innerText(), /merged/);
+  await close();
+});
+
+test("a profile in which nothing ran says so on every screen", { skip }, async () => {
+  const { page, seen, close } = await open(report_of(nothing()));
+  for (const key of ["1", "2", "3", "7", "8"]) {
+    await page.keyboard.press(key);
+    await settled(page);
+    assert.ok((await page.locator("main#screen").innerText()).trim().length > 40, key);
+  }
+  await page.keyboard.press("2");
+  for (const key of ["w", "s", "a", "d", "0", "f", "m", "i", "k", ".", ","]) await page.keyboard.press(key);
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
+test("one inference of one task works", { skip }, async () => {
+  const { page, seen, close } = await open(report_of(story({ inferences: 1, layers: 1, streams: 1 })));
+  for (const key of ["2", "w", "i", "3", "7", "8", "1"]) { await page.keyboard.press(key); await settled(page); }
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
