@@ -20,18 +20,24 @@
 //! Each row uses those below it:
 //!
 //! ```text
+//! rows                     the lanes taken apart by depth
 //! layout                   the lanes of a trace
 //! label · time_line        their names; their times
 //!
+//! index                    any row summed up into buckets of time
 //! launches                 the tasks that each call launched
 //! ```
 
+mod index;
 mod label;
 mod launches;
 mod layout;
+mod rows;
 mod time_line;
 
+pub use index::{Bucket, Index, Spans};
 pub use label::{Label, LaneKind, Owner};
 pub use launches::Launches;
 pub use layout::{CounterPlace, Group, GroupKind, Lane, Layout, Rows};
+pub use rows::{Depths, Row};
 pub use time_line::TimeLine;
