@@ -1,0 +1,42 @@
+//! The page that shows a profile, and the report: page and profile in one file.
+//!
+//! The page itself is `ui/`: plain modules, which the build script makes into one script by the rules of
+//! `link.rs`, so that what was written is what runs, and no other tool is needed to build opscope.
+//!
+//! ```
+//! use opscope_analyze::Query;
+//! use opscope_trace::{Nanoseconds, Task, Trace};
+//! use opscope_web::columns::Container;
+//! use opscope_web::{Embedded, Report, Section};
+//!
+//! let mut trace = Trace::new();
+//! let name = trace.strings.intern("Conv2D </script>");
+//! trace.tasks.push(Task::new(name, Nanoseconds(100), Nanoseconds(40)));
+//! let embedded = Embedded::of(&trace, &Query::default().run(&trace)?, 1_000_000);
+//! assert_eq!(Container::read(&embedded.columns)?.numbers("slices", "duration")?, [40.0]);
+//!
+//! let answers = serde_json::json!({ "timeline": embedded.timeline });
+//! let text = [Section { heading: "Time".to_owned(), text: "40 ns in 1 operator".to_owned() }];
+//! let report =
+//!     Report { title: "example", language: "en", text: &text, answers: &answers, columns: &embedded.columns };
+//! let mut html = Vec::new();
+//! report.write(&mut html)?;
+//! assert!(html.starts_with(b"<!doctype html>"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | holds | uses |
+//! |---|---|---|
+//! | `embed` | a trace as columns: what is carried in full, and what is summed up | `columns` |
+//! | `single_file` | the report as HTML | the page |
+//! | [`columns`] | tables as bytes that a page reads without parsing | – |
+//! | `link` | modules into one script (the build script's) | – |
+
+pub mod columns;
+mod embed;
+#[cfg(test)]
+mod link;
+mod single_file;
+
+pub use embed::{Embedded, LeftOut, USUAL_SLICES, compute_units};
+pub use single_file::{Report, Section, fingerprint};

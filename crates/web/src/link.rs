@@ -1,0 +1,361 @@
+//! ES modules made into one script, so that a page that is served and a page in one file run the same text.
+//!
+//! The modules keep to a small part of the language, which can be told line by line; all else is an error that
+//! names its file and line:
+//!
+//! - `import { a, b as c } from "./d.js";` on a line of its own;
+//! - `export function`, `export async function`, `export class` and `export const` at the start of a line;
+//! - no other export, no import at run time, no `await` outside of functions, no circle of modules.
+//!
+//! Comments that begin with `/**` are for the type checker, and are left out.
+
+use std::collections::HashMap;
+use std::fmt;
+
+/// A fault in a module.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LinkError {
+    /// The file, from the folder of the entry.
+    file: String,
+    /// The line, from 1; 0 is the file itself.
+    line: usize,
+    message: String,
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.message),
+            line => write!(f, "{}:{line}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+/// A fault of a line, or of a module that it names.
+enum Fault {
+    Here(String),
+    There(LinkError),
+}
+
+impl Fault {
+    fn at(self, file: &str, line: usize) -> LinkError {
+        match self {
+            Self::Here(message) => LinkError { file: file.to_owned(), line, message },
+            Self::There(error) => error,
+        }
+    }
+}
+
+/// The reader of a file by its name from the folder of the entry.
+type Read<'r> = &'r dyn Fn(&str) -> Result<String, String>;
+
+/// Text that ends a script or style early where it stands in HTML.
+const ENDS: [&str; 3] = ["</script", "</style", "<!--"];
+
+/// Links a module with all that it needs.
+///
+/// # Errors
+/// When a module can't be read, or has what isn't allowed.
+pub fn link(entry: &str, read: Read<'_>) -> Result<String, LinkError> {
+    let mut linker = Linker { read, done: HashMap::new(), open: Vec::new(), script: String::new() };
+    linker.script.push_str("\"use strict\";\n");
+    linker.module(entry).map_err(|fault| fault.at(entry, 0))?;
+    Ok(linker.script)
+}
+
+/// Lays styles together.
+///
+/// # Errors
+/// When one can't be read, or would load something.
+pub fn styles(names: &[String], read: Read<'_>) -> Result<String, LinkError> {
+    let mut all = String::new();
+    for name in names {
+        let fault = |line, message: String| LinkError { file: name.clone(), line, message };
+        let text = read(name).map_err(|problem| fault(0, problem))?;
+        for (number, line) in text.lines().enumerate() {
+            let loads = line.contains("@import") || line.contains("url(") && !line.contains("url(data:");
+            if loads {
+                return Err(fault(number + 1, "a page loads nothing".to_owned()));
+            }
+            if let Some(end) = end_in(line) {
+                return Err(fault(number + 1, format!("`{end}` would end the style")));
+            }
+        }
+        all.push_str(&text);
+        all.push('\n');
+    }
+    Ok(all)
+}
+
+struct Linker<'r> {
+    read: Read<'r>,
+    /// The exports of the modules that are linked.
+    done: HashMap<String, Vec<String>>,
+    /// The modules around this one.
+    open: Vec<String>,
+    script: String,
+}
+
+/// The parts of a module.
+#[derive(Default)]
+struct Module {
+    body: String,
+    exports: Vec<String>,
+}
+
+impl Linker<'_> {
+    /// Links a module, unless that is done.
+    fn module(&mut self, file: &str) -> Result<(), Fault> {
+        if self.done.contains_key(file) {
+            return Ok(());
+        }
+        if let Some(first) = self.open.iter().position(|open| open == file) {
+            let circle = self.open[first..].join(" → ");
+            return Err(Fault::Here(format!("modules import one another in a circle: {circle} → {file}")));
+        }
+        let text = (self.read)(file).map_err(|problem| Fault::Here(format!("{file}: {problem}")))?;
+        self.open.push(file.to_owned());
+        let module = self.parts(file, &text).map_err(Fault::There)?;
+        self.open.pop();
+        let (name, exports) = (constant(file), module.exports.join(", "));
+        if self.done.keys().any(|known| constant(known) == name) {
+            return Err(Fault::Here(format!("{file}: another module has nearly the same name")));
+        }
+        self.script
+            .push_str(&format!("const {name} = (() => {{\n{}return {{ {exports} }};\n}})();\n", module.body));
+        self.done.insert(file.to_owned(), module.exports);
+        Ok(())
+    }
+
+    fn parts(&mut self, file: &str, text: &str) -> Result<Module, LinkError> {
+        let mut module = Module::default();
+        let mut in_documents = false;
+        for (number, line) in text.lines().enumerate() {
+            if let Some(line) = without_documents(line, &mut in_documents) {
+                self.line(file, line, &mut module).map_err(|fault| fault.at(file, number + 1))?;
+            }
+        }
+        match in_documents {
+            false => Ok(module),
+            true => Err(Fault::Here("a comment has no end".to_owned()).at(file, text.lines().count())),
+        }
+    }
+
+    fn line(&mut self, file: &str, line: &str, module: &mut Module) -> Result<(), Fault> {
+        let here = |message: &str| Fault::Here(message.to_owned());
+        if let Some(end) = end_in(line) {
+            let message =
+                format!("`{end}` would end the script; write a backslash before its second character");
+            return Err(Fault::Here(message));
+        }
+        if line.starts_with("await ") || has_import_call(line) {
+            return Err(here("modules are neither awaited nor imported at run time"));
+        }
+        if let Some(rest) = line.strip_prefix("import ") {
+            let line = self.import(file, rest)?;
+            module.body.push_str(&line);
+        } else if let Some(rest) = line.strip_prefix("export ") {
+            let name = exported(rest).ok_or_else(|| here(EXPORTS))?;
+            if module.exports.iter().any(|known| known == name) {
+                return Err(Fault::Here(format!("`{name}` is exported twice")));
+            }
+            module.exports.push(name.to_owned());
+            module.body.push_str(rest);
+        } else if ["import{", "import\"", "import'", "export{", "export*"]
+            .iter()
+            .any(|it| line.starts_with(it))
+        {
+            return Err(here(if line.starts_with('i') { IMPORTS } else { EXPORTS }));
+        } else {
+            module.body.push_str(line);
+        }
+        module.body.push('\n');
+        Ok(())
+    }
+
+    /// The line that stands for an import, behind the word.
+    fn import(&mut self, file: &str, rest: &str) -> Result<String, Fault> {
+        let parts = rest.strip_prefix("{ ").and_then(|rest| rest.strip_suffix("\";"));
+        let parts = parts.and_then(|rest| rest.split_once(" } from \""));
+        let parts = parts.filter(|(_, from)| from.starts_with('.'));
+        let (names, from) = parts.ok_or_else(|| Fault::Here(IMPORTS.to_owned()))?;
+        let target =
+            resolve(file, from).ok_or_else(|| Fault::Here(format!("{from} lies outside of the page")))?;
+        self.module(&target)?;
+        let mut members = Vec::new();
+        for name in names.split(", ") {
+            let (name, alias) = name.split_once(" as ").unwrap_or((name, name));
+            if !self.done[&target].iter().any(|known| known == name) {
+                return Err(Fault::Here(format!("{target} exports no `{name}`")));
+            }
+            members.push(if name == alias { name.to_owned() } else { format!("{name}: {alias}") });
+        }
+        Ok(format!("const {{ {} }} = {};", members.join(", "), constant(&target)))
+    }
+}
+
+const IMPORTS: &str = "an import is `import { a, b as c } from \"./d.js\";` on one line";
+const EXPORTS: &str = "only functions, classes and constants are exported, where they are declared";
+
+/// A line without the comments for the type checker that it begins with; nothing where it has no more.
+fn without_documents<'l>(line: &'l str, in_documents: &mut bool) -> Option<&'l str> {
+    let begins = line.trim_start().starts_with("/**");
+    if !*in_documents && !begins {
+        return Some(line);
+    }
+    *in_documents = true;
+    let from = if begins { line.find("/**").unwrap_or(0) + 3 } else { 0 };
+    let end = from + line[from..].find("*/")?;
+    *in_documents = false;
+    let rest = &line[end + 2..];
+    (!rest.trim().is_empty()).then_some(rest)
+}
+
+/// The name that a line declares, behind the word `export`.
+fn exported(rest: &str) -> Option<&str> {
+    let declared = ["async function* ", "async function ", "function* ", "function ", "class ", "const "]
+        .iter()
+        .find_map(|word| rest.strip_prefix(word))?;
+    let end = declared.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
+    let name = &declared[..end.unwrap_or(declared.len())];
+    (!name.is_empty()).then_some(name)
+}
+
+/// Whether a line imports at run time; in comments `import(` names types.
+fn has_import_call(line: &str) -> bool {
+    let Some(place) = line.find("import(") else { return false };
+    let before = &line[..place];
+    let is_word = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.'));
+    let in_comment = before.rfind("/*").is_some_and(|begin| !before[begin..].contains("*/"));
+    !is_word && !in_comment && !before.contains("//")
+}
+
+fn end_in(line: &str) -> Option<&'static str> {
+    let line = line.to_ascii_lowercase();
+    ENDS.into_iter().find(|end| line.contains(end))
+}
+
+/// The name of a file that another one names.
+fn resolve(file: &str, from: &str) -> Option<String> {
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    for part in from.split('/') {
+        match part {
+            "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The constant that holds a module's exports.
+fn constant(file: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    format!("${}", file.chars().map(letter).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn linked(files: &[(&str, &str)]) -> Result<String, String> {
+        let read = |name: &str| {
+            let found = files.iter().find(|(known, _)| *known == name);
+            found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "no such file".to_owned())
+        };
+        link("main.js", &read).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn modules_come_in_the_order_of_need_each_once_and_in_a_scope_of_its_own() {
+        let script = linked(&[
+            (
+                "main.js",
+                "import { paint as put } from \"./draw/rows.js\";\nimport { one } from \"./scale.js\";\nput(one);\n",
+            ),
+            (
+                "draw/rows.js",
+                "import { one } from \"../scale.js\";\nexport async function paint(x) { return x + one; }\n",
+            ),
+            ("scale.js", "const hidden = 1;\nexport const one = hidden;\n"),
+        ]);
+        let expected = "\"use strict\";\n\
+            const $scale_js = (() => {\nconst hidden = 1;\nconst one = hidden;\nreturn { one };\n})();\n\
+            const $draw_rows_js = (() => {\nconst { one } = $scale_js;\nasync function paint(x) { return x + one; }\nreturn { paint };\n})();\n\
+            const $main_js = (() => {\nconst { paint: put } = $draw_rows_js;\nconst { one } = $scale_js;\nput(one);\nreturn {  };\n})();\n";
+        assert_eq!(script.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn comments_for_the_type_checker_are_left_out_and_nothing_else() {
+        let text = "/**\n * @param {import(\"./t.d.ts\").T} x\n */\nconst a = 1; // stays\n  /** @type {number} */ let b = 2;\n\
+            const c = /** @type {import(\"./t.d.ts\").T} */ (a);\nconst d = `/* text */`;\n/* stays */\n";
+        let script = linked(&[("main.js", text)]).unwrap();
+        let expected = "const a = 1; // stays\n let b = 2;\n\
+            const c = /** @type {import(\"./t.d.ts\").T} */ (a);\nconst d = `/* text */`;\n/* stays */\n";
+        assert!(script.contains(expected), "{script}");
+        assert!(!script.contains("@param"), "{script}");
+    }
+
+    #[test]
+    fn a_fault_names_its_file_and_line() {
+        let cases = [
+            ("const x = 1;\nimport x from \"./a.js\";", "main.js:2: an import is"),
+            ("import { a } from './a.js';", "main.js:1: an import is"),
+            ("import { a } from \"react\";", "main.js:1: an import is"),
+            ("import{ a } from \"./a.js\";", "main.js:1: an import is"),
+            ("import { b } from \"./a.js\";", "main.js:1: a.js exports no `b`"),
+            ("import { a } from \"./none.js\";", "main.js:1: none.js: no such file"),
+            ("import { a } from \"../a.js\";", "main.js:1: ../a.js lies outside"),
+            (
+                "import { c } from \"./circle.js\";",
+                "circle.js:1: modules import one another in a circle: circle.js → circle.js",
+            ),
+            ("import { d } from \"./fault.js\";", "fault.js:2: only functions"),
+            ("\nexport let a = 1;", "main.js:2: only functions"),
+            ("export default 1;", "main.js:1: only functions"),
+            ("export { a };", "main.js:1: only functions"),
+            ("export const a = 1;\nexport const a = 2;", "main.js:2: `a` is exported twice"),
+            ("const a = await b;\nawait a;", "main.js:2: modules are neither"),
+            ("const a = import(\"./a.js\");", "main.js:1: modules are neither"),
+            ("const a = \"</SCRIPT>\";", "main.js:1: `</script` would end"),
+            ("const a = \"<!--\";", "main.js:1: `<!--` would end"),
+            ("/** a\n", "main.js:1: a comment has no end"),
+        ];
+        let others = [
+            ("a.js", "export const a = 1;"),
+            ("circle.js", "import { c } from \"./circle.js\";"),
+            ("fault.js", "\nexport var d = 1;"),
+        ];
+        for (text, expected) in cases {
+            let files: Vec<_> = std::iter::once(("main.js", text)).chain(others).collect();
+            let error = linked(&files).expect_err(text);
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+        let twins = [
+            ("main.js", "import { a } from \"./x-y.js\";\nimport { b } from \"./x_y.js\";"),
+            ("x-y.js", "export const a = 1;"),
+            ("x_y.js", "export const b = 1;"),
+        ];
+        assert!(linked(&twins).unwrap_err().contains("nearly the same name"));
+    }
+
+    #[test]
+    fn styles_load_nothing_and_end_nothing() {
+        let of = |text: &str| {
+            let read = |_: &str| Ok(text.to_owned());
+            styles(&["style/a.css".to_owned()], &read).map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            of("a { b: url(data:image/png;base64,AA) }").unwrap(),
+            "a { b: url(data:image/png;base64,AA) }\n"
+        );
+        assert_eq!(of("\n@import 'x';").unwrap_err(), "style/a.css:2: a page loads nothing");
+        assert!(of("a { b: url(https://x) }").is_err() && of("</style>").is_err());
+    }
+}
