@@ -81,7 +81,7 @@ fn no() -> String {
 }
 
 /// The texts of a rule in another language.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
     /// The problem.

@@ -398,3 +398,89 @@ fn operators_whose_names_were_lost_are_not_known_operators() {
     assert_eq!(overview["attributed_ns"], 0, "{overview}");
     assert!(overview["operator_time_ns"].as_u64().is_some_and(|time| time > 0), "{overview}");
 }
+
+#[test]
+fn a_report_has_the_figures_of_analyze_and_advise() {
+    let place = Place::new();
+    let raw = place.done(&["sample", "prof", "-o", ".", "--tasks", "2000", "--quiet"]).stdout;
+    let raw = raw.trim();
+    place.done(&["report", raw, "-o", "report.html"]);
+    let html = std::fs::read_to_string(place.path("report.html")).expect("the report");
+    let (answers, columns) = common::report(&html);
+
+    let analyzed = place.done(&["analyze", raw, "--json"]).json();
+    for (key, figure) in analyzed["overview"].as_object().expect("figures") {
+        assert_eq!(&answers["overview"][key], figure, "{key}");
+    }
+    assert_eq!(answers["overview"]["whole_ns"], analyzed["whole_ns"]);
+    let container = opscope_web::columns::Container::read(&columns).expect("columns");
+    let rows = analyzed["rows"].as_array().expect("rows");
+    assert_eq!(container.count("operators").expect("the table"), rows.len());
+    for (column, key) in [("time", "time_ns"), ("count", "count"), ("mean", "mean_ns")] {
+        let of_analyze = place.done(&["analyze", raw, "--json", "--columns", key]).json();
+        let of_analyze: Vec<f64> = of_analyze["rows"]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .map(|row| common::number(row, &format!("/{key}")))
+            .collect();
+        assert_eq!(container.numbers("operators", column).expect("numbers"), of_analyze, "{column}");
+    }
+    let types = place.done(&["analyze", raw, "--json", "--group-by", "type"]).json();
+    let named = |rows: &Value| -> Vec<(Value, Value)> {
+        rows.as_array()
+            .expect("rows")
+            .iter()
+            .map(|row| (row["type"].clone(), row["time_ns"].clone()))
+            .collect()
+    };
+    assert_eq!(named(&answers["overview"]["types"]), named(&types["rows"]));
+    let advice = place.done(&["advise", raw, "--json"]).json();
+    assert!(advice["findings"][0]["zh"]["title"].is_string(), "{advice}");
+    // What could be saved is a sum of doubles in no fixed order: its last nanosecond isn't the same in two runs.
+    let findings = |advice: &Value| -> Vec<Value> {
+        let mut findings = advice["findings"].as_array().expect("findings").clone();
+        for finding in &mut findings {
+            let members = finding.as_object_mut().expect("a finding");
+            members.retain(|key, _| !["saves_at_most_ns", "share", "evidence_left_out"].contains(&&**key));
+        }
+        findings
+    };
+    assert_eq!(findings(&answers["advice"]), findings(&advice));
+    assert_eq!(answers["advice"]["not_run"], advice["not_run"]);
+    // Whoever has no scripts reads the same.
+    let (text, _) = html.split_once("</main>").expect("the text");
+    for heading in ["Time", "Operators", "Types", "Advice"] {
+        assert!(text.contains(&format!("<h2>{heading}</h2>")), "{heading}");
+    }
+}
+
+#[test]
+fn a_report_of_nothing_says_so_and_one_of_many_slices_says_what_is_left_out() {
+    let place = Place::new();
+    let event = |n: u32| {
+        format!(r#"{{"ph":"X","cat":"kernel","name":"k{}","ts":{},"dur":2,"pid":0,"tid":7}}"#, n % 9, n * 5)
+    };
+    let events: Vec<String> = (0..3_000).map(event).collect();
+    place.write("many.json", format!(r#"{{"traceEvents":[{}]}}"#, events.join(",")));
+    let answer = place.done(&["report", "many.json", "--slices", "1000"]);
+    assert!(
+        answer.stderr.contains("1000 of 3000 slices") && answer.stderr.contains("beginning"),
+        "{}",
+        answer.stderr
+    );
+    let report = |name: &str| common::report(&std::fs::read_to_string(place.path(name)).expect("a report"));
+    let left_out = &report("many.html").0["left_out"];
+    assert_eq!((&left_out["slices"], &left_out["slices_in_full"]), (&3_000.into(), &1_000.into()));
+
+    let mark = r#"{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","ts":1,"dur":2,"pid":0,"tid":7}"#;
+    place.write("calls.json", format!(r#"{{"traceEvents":[{mark}]}}"#));
+    place.done(&["report", "calls.json"]);
+    let (answers, _) = report("calls.html");
+    assert!(
+        answers["about"]["notes"][0].as_str().expect("a note").contains("holds no operator"),
+        "{answers}"
+    );
+    assert_eq!(answers["overview"]["latency"], Value::Null);
+    place.fails(2, &["this is a model", "--model"], &["report", &place.sample("mask-ssd")]);
+}

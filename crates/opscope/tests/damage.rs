@@ -46,6 +46,9 @@ impl Case<'_> {
             let answer = self.place.done(&[&question[..], &["--json"]].concat()).json();
             assert_eq!(grave(&answer), Vec::<String>::new(), "{question:?}");
         }
+        self.place.done(&["report", self.whole, "-o", "report.html"]);
+        let html = fs::read_to_string(self.place.path("report.html")).expect("a report");
+        assert_eq!(grave(&common::report(&html).0), Vec::<String>::new());
         let check = ["check", "--baseline", self.whole, "--candidate", self.whole, "--max-regression", "50%"];
         let answer = self.place.run(&check);
         assert_ne!(answer.status, Some(1), "{}\n{}", answer.stdout, answer.stderr);
@@ -63,9 +66,30 @@ impl Case<'_> {
         }
         self.is_told(&["compare", self.whole, cut], cut, what);
         self.is_told(&["compare", cut, self.whole, "--markdown"], cut, what);
+        self.report_tells(cut, what);
         for sides in [[self.whole, cut], [cut, self.whole]] {
             self.gate_is_shut(sides, cut, what);
         }
+    }
+
+    /// A report has the losses for its page, and in its text for browsers without scripts.
+    fn report_tells(&self, cut: &str, what: &str) {
+        let answer = self.place.run(&["report", cut, "-o", "report.html"]);
+        let context = format!("{what}: {}", answer.stderr);
+        assert!(!answer.stderr.contains("panicked"), "{context}");
+        if answer.status != Some(0) {
+            assert!(answer.stderr.contains("error: "), "{context}");
+            return;
+        }
+        let html = fs::read_to_string(self.place.path("report.html")).expect("a report");
+        let (answers, _) = common::report(&html);
+        assert!(!grave(&answers).is_empty() && tells(&answer, cut), "{context}");
+        let (text, _) = html.split_once("</main>").expect("the text");
+        let lines = || text.lines().map(|line| line.trim_start_matches("<pre>"));
+        assert!(
+            lines().any(|line| line.starts_with("lost ") || line.starts_with("doubted ")),
+            "{context}\n{text}"
+        );
     }
 
     fn is_told(&self, question: &[&str], cut: &str, what: &str) {

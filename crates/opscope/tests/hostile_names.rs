@@ -261,3 +261,30 @@ fn a_compressed_file_that_holds_more_than_the_memory_is_refused() {
     }
     assert!(place.done(&["analyze", "spaces.json.gz", "--memory", "200MiB"]).stdout.contains("gemm"));
 }
+
+#[test]
+fn names_in_a_report_end_no_element_and_come_back_as_they_are() {
+    let place = Place::new();
+    let name =
+        r#"</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202egpj\u2028\u0000'\"&amp;"#;
+    let long = "long".repeat(1 << 18);
+    for name in [name, &long] {
+        place.write("a.json", timeline_of(name, 500));
+        is_harmless(&place, &["report", "a.json"]);
+        let html =
+            std::fs::read_to_string(place.path("a.html")).expect("the report, named after the profile");
+        // The page's own script comes last, and may speak of elements.
+        let (profile, _) = html.rsplit_once("<script>").expect("the page's script");
+        assert_eq!((profile.matches("<script").count(), profile.matches("</script").count()), (2, 2));
+        assert_eq!((profile.matches("<img").count(), profile.matches("<pre>alert").count()), (0, 0));
+        assert!(!profile.contains(['\u{2028}', '\0']));
+        let (answers, columns) = common::report(&html);
+        let container = opscope_web::columns::Container::read(&columns).expect("columns");
+        let strings = container.strings("strings", "text").expect("the names");
+        let expected: String = serde_json::from_str(&format!("\"{name}\"")).expect("a name");
+        match name.len() {
+            ..1_000 => assert!(strings.contains(&expected), "{strings:?}"),
+            _ => assert_eq!(answers["left_out"]["names_cut"], 1),
+        }
+    }
+}

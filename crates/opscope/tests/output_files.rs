@@ -55,6 +55,7 @@ fn writers(target: &str) -> Vec<Vec<&str>> {
         vec!["run", "mask-ssd.onnx", "--db", target],
         vec!["tune", "mask-ssd.onnx", "-o", target],
         vec!["fusion", "mask-ssd.onnx", "--switch-file", target],
+        vec!["report", "timeline.json", "-o", target],
         vec!["check", "--baseline", "timeline.json", "--candidate", "timeline.json", "--junit", target],
     ]
 }

@@ -283,7 +283,7 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
 }
 
 /// The surroundings of a profile, which show how it was taken.
-fn environment(source: &Source) -> Environment {
+pub fn environment(source: &Source) -> Environment {
     let path = source.path();
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
     #[cfg(unix)]

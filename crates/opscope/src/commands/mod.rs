@@ -23,6 +23,7 @@ mod outputs;
 pub mod peak;
 pub mod profile_analyze;
 pub mod query;
+pub mod report;
 pub mod rewrite;
 pub mod run;
 pub mod sample;

@@ -136,7 +136,7 @@ fn write_profile(trace: &Trace, recorded: Recorded, path: &Path) -> anyhow::Resu
 }
 
 /// A path that is the same for two spellings of it.
-fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let whole = path.canonicalize().ok();
     let in_folder = || Some(folder.canonicalize().ok()?.join(path.file_name()?));

@@ -50,6 +50,11 @@ impl Opened {
         &self.0.place
     }
 
+    /// What is odd about it as a whole.
+    pub fn remarks(&self) -> &[String] {
+        &self.0.remarks
+    }
+
     /// Its losses for a program, each with the path of the profile.
     pub fn losses(&self) -> Vec<Value> {
         losses_of(&self.0.trace, &self.0.path)

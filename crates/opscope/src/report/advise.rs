@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use opscope_advise::{Does, Done, Evidence, Finding, Language, NotRun, Report, Rule, Subject, Whole};
+use opscope_advise::{Does, Done, Evidence, Finding, Language, NotRun, Report, Rule, Subject, Text, Whole};
 use opscope_trace::units;
 use serde::Serialize;
 
@@ -310,6 +310,8 @@ pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl S
         evidence: &'a [Evidence],
         why: &'a str,
         advice: &'a str,
+        /// The texts in Chinese; null of rules that users wrote.
+        zh: Option<&'a Text>,
         auto: &'a str,
         /// The rewrites of opscope for it; missing where the rule names none or there is no model.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -333,6 +335,7 @@ pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl S
             evidence: &finding.evidence,
             why: &rule.why,
             advice: &rule.advice,
+            zh: rule.zh.as_ref(),
             auto: &rule.auto,
             rewrites: finding.does.as_ref().map(rewrites_json),
             confidence: rule.confidence.name(),

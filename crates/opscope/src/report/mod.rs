@@ -19,6 +19,7 @@ pub mod locate;
 mod losses;
 pub mod markdown;
 mod overview;
+pub mod page;
 pub mod peak;
 pub mod placement;
 pub mod query;

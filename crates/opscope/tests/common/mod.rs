@@ -115,6 +115,22 @@ impl Answer {
     }
 }
 
+/// A report, taken apart as its page does it: the answers, and the container of columns.
+pub fn report(html: &str) -> (Value, Vec<u8>) {
+    use base64ct::{Base64, Encoding};
+
+    let element = |begin: &str| {
+        let (_, rest) = html.split_once(begin).unwrap_or_else(|| panic!("no {begin}"));
+        rest.split_once("</script>").expect("an end").0
+    };
+    let answers = element("<script type=\"application/json\" id=\"report\">");
+    let packed = Base64::decode_vec(element("<script type=\"text/plain\" id=\"columns\">")).expect("base64");
+    let mut columns = Vec::new();
+    let mut unpacked = flate2::read::DeflateDecoder::new(&packed[..]);
+    std::io::Read::read_to_end(&mut unpacked, &mut columns).expect("a deflated stream");
+    (serde_json::from_str(answers).expect("JSON"), columns)
+}
+
 /// A number of a JSON answer.
 pub fn number(value: &Value, pointer: &str) -> f64 {
     value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no number at {pointer}"))

@@ -1,0 +1,279 @@
+//! `opscope report`: a profile as a page in one file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use opscope_advise::{Subject, Target, advise};
+use opscope_analyze::{GroupBy, Overview, Query, ScopeError};
+use opscope_model::Model;
+use opscope_open::Source;
+use opscope_trace::units;
+use opscope_web::{Embedded, LeftOut, Report, USUAL_SLICES};
+
+use super::advise::{environment, settings_in};
+use super::outputs::{check_target, resolved};
+use super::run::ShapeArguments;
+use crate::exit::{Exit, UsageError};
+use crate::profile::{self, Tell};
+use crate::report::count;
+use crate::report::info::{Info, of_trace};
+use crate::report::page::Page;
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope report PROF_000001_20251009085320000_ABCDEFGH/     writes PROF_000001_….html here
+  opscope report profile.json -o report.html
+  opscope report run.db -o report.html --model model.onnx    with what the model's graph tells
+  opscope report trace_view.json --slices all --lang zh
+
+The file holds the page and the profile: it opens in any browser from a disk or an e-mail, and asks
+nothing of any network. It shows the timeline (W and S zoom, A and D move), the operators with every
+figure of opscope analyze, the findings of opscope advise, and what was lost. Of browsers without
+scripts it is read as text; Chrome and Edge from 109 on, Firefox from 115 and Safari from 16.4 show all.
+
+Up to a million slices are there one by one, or as many as --slices says. Of more, the slowest, the
+median and the first measured inference are there in full; of all others, how busy each row was over
+time. The page says which. Tables have the 100,000 costliest operators.
+
+A report contains the profile's path, the facts of opscope info, and all names of operators, calls
+and ranges: look at it before you give it away.";
+
+/// The options of `opscope report`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
+pub struct Arguments {
+    /// The profile: a file of any format, a raw directory of Ascend, or a folder of outputs
+    #[arg(value_name = "PROFILE")]
+    path: PathBuf,
+
+    /// The file to write [default: the profile's name with .html, in the current folder]
+    #[arg(short, long, value_name = "FILE.html")]
+    output: Option<PathBuf>,
+
+    /// The model that was profiled, for the rules about graphs
+    #[arg(long, value_name = "MODEL.onnx")]
+    model: Option<PathBuf>,
+
+    /// The hardware that it ran on [default: that of the profile]
+    #[arg(long, value_name = "TARGET", value_parser = Target::NAMES.map(|(name, _)| name))]
+    target: Option<String>,
+
+    /// The most slices that are written one by one, or all
+    #[arg(long, default_value = "1000000", value_name = "N|all", value_parser = parse_slices)]
+    slices: usize,
+
+    /// The language of the page; auto is that of the reader's browser, and the page can change it
+    #[arg(long, value_enum, default_value_t)]
+    lang: PageLanguage,
+
+    #[command(flatten)]
+    shapes: ShapeArguments,
+}
+
+/// The language in which a page begins.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum PageLanguage {
+    /// That of the reader's browser
+    #[default]
+    Auto,
+    /// English
+    En,
+    /// Chinese
+    Zh,
+}
+
+impl PageLanguage {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::En => "en",
+            Self::Zh => "zh",
+        }
+    }
+}
+
+fn parse_slices(text: &str) -> Result<usize, String> {
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(usize::MAX);
+    }
+    text.parse()
+        .map_err(|_| format!("'{text}' is neither a number of slices, such as {USUAL_SLICES}, nor all"))
+}
+
+/// Reads the profile, asks it everything that the page shows, writes the page.
+///
+/// # Errors
+/// When the profile or the model can't be read, or the file can't be written.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    profile::check_presence(&arguments.path)?;
+    let output = output(arguments)?;
+    let source = Source::at(&arguments.path)?;
+    if source.is_model() {
+        let text = format!(
+            "{}: this is a model; give a profile here (opscope run MODEL --db FILE makes one), and the model with \
+             --model",
+            arguments.path.display()
+        );
+        return Err(UsageError(text).into());
+    }
+    let environment = environment(&source);
+    let mut info = Info::new(source.to_string());
+    source.profiles().iter().for_each(|profile| info.facts.raw(profile));
+    let opened = profile::open_source(source, Tell::Warnings, terminal)?;
+    of_trace(&opened, &mut info.facts);
+
+    let model = arguments.model.as_deref().map(Model::load).transpose()?;
+    let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
+    let target = arguments.target.as_deref().and_then(Target::from_name);
+    let mut subject = Subject::new(Some(&opened), model.as_ref(), target);
+    subject.shapes = shapes.as_ref();
+    subject.environment = environment;
+    let advice = advise(&subject, &settings_in(None)?);
+
+    let usage = |error: ScopeError| UsageError(error.to_string());
+    let by = |group_by| Query { group_by, ..Query::default() }.run(&opened).map_err(usage);
+    let operators = by(GroupBy::Operator)?;
+    let types = by(GroupBy::Type)?;
+    let overview = Overview::of(&opened, Query::default().scope).map_err(usage)?;
+    let embedded = Embedded::of(&opened, &operators, arguments.slices);
+    let name = name_of(&arguments.path);
+    let page = Page {
+        profile: &opened,
+        name: &name,
+        language: arguments.lang.name(),
+        command: command(arguments),
+        info: &info,
+        overview: &overview,
+        operators: &operators,
+        types: &types,
+        subject: &subject,
+        advice: &advice,
+        embedded: &embedded,
+    };
+    let (answers, text) = (page.answers()?, page.text());
+    let report =
+        Report { title: &name, language: "en", text: &text, answers: &answers, columns: &embedded.columns };
+    opscope_files::write_atomically(&output, |file| report.write(file))
+        .with_context(|| format!("{}: cannot write the report", output.display()))?;
+    tell(&output, &embedded.left_out, terminal);
+    Ok(Exit::Done)
+}
+
+/// The file to write, which can be written and isn't the profile.
+fn output(arguments: &Arguments) -> anyhow::Result<PathBuf> {
+    let output = match &arguments.output {
+        Some(output) if output.as_os_str() == "-" => {
+            let text = "-: a file of this name would be written; name another, or /dev/stdout";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        Some(output) => output.clone(),
+        None => default_output(&arguments.path),
+    };
+    let inputs = [Some(&arguments.path), arguments.model.as_ref()];
+    if inputs.into_iter().flatten().any(|input| resolved(input) == resolved(&output)) {
+        let text = format!("{}: this would be overwritten; name another file with -o", output.display());
+        return Err(UsageError(text).into());
+    }
+    check_target(&output)?;
+    Ok(output)
+}
+
+/// The name of a profile with `.html`: of a file without its own extension.
+fn default_output(path: &Path) -> PathBuf {
+    let name = name_of(path);
+    let stem = match path.is_dir() {
+        true => name,
+        false => {
+            Path::new(&name).file_stem().map_or(name.clone(), |stem| stem.to_string_lossy().into_owned())
+        }
+    };
+    PathBuf::from(format!("{stem}.html"))
+}
+
+/// The last part of a path, that of `.` and `..` as well.
+fn name_of(path: &Path) -> String {
+    let whole = || path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name().map(|name| name.to_owned()).or_else(|| Some(whole().file_name()?.to_owned()));
+    name.map_or("profile".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The command line that makes the same report.
+fn command(arguments: &Arguments) -> String {
+    let mut words = vec!["opscope".to_owned(), "report".to_owned(), arguments.path.display().to_string()];
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| [name.to_owned(), value]).into_iter().flatten())
+    };
+    option("--model", arguments.model.as_ref().map(|path| path.display().to_string()));
+    option("--target", arguments.target.clone());
+    let slices = (arguments.slices != USUAL_SLICES).then(|| match arguments.slices {
+        usize::MAX => "all".to_owned(),
+        slices => slices.to_string(),
+    });
+    option("--slices", slices);
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as shells take it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// Says what was written, and what of the profile isn't in it.
+fn tell(output: &Path, left_out: &LeftOut, terminal: &Terminal) {
+    let size =
+        output.metadata().map_or(String::new(), |found| format!("{}, ", units::bytes(found.len() as f64)));
+    let of = |part: usize, all: usize, noun: &str| match part == all {
+        true => count(all, noun),
+        false => format!("{part} of {}", count(all, noun)),
+    };
+    let slices = of(left_out.slices_in_full, left_out.slices, "slice");
+    let operators = of(left_out.operators_in_full, left_out.operators, "operator");
+    terminal.note(&format!("wrote the report {} ({size}{slices}, {operators})", output.display()));
+    if let Some(inferences) = &left_out.inferences_in_full {
+        let numbers: Vec<String> = inferences.iter().map(u32::to_string).collect();
+        let full = match &numbers[..] {
+            [] => "only the beginning is there slice by slice".to_owned(),
+            [number] => format!("inference {number} is there slice by slice"),
+            numbers => format!("inferences {} are there slice by slice", numbers.join(", ")),
+        };
+        terminal.note(&format!("{full}, of the rest how busy each row was (--slices all takes everything)"));
+    }
+    for (number, noun, fate) in [
+        (left_out.undrawable, "slice", "nested too deep to be drawn: left out"),
+        (left_out.names_cut, "name", "of more than 64 kB: cut"),
+    ] {
+        if number > 0 {
+            terminal.warn(&format!("{} {fate}", count(number, noun)));
+        }
+    }
+    if left_out.samples_in_full < left_out.samples {
+        let kept = left_out.samples_in_full;
+        terminal.note(&format!("of {} values of counters, {kept} extremes are kept", left_out.samples));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_named_after_its_profile() {
+        assert_eq!(default_output(Path::new("/a/trace.json")), Path::new("trace.html"));
+        assert_eq!(default_output(Path::new("/a/profile.json.gz")), Path::new("profile.json.html"));
+        let folder = tempfile::Builder::new().prefix("PROF_1.a").tempdir().unwrap();
+        let name = folder.path().file_name().unwrap().to_string_lossy().into_owned();
+        assert_eq!(default_output(folder.path()), PathBuf::from(format!("{name}.html")));
+    }
+
+    #[test]
+    fn words_with_blanks_are_quoted_for_shells() {
+        assert_eq!(quoted("a b'c"), "'a b'\\''c'");
+        assert_eq!(quoted("PROF_1/a.json"), "PROF_1/a.json");
+    }
+}

@@ -1,0 +1,214 @@
+//! The answers that a page about a profile carries, and the text for browsers without scripts.
+
+use opscope_advise::{Report as Advice, Subject};
+use opscope_analyze::{Answer, GroupBy, Latencies, Overview, Query, Statistics};
+use opscope_trace::{Nanoseconds, Trace};
+use opscope_web::{Embedded, Section, compute_units, fingerprint};
+use serde_json::{Value, json};
+
+use super::advise::Shown;
+use super::info::Info;
+use super::{advise, analyze, latency_text, losses_text, overview_json, overview_text};
+use crate::profile::Opened;
+
+/// Operators and types in the text for browsers without scripts.
+const TOP: usize = 20;
+
+/// Types, facts of a kind, and pieces of evidence for a finding that a page carries: what has more isn't read to
+/// its end by anybody, and the columns have all operators.
+const MOST: usize = 300;
+
+/// A profile and the answers about it.
+pub struct Page<'a> {
+    /// The profile.
+    pub profile: &'a Opened,
+    /// The name of its file.
+    pub name: &'a str,
+    /// The language that was chosen: `auto`, `en` or `zh`.
+    pub language: &'a str,
+    /// The command that makes this report.
+    pub command: String,
+    /// What is known about its files.
+    pub info: &'a Info,
+    /// The figures of the whole.
+    pub overview: &'a Overview,
+    /// The answer to the usual question.
+    pub operators: &'a Answer,
+    /// The answer by types.
+    pub types: &'a Answer,
+    /// The subject of the advice.
+    pub subject: &'a Subject<'a>,
+    /// The advice.
+    pub advice: &'a Advice,
+    /// The columns.
+    pub embedded: &'a Embedded,
+}
+
+impl Page<'_> {
+    /// All answers, for the page's script.
+    ///
+    /// # Errors
+    /// When a figure has no form in JSON, which would be a fault of this program.
+    pub fn answers(&self) -> anyhow::Result<Value> {
+        let mut advice =
+            serde_json::to_value(advise::to_json(self.subject, self.advice).about([self.profile]))?;
+        for finding in advice["findings"].as_array_mut().into_iter().flatten() {
+            let evidence = finding["evidence"].as_array_mut().map_or(0, |evidence| {
+                let left_out = evidence.len().saturating_sub(MOST);
+                evidence.truncate(MOST);
+                left_out
+            });
+            finding["evidence_left_out"] = json!(evidence);
+        }
+        Ok(json!({
+            "schema_version": 1,
+            "program": "opscope",
+            "program_version": env!("CARGO_PKG_VERSION"),
+            "lang": self.language,
+            "fingerprint": fingerprint(&self.embedded.columns),
+            "name": self.name,
+            "overview": self.overview(),
+            "about": self.about(),
+            "losses": self.profile.losses(),
+            "advice": advice,
+            "compute_units": compute_units(),
+            "timeline": self.embedded.timeline,
+            "left_out": self.embedded.left_out,
+        }))
+    }
+
+    fn overview(&self) -> Value {
+        let trace: &Trace = self.profile;
+        let mut overview = overview_json(trace, self.overview);
+        let waits = self.operators.rows.iter().filter_map(|row| row.wait);
+        let waiting: Option<i64> = waits.map(|wait| wait.0).reduce(|sum, wait| sum + wait);
+        let (types, rest) = self.types.rows.split_at(self.types.rows.len().min(MOST));
+        let types = types.iter().map(|row| {
+            json!({
+                "type": row.op_type.map_or("", |id| trace.strings.get(id)),
+                "time_ns": row.total.0,
+                "share": row.share,
+                "operators": row.subjects,
+                "executions": row.times.count,
+                "mean_ns": row.times.mean.0,
+            })
+        });
+        let run = &trace.run;
+        overview["latency"] = latency(trace);
+        overview["waiting_ns"] = json!(waiting);
+        overview["peak_memory_bytes"] = json!(run.planned_peak.or(run.peak_memory).map(|bytes| bytes.0));
+        overview["peak_memory_operator"] = json!(run.planned_peak_operator);
+        overview["whole_ns"] = json!(self.operators.whole.0);
+        overview["types"] = types.collect();
+        let time: i64 = rest.iter().map(|row| row.total.0).sum();
+        overview["types_left_out"] = json!({ "types": rest.len(), "time_ns": time });
+        overview
+    }
+
+    fn about(&self) -> Value {
+        let mut facts = self.info.facts.to_json();
+        if let Some(facts) = facts.as_object_mut() {
+            facts.remove("losses");
+            facts.values_mut().for_each(shorten);
+        }
+        json!({
+            "path": self.profile.place().to_string_lossy(),
+            "kind": self.info.kind,
+            "facts": facts,
+            "missing": self.info.facts.missing,
+            "remarks": self.profile.remarks(),
+            "notes": notes(self.profile),
+            "command": self.command,
+        })
+    }
+
+    /// The headline, the top of the tables and the findings.
+    pub fn text(&self) -> Vec<Section> {
+        let trace: &Trace = self.profile;
+        let mut sections = Vec::new();
+        let mut add = |heading: &str, text: String| {
+            let text = anstream::adapter::strip_str(&text).to_string();
+            if !text.trim().is_empty() {
+                sections.push(Section { heading: heading.to_owned(), text });
+            }
+        };
+        add("Notes", notes(trace).join("\n"));
+        match trace.tasks.is_empty() {
+            true => add("What was read", format!("{}{}", self.info.facts.to_text(), losses_text(trace))),
+            false => add("Time", latency_text(trace) + &overview_text(trace, self.overview)),
+        }
+        for (heading, group_by, answer) in
+            [("Operators", GroupBy::Operator, self.operators), ("Types", GroupBy::Type, self.types)]
+        {
+            if answer.rows.is_empty() {
+                continue;
+            }
+            let query = Query { group_by, ..Query::default() };
+            let columns = analyze::fitting_columns(trace, &query, answer);
+            let title = analyze::title(&query, answer, &columns, TOP);
+            let table = analyze::table_of(trace, answer, &columns, TOP).to_text(None);
+            add(heading, format!("{title}\n\n{table}"));
+        }
+        let shown = Shown { top: TOP, lists_unasked: false, width: None };
+        add("Advice", advise::to_text(self.subject, self.advice, None, shown));
+        sections
+    }
+}
+
+/// Keeps the most frequent of many words that a fact counts, and the first of many names.
+fn shorten(fact: &mut Value) {
+    match fact {
+        Value::Array(items) => items.truncate(MOST),
+        Value::Object(members) => {
+            members.values_mut().for_each(shorten);
+            if members.len() > MOST {
+                let mut sorted: Vec<_> = std::mem::take(members).into_iter().collect();
+                sorted.sort_by_key(|(_, count)| std::cmp::Reverse(count.as_u64()));
+                sorted.truncate(MOST);
+                members.extend(sorted);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The latency of an inference; null where there is none.
+fn latency(trace: &Trace) -> Value {
+    let latencies = Latencies::of(trace, None);
+    let Some(figures) = Statistics::of(latencies.headline().iter().copied()) else { return Value::Null };
+    json!({
+        "basis": if latencies.unrecorded.is_empty() { "recorded" } else { "unrecorded" },
+        "count": figures.count,
+        "median_ns": figures.median.0,
+        "mean_ns": figures.mean.0,
+        "p90_ns": figures.p90.0,
+        "p99_ns": figures.p99.0,
+        "min_ns": figures.min.0,
+        "max_ns": figures.max.0,
+        "coefficient_of_variation": figures.coefficient_of_variation,
+        "recording_ratio": latencies.ratio(),
+        "scale": latencies.scale(),
+    })
+}
+
+/// Why parts of a page are empty.
+fn notes(trace: &Trace) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |text: &str| notes.push(text.to_owned());
+    match (trace.tasks.is_empty(), trace.api_calls.is_empty() && trace.ranges.is_empty()) {
+        (true, true) => note(
+            "The profile holds no operator, no call and no range: nothing tells where its time went. \
+             opscope info says what its files hold.",
+        ),
+        (true, false) => note("The profile holds no operator: only the host's calls and ranges are shown."),
+        (false, _) => {}
+    }
+    if !trace.tasks.is_empty() && trace.iterations.is_empty() {
+        note("The profile has no inferences: figures are of the whole of it.");
+    }
+    if trace.tasks.duration().iter().all(|&duration| duration == Nanoseconds::ZERO) && !trace.tasks.is_empty()
+    {
+        note("All operators of the profile took no time: their times are lost.");
+    }
+    notes
+}
