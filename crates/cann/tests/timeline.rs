@@ -37,7 +37,7 @@ fn thousandths(value: &Value) -> i64 {
 }
 
 /// An event without what differs deliberately; `None` for arrows from calls to tasks.
-fn normal(mut event: Map<String, Value>, is_plain: bool) -> Option<(String, i64)> {
+fn normal(mut event: Map<String, Value>) -> Option<(String, i64)> {
     if event.get("cat") == Some(&json!("HostToDevice")) {
         return None;
     }
@@ -54,21 +54,15 @@ fn normal(mut event: Map<String, Value>, is_plain: bool) -> Option<(String, i64)
     if let Some(time) = args.and_then(|args| args.get_mut("Iteration Time(us)")) {
         *time = json!(thousandths(time));
     }
-    if is_plain {
-        // The lane of inferences is numbered by the model instead of the process.
-        if event["tid"] == json!(70_000 + 4_242) {
-            event.insert("tid".to_owned(), json!(70_001));
-        }
-    }
     Some((Value::Object(event).to_string(), duration))
 }
 
 /// The durations of all events that are equal else.
-fn normals(events: Vec<Map<String, Value>>, is_plain: bool) -> BTreeMap<String, Vec<i64>> {
+fn normals(events: Vec<Map<String, Value>>) -> BTreeMap<String, Vec<i64>> {
     let mut all: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for event in events {
         let is_repeated = event["ph"] == json!("M") || event["name"] == json!("AI Core Freq");
-        let Some((text, duration)) = normal(event, is_plain) else { continue };
+        let Some((text, duration)) = normal(event) else { continue };
         let durations = all.entry(text).or_default();
         if durations.is_empty() || !is_repeated {
             durations.push(duration);
@@ -108,7 +102,7 @@ fn timelines_have_the_events_of_the_reference() {
         assert_eq!(ours.keys().collect::<Vec<_>>(), reference.keys().collect::<Vec<_>>(), "{case}");
         check_arrows(case, &read(&ours["msprof"]));
         for (kind, path) in &reference {
-            let (ours, reference) = (normals(read(&ours[kind]), is_plain), normals(read(path), is_plain));
+            let (ours, reference) = (normals(read(&ours[kind])), normals(read(path)));
             let tolerance = i64::from(is_plain);
             for (event, durations) in &reference {
                 let found = ours.get(event).map_or(&[][..], Vec::as_slice);
@@ -135,7 +129,7 @@ fn timelines_have_the_events_of_the_reference() {
 fn counted(events: Vec<Map<String, Value>>) -> BTreeMap<String, usize> {
     let shown = events.into_iter().filter(|event| event["ph"] == json!("X") || event["ph"] == json!("C"));
     let mut all = BTreeMap::new();
-    for (text, _) in shown.filter_map(|event| normal(event, true)) {
+    for (text, _) in shown.filter_map(normal) {
         *all.entry(text).or_default() += 1;
     }
     all

@@ -245,6 +245,24 @@ mod tests {
     }
 
     #[test]
+    fn the_collection_is_described_with_all_that_the_accelerated_reference_asks_for() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (mode, layout) = (SampleMode::Dynamic, SampleLayout::Current);
+        let options = SampleOptions { chip: Chip::V4_1_0, tasks: 1, mode, layout, seed: 1 };
+        let profile = write_sample(directory.path(), options).expect("space on disk");
+        let text = std::fs::read_to_string(profile.join("device_0/sample.json")).expect("the description");
+        let sample: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        for core in ["ai_core", "aiv"] {
+            for key in ["profiling", "metrics", "profiling_events", "profiling_mode"] {
+                assert!(sample[format!("{core}_{key}")].is_string(), "{core} {key}");
+            }
+        }
+        for key in ["aicore_sampling_interval", "aiv_sampling_interval"] {
+            assert!(sample[key].is_u64(), "{key}");
+        }
+    }
+
+    #[test]
     fn the_same_options_give_the_same_bytes() {
         let bytes = || {
             let directory = tempfile::tempdir().expect("a temporary directory");

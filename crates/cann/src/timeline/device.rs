@@ -187,16 +187,23 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
         name_devices(view, lanes, events);
     }
     let mut models: BTreeMap<(usize, u64), LanePacker<i64>> = BTreeMap::new();
+    let mut models_of: Vec<Vec<u64>> = vec![Vec::new(); view.devices.len()];
+    steps.iter().for_each(|step| models_of[step.device].push(step.iteration.model));
+    for models in &mut models_of {
+        models.sort_unstable();
+        models.dedup();
+    }
     let first_reduces = training::first_reduces(view, steps);
     for (step, first_reduce) in steps.iter().zip(first_reduces) {
         let device = &view.devices[step.device];
         let model = step.iteration.model;
         let (start, end) = (device.time(step.iteration.start), device.time(step.iteration.end));
+        let number = step_lane(view, &models_of[step.device], model);
         let tracks = models.entry((step.device, model)).or_default();
         let mut lane_of = |start: i64, end: i64, events: &mut Events| {
             let (known, track) = (tracks.count(), tracks.place(seen(start, end)));
             let place = STEP_LANE.saturating_add(model);
-            let tid = place.saturating_add(track as u64 * NEXT_TRACK);
+            let tid = number.saturating_add(track as u64 * NEXT_TRACK);
             let lane = match own_process {
                 true => Lane { pid: u64::from(view.joined.data.pid()), tid },
                 false => lanes.lane(Layer::Hardware, Some(device.device.id), tid),
@@ -232,6 +239,18 @@ pub(super) fn steps(view: &View<'_>, lanes: &Lanes, steps: &[Step], alone: bool,
         });
         training::parts(view, step, first_reduce, events, &mut lane_of);
         training::data_wait(view, step, lane, events);
+    }
+}
+
+/// The number of the lane with a model's inferences; `models` are those that its device executed, by number.
+/// The accelerated reference numbers it by the model, the other by the process and the model's place.
+fn step_lane(view: &View<'_>, models: &[u64], model: u64) -> u64 {
+    match view.dialect {
+        Dialect::Accelerated => STEP_LANE.saturating_add(model),
+        _ => {
+            let place = models.partition_point(|&other| other < model) as u64;
+            STEP_LANE + u64::from(view.joined.data.pid()) + place
+        }
     }
 }
 
