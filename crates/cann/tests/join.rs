@@ -5,7 +5,7 @@ mod common;
 
 use common::written::{STREAM, Written};
 use opscope_cann::join::{Joined, OpSource};
-use opscope_cann::{LossKind, to_trace};
+use opscope_cann::{LossKind, SampleLayout, SampleMode, SampleOptions, to_trace, write_sample};
 use opscope_cann_raw::additional::{GraphIdMap, Tensor};
 use opscope_cann_raw::capture::{CapturedOp, CapturedOpRecord};
 use opscope_cann_raw::device::{self, TrackFlip, TrackHead};
@@ -65,12 +65,17 @@ fn destroy(written: &mut Written, graph: u16, at: i64) {
     written.add("compact.capture_stream_info", &note);
 }
 
-/// Notes on both sides that the stream is gone.
-fn destroy_stream(written: &mut Written, at: i64) {
+/// Notes on the host's side that the stream is gone.
+fn destroy_stream_of_host(written: &mut Written, at: i64) {
     const FLIP: u64 = 98;
     let head = written.head(level::RUNTIME, 802, at);
     let flip = TaskTrack { head, stream: STREAM, batch: u16::MAX, task_type: FLIP, ..TaskTrack::default() };
     written.add("compact.task_track", &flip);
+}
+
+/// Notes on both sides that the stream is gone.
+fn destroy_stream(written: &mut Written, at: i64) {
+    destroy_stream_of_host(written, at);
     let head = TrackHead { mode: 0, tag: device::track::FLIP, size: TrackFlip::SIZE as u16 };
     let time = written.device_ticks(at);
     written
@@ -258,6 +263,20 @@ fn without_notes_on_its_streams_the_operators_tell_the_graph() {
 }
 
 #[test]
+fn a_capture_that_was_noted_late_still_names_the_tasks_of_its_stream() {
+    let mut written = Written::new(Chip::V4_1_0);
+    track(&mut written, 1, CAPTURED + 1);
+    capture(&mut written, 7, CAPTURED + 2);
+    operator(&mut written, 7, 1, "first", CAPTURED + 3);
+    written.run(1, 0, (100, 105));
+    assert_eq!(rows(&written), [["7", "first"]]);
+    assert_eq!(losses(&written), []);
+    // But not if another stream had the number before.
+    destroy_stream_of_host(&mut written, CAPTURED + 1);
+    assert_eq!(rows(&written), [["4294967295", "te_kernel"]]);
+}
+
+#[test]
 fn notes_that_belong_to_no_task_are_counted() {
     let mut written = replayed();
     // Of another graph, of a task that there isn't, and with numbers that can't be.
@@ -277,4 +296,20 @@ fn notes_that_belong_to_no_task_are_counted() {
     let sum =
         |kind| losses(&written).iter().filter(|(of, _)| *of == kind).map(|(_, count)| count).sum::<u64>();
     assert_eq!((sum(LossKind::UnmatchedNote), sum(LossKind::InvalidRecord)), (3, 3));
+}
+
+#[test]
+fn devices_with_other_counters_have_them_below_their_own_headings() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (chip, mode, layout) = (Chip::V4_1_0, SampleMode::Graph, SampleLayout::Current);
+    let profile = write_sample(directory.path(), SampleOptions { chip, tasks: 200, mode, layout, seed: 1 })
+        .expect("space on disk");
+    let columns = ["Device_id", "aic_total_cycles", "aiv_total_cycles", "aic_mac_ratio"];
+    let whole = common::cells(&common::joined(&profile), "op_summary", &columns);
+    std::fs::remove_file(profile.join("device_0/sample.json")).expect("a file");
+    let mut expected = whole.clone();
+    // Without the list of events, only the cycles of the first device are known.
+    expected.iter_mut().filter(|row| row[0] == "0").for_each(|row| "N/A".clone_into(&mut row[3]));
+    assert_ne!(expected, whole);
+    assert_eq!(common::cells(&common::joined(&profile), "op_summary", &columns), expected);
 }

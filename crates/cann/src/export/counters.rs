@@ -35,6 +35,27 @@ impl CounterCells {
         &self.headers
     }
 
+    /// Writes the cells of a task below other headings than the device's own; those that it lacks stay
+    /// without a value.
+    pub(super) fn write_below(
+        &self,
+        headers: &[String],
+        row: &mut Row<'_>,
+        view: &View<'_>,
+        task: TaskRef,
+        op: &OpTexts<'_>,
+    ) {
+        let cells = SharedCells::new(|row| self.write(row, view, task, op));
+        let own: Vec<&[u8]> = cells.cells().collect();
+        for header in headers {
+            let place = self.headers.iter().position(|own| own == header);
+            match place.and_then(|place| own.get(place)).filter(|cell| **cell != b"N/A") {
+                Some(cell) => row.number(|out| out.extend_from_slice(cell)),
+                None => row.missing(),
+            }
+        }
+    }
+
     /// Writes the cells of a task.
     pub(super) fn write(&self, row: &mut Row<'_>, view: &View<'_>, task: TaskRef, op: &OpTexts<'_>) {
         let counters = counters_of(view, task);

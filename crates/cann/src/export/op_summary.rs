@@ -89,7 +89,11 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
     let chip = view.joined.data.chip();
     let columns: Vec<Option<CounterCells>> =
         view.devices.iter().map(|device| CounterCells::new(device.device, view.dialect)).collect();
-    let counter_headers = columns.iter().flatten().next().map_or(&[][..], CounterCells::headers).to_vec();
+    let counter_headers = counter_headers(&columns);
+    let fits = |columns: &Option<CounterCells>| {
+        columns.as_ref().is_some_and(|columns| columns.headers() == counter_headers)
+    };
+    let fits: Vec<bool> = columns.iter().map(fits).collect();
     let layout = Layout { one_iteration: view.one_iteration, stars: chip.has_stars() };
     let mut headers = layout.headers();
     headers.extend(counter_headers.iter().cloned());
@@ -150,11 +154,25 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
                 if host.context == NO_CONTEXT { row.missing() } else { row.integer(host.context) }
             }
             match &columns[task.device as usize] {
-                Some(columns) => columns.write(row, view, task, &op),
+                Some(columns) if fits[task.device as usize] => columns.write(row, view, task, &op),
+                Some(columns) => columns.write_below(&counter_headers, row, view, task, &op),
                 None => counter_headers.iter().for_each(|_| row.missing()),
             }
         }),
     })
+}
+
+/// The headings of the counters of all devices, which mostly have the same: those of the device with the most,
+/// and behind them what only others have.
+fn counter_headers(devices: &[Option<CounterCells>]) -> Vec<String> {
+    let mut lists: Vec<&[String]> = devices.iter().flatten().map(CounterCells::headers).collect();
+    lists.sort_by_key(|list| std::cmp::Reverse(list.len()));
+    let mut headers = lists.first().map_or(Vec::new(), |list| list.to_vec());
+    for list in lists {
+        let new: Vec<String> = list.iter().filter(|header| !headers.contains(header)).cloned().collect();
+        headers.extend(new);
+    }
+    headers
 }
 
 /// Writes the cells of a collective operation from its model to its start. It has no task of its own.

@@ -42,6 +42,11 @@ impl SharedCells {
         let count = row.column - 1;
         Self { text, count }
     }
+
+    /// The text of each cell, if no text among them has a comma.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &[u8]> {
+        self.text.split(|byte| *byte == b',').skip(1)
+    }
 }
 
 /// Writes the cells of the row with a number.

@@ -18,7 +18,7 @@ use opscope_trace::{LossKind, Losses, NumberMap, NumberSet};
 type StreamKey = (u16, u16);
 
 /// The place of a task of a graph: its stream, the life of that, and the task's number.
-type TaskKey = (StreamKey, u32, u32);
+type TaskKey = (StreamKey, usize, u32);
 
 /// A part of a stream's time, up to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,17 @@ pub(super) struct Captured {
     homeless: u64,
 }
 
+/// The lives of graphs, by their streams and numbers.
+type LivesOfGraphs = NumberMap<(StreamKey, u32), LifeOfGraph>;
+
+/// The life that a graph had on a stream.
+#[derive(Clone, Copy, Debug)]
+struct LifeOfGraph {
+    first: usize,
+    /// Whether no other graph had the number on that stream.
+    is_only: bool,
+}
+
 /// An event that ends a life of a stream, or begins one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Border {
@@ -71,10 +82,11 @@ impl Captured {
     /// Gives each life its operators. Returns how many notes contradict another one.
     fn take_notes(&mut self, host: &HostTables) -> u64 {
         let ops = &host.captures.ops;
+        let of_graphs = self.lives_of_graphs();
         let mut contradicted = 0;
         for row in 0..ops.len() {
             let op = ops.row(row);
-            let Some(life) = self.life_of_note(&op) else {
+            let Some(life) = self.life_of_note(&op, &of_graphs) else {
                 self.homeless += 1;
                 continue;
             };
@@ -98,18 +110,29 @@ impl Captured {
 
     /// The life that a note belongs to: that of its graph, and where the graph's number was used again, that
     /// of its time.
-    fn life_of_note(&self, op: &CapturedOp) -> Option<u32> {
-        let lives = self.lives.get(&(op.device, op.stream))?;
-        let mut of_graph = (0..lives.len()).filter(|&life| lives[life].graph == Some(op.graph));
-        let life = match (of_graph.next(), of_graph.next()) {
-            (Some(only), None) => only,
-            (first, _) => {
-                let at = life_at(lives, op.time)?;
-                let expected = first.map(|_| op.graph);
-                (lives[at].graph == expected).then_some(at)?
+    fn life_of_note(&self, op: &CapturedOp, of_graphs: &LivesOfGraphs) -> Option<usize> {
+        let stream = (op.device, op.stream);
+        let of_graph = of_graphs.get(&(stream, op.graph));
+        if let Some(LifeOfGraph { first, is_only: true }) = of_graph {
+            return Some(*first);
+        }
+        let lives = self.lives.get(&stream)?;
+        let expected = of_graph.map(|_| op.graph);
+        life_at(lives, op.time).filter(|&life| lives[life].graph == expected)
+    }
+
+    /// The lives that graphs had on their streams.
+    fn lives_of_graphs(&self) -> LivesOfGraphs {
+        let mut found = LivesOfGraphs::default();
+        for (&stream, lives) in &self.lives {
+            for (number, life) in lives.iter().enumerate() {
+                let Some(graph) = life.graph else { continue };
+                let is_again = |known: &mut LifeOfGraph| known.is_only = false;
+                let first = LifeOfGraph { first: number, is_only: true };
+                found.entry((stream, graph)).and_modify(is_again).or_insert(first);
             }
-        };
-        u32::try_from(life).ok()
+        }
+        found
     }
 
     /// The place of a task in a captured graph, if it has one.
@@ -117,12 +140,26 @@ impl Captured {
         if self.lives.is_empty() {
             return None;
         }
-        let stream = (track.device, track.stream);
-        let lives = self.lives.get(&stream)?;
-        let life = life_at(lives, track.time)?;
-        let op = self.ops.get(&(stream, u32::try_from(life).ok()?, track.task)).copied().flatten();
+        let (lives, life) = self.life_of(track)?;
+        let op = self.note_of(track).and_then(|key| self.ops.get(&key).copied().flatten());
         let graph = lives[life].graph.or_else(|| Some(host.captures.ops.graph()[op?]))?;
         Some(Place { graph, op })
+    }
+
+    /// The lives of a task's stream, and the number of the task's.
+    fn life_of(&self, track: &TaskTrack) -> Option<(&[Life], usize)> {
+        let lives = self.lives.get(&(track.device, track.stream))?;
+        Some((lives, life_at(lives, track.time)?))
+    }
+
+    /// The key of the note on a task, if there is one: of its own life, or before a capture of that, as long
+    /// as no other stream had its number in between.
+    fn note_of(&self, track: &TaskTrack) -> Option<TaskKey> {
+        let (lives, life) = self.life_of(track)?;
+        let later = lives.get(life + 1).filter(|next| lives[life].graph.is_none() && next.graph.is_some());
+        let lives = [Some(life), later.map(|_| life + 1)].into_iter().flatten();
+        let mut keys = lives.map(|life| ((track.device, track.stream), life, track.task));
+        keys.find(|key| self.ops.contains_key(key))
     }
 
     /// Counts the notes that belong to no task.
@@ -131,13 +168,13 @@ impl Captured {
             return;
         }
         let mut used: NumberSet<TaskKey> = NumberSet::default();
-        let mut lived: NumberSet<(StreamKey, u32)> = NumberSet::default();
+        let mut lived: NumberSet<(StreamKey, usize)> = NumberSet::default();
         for track in host.task_tracks.rows() {
-            let stream = (track.device, track.stream);
-            let Some(lives) = self.lives.get(&stream) else { continue };
-            let Some(life) = life_at(lives, track.time) else { continue };
-            lived.insert((stream, life as u32));
-            used.insert((stream, life as u32, track.task));
+            let Some((_, life)) = self.life_of(&track) else { continue };
+            let note = self.note_of(&track);
+            used.extend(note);
+            let life = note.map_or(life, |(_, life, _)| life);
+            lived.insert(((track.device, track.stream), life));
         }
         let without_task = self.ops.keys().filter(|key| !used.contains(key)).count() as u64;
         losses.count(LossKind::UnmatchedNote, CAPTURED_OP_NOTES, self.homeless + without_task);
