@@ -69,11 +69,13 @@ pub fn list(numbers: &[i64]) -> TensorData {
     TensorData { data_type: DataType::Int64, dims: vec![numbers.len() as u64], bytes: bytes.into() }
 }
 
-/// Whether any of the dimensions can be multiplied with one another: beside a 0, a file may give sizes
-/// beyond all bounds.
+/// Whether the dimensions can be counted through, and multiplied with one another: beside a 0, a file may give
+/// sizes beyond all bounds. Of a tensor that has elements, each size is one of something that is there.
 pub fn is_countable(tensor: &TensorData) -> bool {
+    const MOST_OF_NOTHING: u64 = 1 << 20;
+    let most = if tensor.dims.contains(&0) { MOST_OF_NOTHING } else { i64::MAX as u64 };
     let product = tensor.dims.iter().try_fold(1u64, |product, &n| product.checked_mul(n.max(1)));
-    product.is_some_and(|product| product <= i64::MAX as u64)
+    product.is_some_and(|product| product <= most)
 }
 
 /// So many of one number; `None` if that is more than any real model's channels.

@@ -53,7 +53,11 @@ impl<'d> Weights<'d> {
         let dims = &self.weight.dims;
         let channels = match self.node.op_type() {
             "Conv" => *dims.first()?,
-            "ConvTranspose" => dims.get(1)?.checked_mul(self.groups()? as u64)?,
+            "ConvTranspose" => {
+                // More groups than inputs would be channels that no weight stands for.
+                let groups = self.groups()? as u64;
+                dims.get(1)?.checked_mul(groups).filter(|_| groups <= dims[0])?
+            }
             _ => *dims.get(usize::from(!self.transposed()))?,
         };
         usize::try_from(channels).ok().filter(|channels| *channels > 0)
@@ -133,7 +137,7 @@ impl<'d> Weights<'d> {
             // `[inputs, outputs of a group, …]`: the input channel says which group it is.
             _ => {
                 let inputs_of_group = dims.first()?.checked_div(self.groups()?).filter(|n| *n > 0)?;
-                let (outputs, kernel) = (dims[1], dims.iter().skip(2).product::<usize>());
+                let (outputs, kernel) = (*dims.get(1)?, dims.iter().skip(2).product::<usize>());
                 Some(Box::new(move |place| {
                     let (input, output) = (place / behind, place / kernel % outputs);
                     input / inputs_of_group * outputs + output

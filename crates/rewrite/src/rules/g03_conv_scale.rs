@@ -67,6 +67,18 @@ mod tests {
     }
 
     #[test]
+    fn channels_that_a_file_only_claims_are_not_made() {
+        // 2^40 channels of nothing, and of as many groups.
+        for conv in [
+            "const w f32[1099511627776,0,3,3]; y = Conv(x, w)",
+            "const w random[1,1,3,3]; y = ConvTranspose(x, w) group=1099511627776",
+        ] {
+            let text = format!("input x f32[1,1,7,7]; const k f32 2; {conv}; z = Mul(y, k); output z");
+            refuses("G03", &text);
+        }
+    }
+
+    #[test]
     fn constants_for_each_channel_and_single_ones_go_into_the_weights() {
         for constant in
             ["positive[6,1,1]", "positive[1,6,1,1]", "positive[1]", "positive[1,1,1,1]", "f32 0.3"]

@@ -112,7 +112,7 @@ fn extended(data: &TensorData, axis: usize, size: u64) -> Option<TensorData> {
     let numbers = data.to_f64s()?;
     let row: usize = data.dims.get(axis..)?.iter().product::<u64>() as usize;
     let mut dims = data.dims.clone();
-    dims[axis] = size;
+    *dims.get_mut(axis)? = size;
     let longer: usize = dims[axis..].iter().product::<u64>() as usize;
     let rows = numbers.chunks(row.max(1));
     let filled = rows.flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0.0, longer - row.len())));

@@ -76,6 +76,13 @@ mod tests {
     }
 
     #[test]
+    fn a_tensor_of_nothing_is_not_counted_through() {
+        // Whoever walks along its first axis doesn't come to an end.
+        let text = "const d f32[1099511627776,1,0]; const i i64[1] 0; y = Gather(d, i) axis=1; output y";
+        refuses("G25a", text);
+    }
+
+    #[test]
     fn arithmetic_on_constants_is_done_once() {
         folds("const a random[3,4]; const b random[4]; c = Mul(a, b); d = Sub(c, b); k = Div(d, a)");
         folds("const a random[3,4]; b = Neg(a); c = Exp(b); d = Sqrt(c); e = Tanh(d); k = Sigmoid(e)");

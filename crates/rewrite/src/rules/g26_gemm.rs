@@ -33,7 +33,10 @@ impl Rewrite for MatMulAdd {
         sum.either_way().into_iter().find_map(|(from, other)| {
             let product = sum.producer(from).filter(|node| node.is("MatMul"))?;
             let (a, b) = (draft.shape(product.input(0))?, draft.shape(product.input(1))?);
-            let matrices = a.dims.len() == 2 && b.dims.len() == 2 && is_float(a.data_type);
+            let are_matrices = a.dims.len() == 2 && b.dims.len() == 2;
+            if !are_matrices || !is_float(a.data_type) {
+                return None;
+            }
             // The summand's own sizes must be known, unless it is of the product's number of rows
             // whatever that is: then it couldn't be told from one that enlarges the result.
             let summand = draft.dims(sum.input(other))?;
@@ -43,7 +46,7 @@ impl Rewrite for MatMulAdd {
                 [m, n] => a.dims[0] == Some(m) && (b.dims[1] == Some(n) || n == 1),
                 _ => false,
             };
-            if !matrices || !fits {
+            if !fits {
                 return None;
             }
             let mut edit = Edit::new("gemm");
@@ -80,6 +83,11 @@ mod tests {
         refuses(
             "G26",
             "input x f32[3]; const w random[3,5]; const b random[5]; p = MatMul(x, w); y = Add(p, b); output y",
+        );
+        // A vector has no columns that the summand could be compared with.
+        refuses(
+            "G26",
+            "input x f32[2,3]; const w random[3]; const b random[2]; p = MatMul(x, w); y = Add(p, b); output y",
         );
     }
 
