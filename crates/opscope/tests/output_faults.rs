@@ -1,5 +1,5 @@
 //! Disks that fail: each opening, write, sync and rename of each command that writes files, one after
-//! another, and files that become shorter while they are read.
+//! another, each large allocation, and files that become shorter while they are read.
 
 #![cfg(target_os = "linux")]
 
@@ -130,6 +130,59 @@ impl Disk {
             assert!(at > 1, "{arguments:?}: no {call} was made");
         }
     }
+
+    /// Lets each large allocation fail, the first to the last. Each result is old, whole or missing then, what is
+    /// left over is removed by the next run, and the failure is told. Gives how many were tried, and how many of
+    /// those left something over.
+    #[cfg(target_env = "gnu")]
+    fn lack_memory_everywhere(
+        &self,
+        arguments: &[&str],
+        old: &[&str],
+        is_whole: impl Fn(&Path) -> bool,
+    ) -> (usize, usize) {
+        let (mut at, mut leftovers) = (0, 0);
+        loop {
+            at += 1;
+            self.empty();
+            old.iter().for_each(|name| drop(self.place.write(&format!("out/{name}"), "old")));
+            let (answer, calls) = self.run(arguments, &[("FAULT_ALLOCATION", &at.to_string())]);
+            let context = format!("{arguments:?}, allocation {at}: {:?} {}", answer.status, answer.stderr);
+            let mut is_left = false;
+            for file in self.files() {
+                let name = file.file_name().expect("a name").to_string_lossy();
+                // A program that is aborted can't remove what it has begun.
+                if answer.status.is_none() && (name.ends_with(".part") || name.ends_with(".lock")) {
+                    is_left = true;
+                    continue;
+                }
+                let is_old = old.contains(&&*name) && std::fs::read(&file).is_ok_and(|it| it == b"old");
+                let is_done = answer.status == Some(0);
+                assert!(
+                    (is_old && !is_done) || is_whole(&file),
+                    "{context}: {} is not whole",
+                    file.display()
+                );
+            }
+            match answer.status {
+                None => assert!(answer.stderr.contains("memory allocation of"), "{context}"),
+                Some(1) => assert!(answer.stderr.contains("memory"), "{context}"),
+                // Some can do without, such as a cache.
+                status => assert_eq!(status, Some(0), "{context}"),
+            }
+            leftovers += usize::from(is_left);
+            if is_left && leftovers <= 3 {
+                let (answer, _) = self.run(arguments, &[]);
+                assert_eq!(answer.status, Some(0), "{context}: {}", answer.stderr);
+                let left =
+                    self.files().into_iter().find(|path| path.extension().is_some_and(|it| it == "part"));
+                assert_eq!(left, None, "{context}");
+            }
+            if !calls.iter().any(|call| call.name == "failed") {
+                return (at - 1, leftovers);
+            }
+        }
+    }
 }
 
 /// Whether a result is whole, by what it is.
@@ -198,6 +251,28 @@ fn whatever_fails_the_files_of_a_run_are_old_or_whole() {
     let model = disk.place.sample("mask-ssd");
     let arguments = ["run", &model, "--iterations", "1", "--warmup", "0", "--trace", "out/t.json"];
     disk.fail_everywhere(&arguments, &["t.json"], is_whole);
+}
+
+#[cfg(target_env = "gnu")]
+#[test]
+fn whichever_allocation_fails_results_are_old_whole_or_missing() {
+    let Some(disk) = Disk::new() else { return };
+    disk.place.done(&["sample", "prof", "-o", "profiles", "--tasks", "60", "--quiet"]);
+    let model = disk.place.sample("mask-ssd");
+    disk.place.done(&["rewrite", &model, "-o", "expected.onnx"]);
+    let expected = std::fs::read(disk.place.path("expected.onnx")).expect("the model");
+    let is_expected = |path: &Path| std::fs::read(path).is_ok_and(|it| it == expected);
+    let import =
+        ["import", "timeline.json", "--trace", "out/t.json", "--db", "out/t.db", "--profile", "out/p.json"];
+    let counts = [
+        disk.lack_memory_everywhere(&import, &["t.json", "t.db", "p.json"], is_whole),
+        disk.lack_memory_everywhere(&["export", "all", "profiles", "-o", "out"], &[], is_whole),
+        disk.lack_memory_everywhere(&["import", "profiles", "-o", "out"], &[], is_whole),
+        disk.lack_memory_everywhere(&["rewrite", &model, "-o", "out/m.onnx"], &["m.onnx"], is_expected),
+    ];
+    println!("allocations that failed, and those that left something over: {counts:?}");
+    let (tried, left) = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+    assert!(counts.iter().all(|(tried, _)| *tried > 1) && tried > 30 && left > 3, "{counts:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
  * FAULT_CALL    open (of new files), write, sync or rename
  * FAULT_AT      which of them fails, from 1
  * FAULT_LOG     a line for each of these calls that counts, and for each failure
+ * FAULT_ALLOCATION  which allocation of at least 64 KiB fails, from 1
  * FAULT_SHRINK  a file whose path ends so is cut to nothing as soon as it is mapped
  */
 #define _GNU_SOURCE
@@ -130,6 +131,39 @@ int open(const char *path, int flags, ...) {
     va_end(rest);
     return openat64(AT_FDCWD, path, flags, mode);
 }
+
+#ifdef __GLIBC__
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+/* Whether this allocation is to fail. Blocks are large where they hold what files hold. */
+static int has_no_memory(size_t bytes) {
+    static atomic_long allocations;
+    if (bytes < 65536) return 0;
+    const char *at = getenv("FAULT_ALLOCATION");
+    if (!at || atomic_fetch_add(&allocations, 1) + 1 != atol(at)) return 0;
+    note("failed", "memory", "");
+    return 1;
+}
+
+void *malloc(size_t bytes) {
+    return has_no_memory(bytes) ? (errno = ENOMEM, NULL) : __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t bytes) {
+    return has_no_memory(count * bytes) ? (errno = ENOMEM, NULL) : __libc_calloc(count, bytes);
+}
+
+void *realloc(void *block, size_t bytes) {
+    return has_no_memory(bytes) ? (errno = ENOMEM, NULL) : __libc_realloc(block, bytes);
+}
+
+int posix_memalign(void **block, size_t alignment, size_t bytes) {
+    if (has_no_memory(bytes)) return ENOMEM;
+    *block = __libc_memalign(alignment, bytes);
+    return *block ? 0 : ENOMEM;
+}
+#endif
 
 void *mmap64(void *at, size_t bytes, int protection, int flags, int file, off64_t offset) {
     void *map = (void *)syscall(SYS_mmap, at, bytes, protection, flags, file, offset);
