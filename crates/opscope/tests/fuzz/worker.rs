@@ -29,8 +29,21 @@ const SHRINKING: Duration = Duration::from_secs(3);
 
 /// The processor's time of this process when the input began, in ticks and plus one; 0 between inputs.
 static BEGAN: AtomicU64 = AtomicU64::new(0);
-/// The last panic: its place, and its message.
-static PANIC: Mutex<Option<(String, String)>> = Mutex::new(None);
+/// The last panic.
+static PANIC: Mutex<Option<Panic>> = Mutex::new(None);
+
+#[derive(Default)]
+struct Panic {
+    /// File and line.
+    place: String,
+    message: String,
+}
+
+/// The same for panics of the same reason: the place, and the begin of the message without what is the input's.
+fn kind(place: &str, message: &str) -> String {
+    let words = message.chars().filter(|letter| letter.is_ascii_lowercase() || *letter == ' ');
+    format!("{place} {}", words.take(80).collect::<String>())
+}
 
 /// Tries inputs until the time is over, and prints what came of them.
 pub fn work(name: &str, options: &Options) -> ExitCode {
@@ -43,12 +56,11 @@ pub fn work(name: &str, options: &Options) -> ExitCode {
             .location()
             .map_or_else(|| "?".to_owned(), |place| format!("{}:{}", place.file(), place.line()));
         let message = panic.payload_as_str().unwrap_or("a panic").to_owned();
-        *PANIC.lock().expect("no panic in the hook") = Some((place, message));
+        *PANIC.lock().expect("no panic in the hook") = Some(Panic { place, message });
     }));
     opscope_formats::memory::allow(ASKED);
     watch(options.time_limit);
-    let mut worker =
-        Worker { name, target, options, tried: 0, steps: HashSet::new(), places: HashSet::new() };
+    let mut worker = Worker { name, target, options, tried: 0, steps: HashSet::new(), kinds: HashSet::new() };
     if let Some(path) = &options.input {
         let input = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         worker.try_one(&input);
@@ -56,7 +68,7 @@ pub fn work(name: &str, options: &Options) -> ExitCode {
         worker.try_all();
     }
     println!("tried {} {}", worker.tried, worker.steps.len());
-    ExitCode::from(u8::from(!worker.places.is_empty()))
+    ExitCode::from(u8::from(!worker.kinds.is_empty()))
 }
 
 /// Ends the process when an input takes too much of the processor's time, or waits for ever.
@@ -99,8 +111,8 @@ struct Worker<'o> {
     tried: u64,
     /// The steps that inputs led to.
     steps: HashSet<u64>,
-    /// The places of panics.
-    places: HashSet<String>,
+    /// The kinds of panics.
+    kinds: HashSet<String>,
 }
 
 impl Worker<'_> {
@@ -152,9 +164,10 @@ impl Worker<'_> {
                 self.steps.extend(steps);
                 self.steps.len() > before
             }
-            Err((place, message)) => {
-                if self.places.insert(place.clone()) {
-                    let smaller = self.shrink(input, &place);
+            Err(Panic { place, message }) => {
+                let kind = kind(&place, &message);
+                if self.kinds.insert(kind.clone()) {
+                    let smaller = self.shrink(input, &kind);
                     let path = failures::keep(self.name, &smaller);
                     let message: String = message.chars().take(400).collect();
                     println!(
@@ -167,8 +180,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The steps that an input leads to, or the place and the message of its panic.
-    fn steps_of(&self, input: &[u8]) -> Result<Vec<u64>, (String, String)> {
+    /// The steps that an input leads to, or its panic.
+    fn steps_of(&self, input: &[u8]) -> Result<Vec<u64>, Panic> {
         allocations::limit_to(self.options.memory_limit << 20);
         BEGAN.store(processor_time() + 1, SeqCst);
         let mut trail = Trail::default();
@@ -181,8 +194,8 @@ impl Worker<'_> {
         }
     }
 
-    /// A smaller input that panics at the same place.
-    fn shrink(&self, input: &[u8], place: &str) -> Vec<u8> {
+    /// A smaller input with a panic of the same kind.
+    fn shrink(&self, input: &[u8], wanted: &str) -> Vec<u8> {
         let begin = Instant::now();
         let mut best = input.to_vec();
         let mut piece = best.len() / 2;
@@ -191,7 +204,8 @@ impl Worker<'_> {
             while at < best.len() && begin.elapsed() < SHRINKING {
                 let mut without = best.clone();
                 without.drain(at..best.len().min(at + piece));
-                if self.steps_of(&without).is_err_and(|(other, _)| other == place) {
+                let panics = |panic: Panic| kind(&panic.place, &panic.message) == wanted;
+                if self.steps_of(&without).is_err_and(panics) {
                     best = without;
                 } else {
                     at += piece;
