@@ -104,6 +104,7 @@ interface RowIndex {
   item: Numbers;
   busy_before: Float64Array;
   longest: Uint32Array[];
+  longest_time: Float64Array[];
 }
 
 interface Row {
@@ -114,7 +115,7 @@ interface Row {
   depth: number;
   first: number;
   count: number;
-  index: RowIndex;
+  readonly index: RowIndex;
   facts: RowFacts | null;
   counter: CounterFacts | null;
   samples: { time: Numbers; value: Numbers } | null;

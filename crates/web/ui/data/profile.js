@@ -42,6 +42,9 @@ export function make_profile(report, columns) {
       start[at] = time;
       time += duration[at];
     }
+    // The row of a device that says when any of its streams was busy is merged from those.
+    const merge = () => union_of(rows.filter((it) => it.group === facts.group && it.kind === "tasks" && it.depth === 0).map((it) => it.index), (it) => items.unit[it] === control);
+    const index = lazy(() => (facts.kind === "busy" ? merge() : make_index(start.subarray(facts.first, end), duration.subarray(facts.first, end), item.subarray(facts.first, end))));
     rows.push({
       key: row_key(report.timeline.groups[facts.group], facts),
       group: facts.group,
@@ -50,19 +53,13 @@ export function make_profile(report, columns) {
       depth: facts.depth,
       first: facts.first,
       count: end - facts.first,
-      index: lazy_index(() => make_index(start.subarray(facts.first, end), duration.subarray(facts.first, end), item.subarray(facts.first, end))),
+      get index() { return index(); },
       facts,
       counter: null,
       samples: null,
       density: density_of(facts),
     });
   });
-  // The row of a device that says when any of its streams was busy is merged from those.
-  for (const row of rows) {
-    if (row.kind !== "busy") continue;
-    const below = rows.filter((it) => it.group === row.group && it.kind === "tasks" && it.depth === 0);
-    row.index = lazy_index(() => union_of(below.map((it) => it.index), (it) => items.unit[it] === control));
-  }
   const of_samples = columns.table("samples");
   for (const counter of report.timeline.counters) {
     const end = Math.min(of_samples.count, counter.first + counter.count);
@@ -136,20 +133,12 @@ export function make_profile(report, columns) {
 /**
  * An index that is made when a picture first needs it.
  * @param {() => RowIndex} make
- * @returns {RowIndex}
+ * @returns {() => RowIndex}
  */
-function lazy_index(make) {
+function lazy(make) {
   /** @type {RowIndex | null} */
   let made = null;
-  const get = () => (made ??= make());
-  return {
-    get count() { return get().count; },
-    get start() { return get().start; },
-    get duration() { return get().duration; },
-    get item() { return get().item; },
-    get busy_before() { return get().busy_before; },
-    get longest() { return get().longest; },
-  };
+  return () => (made ??= make());
 }
 
 /** @param {TimelineGroup | undefined} group @param {RowFacts} facts */

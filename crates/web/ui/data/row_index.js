@@ -2,6 +2,7 @@
 // slice, and a tree of the longest slice over blocks of eight, from which buckets of any width are made.
 
 const BLOCK = 8;
+const SHIFT = 3;
 
 /**
  * @param {Float64Array} start of slices in the order of time, none over another
@@ -15,21 +16,24 @@ export function make_index(start, duration, item) {
   for (let at = 0; at < count; at += 1) busy_before[at + 1] = busy_before[at] + duration[at];
   /** @type {Uint32Array[]} */
   const longest = [];
+  /** @type {Float64Array[]} */
+  const longest_time = [];
   for (let size = count; size > BLOCK; size = longest[longest.length - 1].length) {
     const below = longest[longest.length - 1];
+    const times = longest_time[longest_time.length - 1] ?? duration;
     const level = new Uint32Array(Math.ceil(size / BLOCK));
+    const level_times = new Float64Array(level.length);
     for (let block = 0; block < level.length; block += 1) {
-      let best = below ? below[block * BLOCK] : block * BLOCK;
-      const end = Math.min(size, (block + 1) * BLOCK);
-      for (let at = block * BLOCK + 1; at < end; at += 1) {
-        const other = below ? below[at] : at;
-        if (duration[other] > duration[best]) best = other;
-      }
-      level[block] = best;
+      let best = block * BLOCK;
+      const end = Math.min(size, best + BLOCK);
+      for (let at = best + 1; at < end; at += 1) if (times[at] > times[best]) best = at;
+      level[block] = below ? below[best] : best;
+      level_times[block] = times[best];
     }
     longest.push(level);
+    longest_time.push(level_times);
   }
-  return { count, start, duration, item, busy_before, longest };
+  return { count, start, duration, item, busy_before, longest, longest_time };
 }
 
 /**
@@ -79,31 +83,36 @@ export function slice_at(index, time) {
 }
 
 /**
- * The longest of the slices `from` to `to` (not included), the first of equals; -1 of none.
+ * The longest of the slices `from` to `to` (not included), one of them where several are; -1 of none.
  * @param {RowIndex} index @param {number} from @param {number} to
  */
 export function longest_of(index, from, to) {
   if (from >= to) return -1;
-  const { duration, longest } = index;
+  const { duration, longest, longest_time } = index;
+  const levels = longest.length;
   let best = from;
-  let level = -1;
+  let most = -1;
   // Up the tree: what doesn't fill a block is looked at on its level, the rest one level higher.
-  while (from < to) {
-    const values = level < 0 ? null : longest[level];
-    const top = level + 1 >= longest.length;
-    const left = top ? to : Math.min(to, Math.ceil(from / BLOCK) * BLOCK);
-    for (; from < left; from += 1) {
-      const other = values ? values[from] : from;
-      if (duration[other] > duration[best] || (duration[other] === duration[best] && other < best)) best = other;
+  for (let level = -1; from < to; level += 1) {
+    const times = level < 0 ? duration : longest_time[level];
+    const left = level + 1 >= levels ? to : Math.min(to, (from + BLOCK - 1) & -BLOCK);
+    const right = Math.max(left, to & -BLOCK);
+    let found = -1;
+    for (let at = from; at < left; at += 1) {
+      if (times[at] > most) {
+        most = times[at];
+        found = at;
+      }
     }
-    const right = Math.max(from, Math.floor(to / BLOCK) * BLOCK);
     for (let at = right; at < to; at += 1) {
-      const other = values ? values[at] : at;
-      if (duration[other] > duration[best] || (duration[other] === duration[best] && other < best)) best = other;
+      if (times[at] > most) {
+        most = times[at];
+        found = at;
+      }
     }
-    from /= BLOCK;
-    to = right / BLOCK;
-    level += 1;
+    if (found >= 0) best = level < 0 ? found : longest[level][found];
+    from = left >>> SHIFT;
+    to = right >>> SHIFT;
   }
   return best;
 }
@@ -151,7 +160,7 @@ export function make_scratch(width) {
  */
 export function make_buckets(index, from, to, width, category, scratch) {
   const { busy, best, columns, slices } = scratch;
-  const { start, duration, item, busy_before } = index;
+  const { count, start, duration, item, busy_before } = index;
   const { fine, wide } = columns;
   const per = (to - from) / width;
   const limit = 2 * per;
@@ -162,37 +171,43 @@ export function make_buckets(index, from, to, width, category, scratch) {
   scratch.merged = 0;
   busy.fill(0, 0, width);
   best.fill(-1, 0, width);
+  let wides = 0;
   let at = first_ending_after(index, from);
-  while (at < index.count && start[at] < to) {
+  while (at < count && start[at] < to) {
     if (duration[at] >= limit) {
-      add_wide(at);
+      if (wides < slices.length) slices[wides++] = at;
       at += 1;
       continue;
     }
     const pixel = Math.min(width - 1, Math.max(0, Math.floor((start[at] - from) / per)));
-    let next = first_from(start, from + (pixel + 1) * per, at + 1);
+    const next = first_from(start, from + (pixel + 1) * per, at + 1);
     // Only the last slice that begins in a bucket can be longer than it.
-    const last = next - 1;
-    const wide_last = last > at && duration[last] >= limit;
-    const end = wide_last ? last : next;
+    const wide_last = next - 1 > at && duration[next - 1] >= limit;
+    const end = wide_last ? next - 1 : next;
     scratch.merged += end - at;
     const over = start[end - 1] + duration[end - 1];
     let sum = busy_before[end] - busy_before[at] - Math.max(0, from - start[at]);
-    const longest = longest_of(index, at, end);
-    take(pixel, longest);
+    const longest = end - at === 1 ? at : longest_of(index, at, end);
+    if (best[pixel] < 0 || duration[longest] > duration[best[pixel]]) best[pixel] = longest;
     // What reaches over into the next buckets belongs to those.
     for (let beyond = pixel + 1, left = from + beyond * per; over > left; beyond += 1, left += per) {
       const rest = over - left;
       if (beyond === pixel + 1) sum -= rest;
       if (beyond >= width) break;
       busy[beyond] += Math.min(per, rest);
-      take(beyond, end - 1);
+      if (best[beyond] < 0 || duration[end - 1] > duration[best[beyond]]) best[beyond] = end - 1;
     }
     busy[pixel] += sum;
-    if (wide_last) add_wide(last);
-    else next = end;
+    if (wide_last && wides < slices.length) slices[wides++] = next - 1;
     at = next;
   }
+  for (let entry = 0; entry < wides; entry += 1) {
+    const slice = slices[entry];
+    wide.start[entry] = start[slice];
+    wide.duration[entry] = duration[slice];
+    wide.category[entry] = category[item[slice]];
+  }
+  wide.count = wides;
   for (let pixel = 0; pixel < width; pixel += 1) {
     const longest = best[pixel];
     if (longest < 0) continue;
@@ -202,21 +217,5 @@ export function make_buckets(index, from, to, width, category, scratch) {
     fine.category[fine.count] = category[item[longest]];
     fine.longest[fine.count] = duration[longest];
     fine.count += 1;
-  }
-
-  /** @param {number} pixel @param {number} slice */
-  function take(pixel, slice) {
-    if (best[pixel] < 0 || duration[slice] > duration[best[pixel]]) best[pixel] = slice;
-  }
-
-  /** @param {number} slice */
-  function add_wide(slice) {
-    const n = wide.count;
-    if (n >= wide.start.length) return;
-    wide.start[n] = start[slice];
-    wide.duration[n] = duration[slice];
-    wide.category[n] = category[item[slice]];
-    slices[n] = slice;
-    wide.count = n + 1;
   }
 }

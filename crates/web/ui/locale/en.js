@@ -139,6 +139,7 @@ export const en = {
   colour_share: "by share of time",
   colour_waiting: "by waiting",
   as_table: "As a table",
+  save_picture: "Save as a picture",
   visible_from_to: "Visible: {from} to {to}",
   group: "Group",
   row: "Row",

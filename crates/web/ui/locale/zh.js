@@ -140,6 +140,7 @@ export const zh = {
   colour_share: "按耗时占比",
   colour_waiting: "按等待",
   as_table: "表格",
+  save_picture: "保存为图片",
   visible_from_to: "可见范围：{from} 至 {to}",
   group: "组",
   row: "行",

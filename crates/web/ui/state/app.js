@@ -175,10 +175,11 @@ export function address_of(app) {
     }
   };
   return {
-    /** Called within an effect, so that it runs after each change; browsers refuse more than a few a second. */
+    /** Called within an effect, so that it runs after each change; written once all is quiet. */
     follow() {
       link_state(app);
-      if (!pending) pending = setTimeout(() => write(false), 250);
+      clearTimeout(pending);
+      pending = setTimeout(() => write(false), 250);
     },
     /** The state before a jump becomes a place to come back to. */
     jump() {

@@ -45,7 +45,9 @@ export function make_drawing(app, canvas) {
       canvas.width = across;
       canvas.height = Math.round(height * ratio);
     }
-    if (scratch.busy.length !== across) scratch = make_scratch(across);
+    // While the view moves, a bucket is two pixels wide: half the work, and nobody can see it. At rest each is one.
+    const buckets = frame.moving ? Math.ceil(across / 2) : across;
+    if (scratch.busy.length < across) scratch = make_scratch(across);
     const shown = places.filter((it) => it.y + it.height > scroll && it.y < scroll + height);
     const painted = shown.filter((it) => it.row && it.row.kind !== "counter");
     if (!image || image.width !== across || image.height < painted.length) {
@@ -66,7 +68,7 @@ export function make_drawing(app, canvas) {
     painted.forEach((place, line) => {
       const row = /** @type {Row} */ (place.row);
       const out = pixels.subarray(line * across, (line + 1) * across);
-      make_buckets(row.index, view[0], view[1], across, frame.categories, scratch);
+      make_buckets(row.index, view[0], view[0] + ((view[1] - view[0]) * buckets * (frame.moving ? 2 : 1)) / across, buckets, frame.categories, scratch);
       const one = category_of_row(row, app.colouring.peek());
       if (one !== null) {
         scratch.columns.fine.category.fill(one, 0, scratch.columns.fine.count);
@@ -106,7 +108,39 @@ export function make_drawing(app, canvas) {
     }
     draw_inference_lines(pen, palette, shown, scroll, width, height, x_of);
     draw_labels(frame, wide, slices, palette, x_of);
+    draw_moments(shown, scroll, width, palette, x_of);
     draw_marks(frame, shown, palette, x_of);
+  }
+
+  // Marks take no time: a diamond where there is room for each, with its name up to the next one.
+  /** @param {Place[]} shown @param {number} scroll @param {number} width @param {Palette} palette @param {(time: number) => number} x_of */
+  function draw_moments(shown, scroll, width, palette, x_of) {
+    const [from, to] = app.view.peek();
+    pen.font = FONT;
+    for (const place of shown) {
+      const row = place.row;
+      if (!row || (row.kind !== "ranges" && row.kind !== "loose-ranges")) continue;
+      const first = first_ending_after(row.index, from - 1);
+      const last = first_from(row.index.start, to, first);
+      if (last - first > width / 4) continue;
+      const middle = place.y - scroll + place.height / 2;
+      for (let at = first; at < last; at += 1) {
+        if (row.index.duration[at] !== 0) continue;
+        const x = x_of(row.index.start[at]);
+        pen.fillStyle = palette.accent;
+        pen.beginPath();
+        pen.moveTo(x, middle - 5);
+        pen.lineTo(x + 4, middle);
+        pen.lineTo(x, middle + 5);
+        pen.lineTo(x - 4, middle);
+        pen.fill();
+        const room = (at + 1 < row.index.count ? x_of(row.index.start[at + 1]) : width) - x - 14;
+        const { text, width: size } = label(row.index.item[at]);
+        const fits = size <= room ? text : room < LABEL_FROM ? "" : short(text, room, size);
+        pen.fillStyle = palette.text;
+        if (fits !== "") pen.fillText(fits, x + 7, middle + 0.5);
+      }
+    }
   }
 
   /** @param {Parameters<typeof draw>[0]} frame @param {{ place: Place, first: number, count: number }[]} wide @param {number[]} slices @param {Palette} palette @param {(time: number) => number} x_of */

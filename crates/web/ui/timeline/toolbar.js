@@ -8,9 +8,9 @@ import { zoomed, panned } from "./scale.js";
 import { next_inference, show_all, fit } from "./moves.js";
 
 /**
- * @param {App} app @param {Signal<string>} filter @param {Signal<boolean>} as_table
+ * @param {App} app @param {Signal<string>} filter @param {Signal<boolean>} as_table @param {() => void} picture saves it
  */
-export function toolbar(app, filter, as_table) {
+export function toolbar(app, filter, as_table, picture) {
   const waits = app.profile.overview.waiting_ns !== null;
   const options = COLOURINGS.filter((it) => it !== "waiting" || waits);
   const colour = h("select", { on: { change: () => { app.colouring.value = options[colour.selectedIndex]; } } },
@@ -34,6 +34,7 @@ export function toolbar(app, filter, as_table) {
     hidden,
     h("span", { class: "grow" }),
     table,
+    h("button", { class: "chip", title: t("save_picture"), on: { click: () => picture() } }, "PNG"),
     h("span", { class: "buttons" },
       button("‹", "inference_before", () => next_inference(app, -1)),
       button("›", "inference_next", () => next_inference(app, 1))),

@@ -17,6 +17,7 @@ import { under, density_at, links_of, slice_near } from "./find.js";
 import { counter_at } from "./counter.js";
 import { choose_slice, fit, flag_at } from "./moves.js";
 import { toolbar } from "./toolbar.js";
+import { save_picture } from "./picture.js";
 import { visible_table } from "./visible_table.js";
 
 /**
@@ -41,7 +42,7 @@ export function timeline_screen(app) {
   const strip_label = h("div", { class: "strip-label" }, t("whole_profile"));
   const table = h("div", { class: "visible-table", hidden: true });
   const chart = h("div", { class: "chart" }, h("div", { class: "strip-line" }, strip_label, strip.element), h("div", { class: "axis-line" }, corner, axis), scroller, handle, tip);
-  const element = h("div", { class: "timeline" }, toolbar(app, filter, as_table), chart, table, h("p", { id: "timeline-help", class: "unseen" }, t("timeline_help")));
+  const element = h("div", { class: "timeline" }, toolbar(app, filter, as_table, () => save_picture(app, { axis, rows: canvas, names, corner_width: names_width, scroll: scroller.scrollTop })), chart, table, h("p", { id: "timeline-help", class: "unseen" }, t("timeline_help")));
 
   const drawing = make_drawing(app, canvas);
   let layout = lay_out(profile, { folded: [], hidden: [], pinned: [], filter: "" });
