@@ -70,4 +70,4 @@ pub use cost::Cost;
 pub use graph::{Declared, Dim, Graph, GraphError, Node, NodeId, Value, ValueId, ValueKind};
 pub use load::{LoadError, Model};
 pub use shapes::{BindingError, Bindings, Note, Shapes, TensorShape};
-pub use tensor::{TensorData, TensorError};
+pub use tensor::{TensorData, TensorError, element_count};

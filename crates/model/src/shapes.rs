@@ -33,7 +33,7 @@ pub use bindings::{BindingError, Bindings};
 
 use crate::graph::{NodeId, ValueId};
 use crate::load::Model;
-use crate::tensor::product;
+use crate::tensor::element_count;
 use infer::Inference;
 pub(crate) use matrix::einsum_space;
 
@@ -54,7 +54,7 @@ impl TensorShape {
 
     /// How many elements the tensor has.
     pub fn elements(&self) -> Option<u64> {
-        product(&self.known_dims()?)
+        element_count(&self.known_dims()?)
     }
 
     /// How many bytes it takes.

@@ -76,7 +76,8 @@ impl TensorData {
         let dimensions = || TensorError::Dimensions { tensor: name(), dims: tensor.dims.clone() };
         let dims: Option<Vec<u64>> = tensor.dims.iter().map(|&n| u64::try_from(n).ok()).collect();
         let dims = dims.ok_or_else(dimensions)?;
-        let expected = product(&dims).and_then(|count| data_type.bytes(count)).ok_or_else(dimensions)?;
+        let expected =
+            element_count(&dims).and_then(|count| data_type.bytes(count)).ok_or_else(dimensions)?;
         let bytes = if tensor.data_location == Some(1) {
             files.read(tensor, expected)?
         } else if let Some(raw) = &tensor.raw_data {
@@ -93,7 +94,7 @@ impl TensorData {
 
     /// How many elements there are.
     pub fn elements(&self) -> u64 {
-        product(&self.dims).unwrap_or(u64::MAX)
+        element_count(&self.dims).unwrap_or(u64::MAX)
     }
 
     /// The elements as integers; `None` for types that aren't, and for unsigned ones beyond `i64`.
@@ -155,8 +156,8 @@ impl TensorData {
     }
 }
 
-/// The number of elements; `None` when it is beyond what can be counted.
-pub(crate) fn product(dims: &[u64]) -> Option<u64> {
+/// The number of elements of a tensor of these dimensions; `None` when it is beyond what 64 bits can count.
+pub fn element_count(dims: &[u64]) -> Option<u64> {
     // A zero makes the product zero even where the other dimensions alone would overflow.
     if dims.contains(&0) {
         return Some(0);

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use opscope_run::RunError;
+use opscope_run::{InputError, RunError};
 use opscope_svp::VendorError;
 use opscope_tune::TuneError;
 
@@ -112,9 +112,9 @@ pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
     if let Some(VendorError::Interrupted { .. }) = error.downcast_ref() {
         return Exit::Interrupted;
     }
-    if error.is::<UsageError>() || matches!(run_error(error), Some(RunError::Input(_))) {
-        Exit::Usage
-    } else {
-        Exit::Failed
-    }
+    let is_wish = |error: &RunError| {
+        // Too large a value of a node is the model's, not the wish's.
+        matches!(error, RunError::Input(wish) if !matches!(wish, InputError::Node(_)))
+    };
+    if error.is::<UsageError>() || run_error(error).is_some_and(is_wish) { Exit::Usage } else { Exit::Failed }
 }

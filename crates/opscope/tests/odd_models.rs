@@ -685,4 +685,21 @@ fn values_that_do_not_fit_into_memory_are_refused_by_name_before_they_are_made()
     place.done(&[&["run", "modest.onnx", "--dim", "n=4", "--memory", "100MB"], &QUICK[..]].concat());
     let large = ["run", "modest.onnx", "--dim", "n=4000000000000"];
     place.fails(2, &["the input 'x'", "4000000000000", "TiB", "--memory"], &large);
+    // Each of the inputs would fit by itself, and neither can be counted in 64 bits in the last.
+    let sum = || model_proto(17, &["n"], vec![node("Add", "sum", &["x", "x"], "y")], Vec::new());
+    let mut two = sum();
+    let graph = two.graph.as_mut().expect("a graph");
+    let second = ValueInfoProto { name: Some("second".to_owned()), ..graph.input[0].clone() };
+    graph.input.push(second);
+    place.write("two.onnx", encode(&two));
+    place.write("sum.onnx", encode(&sum()));
+    let both = ["run", "two.onnx", "--dim", "n=1000000", "--memory", "12MB"];
+    place.fails(2, &["beside the other input", "--memory"], &both);
+    place.fails(
+        2,
+        &["'x'", "2147483648", "--memory"],
+        &["run", "sum.onnx", "--dim", "n=2147483648", "--memory", "8GB"],
+    );
+    let endless = ["run", "sum.onnx", "--dim", "n=9223372036854775807"];
+    place.fails(2, &["'x'", "9223372036854775807", "does not fit"], &endless);
 }

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use opscope_formats::memory::TooMuchMemory;
-
 use crate::engine_kind::EngineKind;
 use crate::inputs::InputError;
+use crate::room::NodeTooLarge;
 
 /// Why a model could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -29,17 +28,8 @@ pub enum RunError {
         remedy: String,
     },
     /// A node's values take more memory than may be taken.
-    #[error("the node '{node}' ({op_type}) computes {value}: with the inputs, {source}")]
-    Memory {
-        /// The node.
-        node: String,
-        /// Its operator.
-        op_type: String,
-        /// Its largest value, with type and shape.
-        value: String,
-        /// How much its values take.
-        source: TooMuchMemory,
-    },
+    #[error(transparent)]
+    Memory(#[from] NodeTooLarge),
     /// The engine refused the model.
     #[error("{engine} cannot prepare the model: {message}{}", other_engine(.engine, .message))]
     Prepare {

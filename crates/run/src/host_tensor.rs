@@ -1,5 +1,6 @@
 //! Tensors in host memory, as they pass between files, the user and the engines.
 
+use opscope_model::element_count;
 use opscope_trace::DataType;
 
 /// A tensor of numbers in host memory.
@@ -41,9 +42,27 @@ impl NonFinite {
 }
 
 impl HostTensor {
-    /// How many elements the shape has.
+    /// How many elements the shape has; the greatest number where they can't be counted.
     pub fn elements(&self) -> usize {
-        self.shape.iter().product()
+        let dims: Vec<u64> = self.shape.iter().map(|&size| size as u64).collect();
+        element_count(&dims).and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
+    }
+
+    /// The elements of an integer tensor that may well be a shape.
+    pub(crate) fn small_integers(&self) -> Option<Vec<i64>> {
+        const LONGEST: usize = 16;
+        if self.elements() > LONGEST {
+            return None;
+        }
+        match self.data_type {
+            DataType::Int64 => {
+                Some(self.bytes.as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect())
+            }
+            DataType::Int32 => {
+                Some(self.bytes.as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b).into()).collect())
+            }
+            _ => None,
+        }
     }
 
     /// The first element that isn't finite; integers always are.

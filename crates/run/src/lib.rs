@@ -62,7 +62,8 @@
 //! record ─► attribute · measure           the trace; which of the model's nodes an engine's node is; the loop
 //! turn · memory                           which of two engines is timed now; memory of the process
 //! engine ─► error ─► inputs ─► npy        the interface of engines, and the tensors for them
-//! engine_kind · host_tensor · node_names  names and values                   peak stands alone
+//! room · engine_kind · host_tensor · node_names   whether values fit into memory; names and values
+//! peak                                    stands alone
 //! ```
 
 pub mod attribute;
@@ -80,6 +81,7 @@ pub mod npy;
 mod ort;
 pub mod peak;
 mod record;
+mod room;
 mod run;
 mod tract;
 mod tract_words;
@@ -97,6 +99,7 @@ pub use measure::{Measurement, Progress, Repetition, measure};
 pub use memory::MemoryLog;
 pub use opscope_trace::Optimization;
 pub use record::{RunRecord, to_trace};
+pub use room::NodeTooLarge;
 pub use run::{Outcome, RunOptions, prepare, run};
 pub use tract::Tract;
 pub use turn::Turn;

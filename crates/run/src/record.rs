@@ -13,7 +13,6 @@ use opscope_trace::{
 use crate::attribute::{Group, Groups, attribute, attribute_rewritten};
 use crate::engine::{Phase, Recording};
 use crate::engine_kind::EngineKind;
-use crate::host_tensor::HostTensor;
 use crate::inputs::Input;
 use crate::measure::Measurement;
 
@@ -356,28 +355,11 @@ pub(crate) fn infer_shapes(model: &Model, inputs: &[Input]) -> Shapes {
     for input in inputs {
         let shape: Vec<u64> = input.tensor.shape.iter().map(|&size| size as u64).collect();
         bindings = bindings.shape(&input.name, &shape);
-        if let Some(values) = small_integers(&input.tensor) {
+        if let Some(values) = input.tensor.small_integers() {
             bindings = bindings.value(&input.name, &values);
         }
     }
     Shapes::infer(model, &bindings).unwrap_or_default()
-}
-
-/// The elements of an integer tensor that may well be a shape.
-fn small_integers(tensor: &HostTensor) -> Option<Vec<i64>> {
-    const LONGEST: usize = 16;
-    if tensor.elements() > LONGEST {
-        return None;
-    }
-    match tensor.data_type {
-        DataType::Int64 => {
-            Some(tensor.bytes.as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect())
-        }
-        DataType::Int32 => {
-            Some(tensor.bytes.as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b).into()).collect())
-        }
-        _ => None,
-    }
 }
 
 /// The kind of machine behind an execution provider, by its name.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use opscope_formats::memory;
-use opscope_model::{Model, TensorShape};
+use opscope_model::Model;
 use opscope_trace::{Bytes, RunFacts, RunInput, Trace};
 
 use crate::engine::{Engine, EngineOptions, Interrupt, RunClock};
@@ -15,6 +14,7 @@ use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::{Input, InputRequest};
 use crate::measure::{Progress, Repetition, measure};
 use crate::record::{RunRecord, infer_shapes, to_trace};
+use crate::room;
 use crate::tract::Tract;
 
 /// How to run a model.
@@ -58,39 +58,12 @@ pub fn prepare(
     options: &EngineOptions,
     clock: RunClock,
 ) -> Result<Box<dyn Engine>, RunError> {
-    check_memory(&model, inputs)?;
+    let of_inputs = room::of_inputs(inputs.iter().map(|input| input.tensor.bytes.len() as u64));
+    room::check_nodes(&model, &infer_shapes(&model, inputs), of_inputs)?;
     match options.kind {
         EngineKind::Tract => Ok(Box::new(Tract::prepare(model, inputs, options, clock)?)),
         EngineKind::OnnxRuntime => crate::ort::prepare(model, inputs, options, clock),
     }
-}
-
-/// Makes sure that what each node computes fits beside the inputs, as far as shapes are known in advance.
-fn check_memory(model: &Model, inputs: &[Input]) -> Result<(), RunError> {
-    // Where even the product can't be counted, it's more than there is.
-    let bytes = |shape: &TensorShape| {
-        shape.data_type.bits().and(shape.known_dims())?;
-        Some(shape.bytes().unwrap_or(u64::MAX))
-    };
-    let graph = model.graph();
-    let shapes = infer_shapes(model, inputs);
-    let of_inputs = inputs.iter().map(|input| input.tensor.bytes.len() as u64).sum::<u64>().saturating_mul(2);
-    for node in graph.nodes() {
-        let known = node.outputs.iter().flatten().filter_map(|&id| Some((graph.value(id), shapes.get(id)?)));
-        let sized = known.filter_map(|(value, shape)| Some((bytes(shape)?, value, shape)));
-        let sized: Vec<_> = sized.collect();
-        let total = sized.iter().fold(of_inputs, |all, (bytes, ..)| all.saturating_add(*bytes));
-        let Err(source) = memory::check(total) else { continue };
-        let Some((_, value, shape)) = sized.iter().max_by_key(|(bytes, ..)| *bytes) else { continue };
-        let dims: Vec<String> = shape.known_dims().iter().flatten().map(u64::to_string).collect();
-        return Err(RunError::Memory {
-            node: node.name.to_owned(),
-            op_type: node.op_type.to_owned(),
-            value: format!("'{}' ({} {})", value.name, shape.data_type, dims.join("x")),
-            source,
-        });
-    }
-    Ok(())
 }
 
 /// Runs a model and records it.

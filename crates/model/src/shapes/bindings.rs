@@ -6,7 +6,7 @@ use super::Note;
 use super::fact::{Fact, Number};
 use super::operator::shown;
 use crate::graph::{Declared, Dim, Graph, Value};
-use crate::tensor::product;
+use crate::tensor::element_count;
 
 /// Decisions of whoever runs a model: above all, the dimensions of its inputs.
 ///
@@ -97,7 +97,7 @@ impl Bindings {
             *dim = Some(given);
         }
         match fact.known_dims() {
-            Some(dims) if product(&dims) == Some(given) => {
+            Some(dims) if element_count(&dims) == Some(given) => {
                 let numbers: Vec<_> = elements.iter().map(|&n| Number::Int(n).in_type(data_type)).collect();
                 Ok(fact.with_elements(numbers))
             }

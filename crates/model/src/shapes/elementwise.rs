@@ -5,7 +5,7 @@ use opscope_trace::DataType;
 
 use super::fact::{Dims, Elements, Fact, Number, element_at, for_each_index};
 use super::operator::{Gap, Inferred, Op, broadcast};
-use crate::tensor::product;
+use crate::tensor::element_count;
 
 /// One input, one output of the same type and dimensions; further inputs are parameters.
 pub(super) fn unary(op: &Op) -> Inferred {
@@ -145,7 +145,7 @@ fn operand(op: &Op, input: usize) -> Option<(Vec<u64>, Elements)> {
 /// Fills in elements, of which `element` gives one by its index.
 fn computed(output: Fact, element: impl Fn(&[u64]) -> Option<Number>) -> Fact {
     let Some(dims) = output.followable().and_then(|_| output.known_dims()) else { return output };
-    let mut elements = Vec::with_capacity(product(&dims).unwrap_or(0) as usize);
+    let mut elements = Vec::with_capacity(element_count(&dims).unwrap_or(0) as usize);
     for_each_index(&dims, |index| elements.push(element(index)));
     output.with_elements(elements)
 }

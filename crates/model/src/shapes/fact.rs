@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opscope_trace::DataType;
 
-use crate::tensor::{TensorData, product};
+use crate::tensor::{TensorData, element_count};
 
 /// Dimensions of which some may be unknown.
 pub(super) type Dims = Vec<Option<u64>>;
@@ -132,7 +132,7 @@ impl Fact {
     /// How many elements there are, if they are few enough to be followed.
     pub(super) fn followable(&self) -> Option<usize> {
         let dims = self.known_dims()?;
-        let count = product(&dims)?;
+        let count = element_count(&dims)?;
         (count <= MAX_ELEMENTS && dims.len() <= MAX_RANK).then_some(count as usize)
     }
 
@@ -184,7 +184,7 @@ pub(super) fn element_at(elements: &Elements, dims: &[u64], index: &[u64]) -> Op
 /// Calls `visit` with every index of a tensor of the given dimensions, in row-major order.
 pub(super) fn for_each_index(dims: &[u64], mut visit: impl FnMut(&[u64])) {
     let mut index = vec![0; dims.len()];
-    for _ in 0..product(dims).unwrap_or(0) {
+    for _ in 0..element_count(dims).unwrap_or(0) {
         visit(&index);
         for (position, size) in index.iter_mut().zip(dims).rev() {
             *position += 1;

@@ -6,6 +6,7 @@ use opscope_formats::memory::TooMuchMemory;
 use opscope_trace::DataType;
 
 use crate::npy::NpyError;
+use crate::room::NodeTooLarge;
 
 /// Why the model can't be fed.
 #[derive(Debug, thiserror::Error)]
@@ -125,7 +126,9 @@ pub enum InputError {
         reason: String,
     },
     /// The tensor is too large for this machine.
-    #[error("the input '{input}' of shape {shape} does not fit into memory")]
+    #[error(
+        "the input '{input}' of shape {shape} does not fit into memory; a smaller shape is given with --input or --dim"
+    )]
     TooLarge {
         /// The input.
         input: String,
@@ -134,16 +137,22 @@ pub enum InputError {
     },
     /// The tensor takes more memory than may be taken.
     #[error(
-        "the input '{input}' of shape {shape} is too large: {source}; a smaller shape is given with --input or --dim"
+        "the input '{input}' of shape {shape} is too large{}: {source}; a smaller shape is given with --input or --dim",
+        beside(*.others)
     )]
     Memory {
         /// The input.
         input: String,
         /// Its shape.
         shape: String,
-        /// How much it takes.
+        /// How many other inputs there are.
+        others: usize,
+        /// How much all of them take.
         source: TooMuchMemory,
     },
+    /// What a node computes of inputs of these shapes takes more memory than may be taken.
+    #[error(transparent)]
+    Node(#[from] NodeTooLarge),
     /// The file can't be read.
     #[error(transparent)]
     File(#[from] NpyError),
@@ -151,6 +160,14 @@ pub enum InputError {
 
 fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |nearest| format!(" (did you mean '{nearest}'?)"))
+}
+
+fn beside(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " beside the other input".to_owned(),
+        others => format!(" beside the {others} other inputs"),
+    }
 }
 
 fn known_dimensions(known: &[String]) -> String {

@@ -3,11 +3,11 @@
 mod error;
 mod generate;
 mod number;
+mod plan;
 mod spec;
 
 use std::collections::BTreeMap;
 
-use opscope_formats::memory;
 use opscope_model::{Bindings, Declared, Dim, Graph, Model, Value};
 
 pub use error::InputError;
@@ -15,6 +15,7 @@ pub use spec::{Fill, InputSpec, Source, SpecError};
 
 use crate::host_tensor::{HostTensor, shape_text};
 use crate::npy;
+use plan::{Made, Plan};
 
 /// The user's wishes; the rest is chosen from the model's declarations.
 #[derive(Clone, Debug, Default)]
@@ -52,12 +53,13 @@ impl InputRequest {
                 return Err(InputError::Twice { name: input.to_owned() });
             }
         }
-        let inputs = graph.inputs().iter().enumerate().map(|(position, &id)| {
+        let plans = graph.inputs().iter().enumerate().map(|(position, &id)| {
             let value = graph.value(id);
-            let tensor = self.tensor(graph, value, wishes.get(value.name).copied(), position as u64)?;
-            Ok(Input { name: value.name.to_owned(), tensor })
+            self.plan(graph, value, wishes.get(value.name).copied(), position as u64)
         });
-        inputs.collect()
+        let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
+        plan::check_memory(model, &plans)?;
+        plans.into_iter().map(Plan::carry_out).collect()
     }
 
     /// The shapes alone, as far as they are given: dimensions may stay open.
@@ -133,13 +135,13 @@ impl InputRequest {
         Ok((name, &spec.source))
     }
 
-    fn tensor(
+    fn plan(
         &self,
         graph: Graph<'_>,
         value: Value<'_>,
         source: Option<&Source>,
         position: u64,
-    ) -> Result<HostTensor, InputError> {
+    ) -> Result<Plan, InputError> {
         let input = value.name.to_owned();
         let declared = value.declared().ok_or_else(|| InputError::Unsupported {
             input: input.clone(),
@@ -157,12 +159,12 @@ impl InputRequest {
                 return Err(InputError::ElementType { input, expected, found, path: path.clone() });
             }
             self.check_shape(&input, &declared, &tensor.shape)?;
-            return Ok(tensor);
+            return Ok(Plan::given(input, tensor));
         }
         let (fill, shape) = match source {
             Some(Source::Fill { fill, shape }) => (*fill, shape.clone()),
             Some(Source::Number(text)) => match self.number(graph, value.name, text)? {
-                Number::Value(tensor) => return Ok(tensor),
+                Number::Value(tensor) => return Ok(Plan::given(input, tensor)),
                 Number::Size(size) => (Fill::Random, Some(vec![size])),
             },
             _ => (Fill::Random, None),
@@ -174,20 +176,12 @@ impl InputRequest {
             }
             None => self.declared_shape(&input, &declared)?,
         };
-        let too_large = || InputError::TooLarge { input: input.clone(), shape: shape_text(&shape) };
-        let elements = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n)).ok_or_else(too_large)?;
-        // The engine holds a copy of its own.
-        let needed = (elements as u64).saturating_mul(bits.unwrap_or(0)).div_ceil(8).saturating_mul(2);
-        memory::check(needed).map_err(|source| InputError::Memory {
-            input: input.clone(),
-            shape: shape_text(&shape),
-            source,
-        })?;
-        let limits = generate::Limits::of(graph, value.id);
-        let seed = self.seed.wrapping_add(position);
-        let bytes =
-            generate::elements(declared.data_type, elements, fill, limits, seed).ok_or_else(too_large)?;
-        Ok(HostTensor { data_type: declared.data_type, shape, bytes })
+        let made = Made {
+            fill,
+            limits: generate::Limits::of(graph, value.id),
+            seed: self.seed.wrapping_add(position),
+        };
+        Plan::made(input, declared.data_type, shape, made)
     }
 
     /// The meaning of a single number to an input: its value where it holds one element, else its size.
