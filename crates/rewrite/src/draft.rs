@@ -5,8 +5,10 @@
 //! graph is rewritten. Values that the graphs inside its nodes (`If`, `Loop`, `Scan`) read from
 //! around themselves keep their names.
 
+mod alike;
 mod edit;
 mod finish;
+mod readers;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,6 +17,9 @@ use opscope_model::{Attributes, Model, TensorData, TensorShape};
 use opscope_trace::DataType;
 
 pub use edit::{Edit, Refusal};
+
+use alike::Alike;
+use readers::Readers;
 
 use crate::constant;
 
@@ -30,6 +35,8 @@ struct Slot {
     place: (usize, usize),
     /// Values that its subgraphs read besides its inputs.
     captured: Vec<String>,
+    /// The number that [`alike`] finds it by.
+    signature: u64,
 }
 
 /// A model whose graph is being rewritten.
@@ -39,8 +46,8 @@ pub struct Draft<'m> {
     opset: i64,
     nodes: Vec<Option<Slot>>,
     producers: HashMap<String, NodeIndex>,
-    /// The nodes that read each value, each once for every time that it does.
-    consumers: HashMap<String, Vec<NodeIndex>>,
+    readers: Readers,
+    alike: Alike,
     /// Initializers that nobody who runs the model can replace.
     constants: BTreeMap<String, TensorProto>,
     outputs: HashSet<String>,
@@ -62,6 +69,12 @@ pub struct NodeView<'d> {
     draft: &'d Draft<'d>,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many nodes were looked at: the steps of a rewrite, as tests count them.
+    static NODES_LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 impl<'m> Draft<'m> {
     /// A draft of the model's graph.
     pub fn new(model: &'m Model) -> Self {
@@ -71,7 +84,8 @@ impl<'m> Draft<'m> {
             opset: model.opset_version("").unwrap_or(1),
             nodes: Vec::with_capacity(graph.node_count()),
             producers: HashMap::new(),
-            consumers: HashMap::new(),
+            readers: Readers::default(),
+            alike: Alike::default(),
             constants: fixed_initializers(model),
             outputs: graph.outputs().iter().map(|&id| graph.value(id).name.to_owned()).collect(),
             node_names: graph.nodes().map(|node| node.name.to_owned()).collect(),
@@ -86,7 +100,7 @@ impl<'m> Draft<'m> {
             // Without a name, the log of what was done couldn't say where.
             proto.name = Some(node.name.to_owned());
             let place = (node.position, 0);
-            draft.insert(Slot { proto, place, captured });
+            draft.insert(proto, place, captured);
         }
         draft
     }
@@ -113,6 +127,8 @@ impl<'m> Draft<'m> {
 
     /// A node, if it wasn't taken out.
     pub fn node(&self, id: NodeIndex) -> Option<NodeView<'_>> {
+        #[cfg(test)]
+        NODES_LOOKED_AT.with(|count| count.set(count.get() + 1));
         let slot = self.nodes.get(id.0)?.as_ref()?;
         Some(NodeView { id, proto: &slot.proto, draft: self })
     }
@@ -122,10 +138,10 @@ impl<'m> Draft<'m> {
         self.node(*self.producers.get(name)?)
     }
 
-    /// The nodes that read a value, each once for every time that it does.
+    /// The nodes that read a value, each once for every time that it does, in the order of their indices.
     pub fn consumers(&self, name: &str) -> impl ExactSizeIterator<Item = NodeView<'_>> {
-        let ids = self.consumers.get(name).map_or(&[][..], Vec::as_slice);
-        ids.iter().map(|&id| self.node(id).expect("nodes that are taken out read nothing"))
+        let readings = self.readers.of(name).iter();
+        readings.map(|reading| self.node(reading.node).expect("nodes that are taken out read nothing"))
     }
 
     /// The only node that reads a value, if nothing else does: no second node, no subgraph, and not
@@ -133,8 +149,7 @@ impl<'m> Draft<'m> {
     pub fn only_consumer(&self, name: &str) -> Option<NodeView<'_>> {
         let mut consumers = self.consumers(name);
         let (first, second) = (consumers.next()?, consumers.next());
-        let captured = self.slot(first.id).is_some_and(|slot| slot.captured.iter().any(|n| n == name));
-        (second.is_none() && !self.is_output(name) && !captured).then_some(first)
+        (second.is_none() && !self.is_output(name) && !self.is_captured(name)).then_some(first)
     }
 
     /// Whether the value is one that the model returns.
@@ -144,8 +159,13 @@ impl<'m> Draft<'m> {
 
     /// Whether a subgraph of a node reads the value.
     pub fn is_captured(&self, name: &str) -> bool {
-        let reads = |id: &NodeIndex| self.slot(*id).is_some_and(|s| s.captured.iter().any(|n| n == name));
-        self.consumers.get(name).is_some_and(|ids| ids.iter().any(reads))
+        self.readers.are_subgraphs(name)
+    }
+
+    /// The nodes before one, by index, that may well compute the same from the same inputs.
+    pub(crate) fn alike(&self, node: NodeView<'_>) -> impl Iterator<Item = NodeView<'_>> {
+        let signature = self.slot(node.id).map_or(0, |slot| slot.signature);
+        self.alike.before(signature, node.id).filter_map(|id| self.node(id))
     }
 
     /// The value's data, if it is always the same: an initializer that isn't a mere default for an
@@ -211,11 +231,11 @@ impl<'m> Draft<'m> {
         self.nodes.get(id.0)?.as_ref()
     }
 
-    fn insert(&mut self, slot: Slot) -> NodeIndex {
+    fn insert(&mut self, proto: NodeProto, place: (usize, usize), captured: Vec<String>) -> NodeIndex {
         let id = NodeIndex(self.nodes.len());
-        for name in slot.proto.input.iter().chain(&slot.captured).filter(|name| !name.is_empty()) {
-            self.consumers.entry(name.clone()).or_default().push(id);
-        }
+        let slot = Slot { signature: alike::signature(&proto), proto, place, captured };
+        self.readers.enter(id, &slot);
+        self.alike.enter(slot.signature, id);
         for name in slot.proto.output.iter().filter(|name| !name.is_empty()) {
             self.producers.insert(name.clone(), id);
             self.taken.insert(name.clone());
@@ -226,11 +246,8 @@ impl<'m> Draft<'m> {
 
     fn take_out(&mut self, id: NodeIndex) -> Option<Slot> {
         let slot = self.nodes.get_mut(id.0)?.take()?;
-        for name in slot.proto.input.iter().chain(&slot.captured) {
-            if let Some(ids) = self.consumers.get_mut(name) {
-                ids.retain(|consumer| *consumer != id);
-            }
-        }
+        self.readers.leave(id, &slot);
+        self.alike.leave(slot.signature, id);
         for name in &slot.proto.output {
             if self.producers.get(name) == Some(&id) {
                 self.producers.remove(name);

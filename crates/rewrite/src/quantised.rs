@@ -33,7 +33,7 @@ impl Draft<'_> {
             removed.flat_map(|node| node.proto.output.iter().map(String::as_str)).collect();
         let mut seen: HashSet<&str> = open.iter().copied().collect();
         while let Some(value) = open.pop() {
-            for reader in self.consumers(value).filter(|reader| !edit.removed().contains(&reader.id)) {
+            for reader in self.consumers(value).filter(|reader| !edit.removes(reader.id)) {
                 if quantises(reader) {
                     let name = reader.name();
                     return Some(if name.is_empty() { reader.output(0) } else { name }.to_owned());

@@ -4,7 +4,7 @@
 //! `opscope rewrite --only ID` would do, with the options that it needs: each rewrite is tried by itself,
 //! on a copy, and only where its pattern is found at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use opscope_model::{LoadError, Model};
 
@@ -153,8 +153,9 @@ impl<'m> Survey<'m> {
         }
         gone.extend(done.unneeded.iter().cloned());
         gone.retain(|node| is_own(&node));
+        let mut seen = HashSet::new();
         for node in done.before.iter().chain(&done.unneeded).filter(is_own) {
-            if !nodes.contains(node) {
+            if seen.insert(node) {
                 nodes.push(node.clone());
             }
         }

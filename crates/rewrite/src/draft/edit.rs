@@ -5,7 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use opscope_model::TensorData;
 use opscope_model::proto::NodeProto;
 
-use super::{Draft, NodeIndex, NodeView, Slot};
+use super::alike;
+use super::readers::Reading;
+use super::{Draft, NodeIndex, NodeView};
 use crate::constant;
 use crate::info::Exactness;
 use crate::node::node;
@@ -17,6 +19,8 @@ pub struct Edit {
     /// Ends the names of everything new.
     suffix: &'static str,
     removed: Vec<NodeIndex>,
+    /// The same, to be looked up.
+    gone: HashSet<NodeIndex>,
     added: Vec<NodeProto>,
     constants: Vec<(String, TensorData)>,
     forwarded: Vec<(String, String)>,
@@ -49,6 +53,7 @@ impl Edit {
         Self {
             suffix,
             removed: Vec::new(),
+            gone: HashSet::new(),
             added: Vec::new(),
             constants: Vec::new(),
             forwarded: Vec::new(),
@@ -60,7 +65,7 @@ impl Edit {
 
     /// Takes a node out.
     pub fn remove(&mut self, node: NodeView<'_>) -> &mut Self {
-        if !self.removed.contains(&node.id) {
+        if self.gone.insert(node.id) {
             self.removed.push(node.id);
         }
         self
@@ -138,6 +143,11 @@ impl Edit {
         &self.removed
     }
 
+    /// Whether a node goes.
+    pub(crate) fn removes(&self, node: NodeIndex) -> bool {
+        self.gone.contains(&node)
+    }
+
     /// The nodes that come.
     pub(crate) fn added(&self) -> &[NodeProto] {
         &self.added
@@ -169,7 +179,7 @@ impl Draft<'_> {
             if proto.name().is_empty() {
                 proto.name = Some(self.node_name(proto.output.first().map_or("node", String::as_str)));
             }
-            self.insert(Slot { proto, place: (place, number + 1), captured: Vec::new() });
+            self.insert(proto, (place, number + 1), Vec::new());
         }
         for forward in forwards {
             match forward {
@@ -187,17 +197,17 @@ impl Draft<'_> {
     fn check(&self, edit: &Edit) -> Result<Vec<Forward>, Refusal> {
         let added: HashSet<&str> =
             edit.added.iter().flat_map(|node| &node.output).map(String::as_str).collect();
+        let forwarded: HashSet<&str> = edit.forwarded.iter().map(|(from, _)| from.as_str()).collect();
         for &id in &edit.removed {
             let slot = self.slot(id).ok_or(Refusal::Gone)?;
             for name in slot.proto.output.iter().filter(|name| !name.is_empty()) {
-                let replaced = edit.forwarded.iter().any(|(from, _)| from == name);
-                if added.contains(name.as_str()) || replaced {
+                if added.contains(name.as_str()) || forwarded.contains(name.as_str()) {
                     continue;
                 }
                 if self.is_output(name) {
                     return Err(Refusal::IsOutput { value: name.clone() });
                 }
-                let other = self.consumers(name).find(|consumer| !edit.removed.contains(&consumer.id));
+                let other = self.consumers(name).find(|consumer| !edit.removes(consumer.id));
                 if let Some(consumer) = other {
                     let consumer = consumer.name().to_owned();
                     return Err(Refusal::AlsoReadBy { value: name.clone(), consumer });
@@ -216,7 +226,7 @@ impl Draft<'_> {
         if !self.is_output(&from) {
             return Ok(Forward::Readers { from, to });
         }
-        let kept = self.producer(&to).is_some_and(|node| !edit.removed.contains(&node.id));
+        let kept = self.producer(&to).is_some_and(|node| !edit.removes(node.id));
         let computed = kept || added.contains(to.as_str());
         let twice = edit.forwarded.iter().filter(|(_, other)| *other == to).count() > 1;
         if !computed || twice || self.is_output(&to) {
@@ -247,14 +257,15 @@ impl Draft<'_> {
 
     /// Lets those who read one value read another.
     fn redirect(&mut self, from: &str, to: &str) {
-        let ids = self.consumers.remove(from).unwrap_or_default();
-        let unique: BTreeSet<_> = ids.iter().copied().collect();
-        for id in unique {
-            if let Some(slot) = self.nodes[id.0].as_mut() {
-                slot.proto.input.iter_mut().filter(|name| *name == from).for_each(|name| to.clone_into(name));
-            }
+        for Reading { node, place } in self.readers.hand_over(from, to) {
+            let Some(slot) = self.nodes[node.0].as_mut() else { continue };
+            let Some(input) = slot.proto.input.get_mut(place) else { continue };
+            to.clone_into(input);
+            self.alike.leave(slot.signature, node);
+            let others = slot.signature.wrapping_sub(alike::of_input(place, from));
+            slot.signature = others.wrapping_add(alike::of_input(place, to));
+            self.alike.enter(slot.signature, node);
         }
-        self.consumers.entry(to.to_owned()).or_default().extend(ids);
     }
 
     /// Gives a computed value another name, wherever it stands.
@@ -274,7 +285,7 @@ impl Draft<'_> {
         let mut dropped = Vec::new();
         let mut names: Vec<String> = names.into_iter().collect();
         while let Some(name) = names.pop() {
-            if self.is_output(&name) || self.consumers.get(&name).is_some_and(|ids| !ids.is_empty()) {
+            if self.is_output(&name) || self.readers.are_there(&name) {
                 continue;
             }
             if self.constants.remove(&name).is_some() {
@@ -296,15 +307,12 @@ impl Draft<'_> {
     /// Whether anyone reads any of a node's results.
     pub(crate) fn is_needed(&self, id: NodeIndex) -> bool {
         let Some(slot) = self.slot(id) else { return false };
-        let read = |name: &String| self.consumers.get(name).is_some_and(|ids| !ids.is_empty());
-        slot.proto.output.iter().any(|name| self.is_output(name) || read(name))
+        slot.proto.output.iter().any(|name| self.is_output(name) || self.readers.are_there(name))
     }
 
     /// Constants that nobody reads.
     pub(crate) fn unread_constants(&self) -> Vec<String> {
-        let unread = |name: &&String| {
-            !self.is_output(name) && self.consumers.get(*name).is_none_or(|readers| readers.is_empty())
-        };
+        let unread = |name: &&String| !self.is_output(name) && !self.readers.are_there(name);
         self.constants.keys().filter(unread).cloned().collect()
     }
 

@@ -60,7 +60,7 @@ fn sorted(draft: &Draft<'_>) -> Vec<NodeIndex> {
         order.push(NodeIndex(index));
         let Some(slot) = &draft.nodes[index] else { continue };
         for name in slot.proto.output.iter().filter(|name| !name.is_empty()) {
-            for consumer in draft.consumers.get(name).into_iter().flatten() {
+            for consumer in draft.readers.of(name).iter().map(|reading| reading.node) {
                 waiting_for[consumer.0] -= 1;
                 if waiting_for[consumer.0] == 0
                     && let Some(next) = &draft.nodes[consumer.0]

@@ -29,18 +29,27 @@ impl Rewrite for Concats {
 
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
         let outer = draft.node(at)?;
-        let inner = outer.proto.input.iter().find_map(|name| {
+        let inner_of = |name: &str| {
             let inner = draft.producer(name).filter(|node| node.is("Concat"))?;
             let only_here = draft.only_consumer(name).is_some_and(|consumer| consumer.id == at);
             (only_here && same_axis(draft, inner, outer)).then_some(inner)
-        })?;
-        let parts = outer.inputs().flat_map(|name| match name == inner.output(0) {
-            true => inner.inputs().collect::<Vec<_>>(),
-            false => vec![name],
-        });
+        };
         let mut edit = Edit::new("joined");
-        edit.remove(inner).remove(outer);
-        let joined = node("Concat", &parts.collect::<Vec<_>>(), &[outer.output(0)]);
+        let mut parts = Vec::with_capacity(outer.proto.input.len());
+        for name in outer.inputs() {
+            match inner_of(name) {
+                Some(inner) => {
+                    edit.remove(inner);
+                    parts.extend(inner.inputs());
+                }
+                None => parts.push(name),
+            }
+        }
+        if edit.removed().is_empty() {
+            return None;
+        }
+        edit.remove(outer);
+        let joined = node("Concat", &parts, &[outer.output(0)]);
         edit.add(joined.like(outer.proto).named(outer.name()));
         Some(edit)
     }

@@ -34,10 +34,15 @@ impl Rewrite for GatherToSplit {
         let (value, dims) = (root.input(0), &draft.shape(root.input(0))?.dims);
         let along = axis(root.attributes().int("axis").unwrap_or(0), dims.len())?;
         let size = dims[along]?;
-        let gathers = draft.consumers(value).filter(|node| node.is("Gather") && node.input(0) == value);
         let same_axis =
             |node: &NodeView<'_>| axis(node.attributes().int("axis").unwrap_or(0), dims.len()) == Some(along);
-        let mut runs = gathers.filter(same_axis).map(|node| run(node, size)).collect::<Option<Vec<_>>>()?;
+        let is_part = |node: &NodeView<'_>| node.is("Gather") && node.input(0) == value && same_axis(node);
+        let mut gathers = draft.consumers(value).filter(is_part).peekable();
+        // They are looked at together, once.
+        if gathers.peek().is_none_or(|first| first.id != at) {
+            return None;
+        }
+        let mut runs = gathers.map(|node| run(node, size)).collect::<Option<Vec<_>>>()?;
         runs.sort_by_key(|run| run.start);
         let mut next = 0;
         for run in &runs {

@@ -34,13 +34,12 @@ impl Rewrite for Common {
     fn edit(&self, draft: &Draft<'_>, at: NodeIndex) -> Option<Edit> {
         let node = draft.node(at)?;
         let drawn = RANDOM.contains(&node.op_type()) || node.is("Dropout");
-        let first_input = node.inputs().find(|name| !name.is_empty())?;
-        if drawn || node.op_type().is_empty() || node.attributes().iter().any(has_graph) {
+        let has_inputs = node.inputs().any(|name| !name.is_empty());
+        if drawn || !has_inputs || node.op_type().is_empty() || node.attributes().iter().any(has_graph) {
             return None;
         }
         // Nodes of the same inputs can't depend on one another, so either may stay.
-        let earlier =
-            draft.consumers(first_input).find(|other| other.id < at && same(other.proto, node.proto))?;
+        let earlier = draft.alike(node).find(|other| same(other.proto, node.proto))?;
         let mut edit = Edit::new("once");
         edit.remove(node).because(format!("repeats {}", earlier.name()));
         for (name, kept) in node.proto.output.iter().zip(&earlier.proto.output) {
