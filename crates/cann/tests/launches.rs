@@ -5,10 +5,10 @@
 
 mod common;
 
-use common::written::Written;
+use common::written::{STREAM, Written};
 use opscope_cann::export_database;
 use opscope_cann_raw::Chip;
-use opscope_cann_raw::host::{MemcpyInfo, TaskTrack, level};
+use opscope_cann_raw::host::{EVENT_END, MemcpyInfo, TaskTrack, level};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -390,4 +390,23 @@ fn shares_are_of_the_time_of_operators_that_no_table_lists_as_well() {
         assert_eq!(rows, [["Add", "1", whole], ["Mul", "1", whole]], "{chip:?}");
         assert_eq!(profile.cells("op_summary", &["Op Name"]), [["op1"], ["op4"]], "{chip:?}");
     }
+}
+
+#[test]
+fn kernels_without_a_node_name_no_model_in_the_plain_form_though_they_were_launched_while_one_was_loaded() {
+    let mut profile = Written::new(Chip::V3_3_0);
+    let (model, load) = (1, 2);
+    for at in [50, 900] {
+        let time = profile.host_ticks(at);
+        profile.call_of_ticks(level::MODEL, load, time, EVENT_END, model);
+    }
+    profile.operator("named", 1, 100);
+    let (head, kernel) = (profile.head(level::RUNTIME, 802, 300), profile.hash("bare_kernel"));
+    profile.add(
+        "compact.task_track",
+        &TaskTrack { head, stream: STREAM, task: 2, kernel, ..TaskTrack::default() },
+    );
+    profile.run(2, 0, (400, 410));
+    let rows = profile.cells("op_summary", &["Op Name", "Model ID"]);
+    assert_eq!(rows, [["named", "1"], ["bare_kernel", "4294967295"]]);
 }

@@ -8,10 +8,11 @@ use crate::export::sheet::{Row, SharedCells, Sheet};
 use crate::facts::collectives::{Collectives, OperationRun};
 use crate::facts::view::{TaskRef, View};
 use crate::headings::op_summary;
+use crate::join::{HostTask, OpSource};
 use crate::kinds::NodeTaskType;
 use crate::options::SheetFormat;
 use crate::parallel;
-use crate::tables::NO_CONTEXT;
+use crate::tables::{NO_CONTEXT, NO_MODEL};
 use crate::text::numbers;
 use crate::text::tensor_names::TensorTexts;
 
@@ -123,13 +124,13 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef], format: SheetF
             let Some(host) = view.host_task(task) else { return };
             let Some(op) = view.op(&host) else { return };
             let device = view.device(task);
-            let number = task.task as usize;
+            let (number, model) = (task.task as usize, model_of_operator(view, &host));
             row.integer(device.device.id);
             if layout.one_iteration {
-                let name = models.get(&host.model).filter(|_| !host.captured);
+                let name = models.get(&model).filter(|_| !host.captured);
                 row.text(name.map_or("N/A", String::as_str));
             }
-            row.integer(host.model);
+            row.integer(model);
             row.integer(host.task);
             row.integer(host.stream);
             if layout.one_iteration {
@@ -173,6 +174,13 @@ fn counter_headers(devices: &[Option<CounterCells>]) -> Vec<String> {
         headers.extend(new);
     }
     headers
+}
+
+/// The model that the table names for a task's operator. The plain reference names none where only the kernel
+/// tells it, though its task belongs to one.
+fn model_of_operator(view: &View<'_>, task: &HostTask) -> u64 {
+    let is_bare = task.op == OpSource::Kernel && view.dialect != Dialect::Accelerated;
+    if is_bare { NO_MODEL } else { task.model }
 }
 
 /// Writes the cells of a collective operation from its model to its start. It has no task of its own.
