@@ -8,10 +8,10 @@ import { page as report_page } from "../fixture.mjs";
 
 const EXECUTABLE = process.env.OPSCOPE_CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((it) => fs.existsSync(it));
 /** Why tests that need a browser are skipped, or false. */
-export const no_browser = EXECUTABLE ? false : "no Chromium: apt-get install chromium, or name one in OPSCOPE_CHROMIUM";
+export const no_browser = EXECUTABLE || process.env.OPSCOPE_REQUIRE_COMPANIONS ? false : "no Chromium: apt-get install chromium, or name one in OPSCOPE_CHROMIUM";
 const OPSCOPE = process.env.OPSCOPE;
 /** Why tests that need the program are skipped, or false. */
-export const no_program = no_browser || (OPSCOPE ? false : "no program: name one in OPSCOPE");
+export const no_program = no_browser || (OPSCOPE || process.env.OPSCOPE_REQUIRE_COMPANIONS ? false : "no program: name one in OPSCOPE");
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "opscope-page-"));
 process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
@@ -44,11 +44,11 @@ export function program(...args) {
 }
 
 /**
- * @param {string} file @param {{ hash?: string, theme?: "light" | "dark", lang?: string, forced?: boolean, scripts?: boolean, width?: number }} [how]
+ * @param {string} file @param {{ hash?: string, theme?: "light" | "dark", lang?: string, forced?: boolean, scripts?: boolean, width?: number, height?: number }} [how]
  */
-export async function open(file, { hash = "", theme = "light", lang = "en-US", forced = false, scripts = true, width = 1600 } = {}) {
-  browser ??= await chromium.launch({ executablePath: EXECUTABLE, headless: true, args: ["--no-sandbox", "--force-color-profile=srgb"] });
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, locale: lang, forcedColors: forced ? "active" : "none", javaScriptEnabled: scripts, permissions: [] });
+export async function open(file, { hash = "", theme = "light", lang = "en-US", forced = false, scripts = true, width = 1600, height = 900 } = {}) {
+  browser ??= await chromium.launch({ executablePath: EXECUTABLE, headless: true, args: ["--no-sandbox", "--force-color-profile=srgb", "--font-render-hinting=none", "--disable-lcd-text"] });
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: lang, forcedColors: forced ? "active" : "none", javaScriptEnabled: scripts, permissions: [] });
   const page = await context.newPage();
   const seen = { errors: [], requests: [], dialogs: [] };
   page.on("pageerror", (error) => seen.errors.push(String(error.stack ?? error)));
@@ -59,6 +59,13 @@ export async function open(file, { hash = "", theme = "light", lang = "en-US", f
   if (scripts) await page.waitForSelector("#app .bar, #app .failed");
   await settled(page);
   return { page, seen, close: () => context.close() };
+}
+
+/** The browser's version and the fonts that a text here is set in: pictures of others can't be compared. */
+export async function setting() {
+  const version = execFileSync(EXECUTABLE, ["--version", "--no-sandbox"], { stdio: "pipe" }).toString().replace(/\D*(\d+)[\s\S]*/, "$1");
+  const font = (name) => { try { return execFileSync("fc-match", [name], { stdio: "pipe" }).toString().trim(); } catch { return "unknown"; } };
+  return ["Chromium " + version, font("system-ui"), font("monospace"), font("sans-serif:lang=zh-cn")].join("; ");
 }
 
 /** Two frames and what they set off. */

@@ -110,6 +110,8 @@ export const en = {
   inferences_of: "inferences of {of}",
   unrecorded_inferences: "unrecorded inferences",
   unrecorded_of: "unrecorded inferences of {of}",
+  calls_of: "calls of {of}",
+  thread_n: "thread {of}",
   stream_n: "stream {of}",
   depth_n: "level {n}",
   group_host: "Inferences and calls",

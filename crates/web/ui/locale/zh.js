@@ -111,6 +111,8 @@ export const zh = {
   inferences_of: "{of} 的推理",
   unrecorded_inferences: "未打点的推理",
   unrecorded_of: "{of} 的未打点推理",
+  calls_of: "{of} 的调用",
+  thread_n: "线程 {of}",
   stream_n: "流 {of}",
   depth_n: "第 {n} 层",
   group_host: "推理与调用",

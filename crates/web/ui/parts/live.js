@@ -67,11 +67,13 @@ export function row_title(profile, row) {
   const facts = row.facts;
   if (!facts) return row.counter?.unit ? `${shown(row.title)} · ${shown(row.counter.unit)}` : shown(row.title);
   const of = facts.of === "" ? "" : shown(facts.of, 80);
+  const more = facts.copy > 0 ? ` (${facts.copy + 1})` : "";
   switch (facts.kind) {
     case "busy": return t("any_stream_busy");
-    case "inferences": return of ? t("inferences_of", { of }) : t("inferences");
-    case "unrecorded": return of ? t("unrecorded_of", { of }) : t("unrecorded_inferences");
-    case "tasks": return of && /^\d+$/.test(of) ? t("stream_n", { of }) : named(row.title);
+    case "inferences": return (of ? t("inferences_of", { of }) : t("inferences")) + more;
+    case "unrecorded": return (of ? t("unrecorded_of", { of }) : t("unrecorded_inferences")) + more;
+    case "tasks": return of && /^\d+$/.test(of) ? t("stream_n", { of }) + more : named(row.title);
+    case "calls": return of ? t("calls_of", { of: /^\d+$/.test(of) ? t("thread_n", { of }) : of }) + more : named(row.title);
     default: return named(row.title);
   }
 }

@@ -106,7 +106,7 @@ export function make_drawing(app, canvas) {
         if (!frame.moving) notes.set(place.row.key, { counters: range, merged: false });
       }
     }
-    draw_inference_lines(pen, palette, shown, scroll, width, height, x_of);
+    draw_inference_bands(pen, palette, width, height, x_of);
     draw_labels(frame, wide, slices, palette, x_of);
     draw_moments(shown, scroll, width, palette, x_of);
     draw_marks(frame, shown, palette, x_of);
@@ -172,7 +172,7 @@ export function make_drawing(app, canvas) {
         left -= 1;
         const text = row.kind === "inferences" || row.kind === "unrecorded" ? slice_label(profile, row.first + slice) : label(item).text;
         const size = row.kind === "inferences" || row.kind === "unrecorded" ? pen.measureText(text).width : label(item).width;
-        const room = to - from - 9;
+        const room = to - from - 7;
         pen.fillStyle = frame.categories[item] >= FILL.faded && frame.categories[item] < FILL.ramp ? palette.on_faded : palette.on_fill;
         const fits = size <= room ? text : short(text, room, size);
         if (fits !== "") pen.fillText(fits, from + 4, top + place.height / 2 + 0.5);
@@ -211,16 +211,23 @@ export function make_drawing(app, canvas) {
     pen.restore();
   }
 
-  /** @param {CanvasRenderingContext2D} ink @param {Palette} palette @param {Place[]} shown @param {number} scroll @param {number} width @param {number} height @param {(time: number) => number} x_of */
-  function draw_inference_lines(ink, palette, shown, scroll, width, height, x_of) {
+  // Every second inference is shaded, and that of the selected slice.
+  /** @param {CanvasRenderingContext2D} ink @param {Palette} palette @param {number} width @param {number} height @param {(time: number) => number} x_of */
+  function draw_inference_bands(ink, palette, width, height, x_of) {
     const [from, to] = app.view.peek();
     const visible = app.profile.iterations.filter((it) => it.recorded && it.start < to && it.start + it.duration > from);
+    const selection = app.selection.peek();
+    const own = selection?.kind === "slice" ? app.profile.iterations[app.profile.column("iteration")[selection.slice] - 1] : undefined;
+    if (own) {
+      ink.fillStyle = palette.mark;
+      ink.fillRect(x_of(own.start), 0, x_of(own.start + own.duration) - x_of(own.start), height);
+    }
     if (visible.length === 0 || width / visible.length < 24) return;
     ink.fillStyle = palette.shade;
     for (const it of visible) {
       const left = Math.max(0, x_of(it.start));
       const right = Math.min(width, x_of(it.start + it.duration));
-      if (it.number % 2 === 0) ink.fillRect(left, 0, right - left, height);
+      if (it.number % 2 === 0 && it !== own) ink.fillRect(left, 0, right - left, height);
     }
   }
 

@@ -1,0 +1,59 @@
+// The screens as they looked when a person last approved of them. `OPSCOPE_BLESS=1` keeps new pictures: look at
+// them before they are committed. Fonts and browsers differ between systems, so that only pictures of the same
+// ones are compared; `setting.txt` names them.
+import test, { after } from "node:test";
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import pixelmatch from "pixelmatch";
+import { PNG } from "pngjs";
+import { story } from "../fixture.mjs";
+import { no_browser, open, end, report_of, setting } from "./browser.mjs";
+
+after(end);
+const folder = path.join(import.meta.dirname, "looks");
+const bless = process.env.OPSCOPE_BLESS === "1";
+const kept_setting = path.join(folder, "setting.txt");
+const here = no_browser ? "" : await setting();
+const there = fs.existsSync(kept_setting) ? fs.readFileSync(kept_setting, "utf8").trim() : "";
+const skip = no_browser || (bless || here === there ? false : `pictures are of ${there}, here is ${here}`);
+const SCREENS = {
+  overview: "", timeline: "?t=5650000000..5680000000&m=5655000000..5662000000", operators: "?sel=op:0", advice: "?sel=rule:G05", about: "",
+};
+
+test("every screen looks as it did, in both themes and languages", { skip }, async () => {
+  const file = report_of(story());
+  fs.mkdirSync(folder, { recursive: true });
+  if (bless) fs.writeFileSync(kept_setting, `${here}\n`);
+  const out = path.join(import.meta.dirname, "out");
+  const other = [];
+  for (const [screen, state] of Object.entries(SCREENS)) {
+    for (const theme of ["light", "dark"]) {
+      for (const lang of ["en-US", "zh-CN"]) {
+        const { page, close } = await open(file, { hash: `#/${screen}${state}`, theme, lang, width: 1000, height: 620 });
+        await page.waitForTimeout(250);
+        const now = PNG.sync.read(await page.screenshot({ animations: "disabled", caret: "hide" }));
+        await close();
+        const name = `${screen}-${theme}-${lang.slice(0, 2)}.png`;
+        const kept = path.join(folder, name);
+        if (bless) {
+          fs.writeFileSync(kept, PNG.sync.write(now, { colorType: 2, deflateLevel: 9, deflateStrategy: 0 }));
+          continue;
+        }
+        const before = PNG.sync.read(fs.readFileSync(kept));
+        const difference = new PNG({ width: now.width, height: now.height });
+        const same_size = before.width === now.width && before.height === now.height;
+        const pixels = same_size ? pixelmatch(before.data, now.data, difference.data, now.width, now.height, { threshold: 0.15 }) : Infinity;
+        if (pixels > now.width * now.height * 0.001) {
+          fs.mkdirSync(out, { recursive: true });
+          fs.writeFileSync(path.join(out, name), PNG.sync.write(now));
+          if (same_size) fs.writeFileSync(path.join(out, `difference-${name}`), PNG.sync.write(difference));
+          other.push(`${name}: ${pixels} pixels`);
+        }
+      }
+    }
+  }
+  assert.deepEqual(other, [], `compare ${folder} with ${out}`);
+  const size = fs.readdirSync(folder).reduce((sum, it) => sum + fs.statSync(path.join(folder, it)).size, 0);
+  assert.ok(size <= 2_000_000, `${size} bytes of pictures`);
+});

@@ -1,0 +1,93 @@
+// Reports that the program itself writes, of profiles as users have them: every screen, no error, no request.
+import test, { after } from "node:test";
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import os from "node:os";
+import { no_program, open, end, report_by_program, program, settled, hold, link_of } from "./browser.mjs";
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "opscope-profiles-"));
+after(async () => {
+  await end();
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+const skip = no_program;
+
+/** Walks all screens with the keys that change most; the texts of each. */
+async function walk(file, how = {}) {
+  const { page, seen, close } = await open(file, how);
+  const texts = {};
+  for (const key of ["1", "2", "i", "w", "d", "ArrowDown", ".", "m", "3", "7", "8"]) {
+    await page.keyboard.press(key);
+    await settled(page);
+    texts[key] = await page.evaluate(() => document.body.innerText);
+  }
+  assert.equal(await page.locator("#fallback").count(), 0, "the text makes room for the page");
+  assert.deepEqual(seen.errors, []);
+  assert.deepEqual(seen.dialogs, []);
+  assert.equal(seen.requests.length, 1, seen.requests.join(" "));
+  await close();
+  return texts;
+}
+
+const trace = (name, events) => {
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, JSON.stringify({ traceEvents: events }));
+  return file;
+};
+
+test("a raw Ascend profile is shown on every screen", { skip }, async () => {
+  program("sample", "prof", "-o", folder, "--tasks", "2000", "--quiet");
+  const profile = path.join(folder, fs.readdirSync(folder).find((it) => it.startsWith("PROF_")));
+  const texts = await walk(report_by_program(profile));
+  assert.match(texts["2"], /any stream busy/);
+  assert.match(texts["3"], /Copy as command/);
+  assert.match(texts["8"], /What this report holds[\s\S]*of/);
+});
+
+test("a Chrome trace with a call of five seconds is found by its range", { skip }, async () => {
+  const events = [
+    { ph: "M", pid: 1, name: "process_name", args: { name: "host" } },
+    { ph: "X", pid: 1, tid: 100, ts: 0, dur: 5_645_000, name: "CreateMultipleStreamsFromFile" },
+    ...Array.from({ length: 400 }, (_, at) => ({ ph: "X", pid: 1, tid: 100, ts: 5_650_000 + at * 500, dur: 380 + (at % 7) * 10, name: at % 2 ? `Conv2D_${at % 20}` : `BNInferenceD_${at % 20}` })),
+  ];
+  const { page, seen, close } = await open(report_by_program(trace("story.json", events)), { hash: "#/timeline" });
+  await page.keyboard.press("/");
+  await page.keyboard.type("CreateMul");
+  // A trace without types has the name as the type, too: the operator is the second hit.
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await settled(page);
+  assert.match(await page.locator(".panel").innerText(), /CreateMultipleStreamsFromFile[\s\S]*5\.6[45] s/);
+  const before = await link_of(page);
+  await hold(page, "s", 200);
+  assert.ok(before !== "");
+  await page.keyboard.press("m");
+  await settled(page);
+  assert.match(await page.locator(".panel").innerText(), /Range of 5\.6[45] s/);
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
+test("names that strangers chose stay text from the profile to the page", { skip }, async () => {
+  const names = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "__proto__", "a\u202eb", "line\u2028end", "\u0000\u0007\u001b[31m", "=1+1", "x".repeat(300_000), "", "<!--", "]]>"];
+  const events = names.flatMap((name, at) => [{ ph: "X", pid: 1, tid: at % 3, ts: at * 100, dur: 60, name, cat: name, args: { [name]: name } }, { ph: "i", pid: 1, tid: 7, ts: at * 90, name, s: "t" }, { ph: "C", pid: 1, ts: at * 50, name, args: { value: at } }]);
+  const texts = await walk(report_by_program(trace("hostile.json", events)));
+  assert.match(texts["2"], /stream|Thread|thread|1/i);
+});
+
+test("an empty, a cut and a one-slice trace are shown, and say what they lack", { skip }, async () => {
+  const one = await walk(report_by_program(trace("one.json", [{ ph: "X", pid: 1, tid: 1, ts: 5, dur: 1, name: "only" }])));
+  assert.match(one["8"], /What was read/);
+  const whole = JSON.stringify({ traceEvents: Array.from({ length: 50 }, (_, at) => ({ ph: "X", pid: 1, tid: 1, ts: at * 10, dur: 5, name: `op${at}` })) });
+  const cut = path.join(folder, "cut.json");
+  fs.writeFileSync(cut, whole.slice(0, Math.floor(whole.length * 0.7)));
+  const texts = await walk(report_by_program(cut));
+  assert.match(texts["1"], /record(?:s)? (?:lost|doubted)/);
+});
+
+test("the command's language is the page's", { skip }, async () => {
+  const texts = await walk(report_by_program(trace("zh.json", [{ ph: "X", pid: 1, tid: 1, ts: 5, dur: 1, name: "算子" }]), "--lang", "zh"));
+  assert.match(texts["1"], /概览/);
+});
