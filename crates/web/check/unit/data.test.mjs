@@ -79,6 +79,22 @@ test("a range says busy and idle, the costliest operators and the gaps", () => {
   assert.ok(gaps_of(profile.rows.find((it) => it.kind === "busy"), [0, profile.facts.end]).length >= 1);
 });
 
+test("where slices were left out, busy time is by density, and it is said", () => {
+  const made = story();
+  const row = made.report.timeline.rows.find((it) => it.kind === "busy");
+  const end = made.report.timeline.end;
+  const bucket = Math.floor(end / 8192) + 1;
+  Object.assign(made.report.left_out, { slices: 1_000_000, windows: [[5_000_000_000, end]] });
+  row.density_count = 2;
+  made.tables.density = { bucket: [10, 11], busy: [255, 51], count: [3, 4], item: [0, 0], longest: [9, 9] };
+  const profile = open(made);
+  const found = window_of(profile, [0, 1_000_000_000]);
+  assert.ok(found.partly);
+  assert.equal(found.groups[0].busy, bucket * 1.2);
+  assert.deepEqual(found.gaps, []);
+  assert.equal(window_of(profile, [5_100_000_000, 5_200_000_000]).partly, false);
+});
+
 test("grouped times add up to the whole, and shares to one", () => {
   const profile = open(story());
   for (const grouping of ["operator", "type", "name", "unit", "stream", "shape"]) {

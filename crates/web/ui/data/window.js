@@ -12,13 +12,41 @@ export function window_of(profile, span, top = 10) {
   const groups = profile.facts.groups.map((group, number) => {
     const rows = profile.rows.filter((it) => it.group === number);
     const busy_row = rows.find((it) => it.kind === "busy");
-    const own = busy_row ? busy_within(busy_row.index, from, to) : null;
+    const own = busy_row ? busy_in_all(profile, busy_row, span) : null;
     return { number, group, busy: own, tasks: rows.filter((it) => it.kind === "tasks" && it.depth === 0).reduce((sum, it) => sum + count_within(it, from, to), 0) };
   }).filter((it) => it.busy !== null);
   const operators = operators_within(profile, span);
   const busy_rows = profile.rows.filter((it) => it.kind === "busy");
-  const gaps = busy_rows.length > 0 ? gaps_of(busy_rows[0], span) : [];
-  return { groups, top: operators.slice(0, top), operators: operators.length, gaps, gaps_of: busy_rows[0]?.group ?? null };
+  // Where slices were left out, nobody knows where the gaps are.
+  const partly = is_partly(profile, span);
+  const gaps = busy_rows.length > 0 && !partly ? gaps_of(busy_rows[0], span) : [];
+  return { groups, top: operators.slice(0, top), operators: operators.length, gaps, partly };
+}
+
+/**
+ * Whether a stretch has slices that the report doesn't hold one by one.
+ * @param {Profile} profile @param {Span} span
+ */
+export function is_partly(profile, [from, to]) {
+  const left = profile.report.left_out;
+  return left.slices_in_full < left.slices && !left.windows.some((it) => it[0] <= from && to <= it[1]);
+}
+
+/**
+ * How long a row was busy: exactly where its slices are known, by the density where they were left out.
+ * @param {Profile} profile @param {Row} row @param {Span} span
+ */
+export function busy_in_all(profile, row, [from, to]) {
+  let busy = busy_within(row.index, from, to);
+  const { density } = row;
+  const bucket = profile.density_bucket;
+  if (density) {
+    for (let at = 0; at < density.bucket.length; at += 1) {
+      const begin = density.bucket[at] * bucket;
+      busy += (Math.max(0, Math.min(to, begin + bucket) - Math.max(from, begin)) * density.busy[at]) / 255;
+    }
+  }
+  return Math.min(to - from, busy);
 }
 
 /** @param {Row} row @param {number} from @param {number} to */

@@ -11,6 +11,7 @@ import { meter } from "../parts/panel.js";
 import { copy, save } from "../parts/copy.js";
 import { GROUPINGS } from "../state/link.js";
 import { parse_filter } from "../data/filter.js";
+import { is_partly } from "../data/window.js";
 import { table_of, sorted } from "../data/table.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
 import { operator_details } from "./operator_details.js";
@@ -66,7 +67,7 @@ export function operators_screen(app) {
         grid.show(rows, sort);
         const shown_time = rows.reduce((sum, it) => sum + it.time, 0);
         fill(summary, t("rows_of_time", { n: count(rows.length), time: about(shown_time), share: percent(answer.whole > 0 ? shown_time / answer.whole : 0) }));
-        fill(chips, span && h("span", { class: "chip" }, t("limited_to_range", { time: about(profile.ns(span[1] - span[0])) }), h("button", { class: "plain", "aria-label": t("range_remove"), title: t("range_remove"), on: { click: () => { app.marked.value = null; } } }, "×")));
+        fill(chips, span && h("span", { class: "chip" }, t("limited_to_range", { time: about(profile.ns(span[1] - span[0])) }), is_partly(profile, span) ? h("span", { class: "problem" }, t("range_partly")) : null, h("button", { class: "plain", "aria-label": t("range_remove"), title: t("range_remove"), on: { click: () => { app.marked.value = null; } } }, "×")));
         mark_chosen();
       });
     }),

@@ -338,7 +338,8 @@ export function make_drawing(app, canvas) {
     if (!density) return null;
     let category = faint.get(row)?.of === categories ? faint.get(row)?.category : undefined;
     if (!category) {
-      category = Uint16Array.from(density.item, (it) => categories[it]);
+      const one = category_of_row(row, app.colouring.peek());
+      category = Uint16Array.from(density.item, (it) => one ?? categories[it]);
       faint.set(row, { of: categories, category });
     }
     const bucket = app.profile.density_bucket;

@@ -101,17 +101,14 @@ export function make_strip(app) {
     const none = new Uint16Array(app.profile.items.count);
     rows.forEach((row, number) => {
       const share = new Float64Array(across);
-      if (row.density) {
-        add_density(row.density, share);
-      } else {
-        make_buckets(row.index, bounds[0], bounds[1], across, none, scratch);
-        const { fine, wide } = scratch.columns;
-        for (let at = 0; at < fine.count; at += 1) share[fine.bucket[at]] += fine.busy[at] / 255;
-        const per = (bounds[1] - bounds[0]) / across;
-        for (let at = 0; at < wide.count; at += 1) {
-          const [from, to] = [(wide.start[at] - bounds[0]) / per, (wide.start[at] + wide.duration[at] - bounds[0]) / per];
-          for (let x = Math.floor(from); x < Math.min(across, to); x += 1) share[x] += Math.min(to, x + 1) - Math.max(from, x);
-        }
+      if (row.density) add_density(row.density, share);
+      make_buckets(row.index, bounds[0], bounds[1], across, none, scratch);
+      const { fine, wide } = scratch.columns;
+      for (let at = 0; at < fine.count; at += 1) share[fine.bucket[at]] += fine.busy[at] / 255;
+      const per = (bounds[1] - bounds[0]) / across;
+      for (let at = 0; at < wide.count; at += 1) {
+        const [from, to] = [(wide.start[at] - bounds[0]) / per, (wide.start[at] + wide.duration[at] - bounds[0]) / per];
+        for (let x = Math.floor(from); x < Math.min(across, to); x += 1) share[x] += Math.min(to, x + 1) - Math.max(from, x);
       }
       ink.fillStyle = palette.css[(number * 4) % palette.css.length];
       for (let x = 0; x < across; x += 1) {
