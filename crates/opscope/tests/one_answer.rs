@@ -38,7 +38,7 @@ struct Lack {
     reason: &'static str,
 }
 
-const LACKS: [Lack; 16] = [
+const LACKS: [Lack; 17] = [
     Lack {
         forms: &[Imported, Folder, Tables, Database, Timeline],
         paths: &["/path", "/losses/*/profile"],
@@ -94,6 +94,11 @@ const LACKS: [Lack; 16] = [
                  them",
     },
     Lack { forms: &[Tables, Timeline], paths: &["/chip"], reason: "no table or timeline names the chip" },
+    Lack {
+        forms: &[Tables, Timeline],
+        paths: &["/overview/devices"],
+        reason: "several devices are listed by their names, which no table or timeline tells",
+    },
     Lack {
         forms: &[Tables, Timeline],
         paths: &["/target", "/findings/*/advice", "/findings/*/auto", "/not_run/G06"],

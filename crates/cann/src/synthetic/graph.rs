@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | first | before the collection began, on two streams | the notes on its operators alone |
 //! | second | while it is recorded | the notes on the nodes that are launched |
-//! | third | after the second is destroyed, with its number and stream, while the first is replayed | the notes on its operators alone |
+//! | third | after the second is destroyed, with its number and stream | the notes on its operators alone |
 //!
 //! In between, operators are launched one by one.
 
@@ -117,9 +117,10 @@ impl Part<'_> {
         self.destroy(&second)?;
         let third = self.graph(102, self.time as Moment + 2_000, &[42], ops * 3 / 4..ops);
         self.host.capture(self.network, &third, false)?;
+        self.time += 1_000_000;
         while self.left > 0 {
-            self.replay(&first)?;
             self.replay(&third)?;
+            self.replay(&first)?;
             self.launch_some()?;
         }
         Ok(())

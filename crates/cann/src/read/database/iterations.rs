@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use opscope_trace::{Iteration, LossKind, ModelId, Nanoseconds, Task, TaskId};
+use opscope_trace::{ApiLevel, Iteration, LossKind, ModelId, Nanoseconds, Task, TaskId};
 
 use crate::database::schema::TASK;
 
@@ -29,9 +29,17 @@ impl Reader<'_> {
         });
         if any {
             steps.enter(&mut self.trace);
-        } else {
+        } else if !self.replays_graphs_alone() {
             self.enter_replays(rows, ids);
         }
+    }
+
+    /// Whether the models of tasks are captured graphs, of which a run may replay several for one inference:
+    /// calls replay such, and none executes a loaded model.
+    fn replays_graphs_alone(&self) -> bool {
+        let calls = &self.trace.api_calls;
+        let is_replay = |name| self.trace.strings.get(name).starts_with("aclmdlRIExecute");
+        !calls.level().contains(&ApiLevel::Model) && calls.name().iter().any(|name| is_replay(*name))
     }
 
     /// In a model that is loaded once and then executed as a whole, all runs of a task share one

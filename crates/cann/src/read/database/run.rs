@@ -39,7 +39,9 @@ impl Reader<'_> {
         });
         self.each_row(NPU_INFO.name, &DEVICES, |reader, row| {
             if let (Some(id), Some(name)) = (row.small(0), row.text(1)) {
-                reader.chips.insert(id, name.into_owned());
+                // In every form of a profile a device bears the name of its product.
+                let product = chip_of_name(&name).map(|chip| chip.product().to_owned());
+                reader.chips.insert(id, product.unwrap_or_else(|| name.into_owned()));
             }
         });
         self.trace.run.chip = self.chip();
@@ -55,8 +57,7 @@ impl Reader<'_> {
     /// The product name of the first device's chip. Of its cores the database tells nothing.
     fn chip(&self) -> Option<String> {
         let (_, name) = self.chips.iter().min_by_key(|(id, _)| **id)?;
-        let product = chip_of_name(name).map_or(&**name, |chip| chip.product());
-        (!matches!(product, "" | UNKNOWN_CHIP)).then(|| product.to_owned())
+        (!matches!(&**name, "" | UNKNOWN_CHIP)).then(|| name.clone())
     }
 
     /// The zero is when the session began; without that, when the first of the rows did.

@@ -239,7 +239,7 @@ fn every_table_finds_its_place() {
     );
     assert_eq!(trace.tasks.operator()[0], trace.tasks.operator()[2]);
     let device = trace.devices.get(DeviceId::from_index(0));
-    assert_eq!((device.number, device.kind, text(device.name)), (3, DeviceKind::Npu, "Ascend910B"));
+    assert_eq!((device.number, device.kind, text(device.name)), (3, DeviceKind::Npu, "Ascend 910B"));
     assert_eq!(trace.run.chip.as_deref(), Some("Ascend 910B"));
 
     let calls: Vec<_> = trace.api_calls.iter().map(|(_, call)| (text(call.name), call.level)).collect();
