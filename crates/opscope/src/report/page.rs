@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::advise::Shown;
 use super::info::Info;
-use super::{advise, analyze, latency_text, losses_text, overview_json, overview_text};
+use super::{advise, analyze, latency_text, overview_json, overview_text};
 use crate::profile::Opened;
 
 /// Operators and types in the text for browsers without scripts.
@@ -134,7 +134,7 @@ impl Page<'_> {
         };
         add("Notes", notes(trace).join("\n"));
         match trace.tasks.is_empty() {
-            true => add("What was read", format!("{}{}", self.info.facts.to_text(), losses_text(trace))),
+            true => add("What was read", self.info.facts.to_text()),
             false => add("Time", latency_text(trace) + &overview_text(trace, self.overview)),
         }
         for (heading, group_by, answer) in
