@@ -484,3 +484,27 @@ fn a_report_of_nothing_says_so_and_one_of_many_slices_says_what_is_left_out() {
     assert_eq!(answers["overview"]["latency"], Value::Null);
     place.fails(2, &["this is a model", "--model"], &["report", &place.sample("mask-ssd")]);
 }
+
+#[test]
+fn the_page_of_analyze_is_that_of_report_and_has_the_whole_profile() {
+    let place = Place::new();
+    let raw = place.done(&["sample", "prof", "-o", ".", "--tasks", "500", "--quiet"]).stdout;
+    let raw = raw.trim();
+    let arguments = ["analyze", raw, "--type", "Conv2D", "--html", "page.html", "--json"];
+    let answer = place.done(&arguments);
+    assert!(answer.stderr.contains("wrote the report page.html"), "{}", answer.stderr);
+    let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    let (answers, _) = common::report(&page);
+    for (key, figure) in answer.json()["overview"].as_object().expect("figures") {
+        assert_eq!(&answers["overview"][key], figure, "{key}");
+    }
+    place.done(&["report", raw, "-o", "report.html"]);
+    assert!(page == std::fs::read_to_string(place.path("report.html")).expect("the report"));
+
+    // A page that can't be written is found out before any work, and nothing of it stays.
+    place.fails(1, &["none/page.html"], &["analyze", raw, "--html", "none/page.html"]);
+    let file = place.write("a.json", r#"{"traceEvents":[]}"#);
+    let path = file.to_string_lossy();
+    place.fails(2, &["would be overwritten"], &["analyze", &path, "--html", "a.json"]);
+    assert_eq!(std::fs::read(&file).expect("the profile"), br#"{"traceEvents":[]}"#);
+}

@@ -148,6 +148,27 @@ fn a_side_that_has_lost_records_fails_unless_that_is_allowed_and_every_report_na
 }
 
 #[test]
+fn a_page_of_the_candidate_is_left_whatever_the_verdict() {
+    let place = Place::new();
+    place.write("op_summary_a.csv", op_summary(1_000.0));
+    place.write("op_summary_b.csv", op_summary(1_080.0));
+    let arguments = ["check", "--baseline", "op_summary_a.csv", "--candidate", "op_summary_b.csv", "--json"];
+    for (limit, status, page) in [("5%", 1, "failed.html"), ("10%", 0, "passed.html")] {
+        let answer = place.run(&[&arguments[..], &["--max-regression", limit, "--html", page]].concat());
+        assert_eq!(answer.status, Some(status), "{}", answer.stderr);
+        let html = std::fs::read_to_string(place.path(page)).expect("the page");
+        let (answers, _) = common::report(&html);
+        assert_eq!(answers["overview"]["operator_time_ns"], answer.json()["after_ns"]);
+        assert_eq!(answers["about"]["path"], "op_summary_b.csv");
+    }
+    let over = [&arguments[..], &["--html", "op_summary_a.csv"]].concat();
+    place.fails(2, &["would be overwritten"], &over);
+    let model = place.sample("mask-ssd");
+    let models = ["check", "--baseline", &model, "--candidate", &model, "--html", "page.html"];
+    place.fails(2, &["--html", "opscope run MODEL --db FILE"], &models);
+}
+
+#[test]
 fn a_mere_remark_fails_nothing() {
     let place = Place::new();
     let event = r#"{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1,"dur":10}"#;

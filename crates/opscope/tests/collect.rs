@@ -179,7 +179,7 @@ with opscope.range('main'):
     );
     let (python, script) = (python.display().to_string(), script.display().to_string());
     let environment = format!("--environment=PYTHONPATH={}", package());
-    let answer = place.done(&["collect", &environment, "--", &python, &script]);
+    let answer = place.done(&["collect", &environment, "--html", "page.html", "--", &python, &script]);
     let ending = |end: &str| answer.stdout.lines().any(|line| line.ends_with(end));
     assert!(ending("  main") && ending("    CreateStreams") && ending("  decode"), "{}", answer.stdout);
     let profile = answer.stdout.lines().last().expect("the profile's path").to_owned();
@@ -193,6 +193,25 @@ with opscope.range('main'):
     let first = &advice["findings"][0];
     assert_eq!(first["id"], "A33", "{advice:#}");
     assert_eq!(first["evidence"][0]["name"], "main / CreateStreams");
+
+    let html = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    let (answers, columns) = common::report(&html);
+    assert_eq!(answers["advice"]["findings"][0]["evidence"], first["evidence"]);
+    assert_eq!(answers["about"]["path"], Value::from(profile));
+    let container = opscope_web::columns::Container::read(&columns).expect("columns");
+    let marked: u64 = rows.iter().map(|row| row["count"].as_u64().expect("a count")).sum();
+    assert_eq!(container.count("slices").expect("the table") as u64, marked);
+    for (options, says) in
+        [(&["--no-parse"][..], "--no-parse"), (&["--dynamic=on"], "opscope report PROFILE")]
+    {
+        place.fails(
+            125,
+            &["--html", says],
+            &[&["collect", "--html", "x.html"], options, &["--", "true"]].concat(),
+        );
+    }
+    place.fails(125, &["none/x.html"], &["collect", "--html", "none/x.html", "--", "touch", "touched"]);
+    assert!(!place.path("touched").exists(), "the program isn't run for a page that can't be written");
 }
 
 #[test]

@@ -303,3 +303,33 @@ fn quiet_says_nothing_but_the_answer() {
     assert_eq!(answer.stderr, "");
     assert!(answer.stdout.contains("latency"));
 }
+
+#[test]
+fn a_run_leaves_a_page_with_its_figures_whether_it_is_kept_or_not() {
+    let place = Place::new();
+    let model = place.sample("mask-ssd");
+    for (further, path) in [(&["--db", "run.db"][..], Value::from("run.db")), (&[], Value::Null)] {
+        let answer = run(&place, &model, &[&["--html", "page.html"], further].concat());
+        let html = std::fs::read_to_string(place.path("page.html")).expect("the page");
+        let (answers, columns) = common::report(&html);
+        for (key, figure) in answer["latency"].as_object().expect("the latency") {
+            assert_eq!(&answers["overview"]["latency"][key], figure, "{key}");
+        }
+        assert_eq!(answers["overview"]["peak_memory_bytes"], answer["properties"]["peak_memory"]);
+        let container = opscope_web::columns::Container::read(&columns).expect("columns");
+        let operators = answer["operators"].as_array().expect("operators");
+        assert_eq!(container.count("operators").expect("the table"), operators.len());
+        assert_eq!(answers["about"]["path"], path);
+        // The rules about graphs have the model.
+        let not_run = answers["advice"]["not_run"].as_array().expect("rules");
+        assert!(not_run.iter().all(|rule| rule["missing"] != "a model"), "{not_run:?}");
+        // Of a run that is kept, the command says how the page is made again.
+        let command = answers["about"]["command"].as_str().expect("a command");
+        let again =
+            if path.is_null() { "opscope run" } else { "opscope report run.db --model mask-ssd.onnx" };
+        assert!(command.starts_with(again), "{command}");
+    }
+    place.done(&["report", "run.db", "--model", &model, "-o", "again.html"]);
+    let twice = ["run", &model, "--db", "x.db", "--html", "x.db"];
+    place.fails(2, &["named twice"], &twice);
+}

@@ -54,7 +54,7 @@ interface Overview {
   waiting_ns: number | null; peak_memory_bytes: number | null; peak_memory_operator: string | null; whole_ns: number;
   types: { type: string; time_ns: number; share: number; operators: number; executions: number; mean_ns: number }[];
 }
-interface About { path: string; kind: string; facts: Record<string, unknown>; missing: string[]; remarks: string[]; command: string; notes?: string[] }
+interface About { /** null where the profile is kept in no file */ path: string | null; kind: string; facts: Record<string, unknown>; missing: string[]; remarks: string[]; command: string; notes?: string[] }
 interface Loss { kind: string; severity: string; source: string | null; scope: string | null; reason: string | null; count: number; detail: string | null }
 interface Evidence { name: string; op_type: string | null; time_ns: number | null; detail?: string | null }
 interface Finding {

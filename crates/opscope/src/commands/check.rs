@@ -14,6 +14,7 @@ use opscope_trace::Trace;
 use opscope_tune::{Budget, interleaved};
 
 use super::advise::silence_suspects;
+use super::html::HtmlArguments;
 use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments, parse_duration};
 use crate::exit::{Exit, UsageError};
@@ -29,6 +30,7 @@ Examples:
   opscope check --baseline main.db --candidate change.db --max-regression 3%
   opscope check --candidate change.db --target-ms 15
   opscope check --baseline a.onnx --candidate b.onnx --engine ort --junit check.xml >> summary.md
+  opscope check --baseline main.db --candidate change.db --html change.html     a page to look at in CI
 
 Two models are measured here and now, alternately, so that a machine whose speed drifts does no
 harm; a time that was stored on another machine says little. Only what lies beyond the noise passes
@@ -39,7 +41,13 @@ or fails:
   3  undecided: the noise is greater than the distance to the limit
 
 A profile that is cut off or damaged, of which records are missing, fails whatever its times are: what
-is missing takes no time. --allow-losses judges what is there; the report still names the losses.";
+is missing takes no time. --allow-losses judges what is there; the report still names the losses.
+
+--html writes the candidate's profile as a page in one file, as opscope report does, whatever the verdict
+is: the timeline, the operators and the findings say where the time went.";
+
+/// The name of the side that is judged.
+const CANDIDATE: &str = "candidate";
 
 /// The options of `opscope check`.
 #[derive(Debug, Args)]
@@ -73,6 +81,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE.md")]
     summary: Option<PathBuf>,
 
+    /// Write the candidate's profile as a page in one file, too; see opscope report
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
+
     /// Print the answer as JSON instead of Markdown
     #[arg(long)]
     json: bool,
@@ -95,6 +107,14 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     for path in [&arguments.junit, &arguments.summary].into_iter().flatten() {
         check_target(path)?;
+    }
+    let page = HtmlArguments { html: arguments.html.clone() };
+    let sides = [arguments.baseline.as_deref(), Some(&arguments.candidate)];
+    page.check(&sides.into_iter().flatten().collect::<Vec<_>>())?;
+    if page.html.is_some() && is_model(&arguments.candidate) {
+        let text = "--html: two models are measured without recording anything, so that there is no profile to show; \
+                    compare profiles (opscope run MODEL --db FILE makes them)";
+        return Err(UsageError(text.to_owned()).into());
     }
     let facts = match &arguments.baseline {
         Some(baseline) if is_model(baseline) != is_model(&arguments.candidate) => {
@@ -123,6 +143,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     terminal.print(&text)?;
     write(arguments.summary.as_deref(), &summary)?;
     write(arguments.junit.as_deref(), &junit::to_xml(&judgement.conditions))?;
+    if let Some((_, candidate)) = judgement.facts.sides.iter().find(|(side, _)| *side == CANDIDATE) {
+        page.write(candidate, page.origin(&Source::at(&arguments.candidate)?), terminal)?;
+    }
     Ok(match judgement.outcome() {
         Outcome::Passed => Exit::Done,
         Outcome::Failed => Exit::Failed,
@@ -204,7 +227,7 @@ fn read(baseline: Option<&Path>, candidate: &Path, terminal: &Terminal) -> anyho
         Some(_) => facts,
         None => Facts { before: None, change: None, lines: Vec::new(), ..facts },
     };
-    let sides = before.map(|before| ("baseline", before)).into_iter().chain([("candidate", after)]);
+    let sides = before.map(|before| ("baseline", before)).into_iter().chain([(CANDIDATE, after)]);
     Ok(Facts { sides: sides.collect(), ..facts })
 }
 

@@ -22,7 +22,8 @@ Examples:
 Writes two models into the folder: a face-mask detector (an SSD of 260x260 pixels whose convolutions,
 normalisations and activations are not fused) and a YOLO with Mish. Each goes through the whole loop:
 run it and see where the time goes, ask for advice, tune (each rewrite is checked and measured here,
-and kept only if it wins), run the result, and compare. Profiles, models and logs stay in the folder.";
+and kept only if it wins), run the result, and compare. It ends with a page about the first model, for a
+browser. Profiles, models and logs stay in the folder.";
 
 /// The options of `opscope demo`.
 #[derive(Debug, Args)]
@@ -55,8 +56,12 @@ pub fn execute(arguments: &Arguments, carry_out: CarryOut<'_>, terminal: &Termin
             return Ok(end);
         }
     }
-    terminal.print(&next_steps(&arguments.output.join("mask-ssd.onnx")))?;
-    Ok(Exit::Done)
+    let first = Round { sample: MODELS[0].0, allow_lossy: MODELS[0].1, arguments, carry_out, terminal };
+    let end = first.report()?;
+    if end == Exit::Done {
+        terminal.print(&next_steps(&first.file(".onnx"), &first.file(".html")))?;
+    }
+    Ok(end)
 }
 
 /// The loop on one model.
@@ -93,6 +98,12 @@ impl Round<'_> {
             return Ok(end);
         }
         self.command(&["compare", &before_text, &text(&after), "--top", "5"])
+    }
+
+    /// Writes the page about the model as it was.
+    fn report(&self) -> anyhow::Result<Exit> {
+        let [before, model, page] = [".before.db", ".onnx", ".html"].map(|ending| text(&self.file(ending)));
+        self.command(&["report", &before, "--model", &model, "-o", &page])
     }
 
     /// The model to compare with: the tuned one, or, where nothing won, one with all rewrites all the same.
@@ -167,10 +178,10 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn next_steps(model: &Path) -> String {
-    let model = model.display();
+fn next_steps(model: &Path, page: &Path) -> String {
+    let (model, page) = (model.display(), page.display());
     format!(
-        "\n{}\n  \
+        "\nLook at {page} in a browser: the timeline, the operators, and what was found.\n\n{}\n  \
          opscope run {model} -t 0                    all operators\n  \
          opscope run {model} --optimize off          the model as it was exported\n  \
          opscope run {model} --engine ort            the same on ONNX Runtime (pip install onnxruntime)\n  \
@@ -178,4 +189,43 @@ fn next_steps(model: &Path) -> String {
          opscope tune YOUR_MODEL.onnx\n",
         bold("Try next:")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn the_demonstration_ends_with_a_page_and_names_it() {
+        let command = Demo::parse_from(["demo", "-o", "try it"]);
+        let asked: RefCell<Vec<String>> = RefCell::default();
+        let carry_out = |words: &[&str], _: Option<String>, _: &Terminal| {
+            *asked.borrow_mut() = words.iter().map(|word| (*word).to_owned()).collect();
+            Ok(Exit::Done)
+        };
+        let terminal = Terminal::new(true, false);
+        let (sample, allow_lossy) = MODELS[0];
+        let round = Round {
+            sample,
+            allow_lossy,
+            arguments: &command.arguments,
+            carry_out: &carry_out,
+            terminal: &terminal,
+        };
+        assert_eq!(round.report().expect("it is carried out"), Exit::Done);
+        let page = "try it/mask-ssd.html";
+        let expected = ["report", "try it/mask-ssd.before.db", "--model", "try it/mask-ssd.onnx", "-o", page];
+        assert_eq!(*asked.borrow(), expected);
+        assert!(next_steps(&round.file(".onnx"), &round.file(".html")).contains(page));
+    }
+
+    #[derive(clap::Parser)]
+    struct Demo {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
 }

@@ -12,6 +12,7 @@ pub mod explain;
 pub mod export;
 mod form;
 pub mod fusion;
+mod html;
 pub mod import;
 mod import_raw;
 pub mod info;

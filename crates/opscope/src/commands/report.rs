@@ -2,23 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
-use opscope_advise::{Subject, Target, advise};
-use opscope_analyze::{GroupBy, Overview, Query, ScopeError};
+use opscope_advise::Target;
 use opscope_model::Model;
 use opscope_open::Source;
-use opscope_trace::units;
-use opscope_web::{Embedded, LeftOut, Report, USUAL_SLICES};
+use opscope_web::USUAL_SLICES;
 
-use super::advise::{environment, settings_in};
-use super::outputs::{check_target, resolved};
+use super::html::{self, Content, Origin, command_line, name_of};
 use super::run::ShapeArguments;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Tell};
-use crate::report::count;
-use crate::report::info::{Info, of_trace};
-use crate::report::page::Page;
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -118,65 +111,28 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         );
         return Err(UsageError(text).into());
     }
-    let environment = environment(&source);
-    let mut info = Info::new(source.to_string());
-    source.profiles().iter().for_each(|profile| info.facts.raw(profile));
+    let origin = Origin::of(&source);
     let opened = profile::open_source(source, Tell::Warnings, terminal)?;
-    of_trace(&opened, &mut info.facts);
-
     let model = arguments.model.as_deref().map(Model::load).transpose()?;
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
-    let target = arguments.target.as_deref().and_then(Target::from_name);
-    let mut subject = Subject::new(Some(&opened), model.as_ref(), target);
-    subject.shapes = shapes.as_ref();
-    subject.environment = environment;
-    let advice = advise(&subject, &settings_in(None)?);
-
-    let usage = |error: ScopeError| UsageError(error.to_string());
-    let by = |group_by| Query { group_by, ..Query::default() }.run(&opened).map_err(usage);
-    let operators = by(GroupBy::Operator)?;
-    let types = by(GroupBy::Type)?;
-    let overview = Overview::of(&opened, Query::default().scope).map_err(usage)?;
-    let embedded = Embedded::of(&opened, &operators, arguments.slices);
-    let name = name_of(&arguments.path);
-    let page = Page {
-        profile: &opened,
-        name: &name,
+    let content = Content {
+        model: model.as_ref(),
+        shapes: shapes.as_ref(),
+        target: arguments.target.as_deref().and_then(Target::from_name),
+        slices: arguments.slices,
         language: arguments.lang.name(),
         command: command(arguments),
-        info: &info,
-        overview: &overview,
-        operators: &operators,
-        types: &types,
-        subject: &subject,
-        advice: &advice,
-        embedded: &embedded,
     };
-    let (answers, text) = (page.answers()?, page.text());
-    let report =
-        Report { title: &name, language: "en", text: &text, answers: &answers, columns: &embedded.columns };
-    opscope_files::write_atomically(&output, |file| report.write(file))
-        .with_context(|| format!("{}: cannot write the report", output.display()))?;
-    tell(&output, &embedded.left_out, terminal);
+    html::write(&opened, origin, &content, &output, terminal)?;
     Ok(Exit::Done)
 }
 
 /// The file to write, which can be written and isn't the profile.
 fn output(arguments: &Arguments) -> anyhow::Result<PathBuf> {
-    let output = match &arguments.output {
-        Some(output) if output.as_os_str() == "-" => {
-            let text = "-: a file of this name would be written; name another, or /dev/stdout";
-            return Err(UsageError(text.to_owned()).into());
-        }
-        Some(output) => output.clone(),
-        None => default_output(&arguments.path),
-    };
-    let inputs = [Some(&arguments.path), arguments.model.as_ref()];
-    if inputs.into_iter().flatten().any(|input| resolved(input) == resolved(&output)) {
-        let text = format!("{}: this would be overwritten; name another file with -o", output.display());
-        return Err(UsageError(text).into());
-    }
-    check_target(&output)?;
+    let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.path));
+    let inputs: Vec<&Path> =
+        [&arguments.path].into_iter().chain(&arguments.model).map(PathBuf::as_path).collect();
+    html::check(&output, &inputs)?;
     Ok(output)
 }
 
@@ -192,13 +148,6 @@ fn default_output(path: &Path) -> PathBuf {
     PathBuf::from(format!("{stem}.html"))
 }
 
-/// The last part of a path, that of `.` and `..` as well.
-fn name_of(path: &Path) -> String {
-    let whole = || path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name = path.file_name().map(|name| name.to_owned()).or_else(|| Some(whole().file_name()?.to_owned()));
-    name.map_or("profile".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
 /// The command line that makes the same report.
 fn command(arguments: &Arguments) -> String {
     let mut words = vec!["opscope".to_owned(), "report".to_owned(), arguments.path.display().to_string()];
@@ -212,50 +161,7 @@ fn command(arguments: &Arguments) -> String {
         slices => slices.to_string(),
     });
     option("--slices", slices);
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as shells take it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-/// Says what was written, and what of the profile isn't in it.
-fn tell(output: &Path, left_out: &LeftOut, terminal: &Terminal) {
-    let size =
-        output.metadata().map_or(String::new(), |found| format!("{}, ", units::bytes(found.len() as f64)));
-    let of = |part: usize, all: usize, noun: &str| match part == all {
-        true => count(all, noun),
-        false => format!("{part} of {}", count(all, noun)),
-    };
-    let slices = of(left_out.slices_in_full, left_out.slices, "slice");
-    let operators = of(left_out.operators_in_full, left_out.operators, "operator");
-    terminal.note(&format!("wrote the report {} ({size}{slices}, {operators})", output.display()));
-    if let Some(inferences) = &left_out.inferences_in_full {
-        let numbers: Vec<String> = inferences.iter().map(u32::to_string).collect();
-        let full = match &numbers[..] {
-            [] => "only the beginning is there slice by slice".to_owned(),
-            [number] => format!("inference {number} is there slice by slice"),
-            numbers => format!("inferences {} are there slice by slice", numbers.join(", ")),
-        };
-        terminal.note(&format!("{full}, of the rest how busy each row was (--slices all takes everything)"));
-    }
-    for (number, noun, fate) in [
-        (left_out.undrawable, "slice", "nested too deep to be drawn: left out"),
-        (left_out.names_cut, "name", "of more than 64 kB: cut"),
-    ] {
-        if number > 0 {
-            terminal.warn(&format!("{} {fate}", count(number, noun)));
-        }
-    }
-    if left_out.samples_in_full < left_out.samples {
-        let kept = left_out.samples_in_full;
-        terminal.note(&format!("of {} values of counters, {kept} extremes are kept", left_out.samples));
-    }
+    command_line(words)
 }
 
 #[cfg(test)]
@@ -269,11 +175,5 @@ mod tests {
         let folder = tempfile::Builder::new().prefix("PROF_1.a").tempdir().unwrap();
         let name = folder.path().file_name().unwrap().to_string_lossy().into_owned();
         assert_eq!(default_output(folder.path()), PathBuf::from(format!("{name}.html")));
-    }
-
-    #[test]
-    fn words_with_blanks_are_quoted_for_shells() {
-        assert_eq!(quoted("a b'c"), "'a b'\\''c'");
-        assert_eq!(quoted("PROF_1/a.json"), "PROF_1/a.json");
     }
 }

@@ -14,6 +14,7 @@ use opscope_run::{
 };
 use opscope_trace::units;
 
+use super::html::{self, HtmlArguments};
 use super::outputs::{AnswerArguments, FileArguments};
 use crate::exit::{Exit, UsageError};
 use crate::interrupt;
@@ -26,6 +27,7 @@ Examples:
   opscope run bert.onnx --dim batch=1 --dim sequence=128
   opscope run detector.onnx --input image=photo.npy --outputs results/
   opscope run model.onnx --trace timeline.json --db run.db --json > answer.json
+  opscope run model.onnx --db run.db --html report.html       a page to look at
 
 Engines:
   tract is built in. ort is ONNX Runtime: its shared library is searched for in --ort-lib,
@@ -63,6 +65,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     files: FileArguments,
+
+    #[command(flatten)]
+    page: HtmlArguments,
 
     /// Save the outputs of the last iteration as .npy files in this folder
     #[arg(long, value_name = "DIR", help_heading = "Files")]
@@ -233,7 +238,9 @@ impl EngineArguments {
 /// # Errors
 /// When the model can't be loaded, fed, run, or a file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    arguments.files.check(&[&arguments.model])?;
+    arguments.page.check(&[&arguments.model])?;
+    let further = arguments.page.html.as_deref();
+    arguments.files.check(&[&*arguments.model].into_iter().chain(further).collect::<Vec<_>>())?;
     if let Some(folder) = &arguments.outputs {
         check_folder(folder)?;
     }
@@ -247,12 +254,21 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             budget: arguments.measuring.duration,
         },
     };
-    let outcome = run_model(&arguments.model, &options, terminal)?;
+    let mut outcome = run_model(&arguments.model, &options, terminal)?;
     // Whoever reads the answer may go away; the files are wanted all the same.
     let printed = arguments.answer.print(&outcome.trace, terminal);
     arguments.files.write(&outcome.trace, terminal)?;
     if let Some(folder) = &arguments.outputs {
         save_outputs(&outcome.outputs, folder, terminal)?;
+    }
+    if let Some(output) = &arguments.page.html {
+        let run = html::Run {
+            trace: std::mem::take(&mut outcome.trace),
+            model: &arguments.model,
+            shapes: &arguments.inputs.shapes,
+            database: arguments.files.db.as_deref(),
+        };
+        html::write_run(run, output, terminal)?;
     }
     printed?;
     Ok(conclude(&outcome, terminal))

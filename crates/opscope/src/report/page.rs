@@ -24,10 +24,12 @@ pub struct Page<'a> {
     pub profile: &'a Opened,
     /// The name of its file.
     pub name: &'a str,
+    /// Whether it is kept in a file or folder, which commands can be asked about.
+    pub is_kept: bool,
     /// The language that was chosen: `auto`, `en` or `zh`.
     pub language: &'a str,
     /// The command that makes this report.
-    pub command: String,
+    pub command: &'a str,
     /// What is known about its files.
     pub info: &'a Info,
     /// The figures of the whole.
@@ -112,7 +114,7 @@ impl Page<'_> {
             facts.values_mut().for_each(shorten);
         }
         json!({
-            "path": self.profile.place().to_string_lossy(),
+            "path": self.is_kept.then(|| self.profile.place().to_string_lossy()),
             "kind": self.info.kind,
             "facts": facts,
             "missing": self.info.facts.missing,

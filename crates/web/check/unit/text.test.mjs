@@ -72,8 +72,10 @@ test("kinds of convolutions are one colour, and colours stand out from the backg
 });
 
 test("a view becomes a command that a shell takes as it is", () => {
-  const app = { grouping: { peek: () => "type" }, query: { peek: () => "type:Conv >50us name:a'b" }, sort: { peek: () => "-count" } };
-  assert.equal(analyze_command("/a b/PROF", app), "opscope analyze '/a b/PROF' --group-by type --type Conv --min-time 50us --name 'a'\\''b' --sort count");
+  const view = { grouping: { peek: () => "type" }, query: { peek: () => "type:Conv >50us name:a'b" }, sort: { peek: () => "-count" } };
+  const of = (path) => analyze_command({ ...view, profile: { report: { about: { path } } } });
+  assert.equal(of(null).slice(0, 24), "opscope analyze PROFILE ", "of what is kept nowhere");
+  assert.equal(of("/a b/PROF"), "opscope analyze '/a b/PROF' --group-by type --type Conv --min-time 50us --name 'a'\\''b' --sort count");
   assert.equal(quoted("x"), "x");
 });
 

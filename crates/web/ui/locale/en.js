@@ -331,6 +331,7 @@ export const en = {
   counters: "Counter samples",
   names_cut: "Names cut at 64 kB",
   more_questions: "Asking more",
+  kept_in_no_file: "kept in no file; opscope run MODEL.onnx --db FILE.db keeps a run",
   command_report: "This report again:",
   command_info: "What the profile is, what is in it and what is missing:",
   command_roofline: "How near each operator is to the machine's limits:",

@@ -332,6 +332,7 @@ export const zh = {
   counters: "计数器采样",
   names_cut: "截断至 64 kB 的名称",
   more_questions: "更多问题",
+  kept_in_no_file: "未保存为文件；opscope run MODEL.onnx --db FILE.db 可保存一次运行",
   command_report: "重新生成本报告：",
   command_info: "数据是什么、包含什么、缺少什么：",
   command_roofline: "各算子距机器上限多远：",

@@ -6,7 +6,7 @@ import { count, bytes, about as duration_text } from "../parts/units.js";
 import { shown } from "../parts/text.js";
 import { command_box } from "../parts/copy.js";
 import { facts_list } from "../parts/panel.js";
-import { quoted } from "./command.js";
+import { profile_word, quoted } from "./command.js";
 
 /** @param {App} app @returns {ScreenView} */
 export function about_screen(app) {
@@ -24,7 +24,7 @@ export function about_screen(app) {
   ];
   const element = h("div", { class: "page about" },
     h("h1", null, shown(report.name)),
-    h("section", { class: "card" }, h("h2", null, t("what_was_read")), facts_list([[t("path"), shown(about.path, 1000)], [t("format"), shown(about.kind, 200)], ...facts_of(about.facts)])),
+    h("section", { class: "card" }, h("h2", null, t("what_was_read")), facts_list([[t("path"), about.path === null ? t("kept_in_no_file") : shown(about.path, 1000)], [t("format"), shown(about.kind, 200)], ...facts_of(about.facts)])),
     h("section", { class: "card" }, h("h2", null, t("what_was_lost")), losses.length === 0 ? h("p", { class: "soft" }, t("nothing_lost")) : h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": t("what_was_lost") }, h("table", { class: "simple" },
       h("thead", null, h("tr", null, [t("severity"), t("loss"), t("number"), t("where"), t("detail")].map((it, at) => h("th", { scope: "col", class: at === 2 ? "right" : "" }, it)))),
       h("tbody", null, losses.map((it) => h("tr", null, h("td", null, h("span", { class: `tag ${it.severity === "lost" ? "strong" : ""}` }, word("severity", it.severity))), h("td", null, shown(it.reason ?? it.kind, 300)), h("td", { class: "right" }, count(it.count)), h("td", null, shown([it.source, it.scope].filter(Boolean).join(" · "), 200)), h("td", null, shown(it.detail ?? "", 300)))))))),
@@ -34,9 +34,9 @@ export function about_screen(app) {
     h("section", { class: "card" }, h("h2", null, t("what_this_report_holds")), facts_list(embedded)),
     h("section", { class: "card" }, h("h2", null, t("more_questions")),
       h("p", { class: "soft" }, t("command_report")), command_box(app, about.command),
-      h("p", { class: "soft" }, t("command_info")), command_box(app, `opscope info ${quoted(about.path)}`),
-      h("p", { class: "soft" }, t("command_roofline")), command_box(app, `opscope analyze ${quoted(about.path)} --roofline`),
-      h("p", { class: "soft" }, t("command_compare")), command_box(app, `opscope compare BEFORE ${quoted(about.path)}`)));
+      h("p", { class: "soft" }, t("command_info")), command_box(app, `opscope info ${quoted(profile_word(app))}`),
+      h("p", { class: "soft" }, t("command_roofline")), command_box(app, `opscope analyze ${quoted(profile_word(app))} --roofline`),
+      h("p", { class: "soft" }, t("command_compare")), command_box(app, `opscope compare BEFORE ${quoted(profile_word(app))}`)));
   return { element, dispose: () => {} };
 }
 

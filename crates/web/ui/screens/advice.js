@@ -9,13 +9,13 @@ import { shown } from "../parts/text.js";
 import { command_box } from "../parts/copy.js";
 import { ITEM } from "../data/profile.js";
 import { next_of_item } from "../parts/search.js";
-import { quoted } from "./command.js";
+import { profile_word, quoted } from "./command.js";
 
 const SHOWN = 8;
 
 /** @param {App} app @returns {ScreenView} */
 export function advice_screen(app) {
-  const { advice, about: facts } = app.profile.report;
+  const { advice } = app.profile.report;
   const findings = [...advice.findings].sort((a, b) => (b.saves_at_most_ns ?? -1) - (a.saves_at_most_ns ?? -1));
   const confidence = signal("");
   const list = h("div", { class: "cards" });
@@ -31,7 +31,7 @@ export function advice_screen(app) {
     findings.length === 0 ? h("p", { class: "card soft" }, t("no_findings")) : list,
     not_run.length > 0 ? h("details", { class: "card" }, h("summary", null, t("not_run", { n: count(not_run.length) })), h("table", { class: "simple" }, h("tbody", null, not_run.map((it) => h("tr", null, h("th", { scope: "row" }, shown(it.id)), h("td", null, shown(it.missing, 300))))))) : null,
     silenced.length > 0 ? h("p", { class: "soft" }, t("silenced", { list: silenced.map((it) => (typeof it === "string" ? it : String(/** @type {any} */ (it).id ?? ""))).map((it) => shown(it)).join(", ") })) : null,
-    h("section", { class: "card" }, h("h2", null, t("same_question")), command_box(app, `opscope advise ${quoted(facts.path)}`)));
+    h("section", { class: "card" }, h("h2", null, t("same_question")), command_box(app, `opscope advise ${quoted(profile_word(app))}`)));
   const stop = effect(() => {
     const only = confidence.value;
     const selection = app.selection.value;
@@ -47,7 +47,6 @@ export function advice_screen(app) {
 
 /** @param {App} app @param {Finding} finding @param {boolean} chosen */
 function card(app, finding, chosen) {
-  const { profile } = app;
   const zh = app.language.peek() === "zh" ? finding.zh : null;
   const evidence = h("ul", { class: "evidence" });
   let open = false;
@@ -55,7 +54,7 @@ function card(app, finding, chosen) {
     finding.evidence.length > SHOWN ? h("li", null, h("button", { class: "plain link", "aria-expanded": String(open), on: { click: () => { open = !open; show(); } } }, t(open ? "fewer" : "all_n", { n: count(finding.evidence.length) }))) : null);
   show();
   const limits = Object.entries(finding.limits ?? {});
-  const command = command_of(profile.report.about.path, finding);
+  const command = command_of(finding);
   return h("article", { class: chosen ? "card finding chosen" : "card finding", "aria-labelledby": `finding-${finding.id}` },
     h("div", { class: "finding-head" },
       h("h2", { id: `finding-${finding.id}` }, h("button", { class: "plain title", "aria-pressed": String(chosen), on: { click: () => { app.selection.value = chosen ? null : { kind: "finding", rule: finding.id }; } } }, shown(zh ? zh.title : finding.title, 300))),
@@ -68,8 +67,8 @@ function card(app, finding, chosen) {
     h("p", { class: "soft source" }, finding.source ? t("source", { source: shown(finding.source, 400) }) : "", limits.length > 0 ? ` ${t("limits", { list: limits.map(([name, it]) => `${shown(name)} = ${shown(String(it))}`).join(", ") })}` : ""));
 }
 
-/** @param {string} path @param {Finding} finding */
-function command_of(path, finding) {
+/** @param {Finding} finding */
+function command_of(finding) {
   const rewrite = /^rewrite ([A-Za-z0-9]+)$/.exec(finding.auto ?? "");
   if (rewrite) return `opscope rewrite MODEL.onnx -o OUT.onnx --only ${rewrite[1]}`;
   return /^[A-Za-z0-9-]+$/.test(finding.id) ? `opscope explain ${finding.id}` : null;

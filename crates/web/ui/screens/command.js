@@ -2,11 +2,16 @@
 
 import { parse_filter } from "../data/filter.js";
 
+/** The profile in commands: a word to be replaced where it is kept in no file. @param {App} app */
+export function profile_word(app) {
+  return app.profile.report.about.path ?? "PROFILE";
+}
+
 /**
- * @param {string} path @param {App} app
+ * @param {App} app
  */
-export function analyze_command(path, app) {
-  const words = ["opscope", "analyze", path];
+export function analyze_command(app) {
+  const words = ["opscope", "analyze", profile_word(app)];
   const grouping = app.grouping.peek();
   if (grouping !== "operator") words.push("--group-by", grouping);
   for (const part of app.query.peek().match(/-?(?:[a-z]+:)?(?:"[^"]*"?|\S+)/gi) ?? []) {

@@ -31,12 +31,11 @@ export function operators_screen(app) {
   const chips = h("span", { class: "chip-place" });
   const place = h("div", { class: "grid-place" });
   const details = h("aside", { class: "details", "aria-label": t("details") });
-  const name = () => profile.report.about.path;
   const element = h("div", { class: "operators" },
     h("h1", { class: "unseen" }, t("screen_operators")),
     h("div", { class: "toolbar" }, query, h("label", { class: "field" }, t("group_by"), " ", group), chips, problem, h("span", { class: "grow" }), summary,
       h("button", { class: "small", on: { click: () => save(`${profile.report.name}.operators.csv`, "text/csv", csv()) } }, "CSV"),
-      h("button", { class: "small", on: { click: () => copy(app, analyze_command(name(), app), t("command_copied")) } }, t("copy_command"))),
+      h("button", { class: "small", on: { click: () => copy(app, analyze_command(app), t("command_copied")) } }, t("copy_command"))),
     h("div", { class: "beside" }, place, details));
 
   /** @type {TableRow[]} */

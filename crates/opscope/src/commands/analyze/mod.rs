@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_analyze::{Answer, Column, GroupBy, Overview, Query, RangeTree, ScopeError};
+use opscope_open::Source;
 use opscope_trace::Trace;
 
 use self::options::{Choice, Order, query};
 use super::form::FormArguments;
+use super::html::HtmlArguments;
 use super::peak::CeilingArguments;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Opened, Tell};
@@ -25,6 +27,7 @@ Examples:
   opscope analyze run.db --iteration 3..5 --group-by iteration
   opscope analyze trace.json --time wait --type MatMul --columns time,wait,count,name
   opscope analyze run.db --roofline --csv > operators.csv
+  opscope analyze PROF_000001_20261121/ --html report.html       and the whole profile as a page
 
 What the times are:
   total   an operator's own time: less that of what ran within it on the same stream
@@ -70,6 +73,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     form: FormArguments,
+
+    #[command(flatten)]
+    page: HtmlArguments,
 }
 
 fn long_help() -> String {
@@ -91,9 +97,12 @@ const TOP_TYPES: usize = 3;
 /// # Errors
 /// When the profile can't be read, or doesn't have the iteration or device that is asked for.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    arguments.page.check(&[&arguments.path])?;
     let has_lines_for_losses = !(arguments.form.csv || arguments.form.markdown || arguments.form.json);
     let how = if has_lines_for_losses && !arguments.choice.host { Tell::InAnswer } else { Tell::Warnings };
-    let trace = profile::open(&arguments.path, how, terminal)?;
+    let source = Source::at(&arguments.path)?;
+    let origin = arguments.page.origin(&source);
+    let trace = profile::open_source(source, how, terminal)?;
     let mut query = query(&arguments.choice, &arguments.order);
     query.roofline = arguments.ceiling.roofline(&trace, terminal)?;
     let usage = |error: ScopeError| UsageError(error.to_string());
@@ -147,10 +156,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             text
         }
     };
-    match arguments.form.csv {
-        true => terminal.print_data(&text)?,
-        false => terminal.print(&text)?,
-    }
+    // Whoever reads the answer may go away; the page is wanted all the same.
+    let printed = match arguments.form.csv {
+        true => terminal.print_data(&text),
+        false => terminal.print(&text),
+    };
+    arguments.page.write(&trace, origin, terminal)?;
+    printed?;
     if answer.rows.is_empty() {
         terminal.note(&nothing(&trace, &arguments.choice));
     }

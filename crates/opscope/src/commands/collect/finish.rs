@@ -9,6 +9,7 @@ use opscope_trace::{Nanoseconds, units};
 
 use super::together::bring_together;
 use crate::commands::export::{self, What};
+use crate::commands::html::HtmlArguments;
 use crate::commands::outputs::AnswerArguments;
 use crate::exit::is_about_reader;
 use crate::profile::{self, Tell};
@@ -26,6 +27,8 @@ pub struct Wanted {
     pub kinds: Vec<What>,
     /// How they are made.
     pub options: export::Options,
+    /// The page about the profile.
+    pub page: HtmlArguments,
 }
 
 /// Does everything that can be done; what fails is said, and the rest goes on. Returns whether nothing was
@@ -48,9 +51,18 @@ pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) -
         );
     }
     let profiles = profiles(outcome, terminal);
-    for path in &profiles {
+    for (position, path) in profiles.iter().enumerate() {
+        // A page is of one profile: the last, which is the one with the devices' side.
+        let page =
+            if position + 1 == profiles.len() { wanted.page.clone() } else { HtmlArguments::default() };
+        if page.html.is_none() && wanted.page.html.is_some() {
+            terminal.note(&format!(
+                "--html has another profile; opscope report {} makes its page",
+                path.display()
+            ));
+        }
         if wanted.parse
-            && let Err(error) = read(path, wanted, terminal)
+            && let Err(error) = read(path, wanted, &page, terminal)
             && !is_about_reader(&error)
         {
             terminal.warn(&format!("{error:#}; the raw data are there all the same"));
@@ -102,7 +114,7 @@ fn holds_nothing(profile: &Path) -> bool {
 /// # Errors
 /// When it can't be read, or a file can't be written.
 pub fn read_if_wanted(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()> {
-    if wanted.parse { read(path, wanted, terminal) } else { Ok(()) }
+    if wanted.parse { read(path, wanted, &wanted.page, terminal) } else { Ok(()) }
 }
 
 fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
@@ -161,7 +173,7 @@ fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
 }
 
 /// Imports the profile, exports it, and prints the answer and the query table.
-fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()> {
+fn read(path: &Path, wanted: &Wanted, page: &HtmlArguments, terminal: &Terminal) -> anyhow::Result<()> {
     let top = wanted.top;
     let profile = profile::only(path, profile::raw(Source::at(path)?, terminal)?)?;
     let has_devices = !profile.devices.is_empty();
@@ -172,7 +184,10 @@ fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()>
         terminal.detail(&format!("wrote {}", file.display()));
     }
     // The export has told what was lost.
-    let trace = profile::open(path, Tell::InAnswer, terminal)?;
+    let source = Source::at(path)?;
+    let origin = page.origin(&source);
+    let trace = profile::open_source(source, Tell::InAnswer, terminal)?;
+    let page = page.write(&trace, origin, terminal);
     if !trace.operators.is_empty() {
         AnswerArguments { top, json: false }.print(&trace, terminal)?;
         terminal.print("\n")?;
@@ -184,9 +199,9 @@ fn read(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyhow::Result<()>
             &StepBar::new(terminal),
         )?;
         terminal.print(&query::table(&query::contents(&raw)))?;
-        return Ok(());
+        return page;
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     terminal.print(&query::host_text(&name, &begin, terminal.width()))?;
-    Ok(())
+    page
 }

@@ -28,6 +28,11 @@ const NOT_FOUND: u8 = 127;
 /// Never: what keeps the program from being run is reported here, with a status of its own.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     if arguments.board.main.is_some() || arguments.board.config.is_some() {
+        if arguments.page.html.is_some() {
+            terminal
+                .error("--html: not while collecting on another host; opscope report PROFILE makes the page");
+            return Ok(Exit::Status(OWN_FAILURE));
+        }
         return board::execute(
             &arguments.board,
             &arguments.hardware,

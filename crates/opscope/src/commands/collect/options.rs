@@ -11,12 +11,14 @@ use super::board::BoardArguments;
 use super::finish::Wanted;
 use super::switches::{HardwareSwitches, OnOff};
 use crate::commands::export::{self, What};
+use crate::commands::html::HtmlArguments;
 
 const EXAMPLES: &str = "\
 Examples:
   opscope collect -- python3 detect.py image/demo1.jpg
   opscope collect --host-sys=cpu,mem -o results -- ./detector --frames 100
   opscope collect --delay=5s --duration=10s -- ./server
+  opscope collect --html report.html -- python3 detect.py      a page to look at, for a browser
   opscope collect --acl-shim -- python3 detect.py     its marks are those of acl.prof, without CANN
   opscope collect --host-sys=cpu --host-sys-pid=4711 --duration=10s
   opscope collect --dynamic=on -- ./server            start, stop and quit on standard input
@@ -64,6 +66,9 @@ pub struct Arguments {
     #[arg(long)]
     pub no_parse: bool,
 
+    #[command(flatten)]
+    pub page: HtmlArguments,
+
     /// Put an apostrophe before cells of the exported tables that a spreadsheet would compute
     #[arg(long)]
     pub safe_csv: bool,
@@ -99,7 +104,7 @@ impl Arguments {
             Some("db") => vec![What::Db],
             _ => vec![What::Summary, What::Timeline],
         };
-        Wanted { parse: !self.no_parse, top: self.top, kinds, options }
+        Wanted { parse: !self.no_parse, top: self.top, kinds, options, page: self.page.clone() }
     }
 }
 

@@ -7,6 +7,7 @@ use opscope_capture::{CaptureError, DeviceData, Domains, HostKind, OutputDirecto
 
 use super::options::{Arguments, RecordedArguments, Via};
 use super::switches::OnOff;
+use crate::exit::with_causes;
 use crate::terminal::Terminal;
 
 /// Checks everything before anything is made, in the order in which the reference does.
@@ -20,6 +21,7 @@ pub fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureE
     if !is_dynamic && !arguments.when.pid.is_empty() {
         return Err(CaptureError::Usage("--pid: this goes with --dynamic=on".to_owned()));
     }
+    check_page(arguments)?;
     let has_subject = recorded.host_sys_pid.is_some() || !arguments.when.pid.is_empty();
     if program.is_none() && !has_subject {
         if arguments.hardware.value("sys-devices").is_some() {
@@ -84,6 +86,23 @@ pub fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureE
         storage_limit: arguments.when.storage_limit,
         dynamic: is_dynamic,
     })
+}
+
+/// Whether there will be one profile for the page, and a place to write it to.
+fn check_page(arguments: &Arguments) -> Result<(), CaptureError> {
+    if arguments.page.html.is_none() {
+        return Ok(());
+    }
+    let usage = |text: String| Err(CaptureError::Usage(format!("--html: {text}")));
+    if arguments.no_parse {
+        return usage("what is recorded must be read for this; leave out --no-parse".to_owned());
+    }
+    if arguments.when.dynamic == OnOff::On {
+        return usage(
+            "--dynamic makes any number of profiles; opscope report PROFILE makes a page of each".to_owned(),
+        );
+    }
+    arguments.page.check(&[]).or_else(|problem| usage(with_causes(&problem)))
 }
 
 /// The choice among mstx's domains, which needs marks.

@@ -1,0 +1,275 @@
+//! A profile as a page in one file: what `opscope report` writes, and `--html` of the commands that measure, collect
+//! or ask.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use opscope_advise::{Environment, Subject, Target, advise};
+use opscope_analyze::{GroupBy, Overview, Query, ScopeError};
+use opscope_model::{Model, Shapes};
+use opscope_open::{Source, formats};
+use opscope_trace::{Trace, units};
+use opscope_web::{Embedded, LeftOut, Report, USUAL_SLICES};
+
+use super::advise::{environment, settings_in};
+use super::outputs::{check_target, resolved};
+use super::run::ShapeArguments;
+use crate::exit::UsageError;
+use crate::profile::{Opened, Tell};
+use crate::report::count;
+use crate::report::info::{Info, of_trace};
+use crate::report::page::Page;
+use crate::terminal::Terminal;
+
+/// The option of commands that leave a page behind.
+#[derive(Clone, Debug, Default, Args)]
+pub struct HtmlArguments {
+    /// Write the profile as a page in one file, too; see opscope report
+    #[arg(long, value_name = "FILE.html", help_heading = "Files")]
+    pub html: Option<PathBuf>,
+}
+
+impl HtmlArguments {
+    /// Makes sure that the file can be written and is none of the inputs, before work is spent on it.
+    ///
+    /// # Errors
+    /// With the reason why not.
+    pub fn check(&self, inputs: &[&Path]) -> anyhow::Result<()> {
+        self.html.as_deref().map_or(Ok(()), |output| check(output, inputs))
+    }
+
+    /// What a page tells of the files of a profile; `None` where no page is asked for.
+    pub fn origin(&self, source: &Source) -> Option<Origin> {
+        self.html.as_ref().map(|_| Origin::of(source))
+    }
+
+    /// Writes the page that `opscope report` makes of the same profile, where it is asked for.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn write(&self, profile: &Opened, origin: Option<Origin>, terminal: &Terminal) -> anyhow::Result<()> {
+        let Some((output, origin)) = self.html.as_ref().zip(origin) else { return Ok(()) };
+        let path = origin.path.iter().map(|path| path.display().to_string());
+        let words = ["opscope", "report"].map(str::to_owned).into_iter().chain(path);
+        let content = Content::usual(command_line(words));
+        write(profile, origin, &content, output, terminal)
+    }
+}
+
+/// What is known of a profile's files before they are read.
+pub struct Origin {
+    /// The name of its file.
+    pub name: String,
+    /// Its file or folder as it was named; `None` if it is kept in none.
+    pub path: Option<PathBuf>,
+    info: Info,
+    environment: Environment,
+}
+
+impl Origin {
+    /// That of a path that was looked at.
+    pub fn of(source: &Source) -> Self {
+        let mut info = Info::new(source.to_string());
+        source.profiles().iter().for_each(|profile| info.facts.raw(profile));
+        let path = source.path().to_owned();
+        Self { name: name_of(&path), path: Some(path), info, environment: environment(source) }
+    }
+}
+
+/// How much a page holds, and the words that the command line alone knows.
+pub struct Content<'a> {
+    /// The model that was profiled.
+    pub model: Option<&'a Model>,
+    /// The shapes of its values.
+    pub shapes: Option<&'a Shapes>,
+    /// The hardware, unless it is the profile's own.
+    pub target: Option<Target>,
+    /// The most slices that are written one by one.
+    pub slices: usize,
+    /// The language in which the page begins: `auto`, `en` or `zh`.
+    pub language: &'static str,
+    /// The command that makes the page.
+    pub command: String,
+}
+
+impl Content<'_> {
+    /// The usual page.
+    pub fn usual(command: String) -> Self {
+        Self { model: None, shapes: None, target: None, slices: USUAL_SLICES, language: "auto", command }
+    }
+}
+
+/// Asks a profile everything that a page shows, writes the page whole or not at all, and says what it holds.
+///
+/// # Errors
+/// When the file can't be written, or the rules' settings in this folder can't be read.
+pub fn write(
+    profile: &Opened,
+    origin: Origin,
+    content: &Content<'_>,
+    output: &Path,
+    terminal: &Terminal,
+) -> anyhow::Result<()> {
+    let Origin { name, path, mut info, environment } = origin;
+    of_trace(profile, &mut info.facts);
+    let mut subject = Subject::new(Some(profile), content.model, content.target);
+    subject.shapes = content.shapes;
+    subject.environment = environment;
+    let advice = advise(&subject, &settings_in(None)?);
+
+    let usage = |error: ScopeError| UsageError(error.to_string());
+    let by = |group_by| Query { group_by, ..Query::default() }.run(profile).map_err(usage);
+    let operators = by(GroupBy::Operator)?;
+    let types = by(GroupBy::Type)?;
+    let overview = Overview::of(profile, Query::default().scope).map_err(usage)?;
+    let embedded = Embedded::of(profile, &operators, content.slices);
+    let page = Page {
+        profile,
+        name: &name,
+        is_kept: path.is_some(),
+        language: content.language,
+        command: &content.command,
+        info: &info,
+        overview: &overview,
+        operators: &operators,
+        types: &types,
+        subject: &subject,
+        advice: &advice,
+        embedded: &embedded,
+    };
+    let (answers, text) = (page.answers()?, page.text());
+    let report =
+        Report { title: &name, language: "en", text: &text, answers: &answers, columns: &embedded.columns };
+    opscope_files::write_atomically(output, |file| report.write(file))
+        .with_context(|| format!("{}: cannot write the report", output.display()))?;
+    tell(output, &embedded.left_out, terminal);
+    Ok(())
+}
+
+/// A model's run, as it is in memory.
+pub struct Run<'a> {
+    /// Everything that was recorded.
+    pub trace: Trace,
+    /// The model's file.
+    pub model: &'a Path,
+    /// The shapes of its inputs.
+    pub shapes: &'a ShapeArguments,
+    /// The database that the run is kept in, if it is.
+    pub database: Option<&'a Path>,
+}
+
+/// Writes the page about a run, with what the model's graph tells.
+///
+/// # Errors
+/// When the model is gone, or the file can't be written.
+pub fn write_run(run: Run<'_>, output: &Path, terminal: &Terminal) -> anyhow::Result<()> {
+    let model = Model::load(run.model)?;
+    let shapes = run.shapes.infer(&model)?;
+    let (origin, words) = match run.database {
+        Some(database) => {
+            let words = ["report".as_ref(), database.as_os_str(), "--model".as_ref(), run.model.as_os_str()];
+            (Origin::of(&Source::at(database)?), words.map(OsStr::to_owned).to_vec())
+        }
+        None => {
+            let info = Info::new("a run of a model by opscope");
+            let origin =
+                Origin { name: name_of(run.model), path: None, info, environment: Environment::default() };
+            // Nothing but the same run makes such a page again.
+            (origin, std::env::args_os().skip(1).collect())
+        }
+    };
+    let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+    let command = command_line(["opscope".to_owned()].into_iter().chain(words));
+    let content = Content { model: Some(&model), shapes: Some(&shapes), ..Content::usual(command) };
+    let path = run.database.unwrap_or(run.model).to_owned();
+    let format = &formats::opscope_database::FORMAT;
+    let opened =
+        opscope_open::Opened { trace: run.trace, format, place: path.clone(), path, remarks: Vec::new() };
+    // The run has said already what is odd about it.
+    let profile = Opened::new(opened, Tell::InAnswer, terminal);
+    write(&profile, origin, &content, output, terminal)
+}
+
+/// Makes sure that a page can be written, and takes the place of no input.
+///
+/// # Errors
+/// With the reason why not.
+pub fn check(output: &Path, inputs: &[&Path]) -> anyhow::Result<()> {
+    if output.as_os_str() == "-" {
+        let text = "-: a file of this name would be written; name another, or /dev/stdout";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    if inputs.iter().any(|input| resolved(input) == resolved(output)) {
+        let text = format!("{}: this would be overwritten; name another file", output.display());
+        return Err(UsageError(text).into());
+    }
+    check_target(output)
+}
+
+/// The last part of a path, that of `.` and `..` as well.
+pub fn name_of(path: &Path) -> String {
+    let whole = || path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name().map(|name| name.to_owned()).or_else(|| Some(whole().file_name()?.to_owned()));
+    name.map_or("profile".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Words as one line for a shell.
+pub fn command_line(words: impl IntoIterator<Item = String>) -> String {
+    words.into_iter().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as shells take it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// Says what was written, and what of the profile isn't in it.
+fn tell(output: &Path, left_out: &LeftOut, terminal: &Terminal) {
+    let size =
+        output.metadata().map_or(String::new(), |found| format!("{}, ", units::bytes(found.len() as f64)));
+    let of = |part: usize, all: usize, noun: &str| match part == all {
+        true => count(all, noun),
+        false => format!("{part} of {}", count(all, noun)),
+    };
+    let slices = of(left_out.slices_in_full, left_out.slices, "slice");
+    let operators = of(left_out.operators_in_full, left_out.operators, "operator");
+    terminal.note(&format!("wrote the report {} ({size}{slices}, {operators})", output.display()));
+    if let Some(inferences) = &left_out.inferences_in_full {
+        let numbers: Vec<String> = inferences.iter().map(u32::to_string).collect();
+        let full = match &numbers[..] {
+            [] => "only the beginning is there slice by slice".to_owned(),
+            [number] => format!("inference {number} is there slice by slice"),
+            numbers => format!("inferences {} are there slice by slice", numbers.join(", ")),
+        };
+        terminal.note(&format!("{full}, of the rest how busy each row was (--slices all takes everything)"));
+    }
+    for (number, noun, fate) in [
+        (left_out.undrawable, "slice", "nested too deep to be drawn: left out"),
+        (left_out.names_cut, "name", "of more than 64 kB: cut"),
+    ] {
+        if number > 0 {
+            terminal.warn(&format!("{} {fate}", count(number, noun)));
+        }
+    }
+    if left_out.samples_in_full < left_out.samples {
+        let kept = left_out.samples_in_full;
+        terminal.note(&format!("of {} values of counters, {kept} extremes are kept", left_out.samples));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_with_blanks_are_quoted_for_shells() {
+        assert_eq!(quoted("a b'c"), "'a b'\\''c'");
+        assert_eq!(quoted("PROF_1/a.json"), "PROF_1/a.json");
+    }
+}
