@@ -1,6 +1,6 @@
 //! Claims: time of operators that a change could save, so that time which several rules name counts once.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use opscope_trace::Nanoseconds;
 use serde::Serialize;
@@ -37,8 +37,9 @@ pub(crate) struct Claim {
     pub changes: Vec<String>,
 }
 
-/// The time of each operator that one finding could save, in nanoseconds.
-pub(crate) type Savings = HashMap<Executed, f64>;
+/// The time of each operator that one finding could save, in nanoseconds. In order, for sums of doubles are the same
+/// in every run only if they are summed up in the same order.
+pub(crate) type Savings = BTreeMap<Executed, f64>;
 
 /// The savings of claims by operator; never more than the operator took.
 pub(crate) fn savings(executions: &Executions<'_>, claims: &[Claim]) -> Savings {
@@ -59,4 +60,42 @@ pub(crate) fn together<'s>(findings: impl Iterator<Item = &'s Savings>) -> Optio
         *known = known.max(*time);
     }
     (!most.is_empty()).then(|| Nanoseconds(most.values().sum::<f64>() as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::{Operator, Trace};
+
+    use super::*;
+
+    /// Beside a time as large as the first, each of the others is lost in a sum that begins with it, and together
+    /// they aren't in one that ends with it.
+    #[test]
+    fn savings_are_summed_up_in_the_order_of_the_operators() {
+        const LARGE: f64 = 1e16;
+        let mut trace = Trace::new();
+        for number in 0..500 {
+            let (name, op_type) =
+                (trace.strings.intern(&format!("op{number}")), trace.strings.intern("Conv"));
+            trace.operators.push(Operator::new(name, op_type));
+        }
+        let mut executions = Executions::default();
+        let claims: Vec<Claim> = (trace.operators.ids().enumerate())
+            .map(|(number, id)| {
+                let time = if number == 0 { LARGE } else { 1.0 };
+                let evidence = Evidence {
+                    name: String::new(),
+                    op_type: String::new(),
+                    time: None,
+                    detail: String::new(),
+                };
+                let saves = vec![(executions.add(&trace, id, time), time)];
+                Claim { evidence, saves, changes: Vec::new() }
+            })
+            .collect();
+        let savings = savings(&executions, &claims);
+        assert_eq!(savings.len(), 500);
+        assert_eq!(savings.values().sum::<f64>(), LARGE);
+        assert_eq!(together([&savings].into_iter()), Some(Nanoseconds(LARGE as i64)));
+    }
 }
