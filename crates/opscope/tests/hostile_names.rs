@@ -218,7 +218,8 @@ fn words_of_a_wrong_command_line_are_shown_and_do_nothing() {
     let place = Place::new();
     // A shell puts names of files there: `opscope compare *`.
     let name = "--\u{202e}gpj\u{1b}[2J\u{7}";
-    for arguments in [&["compare", "a", name][..], &[name], &["load_and_run", "m.onnx", name]] {
+    let tools: [&[&str]; 2] = [&["load_and_run", "m.onnx", name], &["profile_analyze", "a.json", name]];
+    for arguments in [&["compare", "a", name][..], &[name]].into_iter().chain(tools) {
         let answer = is_harmless(&place, arguments);
         assert_eq!(answer.status, Some(2), "{}", answer.stderr);
         assert!(answer.stderr.contains("\\u202egpj"), "{arguments:?}: {}", answer.stderr);

@@ -8,7 +8,7 @@ use clap::Args;
 use opscope_formats::megengine::analyze::profile_analyze;
 
 use crate::exit::Exit;
-use crate::terminal::DataOutput;
+use crate::terminal::{DataOutput, harmless};
 
 /// The command line of MegEngine's tool, which has conventions of its own: it is handed on as it is.
 #[derive(Debug, Args)]
@@ -39,10 +39,11 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<Exit> {
 /// When standard output can't take it.
 pub fn execute(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut output = DataOutput::new(io::stdout().lock());
-    let mut complaints = DataOutput::new(io::stderr().lock());
+    let mut complaints = Vec::new();
     let status = profile_analyze(&arguments.arguments, &mut output, &mut complaints);
+    // Nobody reads them as data, and their words may be a stranger's.
+    io::stderr().write_all(harmless(&String::from_utf8_lossy(&complaints)).as_bytes())?;
     output.flush()?;
-    complaints.flush()?;
     Ok(match status {
         0 => Exit::Done,
         2 => Exit::Usage,
