@@ -54,6 +54,8 @@ pub struct Draft<'m> {
     node_names: HashSet<String>,
     /// Names that mustn't be given to anything new, those inside of subgraphs included.
     taken: HashSet<String>,
+    /// How far each beginning of new names was counted; see [`Edit::fresh`].
+    counts: HashMap<String, usize>,
     shapes: HashMap<String, TensorShape>,
     /// Whether the shapes are those of the nodes as they are now.
     shapes_are_current: bool,
@@ -71,8 +73,14 @@ pub struct NodeView<'d> {
 
 #[cfg(test)]
 thread_local! {
-    /// How many nodes were looked at: the steps of a rewrite, as tests count them.
-    static NODES_LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    /// How many nodes were looked at and names tried: the steps of a rewrite, as tests count them.
+    static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Notes that a node is looked at or a name is tried, where tests count that.
+fn count_step() {
+    #[cfg(test)]
+    STEPS.with(|count| count.set(count.get() + 1));
 }
 
 impl<'m> Draft<'m> {
@@ -90,6 +98,7 @@ impl<'m> Draft<'m> {
             outputs: graph.outputs().iter().map(|&id| graph.value(id).name.to_owned()).collect(),
             node_names: graph.nodes().map(|node| node.name.to_owned()).collect(),
             taken: HashSet::new(),
+            counts: HashMap::new(),
             shapes: HashMap::new(),
             shapes_are_current: false,
         };
@@ -127,8 +136,7 @@ impl<'m> Draft<'m> {
 
     /// A node, if it wasn't taken out.
     pub fn node(&self, id: NodeIndex) -> Option<NodeView<'_>> {
-        #[cfg(test)]
-        NODES_LOOKED_AT.with(|count| count.set(count.get() + 1));
+        count_step();
         let slot = self.nodes.get(id.0)?.as_ref()?;
         Some(NodeView { id, proto: &slot.proto, draft: self })
     }

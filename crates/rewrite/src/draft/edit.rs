@@ -1,6 +1,6 @@
 //! A change to a draft, and how it is carried out.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use opscope_model::TensorData;
 use opscope_model::proto::NodeProto;
@@ -25,6 +25,8 @@ pub struct Edit {
     constants: Vec<(String, TensorData)>,
     forwarded: Vec<(String, String)>,
     new_names: HashSet<String>,
+    /// How far each beginning of new names was counted.
+    counts: HashMap<String, usize>,
     exactness: Option<Exactness>,
     because: String,
 }
@@ -58,6 +60,7 @@ impl Edit {
             constants: Vec::new(),
             forwarded: Vec::new(),
             new_names: HashSet::new(),
+            counts: HashMap::new(),
             exactness: None,
             because: String::new(),
         }
@@ -79,12 +82,19 @@ impl Edit {
 
     /// A name that nothing has, made of this one.
     pub fn fresh(&mut self, draft: &Draft<'_>, base: &str) -> String {
-        let mut name = format!("{base}_{}", self.suffix);
-        let mut count = 1;
-        while draft.taken.contains(&name) || self.new_names.contains(&name) {
+        let stem = format!("{base}_{}", self.suffix);
+        // Thousands of names may be made of one: none is tried again that was given.
+        let counted = self.counts.get(&stem).or_else(|| draft.counts.get(&stem));
+        let mut count = counted.map_or(1, |last| last + 1);
+        let name = loop {
+            super::count_step();
+            let name = if count == 1 { stem.clone() } else { format!("{stem}_{count}") };
+            if !draft.taken.contains(&name) && !self.new_names.contains(&name) {
+                break name;
+            }
             count += 1;
-            name = format!("{base}_{}_{count}", self.suffix);
-        }
+        };
+        self.counts.insert(stem, count);
         self.new_names.insert(name.clone());
         name
     }
@@ -164,6 +174,7 @@ impl Draft<'_> {
         let forwards = self.check(&edit)?;
         let place = self.place_of(&edit);
         self.shapes_are_current = false;
+        self.counts.extend(edit.counts);
         let mut orphans = BTreeSet::new();
         for &id in &edit.removed {
             if let Some(slot) = self.take_out(id) {

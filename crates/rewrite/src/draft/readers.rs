@@ -89,7 +89,7 @@ fn readings(slot: &Slot) -> impl Iterator<Item = (usize, &String)> {
 mod tests {
     use std::fmt::Write;
 
-    use super::super::NODES_LOOKED_AT;
+    use super::super::STEPS;
     use crate::testing::net;
     use crate::{ALL, rewrite};
 
@@ -108,7 +108,7 @@ mod tests {
     fn a_graph_of_four_times_the_size_takes_about_four_times_the_steps() {
         type Graph = fn(usize) -> String;
         let input = "input x f32[4]";
-        let graphs: [(&str, Graph); 7] = [
+        let graphs: [(&str, Graph); 10] = [
             ("a value with many readers", |n| {
                 joined(n, |at| format!("a{at} = LeakyRelu(x) alpha={}", alphas(at)))
             }),
@@ -127,6 +127,34 @@ mod tests {
                     format!("i{at} = LeakyRelu(x) alpha={}\na{at} = Concat(i{at}, x) axis=0", alphas(at))
                 })
             }),
+            ("parts by one list of indices", |n| {
+                let part = |at: usize| {
+                    format!("i{at} = LeakyRelu(x) alpha={}\na{at} = Gather(i{at}, c)", alphas(at))
+                };
+                format!("const c i64[1] 0\n{}", joined(n, part))
+            }),
+            ("parts of one shape", |n| {
+                let part = |at: usize| {
+                    format!(
+                        "const c{at} i64[1] 0\ng{at} = Gather(s, c{at})\nf{at} = Cast(g{at}) to=1\na{at} = Add(f{at}, x)"
+                    )
+                };
+                format!("s = Shape(x)\n{}", joined(n, part))
+            }),
+            ("normalisations of one weight", |n| {
+                let one = |at: usize| {
+                    format!("c{at} = Conv(i{at}, w)\na{at} = BatchNormalization(c{at}, s, b, m, v)")
+                };
+                let inputs: Vec<String> =
+                    (0..n).map(|at| format!("i{at} = LeakyRelu(image) alpha={}", alphas(at))).collect();
+                let statistics =
+                    "const s random[1]; const b random[1]; const m random[1]; const v positive[1]";
+                format!(
+                    "{statistics}; input image f32[1,1,2,2]; const w random[1,1,1,1]\n{}\n{}",
+                    inputs.join("\n"),
+                    joined(n, one)
+                )
+            }),
             ("a chain", |n| {
                 let mut text = "a0 = Neg(x)\n".to_owned();
                 for at in 1..n {
@@ -139,9 +167,9 @@ mod tests {
         for (name, graph) in graphs {
             let steps = |count: usize| {
                 let model = net(&format!("{input}\n{}", graph(count)));
-                let before = NODES_LOOKED_AT.get();
+                let before = STEPS.get();
                 rewrite(&model, ALL, None, true).unwrap_or_else(|error| panic!("{name}: {error}"));
-                NODES_LOOKED_AT.get() - before
+                STEPS.get() - before
             };
             let (small, large) = (steps(200), steps(800));
             assert!(small > 200 && large < small * 5, "{name}: {small} steps, then {large}");
