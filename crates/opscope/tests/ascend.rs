@@ -143,6 +143,28 @@ fn several_profiles_below_a_folder_are_imported_and_exported_one_by_one() {
 }
 
 #[test]
+fn many_profiles_are_told_in_their_order_whatever_their_sizes() {
+    let place = Place::new();
+    let prof = sample(&place, &[]);
+    let name = |number: usize| format!("PROF_{number:06}_20251009085320000_SAMPLEAA");
+    for number in 2..=40 {
+        copy(&place.path(&prof), &place.path("runs").join(name(number)));
+    }
+    // A large one between small ones is read by itself.
+    let large = place.path("runs").join(name(20)).join("host/data/large.bin");
+    std::fs::write(large, vec![0; 2 << 20]).expect("space on disk");
+    let rows = place.done(&["query", "runs", "--json"]).json()["rows"].as_array().expect("rows").clone();
+    let mut told: Vec<&str> = rows.iter().filter_map(|row| row["profile"].as_str()).collect();
+    told.dedup();
+    let expected: Vec<String> = (1..=40).map(|number| format!("runs/{}", name(number))).collect();
+    assert_eq!(told, expected);
+    // The lines that tell several profiles apart stand in the same order.
+    let text = place.done(&["query", "runs"]).stderr;
+    let headings: Vec<&str> = text.lines().filter(|line| line.ends_with("AA:")).collect();
+    assert_eq!(headings, expected.iter().map(|path| format!("{path}:")).collect::<Vec<_>>());
+}
+
+#[test]
 fn an_export_lists_its_files_and_every_option_shows_in_them() {
     let place = Place::new();
     let prof = sample(&place, &["--mode", "static"]);

@@ -212,6 +212,25 @@ fn files_that_may_not_be_read_are_named_and_the_rest_is_shown() {
     let answer = run(&["import", text(&prof), "-o", text(&out)]).expect("it runs");
     assert!(answer.stderr.contains("device_0/data"), "{}", answer.stderr);
     assert!(!answer.stderr.contains("panicked"), "{}", answer.stderr);
+    // One profile that fails doesn't keep those beside it from being told, in their order.
+    let many = place.path("many");
+    std::fs::create_dir(&many).expect("a new folder");
+    allow(&many, 0o755);
+    for number in 1..=6 {
+        let to = many.join(format!("PROF_{number}"));
+        let copied = std::process::Command::new("cp").arg("-a").args([&prof, &to]).status();
+        assert!(copied.is_ok_and(|status| status.success()));
+        allow(&to.join("device_0/data"), if number == 3 { 0o000 } else { 0o755 });
+    }
+    let answer = run(&["query", "many", "--json"]).expect("it runs");
+    assert_eq!(answer.status, Some(1), "{}", answer.stderr);
+    for part in ["many/PROF_3: ", "PROF_3/device_0/data", "1 of 6 profiles failed"] {
+        assert!(answer.stderr.contains(part), "no {part:?} in {}", answer.stderr);
+    }
+    let rows = answer.json()["rows"].as_array().expect("rows").clone();
+    let mut told: Vec<&str> = rows.iter().filter_map(|row| row["profile"].as_str()).collect();
+    told.dedup();
+    assert_eq!(told, [1, 2, 4, 5, 6].map(|number| format!("many/PROF_{number}")));
     allow(&prof, 0o000);
     let answer = run(&["import", text(&prof), "-o", text(&out)]).expect("it runs");
     assert_eq!(answer.status, Some(1), "{}", answer.stderr);

@@ -36,10 +36,10 @@ pub fn execute(
         return Err(UsageError(text).into());
     }
     files.check(&[])?;
-    let import = Import { path, output, answer, files, terminal };
     let count = profiles.len();
     let mut answers = Vec::with_capacity(count);
-    let exit = profile::each(profiles, terminal, |profile| {
+    let exit = profile::each(profiles, terminal, |profile, terminal| {
+        let import = Import { path, output, answer, files, terminal };
         answers.push(import.profile(profile, count > 1)?);
         Ok(())
     })?;

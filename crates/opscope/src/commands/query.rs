@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use crate::exit::Exit;
 use crate::profile;
-use crate::report::query::{contents, table, to_json};
-use crate::terminal::{StepBar, Terminal};
+use crate::report::query::{ContentsRow, contents, table, to_json};
+use crate::terminal::Terminal;
 use clap::Args;
-use opscope_open::Source;
+use opscope_cann::Profile;
+use opscope_open::{Progress, Source};
+use opscope_trace::Trace;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,12 +40,16 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let profiles = profile::raw(Source::at(&arguments.directory)?, terminal)?;
     let mut all = Vec::new();
-    let exit = profile::each(profiles, terminal, |profile| {
-        let bar = StepBar::new(terminal);
-        let raw = profile::join(profile, &bar)?;
-        drop(bar);
-        let (lines, path) = (contents(&raw), &raw.joined.data.profile.path);
-        profile::warn(&profile::losses_of_joined(&raw), path, terminal);
+    let read = |profile: Profile, progress: &dyn Progress| {
+        let raw = profile::join(profile, progress)?;
+        Ok(Contents {
+            lines: contents(&raw),
+            losses: profile::losses_of_joined(&raw),
+            path: raw.joined.data.profile.path,
+        })
+    };
+    let exit = profile::each_answer(profiles, terminal, read, |Contents { lines, losses, path }| {
+        profile::warn(&losses, &path, terminal);
         if !arguments.json {
             // Several profiles are told apart by a line of their own, which the vendor's tool lacks.
             terminal.note(&format!("{}:", path.display()));
@@ -56,4 +62,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         terminal.print(&to_json(&all)?.to_text()?)?;
     }
     Ok(exit)
+}
+
+/// The answer about one profile.
+struct Contents {
+    lines: Vec<ContentsRow>,
+    losses: Trace,
+    path: PathBuf,
 }

@@ -3,6 +3,7 @@
 
 pub mod board;
 mod losses;
+mod several;
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,6 @@ use opscope_open::raw::NoPlace;
 use opscope_open::{OpenError, Progress, Source, formats};
 use opscope_trace::Trace;
 
-use crate::exit::{Exit, is_about_reader};
 use crate::terminal::{StepBar, Terminal};
 
 pub use losses::{Opened, Tell, loss_line, losses_by_severity, losses_json, losses_of, warn};
@@ -21,6 +21,7 @@ pub use opscope_open::check_presence;
 pub use opscope_open::raw::{
     RawProfile, Results, cache, join, losses_of_joined, only, outline, remarks_of_joined, trace_of,
 };
+pub use several::{each, each_answer};
 
 /// Reads a profile as a trace, whatever its format. Its losses are told as `how` says.
 ///
@@ -168,35 +169,6 @@ pub fn import(profile: Profile, database: &Path, terminal: &Terminal) -> anyhow:
         terminal.warn(&remark);
     }
     Ok(trace)
-}
-
-/// Does something with each of several profiles: one that fails doesn't keep the others from it.
-///
-/// # Errors
-/// When the only profile fails, or nobody reads the output any more.
-pub fn each(
-    profiles: Vec<Profile>,
-    terminal: &Terminal,
-    mut work: impl FnMut(Profile) -> anyhow::Result<()>,
-) -> anyhow::Result<Exit> {
-    let count = profiles.len();
-    let mut failed = 0;
-    for profile in profiles {
-        let path = profile.path.clone();
-        match work(profile) {
-            Err(problem) if count == 1 || is_about_reader(&problem) => return Err(problem),
-            Err(problem) => {
-                failed += 1;
-                terminal.error(&format!("{}: {problem:#}", path.display()));
-            }
-            Ok(()) => {}
-        }
-    }
-    if failed == 0 {
-        return Ok(Exit::Done);
-    }
-    terminal.error(&format!("{failed} of {count} profiles failed"));
-    Ok(Exit::Failed)
 }
 
 /// The local time for the names of exported files: year to second, without anything between.

@@ -19,12 +19,19 @@ pub use style::{bold, dim};
 pub struct Terminal {
     quiet: bool,
     verbose: bool,
+    /// The number of the piece of work that is under way, from 1, and of all of them, if there are several.
+    part: Option<(usize, usize)>,
 }
 
 impl Terminal {
     /// `quiet` leaves out notes and progress, `verbose` adds details.
     pub fn new(quiet: bool, verbose: bool) -> Self {
-        Self { quiet, verbose }
+        Self { quiet, verbose, part: None }
+    }
+
+    /// The same terminal for one of so many pieces of work, by its number from 1: progress says which.
+    pub fn of_several(self, number: usize, count: usize) -> Self {
+        Self { part: (count > 1).then_some((number.min(count), count)), ..self }
     }
 
     /// Prints an answer to standard output, with colours only on a terminal. Characters of names from

@@ -39,12 +39,21 @@ impl StepBar {
     /// A bar that is only drawn where someone watches.
     pub fn new(terminal: &Terminal) -> Self {
         let bar = ProgressBar::with_draw_target(None, target(terminal));
-        bar.set_style(style("{spinner} {elapsed} {wide_msg}"));
+        bar.set_style(style("{spinner} {elapsed} {prefix}{wide_msg}"));
         // Nobody sees a hidden one, and it would be a thread for each of many small profiles.
         if terminal.shows_progress() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar }
+        let bar = Self { bar };
+        bar.of_several(terminal);
+        bar
+    }
+
+    /// Says which of several pieces of work is under way, as the terminal has it.
+    pub fn of_several(&self, terminal: &Terminal) {
+        if let Some((number, count)) = terminal.part {
+            self.bar.set_prefix(format!("{number} of {count}: "));
+        }
     }
 
     /// Names the step that begins.
@@ -53,8 +62,8 @@ impl StepBar {
     }
 
     /// Makes room for something that is to stay on the terminal.
-    pub fn aside(&self, print: impl FnOnce()) {
-        self.bar.suspend(print);
+    pub fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
+        self.bar.suspend(print)
     }
 }
 

@@ -80,7 +80,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
     let profiles = profile::raw(source, terminal)?;
     let stamp = profile::stamp();
-    profile::each(profiles, terminal, |profile| {
+    profile::each(profiles, terminal, |profile, terminal| {
         let folder = (arguments.options.output.as_deref())
             .map(|output| profile::folder_in(output, &arguments.directory, &profile));
         let exported = export(profile, arguments.what.kinds(), &arguments.options, folder, &stamp, terminal)?;

@@ -155,7 +155,7 @@ fn carry_out(request: &Request, action: Action, terminal: &Terminal) -> anyhow::
         return questions::answer(question, &request.directory, profiles, terminal);
     }
     let stamp = profile::stamp();
-    profile::each(profiles, terminal, |profile| match action {
+    profile::each(profiles, terminal, |profile, terminal| match action {
         Action::Import => import(profile, terminal),
         // Done above.
         Action::Show | Action::QueryCluster | Action::Answer(_) => Ok(()),
