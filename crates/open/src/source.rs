@@ -150,9 +150,12 @@ impl Source {
     }
 }
 
+/// Where it stands what can be opened.
+pub(crate) const KNOWN: &str = "; 'opscope import --help' lists what it reads";
+
 /// Why a path of no known format can't be opened.
 fn refusal(look: Look) -> OpenError {
-    let (path, kind, advice) = (look.path.clone(), look.looks_like(), "");
+    let (path, kind, advice) = (look.path.clone(), look.looks_like(), KNOWN);
     let boards = if look.is_folder { board::jobs_below(&path) } else { Vec::new() };
     if !boards.is_empty() {
         return board::several(path, boards);

@@ -108,7 +108,7 @@ fn topics_are_explained_in_two_languages_and_found_by_their_words() {
         assert!(page.contains(expected), "{words:?}: {page}");
     }
     assert!(place.done(&["explain", "--lang", "zh"]).stdout.contains("主题"));
-    place.fails(1, &["nothing is known", "did you mean 'memory'?"], &["explain", "memroy"]);
+    place.fails(1, &["nothing is known about 'memroy'", "did you mean 'memory'?"], &["explain", "memroy"]);
 }
 
 #[test]

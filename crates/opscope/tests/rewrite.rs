@@ -88,7 +88,9 @@ fn wrong_wishes_are_refused_with_the_way_out() {
     place.fails(2, &["no rewrite `G99`", "G01"], &["rewrite", &model, "--dry-run", "--only", "G99"]);
     place.fails(2, &["overwritten"], &["rewrite", &model, "-o", &model]);
     place.fails(2, &["--output"], &["rewrite", &model]);
-    place.fails(1, &["lowered"], &["rewrite", &model, "--dry-run", "--opset", "9"]);
+    place.fails(1, &["lowered", "--opset"], &["rewrite", &model, "--dry-run", "--opset", "9"]);
+    let newer = ["rewrite", &model, "--dry-run", "--opset", "99"];
+    place.fails(1, &["version 99", "at most", "--opset"], &newer);
     place.fails(1, &["cannot open"], &["rewrite", "missing.onnx", "--dry-run"]);
     let text = place.write("text.onnx", "hello");
     place.fails(1, &["not an ONNX model"], &["rewrite", text.to_str().expect("a path"), "--dry-run"]);

@@ -74,6 +74,7 @@ fn mistakes_are_named_with_their_place_and_the_tables_explained() {
     );
     place.fails(2, &["no such table: operator"], &["sql", "trace.json", "SELECT * FROM operator"]);
     place.fails(2, &["one statement"], &["sql", "trace.json", "SELECT 1; SELECT 2"]);
+    place.fails(2, &["statement is empty", "SELECT"], &["sql", "trace.json", " "]);
     place.fails(1, &["missing.json"], &["sql", "missing.json", "SELECT 1"]);
     let help = place.done(&["sql", "--help"]).stdout;
     assert!(help.contains("operator_executions") && help.contains("duration_ns"), "{help}");
@@ -103,6 +104,29 @@ fn a_database_of_another_version_is_refused_with_its_version() {
     drop(database);
     place.fails(1, &["kept.db", "version 99"], &["sql", "kept.db", "SELECT 1"]);
     place.fails(1, &["kept.db", "version 99"], &["analyze", "kept.db"]);
+}
+
+#[test]
+fn damage_in_a_database_is_told_with_its_name_and_is_no_mistake_of_the_statement() {
+    let place = place();
+    place.done(&["import", "trace.json", "-o", "kept.db"]);
+    let open = || rusqlite::Connection::open(place.path("kept.db")).expect("the database");
+    let number = |sql: &str| -> usize {
+        let number: i64 = open().query_row(sql, [], |row| row.get(0)).expect("a number");
+        usize::try_from(number).expect("a number of pages or bytes")
+    };
+    let page = number("SELECT rootpage FROM sqlite_schema WHERE name = 'tasks'");
+    let size = number("PRAGMA page_size");
+    let mut bytes = std::fs::read(place.path("kept.db")).expect("the database");
+    bytes[(page - 1) * size..page * size].fill(0x5a);
+    place.write("kept.db", &bytes);
+    for form in ["--json", "--csv", "--markdown"] {
+        let question = ["sql", "kept.db", "SELECT * FROM tasks", form];
+        place.fails(1, &["kept.db", "damaged", "convert the original"], &question);
+    }
+    assert!(place.done(&["sql", "kept.db", "SELECT count(*) FROM operators"]).stdout.contains("count"));
+    place.write("short.db", &bytes[..50]);
+    place.fails(1, &["short.db", "cut off", "copy it again"], &["sql", "short.db", "SELECT 1"]);
 }
 
 const ENDLESS: &str = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";

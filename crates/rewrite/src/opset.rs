@@ -9,9 +9,14 @@ use crate::operator_history::{CHANGES, Change, KNOWN, NEWEST, OLDEST};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the texts say what the fields are")]
 pub enum OpsetError {
-    #[error("the model has version {from} of ONNX's operators; it can be raised, but not lowered to {to}")]
+    #[error(
+        "the model has version {from} of ONNX's operators; it can be raised, but not lowered to {to}: ask for \
+         {from} or more (--opset)"
+    )]
     Lower { from: i64, to: i64 },
-    #[error("version {to} of ONNX's operators is newer than those known here, which end with {NEWEST}")]
+    #[error(
+        "version {to} of ONNX's operators is newer than those known here: ask for {NEWEST} at most (--opset)"
+    )]
     TooNew { to: i64 },
     #[error(
         "the model has version {from} of ONNX's operators; only those from {OLDEST} on can be raised. \

@@ -60,9 +60,18 @@ pub enum QueryError {
     /// It took more memory than it may.
     #[error("the statement takes more memory than it may (--memory allows more)")]
     TooMuchMemory,
-    /// There is more than one statement, or none.
+    /// There is more than one statement.
     #[error("one statement is expected, without another behind it")]
     NotOne,
+    /// There is no statement.
+    #[error("the statement is empty; write one, such as SELECT name FROM operators")]
+    Empty,
+    /// The database's pages aren't as SQLite makes them, or the system can't read them.
+    #[error("the database is damaged: {message}; copy it again, or convert the original profile again")]
+    Damaged {
+        /// SQLite's message.
+        message: String,
+    },
 }
 
 fn place(offset: Option<usize>) -> String {
@@ -152,7 +161,7 @@ impl Database {
         let failed = |error| Error::from(statement_error(error));
         let mut statement = self.connection.prepare(sql).map_err(failed)?;
         if sql.trim().is_empty() {
-            return Err(QueryError::NotOne.into());
+            return Err(QueryError::Empty.into());
         }
         // VACUUM, for instance, asks for leave only when it is carried out.
         if statement.column_count() == 0 || !statement.readonly() {
@@ -217,8 +226,14 @@ fn allow_reading(context: AuthContext<'_>) -> Authorization {
 }
 
 fn statement_error(error: rusqlite::Error) -> QueryError {
-    use rusqlite::ErrorCode::{AuthorizationForStatementDenied, OperationInterrupted, OutOfMemory};
+    use rusqlite::ErrorCode::{
+        AuthorizationForStatementDenied, DatabaseCorrupt, NotADatabase, OperationInterrupted, OutOfMemory,
+        SystemIoFailure,
+    };
     match error.sqlite_error_code() {
+        Some(DatabaseCorrupt | NotADatabase | SystemIoFailure) => {
+            return QueryError::Damaged { message: error.to_string() };
+        }
         Some(OperationInterrupted) => return QueryError::TooLong,
         Some(OutOfMemory) => return QueryError::TooMuchMemory,
         _ => {}
@@ -330,7 +345,7 @@ mod tests {
         }
         assert!(!other.exists());
         assert!(matches!(rows(&database, "SELECT 1; SELECT 2"), Err(QueryError::NotOne)));
-        assert!(matches!(rows(&database, ""), Err(QueryError::NotOne)));
+        assert!(matches!(rows(&database, ""), Err(QueryError::Empty)));
         let (_, rows) = rows(&database, "SELECT count(*) FROM tasks").unwrap();
         assert_eq!(rows, [[Value::Integer(2)]]);
     }

@@ -15,11 +15,12 @@ pub mod other_database;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 12] = [
+pub static ALL: [&Format; 13] = [
     &board::FORMAT,
     &ascend_outputs::FORMAT,
     &ascend_raw::FORMAT,
     &board::BELOW,
+    &other_database::CUT_OFF,
     &opscope_database::FORMAT,
     &ascend_database::FORMAT,
     &other_database::FORMAT,

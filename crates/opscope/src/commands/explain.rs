@@ -52,7 +52,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
         None => {
             let near = nearest(text.trim()).map_or(String::new(), |name| format!("did you mean '{name}'? "));
-            terminal.error(&format!("nothing is known about this; {near}'opscope explain' lists the topics"));
+            let text = text.trim();
+            terminal
+                .error(&format!("nothing is known about '{text}'; {near}'opscope explain' lists the topics"));
             Ok(Exit::Failed)
         }
     }

@@ -90,7 +90,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(text) => text.to_owned(),
     };
     let time = match arguments.timeout {
-        None if database.has_foreign_views()? => Some(AMONG_FOREIGN_VIEWS),
+        None if has_foreign_views(&database, &arguments.path)? => Some(AMONG_FOREIGN_VIEWS),
         None => None,
         Some(time) => Some(time).filter(|time| !time.is_zero()),
     };
@@ -109,10 +109,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
         Ok(QueryError::TooLong) => anyhow!(too_long(time.unwrap_or_default())),
         Ok(error @ QueryError::TooMuchMemory) => error.into(),
+        Ok(error @ QueryError::Damaged { .. }) => anyhow!("{}: {error}", arguments.path.display()),
         Ok(error) => UsageError(error.to_string()).into(),
         Err(error) => error,
     })?;
     Ok(Exit::Done)
+}
+
+fn has_foreign_views(database: &Database, path: &Path) -> anyhow::Result<bool> {
+    database.has_foreign_views().map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
 /// Stops the statement after some time, and the program where SQLite doesn't heed that soon: it asks
