@@ -116,14 +116,14 @@ fn an_operator_that_the_engine_lacks_is_named_with_its_node() {
     for engine in engines() {
         place.fails(
             1,
-            &["example.custom.Warp", "warp_1"],
+            &["custom.onnx: ", "example.custom.Warp", "warp_1"],
             &[&["run", "custom.onnx", "--engine", engine], &QUICK[..]].concat(),
         );
     }
     let nodes = vec![node("Det", "determinant", &["x"], "y")];
     place.write("det.onnx", model(&["4", "4"], nodes, Vec::new()));
     let arguments = [&["run", "det.onnx", "--engine", "tract"], &QUICK[..]].concat();
-    place.fails(1, &["Det", "'determinant'", "--engine ort"], &arguments);
+    place.fails(1, &["det.onnx: tract", "Det", "'determinant'", "--engine ort"], &arguments);
 }
 
 #[test]
