@@ -23,6 +23,7 @@ mod calls;
 mod counters;
 mod iterations;
 mod metrics;
+mod operation_devices;
 mod query;
 mod reader;
 mod run;

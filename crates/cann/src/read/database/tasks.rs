@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use opscope_trace::{ExecutionUnit, LossKind, Nanoseconds, StringId, Task, TaskId};
 
+use super::operation_devices::OperationDevices;
 use super::reader::Reader;
 use crate::database::schema::{COMMUNICATION_OP, COMPUTE_TASK_INFO, TASK};
 use crate::read::operators::{Described, Operators, Side};
@@ -29,14 +30,14 @@ struct Computed {
 pub(super) struct TaskRow {
     pub start: Nanoseconds,
     pub duration: Nanoseconds,
-    device: u32,
+    pub device: u32,
     stream: u64,
     /// The number of the task within its stream, which is used again.
     task: i64,
     /// The part of the task that this row is about; nothing for the whole.
     context: Option<i64>,
     pub model: Option<u64>,
-    connection: Option<i64>,
+    pub connection: Option<i64>,
     /// The number that all runs of a task share.
     pub global: i64,
     kind: StringId,
@@ -68,7 +69,7 @@ impl Reader<'_> {
             ids.push(task);
         }
         Waits::enter(&mut self.trace);
-        self.read_collective_operations(&mut operators);
+        self.read_collective_operations(&rows, &mut operators);
         if !self.stop.is_wanted() {
             self.read_iterations(&rows, &ids);
         }
@@ -127,6 +128,8 @@ impl Reader<'_> {
             "globalTaskId",
             "taskType",
         ]);
+        // A table without devices is of the only one that the database names.
+        let only = self.chips.keys().next().copied().filter(|_| self.chips.len() == 1);
         let mut rows = Vec::new();
         self.each_row(TASK.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
@@ -136,7 +139,7 @@ impl Reader<'_> {
             rows.push(TaskRow {
                 start: start - reader.zero,
                 duration,
-                device: row.small(2).unwrap_or(0),
+                device: row.small(2).or(only).unwrap_or(0),
                 stream: row.number(3).unwrap_or(0),
                 task: row.integer(4).unwrap_or(-1),
                 context: row.integer(5).filter(|context| *context != vocabulary::NONE as i64),
@@ -178,8 +181,8 @@ impl Reader<'_> {
     }
 
     /// Reads the collective operations as a whole; the tasks of their steps stand in `TASK`.
-    fn read_collective_operations(&mut self, operators: &mut Operators) {
-        const COLUMNS: [&str; 7] = COMMUNICATION_OP.select([
+    fn read_collective_operations(&mut self, rows: &[TaskRow], operators: &mut Operators) {
+        const COLUMNS: [&str; 8] = COMMUNICATION_OP.select([
             "startNs",
             "endNs",
             "opName",
@@ -187,8 +190,10 @@ impl Reader<'_> {
             "groupName",
             "connectionId",
             "deviceId",
+            "opId",
         ]);
         let mut groups: Vec<StringId> = Vec::new();
+        let mut devices: Option<OperationDevices> = None;
         self.each_row(COMMUNICATION_OP.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
@@ -199,11 +204,22 @@ impl Reader<'_> {
                 groups.push(group);
                 groups.len() - 1
             });
-            let device = reader.device(row.small(6).unwrap_or(0));
+            let device = row.small(6).or_else(|| {
+                let named = reader.chips.keys().copied();
+                let devices =
+                    devices.get_or_insert_with(|| OperationDevices::new(reader.database, rows, named));
+                devices.find(row.integer(7), row.integer(5))
+            });
+            if device.is_none() {
+                reader.trace.count_loss(LossKind::MissingMetadata, 1, "COMMUNICATION_OP: device");
+            }
             let title = format!("Group {} Communication", reader.texts.table.get(group));
             let title = reader.trace.strings.intern(&title);
             let number = vocabulary::FIRST_GROUP_STREAM + number as u64;
-            let stream = Some(reader.places.stream(&mut reader.trace, device, number, None, title));
+            let stream = device.map(|device| {
+                let device = reader.device(device);
+                reader.places.stream(&mut reader.trace, device, number, None, title)
+            });
             let (name, op_type) = (reader.texts.find(row.integer(2)), reader.texts.find(row.integer(3)));
             let nothing = reader.texts.find(None);
             let side = Side { shapes: nothing, types: nothing, formats: nothing };

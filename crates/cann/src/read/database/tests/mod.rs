@@ -362,3 +362,37 @@ fn other_files_are_refused_by_name() {
     assert!(error.contains("x.db") && error.contains("no SQLite database"), "{error}");
     assert!(read_bytes(b"", Path::new("y.db"), &Stop::default()).unwrap_err().to_string().contains("y.db"));
 }
+
+/// Two devices, and collective operations whose table has no devices.
+const TWO_DEVICES: &str = "
+    CREATE TABLE TASK (startNs, endNs, deviceId, connectionId, globalTaskId, streamId, taskId);
+    INSERT INTO TASK VALUES (10, 20, 1, 5, 0, 3, 0), (30, 40, 4, 6, 1, 3, 0);
+    CREATE TABLE COMMUNICATION_OP (opName, startNs, endNs, connectionId, groupName, opId);
+    INSERT INTO COMMUNICATION_OP VALUES (0, 50, 60, 6, 0, 8), (0, 70, 80, 99, 0, 9), (0, 90, 95, 99, 0, 10);
+    CREATE TABLE COMMUNICATION_TASK_INFO (opId, globalTaskId);
+    INSERT INTO COMMUNICATION_TASK_INFO VALUES (9, 0);";
+
+#[test]
+fn collective_operations_are_on_the_device_of_their_steps_and_on_none_beside_it() {
+    let devices = |sql: &str| {
+        let trace = read_sql(sql).unwrap();
+        let of_stream =
+            |stream: StreamId| trace.devices.number()[trace.streams.device()[stream.index()].index()];
+        let tasks: Vec<_> = (trace.tasks.iter())
+            .filter(|(_, task)| task.unit == ExecutionUnit::Communication)
+            .map(|(_, task)| task.stream.map(of_stream))
+            .collect();
+        (tasks, trace.devices.number().to_vec(), losses(&trace))
+    };
+    let (of_operations, all, _) = devices(SMALL);
+    assert_eq!((of_operations, all), (vec![Some(3)], vec![3]));
+    // The first by its connection, the second by its step; nothing tells the third.
+    let (of_operations, all, losses) = devices(TWO_DEVICES);
+    assert_eq!((of_operations, all), (vec![Some(4), Some(1), None], vec![1, 4]));
+    assert_eq!(losses[0], "1 metadata missing or unusable, defaults used (COMMUNICATION_OP: device)");
+    // Without tasks, the only device that the database names.
+    let alone = "CREATE TABLE TASK (startNs, endNs); CREATE TABLE NPU_INFO (id, name);
+        INSERT INTO NPU_INFO VALUES (1, 'Ascend910B'); CREATE TABLE COMMUNICATION_OP (startNs, endNs);
+        INSERT INTO COMMUNICATION_OP VALUES (1, 2);";
+    assert_eq!(devices(alone), (vec![Some(1)], vec![1], vec![]));
+}
