@@ -26,6 +26,9 @@ pub(super) const PROGRAM_LAYER: u64 = 6;
 pub(super) const CALLS_LAYER: u64 = 7;
 pub(super) const HARDWARE_LAYER: u64 = 14;
 
+/// The number that PyTorch's profiler gives [`HARDWARE`].
+pub(super) const PYTORCH_HARDWARE_LAYER: u64 = 13;
+
 /// How many layers there are.
 const LAYERS: usize = Layer::OtherRecorders as usize + 1;
 

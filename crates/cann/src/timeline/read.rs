@@ -1,8 +1,10 @@
 //! Timelines of Ascend devices, read back: msprof's `msprof_*.json` and torch_npu's `trace_view.json`.
 //!
-//! Every kind of lanes is a process of its own, named after what it shows; its number holds the
-//! real process's and the device's: `pid << 10 | layer << 5 | device`, with device 31 for the host.
+//! Every kind of lanes is a process of its own, named after what it shows; its number mostly holds the
+//! real process's and the device's: `pid << 10 | layer << 5 | device`, with device 31 for the host ([`processes`]).
 //! torch_npu adds the lanes of PyTorch, with the real process's number.
+
+mod processes;
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +17,8 @@ use opscope_formats::chrome::dialect::{
     AboutFile, Builder, CounterMeaning, Dialect, DialectReader, Item, Lane, OperatorKey, text_of,
 };
 use opscope_formats::reading::Row;
-use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, OperatorId, RangeKind, StreamId, Trace};
+use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, LossKind, OperatorId, RangeKind, StreamId, Trace};
+use processes::{Processes, is_hardware, is_of_calls, is_of_communication};
 
 /// The dialect of the timelines that Ascend's tools export, for [`opscope_formats::chrome::read`].
 pub struct AscendTimeline;
@@ -26,20 +29,20 @@ impl Dialect for AscendTimeline {
         about: &AboutFile<'_, 'a>,
         builder: &mut Builder<'a>,
     ) -> Option<Box<dyn DialectReader<'a> + 'a>> {
-        let of_vendor = about.processes().filter(|(pid, name)| is_process(*pid, name));
-        let processes: Vec<u32> = of_vendor.map(|(pid, _)| pid >> 10).collect();
-        if processes.is_empty() && !about.processes().any(|(_, name)| name == lanes::STEPS) {
-            return None;
-        }
+        let listed: Vec<_> = about.labelled_processes().collect();
+        let shows_steps = listed.iter().any(|(_, name, _)| *name == lanes::STEPS);
+        let processes = Processes::new(&listed).or_else(|| shows_steps.then(Processes::none))?;
         builder.has_device = true;
         builder.is_framework = true;
-        Some(Box::new(AscendReader { roles: assign_roles(&mut builder.lanes, &processes) }))
+        let roles = assign_roles(&mut builder.lanes, &processes);
+        Some(Box::new(AscendReader { roles, processes }))
     }
 }
 
 struct AscendReader {
     /// The content of every lane; `None` for those of PyTorch.
     roles: Vec<Option<Role>>,
+    processes: Processes,
 }
 
 impl<'a> DialectReader<'a> for AscendReader {
@@ -49,7 +52,7 @@ impl<'a> DialectReader<'a> for AscendReader {
     }
 
     fn device_of_counters(&self, pid: Option<u32>, _process: &str) -> Option<(DeviceKind, u32, String)> {
-        let device = pid.map(device_of).filter(|device| *device != HOST)?;
+        let device = pid.and_then(|pid| self.processes.device(pid))?;
         Some((DeviceKind::Npu, device, String::new()))
     }
 
@@ -60,6 +63,8 @@ impl<'a> DialectReader<'a> for AscendReader {
     fn finish(&mut self, trace: &mut Trace) {
         crate::units::to_smallest(trace);
         Waits::enter(trace);
+        let counted = self.processes.counted_devices();
+        trace.count_loss(LossKind::MissingMetadata, counted, "numbers of devices; counted from 0");
     }
 }
 
@@ -101,37 +106,8 @@ enum Role {
     },
 }
 
-/// Whether a process shows tasks, today or in 2022.
-fn is_hardware(name: &str) -> bool {
-    lanes::HARDWARE.contains(&name)
-}
-
-/// Whether a process shows the calls of the host's libraries, which named it in 2022: `AscendCL, Runtime`.
-fn is_of_calls(name: &str) -> bool {
-    name == lanes::CALLS || name.split(", ").any(|library| matches!(library, lanes::ACL | lanes::RUNTIME))
-}
-
-/// The number that stands for the host among those of devices.
-const HOST: u32 = 31;
-
-/// The number of the device among those that a process's number holds.
-fn device_of(pid: u32) -> u32 {
-    pid & 31
-}
-
-/// Whether only an Ascend timeline has this process. Boards' timelines have the names of 2022 as well, but
-/// no layers in the numbers of processes.
-fn is_process(pid: u32, name: &str) -> bool {
-    let layer = u64::from(pid >> 5 & 31);
-    name == lanes::HARDWARE[0]
-        || name == lanes::CALLS
-        || (layer == lanes::HARDWARE_LAYER && is_hardware(name))
-        || (layer == lanes::CALLS_LAYER && is_of_calls(name))
-        || (layer == lanes::PROGRAM_LAYER && name == lanes::RANGES_OF_2022)
-}
-
-/// Finds out what every lane shows; `processes` are the real processes that the vendor's stand for.
-fn assign_roles(lanes: &mut [Lane<'_>], processes: &[u32]) -> Vec<Option<Role>> {
+/// Finds out what every lane shows.
+fn assign_roles(lanes: &mut [Lane<'_>], processes: &Processes) -> Vec<Option<Role>> {
     let has_streams = lanes.iter().any(|lane| is_hardware(&lane.process_name));
     let assign = |lane: &mut Lane<'_>| {
         if lane.process_name == lanes::STEPS {
@@ -139,24 +115,25 @@ fn assign_roles(lanes: &mut [Lane<'_>], processes: &[u32]) -> Vec<Option<Role>> 
             lane.is_no_thread = true;
             return Some(Role::Iterations { model: model_number(&lane.name) });
         }
-        let device = device_of(lane.pid);
+        let own = processes.device(lane.pid);
+        let device = own.unwrap_or(0);
         let role = match &*lane.process_name {
             name if is_hardware(name) => match lane.name.strip_prefix(lanes::STEPS) {
                 Some(rest) => Role::Iterations { model: model_number(rest) },
                 None => Role::Stream { device },
             },
             name if is_of_calls(name) => Role::Calls,
-            "HCCL" | "Communication" if lane.name.starts_with("Plane") => {
+            name if is_of_communication(name) && lane.name.starts_with("Plane") => {
                 Role::Planes { device, repeated: has_streams }
             }
-            "HCCL" | "Communication" => Role::Communication { device },
+            name if is_of_communication(name) => Role::Communication { device },
             "Overlap Analysis" => Role::Derived,
             // PyTorch's own lanes have the real process's number.
-            _ if !processes.contains(&(lane.pid >> 10)) => return None,
-            _ if device != HOST => Role::Other { device },
+            _ if !processes.is_vendors(lane.pid) => return None,
+            _ if own.is_some() => Role::Other { device },
             _ => Role::Ranges,
         };
-        lane.pid >>= 10;
+        lane.pid = processes.real(lane.pid);
         // The lanes' names are no names of processes, but for the one that has the program's.
         let has_name = matches!(role, Role::Ranges | Role::Other { .. });
         if !has_name || lane.process_name == lanes::RANGES_OF_2022 {
@@ -177,6 +154,11 @@ fn model_number(text: &str) -> Option<u64> {
 fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) -> Row {
     match role {
         Role::Stream { device } => task(builder, item, device),
+        // Their lane shows the parts of a training's step as well: its passes, reductions, fetches of data.
+        Role::Iterations { .. } if !is_iteration(&text_of(item.raw_name)) => {
+            builder.repeated += 1;
+            Row::Other
+        }
         Role::Iterations { model } => {
             let model = model.map(|number| builder.trace.enter_model(number));
             let number = item.iteration().unwrap_or(0);
@@ -207,6 +189,12 @@ fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) -> Row {
         },
         Role::Ranges => range(builder, item),
     }
+}
+
+/// Whether a slice in the lane of inferences is one: `Iteration 3`.
+fn is_iteration(name: &str) -> bool {
+    let number = name.strip_prefix("Iteration ").unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn range<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {

@@ -132,3 +132,60 @@ fn a_timeline_of_a_board_has_operators_though_it_names_its_processes_alike() {
     let trace = read(timeline.as_bytes());
     assert_eq!((trace.tasks.len(), trace.operators.len()), (1, 1));
 }
+
+#[test]
+fn the_parts_of_a_training_step_are_no_iterations() {
+    let timeline = r#"[
+      {"ph": "M", "name": "process_name", "pid": 4242, "tid": 0, "args": {"name": "Step Trace"}},
+      {"ph": "M", "name": "thread_name", "pid": 4242, "tid": 5, "args": {"name": "Step Trace(Model ID:1)"}},
+      {"ph": "X", "name": "Iteration 1", "pid": 4242, "tid": 5, "ts": 20, "dur": 100, "args": {"Iteration ID": 1}},
+      {"ph": "X", "name": "FP_BP Time 1", "pid": 4242, "tid": 5, "ts": 30, "dur": 70, "args": {"Iteration ID": 1}},
+      {"ph": "X", "name": "Iteration Refresh 1", "pid": 4242, "tid": 5, "ts": 100, "dur": 20, "args": {"Iteration ID": 1}},
+      {"ph": "X", "name": "Reduce_1_0", "pid": 4242, "tid": 5, "ts": 60, "dur": 20, "args": {"Iteration ID": 1}},
+      {"ph": "X", "name": "GetNext", "pid": 4242, "tid": 5, "ts": 20, "dur": 5, "args": {}}
+    ]"#;
+    let trace = read(timeline.as_bytes());
+    assert_eq!(
+        (trace.iterations.number(), trace.iterations.duration()),
+        (&[1][..], &[Nanoseconds(100_000)][..])
+    );
+    let left: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(left, [(LossKind::RepeatedSlice, 4)]);
+}
+
+/// The devices of two processes with tasks, by their numbers and labels, and the number of losses.
+fn devices(processes: [(u32, &str); 2], further: &str) -> (Vec<u32>, u64) {
+    let lanes = processes.map(|(pid, label)| {
+        format!(
+            r#"{{"ph": "M", "name": "process_name", "pid": {pid}, "tid": 0, "args": {{"name": "Ascend Hardware"}}}},
+            {{"ph": "M", "name": "process_labels", "pid": {pid}, "tid": 0, "args": {{"labels": "{label}"}}}},
+            {{"ph": "X", "name": "conv", "pid": {pid}, "tid": 3, "ts": 1, "dur": 2, "args": {{"Task Type": "AI_CORE"}}}},"#
+        )
+    });
+    let trace = read(format!("[{} {further}]", lanes.concat()).as_bytes());
+    let of_stream = |stream: StreamId| trace.devices.number()[trace.streams.device()[stream.index()].index()];
+    let mut numbers: Vec<u32> =
+        trace.tasks.stream().iter().map(|stream| of_stream(stream.unwrap())).collect();
+    numbers.sort_unstable();
+    let mut all = trace.devices.number().to_vec();
+    all.sort_unstable();
+    assert_eq!(all, numbers, "a device on which nothing ran");
+    (numbers, trace.losses.iter().map(|(_, loss)| loss.count).sum())
+}
+
+#[test]
+fn devices_are_those_of_labels_and_of_numbers_that_are_known_to_hold_them() {
+    let python = r#"{"ph": "M", "name": "process_name", "pid": 4251, "tid": 0, "args": {"name": "Python"}},
+        {"ph": "C", "name": "memory", "pid": 4251, "ts": 1, "args": {"bytes": 5}}"#;
+    let composed = |layer: u32, device: u32| 4251 << 10 | layer << 5 | device;
+    // As msprof and PyTorch write them. The system's number of a process, 4251, is of no device 27.
+    assert_eq!(devices([(composed(14, 2), "NPU 2"), (composed(14, 5), "NPU 5")], python), (vec![2, 5], 0));
+    assert_eq!(devices([(composed(13, 2), "NPU"), (composed(13, 5), "NPU")], python), (vec![2, 5], 0));
+    // Another order of layers, where the real process has lanes.
+    assert_eq!(devices([(composed(12, 2), "NPU"), (composed(12, 5), "NPU")], python), (vec![2, 5], 0));
+    // Numbers that hold nothing.
+    assert_eq!(devices([(3, "NPU 1"), (27, "NPU 6")], python), (vec![1, 6], 0));
+    assert_eq!(devices([(4251, "NPU 1"), (4252, "NPU 6")], "{}").0[..2], [1, 6]);
+    // Nothing tells the devices: they stay two, and that is remarked.
+    assert_eq!(devices([(1283, "NPU"), (1307, "NPU")], python), (vec![0, 1], 2));
+}

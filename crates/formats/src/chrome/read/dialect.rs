@@ -92,6 +92,14 @@ impl<'f, 'a> AboutFile<'f, 'a> {
     pub fn processes(&self) -> impl Iterator<Item = (u32, &'f str)> {
         self.lanes.processes.values().map(|process| (process.pid, process.name.as_str()))
     }
+
+    /// Number, name and label of every process that has a name; the label is empty where there is none.
+    pub fn labelled_processes(&self) -> impl Iterator<Item = (u32, &'f str, &'f str)> {
+        self.lanes
+            .processes
+            .values()
+            .map(|process| (process.pid, process.name.as_str(), process.label.as_str()))
+    }
 }
 
 /// The dialect of all files that no other dialect knows: the category of a slice tells what it is.

@@ -47,17 +47,21 @@ pub(super) struct Lanes<'a> {
 pub(super) struct NamedProcess {
     pub pid: u32,
     pub name: String,
+    /// Where it runs, in the writer's words; empty if it isn't told.
+    pub label: String,
 }
 
 impl<'a> Lanes<'a> {
     /// Collects the lanes of all chunks.
     pub fn collect(chunks: &[Chunk<'a>]) -> (Vec<Lane<'a>>, Self) {
         let mut process_names: HashMap<Raw<'a>, String> = HashMap::new();
+        let mut labels: HashMap<Raw<'a>, String> = HashMap::new();
         let mut names: HashMap<(Raw<'a>, Raw<'a>), String> = HashMap::new();
         for metadata in chunks.iter().flat_map(|chunk| &chunk.metadata) {
             let text = text_of(metadata.value).into_owned();
             match unquoted(metadata.what) {
                 b"process_name" => drop(process_names.insert(metadata.process, text)),
+                b"process_labels" => drop(labels.insert(metadata.process, text)),
                 b"thread_name" => drop(names.insert((metadata.process, metadata.thread), text)),
                 _ => {}
             }
@@ -78,7 +82,10 @@ impl<'a> Lanes<'a> {
             of_chunks.push(of_chunk.collect());
         }
         // Not every process that has a name has a slice.
-        let named = |(process, name)| (process, NamedProcess { pid: numbers.process(process), name });
+        let named = |(process, name)| {
+            let label = labels.remove(process).unwrap_or_default();
+            (process, NamedProcess { pid: numbers.process(process), name, label })
+        };
         let processes = process_names.into_iter().map(named).collect();
         (lanes, Self { of_chunks, processes })
     }
