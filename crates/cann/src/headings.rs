@@ -294,9 +294,10 @@ pub(crate) mod other {
     pub(crate) const PLACE: &str = "Device Type";
 
     /// Headings by which further tables are known that hold totals, or no times.
-    pub(crate) const TOTALS: [[&str; 2]; 3] = [
+    pub(crate) const TOTALS: [[&str; 2]; 4] = [
         ["Host Self Duration(us)", "Device Total Duration(us)"],
         ["Communication(Not Overlapped)", "Free"],
         ["Allocation Time(us)", "Release Time(us)"],
+        ["Node Index Start", "Node Index End"],
     ];
 }

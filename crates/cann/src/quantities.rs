@@ -65,6 +65,9 @@ pub(crate) const EFFICIENCY: &str = "bandwidth efficiency";
 pub(crate) const ERROR_RATE: &str = "error rate";
 pub(crate) const DROPPED_RATE: &str = "dropped rate";
 
+/// Device memory that a module reserved.
+pub(crate) const MODULE_RESERVED: &str = "module reserved";
+
 /// The counter of device memory of a component, by the word of any table or timeline for the quantity:
 /// `Total Reserved`, `ddr`, `HBM`.
 pub(crate) fn memory(component: &str, quantity: &str) -> String {

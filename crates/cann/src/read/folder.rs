@@ -1,5 +1,6 @@
 //! Whole folders of outputs, joined as far as they belong together.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,9 @@ use crate::timeline::AscendTimeline;
 
 /// The folders below a run's own that the tools put their outputs into.
 const OUTPUT_FOLDERS: [&str; 2] = ["ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output"];
+
+/// The tables of memory over time.
+const SAMPLES: [&str; 3] = ["memory_record", "npu_module_mem", "npu_mem"];
 
 /// A folder that could not be read as a trace.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +80,8 @@ struct Outputs {
     tables: Vec<PathBuf>,
     /// The tables of inferences.
     steps: Vec<PathBuf>,
+    /// The tables of memory over time.
+    samples: Vec<PathBuf>,
 }
 
 /// Whether a folder holds outputs of the Ascend tools, itself or in the folder that they are put
@@ -86,7 +92,7 @@ pub fn is_folder(path: &Path) -> bool {
 
 /// Reads a folder of outputs: the database if there is one, because it holds most, completed by the metrics
 /// that only the tables of tasks have; else the timeline together with the table of tasks, or whichever of
-/// them there is. Begin and end of inferences are the timeline's, or those of the table of inferences, where
+/// them there is. Counters of memory that only tables have are added. Begin and end of inferences are the timeline's, or those of the table of inferences, where
 /// there is one.
 ///
 /// # Errors
@@ -109,6 +115,7 @@ pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Trace, FolderError>
         Some(database) => reading.database(database, &outputs)?,
         None => reading.timeline_and_tables(&outputs)?,
     };
+    reading.add_counters(&mut trace, &outputs)?;
     for damage in reading.damaged {
         trace.count_loss(LossKind::CutCompression, 1, &damage);
     }
@@ -137,7 +144,12 @@ impl Reading<'_> {
 
     /// A timeline with the tables of tasks, or either.
     fn timeline_and_tables(&mut self, outputs: &Outputs) -> Result<Trace, FolderError> {
-        let kernels = self.tables(outputs)?;
+        let mut kernels = self.tables(outputs)?;
+        if kernels.lacks_device()
+            && let Some(device) = self.device_of_samples(outputs)?
+        {
+            kernels.place_on(device);
+        }
         // Several timelines tell of the same calls, so tables are taken in their stead.
         let read = if outputs.timelines.len() > 1 && !kernels.is_empty() { 0 } else { 1 };
         let (timeline, unread) = outputs.timelines.split_at(read.min(outputs.timelines.len()));
@@ -190,6 +202,27 @@ impl Reading<'_> {
         Ok(())
     }
 
+    /// Adds what the tables of memory tell beyond the other outputs. One that can't be read, or not be laid
+    /// beside them, is counted.
+    fn add_counters(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
+        for path in &outputs.samples {
+            let table = tables::read_samples(&self.open(path)?, self.stop);
+            if !table.is_ok_and(|table| complete::add_counters(trace, &table)) {
+                trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// The only device that the tables of memory name.
+    fn device_of_samples(&mut self, outputs: &Outputs) -> Result<Option<u32>, FolderError> {
+        let mut devices = BTreeSet::new();
+        for path in &outputs.samples {
+            devices.extend(tables::devices_of_samples(&self.open(path)?, self.stop));
+        }
+        Ok(devices.first().copied().filter(|_| devices.len() == 1))
+    }
+
     /// The bytes of a file; damage of its compression is noted.
     fn open(&mut self, path: &Path) -> Result<Input, FolderError> {
         if self.stop.is_wanted() {
@@ -236,7 +269,12 @@ fn find_outputs(path: &Path) -> Result<Outputs, FolderError> {
         None => last_export(&files, "op_summary_"),
     };
     let steps = last_export(&files, "step_trace_");
-    let outputs = Outputs { database, timelines: timeline.into_iter().collect(), tables, steps };
+    let samples_of = |table: &str| match last(table, ".csv") {
+        Some(table) => vec![table],
+        None => last_export(&files, &format!("{table}_")),
+    };
+    let samples = SAMPLES.into_iter().flat_map(samples_of).collect();
+    let outputs = Outputs { database, timelines: timeline.into_iter().collect(), tables, steps, samples };
     if outputs.is_empty() { outputs_of_2022(path) } else { Ok(outputs) }
 }
 
@@ -262,6 +300,7 @@ fn outputs_of_2022(path: &Path) -> Result<Outputs, FolderError> {
         timelines: in_all(layout_2022::TIMELINES, "msprof_", ".json")?,
         tables: in_all(layout_2022::TABLES, "op_summary_", ".csv")?,
         steps: in_all(layout_2022::TABLES, "step_trace_", ".csv")?,
+        samples: Vec::new(),
     })
 }
 

@@ -95,7 +95,7 @@ const KNOWN: [Samples; 13] = [
         title: quantities::MEMORY,
         labels: &[Label::Module("moduleId")],
         // Another figure than what allocators tell of their reserves.
-        values: &[("totalReserved", "module reserved", "B")],
+        values: &[("totalReserved", quantities::MODULE_RESERVED, "B")],
     },
     Samples {
         table: &schema::MEMORY_RECORD,

@@ -1,10 +1,13 @@
 //! Completing the trace of a database, or of tables of tasks alone, by what other tables of its folder know:
-//! values of the hardware's counters, and when inferences began and ended.
+//! values of the hardware's counters, memory over time, and when inferences began and ended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use opscope_formats::reading::{Iterations, Stop};
-use opscope_trace::{Iteration, LossKind, MetricId, ModelId, Nanoseconds, Reading, StreamId, TaskId, Trace};
+use opscope_trace::{
+    Counter, CounterId, DeviceId, Iteration, LossKind, MetricId, ModelId, Nanoseconds, Places, Reading,
+    Sample, StreamId, TaskId, Trace,
+};
 
 use super::join::TasksByName;
 use super::kernels::{Kernel, Kernels};
@@ -66,12 +69,7 @@ fn rows_by_task<'k>(trace: &mut Trace, kernels: &'k Kernels, stop: &Stop) -> Vec
 pub(in crate::read) fn add_iterations(trace: &mut Trace, tables: &[Trace]) {
     let mut stated: Vec<Iteration> = Vec::new();
     for table in tables {
-        let shift = match (table.clock.unix_zero, trace.clock.unix_zero) {
-            (None, None) => Nanoseconds::ZERO,
-            (Some(of_table), Some(of_trace)) => Nanoseconds(of_table) - Nanoseconds(of_trace),
-            // Times of different clocks can't be brought together.
-            _ => continue,
-        };
+        let Some(shift) = shift_into(trace, table) else { continue };
         for (_, row) in table.iterations.iter() {
             let model = row.model.map(|model| trace.enter_model(table.models.number()[model.index()]));
             stated.push(Iteration { model, start: row.start + shift, ..row });
@@ -109,5 +107,55 @@ fn set_times(trace: &mut Trace, stated: &[Iteration]) {
     if keep.contains(&false) {
         trace.losses.retain(&keep);
         trace.count_loss(LossKind::SpannedIteration, without, "");
+    }
+}
+
+/// Adds the counters of a table of samples that the trace doesn't have yet; says whether the two could be
+/// brought together.
+pub(in crate::read) fn add_counters(trace: &mut Trace, table: &Trace) -> bool {
+    let is_empty = table.samples.is_empty();
+    let Some(shift) = shift_into(trace, table).or(is_empty.then_some(Nanoseconds::ZERO)) else {
+        return false;
+    };
+    trace.append_losses(table);
+    let place = |trace: &Trace, device: DeviceId| {
+        let row = trace.devices.get(device);
+        (row.kind, row.number)
+    };
+    let identity = |trace: &Trace, row: &Counter| {
+        (trace.strings.get(row.name).to_owned(), row.device.map(|device| place(trace, device)))
+    };
+    let known: HashSet<_> = trace.counters.iter().map(|(_, row)| identity(trace, &row)).collect();
+    let mut places = Places::of(trace);
+    let mut entered: Vec<Option<CounterId>> = Vec::new();
+    for (_, row) in table.counters.iter() {
+        let identity = identity(table, &row);
+        let is_new = !known.contains(&identity);
+        entered.push(is_new.then(|| {
+            let name = trace.strings.intern(&identity.0);
+            let unit = trace.strings.intern(table.strings.get(row.unit));
+            let device = identity.1.map(|(kind, number)| places.device(trace, kind, number, ""));
+            trace.counters.push(Counter { name, unit, device })
+        }));
+    }
+    let added = table.samples.iter().filter_map(|(_, row)| {
+        let counter = entered[row.counter.index()]?;
+        Some(Sample { counter, time: row.time + shift, ..row })
+    });
+    let mut samples: Vec<Sample> = std::mem::take(&mut trace.samples).iter().map(|(_, row)| row).collect();
+    samples.extend(added);
+    samples.sort_by_key(|row| row.time);
+    for row in samples {
+        trace.samples.push(row);
+    }
+    true
+}
+
+/// What to add to the times of a table so that they are the trace's; nothing where their clocks differ.
+fn shift_into(trace: &Trace, table: &Trace) -> Option<Nanoseconds> {
+    match (table.clock.unix_zero, trace.clock.unix_zero) {
+        (None, None) => Some(Nanoseconds::ZERO),
+        (Some(of_table), Some(of_trace)) => Some(Nanoseconds(of_table) - Nanoseconds(of_trace)),
+        _ => None,
     }
 }

@@ -77,6 +77,8 @@ pub(crate) struct Kernels {
     pub(super) losses: Losses,
     /// For each table that was read, the names and units of its metrics.
     metrics: Vec<Vec<(String, String)>>,
+    /// For each table that was read, whether it has a column of devices.
+    names_devices: Vec<bool>,
     values: Pool<f64>,
 }
 
@@ -84,7 +86,8 @@ impl Kernels {
     /// Adds the rows of a table, until `stop` is wanted.
     pub(super) fn read(&mut self, text: &[u8], header: &Header, stop: &Stop) {
         let columns = Columns::new(header);
-        let Self { texts, rows, losses, metrics, values } = self;
+        self.names_devices.push(columns.device.is_some());
+        let Self { texts, rows, losses, metrics, values, .. } = self;
         let table = metrics.len();
         metrics.push(columns.metrics.iter().map(|column| metric(header.written(*column))).collect());
         let mut row_values: Vec<f64> = Vec::new();
@@ -114,6 +117,19 @@ impl Kernels {
     /// Whether there is no task.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Whether a table tells no devices, so that its tasks are on the first one unless [`Self::place_on`] is
+    /// told another.
+    pub fn lacks_device(&self) -> bool {
+        self.names_devices.contains(&false)
+    }
+
+    /// Places the tasks of tables that tell no devices.
+    pub fn place_on(&mut self, device: u32) {
+        for row in self.rows.iter_mut().filter(|row| !self.names_devices[row.table]) {
+            row.device = device;
+        }
     }
 
     /// The trace of these tasks alone; cut short where `stop` is wanted.

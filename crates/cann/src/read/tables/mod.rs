@@ -21,6 +21,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use opscope_formats::reading::Stop;
 use opscope_trace::Trace;
 
@@ -119,6 +121,24 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
 pub(super) fn read_steps(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Iterations));
     Ok(others::read_iterations(text, &header.ok_or(ReadError::NotATable)?, stop))
+}
+
+/// Reads a table of samples over time.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn read_samples(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
+    let header = samples_header(text).ok_or(ReadError::NotATable)?;
+    Ok(others::read_samples(text, &header, stop))
+}
+
+/// The devices that a table of samples names.
+pub(super) fn devices_of_samples(text: &[u8], stop: &Stop) -> BTreeSet<u32> {
+    samples_header(text).map(|header| others::devices_of_samples(text, &header, stop)).unwrap_or_default()
+}
+
+fn samples_header(text: &[u8]) -> Option<Header> {
+    read_header(text).filter(|header| Kind::of(header) == Some(Kind::Samples))
 }
 
 /// Adds the tasks of a table to those of others.

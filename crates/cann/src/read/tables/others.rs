@@ -1,7 +1,7 @@
 //! Tables of other things than tasks that make a trace: inferences (`step_trace*.csv`), ranges
 //! (`msprof_tx*.csv`), and samples over time (`memory_record.csv`, `npu_mem*.csv`, …).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
@@ -10,9 +10,10 @@ use opscope_trace::{
 
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{memory_record, msprof_tx, npu_mem, other, step_trace};
-use crate::quantities;
+use crate::quantities::{self, MODULE_RESERVED};
 
 const TIMESTAMP: [&str; 2] = [memory_record::TIME, other::TIME];
+const DEVICE: [&str; 3] = [other::PLACE, memory_record::PLACE, memory_record::DEVICE];
 const COMPONENT: [&str; 2] = [memory_record::COMPONENT, npu_mem::SCOPE];
 
 /// Whether a table lists the inferences.
@@ -102,7 +103,7 @@ pub(super) fn read_ranges(text: &[u8], header: &Header, stop: &Stop) -> Trace {
 /// The samples of a table: every column with a unit in brackets is a counter of each component.
 pub(super) fn read_samples(text: &[u8], header: &Header, stop: &Stop) -> Trace {
     let (time, component) = (header.find(&TIMESTAMP), header.find(&COMPONENT));
-    let device = header.find(&[other::PLACE, memory_record::PLACE, memory_record::DEVICE]);
+    let device = header.find(&DEVICE);
     let values: Vec<(Column, String, String)> = (header.columns())
         .filter(|(column, _)| Some(*column) != time)
         .filter_map(|(column, name)| {
@@ -110,6 +111,11 @@ pub(super) fn read_samples(text: &[u8], header: &Header, stop: &Stop) -> Trace {
             Some((column, what.trim().to_owned(), unit.to_ascii_uppercase()))
         })
         .collect();
+    // Modules' reserves are another figure than what allocators of the same names tell of theirs.
+    let of_modules = values.iter().all(|(_, what, _)| what == "total reserved");
+    let quantity = |what: &str| if of_modules { MODULE_RESERVED.to_owned() } else { what.to_owned() };
+    let values: Vec<_> =
+        values.into_iter().map(|(column, what, unit)| (column, quantity(&what), unit)).collect();
     let mut trace = Trace::new();
     let first = first_time(text, header, time, stop);
     let zero = set_zero(&mut trace, first);
@@ -118,7 +124,7 @@ pub(super) fn read_samples(text: &[u8], header: &Header, stop: &Stop) -> Trace {
     let mut counters: HashMap<(String, Option<u32>, Column), CounterId> = HashMap::new();
     let mut samples: Vec<Sample> = Vec::new();
     read_rows(text, header, stop, &mut losses, |row, losses| {
-        let Some(time) = row.micros(time) else {
+        let Some(time) = row.micros(time).filter(|_| !is_rounded(row.cell(time))) else {
             losses.count(LossKind::SampleWithoutTime, row.line);
             return;
         };
@@ -143,6 +149,25 @@ pub(super) fn read_samples(text: &[u8], header: &Header, stop: &Stop) -> Trace {
     trace
 }
 
+/// The devices that a table of samples names.
+pub(super) fn devices_of_samples(text: &[u8], header: &Header, stop: &Stop) -> BTreeSet<u32> {
+    let device = header.find(&DEVICE);
+    let mut devices = BTreeSet::new();
+    read_rows(text, header, stop, &mut Losses::default(), |row, _| {
+        devices.extend(device_number(row, device))
+    });
+    devices
+}
+
+/// Whether a time has lost its last digits, as spreadsheets round it: `1.69512E+15`.
+fn is_rounded(time: &[u8]) -> bool {
+    let Some(place) = time.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) else { return false };
+    let (digits, exponent) = (&time[..place], &time[place + 1..]);
+    let behind_point = digits.iter().rev().position(|byte| *byte == b'.').unwrap_or(0);
+    let exponent: Option<usize> = std::str::from_utf8(exponent).ok().and_then(|text| text.parse().ok());
+    exponent.is_some_and(|exponent| exponent > behind_point)
+}
+
 /// `NPU:0` or `0`; nothing for the host.
 fn device_number(row: &Row<'_>, column: Option<Column>) -> Option<u32> {
     let text = row.text(column);
@@ -153,7 +178,7 @@ fn device_number(row: &Row<'_>, column: Option<Column>) -> Option<u32> {
 fn first_time(text: &[u8], header: &Header, column: Option<Column>, stop: &Stop) -> Option<Nanoseconds> {
     let mut first: Option<Nanoseconds> = None;
     read_rows(text, header, stop, &mut Losses::default(), |row, _| {
-        if let Some(time) = row.micros(column) {
+        if let Some(time) = row.micros(column).filter(|_| !is_rounded(row.cell(column))) {
             first = Some(first.map_or(time, |known| known.min(time)));
         }
     });

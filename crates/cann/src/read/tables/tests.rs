@@ -277,6 +277,10 @@ fn tables_that_make_no_trace_are_refused_with_what_to_give_instead() {
         assert_eq!(read(text).unwrap_err(), ReadError::NotATable, "{text:?}");
         assert!(!looks_like(text), "{text:?}");
     }
+    let memory =
+        b"Device_id,Op Name,Model Name,Graph ID,Node Index Start,Node Index End,Size(KB)\nhost,a,0,0,1,2,3\n";
+    assert!(looks_like(memory));
+    assert_eq!(read(memory).unwrap_err(), ReadError::NoTrace);
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
@@ -391,6 +395,49 @@ fn a_database_is_completed_by_the_metrics_and_the_inferences_of_the_tables_besid
     let trace = read_folder(folder.path()).unwrap();
     assert_eq!(readings(&trace)[0], [metric("block_num", 8.0)]);
     assert!(losses(&trace)[0].contains("op_summary_20260102000000.csv"), "{:?}", losses(&trace));
+}
+
+#[test]
+fn a_folder_of_tables_tells_of_memory_and_the_device_that_its_tables_name() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "kernel_details.csv",
+        "Name,Type,Start Time(us),Duration(us)\nconv,Conv2D,1736412474730135.5\t,8\n",
+    );
+    write(
+        folder.path(),
+        "memory_record.csv",
+        "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Device Type\n\
+         PTA,1736412474730145.5\t,2,4,NPU:1\nPTA,1736412474730130.5\t,1,3,NPU:1\nPTA,1.73641E+15,9,9,NPU:1\n",
+    );
+    write(
+        folder.path(),
+        "npu_module_mem.csv",
+        "Component,Timestamp(us),Total Reserved(MB),Device\nPTA,1736412474730137.5\t,0.5,NPU:1\n",
+    );
+    let trace = read_folder(folder.path()).unwrap();
+    assert_eq!((trace.tasks.len(), trace.devices.number()), (1, &[1][..]));
+    let begin = trace.tasks.start()[0];
+    let samples: Vec<_> = (trace.samples.iter())
+        .map(|(_, row)| {
+            let counter = trace.counters.get(row.counter);
+            (trace.strings.get(counter.unit), (row.time - begin).0, row.value / 1_048_576.0)
+        })
+        .collect();
+    assert_eq!(
+        samples,
+        [("B", -5_000, 1.0), ("B", -5_000, 3.0), ("B", 2_000, 0.5), ("B", 10_000, 2.0), ("B", 10_000, 4.0)]
+    );
+    let mut names: Vec<_> = trace.counters.name().iter().map(|name| trace.strings.get(*name)).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["memory of PTA allocated", "memory of PTA module reserved", "memory of PTA reserved"]);
+    // A time that a spreadsheet rounded tells nothing.
+    assert_eq!(losses(&trace), ["1 dropped: a sample without a time (first on line 4)"]);
+    // What other outputs have is not added again.
+    let text = std::fs::read(folder.path().join("memory_record.csv")).unwrap();
+    write(folder.path(), "npu_mem_20250109090000.csv", std::str::from_utf8(&text).unwrap());
+    assert_eq!(read_folder(folder.path()).unwrap().samples.len(), 5);
 }
 
 #[test]
