@@ -130,7 +130,8 @@ fn onnx_runtime_runs_and_is_attributed_like_the_embedded_engine() {
             assert_eq!(answer["graph"]["unattributed"], 0, "{model} with {level}");
             assert_eq!(number(&answer, "/latency/count"), 3.0);
             let inside = number(&answer, "/inside_ns") / number(&answer, "/recorded/median_ns");
-            assert!((0.5..=1.0).contains(&inside), "{model} with {level}: {inside}");
+            // Others may take the processors between two operators; times in another unit would be 1,000 apart.
+            assert!((0.1..=1.0).contains(&inside), "{model} with {level}: {inside}");
         }
     }
 }
