@@ -38,7 +38,7 @@ use crate::data::{Data, Device};
 use crate::join::captured::Captured;
 use crate::join::generation::Generation;
 use crate::parallel;
-use crate::tables::{DeviceTables, HostTaskRow, NO_CONTEXT, NO_MODEL};
+use crate::tables::{DeviceTables, HostTables, HostTaskRow, NO_CONTEXT, NO_MODEL};
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberSet};
 
@@ -199,11 +199,12 @@ impl Joined {
                 let captured = Captured::new(host, &mut losses);
                 let (host_tasks, fusion_models) = match generation {
                     Generation::Cann5 { .. } => {
-                        (described_tasks::host_tasks(host), host.described_fusion_models.clone())
+                        (described_tasks::host_tasks(host), stated_fusion_models(host, &mut losses))
                     }
-                    Generation::Compiled { .. } => {
-                        (described_tasks::tasks_of_models(host, &numbers), Vec::new())
-                    }
+                    Generation::Compiled { .. } => (
+                        described_tasks::tasks_of_models(host, &numbers),
+                        stated_fusion_models(host, &mut losses),
+                    ),
                     _ => host_tasks::host_tasks(host, chip, level0, &captured, stop, &mut losses),
                 };
                 let communication = communication::communication(host, &host_tasks, &captured);
@@ -282,4 +283,14 @@ impl Joined {
         all.merge(self.losses.clone());
         all
     }
+}
+
+/// The model that each note on a fused operator states, in files that state one. Where others lie beside them,
+/// nothing tells which note is which, and they count as lost.
+fn stated_fusion_models(host: &HostTables, losses: &mut Losses) -> Vec<u64> {
+    if host.described_fusion_models.len() == host.fusions.len() {
+        return host.described_fusion_models.clone();
+    }
+    losses.count(LossKind::UnmatchedNote, "additional.fusion_op_info", host.fusions.len() as u64);
+    vec![NO_MODEL; host.fusions.len()]
 }
