@@ -187,7 +187,7 @@ fn a_graph_whose_number_and_stream_are_used_again_keeps_its_own_operators() {
     let expected = [&REPLAYED[..], &[["7", "other"], ["7", "another"]]].concat();
     assert_eq!(rows(&written), expected);
     assert_eq!(losses(&written), []);
-    // What the stream executes once the graph is gone has its own names.
+    // Tasks that the stream executes once the graph is gone have their own names.
     destroy(&mut written, 7, 600);
     destroy_stream(&mut written, 610);
     track(&mut written, 1, 700);

@@ -1,4 +1,4 @@
-//! What became of an input, so that inputs that lead to something new are kept and changed further.
+//! The outcome of an input, so that inputs that lead to something new are kept and changed further.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;

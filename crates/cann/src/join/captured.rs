@@ -205,7 +205,7 @@ fn borders(host: &HostTables) -> BTreeMap<StreamKey, Vec<(u64, Border)>> {
             borders.push((end.saturating_add(1), Border::GraphEnd(graph)));
         }
     }
-    // What happens at the time of an end still belongs to what ends.
+    // An event at the time of an end still belongs to the stretch that ends.
     for flip in host.flips.rows().filter(|flip| flip.number == DESTROYED) {
         if let Some(borders) = all.get_mut(&(flip.device, flip.stream)) {
             borders.push((flip.time.saturating_add(1), Border::StreamEnd));

@@ -28,7 +28,7 @@ pub(super) fn place(records: &[Number], runs: &[Number], known: Vec<Option<u32>>
     for &run in places.run_of.iter().flatten() {
         places.is_taken[run as usize] = true;
     }
-    // What the first round has placed divides the rest into pieces in which more numbers are paired.
+    // Records that the first round has placed divide the rest into pieces in which more numbers are paired.
     for step in [Places::pair_numbers, Places::pair_numbers, Places::take_only_places] {
         for piece in places.pieces() {
             step(&mut places, piece);

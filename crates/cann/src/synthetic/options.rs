@@ -9,7 +9,7 @@ pub enum SampleMode {
     Static,
     /// Each operator is launched anew in every inference.
     Dynamic,
-    /// What is launched is captured into graphs, which are replayed, on two devices.
+    /// Launches are captured into graphs, which are replayed, on two devices.
     Graph,
 }
 

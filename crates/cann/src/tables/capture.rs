@@ -57,7 +57,7 @@ columns! {
     }
 }
 
-/// What the runtime noted of captured graphs.
+/// The runtime's notes on captured graphs.
 #[derive(Clone, Debug, Default)]
 pub struct CaptureTables {
     /// Streams that were captured.

@@ -1,4 +1,4 @@
-//! What the program answers about profiles: figures, places, predictions, comparisons, advice.
+//! Answers about profiles: figures, places, predictions, comparisons, advice.
 
 use std::path::Path;
 

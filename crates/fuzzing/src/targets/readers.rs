@@ -65,7 +65,7 @@ pub fn cann(input: &[u8], trail: &mut Trail) {
     }
 }
 
-/// Whatever lies on the disk: what it is, told by its content, and then its reader. It may be compressed.
+/// Any file: its kind, told by its content, and then its reader. It may be compressed.
 pub fn any_file(input: &[u8], trail: &mut Trail) {
     let directory = folder();
     let path = directory.path().join("input");

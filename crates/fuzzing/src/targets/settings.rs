@@ -1,4 +1,4 @@
-//! What users and their machines say: settings, files of known hosts, words of command lines.
+//! Texts of users and their machines: settings, files of known hosts, words of command lines.
 
 use std::str::FromStr;
 use std::sync::LazyLock;

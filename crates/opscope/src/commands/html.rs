@@ -40,7 +40,7 @@ impl HtmlArguments {
         self.html.as_deref().map_or(Ok(()), |output| check(output, inputs))
     }
 
-    /// What a page tells of the files of a profile; `None` where no page is asked for.
+    /// The facts that a page tells of a profile's files; `None` where no page is asked for.
     pub fn origin(&self, source: &Source) -> Option<Origin> {
         self.html.as_ref().map(|_| Origin::of(source))
     }
@@ -58,7 +58,7 @@ impl HtmlArguments {
     }
 }
 
-/// What is known of a profile's files before they are read.
+/// The facts about a profile's files that are known before they are read.
 pub struct Origin {
     /// The name of its file.
     pub name: String,

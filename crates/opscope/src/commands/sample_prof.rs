@@ -75,7 +75,7 @@ enum Mode {
     /// Each operator is launched anew in every inference
     #[default]
     Dynamic,
-    /// What is launched is captured into graphs and replayed, on two devices (910B and 310P)
+    /// Launches are captured into graphs and replayed, on two devices (910B and 310P)
     Graph,
 }
 

@@ -50,7 +50,7 @@ impl Opened {
         &self.0.place
     }
 
-    /// What is odd about it as a whole.
+    /// Its oddities as a whole.
     pub fn remarks(&self) -> &[String] {
         &self.0.remarks
     }

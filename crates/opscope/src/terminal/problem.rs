@@ -1,4 +1,4 @@
-//! What the parser of the command line has to say.
+//! Complaints of the command line's parser.
 
 use super::harmless::{harmless, printable};
 

@@ -15,7 +15,7 @@ use super::{failures, inputs};
 /// Processes of one target that may end on an input before the target is given up.
 const MOST_ENDS: usize = 8;
 
-/// What came of a target.
+/// The outcome of a target.
 #[derive(Default)]
 struct Found {
     tried: u64,

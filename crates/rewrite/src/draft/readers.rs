@@ -79,7 +79,7 @@ impl Readers {
     }
 }
 
-/// What a node reads, by position.
+/// The values that a node reads, by position.
 fn readings(slot: &Slot) -> impl Iterator<Item = (usize, &String)> {
     let names = slot.proto.input.iter().chain(&slot.captured);
     names.enumerate().filter(|(_, name)| !name.is_empty())

@@ -150,7 +150,7 @@ pub enum InputError {
         /// How much all of them take.
         source: TooMuchMemory,
     },
-    /// What a node computes of inputs of these shapes takes more memory than may be taken.
+    /// A node's values for inputs of these shapes take more memory than may be taken.
     #[error(transparent)]
     Node(#[from] NodeTooLarge),
     /// The file can't be read.

@@ -1,4 +1,4 @@
-//! What was left out, summed up by time.
+//! Slices that were left out, summed up by time.
 
 use opscope_timeline::{Bucket, Index};
 

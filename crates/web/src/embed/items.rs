@@ -1,4 +1,4 @@
-//! What slices are, each thing once.
+//! The operators, calls and ranges behind slices, each once.
 
 use std::collections::HashMap;
 

@@ -57,7 +57,7 @@ pub struct Embedded {
 pub struct LeftOut {
     /// Slices and marks of the profile.
     pub slices: usize,
-    /// Those that are carried one by one; the others as density, but for those on `rows`.
+    /// Slices that are carried one by one; the others are density, but for those on `rows`.
     pub slices_in_full: usize,
     /// The times in which those begin, in ticks.
     pub windows: Vec<(u64, u64)>,

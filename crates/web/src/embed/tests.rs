@@ -1,4 +1,4 @@
-//! What is carried of traces, read back as a page reads it.
+//! Columns of traces, read back as a page reads them.
 
 use opscope_analyze::Query;
 use opscope_trace::*;

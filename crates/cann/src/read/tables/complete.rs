@@ -151,7 +151,7 @@ pub(in crate::read) fn add_counters(trace: &mut Trace, table: &Trace) -> bool {
     true
 }
 
-/// What to add to the times of a table so that they are the trace's; nothing where their clocks differ.
+/// The offset that makes a table's times the trace's; `None` where their clocks differ.
 fn shift_into(trace: &Trace, table: &Trace) -> Option<Nanoseconds> {
     match (table.clock.unix_zero, trace.clock.unix_zero) {
         (None, None) => Some(Nanoseconds::ZERO),

@@ -434,7 +434,7 @@ fn a_folder_of_tables_tells_of_memory_and_the_device_that_its_tables_name() {
     assert_eq!(names, ["memory of PTA allocated", "memory of PTA module reserved", "memory of PTA reserved"]);
     // A time that a spreadsheet rounded tells nothing.
     assert_eq!(losses(&trace), ["1 dropped: a sample without a time (first on line 4)"]);
-    // What other outputs have is not added again.
+    // Counters that other outputs have are not added again.
     let text = std::fs::read(folder.path().join("memory_record.csv")).unwrap();
     write(folder.path(), "npu_mem_20250109090000.csv", std::str::from_utf8(&text).unwrap());
     assert_eq!(read_folder(folder.path()).unwrap().samples.len(), 5);

@@ -1,4 +1,4 @@
-//! What captured graphs leave behind on the host.
+//! The host's records of captured graphs.
 
 use std::io;
 
