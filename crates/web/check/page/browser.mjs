@@ -56,8 +56,11 @@ export async function open(file, { hash = "", theme = "light", lang = "en-US", f
   page.on("request", (request) => seen.requests.push(request.url().split("#")[0]));
   page.on("dialog", (dialog) => { seen.dialogs.push(dialog.message()); void dialog.dismiss(); });
   await page.goto(`file://${file}${hash}`);
-  if (scripts) await page.waitForSelector("#app .bar, #app .failed");
-  await settled(page);
+  // Without scripts a page has no frames that could be waited for.
+  if (scripts) {
+    await page.waitForSelector("#app .bar, #app .failed");
+    await settled(page);
+  }
   return { page, seen, close: () => context.close() };
 }
 
