@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use opscope_formats::reading::Stop;
 
 use crate::error::Result;
-use crate::metadata::file_names;
+use crate::metadata::{Listed, list};
 use crate::slices::Stream;
 use opscope_trace::{LossKind, Losses};
 
@@ -51,13 +51,15 @@ impl Catalogue {
     /// If the directory exists but can't be listed.
     pub fn read(directory: &Path, stop: &Stop, losses: &mut Losses) -> Result<Self> {
         let mut catalogue = Self::default();
-        if !directory.is_dir() {
-            return Ok(catalogue);
-        }
+        let names = match list(directory) {
+            Ok(names) => names,
+            Err(_) if !directory.is_dir() => return Ok(catalogue),
+            Err(problem) => return Err(problem),
+        };
         let mut groups: BTreeMap<StreamKey, Vec<(u64, PathBuf)>> = BTreeMap::new();
-        for name in file_names(directory)? {
+        for Listed { name, is_file, .. } in names {
             if let Some(slice) = name.strip_suffix(MARKER) {
-                let bytes = missing_bytes(directory, slice).unwrap_or(0);
+                let bytes = is_file.then(|| missing_bytes(directory, slice)).flatten().unwrap_or(0);
                 losses.count(LossKind::CutSlice, slice, bytes);
                 continue;
             }
@@ -67,10 +69,10 @@ impl Catalogue {
             {
                 continue;
             }
-            let path = directory.join(&name);
-            if !path.is_file() {
+            if !is_file {
                 continue;
             }
+            let path = directory.join(&name);
             match parse(&name) {
                 Some(file) => {
                     groups
@@ -129,8 +131,7 @@ fn missing_bytes(directory: &Path, slice: &str) -> Option<u64> {
     /// No marker says more than this.
     const LONGEST: u64 = 64;
     let mut text = String::new();
-    let marker = directory.join(format!("{slice}{MARKER}"));
-    let marker = File::open(Some(marker).filter(|marker| marker.is_file())?).ok()?;
+    let marker = File::open(directory.join(format!("{slice}{MARKER}"))).ok()?;
     marker.take(LONGEST).read_to_string(&mut text).ok()?;
     let told: u64 = text.trim().strip_prefix("filesize:")?.trim().parse().ok()?;
     match std::fs::metadata(directory.join(slice)) {

@@ -11,7 +11,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::metadata::{HOST_ID, Metadata, file_names, is_info_json};
+use crate::metadata::{HOST_ID, Listed, Metadata, is_info_json, list};
 use opscope_trace::{LossKind, Losses};
 
 /// Directories that a search doesn't enter: results, and the data of what was found already.
@@ -118,7 +118,7 @@ pub fn search(path: &Path) -> Result<Found> {
     let (mut sources, mut unusable) = (Vec::new(), Vec::new());
     find_sources(path, MAX_DEPTH, &mut sources, &mut unusable)?;
     let mut profiles: BTreeMap<PathBuf, Profile> = BTreeMap::new();
-    for directory in sources {
+    for (directory, names) in sources {
         let root = profile_of(&directory);
         let profile = profiles.entry(root.clone()).or_insert_with(|| Profile {
             path: root,
@@ -126,9 +126,9 @@ pub fn search(path: &Path) -> Result<Found> {
             devices: Vec::new(),
             losses: Losses::default(),
         });
-        match Metadata::read(&directory, &mut profile.losses) {
+        match Metadata::read(&directory, &names, &mut profile.losses) {
             Ok(metadata) => {
-                profile.count_cut_readings(&directory);
+                profile.count_cut_readings(&directory, &names);
                 profile.add(Source { path: directory, metadata });
             }
             Err(error) => {
@@ -164,11 +164,11 @@ impl Profile {
 
     /// Counts the files with readings of clocks whose last line isn't ended: of its number, or of the
     /// readings behind it, a part may be missing.
-    fn count_cut_readings(&mut self, directory: &Path) {
+    fn count_cut_readings(&mut self, directory: &Path, names: &[Listed]) {
         let folder = directory.file_name().unwrap_or_default().to_string_lossy();
-        for name in file_names(directory).unwrap_or_default() {
+        for Listed { name, is_file, .. } in names {
             let is_reading = name.starts_with("host_start.log") || name.starts_with("dev_start.log");
-            if is_reading && last_byte(&directory.join(&name)).is_some_and(|last| last != b'\n') {
+            if is_reading && *is_file && last_byte(&directory.join(name)).is_some_and(|last| last != b'\n') {
                 self.losses.count(LossKind::CutReading, &format!("{folder}/{name}"), 1);
             }
         }
@@ -191,9 +191,6 @@ impl Profile {
 
 /// The last byte of a file that has any.
 fn last_byte(path: &Path) -> Option<u8> {
-    if !path.is_file() {
-        return None;
-    }
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::End(-1)).ok()?;
     let mut last = [0];
@@ -216,29 +213,28 @@ fn is_part(directory: &Path) -> bool {
     name == "host" || name.starts_with("device_")
 }
 
-/// Collects the directories that hold an `info.json`.
+/// Collects the directories that hold an `info.json`, and what else they hold.
 fn find_sources(
     directory: &Path,
     depth: usize,
-    sources: &mut Vec<PathBuf>,
+    sources: &mut Vec<(PathBuf, Vec<Listed>)>,
     unusable: &mut Vec<Error>,
 ) -> Result<()> {
-    let names = file_names(directory)?;
-    if names.iter().any(|name| is_info_json(name)) {
-        sources.push(directory.to_owned());
+    let names = list(directory)?;
+    if names.iter().any(|file| is_info_json(&file.name)) {
+        sources.push((directory.to_owned(), names));
         return Ok(());
     }
-    if names.iter().any(|name| name == "data") && is_part(directory) {
+    if names.iter().any(|file| file.name == "data") && is_part(directory) {
         unusable.push(Error::NoMetadata { path: directory.to_owned() });
         return Ok(());
     }
     if depth == 0 {
         return Ok(());
     }
-    for name in names {
-        let path = directory.join(&name);
-        let is_directory = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    for Listed { name, is_directory, .. } in names {
         if is_directory && !SKIPPED.contains(&name.as_str()) {
+            let path = directory.join(&name);
             // A directory that can't be listed doesn't spoil its neighbours.
             if let Err(problem) = find_sources(&path, depth - 1, sources, unusable) {
                 unusable.push(problem);

@@ -1,4 +1,4 @@
-//! One stream of records over all its slices, mapped into memory.
+//! One stream of records over all its slices, mapped into memory, or read where they are small.
 //!
 //! A stream of records of one size is aligned at its end: the collector may have dropped its front
 //! when storage ran short. A record may lie across the border of two slices. Where records have a
@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 use opscope_files::MappedFile;
 use opscope_formats::reading::Stop;
@@ -52,12 +54,10 @@ impl Stream {
                 losses.count(LossKind::UnreadableFile, &path.to_string_lossy(), 1);
                 continue;
             };
-            // An empty file can't be mapped and holds nothing.
-            if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-                continue;
-            }
-            match MappedFile::new(&file, path) {
-                Ok(map) => maps.push(map),
+            match SliceBytes::of(&file, path) {
+                // An empty file holds nothing.
+                Ok(bytes) if bytes.is_empty() => {}
+                Ok(bytes) => maps.push(bytes),
                 Err(_) => losses.count(LossKind::UnreadableFile, &path.to_string_lossy(), 1),
             }
         }
@@ -65,11 +65,46 @@ impl Stream {
     }
 }
 
+/// The bytes of one slice.
+#[derive(Debug)]
+enum SliceBytes {
+    /// A file that stays where it is.
+    Mapped(MappedFile),
+    /// A small file's content: a map costs the system more than a copy of so little.
+    Read(Vec<u8>),
+}
+
+impl SliceBytes {
+    /// The content of a file of any size; `path` is its name in messages.
+    fn of(file: &File, path: &Path) -> io::Result<Self> {
+        /// The size in bytes up to which a file is copied.
+        const SMALL: u64 = 32 << 10;
+        let metadata = file.metadata()?;
+        if metadata.len() > SMALL || !metadata.is_file() {
+            return MappedFile::new(file, path).map(Self::Mapped);
+        }
+        let mut bytes = Vec::with_capacity(metadata.len() as usize);
+        file.take(metadata.len()).read_to_end(&mut bytes)?;
+        Ok(Self::Read(bytes))
+    }
+}
+
+impl Deref for SliceBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Read(bytes) => bytes,
+        }
+    }
+}
+
 /// The bytes of one stream.
 #[derive(Debug)]
 pub struct Mapped {
     name: String,
-    maps: Vec<MappedFile>,
+    maps: Vec<SliceBytes>,
 }
 
 impl Mapped {

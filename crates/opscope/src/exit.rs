@@ -1,6 +1,7 @@
 //! How the program ends.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use opscope_run::{InputError, RunError};
@@ -88,6 +89,29 @@ fn run_error(error: &anyhow::Error) -> Option<&RunError> {
     error.downcast_ref().or_else(in_tuning)
 }
 
+/// A complaint about a model with the model's file, which engines don't name.
+pub fn naming_model(error: impl Into<anyhow::Error>, path: &Path) -> anyhow::Error {
+    let error = error.into();
+    let is_about_model = match run_error(&error) {
+        Some(RunError::Input(wish)) => is_the_models(wish),
+        Some(error) => matches!(
+            error,
+            RunError::UnsupportedOperator { .. }
+                | RunError::Prepare { .. }
+                | RunError::Infer { .. }
+                | RunError::Memory(_)
+        ),
+        None => matches!(error.downcast_ref(), Some(TuneError::EnginesDisagree { .. })),
+    };
+    if is_about_model { error.context(path.display().to_string()) } else { error }
+}
+
+/// Whether a model can't be fed whatever is asked for: too large a value of a node is the model's, not the
+/// wish's, and so is an input of no numbers.
+fn is_the_models(wish: &InputError) -> bool {
+    matches!(wish, InputError::Node(_) | InputError::Unsupported { .. })
+}
+
 /// Whether an error is that nobody reads the output any more (`opscope … | head`), which wants no complaint.
 pub fn is_about_reader(error: &anyhow::Error) -> bool {
     let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
@@ -112,9 +136,6 @@ pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
     if let Some(VendorError::Interrupted { .. }) = error.downcast_ref() {
         return Exit::Interrupted;
     }
-    let is_wish = |error: &RunError| {
-        // Too large a value of a node is the model's, not the wish's.
-        matches!(error, RunError::Input(wish) if !matches!(wish, InputError::Node(_)))
-    };
+    let is_wish = |error: &RunError| matches!(error, RunError::Input(wish) if !is_the_models(wish));
     if error.is::<UsageError>() || run_error(error).is_some_and(is_wish) { Exit::Usage } else { Exit::Failed }
 }

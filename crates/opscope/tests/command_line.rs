@@ -54,6 +54,32 @@ fn a_wrong_command_line_ends_with_status_2_and_says_what_is_right() {
 }
 
 #[test]
+fn several_profiles_where_one_is_taken_are_named_with_what_to_do() {
+    let place = Place::new();
+    for name in ["a.json", "b.json", "c\u{1b}[2J.json"] {
+        place.write(name, "[]");
+    }
+    for command in ["show", "analyze", "advise", "report", "import", "info", "query"] {
+        let said = place
+            .fails(
+                2,
+                &["unexpected argument", "2 profiles", "opscope compare A B"],
+                &[command, "a.json", "b.json", "-q"],
+            )
+            .stderr;
+        assert!(
+            said.contains("a.json, b.json") && said.contains(&format!("do opscope {command} ")),
+            "{said}"
+        );
+    }
+    let said = place.fails(2, &["3 profiles"], &["show", "a.json", "b.json", "c\u{1b}[2J.json"]).stderr;
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+    // A word that is no file isn't taken for a profile.
+    let said = place.fails(2, &["unexpected argument 'more'"], &["show", "a.json", "more"]).stderr;
+    assert!(!said.contains("profiles are named"), "{said}");
+}
+
+#[test]
 fn output_into_a_pipe_has_no_colours() {
     let place = Place::new();
     let list = place.done(&["sample", "--list"]).stdout;

@@ -703,3 +703,32 @@ fn values_that_do_not_fit_into_memory_are_refused_by_name_before_they_are_made()
     let endless = ["run", "sum.onnx", "--dim", "n=9223372036854775807"];
     place.fails(2, &["'x'", "9223372036854775807", "does not fit"], &endless);
 }
+
+#[test]
+fn what_no_wish_can_mend_is_told_with_the_models_file_and_status_1() {
+    let place = Place::new();
+    // Texts can't be fed, and no engine has the operator.
+    let mut texts = model_proto(17, &["2"], vec![node("Identity", "same", &["x"], "y")], Vec::new());
+    for value in texts.graph.iter_mut().flat_map(|graph| graph.input.iter_mut().chain(&mut graph.output)) {
+        let Some(TypeProto { value: Some(TypeValue::Tensor(tensor)), .. }) = &mut value.r#type else {
+            panic!("a tensor")
+        };
+        tensor.elem_type = Some(8);
+    }
+    place.write("texts.onnx", encode(&texts));
+    place.write("odd.onnx", model(&["2"], vec![node("example.custom.Odd", "odd", &["x"], "y")], Vec::new()));
+    place.write("well.onnx", model(&["2"], vec![node("Relu", "relu", &["x"], "y")], Vec::new()));
+    for (name, complaint, remedy) in [
+        ("texts.onnx", "tensor of string", "extract_model"),
+        ("odd.onnx", "example.custom.Odd", "a program of its own"),
+    ] {
+        let checking = ["check", "--baseline", "well.onnx", "--candidate", name, "--max-regression", "5%"];
+        for command in
+            [&["run", name][..], &["tune", name], &["rewrite", name, "-o", "out.onnx", "--check"], &checking]
+        {
+            let said = place.fails(1, &[complaint, remedy], command).stderr;
+            assert!(said.starts_with(&format!("error: {name}: ")), "{command:?}: {said}");
+        }
+        assert!(!place.path("out.onnx").exists());
+    }
+}

@@ -21,6 +21,7 @@ mod ordered;
 
 pub use ordered::{ordered, parts, texts};
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::num::NonZero;
 use std::ops::Range;
@@ -36,6 +37,9 @@ fn pool() -> Option<&'static ThreadPool> {
     /// More threads only wait for memory and for one another.
     const MOST_THREADS: usize = 16;
     static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    if ALONE.get() {
+        return None;
+    }
     let start = || {
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
         let name = |number| format!("opscope-{number}");
@@ -44,6 +48,25 @@ fn pool() -> Option<&'static ThreadPool> {
         pool?.ok()
     };
     POOL.get_or_init(start).as_ref()
+}
+
+thread_local! {
+    /// Whether this thread does everything itself.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does a piece of work on this thread alone: what it would divide, it does itself. Where many small pieces
+/// of work keep all cores busy, to wake one another within each of them takes longer than the work.
+pub fn alone<R>(work: impl FnOnce() -> R) -> R {
+    /// Ends with the work, also where it panics.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _before = Before(ALONE.replace(true));
+    work()
 }
 
 /// The number of rows of which work is divided that takes little time for each.
@@ -132,6 +155,23 @@ mod tests {
     fn a_column_has_the_results_of_all_ranges_in_order() {
         let even = super::column(200_000, |rows, out| out.extend(rows.filter(|row| row % 2 == 0)));
         assert!(even.len() == 100_000 && even.iter().enumerate().all(|(n, row)| *row == n * 2));
+    }
+
+    #[test]
+    fn work_that_is_done_alone_stays_on_its_thread_and_no_other_does() {
+        let threads = || {
+            let ids = super::map(&[(); 64], |()| {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                std::thread::current().id()
+            });
+            let (first, second) = super::join(|| std::thread::current().id(), || std::thread::current().id());
+            ids.into_iter().chain([first, second]).collect::<std::collections::HashSet<_>>()
+        };
+        let here = std::collections::HashSet::from([std::thread::current().id()]);
+        assert_eq!(super::alone(|| super::alone(threads)), here);
+        let broken = std::panic::catch_unwind(|| super::alone(|| panic!("within")));
+        // The pool's threads have other ids than whoever asks.
+        assert!(broken.is_err() && (super::pool().is_none() || threads() != here));
     }
 
     #[test]

@@ -156,14 +156,13 @@ impl Session {
 }
 
 impl Metadata {
-    /// Reads the metadata files of `directory`. Only an `info.json` with a known processor is
+    /// Reads the metadata files of `directory`, which holds `names`. Only an `info.json` with a known processor is
     /// indispensable; what else is missing is counted and gets defaults.
     ///
     /// # Errors
     /// If `info.json` can't be read or names no known processor.
-    pub fn read(directory: &Path, losses: &mut Losses) -> Result<Self> {
-        let names = file_names(directory)?;
-        let find = |prefix: &str| metadata_file(directory, &names, prefix);
+    pub(crate) fn read(directory: &Path, names: &[Listed], losses: &mut Losses) -> Result<Self> {
+        let find = |prefix: &str| metadata_file(directory, names, prefix);
         let info_path = find("info.json").unwrap_or_else(|| directory.join("info.json"));
         let info = Info::from_json(&read_json(&info_path)?, &info_path, losses)?;
         let mut optional = |prefix: &str| {
@@ -347,30 +346,54 @@ fn default_device_mhz(chip: Chip) -> f64 {
     }
 }
 
-/// The names of all files of a directory, sorted.
-pub(crate) fn file_names(directory: &Path) -> Result<Vec<String>> {
+/// An entry of a directory, as its listing tells it: asking for each takes longer than to read small files.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    /// Its name.
+    pub(crate) name: String,
+    /// Whether it is a file, or a link to one.
+    pub(crate) is_file: bool,
+    /// Whether it is a directory itself.
+    pub(crate) is_directory: bool,
+}
+
+/// The entries of a directory by their names.
+pub(crate) fn list(directory: &Path) -> Result<Vec<Listed>> {
     let entries = std::fs::read_dir(directory).map_err(Error::io("list the directory", directory))?;
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort_unstable();
+    let listed = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let kind = entry.file_type().ok();
+        let is_linked_file = || kind.is_some_and(|kind| kind.is_symlink()) && entry.path().is_file();
+        Some(Listed {
+            name,
+            is_file: kind.is_some_and(|kind| kind.is_file()) || is_linked_file(),
+            is_directory: kind.is_some_and(|kind| kind.is_dir()),
+        })
+    };
+    let mut names: Vec<Listed> = entries.filter_map(|entry| listed(entry.ok()?)).collect();
+    names.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     Ok(names)
 }
 
 /// The file `prefix` or `prefix.<number>` of a directory.
-fn metadata_file(directory: &Path, names: &[String], prefix: &str) -> Option<PathBuf> {
-    let is_it = |name: &&String| match name.strip_prefix(prefix) {
+fn metadata_file(directory: &Path, names: &[Listed], prefix: &str) -> Option<PathBuf> {
+    names.iter().find(|file| is_numbered(&file.name, prefix)).map(|file| directory.join(&file.name))
+}
+
+/// Whether a name is `prefix` or `prefix.<number>`.
+fn is_numbered(name: &str, prefix: &str) -> bool {
+    match name.strip_prefix(prefix) {
         Some("") => true,
         Some(rest) => rest
             .strip_prefix('.')
             .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())),
         None => false,
-    };
-    names.iter().find(is_it).map(|name| directory.join(name))
+    }
 }
 
 /// Whether a file name is that of an `info.json`.
 pub(crate) fn is_info_json(name: &str) -> bool {
-    metadata_file(Path::new(""), &[name.to_owned()], "info.json").is_some()
+    is_numbered(name, "info.json")
 }
 
 fn place(directory: &Path, file: &str) -> String {

@@ -1,5 +1,6 @@
 //! `opscope check`: passes or fails a change by its time.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use super::advise::silence_suspects;
 use super::html::HtmlArguments;
 use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments, parse_duration};
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, UsageError, naming_model};
 use crate::interrupt;
 use crate::judgement::{Facts, Judgement, Limits, Outcome};
 use crate::profile::{self, Tell};
@@ -169,20 +170,25 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
     let load = |path: &Path| -> anyhow::Result<_> {
         let model = Arc::new(Model::load(path)?);
         model.check_external_data()?;
-        let inputs = arguments.inputs.request().resolve(&model).map_err(RunError::from)?;
+        let inputs = arguments.inputs.request().resolve(&model).map_err(RunError::from);
+        let inputs = inputs.map_err(|error| naming_model(error, path))?;
         Ok((model, inputs))
     };
-    let sides = [load(baseline)?, load(&arguments.candidate)?];
+    let sides = [(baseline, load(baseline)?), (&*arguments.candidate, load(&arguments.candidate)?)];
+    // The model that an engine complains of.
+    let at_work = Cell::new(baseline);
     // Both run on the same engine, with the same options.
     let ready = |options: &EngineOptions| {
-        let [a, b] = sides.each_ref().map(|(model, inputs)| {
+        let [a, b] = sides.each_ref().map(|(path, (model, inputs))| {
+            at_work.set(path);
             let mut engine = prepare(Arc::clone(model), inputs, options, clock)?;
             engine.infer(interrupt::of_measurement())?;
             Ok::<_, RunError>(engine)
         });
         Ok((a?, b?))
     };
-    let ((mut a, mut b), options) = arguments.engine.settle(terminal, ready)?;
+    let settled = arguments.engine.settle(terminal, ready);
+    let ((mut a, mut b), options) = settled.map_err(|error| naming_model(error, at_work.get()))?;
     let mut budget = Budget::default();
     budget.time = arguments.duration.unwrap_or(budget.time);
     terminal.note("measuring both models alternately");

@@ -9,12 +9,12 @@ use clap::Args;
 use opscope_model::Model;
 use opscope_model::proto::ModelProto;
 use opscope_rewrite::{Exactness, Selection, rewrite};
-use opscope_run::{EngineOptions, RunClock, prepare};
+use opscope_run::{EngineOptions, RunClock, RunError, prepare};
 use opscope_tune::{Agreement, InputSets, agreement};
 
 use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments};
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, UsageError, naming_model};
 use crate::interrupt;
 use crate::report::rewrite as report;
 use crate::terminal::Terminal;
@@ -143,7 +143,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let mut found = None;
     let mut accept = |after: Model| {
         if arguments.check {
-            found = Some(check(arguments, &model, Arc::new(after), terminal)?);
+            found = Some(check(arguments, path, &model, Arc::new(after), terminal)?);
         }
         Ok(lossy || found.is_none_or(|found| found.relative <= arguments.tolerance))
     };
@@ -245,17 +245,20 @@ fn load_written(path: &Path) -> anyhow::Result<Model> {
 /// How well the outputs of a model and of what it became agree.
 fn check(
     arguments: &Arguments,
+    path: &Path,
     model: &Arc<Model>,
     after: Arc<Model>,
     terminal: &Terminal,
 ) -> anyhow::Result<Agreement> {
-    let sets =
-        InputSets::resolve(model, &arguments.inputs.request(), 3).map_err(opscope_run::RunError::from)?;
+    let sets = InputSets::resolve(model, &arguments.inputs.request(), 3).map_err(RunError::from);
+    let sets = sets.map_err(|error| naming_model(error, path))?;
     let outputs = |model: &Arc<Model>, options: &EngineOptions| {
         let mut engine = prepare(Arc::clone(model), sets.own(), options, RunClock::start())?;
         sets.outputs(engine.as_mut(), interrupt::of_measurement())
     };
-    let (expected, options) = arguments.engine.settle(terminal, |options| outputs(model, options))?;
-    let found = outputs(&after, &options).context("the rewritten model")?;
+    let settled = arguments.engine.settle(terminal, |options| outputs(model, options));
+    let (expected, options) = settled.map_err(|error| naming_model(error, path))?;
+    let found = outputs(&after, &options)
+        .with_context(|| format!("{}, rewritten (--skip leaves out what --dry-run lists)", path.display()))?;
     Ok(agreement(&expected, &found)?)
 }

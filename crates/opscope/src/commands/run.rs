@@ -16,7 +16,7 @@ use opscope_trace::units;
 
 use super::html::{self, HtmlArguments};
 use super::outputs::{AnswerArguments, FileArguments};
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, UsageError, naming_model};
 use crate::interrupt;
 use crate::terminal::{IterationBar, SlowNote, Terminal};
 
@@ -290,19 +290,9 @@ pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyh
         bar.update(progress);
     });
     drop((bar, slow));
-    let outcome = outcome.map_err(|error| named(error, path))?;
+    let outcome = outcome.map_err(|error| naming_model(error, path))?;
     outcome.remarks.iter().for_each(|remark| terminal.warn(remark));
     Ok(outcome)
-}
-
-/// An engine's complaint with the model's file, which it doesn't name.
-fn named(error: RunError, path: &Path) -> anyhow::Error {
-    let is_about_model = matches!(
-        error,
-        RunError::UnsupportedOperator { .. } | RunError::Prepare { .. } | RunError::Infer { .. }
-    );
-    let error = anyhow::Error::from(error);
-    if is_about_model { error.context(path.display().to_string()) } else { error }
 }
 
 /// Says so where an engine takes long to make a model ready, and what may take less.

@@ -7,13 +7,13 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
-use opscope_run::{RunClock, prepare};
+use opscope_run::{RunClock, RunError, prepare};
 use opscope_tune::{Budget, Progress, TuneOptions, Tuned, tune};
 
 use super::outputs::check_target;
 use super::rewrite::{SelectionArguments, check_output, warn_of_unknown_version, write_model};
 use super::run::{EngineArguments, InputArguments, create_folder, parse_duration};
-use crate::exit::Exit;
+use crate::exit::{Exit, naming_model};
 use crate::interrupt;
 use crate::report::tune::{self as report, TuningRequest};
 use crate::terminal::{StepBar, Terminal};
@@ -135,11 +135,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         )?;
     }
     let inputs = arguments.inputs.request();
-    let values = inputs.resolve(&model).map_err(opscope_run::RunError::from)?;
-    let ((), engine) = arguments.engine.settle(terminal, |options| {
+    let resolved = inputs.resolve(&model).map_err(RunError::from);
+    let values = resolved.map_err(|error| naming_model(error, path))?;
+    let settled = arguments.engine.settle(terminal, |options| {
         let mut engine = prepare(Arc::clone(&model), &values, options, RunClock::start())?;
         engine.infer(interrupt::of_measurement()).map(|_| ())
-    })?;
+    });
+    let ((), engine) = settled.map_err(|error| naming_model(error, path))?;
     let options = TuneOptions {
         inputs,
         engine,
@@ -163,7 +165,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             Progress::Step(step) => bar.aside(|| terminal.note(&report::step_text(step))),
         });
     drop(bar);
-    let tuned = tuned?;
+    let tuned = tuned.map_err(|error| naming_model(error, path))?;
     if let Some(proto) = &tuned.model {
         write_model(&model, proto.clone(), &output, |_| Ok(true))?;
     }

@@ -1,5 +1,6 @@
 //! The same work on each of several profiles: one that fails doesn't keep the others from it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -54,7 +55,10 @@ pub fn each_answer<A: Send>(
         opscope_parallel::ordered(
             alike.len(),
             PROFILES_AHEAD,
-            |index| (&alike[index].0.path, read(alike[index].0.clone(), &())),
+            |index| {
+                let profile = &alike[index].0;
+                (&profile.path, opscope_parallel::alone(|| read(profile.clone(), &())))
+            },
             |(path, answer)| {
                 bar.aside(|| outcome.take(path, answer.and_then(&mut tell)))?;
                 bar.of_several(&outcome.next());
@@ -74,13 +78,15 @@ fn is_small(profile: &Profile) -> bool {
     /// Bytes; decoded, they take some ten times as many.
     const SMALL: u64 = 1 << 20;
     let folders = profile.devices.iter().chain(&profile.host).map(Source::data);
-    folders.map(|folder| bytes_in(&folder)).sum::<u64>() < SMALL
-}
-
-/// The bytes of the files in a folder.
-fn bytes_in(folder: &Path) -> u64 {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
+    let files = folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    // The markers beside the slices hold a number each.
+    let slices = files.filter(|file| file.path().extension() != Some(OsStr::new("done")));
+    let sizes = slices.filter_map(|file| file.metadata().ok()).map(|it| it.len());
+    let mut left = SMALL;
+    sizes.into_iter().all(|bytes| {
+        left = left.saturating_sub(bytes);
+        left > 0
+    })
 }
 
 /// The outcome of work on several profiles so far.

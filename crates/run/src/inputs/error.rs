@@ -106,7 +106,10 @@ pub enum InputError {
         path: PathBuf,
     },
     /// An input of a type that can't be made up or read from a file.
-    #[error("the input '{input}' is {kind}; only tensors of numbers can be fed")]
+    #[error(
+        "the input '{input}' is {kind}; only tensors of numbers can be fed: cut the model behind the nodes that \
+         take it (onnx.utils.extract_model in Python) and give what they compute as an input"
+    )]
     Unsupported {
         /// The input.
         input: String,
