@@ -1,11 +1,11 @@
 //! Running rules.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use opscope_trace::Nanoseconds;
 
 use crate::checks;
-use crate::claim::{Evidence, Savings, savings, together};
+use crate::claim::{Claims, Savings, together};
 use crate::finding::{Done, Finding, NotRun, Report, Whole};
 use crate::outcome::{Cause, Found, Outcome};
 use crate::rewrites::Does;
@@ -131,7 +131,7 @@ fn beside_operators(subject: &Subject<'_>, rule: Rule, found: Found) -> Finding 
     Finding {
         rule,
         also: Vec::new(),
-        evidence: merged(found.evidence),
+        evidence: found.evidence.into_iter().collect::<Claims>().into_evidence(),
         saves,
         share: share(saves, whole),
         whole: if subject.inference.is_some() { Whole::Inference } else { Whole::Profile },
@@ -144,7 +144,7 @@ fn beside_operators(subject: &Subject<'_>, rule: Rule, found: Found) -> Finding 
 
 /// A finding about operators that have one cause.
 fn of_cause(subject: &Subject<'_>, rule: &Rule, cause: Cause) -> Finding {
-    let savings = savings(&subject.executions, &cause.claims);
+    let savings = cause.claims.savings(&subject.executions);
     let sum: f64 = savings.values().sum();
     let saves = (!savings.is_empty()).then_some(Nanoseconds(sum as i64));
     let mut rule = rule.clone();
@@ -160,13 +160,11 @@ fn of_cause(subject: &Subject<'_>, rule: &Rule, cause: Cause) -> Finding {
         }
     }
     let does = does(subject, &rule);
-    let mut seen = HashSet::new();
-    let changes = cause.claims.iter().flat_map(|claim| &claim.changes);
-    let changes = changes.filter(|name| seen.insert(name.as_str())).cloned().collect();
+    let changes = cause.claims.changes();
     Finding {
         rule,
         also: Vec::new(),
-        evidence: merged(cause.claims.into_iter().map(|claim| claim.evidence)),
+        evidence: cause.claims.into_evidence(),
         saves,
         share: share(saves, Some(subject.total)),
         whole: Whole::Operators,
@@ -175,35 +173,6 @@ fn of_cause(subject: &Subject<'_>, rule: &Rule, cause: Cause) -> Finding {
         changes,
         savings,
     }
-}
-
-/// Evidence of the same name and type in one row, the most costly first.
-fn merged(rows: impl IntoIterator<Item = Evidence>) -> Vec<Evidence> {
-    let mut order: Vec<Evidence> = Vec::new();
-    let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
-    // How many rows became one, and whether they say different things.
-    let mut each: Vec<(usize, bool)> = Vec::new();
-    for item in rows {
-        let place = *places.entry((item.name.clone(), item.op_type.clone())).or_insert(order.len());
-        match order.get_mut(place) {
-            Some(known) => {
-                known.time = known.time.zip(item.time).map(|(a, b)| a + b);
-                let (count, differ) = each[place];
-                each[place] = (count + 1, differ || known.detail != item.detail);
-            }
-            None => {
-                order.push(item);
-                each.push((1, false));
-            }
-        }
-    }
-    for (item, (count, differ)) in order.iter_mut().zip(each) {
-        if differ && !item.detail.is_empty() {
-            item.detail = format!("{} in one of {count}, which differ", item.detail);
-        }
-    }
-    order.sort_by_key(|item| std::cmp::Reverse(item.time));
-    order
 }
 
 /// Puts time that ranges lost in front where it is a large part of the time of all inferences:

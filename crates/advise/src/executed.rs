@@ -12,6 +12,13 @@ use opscope_trace::{Nanoseconds, OperatorId, StringId, Trace};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Executed(usize);
 
+impl Executed {
+    /// Its place among all.
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// An operator that was executed. Rows of a trace that differ in their shapes only are one.
 #[derive(Clone, Debug)]
 struct Row<'a> {
@@ -44,28 +51,34 @@ pub(crate) enum Ran {
 }
 
 impl<'a> Executions<'a> {
-    /// Takes in an execution of an operator, with its part of an average iteration in nanoseconds.
-    pub fn add(&mut self, trace: &'a Trace, operator: OperatorId, time: f64) -> Executed {
+    /// Takes in an operator, if it isn't known.
+    pub fn enter(&mut self, trace: &'a Trace, operator: OperatorId) -> Executed {
         let index = operator.index();
         let key = (trace.operators.name()[index], trace.operators.op_type()[index]);
-        let executed = match self.known.get(&key) {
-            Some(executed) => *executed,
-            None => {
-                let executed = Executed(self.rows.len());
-                self.known.insert(key, executed);
-                let origins = trace.names.get(trace.operators.origins()[index]);
-                let nodes: Vec<&str> = origins.iter().map(|name| trace.strings.get(*name)).collect();
-                // Where the trace names no nodes, an operator is known by its own name.
-                let own = [trace.strings.get(key.0)];
-                for node in if nodes.is_empty() { &own[..] } else { &nodes } {
-                    self.by_node.entry(node).or_default().push(executed);
-                }
-                self.rows.push(Row { op_type: trace.strings.get(key.1), time: 0.0, nodes });
-                executed
-            }
-        };
-        self.rows[executed.0].time += time;
+        if let Some(executed) = self.known.get(&key) {
+            return *executed;
+        }
+        let executed = Executed(self.rows.len());
+        self.known.insert(key, executed);
+        let origins = trace.names.get(trace.operators.origins()[index]);
+        let nodes: Vec<&str> = origins.iter().map(|name| trace.strings.get(*name)).collect();
+        // Where the trace names no nodes, an operator is known by its own name.
+        let own = [trace.strings.get(key.0)];
+        for node in if nodes.is_empty() { &own[..] } else { &nodes } {
+            self.by_node.entry(node).or_default().push(executed);
+        }
+        self.rows.push(Row { op_type: trace.strings.get(key.1), time: 0.0, nodes });
         executed
+    }
+
+    /// Takes in an execution: its part of an average iteration in nanoseconds.
+    pub fn spend(&mut self, executed: Executed, time: f64) {
+        self.rows[executed.0].time += time;
+    }
+
+    /// All operators, in the order in which they were entered.
+    pub fn all(&self) -> impl Iterator<Item = Executed> + use<> {
+        (0..self.rows.len()).map(Executed)
     }
 
     /// The type of an operator; one that several nodes were made into joins their types by a plus.
@@ -141,7 +154,8 @@ mod tests {
     fn executions(trace: &Trace) -> Executions<'_> {
         let mut executions = Executions::default();
         for id in trace.operators.ids() {
-            executions.add(trace, id, 100.0);
+            let executed = executions.enter(trace, id);
+            executions.spend(executed, 100.0);
         }
         executions
     }

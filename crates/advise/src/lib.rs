@@ -50,6 +50,8 @@ mod finding;
 pub mod fusion;
 mod graph;
 mod idle;
+mod kernels;
+mod metrics;
 mod outcome;
 mod places;
 mod rewrites;

@@ -2,7 +2,7 @@
 
 use opscope_trace::Nanoseconds;
 
-use crate::claim::{Claim, Evidence};
+use crate::claim::{Claims, Evidence};
 
 /// The answer of a condition.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Found {
 /// Claims that have one cause, and what is to be said about it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cause {
-    pub claims: Vec<Claim>,
+    pub claims: Claims,
     pub note: Option<String>,
     /// Texts that are nearer to the matter than the rule's own.
     pub title: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Causes {
 
 impl Causes {
     /// Claims of one cause.
-    pub fn one(claims: Vec<Claim>) -> Outcome {
+    pub fn one(claims: Claims) -> Outcome {
         Self::of(Cause { claims, ..Cause::default() })
     }
 

@@ -95,13 +95,13 @@ impl<'s, 'a> Places<'s, 'a> {
 
     /// The same where other causes are to be added.
     pub fn causes(mut self) -> Causes {
-        self.found.causes.push(Cause { claims: self.claims, ..Cause::default() });
+        self.found.causes.push(Cause { claims: self.claims.into_iter().collect(), ..Cause::default() });
         self.found
     }
 
     /// The same with something to say.
     pub fn with(mut self, cause: Cause) -> Outcome {
-        self.found.causes.push(Cause { claims: self.claims, ..cause });
+        self.found.causes.push(Cause { claims: self.claims.into_iter().collect(), ..cause });
         self.found.outcome()
     }
 

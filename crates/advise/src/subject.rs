@@ -1,18 +1,16 @@
 //! The profile and the model that rules look at.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use opscope_analyze::{Iterations, Latencies, Measured, Overview, Roofline, Scope, work_times};
 use opscope_model::{Model, Shapes};
-use opscope_trace::{
-    ExecutionUnit, IterationId, MetricId, Nanoseconds, Operator, ReadingId, StreamId, TaskId, Trace,
-};
+use opscope_trace::{Nanoseconds, Operator, Trace};
 
-use crate::claim::{Claim, Evidence};
 use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
-use crate::executed::{Executed, Executions, Ran};
+use crate::executed::{Executions, Ran};
 use crate::idle::Idle;
+use crate::kernels::{Collector, Kernel, Kernels};
+use crate::metrics::{Metric, Metrics};
 use crate::rewrites::Rewrites;
 use crate::target::Target;
 
@@ -35,33 +33,6 @@ pub struct Environment {
     pub log_level: Option<String>,
     /// The text of an `acl.json` beside the profile.
     pub acl_json: Option<String>,
-}
-
-/// A task that executed an operator in a measured iteration.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kernel<'a> {
-    pub task: TaskId,
-    /// The operator that it executed.
-    pub executed: Executed,
-    pub name: &'a str,
-    pub op_type: &'a str,
-    pub unit: ExecutionUnit,
-    pub stream: Option<StreamId>,
-    pub iteration: Option<IterationId>,
-    pub start: Nanoseconds,
-    pub duration: Nanoseconds,
-    /// Its own time in nanoseconds.
-    pub time: f64,
-    /// The part of its wait in which no task ran, within its iteration.
-    pub wait: Option<Nanoseconds>,
-    pub reading: Option<ReadingId>,
-}
-
-impl Kernel<'_> {
-    /// Whether another one is of the same stream and iteration, so that one may follow the other.
-    pub fn is_beside(&self, other: &Self) -> bool {
-        (self.stream, self.iteration) == (other.stream, other.iteration)
-    }
 }
 
 /// A profile, a model, or both, with all that rules ask about them.
@@ -91,15 +62,15 @@ pub struct Subject<'a> {
     /// Where opscope's rewrites apply to the model.
     pub(crate) rewrites: Option<Rewrites<'a>>,
     /// The executed operators, by stream, iteration and start.
-    pub(crate) kernels: Vec<Kernel<'a>>,
+    pub(crate) kernels: Kernels<'a>,
     /// The time in which no task ran.
     idle: Idle,
     /// How many iterations were measured.
     pub(crate) iterations: usize,
     /// The own time of all work in an average iteration, also of tasks that belong to no operator.
     pub total: Nanoseconds,
-    /// The metrics by their names in small letters, with the factor that makes a part of 1 of them.
-    metrics: HashMap<String, Vec<(MetricId, f64)>>,
+    /// The metrics of the kernels.
+    metrics: Metrics<'a>,
     /// The operators that the kernels executed.
     pub(crate) executions: Executions<'a>,
     /// Whether the profile has a node of the model, so that those it hasn't got didn't run.
@@ -124,11 +95,11 @@ impl<'a> Subject<'a> {
             roof: None,
             sweep: Vec::new(),
             rewrites: model.and_then(Rewrites::of),
-            kernels: Vec::new(),
+            kernels: Kernels::default(),
             idle: Idle::default(),
             iterations: 1,
             total: Nanoseconds::ZERO,
-            metrics: HashMap::new(),
+            metrics: Metrics::default(),
             executions: Executions::default(),
             is_of_this_model: false,
             inference: None,
@@ -151,43 +122,25 @@ impl<'a> Subject<'a> {
         let measured = Measured::of(trace);
         self.iterations = measured.count();
         self.cores = trace.run.ai_cores;
-        for (id, metric) in trace.metrics.iter() {
-            let factor = if trace.strings.get(metric.unit) == "%" { 0.01 } else { 1.0 };
-            let name = trace.strings.get(metric.name).to_ascii_lowercase();
-            self.metrics.entry(name).or_default().push((id, factor));
-        }
-        let mut readings: Vec<Option<ReadingId>> = vec![None; trace.tasks.len()];
-        for (id, reading) in trace.readings.iter() {
-            readings[reading.task.index()] = Some(id);
-        }
+        let (metrics, readings) = Metrics::of(trace);
+        self.metrics = metrics;
         self.idle = Idle::of(trace);
         // A change saves time of inferences that nobody records.
         let times = work_times(trace, &measured);
         self.total = Nanoseconds((times.iter().sum::<f64>() / self.iterations as f64) as i64);
+        let tasks = &trace.tasks;
+        let mut collector = Collector::new(trace, measured.tasks.len());
         for (&task, time) in measured.tasks.iter().zip(times) {
-            let row = trace.tasks.get(task);
-            let Some(operator) = row.operator else { continue };
-            let executed = self.executions.add(trace, operator, time / self.iterations as f64);
-            let name = trace.strings.get(trace.operators.name()[operator.index()]);
-            self.kernels.push(Kernel {
-                task,
-                executed,
-                name,
-                op_type: trace.strings.get(trace.operators.op_type()[operator.index()]),
-                unit: row.unit,
-                stream: row.stream,
-                iteration: row.iteration,
-                start: row.start,
-                duration: row.duration,
-                time,
-                wait: row.wait.map(|wait| {
-                    let idle = self.idle.in_wait(trace, row.iteration, wait, row.start);
-                    idle.map(|(start, end)| end - start).sum()
-                }),
-                reading: readings[task.index()],
+            let index = task.index();
+            let Some(operator) = tasks.operator()[index] else { continue };
+            let wait = tasks.wait()[index].map(|wait| {
+                let idle = self.idle.in_wait(trace, tasks.iteration()[index], wait, tasks.start()[index]);
+                idle.map(|(start, end)| end - start).sum()
             });
+            let divided = (time, self.iterations);
+            collector.add(&mut self.executions, (task, operator), divided, wait, readings[index]);
         }
-        self.kernels.sort_by_key(|kernel| (kernel.stream, kernel.iteration, kernel.start));
+        self.kernels = collector.finish();
         // The operators' times are parts of it, so that the rest is what lies between those.
         let whole = Latencies::of(trace, None).typical().filter(|_| !measured.iterations.is_empty());
         self.inference = whole.filter(|whole| whole.0 > 0);
@@ -218,45 +171,17 @@ impl<'a> Subject<'a> {
 
     /// Whether the profile has a metric, on whichever kind of core.
     pub(crate) fn has_metric(&self, name: &str) -> bool {
-        spellings(name).iter().any(|name| self.metrics.contains_key(name))
+        self.metrics.has(name)
     }
 
-    /// A metric of a kernel; the greatest where several kinds of cores have it. Percentages become
-    /// parts of 1.
-    pub(crate) fn metric(&self, kernel: &Kernel<'_>, name: &str) -> Option<f64> {
-        let (trace, reading) = (self.trace?, kernel.reading?);
-        let wanted = spellings(name);
-        let known = wanted.iter().filter_map(|name| self.metrics.get(name)).flatten();
-        let values = known.filter_map(|(id, factor)| {
-            let (_, value) = trace.readings_of(reading).find(|(metric, _)| metric == id)?;
-            Some(value * factor)
-        });
-        values.reduce(f64::max)
+    /// A metric, to be asked for the values of kernels.
+    pub(crate) fn metric(&self, name: &str) -> Metric<'a> {
+        self.metrics.find(self.trace, name)
     }
 
-    /// A kernel as evidence.
-    pub(crate) fn evidence(&self, kernel: &Kernel<'_>, detail: String) -> Evidence {
-        Evidence {
-            name: kernel.name.to_owned(),
-            op_type: kernel.op_type.to_owned(),
-            time: Some(Nanoseconds((kernel.time / self.iterations as f64) as i64)),
-            detail,
-        }
-    }
-
-    /// A kernel of whose time a part, from 0 to 1, could be saved.
-    pub(crate) fn claim(&self, kernel: &Kernel<'_>, detail: String, part: f64) -> Claim {
-        let saved = kernel.time * part.clamp(0.0, 1.0) / self.iterations as f64;
-        Claim {
-            evidence: self.evidence(kernel, detail),
-            saves: vec![(kernel.executed, saved)],
-            changes: Vec::new(),
-        }
-    }
-
-    /// A kernel of which nobody knows how much could be saved.
-    pub(crate) fn mention(&self, kernel: &Kernel<'_>, detail: String) -> Claim {
-        Claim { evidence: self.evidence(kernel, detail), saves: Vec::new(), changes: Vec::new() }
+    /// The time of a kernel in an average iteration.
+    pub(crate) fn part_of_iteration(&self, kernel: &Kernel<'_>) -> Nanoseconds {
+        Nanoseconds((kernel.time / self.iterations as f64) as i64)
     }
 
     /// Whether the profile has the time of a node of the graph, alone or with others.
@@ -273,15 +198,4 @@ impl<'a> Subject<'a> {
     pub(crate) fn ran(&self, nodes: &[&str]) -> Ran {
         self.executions.ran(nodes, self.is_of_this_model)
     }
-}
-
-/// The names that tables of different chips have for a metric, in small letters.
-fn spellings(name: &str) -> Vec<String> {
-    let name = name.to_ascii_lowercase();
-    let mut all = vec![format!("aic_{name}"), format!("aiv_{name}")];
-    if let Some(unit) = name.strip_suffix("_ratio") {
-        all.push(format!("{unit}_exe_ratio"));
-    }
-    all.push(name);
-    all
 }

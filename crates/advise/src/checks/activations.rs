@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use opscope_trace::{Nanoseconds, StreamId, Trace, units};
 
 use super::rewritten;
-use crate::claim::{Claim, Evidence};
+use crate::claim::Claims;
 use crate::condition::MatchCondition;
+use crate::kernels::{Kernel, Kind};
 use crate::outcome::{Cause, Causes, Outcome};
 use crate::rule::{Check, Rule};
-use crate::subject::{Kernel, Subject};
+use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[("G05", mish)];
 
@@ -18,10 +19,9 @@ fn mish(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     // The model says for sure what the order of operators only suggests.
     if subject.model.is_none() || !(subject.kernels.is_empty() || subject.is_of_this_model()) {
         let found = in_profile(subject);
-        if !found.is_empty() {
+        if !found.claims.is_empty() {
             let note = Some(cost(subject, &found));
-            let claims = found.into_iter().map(|found| found.claim).collect();
-            return Causes::of(Cause { claims, note, advice, ..Cause::default() });
+            return Causes::of(Cause { claims: found.claims, note, advice, ..Cause::default() });
         }
     }
     match rewritten::places(subject, rule, &MatchCondition::default()) {
@@ -44,33 +44,63 @@ fn instead_of_mish(subject: &Subject<'_>) -> String {
     )
 }
 
-/// A Mish that a profile shows.
+/// All Mish that a profile shows.
 struct Seen {
-    claim: Claim,
+    claims: Claims,
+    /// Their time in an average iteration, in nanoseconds.
+    time: f64,
     /// Whether the shapes say so as well, and not only the order of the operators.
     by_shape: bool,
 }
 
+/// The part that an operator may have in a Mish.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Whole,
+    Softplus,
+    Tanh,
+    Product,
+    /// A conversion of layout, which may stand between.
+    Conversion,
+    None,
+}
+
+impl Part {
+    fn of(kind: &Kind<'_>) -> Self {
+        match kind.op_type {
+            "Mish" => Self::Whole,
+            "Softplus" | "SoftplusV2" => Self::Softplus,
+            "Tanh" => Self::Tanh,
+            _ if multiplies(kind) => Self::Product,
+            op_type if op_type.starts_with("TransData") => Self::Conversion,
+            _ => Self::None,
+        }
+    }
+}
+
 /// Softplus, Tanh and Mul that follow one another on tensors of one shape, and Mish as an operator.
 /// Where the profile has no shapes, they must follow a convolution.
-fn in_profile(subject: &Subject<'_>) -> Vec<Seen> {
-    let Some(trace) = subject.trace else { return Vec::new() };
-    // Conversions of layout may stand between.
+fn in_profile(subject: &Subject<'_>) -> Seen {
+    let mut seen = Seen { claims: Claims::default(), time: 0.0, by_shape: true };
+    let Some(trace) = subject.trace else { return seen };
+    let parts = subject.kernels.by_kind(Part::of);
+    if !parts.any(|part| [Part::Whole, Part::Softplus].contains(part)) {
+        return seen;
+    }
+    let part = |kernel: &Kernel<'_>| *parts.of(kernel);
     let kernels: Vec<&Kernel<'_>> =
-        subject.kernels.iter().filter(|kernel| !kernel.op_type.starts_with("TransData")).collect();
-    let mut found = Vec::new();
+        subject.kernels.iter().filter(|kernel| part(kernel) != Part::Conversion).collect();
+    let in_iteration = |kernel: &Kernel<'_>| kernel.time / subject.iterations as f64;
     for (at, kernel) in kernels.iter().enumerate() {
-        if kernel.op_type == "Mish" {
-            let detail = "one operator already: exact as it is".to_owned();
-            found.push(Seen { claim: subject.claim(kernel, detail, 1.0), by_shape: true });
+        if part(kernel) == Part::Whole {
+            seen.claims.claim(subject, kernel, "one operator already: exact as it is", 1.0);
+            seen.time += in_iteration(kernel);
         }
         let Some(&[softplus, tanh, mul]) = kernels.get(at..at + 3).and_then(|three| three.first_chunk())
         else {
             continue;
         };
-        let in_order = ["Softplus", "SoftplusV2"].contains(&softplus.op_type)
-            && tanh.op_type == "Tanh"
-            && multiplies(mul)
+        let in_order = [softplus, tanh, mul].map(part) == [Part::Softplus, Part::Tanh, Part::Product]
             && softplus.stream == mul.stream
             && tanh.stream == mul.stream;
         if !in_order {
@@ -82,17 +112,24 @@ fn in_profile(subject: &Subject<'_>) -> Vec<Seen> {
             None if convolution.is_none() => continue,
             known => known == Some(true),
         };
-        let detail = convolution.map_or(String::new(), |convolution| format!("behind {}", convolution.name));
-        found.push(Seen { claim: as_one(subject, [softplus, tanh, mul], detail), by_shape });
+        let three = [softplus, tanh, mul];
+        match convolution {
+            Some(convolution) => {
+                seen.claims.claim_together(subject, &three, format_args!("behind {}", convolution.name));
+            }
+            None => seen.claims.claim_together(subject, &three, ""),
+        }
+        three.iter().for_each(|kernel| seen.time += in_iteration(kernel));
+        seen.by_shape &= by_shape;
     }
-    found
+    seen
 }
 
 /// Whether an operator is a product; boards have one type for all elementwise operators.
-fn multiplies(kernel: &Kernel<'_>) -> bool {
-    let mut words = kernel.name.split(|letter: char| !letter.is_ascii_alphabetic());
-    kernel.op_type == "Mul"
-        || kernel.op_type == "Eltwise"
+fn multiplies(kind: &Kind<'_>) -> bool {
+    let mut words = kind.name.split(|letter: char| !letter.is_ascii_alphabetic());
+    kind.op_type == "Mul"
+        || kind.op_type == "Eltwise"
             && words.any(|word| ["mul", "multiply", "prod", "product"].contains(&&*word.to_ascii_lowercase()))
 }
 
@@ -111,38 +148,23 @@ fn convolution_before<'k, 'a>(before: &[&'k Kernel<'a>], stream: Option<StreamId
 /// Whether what each of the operators gives has the shape of what the first takes; `None` where the
 /// profile has no shapes of them.
 fn have_one_shape(trace: &Trace, subject: &Subject<'_>, kernels: [&Kernel<'_>; 3]) -> Option<bool> {
-    let mut shapes = Vec::new();
-    for kernel in kernels {
+    let mut shapes = [&[][..]; 3];
+    for (known, kernel) in shapes.iter_mut().zip(kernels) {
         let row = subject.operator_row(kernel)?;
         let inputs = row.inputs().filter_map(|input| trace.shape(input));
         let output = row.outputs().next().and_then(|output| trace.shape(output));
         // A product may be with something that is smaller; its result tells.
-        shapes.push(output.or_else(|| inputs.max_by_key(|shape| shape.iter().product::<i64>()))?);
+        *known = output.or_else(|| inputs.max_by_key(|shape| shape.iter().product::<i64>()))?;
     }
     Some(shapes.iter().all(|shape| *shape == shapes[0]))
 }
 
-/// Several operators as one claim.
-fn as_one(subject: &Subject<'_>, kernels: [&Kernel<'_>; 3], detail: String) -> Claim {
-    let each: Vec<Claim> = kernels.iter().map(|kernel| subject.claim(kernel, String::new(), 1.0)).collect();
-    let join = |text: fn(&Evidence) -> &str| {
-        each.iter().map(|claim| text(&claim.evidence)).collect::<Vec<_>>().join(" + ")
-    };
-    let evidence = Evidence {
-        name: join(|item| &item.name),
-        op_type: join(|item| &item.op_type),
-        time: each.iter().map(|claim| claim.evidence.time).sum(),
-        detail,
-    };
-    Claim { evidence, saves: each.into_iter().flat_map(|claim| claim.saves).collect(), changes: Vec::new() }
-}
-
 /// How often there is a Mish, what it costs, and how sure that is.
-fn cost(subject: &Subject<'_>, found: &[Seen]) -> String {
-    let places: BTreeSet<&str> = found.iter().map(|seen| &*seen.claim.evidence.name).collect();
-    let time: f64 = found.iter().flat_map(|seen| &seen.claim.saves).map(|(_, time)| time).sum();
+fn cost(subject: &Subject<'_>, found: &Seen) -> String {
+    let places: BTreeSet<&str> = found.claims.named().map(|(name, _)| name).collect();
+    let time = found.time;
     let share = if subject.total.0 > 0 { time / subject.total.0 as f64 } else { 0.0 };
-    let what = match found.iter().all(|seen| seen.by_shape) {
+    let what = match found.by_shape {
         true => "by the order and the shapes of its operators",
         false => "by the order of its operators behind convolutions, for the profile has no shapes of them",
     };

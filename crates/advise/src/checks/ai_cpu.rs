@@ -7,9 +7,10 @@ use opscope_trace::{DataType, ExecutionUnit, Operator, OperatorId, Trace};
 use serde::Deserialize;
 
 use super::{ascend_types, conversion};
+use crate::kernels::Kernel;
 use crate::outcome::{Cause, Causes, Outcome};
 use crate::rule::{Check, Rule};
-use crate::subject::{Kernel, Subject};
+use crate::subject::Subject;
 use crate::target::Target;
 
 pub(super) const CHECKS: &[(&str, Check)] =
@@ -196,7 +197,7 @@ fn missing(subject: &Subject<'_>) -> Option<Outcome> {
     if subject.kernels.is_empty() {
         return Some(Outcome::Missing("operators in a profile".to_owned()));
     }
-    let unitless = subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other);
+    let unitless = !subject.kernels.any_unit(|unit| unit != ExecutionUnit::Other);
     unitless.then(|| Outcome::Missing("the units that execute operators".to_owned()))
 }
 
@@ -213,14 +214,14 @@ fn causes(
     let Some(trace) = subject.trace else { return Outcome::Silent };
     let mut known: BTreeMap<OperatorId, Why> = BTreeMap::new();
     let mut causes: BTreeMap<Why, (bool, Cause)> = BTreeMap::new();
-    for kernel in subject.kernels.iter().filter(|kernel| kernel.unit == ExecutionUnit::AiCpu) {
+    for kernel in subject.kernels.of_kinds(|kind| kind.unit == ExecutionUnit::AiCpu) {
         let Some(id) = trace.tasks.operator()[kernel.task.index()] else { continue };
         let why =
             known.entry(id).or_insert_with(|| why(trace, &trace.operators.get(id), subject.target, &FACTS));
         if counts(kernel, why) {
             let (is_told, cause) = causes.entry(why.clone()).or_default();
             *is_told |= worth(kernel);
-            cause.claims.push(subject.claim(kernel, String::new(), 1.0));
+            cause.claims.claim(subject, kernel, "", 1.0);
         }
     }
     let unit = subject.target.processor();
@@ -238,7 +239,7 @@ fn causes(
 /// The types of a cause's operators, the first few by name.
 fn types_of(cause: &Cause) -> String {
     const NAMED: usize = 4;
-    let types: BTreeSet<&str> = cause.claims.iter().map(|claim| &*claim.evidence.op_type).collect();
+    let types: BTreeSet<&str> = cause.claims.named().map(|(_, op_type)| op_type).collect();
     let named = types.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     match types.len().saturating_sub(NAMED) {
         0 => named,

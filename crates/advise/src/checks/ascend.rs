@@ -1,13 +1,17 @@
 //! Conditions about Ascend devices: units, cores, waiting.
 
+use std::fmt;
+
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
 
-use crate::claim::Evidence;
+use crate::claim::Claims;
 use crate::condition::Means;
+use crate::kernels::Kernel;
+use crate::metrics::Metric;
 use crate::outcome::{Cause, Causes, Found, Outcome};
 use crate::places::Places;
 use crate::rule::{Check, Rule};
-use crate::subject::{Kernel, Subject};
+use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
     ("A09", serial_ai_cpu),
@@ -30,24 +34,28 @@ fn missing(what: &str) -> Outcome {
 
 /// The time in which only the AI CPU works: its spans less what others cover of them.
 fn serial_ai_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
-    if subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other) {
+    if !subject.kernels.any_unit(|unit| unit != ExecutionUnit::Other) {
         return missing("the units that execute operators");
     }
+    let on_cpu = |unit: ExecutionUnit| unit == ExecutionUnit::AiCpu;
+    if !subject.kernels.any_unit(on_cpu) {
+        return Outcome::Silent;
+    }
     let span = |kernel: &Kernel<'_>| (kernel.start, kernel.start + kernel.duration);
-    let on_cpu = |kernel: &&Kernel<'_>| kernel.unit == ExecutionUnit::AiCpu;
     let all: Vec<_> = subject.kernels.iter().map(span).collect();
-    let others: Vec<_> = subject.kernels.iter().filter(|kernel| !on_cpu(kernel)).map(span).collect();
+    let others: Vec<_> = subject.kernels.of_kinds(|kind| !on_cpu(kind.unit)).map(span).collect();
     let busy = opscope_analyze::covered_time(all);
     let alone = busy - opscope_analyze::covered_time(others);
     if busy.0 <= 0 || alone.0 as f64 <= rule.limit("share_above") * busy.0 as f64 {
         return Outcome::Silent;
     }
     let share = alone.0 as f64 / busy.0 as f64 * 100.0;
-    let on_the_cpu = || subject.kernels.iter().filter(on_cpu);
-    let whole: f64 = on_the_cpu().map(|kernel| kernel.time).sum();
+    let on_the_cpu = subject.kernels.of_kinds(|kind| on_cpu(kind.unit));
+    let whole: f64 = on_the_cpu.clone().map(|kernel| kernel.time).sum();
     // Which of them ran alone isn't kept: each is claimed for its part.
     let part = if whole > 0.0 { alone.0 as f64 / whole } else { 0.0 };
-    let claims = on_the_cpu().map(|kernel| subject.claim(kernel, String::new(), part)).collect();
+    let mut claims = Claims::default();
+    on_the_cpu.for_each(|kernel| claims.claim(subject, kernel, "", part));
     let note = Some(format!("for {share:.1} % of the busy time nothing but the AI CPU works"));
     Causes::of(Cause { claims, note, ..Cause::default() })
 }
@@ -70,34 +78,41 @@ fn waiting(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if saves.0 as f64 <= rule.limit("share_above") * overview.wall.0 as f64 {
         return Outcome::Silent;
     }
-    let evidence = subject.kernels.iter().filter(long).map(|kernel| Evidence {
-        time: Some(Nanoseconds(kernel.wait.unwrap_or_default().0 / count)),
-        ..subject.evidence(kernel, "waited before it".to_owned())
-    });
+    let mut claims = Claims::default();
+    for kernel in subject.kernels.iter().filter(long) {
+        let wait = Nanoseconds(kernel.wait.unwrap_or_default().0 / count);
+        claims.mention_time(kernel, wait, "waited before it");
+    }
     let within = if subject.inference.is_some() { ", within an inference" } else { "" };
     let note = Some(format!("counted only as far as nothing ran on the device{within}"));
-    Found { evidence: evidence.collect(), saves: Some(saves), whole: Some(overview.wall), note }.or_silent()
+    Found { evidence: claims.into_evidence(), saves: Some(saves), whole: Some(overview.wall), note }.or_silent()
 }
 
 /// The units whose busy time is compared.
 const PIPES: [&str; 7] =
     ["vec_ratio", "mac_ratio", "scalar_ratio", "mte1_ratio", "mte2_ratio", "mte3_ratio", "fixpipe_ratio"];
 
-fn busiest(subject: &Subject<'_>, kernel: &Kernel<'_>) -> Option<(&'static str, f64)> {
-    let ratios = PIPES.iter().filter_map(|name| Some((*name, subject.metric(kernel, name)?)));
-    ratios.max_by(|a, b| a.1.total_cmp(&b.1))
+/// Finds the unit that is the busiest in a kernel.
+fn busiest(subject: &Subject<'_>) -> impl Fn(&Kernel<'_>) -> Option<(&'static str, f64)> {
+    let pipes = PIPES.map(|name| (name, subject.metric(name)));
+    move |kernel| {
+        let ratios = pipes.iter().filter_map(|(name, metric)| Some((*name, metric.of(kernel)?)));
+        ratios.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
 }
 
 fn pipeline(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !subject.has_metric("memory_bound") {
         return missing("the metric memory_bound");
     }
-    let mut claims = Vec::new();
+    let (memory_bound, busiest) = (subject.metric("memory_bound"), busiest(subject));
+    let (least, most) = (rule.limit("bound"), rule.limit("busy"));
+    let mut claims = Claims::default();
     for kernel in &subject.kernels {
-        let bound = subject.metric(kernel, "memory_bound").unwrap_or(0.0);
-        let Some((unit, ratio)) = busiest(subject, kernel) else { continue };
-        if bound > rule.limit("bound") && ratio < rule.limit("busy") {
-            claims.push(subject.claim(kernel, format!("busiest is {unit} {ratio:.3}"), 1.0 - ratio));
+        let bound = memory_bound.of(kernel).unwrap_or(0.0);
+        let Some((unit, ratio)) = busiest(kernel) else { continue };
+        if bound > least && ratio < most {
+            claims.claim(subject, kernel, format_args!("busiest is {unit} {ratio:.3}"), 1.0 - ratio);
         }
     }
     Causes::one(claims)
@@ -117,26 +132,27 @@ fn path_rate(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !rule.has_figures_of(subject.target) {
         return missing("the peak rates of this chip (those of the Ascend 310 are known)");
     }
-    let mut claims = Vec::new();
+    let rates = paths.map(|(name, path, peak)| (subject.metric(name), path, rule.limit(peak)));
+    let busy = rule.limit("busy");
+    let mut claims = Claims::default();
     for kernel in &subject.kernels {
-        let rates = paths
-            .iter()
-            .filter_map(|(name, path, peak)| Some((*path, subject.metric(kernel, name)? / rule.limit(peak))));
-        let Some((path, share)) = rates.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
-        if share > rule.limit("busy") {
-            claims.push(subject.mention(kernel, format!("{path} at {:.0} % of its peak", share * 100.0)));
+        let shares = rates.iter().filter_map(|(rate, path, peak)| Some((*path, rate.of(kernel)? / peak)));
+        let Some((path, share)) = shares.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
+        if share > busy {
+            claims.mention(subject, kernel, format_args!("{path} at {:.0} % of its peak", share * 100.0));
         }
     }
     Causes::one(claims)
 }
 
 fn too_few_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
+    let mac_ratio = subject.metric("mac_ratio");
     by_blocks(
         subject,
         &["block_num", "mac_ratio"],
         |unit| cores(subject, unit),
         |kernel, blocks, cores| {
-            let works = subject.metric(kernel, "mac_ratio").is_some_and(|ratio| ratio > 0.0);
+            let works = mac_ratio.of(kernel).is_some_and(|ratio| ratio > 0.0);
             (works && blocks < cores).then(|| 1.0 - blocks / cores)
         },
     )
@@ -151,24 +167,23 @@ fn by_blocks(
     judge: impl Fn(&Kernel<'_>, f64, f64) -> Option<f64>,
 ) -> Outcome {
     const CORES: &str = "how many cores of this kind the device has (--cores)";
-    if subject.kernels.iter().all(|kernel| cores(kernel.unit).is_none()) {
+    if !subject.kernels.any_unit(|unit| cores(unit).is_some()) {
         return missing(CORES);
     }
     if let Some(metric) = metrics.iter().find(|metric| !subject.has_metric(metric)) {
         return Outcome::Missing(format!("the metric {metric}"));
     }
-    let mut claims = Vec::new();
+    let (block_num, cores) = (subject.metric(metrics[0]), subject.kernels.by_kind(|kind| cores(kind.unit)));
+    let mut claims = Claims::default();
     let mut is_unknown = false;
     for kernel in &subject.kernels {
-        let Some(blocks) = subject.metric(kernel, metrics[0]).filter(|blocks| *blocks >= 1.0) else {
+        let Some(blocks) = block_num.of(kernel).filter(|blocks| *blocks >= 1.0) else { continue };
+        let Some(cores) = *cores.of(kernel) else {
+            is_unknown = true;
             continue;
         };
-        match cores(kernel.unit) {
-            Some(cores) => claims.extend(
-                judge(kernel, blocks, cores)
-                    .map(|part| subject.claim(kernel, blocks_on(blocks, cores), part)),
-            ),
-            None => is_unknown = true,
+        if let Some(part) = judge(kernel, blocks, cores) {
+            claims.claim(subject, kernel, BlocksOn { blocks, cores }, part);
         }
     }
     if claims.is_empty() && is_unknown { missing(CORES) } else { Causes::one(claims) }
@@ -184,10 +199,19 @@ fn cores(subject: &Subject<'_>, unit: ExecutionUnit) -> Option<f64> {
     cores.filter(|cores| *cores > 0).map(f64::from)
 }
 
-fn blocks_on(blocks: f64, cores: f64) -> String {
-    let (one_block, one_core) = (blocks == 1.0, cores == 1.0);
-    let (block, core) = (if one_block { "block" } else { "blocks" }, if one_core { "core" } else { "cores" });
-    format!("{blocks} {block} on {cores} {core}")
+/// How many blocks ran on how many cores, in words.
+struct BlocksOn {
+    blocks: f64,
+    cores: f64,
+}
+
+impl fmt::Display for BlocksOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { blocks, cores } = *self;
+        let block = if blocks == 1.0 { "block" } else { "blocks" };
+        let core = if cores == 1.0 { "core" } else { "cores" };
+        write!(f, "{blocks} {block} on {cores} {core}")
+    }
 }
 
 fn uneven_blocks(subject: &Subject<'_>, _: &Rule) -> Outcome {
@@ -215,11 +239,13 @@ fn cube_affinity(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !subject.has_metric("mac_time") {
         return missing("the metric mac_time");
     }
-    let sum =
-        |name: &str| subject.kernels.iter().filter_map(|kernel| subject.metric(kernel, name)).sum::<f64>();
-    let cube = sum("mac_time");
-    let others: f64 =
-        ["vec_time", "scalar_time", "mte1_time", "mte2_time", "mte3_time"].map(sum).iter().sum();
+    let names = ["mac_time", "vec_time", "scalar_time", "mte1_time", "mte2_time", "mte3_time"];
+    let mut times = names.map(|name| (subject.metric(name), 0.0));
+    for kernel in &subject.kernels {
+        times.iter_mut().for_each(|(time, sum)| *sum += time.of(kernel).unwrap_or(0.0));
+    }
+    let [(_, cube), others @ ..] = &times;
+    let (cube, others) = (*cube, others.iter().map(|(_, sum)| sum).sum::<f64>());
     if cube + others <= 0.0 {
         return Outcome::Silent;
     }
@@ -234,12 +260,12 @@ fn nothing_busy(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !PIPES.iter().any(|name| subject.has_metric(name)) {
         return missing("busy ratios of the units (the group of counters PipeUtilization)");
     }
-    let mut claims = Vec::new();
-    for kernel in &subject.kernels {
-        let Some((unit, ratio)) = busiest(subject, kernel) else { continue };
-        let is_long = kernel.duration.0 as f64 >= rule.limit("min_us") * 1e3;
-        if is_long && ratio > 0.0 && ratio <= rule.limit("busy") {
-            claims.push(subject.claim(kernel, format!("busiest is {unit} {ratio:.3}"), 1.0 - ratio));
+    let (busiest, shortest, busy) = (busiest(subject), rule.limit("min_us") * 1e3, rule.limit("busy"));
+    let mut claims = Claims::default();
+    for kernel in subject.kernels.iter().filter(|kernel| kernel.duration.0 as f64 >= shortest) {
+        let Some((unit, ratio)) = busiest(kernel) else { continue };
+        if ratio > 0.0 && ratio <= busy {
+            claims.claim(subject, kernel, format_args!("busiest is {unit} {ratio:.3}"), 1.0 - ratio);
         }
     }
     Causes::one(claims)
@@ -271,20 +297,22 @@ fn inner_axis(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !subject.has_metric("mac_ratio") && !subject.has_metric("mte2_ratio") {
         return missing("the metrics mac_ratio and mte2_ratio");
     }
-    let mut claims = Vec::new();
-    for kernel in &subject.kernels {
-        let ratio = |name| subject.metric(kernel, name).unwrap_or(0.0);
-        if ratio("mac_ratio") <= rule.limit("mac") && ratio("mte2_ratio") <= rule.limit("mte2") {
-            continue;
-        }
-        let Some(row) = subject.operator_row(kernel) else { continue };
-        let uneven = row.inputs().find_map(|input| {
+    let multiple = rule.limit("bytes").max(1.0);
+    let uneven = subject.kernels.by_kind(|kind| {
+        trace.operators.get(kind.operator).inputs().find_map(|input| {
             let length = u64::try_from(*trace.shape(input)?.last()?).ok()?;
             let bytes = trace.tensors.data_type()[input.index()].bytes(length)?;
-            (bytes > 0 && bytes as f64 % rule.limit("bytes").max(1.0) != 0.0).then_some(bytes)
-        });
-        if let Some(bytes) = uneven {
-            claims.push(subject.mention(kernel, format!("rows of {bytes} bytes")));
+            (bytes > 0 && bytes as f64 % multiple != 0.0).then_some(bytes)
+        })
+    });
+    let ratios = [("mac_ratio", "mac"), ("mte2_ratio", "mte2")];
+    let ratios = ratios.map(|(name, limit)| (subject.metric(name), rule.limit(limit)));
+    let mut claims = Claims::default();
+    for kernel in &subject.kernels {
+        let Some(bytes) = *uneven.of(kernel) else { continue };
+        let keeps = |(ratio, limit): &(Metric<'_>, f64)| ratio.of(kernel).unwrap_or(0.0) <= *limit;
+        if !ratios.iter().all(keeps) {
+            claims.mention(subject, kernel, format_args!("rows of {bytes} bytes"));
         }
     }
     Causes::one(claims)
@@ -300,21 +328,29 @@ fn channels(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return places.without_savings();
     }
     let Some(trace) = subject.trace else { return missing("a profile or a model") };
-    let mut claims = Vec::new();
-    let mut known = false;
-    for kernel in subject.kernels.iter().filter(|kernel| kernel.op_type.starts_with("Conv")) {
-        let Some(row) = subject.operator_row(kernel) else { continue };
+    let channels = subject.kernels.by_kind(|kind| {
+        if !kind.op_type.starts_with("Conv") {
+            return None;
+        }
         // The weights say it where they still have the model's layout.
-        let weights = row.inputs().nth(1).filter(|input| {
+        let weights = trace.operators.get(kind.operator).inputs().nth(1).filter(|input| {
             let layout = trace.tensors.layout()[input.index()].map(|layout| trace.strings.get(layout));
             matches!(layout, None | Some("NCHW" | "ND"))
                 && trace.tensors.data_type()[input.index()] != DataType::Unknown
         });
-        let Some(&[out, into, _, _]) = weights.and_then(|weights| trace.shape(weights)) else { continue };
+        match weights.and_then(|weights| trace.shape(weights)) {
+            Some(&[out, into, _, _]) => Some((into, out)),
+            _ => None,
+        }
+    });
+    let mut claims = Claims::default();
+    let mut known = false;
+    for kernel in &subject.kernels {
+        let Some((into, out)) = *channels.of(kernel) else { continue };
         known = true;
         // The three channels of an image are given.
         if out % multiple != 0 || (into % multiple != 0 && into > 4) {
-            claims.push(subject.mention(kernel, format!("{into} to {out} channels")));
+            claims.mention(subject, kernel, format_args!("{into} to {out} channels"));
         }
     }
     if known { Causes::one(claims) } else { missing("shapes of weights (give the model with --model)") }

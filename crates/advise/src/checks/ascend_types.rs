@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use opscope_trace::{DataType, ExecutionUnit, Operator, Trace};
 use serde::Deserialize;
 
+use crate::claim::Claims;
+use crate::kernels::Kind;
 use crate::outcome::{Causes, Outcome};
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
@@ -58,20 +60,23 @@ fn types_of_the_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace.filter(|_| !subject.kernels.is_empty()) else {
         return Outcome::Missing("operators in a profile".to_owned());
     };
-    if subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other) {
+    if !subject.kernels.any_unit(|unit| unit != ExecutionUnit::Other) {
         return Outcome::Missing("the units that execute operators".to_owned());
     }
     if trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown) {
         return Outcome::Missing("types of the operators' inputs".to_owned());
     }
-    let mut claims = Vec::new();
-    for kernel in subject.kernels.iter().filter(|kernel| kernel.unit == ExecutionUnit::AiCpu) {
-        let Some(row) = subject.operator_row(kernel) else { continue };
-        if kernel.duration.0 as f64 <= rule.limit("min_us") * 1e3 {
-            continue;
-        }
-        if let Some(odd) = TABLES.odd_type(trace, &row) {
-            claims.push(subject.claim(kernel, odd.text(), 1.0));
+    let odd = |kind: &Kind<'_>| {
+        let is_on_cpu = kind.unit == ExecutionUnit::AiCpu;
+        let odd = is_on_cpu.then(|| TABLES.odd_type(trace, &trace.operators.get(kind.operator)));
+        odd.flatten().map(|odd| odd.text())
+    };
+    let odd = subject.kernels.by_kind(odd);
+    let least = rule.limit("min_us") * 1e3;
+    let mut claims = Claims::default();
+    for kernel in subject.kernels.of_kinds(|kind| kind.unit == ExecutionUnit::AiCpu) {
+        if kernel.duration.0 as f64 > least {
+            odd.of(kernel).iter().for_each(|text| claims.claim(subject, kernel, text, 1.0));
         }
     }
     Causes::one(claims)

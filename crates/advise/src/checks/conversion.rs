@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::nodes::each_node;
-use crate::claim::Claim;
+use crate::claim::Claims;
 use crate::condition::Means;
 use crate::outcome::{Causes, Found, Outcome};
 use crate::places::Places;
 use crate::rule::{Check, Rule};
-use crate::subject::{Kernel, Subject};
+use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
     ("V06", batch_mode),
@@ -54,17 +54,17 @@ fn softmax(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     {
         return Outcome::Silent;
     }
-    let is_softmax = |kernel: &&Kernel<'_>| {
-        let mut types = subject.executions.types(kernel.executed);
+    let of_softmax = subject.kernels.of_kinds(|kind| {
+        let mut types = subject.executions.types(kind.executed);
         types.all(|op_type| op_type.to_ascii_lowercase().contains("softmax"))
-    };
-    let of_softmax = subject.kernels.iter().filter(is_softmax);
+    });
     let time: f64 = of_softmax.clone().map(|kernel| kernel.time).sum();
     if time <= rule.limit("share_above") * subject.total.0 as f64 * subject.iterations as f64 {
         return Outcome::Silent;
     }
     // Two to four times as fast.
-    let claims: Vec<Claim> = of_softmax.map(|kernel| subject.claim(kernel, String::new(), 0.75)).collect();
+    let mut claims = Claims::default();
+    of_softmax.for_each(|kernel| claims.claim(subject, kernel, "", 0.75));
     Causes::one(claims)
 }
 

@@ -1,14 +1,17 @@
 //! Asking the conditions that stand with a rule's data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
+use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, OperatorId, Trace};
 
-use crate::claim::Claim;
+use crate::claim::Claims;
 use crate::condition::{Comparison, OperatorCondition, OptionCondition, Saves, comparison};
 use crate::outcome::{Causes, Found, Outcome};
+use crate::kernels::{Kernel, Kind};
+use crate::metrics::Metric;
 use crate::rule::Rule;
-use crate::subject::{Kernel, Subject};
+use crate::subject::Subject;
 
 impl OperatorCondition {
     /// Which operators it holds for.
@@ -16,40 +19,39 @@ impl OperatorCondition {
         if let Some(missing) = self.missing(subject) {
             return Outcome::Missing(missing);
         }
-        let comparisons: Result<Vec<Comparison<'_>>, String> =
-            self.metrics.iter().map(|text| comparison(text, &rule.limits)).collect();
+        let comparisons: Result<Vec<Compared<'_>>, String> =
+            self.metrics.iter().map(|text| Compared::new(subject, text, &rule.limits)).collect();
         let comparisons = match comparisons {
             Ok(comparisons) => comparisons,
             Err(message) => return Outcome::Missing(message),
         };
-        let mut claims: Vec<Claim> = Vec::new();
+        let mut claims = Claims::default();
         let mut matched = 0.0;
-        let mut names = BTreeSet::new();
-        for kernel in &subject.kernels {
-            let Some(details) = self.holds(subject, rule, kernel, &comparisons) else { continue };
+        let mut named = BTreeSet::new();
+        let mut values = Values(Vec::with_capacity(comparisons.len()));
+        for kernel in subject.kernels.of_kinds(|kind| self.fits(subject, kind)) {
+            if !holds(rule, kernel, &comparisons, &mut values) {
+                continue;
+            }
             matched += kernel.time;
-            names.insert((kernel.name, kernel.op_type));
-            let mut words: Vec<String> =
-                details.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
-            words.dedup();
-            let words = words.join(", ");
-            claims.push(match self.saved(&details) {
-                Some(part) => subject.claim(kernel, words, part),
-                None => subject.mention(kernel, words),
-            });
+            named.insert(kernel.executed);
+            match self.saved(&values) {
+                Some(part) => claims.claim(subject, kernel, &values, part),
+                None => claims.mention(subject, kernel, &values),
+            }
         }
         let above = |name: &str, value: f64| rule.limits.get(name).is_none_or(|limit| value > *limit);
         let total = subject.total.0 as f64 * subject.iterations as f64;
         let share = if total > 0.0 { matched / total } else { 0.0 };
-        if !above("more_than", names.len() as f64) || !above("share_above", share) {
+        if !above("more_than", named.len() as f64) || !above("share_above", share) {
             return Outcome::Silent;
         }
         Causes::one(claims)
     }
 
     /// Which part of an operator's time could be saved, by the metrics that were compared.
-    fn saved(&self, details: &[(String, f64)]) -> Option<f64> {
-        let mut ratios = details.iter().map(|(_, value)| *value);
+    fn saved(&self, values: &Values<'_>) -> Option<f64> {
+        let mut ratios = values.0.iter().map(|(_, value)| *value);
         match self.saves {
             Saves::All => Some(1.0),
             Saves::Half => Some(0.5),
@@ -71,7 +73,7 @@ impl OperatorCondition {
             (!known).then(|| format!("the metric {}", names.trim().replace('|', " or ")))
         });
         let typeless = || trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown);
-        let unitless = || subject.kernels.iter().all(|kernel| kernel.unit == ExecutionUnit::Other);
+        let unitless = || !subject.kernels.any_unit(|unit| unit != ExecutionUnit::Other);
         if unmeasured.is_some() {
             unmeasured
         } else if !self.input_types.is_empty() && typeless() {
@@ -85,59 +87,93 @@ impl OperatorCondition {
         }
     }
 
-    /// Whether it holds for a kernel; with the metrics that were compared.
-    fn holds(
-        &self,
-        subject: &Subject<'_>,
-        rule: &Rule,
-        kernel: &Kernel<'_>,
-        comparisons: &[Comparison<'_>],
-    ) -> Option<Vec<(String, f64)>> {
+    /// Whether it may hold for kernels of a kind, as far as that tells.
+    fn fits(&self, subject: &Subject<'_>, kind: &Kind<'_>) -> bool {
         let is_type = |op_type: &str, pattern: &String| match pattern.strip_suffix('*') {
             Some(start) => op_type.starts_with(start),
             None => op_type == pattern,
         };
         // An operator that the engine made of several is of a type only if all of them are.
         let of_type = || {
-            let mut types = subject.executions.types(kernel.executed);
+            let mut types = subject.executions.types(kind.executed);
             types.all(|op_type| self.types.iter().any(|pattern| is_type(op_type, pattern)))
         };
-        let at_least = |name: &str, value: Nanoseconds| match rule.limits.get(name) {
-            Some(micros) => value.0 as f64 > micros * 1e3,
-            None => true,
-        };
-        let fits = (self.types.is_empty() || of_type())
-            && (self.names.is_empty()
-                || self
-                    .names
-                    .iter()
-                    .any(|part| kernel.name.contains(&**part) || kernel.op_type.contains(&**part)))
-            && (self.units.is_empty() || self.units.iter().any(|unit| unit == kernel.unit.name()))
-            && at_least("min_us", kernel.duration)
-            && at_least("min_wait_us", kernel.wait.unwrap_or_default())
-            && (self.dynamic.is_none()
-                || subject.operator_row(kernel).and_then(|row| row.dynamic) == self.dynamic)
-            && (self.input_types.is_empty() || self.has_input_type(subject, kernel));
-        if !fits {
-            return None;
-        }
-        comparisons
-            .iter()
-            .map(|comparison| {
-                comparison.metrics.iter().find_map(|name| {
-                    let value = subject.metric(kernel, name)?;
-                    comparison.holds(value).then(|| ((*name).to_owned(), value))
-                })
-            })
-            .collect()
+        let is_named = |part: &String| kind.name.contains(&**part) || kind.op_type.contains(&**part);
+        let Some(trace) = subject.trace else { return false };
+        (self.types.is_empty() || of_type())
+            && (self.names.is_empty() || self.names.iter().any(is_named))
+            && (self.units.is_empty() || self.units.iter().any(|unit| unit == kind.unit.name()))
+            && (self.dynamic.is_none() || trace.operators.dynamic()[kind.operator.index()] == self.dynamic)
+            && (self.input_types.is_empty() || self.has_input_type(trace, kind.operator))
     }
 
-    fn has_input_type(&self, subject: &Subject<'_>, kernel: &Kernel<'_>) -> bool {
-        let (Some(trace), Some(row)) = (subject.trace, subject.operator_row(kernel)) else { return false };
-        row.inputs().any(|input| {
+    fn has_input_type(&self, trace: &Trace, operator: OperatorId) -> bool {
+        trace.operators.get(operator).inputs().any(|input| {
             let name = trace.tensors.data_type()[input.index()].name();
             self.input_types.iter().any(|wanted| wanted == name)
         })
+    }
+}
+
+/// Whether the limits of a rule and all comparisons hold for a kernel; with the values that were compared.
+fn holds<'c>(
+    rule: &Rule,
+    kernel: &Kernel<'_>,
+    comparisons: &'c [Compared<'_>],
+    values: &mut Values<'c>,
+) -> bool {
+    let above = |name: &str, value: Nanoseconds| match rule.limits.get(name) {
+        Some(micros) => value.0 as f64 > micros * 1e3,
+        None => true,
+    };
+    values.0.clear();
+    above("min_us", kernel.duration)
+        && above("min_wait_us", kernel.wait.unwrap_or_default())
+        && comparisons.iter().all(|compared| {
+            let found = compared.find(kernel);
+            values.0.extend(found);
+            found.is_some()
+        })
+}
+
+/// A comparison with the metrics of the profile that it names.
+struct Compared<'a> {
+    comparison: Comparison<'a>,
+    metrics: Vec<Metric<'a>>,
+}
+
+impl<'a> Compared<'a> {
+    fn new(subject: &Subject<'a>, text: &'a str, limits: &BTreeMap<String, f64>) -> Result<Self, String> {
+        let comparison = comparison(text, limits)?;
+        let metrics = comparison.metrics.iter().map(|name| subject.metric(name)).collect();
+        Ok(Self { comparison, metrics })
+    }
+
+    /// The first of the metrics of which it holds, by name and value.
+    fn find(&self, kernel: &Kernel<'_>) -> Option<(&'a str, f64)> {
+        let mut named = self.comparison.metrics.iter().zip(&self.metrics);
+        named.find_map(|(name, metric)| {
+            let value = metric.of(kernel)?;
+            self.comparison.holds(value).then_some((*name, value))
+        })
+    }
+}
+
+/// The metrics that were compared, with their values; one that was compared twice in a row is told once.
+struct Values<'c>(Vec<(&'c str, f64)>);
+
+impl fmt::Display for Values<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = "";
+        for (name, value) in &self.0 {
+            if *name == before {
+                continue;
+            }
+            let comma = if before.is_empty() { "" } else { ", " };
+            write!(f, "{comma}{name} {value:.3}")?;
+            before = name;
+        }
+        Ok(())
     }
 }
 

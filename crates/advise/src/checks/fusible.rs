@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use opscope_trace::Nanoseconds;
 
 use crate::claim::Evidence;
+use crate::kernels::Kernel;
+use crate::metrics::Metric;
 use crate::outcome::{Found, Outcome};
 use crate::rule::Rule;
-use crate::subject::{Kernel, Subject};
+use crate::subject::Subject;
 
 /// The lengths of sequences that are looked for.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=10;
@@ -45,7 +47,8 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
             *types.entry(kernel.op_type).or_insert(next)
         })
         .collect();
-    let transfers: Vec<f64> = kernels.iter().map(|kernel| transfer(subject, kernel)).collect();
+    let moves = ["mte2_ratio", "mte3_ratio"].map(|name| subject.metric(name));
+    let transfers: Vec<f64> = kernels.iter().map(|kernel| transfer(&moves, kernel)).collect();
     let total: f64 = kernels.iter().map(|kernel| kernel.time).sum();
     let inferences = subject.iterations as f64;
     let mut good: Vec<(f64, usize, &[u32])> = Vec::new();
@@ -106,7 +109,6 @@ fn often(times: usize, subject: &Subject<'_>) -> String {
 }
 
 /// The part of a kernel's time in which it moves data.
-fn transfer(subject: &Subject<'_>, kernel: &Kernel<'_>) -> f64 {
-    let moves = ["mte2_ratio", "mte3_ratio"].iter().filter_map(|name| subject.metric(kernel, name));
-    moves.fold(0.0, f64::max)
+fn transfer(moves: &[Metric<'_>], kernel: &Kernel<'_>) -> f64 {
+    moves.iter().filter_map(|ratio| ratio.of(kernel)).fold(0.0, f64::max)
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use opscope_analyze::{Latencies, Statistics};
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, Optimization, Trace, units};
 
+use crate::claim::Claims;
 use crate::outcome::{Cause, Causes, Found, Outcome};
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
@@ -91,12 +92,13 @@ fn small_operators(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Missing("operators in a profile".to_owned());
     }
     let limit = rule.limit("below_us") * 1e3;
-    let small: Vec<_> = subject.kernels.iter().filter(|kernel| kernel.time < limit).collect();
-    let share = small.len() as f64 / subject.kernels.len() as f64;
+    let small = subject.kernels.iter().filter(|kernel| kernel.time < limit);
+    let share = small.clone().count() as f64 / subject.kernels.len() as f64;
     if share <= rule.limit("share_above") {
         return Outcome::Silent;
     }
-    let claims = small.iter().map(|kernel| subject.claim(kernel, String::new(), 1.0)).collect();
+    let mut claims = Claims::default();
+    small.for_each(|kernel| claims.claim(subject, kernel, "", 1.0));
     let note = Some(format!("{:.0} % of the executions", share * 100.0));
     Causes::of(Cause { claims, note, ..Cause::default() })
 }

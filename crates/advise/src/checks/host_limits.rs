@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use opscope_model::{Model, Shapes, ValueId};
 use opscope_trace::{CounterId, Trace, units};
 
+use crate::claim::Claims;
 use crate::outcome::{Causes, Found, Outcome};
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
@@ -17,26 +18,33 @@ fn far_from_the_roof(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     };
     let below = rule.limit("below");
     let least = rule.limit("min_share") * subject.total.0 as f64 * subject.iterations as f64;
-    let (mut known, mut claims) = (false, Vec::new());
-    let mut time_of: HashMap<&str, f64> = HashMap::new();
+    let (mut known, mut claims) = (false, Claims::default());
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    let name = subject.kernels.by_kind(|kind| {
+        let next = names.len();
+        *names.entry(kind.name).or_insert(next)
+    });
+    let mut time_of = vec![0.0; names.len()];
+    subject.kernels.iter().for_each(|kernel| time_of[*name.of(kernel)] += kernel.time);
+    let costs = subject.kernels.by_kind(|kind| {
+        let row = subject.trace?.operators.get(kind.operator);
+        let (read, written) = row.bytes_read.zip(row.bytes_written)?;
+        Some((row.flops?, read.saturating_add(written)))
+    });
     for kernel in &subject.kernels {
-        *time_of.entry(kernel.name).or_default() += kernel.time;
-    }
-    for kernel in &subject.kernels {
-        let Some(row) = subject.operator_row(kernel) else { continue };
-        let bytes = row.bytes_read.zip(row.bytes_written).map(|(read, written)| read.saturating_add(written));
-        let (Some(flops), Some(bytes)) = (row.flops, bytes) else { continue };
+        let Some((flops, bytes)) = *costs.of(kernel) else { continue };
         known = true;
         let time = kernel.time / 1e9;
-        if time <= 0.0 || time_of.get(kernel.name).is_some_and(|time| *time < least) {
+        if time <= 0.0 || time_of[*name.of(kernel)] < least {
             continue;
         }
         let (computing, moving) = (flops as f64 / time / roof.flops, bytes as f64 / time / roof.bandwidth);
         if computing < below && moving < below {
             let unused = 1.0 - computing.max(moving);
             let (computing, moving) = (computing * 100.0, moving * 100.0);
-            let detail = format!("{computing:.1} % of the peak of arithmetic, {moving:.1} % of memory's");
-            claims.push(subject.claim(kernel, detail, unused));
+            let detail =
+                format_args!("{computing:.1} % of the peak of arithmetic, {moving:.1} % of memory's");
+            claims.claim(subject, kernel, detail, unused);
         }
     }
     if !known {

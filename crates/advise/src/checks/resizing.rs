@@ -3,7 +3,9 @@
 use opscope_trace::{Attribution, Operator, TensorId, Trace};
 
 use super::nodes::places;
+use crate::claim::Claims;
 use crate::condition::Means;
+use crate::kernels::Kind;
 use crate::outcome::{Causes, Outcome};
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
@@ -46,23 +48,26 @@ fn in_profile(subject: &Subject<'_>) -> Option<Outcome> {
     if !has_shapes {
         return None;
     }
-    let mut claims = Vec::new();
-    for kernel in &subject.kernels {
-        let Some(row) = subject.operator_row(kernel) else { continue };
-        let condition = match corners(trace, &row, kernel.op_type) {
+    let proposed = |kind: &Kind<'_>| {
+        let row = trace.operators.get(kind.operator);
+        let condition = match corners(trace, &row, kind.op_type) {
             Corners::Aligned => "",
             // Other targets aren't known to mind.
             Corners::Unknown if subject.target.is_ascend() => {
                 "; this holds if it aligns the corners, which the profile doesn't say"
             }
-            Corners::Unknown | Corners::Not => continue,
+            Corners::Unknown | Corners::Not => return None,
         };
-        let sizes = (row.inputs().next().and_then(|input| sides(trace, input)))
-            .zip(row.outputs().next().and_then(|output| sides(trace, output)));
-        let Some((from, to)) = sizes else { continue };
+        let from = row.inputs().next().and_then(|input| sides(trace, input))?;
+        let to = row.outputs().next().and_then(|output| sides(trace, output))?;
         let sizes: Vec<(u64, u64)> = from.into_iter().zip(to).collect();
-        if let Some(proposal) = proposal(&sizes) {
-            claims.push(subject.claim(kernel, format!("{proposal}{condition}"), 1.0));
+        Some(format!("{}{condition}", proposal(&sizes)?))
+    };
+    let proposed = subject.kernels.by_kind(proposed);
+    let mut claims = Claims::default();
+    if proposed.any(Option::is_some) {
+        for kernel in &subject.kernels {
+            proposed.of(kernel).iter().for_each(|text| claims.claim(subject, kernel, text, 1.0));
         }
     }
     Some(Causes::one(claims))

@@ -1,11 +1,14 @@
 //! Conditions about operators that follow one another on a stream.
 
+use std::fmt;
+
 use super::fusible;
-use crate::claim::Claim;
+use crate::claim::Claims;
 use crate::graph;
+use crate::kernels::Kernel;
 use crate::outcome::{Causes, Outcome};
 use crate::rule::{Check, Rule};
-use crate::subject::{Kernel, Subject};
+use crate::subject::Subject;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
     ("A02", there_and_back),
@@ -46,8 +49,8 @@ fn class(op_type: &str) -> &str {
     }
 }
 
-fn is_trans_data(kernel: &Kernel<'_>) -> bool {
-    kernel.op_type.starts_with("TransData")
+fn is_trans_data(op_type: &str) -> bool {
+    op_type.starts_with("TransData")
 }
 
 /// `TransData x TransData x TransData x TransData`: each second operator alone wants another layout.
@@ -56,27 +59,28 @@ fn there_and_back(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Missing("operators in a profile".to_owned());
     }
     let wanted = rule.limit("in_a_row").max(2.0) as usize;
-    let mut claims = Vec::new();
+    let converts = subject.kernels.by_kind(|kind| is_trans_data(kind.op_type));
+    let mut claims = Claims::default();
     let mut first = 0;
     while first < subject.kernels.len() {
         let rest = &subject.kernels[first..];
         let alternates = rest.iter().enumerate().take_while(|(index, kernel)| {
-            kernel.is_beside(&rest[0]) && is_trans_data(kernel) == index.is_multiple_of(2)
+            *converts.of(kernel) == index.is_multiple_of(2) && kernel.is_beside(&rest[0])
         });
         let length = alternates.count();
         let conversions = length.div_ceil(2);
         if conversions >= wanted {
             for (place, kernel) in rest[..length].iter().enumerate() {
-                claims.push(match place {
-                    _ if !is_trans_data(kernel) => {
-                        subject.mention(kernel, "keeps the layout from staying".to_owned())
+                match place {
+                    _ if !converts.of(kernel) => {
+                        claims.mention(subject, kernel, "keeps the layout from staying");
                     }
                     // The ones at both ends may still be needed.
                     place if place == 0 || place / 2 + 1 == conversions => {
-                        subject.mention(kernel, String::new())
+                        claims.mention(subject, kernel, "");
                     }
-                    _ => subject.claim(kernel, String::new(), 1.0),
-                });
+                    _ => claims.claim(subject, kernel, "", 1.0),
+                }
             }
         }
         first += length.max(1);
@@ -90,18 +94,43 @@ fn around_a_reshape(subject: &Subject<'_>, _: &Rule) -> Outcome {
         return Outcome::Missing("operators in a profile".to_owned());
     }
     let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
-    let mut claims = Vec::new();
+    let converts = subject.kernels.by_kind(|kind| is_trans_data(kind.op_type));
+    let mut claims = Claims::default();
     for window in subject.kernels.windows(4) {
         let [before, first, second, after] = window else { continue };
-        if !is_trans_data(first) || !is_trans_data(second) || !before.is_beside(after) {
+        if !converts.of(first) || !converts.of(second) || !before.is_beside(after) {
             continue;
         }
         let Some(reshape) = graph::reshape_between(model, before.name, after.name) else { continue };
         for kernel in [first, second] {
-            claims.push(subject.claim(kernel, format!("around {reshape}"), 1.0));
+            claims.claim(subject, kernel, format_args!("around {reshape}"), 1.0);
         }
     }
     Causes::one(claims)
+}
+
+/// The longest of the [`PATTERNS`].
+const LONGEST: usize = 3;
+
+/// By place in a pattern, the patterns that have a class there: a bit for each.
+fn places_in_patterns(class: &str) -> [u16; LONGEST] {
+    let has = |place: usize, pattern: &[&str]| pattern.get(place) == Some(&class);
+    std::array::from_fn(|place| {
+        let bits = PATTERNS.iter().enumerate().map(|(number, pattern)| u16::from(has(place, pattern)) << number);
+        bits.sum()
+    })
+}
+
+/// The sequence that a kernel belongs to, in words.
+struct InSequence<'k, 'a>(&'k [Kernel<'a>]);
+
+impl fmt::Display for InSequence<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, kernel) in self.0.iter().enumerate() {
+            write!(f, "{}{}", if place == 0 { "in " } else { " + " }, kernel.op_type)?;
+        }
+        Ok(())
+    }
 }
 
 /// Sequences that ran one by one although there are rules to fuse them. The time of all but the
@@ -110,26 +139,30 @@ fn missed_pass(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if subject.kernels.is_empty() {
         return Outcome::Missing("operators in a profile".to_owned());
     }
-    let mut claims: Vec<Claim> = Vec::new();
+    // By kind, where its class stands in each pattern: a bit for each of the places.
+    let places = subject.kernels.by_kind(|kind| places_in_patterns(class(kind.op_type)));
+    let mut claims = Claims::default();
     let mut saves = 0.0;
     let mut at = 0;
     while at < subject.kernels.len() {
         let rest = &subject.kernels[at..];
-        let fits = |pattern: &&[&str]| {
-            rest.len() >= pattern.len()
-                && rest
-                    .iter()
-                    .zip(pattern.iter())
-                    .all(|(kernel, wanted)| class(kernel.op_type) == *wanted && kernel.is_beside(&rest[0]))
+        let fits = |(number, pattern): &(usize, &[&str])| {
+            let first = rest.get(..pattern.len());
+            first.is_some_and(|first| {
+                let mut kernels = first.iter().enumerate();
+                kernels.all(|(place, kernel)| {
+                    places.of(kernel)[place] & (1 << number) != 0 && kernel.is_beside(&rest[0])
+                })
+            })
         };
-        let Some(pattern) = PATTERNS.iter().copied().find(fits) else {
+        let Some((_, pattern)) = PATTERNS.into_iter().enumerate().find(fits) else {
             at += 1;
             continue;
         };
-        let types: Vec<&str> = rest[..pattern.len()].iter().map(|kernel| kernel.op_type).collect();
-        for kernel in &rest[1..pattern.len()] {
+        let kernels = &rest[..pattern.len()];
+        for kernel in &kernels[1..] {
             saves += kernel.time;
-            claims.push(subject.claim(kernel, format!("in {}", types.join(" + ")), 1.0));
+            claims.claim(subject, kernel, InSequence(kernels), 1.0);
         }
         at += pattern.len();
     }

@@ -17,8 +17,13 @@ fn missing(what: &str) -> Outcome {
 /// The calls whose name fits, without those that another of them makes: an interface's call and the
 /// runtime's below it are one.
 fn calls_named(trace: &Trace, fits: impl Fn(&str) -> bool) -> Vec<ApiCallId> {
-    let name = |call: &ApiCallId| trace.strings.get(trace.api_calls.name()[call.index()]);
-    let mut calls: Vec<ApiCallId> = trace.api_calls.ids().filter(|call| fits(name(call))).collect();
+    // A name is looked at once, however many calls have it.
+    let mut known: Vec<Option<bool>> = vec![None; trace.strings.len()];
+    let mut has_name = |call: &ApiCallId| {
+        let name = trace.api_calls.name()[call.index()];
+        *known[name.index()].get_or_insert_with(|| fits(trace.strings.get(name)))
+    };
+    let mut calls: Vec<ApiCallId> = trace.api_calls.ids().filter(|call| has_name(call)).collect();
     outermost_of(trace, &mut calls);
     calls
 }

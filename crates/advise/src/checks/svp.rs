@@ -22,9 +22,10 @@ fn net_busy(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !subject.has_metric("Mac Ppen Ratio") {
         return Outcome::Missing("the metric Mac Ppen Ratio (op_summary)".to_owned());
     }
+    let effective = subject.metric("Mac Ppen Ratio");
     let (mut busy, mut whole) = (0.0, 0.0);
     for kernel in &subject.kernels {
-        if let Some(ratio) = subject.metric(kernel, "Mac Ppen Ratio") {
+        if let Some(ratio) = effective.of(kernel) {
             busy += ratio * kernel.time;
             whole += kernel.time;
         }

@@ -97,11 +97,11 @@ fn check_against_rewrites(name: &str, model: &Model, target: Target, seen: &mut 
     for rule in rules().iter().filter(|rule| rule.id.starts_with('G') && rule.is_about(target)) {
         let Some(ids) = named(&rule.auto) else { continue };
         let what = format!("{name} on {}: {}", target.name(), rule.id);
-        let claims = match crate::checks::check(&subject, rule) {
-            Outcome::Operators(found) => found.causes.into_iter().flat_map(|cause| cause.claims).collect(),
+        let causes = match crate::checks::check(&subject, rule) {
+            Outcome::Operators(found) => found.causes,
             _ => Vec::new(),
         };
-        let named: BTreeSet<String> = claims.into_iter().flat_map(|claim| claim.changes).collect();
+        let named: BTreeSet<String> = causes.iter().flat_map(|cause| cause.claims.changes()).collect();
         if named.is_empty() {
             // Exact changes that need no newer operators aren't passed over.
             for which in ALL.iter().filter(|which| ids.split(',').any(|id| which.info().id.starts_with(id))) {
