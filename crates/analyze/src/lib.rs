@@ -66,6 +66,7 @@ mod roofline;
 mod run_tables;
 mod scope;
 pub mod signature;
+mod stated;
 mod statistics;
 mod summary;
 mod waiting;
@@ -91,6 +92,7 @@ pub use run_tables::{
     CallStatistic, Component, ComponentUse, CoreMetrics, Durations, Frequency, RunTables, TypeStatistic,
 };
 pub use scope::{Iterations, Scope, ScopeError, is_work};
+pub use stated::{StatedPart, StatedRow, StatedSum, StatedTable};
 pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};
 pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, predict};

@@ -292,12 +292,34 @@ pub(crate) mod other {
     pub(crate) const INPUT_COUNT: &str = "Input Tensor Num";
     pub(crate) const TIME: &str = "timestamp";
     pub(crate) const PLACE: &str = "Device Type";
+}
 
-    /// Headings by which further tables are known that hold totals, or no times.
-    pub(crate) const TOTALS: [[&str; 2]; 4] = [
-        ["Host Self Duration(us)", "Device Total Duration(us)"],
-        ["Communication(Not Overlapped)", "Free"],
-        ["Allocation Time(us)", "Release Time(us)"],
-        ["Node Index Start", "Node Index End"],
-    ];
+/// Headings of torch_npu's table of calls, which is only read: of a call alone, and with what it called.
+pub(crate) mod operator_details {
+    pub(crate) const NAME: &str = "Name";
+    pub(crate) const HOST: [&str; 2] = ["Host Self Duration(us)", "Host Total Duration(us)"];
+    pub(crate) const DEVICE: [&str; 2] = ["Device Self Duration(us)", "Device Total Duration(us)"];
+    pub(crate) const CORES: [&str; 2] =
+        ["Device Self Duration With AICore(us)", "Device Total Duration With AICore(us)"];
+}
+
+/// Headings of the tables of allocations as they are read, of all tools.
+pub(crate) mod operator_memory {
+    pub(crate) const NAME: &str = "Name";
+    pub(crate) const ALLOCATED: &str = "Allocation Time(us)";
+    /// The size, and the bytes of its unit.
+    pub(crate) const SIZES: [(&str, f64); 2] = [("Size(KB)", 1024.0), ("Size(MB)", 1_048_576.0)];
+    /// Empty where nothing says when it was released.
+    pub(crate) const RELEASED: [&str; 2] = ["Release Time(us)", "Duration(us)"];
+    pub(crate) const PLACE: [&str; 2] = ["Device Type", "Device"];
+}
+
+/// Headings of the table of planned memory as it is read.
+pub(crate) mod static_op_mem {
+    pub(crate) const NAME: &str = "Op Name";
+    pub(crate) const MODEL_NAME: &str = "Model Name";
+    pub(crate) const GRAPH: &str = "Graph ID";
+    pub(crate) const FIRST: &str = "Node Index Start";
+    pub(crate) const LAST: &str = "Node Index End";
+    pub(crate) const SIZE: &str = "Size(KB)";
 }

@@ -107,6 +107,14 @@ fn build(seed: u64, rows: &[usize]) -> Trace {
         let value = random.one_of(&[0.0, -1.5, 1e300, 9007199254740993.0, f64::NAN, f64::INFINITY]);
         trace.samples.push(Sample { counter, time: random.time(), value });
     }
+    for task in random.some_of(trace.tasks.ids(), rows[13]) {
+        let Some(call) = random.maybe_of(trace.api_calls.ids()) else { continue };
+        let stack = random.option(|r| r.text(&mut trace.strings));
+        trace.launch_sites.push(LaunchSite { task, call, stack });
+        let [source, step, subject, part, name, unit] = [(); 6].map(|()| random.text(&mut trace.strings));
+        let (topic, value) = (random.one_of(&FigureTopic::ALL), random.one_of(&[0.0, -1.5, 1e300]));
+        trace.figures.push(Figure { topic, source, step, subject, part, name, unit, value });
+    }
     for _ in 0..rows[12] {
         let (kind, detail) = (random.one_of(&LossKind::ALL), random.text(&mut trace.strings));
         trace.losses.push(Loss { kind, count: random.number(), detail });
@@ -262,6 +270,10 @@ pub(crate) fn spelled_out(trace: &Trace) -> Vec<String> {
         let values: Vec<_> = trace.readings_of(id).collect();
         add(format!("{id:?} {:?} {values:?}", row.task));
     }
+    for (id, row) in trace.launch_sites.iter() {
+        add(format!("{id:?} {row:?} {:?}", maybe(row.stack)));
+    }
+    trace.figures.iter().for_each(|(id, row)| add(format!("{id:?} {row:?} {:?}", text(row.subject))));
     for (id, row) in trace.ranges.iter() {
         add(format!("{id:?} {row:?} {:?} {:?}", text(row.name), maybe(row.domain)));
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use opscope_cann::read::SeenFile;
 use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Trace};
@@ -45,6 +46,8 @@ pub(crate) struct Content {
     /// The profile's own file or folder, which may lie below the path that was named.
     pub place: PathBuf,
     pub remarks: Vec<String>,
+    /// The files of a folder of outputs.
+    pub files: Vec<SeenFile>,
 }
 
 /// Reads a file, which may be compressed and damaged, by the reader of its format.

@@ -60,6 +60,12 @@ impl JsonHead {
         !self.is_list && self.members.iter().any(|member| member.depth == 1 && member.key == key)
     }
 
+    /// The names of the members that the members of the root, an object, have.
+    pub fn keys_in_members(&self) -> impl Iterator<Item = &str> {
+        let in_members = self.members.iter().filter(|member| !self.is_list && member.depth == 2);
+        in_members.map(|member| &*member.key)
+    }
+
     /// The texts of a member of the objects in the list that is the root.
     pub fn texts_in_items<'h>(&'h self, key: &'h str) -> impl Iterator<Item = &'h str> {
         let in_items =

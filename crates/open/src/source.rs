@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
+use opscope_cann::read::SeenFile;
 use opscope_cann::{Found, Profile};
 use opscope_svp::{Exports, Job};
 use opscope_trace::Trace;
@@ -137,6 +138,7 @@ impl Source {
                 trace,
                 place: path.clone(),
                 remarks: Vec::new(),
+                files: Vec::new(),
             }),
             Reader::Place(read) => read(self.look, progress),
             Reader::None(advice) => {
@@ -145,8 +147,8 @@ impl Source {
         };
         // Readers have errors of their own for it.
         go_on(&stop, &path)?;
-        let Content { trace, place, remarks } = content?;
-        Ok(Opened { trace, format, path, place, remarks })
+        let Content { trace, place, remarks, files } = content?;
+        Ok(Opened { trace, format, path, place, remarks, files })
     }
 }
 
@@ -186,6 +188,8 @@ pub struct Opened {
     pub place: PathBuf,
     /// Oddities of the whole of it, in sentences.
     pub remarks: Vec<String>,
+    /// The files of a folder of outputs of the Ascend tools, and what became of each; none of other profiles.
+    pub files: Vec<SeenFile>,
 }
 
 impl Deref for Opened {

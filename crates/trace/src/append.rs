@@ -1,9 +1,10 @@
 //! Laying one trace over another, so that what several recorders saw of a run is one.
 
 use crate::{
-    ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, Iteration, IterationId, Metric, MetricId,
-    Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range, Reading, Sample, Span,
-    Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId, Trace, UnrecordedIteration,
+    ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, Figure, Iteration, IterationId, LaunchSite,
+    Metric, MetricId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range, Reading,
+    Sample, Span, Stream, StreamId, StringId, Task, TaskId, Tensor, TensorId, Thread, ThreadId, Trace,
+    UnrecordedIteration,
 };
 
 impl Trace {
@@ -22,13 +23,30 @@ impl Trace {
         let calls = self.append_calls(other, strings, shift, &places, &models);
         let tasks = self.append_tasks(other, strings, shift, (&places, &models, &operators, &calls));
         self.append_readings(other, strings, &tasks);
+        for (_, row) in other.launch_sites.iter() {
+            let (task, call) = (tasks[row.task.index()], calls[row.call.index()]);
+            let stack = row.stack.map(|id| strings.of(self, id));
+            self.launch_sites.push(LaunchSite { task, call, stack });
+        }
         for (_, row) in other.ranges.iter() {
             let thread = row.thread.map(|id| places.threads[id.index()]);
             let (name, domain) = (strings.of(self, row.name), row.domain.map(|id| strings.of(self, id)));
             self.ranges.push(Range { thread, name, domain, start: row.start + shift, ..row });
         }
         self.append_samples(other, strings, shift, &places);
+        self.append_figures(other);
         self.append_losses(other);
+    }
+
+    /// Adds the figures that another trace's files state.
+    pub fn append_figures(&mut self, other: &Self) {
+        let strings = Strings { from: other };
+        for (_, row) in other.figures.iter() {
+            let mut text = |id| strings.of(self, id);
+            let (source, step, subject) = (text(row.source), text(row.step), text(row.subject));
+            let (part, name, unit) = (text(row.part), text(row.name), text(row.unit));
+            self.figures.push(Figure { source, step, subject, part, name, unit, ..row });
+        }
     }
 
     /// Adds what was lost of another trace.

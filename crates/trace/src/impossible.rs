@@ -1,6 +1,6 @@
 //! Times and values that can't be: what a damaged file or a broken clock leaves in a profile.
 
-use crate::{ApiCallId, IterationId, LossKind, Nanoseconds, Reading, TaskId, Trace};
+use crate::{ApiCallId, IterationId, LaunchSite, LossKind, Nanoseconds, Reading, TaskId, Trace};
 
 /// Nothing that a profile records takes longer than a year; what seems to has a start or an end that was
 /// never written.
@@ -97,6 +97,13 @@ impl Trace {
             let launched_by = row.launched_by.and_then(|call| moved[call.index()]);
             self.tasks.set(id, crate::Task { launched_by, ..row });
         }
+        let of_kept: Vec<bool> = self.launch_sites.call().iter().map(|call| keep[call.index()]).collect();
+        self.launch_sites.retain(&of_kept);
+        for id in self.launch_sites.ids() {
+            let row = self.launch_sites.get(id);
+            let call = moved[row.call.index()].unwrap_or(row.call);
+            self.launch_sites.set(id, LaunchSite { call, ..row });
+        }
         self.count_impossible(LossKind::ImpossibleCall, keep, detail);
     }
 
@@ -109,6 +116,13 @@ impl Trace {
             let row = self.readings.get(id);
             let task = moved[row.task.index()].unwrap_or(row.task);
             self.readings.set(id, Reading { task, ..row });
+        }
+        let of_kept: Vec<bool> = self.launch_sites.task().iter().map(|task| keep[task.index()]).collect();
+        self.launch_sites.retain(&of_kept);
+        for id in self.launch_sites.ids() {
+            let row = self.launch_sites.get(id);
+            let task = moved[row.task.index()].unwrap_or(row.task);
+            self.launch_sites.set(id, LaunchSite { task, ..row });
         }
         self.count_impossible(LossKind::ImpossibleTask, keep, detail);
     }

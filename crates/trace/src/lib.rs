@@ -43,10 +43,12 @@ mod clock;
 mod counter;
 mod data_type;
 mod device;
+mod figure;
 mod ids;
 mod impossible;
 mod iteration;
 mod lanes;
+mod launch_site;
 mod loss;
 mod loss_kind;
 mod metric;
@@ -73,8 +75,10 @@ pub use clock::Clock;
 pub use counter::{Counter, CounterId, CounterTable, Sample, SampleId, SampleTable};
 pub use data_type::DataType;
 pub use device::{Device, DeviceId, DeviceKind, DeviceTable, Stream, StreamId, StreamTable};
+pub use figure::{Figure, FigureId, FigureSubject, FigureTable, FigureTopic};
 pub use iteration::{Iteration, IterationId, IterationTable};
 pub use lanes::LanePacker;
+pub use launch_site::{LaunchSite, LaunchSiteId, LaunchSiteTable};
 pub use loss::{CountedLoss, Loss, LossId, LossTable, Losses};
 pub use loss_kind::{LossKind, LossScope, LossSource, Severity};
 pub use metric::{Metric, MetricId, MetricTable, Reading, ReadingId, ReadingTable};
@@ -131,6 +135,8 @@ pub struct Trace {
     pub names: Pool<StringId>,
     /// Units of work on the streams.
     pub tasks: TaskTable,
+    /// The framework's calls that asked for tasks, as far as they are told.
+    pub launch_sites: LaunchSiteTable,
     /// The quantities that hardware reports for single tasks.
     pub metrics: MetricTable,
     /// The values of the metrics, a row for each task that has any.
@@ -145,6 +151,8 @@ pub struct Trace {
     pub counters: CounterTable,
     /// The samples of the counters.
     pub samples: SampleTable,
+    /// Figures that files state of whole steps, operations or operators.
+    pub figures: FigureTable,
     /// Records that were dropped or doubted while the profile was read.
     pub losses: LossTable,
 }

@@ -257,6 +257,12 @@ loss_kinds! {
             SampleWithoutTime = "sample-without-time", Lost, Sample, "dropped: a sample without a time";
             CallShapes = "call-shapes", Remark, Tensor,
                 "left out: shapes of the inputs of calls, for which a trace has no place";
+            FileNotNeeded = "file-not-needed", Remark, File,
+                "left out: a file whose content other files of the folder have";
+            FileNotUnderstood = "file-not-understood", Remark, File,
+                "left out: a file beside the profile that opscope doesn't understand";
+            FigureNotRead = "figure-not-read", Lost, Record,
+                "dropped: a row of stated figures without a subject or a figure that is a number";
             MissingText = "missing-text", Doubted, Name, "doubtful: a text is named that the database lacks";
             UnknownVersion = "unknown-version", Doubted, File,
                 "doubtful: the tables have a version that is not known";

@@ -2,16 +2,18 @@
 //! torch_npu's `ASCEND_PROFILER_OUTPUT`.
 //!
 //! [`tables::read()`] takes one table, [`database`] a database, [`chrome::read_with`] a timeline in the
-//! dialect [`AscendTimeline`], and [`read_folder`] whatever a folder holds, joined.
+//! dialect [`AscendTimeline`], [`communication`] the sums of collective operations, and [`read_folder`] whatever a folder holds, joined.
 //!
 //! [`chrome::read_with`]: opscope_formats::chrome::read_with
 
+pub mod communication;
 pub mod database;
 mod folder;
 pub(crate) mod operators;
+mod stated;
 pub mod tables;
 #[cfg(test)]
 mod testing;
 
 pub use crate::timeline::AscendTimeline;
-pub use folder::{FolderError, is_folder, read_folder, read_folder_until};
+pub use folder::{FileFate, Folder, FolderError, SeenFile, is_folder, read_folder, read_folder_until};

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use opscope_trace::{
-    ApiCallId, ApiLevel, Attribution, CounterId, DataType, DeviceId, DeviceKind, ExecutionUnit, IterationId,
-    LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Span, StreamId,
-    StringId, TaskId, TensorId, ThreadId, Trace,
+    ApiCallId, ApiLevel, Attribution, CounterId, DataType, DeviceId, DeviceKind, ExecutionUnit, FigureTopic,
+    IterationId, LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Pool, ProcessId, RangeKind, Span,
+    StreamId, StringId, TaskId, TensorId, ThreadId, Trace,
 };
 use rusqlite::types::{ToSqlOutput, Type, Value, ValueRef};
 
@@ -320,6 +320,7 @@ word_cells! {
     ExecutionUnit, "a unit such as ai-core";
     RangeKind, "a kind of range such as push-pop";
     LossKind, "a kind of loss such as unknown-record";
+    FigureTopic, "a topic such as step";
 }
 
 impl Cell for DataType {

@@ -38,8 +38,9 @@ pub const APPLICATION_ID: u32 = u32::from_be_bytes(*b"OPSC");
 
 /// The version of the tables; it rises with every change to them, and with every change of what a column
 /// means: since version 5 facts about the run are apart from what its producer only remarks, and losses
-/// have a kind, a source and a scope.
-pub const SCHEMA_VERSION: i64 = 5;
+/// have a kind, a source and a scope; since version 6 there are stated figures, and the calls of frameworks that
+/// asked for tasks.
+pub const SCHEMA_VERSION: i64 = 6;
 
 /// The first bytes of every SQLite file.
 pub const MAGIC: &[u8; 16] = b"SQLite format 3\0";

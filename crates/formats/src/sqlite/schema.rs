@@ -1,8 +1,8 @@
 //! The tables of the database, declared once for creating, writing, reading and explaining them.
 
 use opscope_trace::{
-    ApiCall, Counter, Device, Iteration, Loss, LossId, LossKind, Metric, Model, Operator, Process, Range,
-    Reading, Sample, Stream, Task, Tensor, Thread, Trace, UnrecordedIteration,
+    ApiCall, Counter, Device, Figure, Iteration, LaunchSite, Loss, LossId, LossKind, Metric, Model, Operator,
+    Process, Range, Reading, Sample, Stream, Task, Tensor, Thread, Trace, UnrecordedIteration,
 };
 use rusqlite::Statement;
 use rusqlite::types::{ToSql, ValueRef};
@@ -411,6 +411,17 @@ pub(super) const TABLES: &[Table] = &[
         }
     },
     table! {
+        /// The framework's calls that asked for tasks, as far as the framework tells.
+        launch_sites: LaunchSite {
+            /// The task.
+            task => "task_id",
+            /// The framework's call, which may have launched it through a queue.
+            call => "call_id",
+            /// The program's lines that led there, the innermost first.
+            stack => "stack_id",
+        }
+    },
+    table! {
         /// Quantities that hardware reports for single tasks.
         metrics: Metric {
             /// The measured quantity, in the vendor's word.
@@ -466,6 +477,27 @@ pub(super) const TABLES: &[Table] = &[
             /// When.
             time => "time_ns",
             /// The value in the counter's unit.
+            value => "value",
+        }
+    },
+    table! {
+        /// Figures that files beside the records state of steps, operations or operators.
+        figures: Figure {
+            /// The kind of subject, such as step, collective or transport.
+            topic => "topic",
+            /// The file or table that states it.
+            source => "source_id",
+            /// The step; an empty text for the whole profile.
+            step => "step_id",
+            /// The subject, such as the name of an operation.
+            subject => "subject_id",
+            /// A part of it, such as a kind of link; an empty text for the whole.
+            part => "part_id",
+            /// The quantity.
+            name => "name_id",
+            /// The unit of the value; an empty text for counts and ratios.
+            unit => "unit_id",
+            /// The value.
             value => "value",
         }
     },

@@ -80,7 +80,11 @@ fn small_trace() -> Trace {
     trace.push_reading(TaskId::from_index(2), &[mac, time], &[0.5, 12.25]);
     let (level, start, duration) = (ApiLevel::Model, Nanoseconds(0), Nanoseconds(9));
     let call = ApiCall { thread: Some(thread), level, name, start, duration, iteration: None };
-    trace.api_calls.push(call);
+    let call = trace.api_calls.push(call);
+    trace.launch_sites.push(LaunchSite { task: TaskId::from_index(1), call, stack: Some(name) });
+    let (source, topic) = ("communication.json", FigureTopic::Transport);
+    let about = FigureSubject { topic, source, step: "7", subject: "hcom_allReduce", part: "HCCS" };
+    trace.push_figures(about, &[("size", "B", Some(28.0)), ("none", "", Some(f64::NAN)), ("no", "", None)]);
     trace.ranges.push(Range {
         thread: Some(thread),
         domain: Some(unit),
@@ -139,6 +143,11 @@ fn every_view_shows_its_rows_with_their_text() {
     );
     assert_eq!(show("SELECT counter, unit, value FROM counter_values"), ["memory|B|4096.0"]);
     assert_eq!(
+        show("SELECT * FROM figure_details"),
+        ["transport|7|hcom_allReduce|HCCS|size|28.0|B|communication.json"]
+    );
+    assert_eq!(show("SELECT task_id, call, stack FROM launch_site_details"), ["1|resnet|resnet"]);
+    assert_eq!(
         show("SELECT task_id, metric, unit, value, metric_id FROM task_metrics"),
         ["2|mac_ratio||0.5|0", "2|vec_time|us|12.25|1"]
     );
@@ -155,7 +164,7 @@ fn every_view_shows_its_rows_with_their_text() {
     assert_eq!(show(tensors), ["input|0|1x3x224x224|float32", "input|1||int8", "output|0|-|unknown"]);
     assert_eq!(
         show("SELECT key, value FROM meta ORDER BY key"),
-        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|5"]
+        [concat!("program_version|", env!("CARGO_PKG_VERSION")), "schema_version|6"]
     );
     for view in views::VIEWS {
         assert!(!show(&format!("SELECT * FROM {}", view.name)).is_empty(), "{} is empty", view.name);

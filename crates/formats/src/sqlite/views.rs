@@ -127,6 +127,31 @@ pub(super) const VIEWS: &[View] = &[
              LEFT JOIN strings AS thread_name ON thread_name.id = threads.name_id",
     },
     View {
+        name: "launch_site_details",
+        about: "Tasks with the framework's call that asked for them, and the program's lines that led there.",
+        select: "SELECT task_id, task_name.text AS task, operator_id, call_id, call_name.text AS call, \
+             stack.text AS stack, tasks.start_ns, tasks.duration_ns \
+             FROM launch_sites \
+             JOIN tasks ON tasks.id = task_id \
+             JOIN api_calls ON api_calls.id = call_id \
+             LEFT JOIN strings AS task_name ON task_name.id = tasks.name_id \
+             LEFT JOIN strings AS call_name ON call_name.id = api_calls.name_id \
+             LEFT JOIN strings AS stack ON stack.id = stack_id",
+    },
+    View {
+        name: "figure_details",
+        about: "Figures that files beside the records state, as text.",
+        select: "SELECT topic, step.text AS step, subject.text AS subject, part.text AS part, \
+             name.text AS name, value, unit.text AS unit, source.text AS source \
+             FROM figures \
+             JOIN strings AS step ON step.id = step_id \
+             JOIN strings AS subject ON subject.id = subject_id \
+             JOIN strings AS part ON part.id = part_id \
+             JOIN strings AS name ON name.id = name_id \
+             JOIN strings AS unit ON unit.id = unit_id \
+             JOIN strings AS source ON source.id = source_id",
+    },
+    View {
         name: "range_details",
         about: "Ranges and marks with the program's text.",
         select: "SELECT ranges.id, range_name.text AS name, range_domain.text AS domain, kind, \

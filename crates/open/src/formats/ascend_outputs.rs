@@ -11,8 +11,9 @@ pub static FORMAT: Format = Format {
     is: |look| look.is_folder && !look.is_raw() && read::is_folder(&look.path),
     reader: Reader::Place(|look, progress| {
         let place = look.path;
-        let mut trace = read::read_folder_until(&place, &progress.stop()).map_err(OpenError::content)?;
+        let read = read::read_folder_until(&place, &progress.stop()).map_err(OpenError::content)?;
+        let read::Folder { mut trace, files } = read;
         trace.drop_impossible(&place.display().to_string());
-        Ok(Content { trace, place, remarks: Vec::new() })
+        Ok(Content { trace, place, remarks: Vec::new(), files })
     }),
 };

@@ -1,5 +1,6 @@
 //! The formats, a module each with its `FORMAT`.
 
+pub mod ascend_communication;
 pub mod ascend_database;
 pub mod ascend_outputs;
 pub mod ascend_raw;
@@ -15,7 +16,7 @@ pub mod other_database;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 13] = [
+pub static ALL: [&Format; 14] = [
     &board::FORMAT,
     &ascend_outputs::FORMAT,
     &ascend_raw::FORMAT,
@@ -26,6 +27,7 @@ pub static ALL: [&Format; 13] = [
     &other_database::FORMAT,
     &onnxruntime::FORMAT,
     &megengine::FORMAT,
+    &ascend_communication::FORMAT,
     &chrome::FORMAT,
     &ascend_table::FORMAT,
     &onnx_model::FORMAT,

@@ -185,8 +185,14 @@ pub fn write_run(run: Run<'_>, output: &Path, terminal: &Terminal) -> anyhow::Re
     let content = Content { model: Some(&model), shapes: Some(&shapes), ..Content::usual(command) };
     let path = run.database.unwrap_or(run.model).to_owned();
     let format = &formats::opscope_database::FORMAT;
-    let opened =
-        opscope_open::Opened { trace: run.trace, format, place: path.clone(), path, remarks: Vec::new() };
+    let opened = opscope_open::Opened {
+        trace: run.trace,
+        format,
+        place: path.clone(),
+        path,
+        remarks: Vec::new(),
+        files: Vec::new(),
+    };
     // The run has said already what is odd about it.
     let profile = Opened::new(opened, Tell::InAnswer, terminal);
     write(&profile, origin, &content, output, terminal)

@@ -137,7 +137,10 @@ fn add_job(info: &mut Info, path: &Path, source: Source, terminal: &Terminal) {
 
 fn add_profile(info: &mut Info, source: Source, terminal: &Terminal) {
     match profile::read(source, Tell::InAnswer, terminal) {
-        Ok(trace) => of_trace(&trace, &mut info.facts),
+        Ok(trace) => {
+            info.facts.files(trace.files());
+            of_trace(&trace, &mut info.facts);
+        }
         Err(error) if is_sound_without_times(&error) => info.facts.missing.push(with_causes(&error)),
         Err(error) => info.problem = Some(with_causes(&error)),
     }

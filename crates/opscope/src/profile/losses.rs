@@ -50,6 +50,11 @@ impl Opened {
         &self.0.place
     }
 
+    /// The files of a folder of outputs, and what became of each.
+    pub fn files(&self) -> &[opscope_cann::read::SeenFile] {
+        &self.0.files
+    }
+
     /// Its oddities as a whole.
     pub fn remarks(&self) -> &[String] {
         &self.0.remarks

@@ -83,6 +83,7 @@ pub fn of_exports(exports: &opscope_svp::Exports, path: &Path, how: Tell, termin
         path: path.to_owned(),
         place: path.to_owned(),
         remarks: Vec::new(),
+        files: Vec::new(),
     };
     Opened::new(opened, how, terminal)
 }

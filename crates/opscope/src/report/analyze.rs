@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     Envelope, Table, TableCell, TableColumn, count, latency_json, overview_json, ranges_json, shown,
+    stated_json,
 };
 
 /// The columns that suit a query, without those of which nothing is known.
@@ -176,6 +177,7 @@ pub fn to_json(
         "executions_of_unknown_time": answer.unknown,
         "roofline": roofline,
         "rows": table.to_json(),
+        "stated": stated_json(trace),
         "ranges": ranges_json(trace, &RangeTree::of(trace)),
     });
     Envelope::new(1, answer)

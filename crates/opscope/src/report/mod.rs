@@ -27,6 +27,7 @@ mod ranges;
 pub mod rewrite;
 mod run;
 pub mod show;
+mod stated;
 mod table;
 pub mod tune;
 pub mod whatif;
@@ -39,6 +40,7 @@ pub use losses::losses_text;
 pub use overview::{host_text, overview_json, overview_text};
 pub use ranges::{ranges_json, ranges_table, ranges_text};
 pub use run::{RunReport, to_json, to_text};
+pub use stated::{stated_json, stated_lines, stated_text};
 pub use table::{Table, TableCell, TableColumn, padded};
 
 /// A number with its noun: `1 operator`, `3 operators`.

@@ -34,7 +34,8 @@ impl Reader<'_> {
                 reader.calls.insert(connection, call);
             }
         });
-        let columns = ["startNs", "endNs", "type", "globalTid", "name", "inputShapes"];
+        let columns =
+            ["startNs", "endNs", "type", "globalTid", "name", "inputShapes", "connectionId", "callchainId"];
         let mut shapes = 0;
         self.each_row("PYTORCH_API", &columns, |reader, row| {
             shapes += u64::from(row.integer(5).is_some());
@@ -50,7 +51,11 @@ impl Reader<'_> {
                 return;
             }
             let level = level_of(row.integer(2));
-            reader.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
+            let call = ApiCall { thread, level, name, start, duration, iteration: None };
+            let call = reader.trace.api_calls.push(call);
+            if row.integer(2) == Some(torch_level::OPERATOR) {
+                reader.askers.note(row.integer(6), call, row.integer(7));
+            }
         });
         self.trace.count_loss(LossKind::CallShapes, shapes, "PYTORCH_API");
     }

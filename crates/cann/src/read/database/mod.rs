@@ -10,23 +10,29 @@
 //! | `TASK`, `COMPUTE_TASK_INFO` | tasks, operators |
 //! | `COMMUNICATION_OP` | collective operations, as tasks of a stream for each group |
 //! | `CANN_API`, `PYTORCH_API` | calls; `connectionId` ties tasks to them |
+//! | `CONNECTION_IDS`, `PYTORCH_CALLCHAINS` | the calls of PyTorch that asked for tasks, with the program's lines |
+//! | `COMMUNICATION_TASK_INFO` | bytes and times by link, as figures; the devices of operations |
+//! | `OP_MEMORY` | allocations by operator, as figures |
+//! | `StepTraceTime`, `CommAnalyzerTime`, … of `analysis.db` | figures |
 //! | `STEP_TIME` | inferences; without it, the runs of a model that was replayed as a whole |
 //! | `MSTX_EVENTS` | ranges and marks |
 //! | `TASK_PMU_INFO` | what hardware counted while the tasks ran |
 //! | `HBM`, `NPU_MEM`, `AICORE_FREQ`, … | counters: every table with a time and values |
 //! | `META_DATA`, `HOST_INFO`, `NPU_INFO`, … | facts and remarks about the run, names of devices, the trace's zero |
 //!
-//! Tables that have no place in a trace (`PYTORCH_CALLCHAINS`, …) are counted in
-//! its losses.
+//! Tables that have no place in a trace are counted in its losses.
 
 mod calls;
 mod counters;
 mod iterations;
+mod launch_sites;
+mod links;
 mod metrics;
 mod operation_devices;
 mod query;
 mod reader;
 mod run;
+mod stated;
 mod tasks;
 mod texts;
 
@@ -43,6 +49,9 @@ use crate::database::schema;
 use opscope_formats::reading::Stop;
 use opscope_formats::sqlite::{HEADER_BYTES, missing_bytes, stoppable};
 use reader::Reader;
+
+/// The table whose steps are summed up by link.
+pub(super) const LINKS: &str = schema::COMMUNICATION_TASK_INFO.name;
 
 /// A database that could not be read as a trace.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +76,9 @@ pub enum ReadProblem {
     #[error("the reading was stopped")]
     Stopped,
     /// None of the tables that make a trace is there.
-    #[error("this SQLite database has none of the tables TASK, CANN_API, PYTORCH_API and MSTX_EVENTS")]
+    #[error(
+        "this SQLite database has none of the tables TASK, CANN_API, PYTORCH_API, MSTX_EVENTS, StepTraceTime and CommAnalyzer*"
+    )]
     NoTables,
 }
 
@@ -156,7 +167,10 @@ fn list_tables(database: &Connection) -> rusqlite::Result<()> {
 }
 
 fn has_principal_table(database: &Connection) -> bool {
-    PRINCIPAL_TABLES.iter().any(|table| !query::columns(database, table).is_empty())
+    PRINCIPAL_TABLES
+        .iter()
+        .chain(&stated::STATED_TABLES)
+        .any(|table| !query::columns(database, table).is_empty())
 }
 
 /// Opens a database as a file that nobody changes: no lock is taken and nothing written beside it,

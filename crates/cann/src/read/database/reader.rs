@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use opscope_formats::reading::Stop;
 
+use super::launch_sites::Askers;
 use super::query::{self, Cells};
 use super::texts::Texts;
 
@@ -23,6 +24,8 @@ pub(super) struct Reader<'c> {
     pub chips: HashMap<u32, String>,
     /// The calls by what tasks name them by.
     pub calls: HashMap<i64, ApiCallId>,
+    /// The framework's calls that asked for tasks.
+    pub askers: Askers,
     /// The messages of marks by what the devices' sides of them name them by.
     pub marks: HashMap<i64, StringId>,
     /// The tables that were read.
@@ -40,6 +43,7 @@ impl<'c> Reader<'c> {
             zero: Nanoseconds::ZERO,
             chips: HashMap::new(),
             calls: HashMap::new(),
+            askers: Askers::default(),
             marks: HashMap::new(),
             used: HashSet::from(["STRING_IDS".to_owned()]),
         }
@@ -48,9 +52,12 @@ impl<'c> Reader<'c> {
     /// Reads everything, until it is to stop.
     pub fn read(mut self) -> Trace {
         self.read_run();
+        self.read_connections();
         self.read_calls();
+        self.read_stacks();
         self.read_ranges();
         self.read_tasks();
+        self.read_stated();
         self.read_counters();
         crate::units::to_smallest(&mut self.trace);
         self.count_what_is_left();

@@ -66,10 +66,12 @@ impl Reader<'_> {
             let task = self.enter_task(row, info, &mut operators);
             let blocks = info.map_or([f64::NAN; 2], |info| info.blocks);
             metrics.enter(&mut self.trace, task, row.global, blocks);
+            self.enter_launch_site(task, row.connection);
             ids.push(task);
         }
         Waits::enter(&mut self.trace);
         self.read_collective_operations(&rows, &mut operators);
+        self.read_links(&rows);
         if !self.stop.is_wanted() {
             self.read_iterations(&rows, &ids);
         }
@@ -230,13 +232,9 @@ impl Reader<'_> {
             let launched_by = row.integer(5).and_then(|connection| reader.calls.get(&connection).copied());
             let start = start - reader.zero;
             let unit = ExecutionUnit::Communication;
-            reader.trace.tasks.push(Task {
-                operator,
-                stream,
-                unit,
-                launched_by,
-                ..Task::new(name, start, duration)
-            });
+            let task = Task { operator, stream, unit, launched_by, ..Task::new(name, start, duration) };
+            let task = reader.trace.tasks.push(task);
+            reader.enter_launch_site(task, row.integer(5));
         });
     }
 }

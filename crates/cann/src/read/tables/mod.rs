@@ -7,15 +7,18 @@
 //! | `step_trace*.csv` | inferences |
 //! | `msprof_tx*.csv` | ranges and marks |
 //! | `memory_record.csv`, `npu_mem*.csv`, `npu_module_mem*.csv` | counters |
-//! | `op_statistic*.csv`, `api_statistic*.csv`, … | nothing: they hold totals, or no times |
+//! | `step_trace_time.csv`, `op_statistic*.csv`, `api_statistic*.csv`, `communication_statistic*.csv`, `operator_details.csv`, `operator_memory*.csv`, `static_op_mem*.csv`, `l2_cache*.csv` | figures |
+//! | `fusion_op*.csv`, `hbm*.csv`, … | nothing: they hold totals, or no times |
 //!
 //! A table is known by the names of its columns, of which old and new versions of the tools have
 //! different ones.
 
+pub(super) mod caches;
 pub(super) mod complete;
 pub(super) mod join;
 mod kernels;
 mod others;
+mod stated;
 mod table;
 
 #[cfg(test)]
@@ -26,10 +29,9 @@ use std::collections::BTreeSet;
 use opscope_formats::reading::Stop;
 use opscope_trace::Trace;
 
-use crate::headings::{
-    api_statistic, fusion_op, l2_cache, memory_traffic, op_statistic, other, task_time_oldest,
-};
+use crate::headings::{fusion_op, memory_traffic, task_time_oldest};
 pub(super) use kernels::Kernels;
+pub(super) use stated::Stated;
 use table::{Header, read_header};
 
 /// Bytes that make no trace.
@@ -40,7 +42,7 @@ pub enum ReadError {
     NotATable,
     /// A table of the Ascend tools, but one that sums up over the whole run, or has no times.
     #[error(
-        "this table lists no tasks, inferences, ranges or samples over time, and so makes no trace; give \
+        "this table lists no tasks, inferences, ranges, samples or figures that opscope reads; give \
          op_summary*.csv, kernel_details.csv or task_time*.csv, or the folder that the table is in"
     )]
     NoTrace,
@@ -53,18 +55,16 @@ enum Kind {
     Iterations,
     Ranges,
     Samples,
+    Stated(Stated),
     NoTrace,
 }
 
 /// Headings of the tables that make no trace; by two of them each is told from a chance table of another
 /// program.
-const TOTALS: [[&str; 2]; 6] = [
-    [api_statistic::MEAN, api_statistic::VARIANCE],
-    [op_statistic::UNIT, op_statistic::SHARE],
+const TOTALS: [[&str; 2]; 3] = [
     [task_time_oldest::SHARE, task_time_oldest::WAITING],
     [fusion_op::FUSED, fusion_op::ORIGINALS],
     [memory_traffic::METRIC, memory_traffic::READ],
-    [l2_cache::HITS, l2_cache::VICTIMS],
 ];
 
 impl Kind {
@@ -77,9 +77,11 @@ impl Kind {
             Some(Self::Ranges)
         } else if others::is_of_samples(header) {
             Some(Self::Samples)
+        } else if let Some(stated) = Stated::of(header) {
+            Some(Self::Stated(stated))
         } else {
             let has_both = |names: &[&str; 2]| names.iter().all(|name| header.has(&[name]));
-            TOTALS.iter().chain(&other::TOTALS).any(has_both).then_some(Self::NoTrace)
+            TOTALS.iter().any(has_both).then_some(Self::NoTrace)
         }
     }
 }
@@ -110,6 +112,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         Kind::Iterations => Ok(others::read_iterations(text, &header, stop)),
         Kind::Ranges => Ok(others::read_ranges(text, &header, stop)),
         Kind::Samples => Ok(others::read_samples(text, &header, stop)),
+        Kind::Stated(stated) => Ok(stated.read(text, &header, stop)),
         Kind::NoTrace => Err(ReadError::NoTrace),
     }
 }
@@ -121,6 +124,15 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
 pub(super) fn read_steps(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Iterations));
     Ok(others::read_iterations(text, &header.ok_or(ReadError::NotATable)?, stop))
+}
+
+/// Reads a table of figures, of the kind that is given.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn read_stated(text: &[u8], kind: Stated, stop: &Stop) -> Result<Trace, ReadError> {
+    let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Stated(kind)));
+    Ok(kind.read(text, &header.ok_or(ReadError::NotATable)?, stop))
 }
 
 /// Reads a table of samples over time.

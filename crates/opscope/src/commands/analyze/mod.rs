@@ -52,6 +52,9 @@ operators; --unit control shows them.
 --host shows all calls of the whole profile: those while inferences run (steady-state), and those
 before, after, or that load something (one-off). With --iteration it shows the calls that ran then.
 
+Figures that the vendor's tools sum up beside the records (step_trace_time.csv, communication.json,
+analysis.db …) follow, with the file that states them; of such a file alone they are the answer.
+
 Ranges that the program marked stand below, as they lie within one another: own is the time that no
 range within covers, uncovered the part of it in which neither a call nor an operator ran.";
 
@@ -152,6 +155,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 let ranges = report::ranges_table(&trace, &RangeTree::of(&trace), top, terminal.width());
                 let gap = if text.ends_with("\n\n") { "" } else { "\n" };
                 ranges.iter().for_each(|table| text.push_str(&format!("{gap}{table}")));
+                text.push_str(&report::stated_text(&trace, top, terminal.width()));
             }
             text
         }
@@ -163,7 +167,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     arguments.page.write(&trace, origin, terminal)?;
     printed?;
-    if answer.rows.is_empty() {
+    if answer.rows.is_empty() && (trace.figures.is_empty() || !trace.tasks.is_empty()) {
         terminal.note(&nothing(&trace, &arguments.choice));
     }
     Ok(Exit::Done)

@@ -7,13 +7,14 @@ use std::fmt::Write;
 use std::path::Path;
 
 use opscope_cann::Profile;
+use opscope_cann::read::SeenFile;
 use opscope_model::{Dim, Model};
 use opscope_trace::{Attribution, DataType, FactValue, Trace, units};
 use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
 
-use super::{Envelope, count, losses_text, padded};
+use super::{Envelope, count, losses_text, padded, stated_lines};
 use crate::profile::losses_json;
 use crate::terminal::{bold, printable};
 
@@ -85,6 +86,19 @@ impl Facts {
     /// A size in bytes.
     pub fn bytes(&mut self, title: &str, key: &str, bytes: u64) {
         self.add(title, key, units::bytes(bytes as f64), bytes);
+    }
+
+    /// What became of each file of a folder.
+    pub fn files(&mut self, files: &[SeenFile]) {
+        for (number, file) in files.iter().enumerate() {
+            let title = if number == 0 { "files" } else { "" };
+            self.add(
+                title,
+                &format!("file {}", file.name),
+                format!("{}, {}", file.name, file.fate),
+                file.fate.to_string(),
+            );
+        }
     }
 
     /// Something in a folder, and what it is.
@@ -269,6 +283,21 @@ pub fn of_trace(trace: &Trace, facts: &mut Facts) {
             format!("{metrics} of {}", count(trace.readings.len(), "task")),
             value,
         );
+    }
+    let stated = stated_lines(trace);
+    for (number, line) in stated.iter().enumerate() {
+        facts.add(
+            if number == 0 { "stated" } else { "" },
+            &format!("stated {}", number + 1),
+            line.clone(),
+            line.clone(),
+        );
+    }
+    if !trace.launch_sites.is_empty() {
+        let known = trace.launch_sites.len();
+        let stacks = trace.launch_sites.stack().iter().flatten().count();
+        let text = format!("known for {}, with the program's lines for {stacks}", count(known, "task"));
+        facts.add("origins", "launch_sites", text, json!({ "tasks": known, "with_stacks": stacks }));
     }
     facts.losses = losses_text(trace);
     facts.add("losses", "losses", trace.losses.len().to_string(), json!(losses_json(trace)));

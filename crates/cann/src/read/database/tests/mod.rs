@@ -97,10 +97,12 @@ fn a_database_without_metrics_is_read_as_well() {
     let trace = read_file(&folder.join("ascend_pytorch_profiler_0.db"), &Stop::default()).unwrap();
     assert_eq!(computing(&trace).0, 187);
     assert_eq!(trace.iterations.len(), 1);
-    // The database beside it holds only sums.
+    // The database beside it holds only sums, which are figures.
     let sums = folder.join("analysis.db");
-    assert!(!looks_like(&sums));
-    assert!(read_file(&sums, &Stop::default()).unwrap_err().to_string().contains("none of the tables TASK"));
+    assert!(looks_like(&sums));
+    let sums = read_file(&sums, &Stop::default()).unwrap();
+    assert_eq!((sums.tasks.len(), sums.figures.len()), (0, 9));
+    assert_eq!(figure_sum(&sums, FigureTopic::Step, "computing"), 8_843_910.0);
 }
 
 #[test]

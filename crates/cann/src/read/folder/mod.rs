@@ -1,26 +1,33 @@
 //! Whole folders of outputs, joined as far as they belong together.
 
-use std::collections::BTreeSet;
-use std::fs;
+mod outputs;
+mod seen;
+
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use opscope_trace::{LossKind, Trace};
+use opscope_trace::{FigureTopic, LossKind, Trace};
 
 use opscope_formats::chrome;
 use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
 
-use super::database;
-use super::tables::{self, Kernels, complete, join};
-use crate::layout_2022;
+use super::tables::{self, Kernels, Stated, caches, complete, join};
+use super::{communication, database};
 use crate::timeline::AscendTimeline;
+use outputs::{Outputs, find_outputs};
+use seen::Fates;
+pub use seen::{FileFate, SeenFile};
 
-/// The folders below a run's own that the tools put their outputs into.
-const OUTPUT_FOLDERS: [&str; 2] = ["ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output"];
-
-/// The tables of memory over time.
-const SAMPLES: [&str; 3] = ["memory_record", "npu_module_mem", "npu_mem"];
+/// A folder of outputs that was read.
+#[derive(Debug)]
+pub struct Folder {
+    /// All that its files hold, joined.
+    pub trace: Trace,
+    /// Its files, by name.
+    pub files: Vec<SeenFile>,
+}
 
 /// A folder that could not be read as a trace.
 #[derive(Debug, thiserror::Error)]
@@ -70,20 +77,6 @@ pub enum FolderError {
     },
 }
 
-/// The outputs of one run that make a trace.
-#[derive(Debug, Default)]
-struct Outputs {
-    database: Option<PathBuf>,
-    /// In the layout of 2022 each device and inference has its own.
-    timelines: Vec<PathBuf>,
-    /// A long table is split into several files.
-    tables: Vec<PathBuf>,
-    /// The tables of inferences.
-    steps: Vec<PathBuf>,
-    /// The tables of memory over time.
-    samples: Vec<PathBuf>,
-}
-
 /// Whether a folder holds outputs of the Ascend tools, itself or in the folder that they are put
 /// into.
 pub fn is_folder(path: &Path) -> bool {
@@ -93,33 +86,35 @@ pub fn is_folder(path: &Path) -> bool {
 /// Reads a folder of outputs: the database if there is one, because it holds most, completed by the metrics
 /// that only the tables of tasks have; else the timeline together with the table of tasks, or whichever of
 /// them there is. Counters of memory that only tables have are added. Begin and end of inferences are the timeline's, or those of the table of inferences, where
-/// there is one.
+/// there is one. Figures of tables that sum up are kept beside; those of a database go before.
 ///
 /// # Errors
 /// When nothing in it makes a trace, or what does can't be read; always with the path.
 pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
-    read_folder_until(path, &Stop::default())
+    read_folder_until(path, &Stop::default()).map(|folder| folder.trace)
 }
 
-/// As [`read_folder`], until `stop` is wanted.
+/// As [`read_folder`], until `stop` is wanted, with what became of each file.
 ///
 /// # Errors
 /// As [`read_folder`], and where it was stopped.
-pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Trace, FolderError> {
+pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Folder, FolderError> {
     let outputs = find_outputs(path)?;
     if outputs.is_empty() {
         return Err(FolderError::NoOutputs { path: path.to_owned() });
     }
-    let mut reading = Reading { stop, damaged: Vec::new() };
+    let mut reading = Reading { stop, damaged: Vec::new(), fates: Fates::default() };
     let mut trace = match &outputs.database {
         Some(database) => reading.database(database, &outputs)?,
         None => reading.timeline_and_tables(&outputs)?,
     };
     reading.add_counters(&mut trace, &outputs)?;
+    reading.add_figures(&mut trace, &outputs)?;
     for damage in reading.damaged {
         trace.count_loss(LossKind::CutCompression, 1, &damage);
     }
-    Ok(trace)
+    let files = reading.fates.list(path, &outputs, &mut trace)?;
+    Ok(Folder { trace, files })
 }
 
 /// The reading of a folder's files.
@@ -127,16 +122,21 @@ struct Reading<'s> {
     stop: &'s Stop,
     /// The damage that the compression of files has.
     damaged: Vec<String>,
+    fates: Fates,
 }
 
 impl Reading<'_> {
     /// A database and what tables beside it know besides. It goes without those that can't be read.
     fn database(&mut self, path: &Path, outputs: &Outputs) -> Result<Trace, FolderError> {
         let mut trace = database::read_file(path, self.stop)?;
+        self.fates.read(path, "calls, tasks, operators, counters");
         match self.tables(outputs) {
             Ok(kernels) => complete::add_readings(&mut trace, &kernels, self.stop),
             Err(stopped @ FolderError::Stopped { .. }) => return Err(stopped),
-            Err(error) => trace.count_loss(LossKind::UnreadFile, 1, &error.to_string()),
+            Err(error) => {
+                trace.count_loss(LossKind::UnreadFile, 1, &error.to_string());
+                outputs.tables.iter().for_each(|path| self.fates.failed(path, &error));
+            }
         }
         self.add_steps(&mut trace, outputs)?;
         Ok(trace)
@@ -161,6 +161,7 @@ impl Reading<'_> {
             }
             Some(path) => {
                 let read = chrome::read_with(&self.open(path)?, &[&AscendTimeline], self.stop);
+                self.fates.read(path, "calls, tasks, counters");
                 let mut trace =
                     read.map_err(|source| FolderError::Timeline { path: path.clone(), source })?;
                 if trace.iterations.is_empty() {
@@ -174,6 +175,7 @@ impl Reading<'_> {
         };
         for path in unread {
             trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
+            self.fates.not_needed(path, "tables have the tasks of all timelines");
         }
         Ok(trace)
     }
@@ -185,6 +187,7 @@ impl Reading<'_> {
             let text = self.open(path)?;
             let failed = |source| FolderError::Table { path: path.clone(), source };
             tables::read_tasks(&text, self.stop, &mut kernels).map_err(failed)?;
+            self.fates.read(path, "tasks with their operators and what hardware counted");
         }
         Ok(kernels)
     }
@@ -194,8 +197,11 @@ impl Reading<'_> {
         let mut steps = Vec::new();
         for path in &outputs.steps {
             match tables::read_steps(&self.open(path)?, self.stop) {
-                Ok(table) => steps.push(table),
-                Err(_) => trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string()),
+                Ok(table) => {
+                    steps.push(table);
+                    self.fates.read(path, "begin and end of inferences");
+                }
+                Err(error) => self.count_unread(trace, path, error),
             }
         }
         complete::add_iterations(trace, &steps);
@@ -206,12 +212,64 @@ impl Reading<'_> {
     /// beside them, is counted.
     fn add_counters(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
         for path in &outputs.samples {
-            let table = tables::read_samples(&self.open(path)?, self.stop);
-            if !table.is_ok_and(|table| complete::add_counters(trace, &table)) {
-                trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
+            match tables::read_samples(&self.open(path)?, self.stop) {
+                Ok(table) if complete::add_counters(trace, &table) => {
+                    self.fates.read(path, "memory over time")
+                }
+                Ok(_) => self.count_unread(trace, path, "its times are by another clock"),
+                Err(error) => self.count_unread(trace, path, error),
             }
         }
         Ok(())
+    }
+
+    /// Adds the figures of the files that sum up. Those that a database has are not added again.
+    fn add_figures(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
+        if let Some(path) = &outputs.analysis {
+            match database::read_file(path, self.stop) {
+                Ok(figures) => self.append(trace, path, &figures),
+                Err(error) => self.count_unread(trace, path, error.problem),
+            }
+        }
+        // Sums over the steps of operations are another figure than those of the files.
+        let of_database = |row: &opscope_trace::Figure| trace.strings.get(row.source) != database::LINKS;
+        let known: HashSet<FigureTopic> =
+            trace.figures.iter().map(|(_, row)| row).filter(of_database).map(|row| row.topic).collect();
+        for path in &outputs.communication {
+            match communication::read(&self.open(path)?, self.stop) {
+                Ok(figures) if figures.figures.topic().iter().all(|topic| !known.contains(topic)) => {
+                    self.append(trace, path, &figures);
+                }
+                Ok(_) => self.fates.not_needed(path, "the database has these figures"),
+                Err(error) => self.count_unread(trace, path, error),
+            }
+        }
+        for (kind, path) in &outputs.stated {
+            match tables::read_stated(&self.open(path)?, *kind, self.stop) {
+                Ok(figures) if *kind == Stated::Caches => {
+                    caches::add_readings(trace, &figures);
+                    self.fates.read(path, "how often tasks found what they read in the cache");
+                }
+                Ok(figures) if figures.figures.topic().iter().all(|topic| !known.contains(topic)) => {
+                    self.append(trace, path, &figures);
+                }
+                Ok(_) => self.fates.not_needed(path, "the database has these figures"),
+                Err(error) => self.count_unread(trace, path, error),
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, trace: &mut Trace, path: &Path, figures: &Trace) {
+        trace.append_figures(figures);
+        trace.append_losses(figures);
+        self.fates.read(path, "figures that sum up what was recorded");
+    }
+
+    /// Counts a file that could not be read, and says why.
+    fn count_unread(&mut self, trace: &mut Trace, path: &Path, why: impl std::fmt::Display) {
+        trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
+        self.fates.failed(path, why);
     }
 
     /// The only device that the tables of memory name.
@@ -233,106 +291,4 @@ impl Reading<'_> {
         self.damaged.extend(input.damage().map(|problem| format!("{}: {problem}", path.display())));
         Ok(input)
     }
-}
-
-impl Outputs {
-    fn is_empty(&self) -> bool {
-        self.database.is_none() && self.timelines.is_empty() && self.tables.is_empty()
-    }
-}
-
-/// The outputs in a folder or in those below it.
-fn find_outputs(path: &Path) -> Result<Outputs, FolderError> {
-    let mut files = files_in(path)?;
-    for folder in OUTPUT_FOLDERS.map(|name| path.join(name)) {
-        if folder.is_dir() {
-            files.append(&mut files_in(&folder)?);
-        }
-    }
-    // Every export writes new files whose names end in its time: the last one counts.
-    let last = |prefix: &str, suffix: &str| {
-        let name_of = |path: &&PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let of_kind = |path: &&PathBuf| {
-            name_of(path).is_some_and(|name| {
-                let stamp = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
-                stamp.is_some_and(|stamp| stamp.bytes().all(|byte| byte.is_ascii_digit()))
-            })
-        };
-        files.iter().filter(of_kind).max_by_key(|path| name_of(path)).cloned()
-    };
-    let database = last("ascend_pytorch_profiler_", ".db")
-        .or_else(|| last("ascend_pytorch_profiler", ".db"))
-        .or_else(|| last("msprof_", ".db"));
-    let timeline = last("trace_view", ".json").or_else(|| last("msprof_", ".json"));
-    let tables = match last("kernel_details", ".csv") {
-        Some(table) => vec![table],
-        None => last_export(&files, "op_summary_"),
-    };
-    let steps = last_export(&files, "step_trace_");
-    let samples_of = |table: &str| match last(table, ".csv") {
-        Some(table) => vec![table],
-        None => last_export(&files, &format!("{table}_")),
-    };
-    let samples = SAMPLES.into_iter().flat_map(samples_of).collect();
-    let outputs = Outputs { database, timelines: timeline.into_iter().collect(), tables, steps, samples };
-    if outputs.is_empty() { outputs_of_2022(path) } else { Ok(outputs) }
-}
-
-/// The outputs in the layout of 2022 below a folder, or below those of its devices.
-fn outputs_of_2022(path: &Path) -> Result<Outputs, FolderError> {
-    let mut folders = vec![path.to_owned()];
-    folders.extend(entries(path)?.into_iter().filter(|path| path.is_dir() && starts_with(path, "device_")));
-    let in_all = |folder: &str, prefix: &str, suffix: &str| -> Result<Vec<PathBuf>, FolderError> {
-        let mut found = Vec::new();
-        for folder in folders.iter().map(|path| path.join(folder)).filter(|folder| folder.is_dir()) {
-            let is_part = |part: &str| part == "slice" || part.bytes().all(|byte| byte.is_ascii_digit());
-            let is_it = |path: &PathBuf| {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let numbers = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
-                numbers.is_some_and(|numbers| numbers.split('_').all(is_part))
-            };
-            found.extend(files_in(&folder)?.into_iter().filter(is_it));
-        }
-        Ok(found)
-    };
-    Ok(Outputs {
-        database: None,
-        timelines: in_all(layout_2022::TIMELINES, "msprof_", ".json")?,
-        tables: in_all(layout_2022::TABLES, "op_summary_", ".csv")?,
-        steps: in_all(layout_2022::TABLES, "step_trace_", ".csv")?,
-        samples: Vec::new(),
-    })
-}
-
-fn starts_with(path: &Path, prefix: &str) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
-}
-
-/// All files of the last export of a table: those whose names hold the latest time.
-fn last_export(files: &[PathBuf], prefix: &str) -> Vec<PathBuf> {
-    /// Digits of a time from years to seconds.
-    const STAMP: usize = 14;
-    let stamp = |path: &PathBuf| {
-        let name = path.file_name()?.to_string_lossy().into_owned();
-        let rest = name.strip_prefix(prefix)?.strip_suffix(".csv")?;
-        let is_stamp = |part: &&str| part.len() == STAMP && part.bytes().all(|byte| byte.is_ascii_digit());
-        Some(rest.split('_').find(is_stamp)?.to_owned())
-    };
-    let latest = files.iter().filter_map(stamp).max();
-    files.iter().filter(|path| latest.is_some() && stamp(path) == latest).cloned().collect()
-}
-
-/// The files in a folder, by name.
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
-    Ok(entries(folder)?.into_iter().filter(|path| path.is_file()).collect())
-}
-
-/// Everything directly in a folder, by name.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
-    let failed = |source| FolderError::Io { path: folder.to_owned(), source };
-    let entries = fs::read_dir(folder).map_err(failed)?;
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>().map_err(failed)?;
-    paths.sort();
-    Ok(paths)
 }

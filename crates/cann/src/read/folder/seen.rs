@@ -1,0 +1,129 @@
+//! All files of a folder of outputs, and what became of each: nothing that was seen is passed over in silence.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use opscope_trace::{LossKind, Trace};
+
+use super::FolderError;
+use super::outputs::{Outputs, all_files};
+
+/// A file of a folder of outputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenFile {
+    /// Its path below the folder.
+    pub name: String,
+    /// Its use.
+    pub fate: FileFate,
+}
+
+/// The use that was made of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileFate {
+    /// It was read: the content, as a noun phrase.
+    Read(&'static str),
+    /// Other files have what it holds, or nothing needs it: why.
+    NotNeeded(&'static str),
+    /// It could not be read: why.
+    Failed(String),
+    /// opscope doesn't know what it holds.
+    NotUnderstood,
+}
+
+/// `read: …`, `not needed: …`, `not read: …`, `not understood`.
+impl fmt::Display for FileFate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(what) => write!(f, "read: {what}"),
+            Self::NotNeeded(why) => write!(f, "not needed: {why}"),
+            Self::Failed(why) => write!(f, "not read: {why}"),
+            Self::NotUnderstood => f.write_str("not understood"),
+        }
+    }
+}
+
+/// The begins of the names of files that nothing needs, and why.
+const NOT_NEEDED: [(&str, &str); 27] = [
+    ("profiler_info", "settings of the collection"),
+    ("profiler_metadata", "settings of the collection"),
+    ("trace_view", "the database has these slices"),
+    ("msprof_slice_", "the timeline is read as a whole"),
+    ("msprof_", "the database has these slices, or an export made later"),
+    ("kernel_details", "the database has these tasks"),
+    ("op_summary_", "of an export made before the last, or the same as kernel_details"),
+    ("step_trace_", "of an export made before the last"),
+    ("memory_record", "of an export made before the last"),
+    ("npu_module_mem", "of an export made before the last"),
+    ("npu_mem", "of an export made before the last"),
+    ("op_statistic", "of an export made before the last"),
+    ("api_statistic", "of an export made before the last"),
+    ("communication_statistic", "of an export made before the last"),
+    ("operator_memory", "of an export made before the last"),
+    ("static_op_mem", "of an export made before the last"),
+    ("l2_cache", "of an export made before the last"),
+    ("task_time", "op_summary and the timeline have these tasks"),
+    ("ai_core_utilization", "the counters of op_summary have what it sums up"),
+    ("aicpu", "op_summary has these tasks"),
+    ("fusion_op", "it names what was fused, and has no times"),
+    ("msprof_tx", "the timeline and the database have these ranges"),
+    ("hbm", "the timeline has the traffic over time"),
+    ("ddr", "the timeline has the traffic over time"),
+    ("hccs", "the timeline has the traffic over time"),
+    ("pcie", "the timeline has the traffic over time"),
+    ("README", "a text for people"),
+];
+
+/// The files that were read so far, and those that could not be.
+#[derive(Debug, Default)]
+pub(super) struct Fates {
+    known: BTreeMap<PathBuf, FileFate>,
+}
+
+impl Fates {
+    /// A file was read.
+    pub fn read(&mut self, path: &Path, what: &'static str) {
+        self.known.entry(path.to_owned()).or_insert(FileFate::Read(what));
+    }
+
+    /// A file isn't needed.
+    pub fn not_needed(&mut self, path: &Path, why: &'static str) {
+        self.known.insert(path.to_owned(), FileFate::NotNeeded(why));
+    }
+
+    /// A file could not be read.
+    pub fn failed(&mut self, path: &Path, why: impl fmt::Display) {
+        self.known.insert(path.to_owned(), FileFate::Failed(why.to_string()));
+    }
+
+    /// All files at and below the folder, in the order of their names. Those that nothing was read of are also
+    /// remarked in the trace.
+    pub fn list(
+        self,
+        folder: &Path,
+        outputs: &Outputs,
+        trace: &mut Trace,
+    ) -> Result<Vec<SeenFile>, FolderError> {
+        let mut seen = Vec::new();
+        for path in all_files(folder, outputs)? {
+            let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+            let fate = self.known.get(&path).cloned().unwrap_or_else(|| fate_by_name(&path));
+            match &fate {
+                FileFate::NotNeeded(why) => {
+                    trace.count_loss(LossKind::FileNotNeeded, 1, &format!("{name}: {why}"));
+                }
+                FileFate::NotUnderstood => trace.count_loss(LossKind::FileNotUnderstood, 1, &name),
+                FileFate::Read(_) | FileFate::Failed(_) => {}
+            }
+            seen.push(SeenFile { name, fate });
+        }
+        Ok(seen)
+    }
+}
+
+/// The use of a file that nothing has asked for.
+fn fate_by_name(path: &Path) -> FileFate {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let known = NOT_NEEDED.iter().find(|(begin, _)| name.starts_with(begin));
+    known.map_or(FileFate::NotUnderstood, |(_, why)| FileFate::NotNeeded(why))
+}

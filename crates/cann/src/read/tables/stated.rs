@@ -1,0 +1,261 @@
+//! Tables that sum up: figures of steps, types of operators, calls and memory.
+
+use std::collections::BTreeMap;
+
+use opscope_formats::reading::Stop;
+use opscope_trace::{FigureSubject, FigureTopic, LossKind, Trace};
+
+use super::table::{Column, Header, Losses, Row, read_rows};
+use crate::headings::{
+    api_statistic, l2_cache, op_statistic, op_summary, operator_details, operator_memory, static_op_mem,
+};
+use crate::read::stated::{AllocationTotals, STEP, step_name};
+
+/// The kind of a table that sums up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::read) enum Stated {
+    Steps,
+    OperatorTypes,
+    CollectiveTypes,
+    Calls,
+    FrameworkCalls,
+    Allocations,
+    PlannedMemory,
+    Caches,
+}
+
+/// Each kind with two headings by which it is told from a chance table of another program, and the name of
+/// its files.
+const KINDS: [(Stated, [&str; 2], &str); 8] = [
+    (Stated::Steps, ["Communication(Not Overlapped)", "Free"], "step_trace_time"),
+    (Stated::OperatorTypes, [op_statistic::UNIT, op_statistic::SHARE], "op_statistic"),
+    (Stated::CollectiveTypes, [op_statistic::OP_TYPE, op_statistic::SHARE], "communication_statistic"),
+    (Stated::Calls, [api_statistic::MEAN, api_statistic::VARIANCE], "api_statistic"),
+    (Stated::FrameworkCalls, [operator_details::HOST[0], operator_details::DEVICE[1]], "operator_details"),
+    (Stated::Allocations, [operator_memory::ALLOCATED, operator_memory::SIZES[0].0], "operator_memory"),
+    (Stated::Allocations, [operator_memory::ALLOCATED, operator_memory::SIZES[1].0], "operator_memory"),
+    (Stated::PlannedMemory, [static_op_mem::FIRST, static_op_mem::LAST], "static_op_mem"),
+];
+
+impl Stated {
+    /// The kind of a table; `None` where it is no such table.
+    pub(super) fn of(header: &Header) -> Option<Self> {
+        let has_both = |names: &[&str; 2]| names.iter().all(|name| header.has(&[name]));
+        let caches = has_both(&[l2_cache::HITS, l2_cache::VICTIMS]).then_some(Self::Caches);
+        KINDS.iter().find(|(_, names, _)| has_both(names)).map(|(kind, ..)| *kind).or(caches)
+    }
+
+    /// The name of its files, without what an export puts behind it.
+    pub fn file(self) -> &'static str {
+        KINDS.iter().find(|(kind, ..)| *kind == self).map_or("l2_cache", |(.., file)| file)
+    }
+
+    /// Reads a table.
+    pub(super) fn read(self, text: &[u8], header: &Header, stop: &Stop) -> Trace {
+        let mut reading = Reading { trace: Trace::new(), kind: self, text, header, stop };
+        match self {
+            Self::Steps => reading.steps(),
+            Self::OperatorTypes => {
+                let part = header.find(&[op_statistic::UNIT]);
+                reading.totals(FigureTopic::OperatorType, op_statistic::OP_TYPE, part, OPERATOR_TYPE);
+            }
+            Self::CollectiveTypes => {
+                reading.totals(FigureTopic::OperatorType, op_statistic::OP_TYPE, None, OPERATOR_TYPE);
+            }
+            Self::Calls => {
+                let part = header.find(&[api_statistic::LEVEL]);
+                reading.totals(FigureTopic::HostCall, api_statistic::NAME, part, HOST_CALL);
+            }
+            Self::PlannedMemory => reading.planned_memory(),
+            Self::FrameworkCalls => reading.framework_calls(),
+            Self::Allocations => reading.allocations(),
+            Self::Caches => reading.caches(),
+        }
+        reading.trace
+    }
+}
+
+/// The columns of a table of totals: heading, the figure's name, its unit, and the factor to it.
+type Totals = &'static [(&'static str, &'static str, &'static str, f64)];
+
+const OPERATOR_TYPE: Totals = &[
+    (op_statistic::TOTAL, "total", "ns", 1e3),
+    (op_statistic::COUNT, "count", "", 1.0),
+    (op_statistic::LEAST, "least", "ns", 1e3),
+    (op_statistic::MEAN, "mean", "ns", 1e3),
+    (op_statistic::MOST, "most", "ns", 1e3),
+    (op_statistic::SHARE, "share", "%", 1.0),
+];
+
+const HOST_CALL: Totals = &[
+    (api_statistic::TOTAL, "total", "ns", 1e3),
+    (api_statistic::COUNT, "count", "", 1.0),
+    (api_statistic::LEAST, "least", "ns", 1e3),
+    (api_statistic::MEAN, "mean", "ns", 1e3),
+    (api_statistic::MOST, "most", "ns", 1e3),
+    (api_statistic::VARIANCE, "variance", "us²", 1.0),
+];
+
+/// A table on its way into figures.
+struct Reading<'t> {
+    trace: Trace,
+    kind: Stated,
+    text: &'t [u8],
+    header: &'t Header,
+    stop: &'t Stop,
+}
+
+impl Reading<'_> {
+    /// Hands every row on; `false` says that nothing could be taken of it.
+    fn each_row(&mut self, mut row: impl FnMut(&mut Trace, &Row<'_>) -> bool) {
+        let mut losses = Losses::default();
+        let Self { trace, text, header, stop, .. } = self;
+        read_rows(text, header, stop, &mut losses, |found, losses| {
+            if !row(trace, found) {
+                losses.count(LossKind::FigureNotRead, found.line);
+            }
+        });
+        losses.report(&mut self.trace);
+    }
+
+    fn steps(&mut self) {
+        let (step, device) = (self.header.find(&["Step"]), self.device());
+        let columns = STEP.each_ref().map(|figure| (figure, self.header.find(&[figure.written[0]])));
+        let source = self.kind.file();
+        self.each_row(|trace, row| {
+            let (step, part) = (row.text(step), device_name(&row.text(device)));
+            let figures = columns.map(|(figure, column)| {
+                (figure.name, figure.unit, row.float(column).map(|value| value * figure.factor))
+            });
+            let topic = FigureTopic::Step;
+            let about = FigureSubject { topic, source, step: step_name(&step), subject: "", part: &part };
+            trace.push_figures(about, &figures);
+            figures.iter().any(|(.., value)| value.is_some())
+        });
+    }
+
+    fn totals(&mut self, topic: FigureTopic, subject: &str, part: Option<Column>, columns: Totals) {
+        let subject = self.header.find(&[subject]);
+        let columns: Vec<_> =
+            columns.iter().map(|&(heading, ..)| self.header.find(&[heading])).zip(columns).collect();
+        let source = self.kind.file();
+        self.each_row(|trace, row| {
+            let (subject, part) = (row.text(subject), row.text(part));
+            let figures: Vec<_> = columns
+                .iter()
+                .map(|&(column, &(_, name, unit, factor))| {
+                    (name, unit, row.float(column).map(|value| value * factor))
+                })
+                .collect();
+            let about = FigureSubject { topic, source, step: "", subject: &subject, part: &part };
+            trace.push_figures(about, &figures);
+            !subject.is_empty() && figures.iter().any(|(.., value)| value.is_some())
+        });
+    }
+
+    fn planned_memory(&mut self) {
+        let [subject, model, graph, first, last] = [
+            static_op_mem::NAME,
+            static_op_mem::MODEL_NAME,
+            static_op_mem::GRAPH,
+            static_op_mem::FIRST,
+            static_op_mem::LAST,
+        ]
+        .map(|heading| self.header.find(&[heading]));
+        let size = self.header.find(&[static_op_mem::SIZE]);
+        let source = self.kind.file();
+        self.each_row(|trace, row| {
+            let (subject, bytes) = (row.text(subject), row.float(size).map(|size| size * 1024.0));
+            let part = format!("model {} graph {}", row.text(model), row.text(graph));
+            let topic = FigureTopic::PlannedMemory;
+            let about = FigureSubject { topic, source, step: "", subject: &subject, part: &part };
+            let figures = [
+                ("size", "B", bytes),
+                ("first node", "", row.float(first)),
+                ("last node", "", row.float(last)),
+            ];
+            trace.push_figures(about, &figures);
+            bytes.is_some()
+        });
+    }
+
+    /// A row is a call; those of one name are summed up.
+    fn framework_calls(&mut self) {
+        const NAMES: [&str; 6] =
+            ["host", "host with callees", "device", "device with callees", "AI core", "AI core with callees"];
+        let [host, device, cores] =
+            [operator_details::HOST, operator_details::DEVICE, operator_details::CORES]
+                .map(|headings| headings.map(|heading| self.header.find(&[heading])));
+        let columns = [host[0], host[1], device[0], device[1], cores[0], cores[1]];
+        let name = self.header.find(&[operator_details::NAME]);
+        let source = self.kind.file();
+        let mut found: BTreeMap<String, (u64, [f64; 6])> = BTreeMap::new();
+        self.each_row(|_, row| {
+            let times = columns.map(|column| row.float(column));
+            let Some(name) = Some(row.text(name)).filter(|_| times.iter().any(Option::is_some)) else {
+                return false;
+            };
+            let (count, sums) = found.entry(name).or_default();
+            *count += 1;
+            for (sum, time) in sums.iter_mut().zip(times) {
+                *sum += time.unwrap_or_default() * 1e3;
+            }
+            true
+        });
+        for (subject, (count, sums)) in &found {
+            let topic = FigureTopic::FrameworkCall;
+            let about = FigureSubject { topic, source, step: "", subject, part: "" };
+            let times = NAMES.into_iter().zip(sums).map(|(name, sum)| (name, "ns", Some(*sum)));
+            let figures: Vec<_> = times.chain([("count", "", Some(*count as f64))]).collect();
+            self.trace.push_figures(about, &figures);
+        }
+    }
+
+    fn allocations(&mut self) {
+        let name = self.header.find(&[operator_memory::NAME]);
+        let size = operator_memory::SIZES
+            .iter()
+            .find_map(|&(heading, bytes)| self.header.find(&[heading]).map(|column| (column, bytes)));
+        let released = self.header.find(&operator_memory::RELEASED);
+        let device = self.header.find(&operator_memory::PLACE);
+        let mut totals = AllocationTotals::default();
+        self.each_row(|_, row| {
+            let Some((size, bytes)) = size else { return false };
+            let Some(value) = row.float(Some(size)) else { return false };
+            let held = row.cell(released).is_empty();
+            totals.count(row.text(name), device_name(&row.text(device)), value * bytes, held);
+            true
+        });
+        totals.enter(&mut self.trace, self.kind.file());
+    }
+
+    fn caches(&mut self) {
+        let [stream, task, hits, victims] =
+            [l2_cache::STREAM, l2_cache::TASK, l2_cache::HITS, l2_cache::VICTIMS]
+                .map(|heading| self.header.find(&[heading]));
+        let name = self.header.find(&[op_summary::NAME]);
+        let source = self.kind.file();
+        self.each_row(|trace, row| {
+            let (subject, part) =
+                (row.text(name), format!("stream {} task {}", row.text(stream), row.text(task)));
+            let topic = FigureTopic::Cache;
+            let about = FigureSubject { topic, source, step: "", subject: &subject, part: &part };
+            let [hits, victims] = [hits, victims].map(|column| row.float(column));
+            trace.push_figures(about, &[("hit rate", "", hits), ("victim rate", "", victims)]);
+            hits.is_some() || victims.is_some()
+        });
+    }
+
+    fn device(&self) -> Option<Column> {
+        self.header.find(&["Device_id"])
+    }
+}
+
+/// `NPU:1` and `1` are device 1; the host has no number.
+fn device_name(text: &str) -> String {
+    let number = text.rsplit(':').next().unwrap_or_default();
+    match number.parse::<u32>() {
+        Ok(number) => format!("device {number}"),
+        Err(_) => text.to_owned(),
+    }
+}

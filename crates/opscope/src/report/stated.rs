@@ -1,0 +1,155 @@
+//! Figures that files beside the records state: in a line each, and as tables.
+
+use opscope_analyze::{StatedPart, StatedRow, StatedSum, StatedTable};
+use opscope_trace::{FigureTopic, Nanoseconds, Trace, units};
+use serde_json::{Map, Value, json};
+
+use super::{Table, TableCell, TableColumn};
+use crate::terminal::{bold, dim, printable};
+
+/// The rows of a topic, one and several.
+fn nouns(topic: FigureTopic) -> [&'static str; 2] {
+    match topic {
+        FigureTopic::Step => ["step", "steps"],
+        FigureTopic::Collective => ["collective operation", "collective operations"],
+        FigureTopic::Transport => ["operation over a kind of link", "operations over kinds of links"],
+        FigureTopic::Link => ["link between ranks", "links between ranks"],
+        FigureTopic::Allocation => ["operator that took memory", "operators that took memory"],
+        FigureTopic::PlannedMemory => ["operator with planned memory", "operators with planned memory"],
+        FigureTopic::FrameworkCall => ["kind of calls of the framework", "kinds of calls of the framework"],
+        FigureTopic::OperatorType => ["type of operators", "types of operators"],
+        FigureTopic::HostCall => ["kind of calls of the runtime", "kinds of calls of the runtime"],
+        FigureTopic::Cache => ["task with figures of the cache", "tasks with figures of the cache"],
+    }
+}
+
+/// `1 step`, `3 types of operators`.
+fn rows_of(topic: FigureTopic, rows: usize) -> String {
+    let [one, several] = nouns(topic);
+    format!("{rows} {}", if rows == 1 { one } else { several })
+}
+
+/// A value in its unit.
+fn shown(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => units::duration(Nanoseconds(value.round() as i64)),
+        "B" => units::bytes(value),
+        "B/s" => units::byte_rate(value),
+        "%" => format!("{value:.1} %"),
+        _ if value.fract() == 0.0 => format!("{value:.0}"),
+        unit => format!("{value:.3} {unit}").trim_end().to_owned(),
+    }
+}
+
+/// Quantities and their sums: `computing 8.87 ms, free 25.0 ms`.
+fn sums(trace: &Trace, totals: &[StatedSum]) -> String {
+    let text = |id| trace.strings.get(id);
+    let named = totals.iter().map(|sum| format!("{} {}", text(sum.name), shown(sum.value, text(sum.unit))));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// A line for each file that states figures: how many rows and what they sum up to.
+pub fn stated_lines(trace: &Trace) -> Vec<String> {
+    let line = |table: &StatedTable| {
+        let sums = sums(trace, &table.totals(trace));
+        let gap = if sums.is_empty() { "" } else { ": " };
+        let source = trace.strings.get(table.source);
+        format!("{}{gap}{sums} ({source})", rows_of(table.topic, table.rows.len()))
+    };
+    StatedTable::all(trace).iter().map(line).collect()
+}
+
+/// The tables: of a profile with tasks those that tell what its tasks don't, of others all.
+pub fn stated_text(trace: &Trace, top: usize, width: Option<u16>) -> String {
+    let is_shown = |table: &&StatedTable| {
+        let beyond_tasks =
+            [FigureTopic::Step, FigureTopic::Collective, FigureTopic::Transport, FigureTopic::Link];
+        trace.tasks.is_empty() || beyond_tasks.contains(&table.topic)
+    };
+    let mut text = String::new();
+    for table in StatedTable::all(trace).iter().filter(is_shown) {
+        let parts = if table.topic == FigureTopic::Transport { table.by_part(trace) } else { Vec::new() };
+        let rows = rows_of(table.topic, table.rows.len());
+        let of = match top < table.rows.len() && parts.is_empty() {
+            true => format!("Top {top} of {rows}"),
+            false => rows,
+        };
+        let source = printable(trace.strings.get(table.source)).into_owned();
+        text.push_str(&format!("\n{} {}\n", bold(&of), dim(&format!("as {source} states"))));
+        let rows = if parts.is_empty() { rows_table(trace, table, top) } else { parts_table(trace, &parts) };
+        text.push_str(&rows.to_text(width));
+    }
+    text
+}
+
+fn rows_table(trace: &Trace, table: &StatedTable, top: usize) -> Table {
+    let text = |id| trace.strings.get(id);
+    let [with_step, with_subject, with_part] =
+        [|row: &StatedRow| row.step, |row: &StatedRow| row.subject, |row: &StatedRow| row.part]
+            .map(|of| table.rows.iter().any(|row| !text(of(row)).is_empty()));
+    let mut columns: Vec<TableColumn> = Vec::new();
+    columns.extend(with_step.then(|| TableColumn::text("step")));
+    // The first few quantities tell most.
+    let quantities = table.columns.iter().enumerate().map(|(index, (name, _))| {
+        let column = TableColumn::number(text(*name).to_owned());
+        if index < 4 { column } else { column.expendable() }
+    });
+    columns.extend(quantities);
+    columns.extend(with_subject.then(|| TableColumn::text("name")));
+    columns.extend(with_part.then(|| TableColumn::text("of").expendable()));
+    let mut out = Table::new(columns);
+    for row in table.rows.iter().take(top) {
+        let mut cells: Vec<TableCell> = Vec::new();
+        cells.extend(with_step.then(|| text(row.step).into()));
+        cells.extend(row.values.iter().zip(&table.columns).map(|(value, (_, unit))| {
+            value.map_or_else(TableCell::missing, |value| shown(value, text(*unit)).into())
+        }));
+        cells.extend(with_subject.then(|| text(row.subject).into()));
+        cells.extend(with_part.then(|| text(row.part).into()));
+        out.row(cells);
+    }
+    out
+}
+
+/// The sums by part, with the rate at which bytes went.
+fn parts_table(trace: &Trace, parts: &[StatedPart]) -> Table {
+    let text = |id| trace.strings.get(id);
+    let columns = ["size", "transit", "bandwidth", "operations"].map(TableColumn::number);
+    let mut out = Table::new(columns.into_iter().chain([TableColumn::text("link")]));
+    for StatedPart { part, rows, sums } in parts {
+        let sum = |name: &str| sums.iter().find(|sum| text(sum.name) == name).map(|sum| sum.value);
+        let (size, transit) = (sum("size"), sum("transit"));
+        let rate = size.zip(transit).filter(|(_, time)| *time > 0.0).map(|(size, time)| size / time * 1e9);
+        let cell = |value: Option<f64>, unit: &str| match value {
+            Some(value) => TableCell::from(shown(value, unit)),
+            None => TableCell::missing(),
+        };
+        out.row([
+            cell(size, "B"),
+            cell(transit, "ns"),
+            cell(rate, "B/s"),
+            rows.to_string().into(),
+            text(*part).into(),
+        ]);
+    }
+    out
+}
+
+/// All figures for programs: an object for each file, with an object for each row.
+pub fn stated_json(trace: &Trace) -> Value {
+    let text = |id| trace.strings.get(id);
+    let table = |table: &StatedTable| {
+        let row = |row: &StatedRow| {
+            let named = table.columns.iter().zip(&row.values);
+            let named = named.filter_map(|(&(name, unit), value)| {
+                let unit = if text(unit).is_empty() { String::new() } else { format!(" ({})", text(unit)) };
+                Some((format!("{}{unit}", text(name)), json!((*value)?)))
+            });
+            let values: Map<String, Value> = named.collect();
+            json!({ "step": text(row.step), "subject": text(row.subject), "part": text(row.part), "values": values })
+        };
+        let rows: Vec<Value> = table.rows.iter().map(row).collect();
+        json!({ "topic": table.topic.name(), "source": text(table.source), "rows": rows })
+    };
+    StatedTable::all(trace).iter().map(table).collect()
+}
