@@ -9,7 +9,7 @@
 //! carries it into other people's programs.
 //!
 //! - [`host`] and [`additional`]: reports of the host-side libraries; [`capture`]: those on captured graphs.
-//! - [`device`] and [`samples`]: reports of the device.
+//! - [`device`] and [`samples`]: reports of the device; [`links`]: those on links and bandwidths.
 //! - [`cache`] and [`preparation`]: counters of caches for tasks, and the preparation of data.
 //! - [`nano`]: the records of chip 9 alone.
 //! - [`legacy`]: the records of the tool chain of 2022.
@@ -20,7 +20,7 @@
 //! ```text
 //! slice_writer                                             files of records
 //! capture                                                  layouts of notes on captured graphs
-//! host  additional  device  samples  cache  preparation  nano  legacy  board    layouts
+//! host  additional  device  samples  links  cache  preparation  nano  legacy  board    layouts
 //! record  field                                            a layout's table, and the types in it
 //! chip  hash                                               numbers of processors, hashes of names
 //! ```
@@ -46,6 +46,7 @@ mod field;
 mod hash;
 pub mod host;
 pub mod legacy;
+pub mod links;
 pub mod nano;
 pub mod preparation;
 mod record;

@@ -33,6 +33,16 @@ pub(crate) enum Layer {
     Roce,
     /// Use of the last-level cache.
     Llc,
+    /// Levels of the accelerators' bandwidth.
+    Accelerators,
+    /// Levels of bandwidth within the chip.
+    Bandwidths,
+    /// Traffic over links of the chip.
+    ChipLinks,
+    /// Traffic between dies.
+    Dies,
+    /// Bandwidth by quality of service.
+    Quality,
     /// How much the AI cores work.
     CoreUse,
     /// Use of the host's processors.
@@ -73,7 +83,7 @@ pub enum LaneChoiceError {
 }
 
 /// The groups of lanes, as the file names them.
-const GROUPS: [(&str, Layer); 20] = [
+const GROUPS: [(&str, Layer); 25] = [
     ("ascend", Layer::Hardware),
     ("cann", Layer::Cann),
     ("msproftx", Layer::Program),
@@ -89,6 +99,11 @@ const GROUPS: [(&str, Layer); 20] = [
     ("nic", Layer::Nic),
     ("roce", Layer::Roce),
     ("llc", Layer::Llc),
+    ("acc_pmu", Layer::Accelerators),
+    ("stars_soc", Layer::Bandwidths),
+    ("stars_chip_trans", Layer::ChipLinks),
+    ("sio", Layer::Dies),
+    ("qos", Layer::Quality),
     ("ai_core_utilization", Layer::CoreUse),
     ("cpu_usage", Layer::HostCpu),
     ("memory_usage", Layer::HostMemory),

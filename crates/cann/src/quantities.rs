@@ -65,6 +65,32 @@ pub(crate) const EFFICIENCY: &str = "bandwidth efficiency";
 pub(crate) const ERROR_RATE: &str = "error rate";
 pub(crate) const DROPPED_RATE: &str = "dropped rate";
 
+/// The first word of the counters of an accelerator's levels; its number and the quantity follow.
+pub(crate) const ACCELERATOR: &str = "accelerator";
+pub(crate) const ACCELERATOR_LEVELS: [&str; 4] =
+    ["read bandwidth level", "write bandwidth level", "outstanding reads level", "outstanding writes level"];
+
+/// Levels of bandwidth within the chip: of the level-2 cache's buffer, and of the memory's access table.
+pub(crate) const SOC: &str = "SoC";
+pub(crate) const SOC_LEVELS: [&str; 2] = ["L2 buffer bandwidth level", "MATA bandwidth level"];
+
+/// Traffic between dies; the die's name and the quantity follow.
+pub(crate) const SIO: &str = "SIO";
+pub(crate) const SIO_KINDS: [&str; 8] = [
+    "received requests",
+    "received responses",
+    "received snoops",
+    "received data",
+    "sent requests",
+    "sent responses",
+    "sent snoops",
+    "sent data",
+];
+
+/// The words of timelines for [`SIO_KINDS`].
+pub(crate) const SIO_EVENTS: [&str; 8] =
+    ["req_rx", "rsp_rx", "snp_rx", "dat_rx", "req_tx", "rsp_tx", "snp_tx", "dat_tx"];
+
 /// Device memory that a module reserved.
 pub(crate) const MODULE_RESERVED: &str = "module reserved";
 
@@ -100,6 +126,16 @@ pub(crate) fn of_timeline(process: &str, event: &str, value: &str) -> CounterMea
         ("PCIe", _) => pcie_of_timeline(event, value),
         ("NIC", _) => port_of_timeline(NIC, event, value),
         ("RoCE", _) => port_of_timeline(ROCE, event, value),
+        ("Stars Soc Info", "L2 Buffer Bw Level") => named(format!("{SOC} {}", SOC_LEVELS[0]), ""),
+        ("Stars Soc Info", "Mata Bw Level") => named(format!("{SOC} {}", SOC_LEVELS[1]), ""),
+        ("SIO", _) => match SIO_EVENTS.iter().position(|known| *known == event) {
+            Some(kind) => named(format!("{SIO} {value} {}", SIO_KINDS[kind]), "MB/s"),
+            None => CounterMeaning::AsWritten,
+        },
+        ("QoS", _) if event.starts_with("QoS ") => match value.strip_prefix("die ") {
+            Some(die) => named(format!("{event} {die}"), "MB/s"),
+            None => named(event.to_owned(), "MB/s"),
+        },
         (_, "AI Core Freq") => named(CORE_FREQUENCY.to_owned(), "MHz"),
         _ => memory_of_timeline(event).map_or(CounterMeaning::AsWritten, |name| named(name, "")),
     }

@@ -3,6 +3,7 @@
 //! A trace's zero is the begin of the collection. An operator is a row for each model, name and
 //! combination of shapes; the tasks that executed it point to it.
 
+mod links;
 mod measured;
 mod samples;
 

@@ -4,6 +4,9 @@
 //! vendor's own parser on the same files; everything else is worked out from the rules by which the
 //! sampled values are made: number k is taken k intervals of 10 ms after the begin.
 
+mod common;
+mod links;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

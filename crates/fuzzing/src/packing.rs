@@ -87,6 +87,8 @@ pub(crate) const PROFILE: &[&str] = &[
     "host/data/unaging.additional.model_exeom.slice_0",
     // The file about the model whose hash, 0, has no name.
     "host/data/0.dbg",
+    "device_0/data/stars_soc_profile.data.0.slice_0",
+    "device_0/data/qos.data.0.slice_0",
 ];
 
 /// The names that outputs of the Ascend tools can have.

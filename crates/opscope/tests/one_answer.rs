@@ -183,7 +183,13 @@ const UNASKED: [(&[Form], &[&str], &str); 7] = [
 
 /// Counters that a form lacks, by the first words of their names, `*` for any word; all others of the raw
 /// directory it has under the same names.
-const COUNTERLESS: [(&[Form], &[&str], &str); 5] = [
+const COUNTERLESS: [(&[Form], &[&str], &str); 7] = [
+    (&[Tables, Timeline], &["accelerator"], "a timeline has the highest level of all accelerators only"),
+    (
+        &[Folder, Tables, Database, Timeline],
+        &["PA link", "chip PCIe"],
+        "a database has no links of the chip, and a timeline has their numbers as values",
+    ),
     (&[Tables, Timeline], &["memory of GE"], "a timeline has no samples of what allocators reserved"),
     (
         &[Folder, Tables, Database, Timeline],

@@ -12,6 +12,7 @@ mod counters;
 mod enums;
 mod host_usage;
 mod ids;
+mod links;
 mod marks;
 mod output;
 mod overlap;
@@ -30,6 +31,7 @@ use opscope_cann_raw::Chip;
 use crate::database::core_samples::CoreSamples;
 use crate::database::counters::Values;
 use crate::database::ids::TaskIds;
+use crate::database::links::LinkSamples;
 use crate::database::output::Output;
 use crate::database::strings::Strings;
 use crate::error::{Error, Result};
@@ -79,6 +81,7 @@ fn write<W: Write + Seek + Send>(view: &View<'_>, out: W) -> io::Result<()> {
     drop(ids);
     let values = Values::of_all(view, &tasks);
     let core_samples = CoreSamples::of_all(view);
+    let link_samples = LinkSamples::of_all(view);
 
     let mut out = Output { writer: SqliteWriter::new(out)?, strings };
     session::write(view, &mut out)?;
@@ -93,6 +96,7 @@ fn write<W: Write + Seek + Send>(view: &View<'_>, out: W) -> io::Result<()> {
     overlap::write(view, &collectives, &mut out)?;
     samples::write(view, &mut out)?;
     traffic::write(view, &mut out)?;
+    link_samples.write(view, &mut out)?;
     host_usage::write(view, &mut out)?;
     let texts = out.strings.texts().to_vec();
     out.table(&schema::STRING_IDS, texts.len(), |index, row| {

@@ -165,11 +165,22 @@ tables! {
         component Integer, timestamp Integer, totalAllocated Integer, totalReserved Integer,
         totalActive Integer, streamPtr Integer, deviceId Integer,
     }
-    /// Levels of accelerators; only read.
+    /// Levels of accelerators.
     ACC_PMU {
         accId Integer, readBwLevel Integer, writeBwLevel Integer, readOstLevel Integer,
         writeOstLevel Integer, timestampNs Numeric, deviceId Integer,
     }
+    /// Levels of bandwidth within the chip.
+    SOC_BANDWIDTH_LEVEL {
+        l2BufferBwLevel Integer, mataBwLevel Integer, timestampNs Numeric, deviceId Integer,
+    }
+    /// Traffic between dies in bytes a second.
+    SIO {
+        deviceId Numeric, name Numeric, timestampNs Numeric, rxReq Numeric, rxRsp Numeric, rxSnp Numeric,
+        rxDat Numeric, txReq Numeric, txRsp Numeric, txSnp Numeric, txDat Numeric,
+    }
+    /// Bandwidth by quality of service in bytes a second; −1 where the die isn't known.
+    QOS { deviceId Integer, eventName Numeric, bandwidth Numeric, timestampNs Numeric, dieId Numeric }
     /// Traffic of the HBM in bytes a second.
     HBM { deviceId Integer, timestampNs Integer, bandwidth Numeric, hbmId Integer, type Integer }
     /// Traffic of the DDR memory in bytes a second.

@@ -33,7 +33,7 @@ pub(super) fn write<'a, W: Write + Seek + Send>(
 }
 
 /// The samples of all devices since the collection's begin, each with its device's number.
-fn collect<T>(
+pub(super) fn collect<T>(
     view: &View<'_>,
     samples: impl Fn(&DeviceView<'_>) -> Vec<T>,
     time: impl Fn(&T) -> i64,

@@ -6,7 +6,9 @@ use opscope_cann_raw::{Chip, DeviceLog};
 
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
-use crate::decode::{cache, core_samples, decode, frequency, nano, preparation, stars, track, traffic};
+use crate::decode::{
+    cache, core_samples, decode, frequency, links, nano, preparation, stars, track, traffic,
+};
 use crate::metadata::Metadata;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
 use crate::tables::{
@@ -25,7 +27,11 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     let mut tables = DeviceTables::default();
     let streams = |name| catalogue.streams(name);
     let mut edges = match chip.device_log() {
-        DeviceLog::Stars => stars::edges(streams("stars_soc.data"), expanded, &mut tables.losses),
+        DeviceLog::Stars => {
+            let (edges, links) = stars::edges(streams("stars_soc.data"), expanded, &mut tables.losses);
+            tables.samples.links = links;
+            edges
+        }
         DeviceLog::CompactStars => stars::compact_edges(streams("stars_soc.data"), &mut tables.losses),
         DeviceLog::Hwts => {
             let mut edges = hwts(streams("hwts.data"), &mut tables.losses);
@@ -59,6 +65,7 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     tables.preparations = preparation::preparations(catalogue, &mut tables.losses);
     cache::decode_caches(catalogue, metadata, &mut tables);
     traffic::decode_samples(catalogue, metadata, &mut tables);
+    links::decode_links(catalogue, chip, &mut tables.samples.links, &mut tables.losses);
     frequency::decode_power(catalogue, &mut tables);
     tables
 }

@@ -10,6 +10,7 @@ mod frequency;
 mod host;
 mod host_usage;
 mod legacy;
+mod links;
 mod model_debug;
 mod nano;
 mod network;
@@ -72,6 +73,8 @@ append_tables!(
     crate::tables::CoreSampleTable,
     crate::tables::CommunicationNoteTable,
     crate::tables::CollectiveNoteTable,
+    crate::tables::LinkTables,
+    crate::tables::QualityTable,
 );
 
 impl<T: Send> Append for Vec<T> {

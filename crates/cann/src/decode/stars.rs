@@ -5,9 +5,9 @@ use opscope_cann_raw::device::{
     BlockCounters, CompactStarsLog, ContextCounters, StarsLog, WideCounters, counter_flag, function,
 };
 
-use crate::decode::decode;
+use crate::decode::{decode, links};
 use crate::slices::{DEVICE_MAGIC, Stream};
-use crate::tables::{Core, CounterTable, Counters, NO_CONTEXT, TaskLog, eight_counters};
+use crate::tables::{Core, CounterTable, Counters, LinkTables, NO_CONTEXT, TaskLog, eight_counters};
 use opscope_trace::{LossKind, Losses};
 
 /// Start or end of a task.
@@ -29,10 +29,39 @@ const FFTS_PLUS: u16 = 4;
 const PLACE_HOLDER: u16 = 3;
 const EVENT_RECORD: u16 = 4;
 
-/// Starts and ends of `stars_soc.data`, 64-byte form, in the order of the file.
-pub(super) fn edges(streams: &[Stream], expanded: bool, losses: &mut Losses) -> Vec<Edge> {
-    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Vec<Edge>, raw: StarsLog, _| {
-        let (log, is_end) = edge_kind(raw.word)?;
+/// A record of `stars_soc.data`, 64-byte form, of which the function decides the layout.
+#[derive(Clone, Copy, Debug)]
+struct AnyLog {
+    log: StarsLog,
+    bytes: [u8; links::BYTES],
+}
+
+impl Default for AnyLog {
+    fn default() -> Self {
+        Self { log: StarsLog::default(), bytes: [0; links::BYTES] }
+    }
+}
+
+impl Record for AnyLog {
+    const SIZE: usize = StarsLog::SIZE;
+
+    #[inline(always)]
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Self { log: StarsLog::read(bytes)?, bytes: *bytes.first_chunk()? })
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        bytes[..Self::SIZE].copy_from_slice(&self.bytes);
+    }
+}
+
+/// Starts and ends of `stars_soc.data`, 64-byte form, and what lies among them on links, both in the order
+/// of the file.
+pub(super) fn edges(streams: &[Stream], expanded: bool, losses: &mut Losses) -> (Vec<Edge>, LinkTables) {
+    decode(streams, Some(DEVICE_MAGIC), losses, |all: &mut (Vec<Edge>, LinkTables), raw: AnyLog, _| {
+        let (edges, sampled) = all;
+        let AnyLog { log: raw, bytes } = raw;
+        let Ok((log, is_end)) = edge_kind(raw.word) else { return links::add(sampled, &bytes, false) };
         let kind = match log {
             TaskLog::Subtask => raw.subtask_type & 0xFF,
             _ => raw.word >> 10,
@@ -229,7 +258,7 @@ mod tests {
             };
             counters.append_to(&mut counted);
         }
-        let edges = edges(&write("log", log), false, &mut losses);
+        let (edges, _) = edges(&write("log", log), false, &mut losses);
         assert_eq!(edges.iter().map(|edge| edge.kind).collect::<Vec<_>>(), [6, 6, 7, 0]);
         let table = counters(&write("counters", counted), false, true, &mut losses);
         assert_eq!(table.core(), [Core::Cube, Core::Cube, Core::Vector, Core::Cube]);

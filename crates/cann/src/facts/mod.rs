@@ -8,6 +8,7 @@ pub(crate) mod core_use;
 pub(crate) mod counters;
 mod device_view;
 mod inference_times;
+pub(crate) mod links;
 pub(crate) mod marks;
 pub(crate) mod rates;
 pub(crate) mod spans;

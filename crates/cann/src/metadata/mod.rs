@@ -112,6 +112,8 @@ pub struct Sample {
     pub cache_events: Vec<u32>,
     /// The event numbers of the counters of the address translation.
     pub translation_events: Vec<u32>,
+    /// The events of the quality of service, in their order in the records.
+    pub quality_events: Vec<String>,
     /// Whether cores were sampled over time instead of per task.
     pub sample_based: bool,
     /// The same of the vector cores.
@@ -309,6 +311,7 @@ impl Sample {
             vector_events: events(&text(&json, "aiv_profiling_events")),
             cache_events: events(&text(&json, "l2CacheTaskProfilingEvents")),
             translation_events: events(of_unit(&text(&json, "npuEvents"), "SMMU")),
+            quality_events: names(&text(&json, "qosEvents")),
             sample_based: text(&json, "ai_core_profiling_mode") == "sample-based",
             vector_sample_based: text(&json, "aiv_profiling_mode") == "sample-based",
             level0: matches!(level.as_str(), "l0" | "level0"),
@@ -411,6 +414,11 @@ fn network_cards(json: &Value) -> Vec<(String, f64)> {
 fn of_unit<'a>(list: &'a str, unit: &str) -> &'a str {
     let mut units = list.split(';').filter_map(|part| part.split_once(':'));
     units.find(|(name, _)| name.trim().eq_ignore_ascii_case(unit)).map_or("", |(_, events)| events)
+}
+
+/// A comma-separated list of names.
+fn names(list: &str) -> Vec<String> {
+    list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// A comma-separated list of hexadecimal event numbers.

@@ -12,13 +12,14 @@ use opscope_cann_raw::samples::{
     Ddr, Frequencies, Frequency, Hbm, Llc, NpuMemory, NpuModuleMemory, Pcie, PowerInfo, power,
 };
 use opscope_cann_raw::{
-    Record, SliceWriter,
+    Chip, Record, SliceWriter,
     additional::{StaticOpMem, TaskMemoryInfo},
     hash_of,
 };
 
 use crate::synthetic::clockwork::{Clockwork, DEVICE_MONOTONIC, HOST_MONOTONIC};
 use crate::synthetic::host::THREAD;
+use crate::synthetic::links as stars_links;
 use crate::synthetic::network::Network;
 
 /// Nanoseconds between two samples.
@@ -31,6 +32,7 @@ const LLC_EVENTS: [u32; 8] = [0x00, 0x01, 0x02, 0x13, 0x20, 0x22, 0x34, 0x36];
 pub(super) fn write(
     host: &Path,
     devices: &[PathBuf],
+    chip: Chip,
     clockwork: Clockwork,
     network: &Network,
     end: u64,
@@ -39,26 +41,31 @@ pub(super) fn write(
     for (number, device) in devices.iter().enumerate() {
         of_device(device, number, clockwork, samples)?;
         links(device, number, samples)?;
+        stars_links::write(device, number, chip, clockwork, samples)?;
     }
     of_host(host, samples)?;
     memory_of_operators(host, clockwork, network)
 }
 
 /// One file of records.
-struct File {
+pub(super) struct File {
     writer: SliceWriter,
     buffer: Vec<u8>,
 }
 
 impl File {
-    fn new(directory: &Path, name: &str) -> Self {
+    pub(super) fn new(directory: &Path, name: &str) -> Self {
         Self { writer: SliceWriter::new(directory, name), buffer: Vec::with_capacity(1_024) }
     }
 
-    fn put(&mut self, record: &impl Record) -> io::Result<()> {
+    pub(super) fn put(&mut self, record: &impl Record) -> io::Result<()> {
         self.buffer.clear();
         record.append_to(&mut self.buffer);
         self.writer.write(&self.buffer)
+    }
+
+    pub(super) fn finish(self) -> io::Result<()> {
+        self.writer.finish()
     }
 }
 

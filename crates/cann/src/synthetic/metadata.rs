@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::synthetic::clockwork::{
     BEGIN, Clockwork, DEVICE_COUNTER, DEVICE_MONOTONIC, HOST_COUNTER, HOST_MONOTONIC,
 };
-use crate::synthetic::hardware;
 use crate::synthetic::host::THREAD;
 use crate::synthetic::machine::{core_megahertz, cores};
 use crate::synthetic::options::{SampleLayout, SampleOptions};
+use crate::synthetic::{hardware, links};
 
 /// The events of the group of counters called PipeUtilization.
 const EVENTS: &str = "0x8,0xa,0x9,0xb,0xc,0xd,0x54,0x55";
@@ -92,6 +92,7 @@ pub(super) fn write(
             "taskBlock": "off",
             "llc_profiling": "read",
             "hbm_profiling_events": "read,write",
+            "qosEvents": links::EVENTS,
             "host_disk_freq": 1_000_000_000 / hardware::INTERVAL,
             "devices": id,
         });

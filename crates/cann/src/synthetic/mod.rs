@@ -11,6 +11,7 @@ mod graph;
 mod hardware;
 mod host;
 mod host_2022;
+mod links;
 mod machine;
 mod metadata;
 mod network;
@@ -89,7 +90,7 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
         };
         device_sides.into_iter().try_for_each(DeviceFiles::finish)?;
         if options.layout == SampleLayout::Current {
-            hardware::write(&host_data, &device_data, clockwork, &network, end)?;
+            hardware::write(&host_data, &device_data, options.chip, clockwork, &network, end)?;
         }
         metadata::write(&host, &devices, options, clockwork, end)
     };

@@ -7,6 +7,7 @@ mod capture;
 mod communication;
 mod device;
 mod host;
+mod links;
 pub(crate) mod rows;
 mod samples;
 mod tensors;
@@ -15,6 +16,7 @@ pub use capture::*;
 pub use communication::*;
 pub use device::*;
 pub use host::*;
+pub use links::*;
 pub use rows::{
     AttributeRow, CallRow, CollectiveNoteRow, CollectiveRow, CommunicationNoteRow, ContextsRow, CounterRow,
     ExtentRow, HostTaskRow, NodeRow, TensorSetRow, TrackRow,

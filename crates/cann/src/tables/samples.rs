@@ -1,7 +1,7 @@
 //! Quantities that were sampled over time.
 
 use crate::columns::columns;
-use crate::tables::COUNTERS;
+use crate::tables::{COUNTERS, LinkTables};
 
 columns! {
     /// Device memory in use, in the order of the file.
@@ -173,6 +173,8 @@ pub struct SampleTables {
     pub cores: CoreSampleTable,
     /// Counters of the vector cores over time.
     pub vector_cores: CoreSampleTable,
+    /// Links, levels of bandwidth and quality of service.
+    pub links: LinkTables,
 }
 
 columns! {

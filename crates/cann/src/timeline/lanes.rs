@@ -71,12 +71,17 @@ impl Lanes {
             (Layer::HostDisk, _) => 12,
             (Layer::NpuMemory, Dialect::Accelerated) => 17,
             (Layer::Ddr, Dialect::Accelerated) => 18,
+            (Layer::Accelerators, Dialect::Accelerated) => 19,
             (Layer::Hccs, Dialect::Accelerated) => 20,
             (Layer::Nic, Dialect::Accelerated) => 21,
             (Layer::Roce, Dialect::Accelerated) => 22,
             (Layer::Pcie, Dialect::Accelerated) => 23,
             (Layer::Hbm, Dialect::Accelerated) => 24,
+            (Layer::Bandwidths, Dialect::Accelerated) => 25,
+            (Layer::ChipLinks, Dialect::Accelerated) => 26,
             (Layer::Llc, Dialect::Accelerated) => 27,
+            (Layer::Dies, Dialect::Accelerated) => 28,
+            (Layer::Quality, Dialect::Accelerated) => 29,
             (Layer::Overlap, Dialect::Accelerated) => 31,
             _ => {
                 next += 1;

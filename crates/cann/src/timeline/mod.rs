@@ -6,6 +6,7 @@ mod division;
 mod event;
 mod host;
 pub(crate) mod lanes;
+mod links;
 mod other_recorders;
 mod overlap;
 mod read;

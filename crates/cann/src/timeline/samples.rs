@@ -6,6 +6,7 @@ use opscope_cann_raw::Chip;
 
 use crate::dialect::Dialect;
 use crate::facts::core_use::{CoreUse, core_use};
+use crate::facts::links::qualities;
 use crate::facts::rates::{
     PCIE_LATENCY, Rates, by_port, cache_use, ddr_rates, efficiency, hbm_rates, hccs_rates, pcie_samples,
     pcie_value, scope_name, share,
@@ -14,8 +15,9 @@ use crate::facts::view::{DeviceView, View};
 use crate::lane_choice::Layer;
 use crate::tables::{Core, FrequencyTable, HostSampleTables, NetworkTable, PortCounts};
 use crate::text::numbers::python_round;
-use crate::timeline::event::Events;
+use crate::timeline::event::{Events, Lane};
 use crate::timeline::lanes::{Lanes, name_lane};
+use crate::timeline::links;
 
 /// A voltage before its first change, in mV.
 const DEFAULT_MILLIVOLTS: u32 = 900;
@@ -32,6 +34,11 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::Roce, has(|device| !device.device.tables.samples.roce.is_empty())),
         (Layer::Llc, has(|device| !cache_use(device).is_empty())),
         (Layer::NpuMemory, has(|device| !device.device.tables.samples.npu_memory.is_empty())),
+        (Layer::Bandwidths, has(|device| !device.device.tables.samples.links.bandwidths.is_empty())),
+        (Layer::ChipLinks, has(|device| !device.device.tables.samples.links.links.is_empty())),
+        (Layer::Accelerators, has(|device| !device.device.tables.samples.links.accelerators.is_empty())),
+        (Layer::Dies, has(|device| !device.device.tables.samples.links.dies.is_empty())),
+        (Layer::Quality, has(|device| qualities(device).next().is_some())),
         (Layer::CoreUse, has(|device| !device.device.tables.samples.cores.is_empty())),
         (Layer::Frequency, has(has_frequency)),
         (Layer::Voltage, has(|device| !device.device.tables.samples.core_voltage.is_empty())),
@@ -70,7 +77,7 @@ fn changes(device: &DeviceView<'_>, table: &FrequencyTable, default: u32) -> Vec
 }
 
 /// The counters of one layer.
-struct Counters<'a> {
+pub(super) struct Counters<'a> {
     lanes: &'a Lanes,
     layer: Layer,
     device: Option<u32>,
@@ -84,11 +91,30 @@ impl Counters<'_> {
         self
     }
 
+    /// A lane of the layer.
+    pub(super) fn lane(&self, number: u64) -> Lane {
+        self.lanes.lane(self.layer, self.device, number)
+    }
+
+    /// Where the counters are written to.
+    pub(super) fn events(&mut self) -> &mut Events {
+        self.events
+    }
+
     /// The values of a counter at one time.
-    fn add(&mut self, name: &str, time: i64, values: &[(&str, f64)]) {
+    pub(super) fn add(&mut self, name: &str, time: i64, values: &[(&str, f64)]) {
         self.events.counter(name, self.lanes.lane(self.layer, self.device, 0), time, |args| {
             values.iter().for_each(|(key, value)| {
                 args.float(key, *value);
+            });
+        });
+    }
+
+    /// The whole values of a counter at one time, in a lane of the layer.
+    pub(super) fn add_integers(&mut self, lane: u64, name: &str, time: i64, values: &[(&str, u64)]) {
+        self.events.counter(name, self.lane(lane), time, |args| {
+            values.iter().for_each(|(key, value)| {
+                args.integer(key, *value);
             });
         });
     }
@@ -135,6 +161,21 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
         }
         Layer::NpuMemory if !tables.npu_memory.is_empty() => {
             npu_memory(device, counters.named("NPU MEM"), is_shown)
+        }
+        Layer::Accelerators if !tables.links.accelerators.is_empty() => {
+            links::accelerator_levels(device, counters.named("Acc PMU"), is_shown);
+        }
+        Layer::Bandwidths if !tables.links.bandwidths.is_empty() => {
+            links::bandwidth_levels(device, counters.named("Stars Soc Info"), is_shown);
+        }
+        Layer::ChipLinks if !tables.links.links.is_empty() => {
+            links::links(device, counters.named("Stars Chip Trans"), view.dialect, is_shown);
+        }
+        Layer::Dies if !tables.links.dies.is_empty() => {
+            links::dies(device, counters.named("SIO"), is_shown);
+        }
+        Layer::Quality if qualities(device).next().is_some() => {
+            links::quality(device, counters.named("QoS"), view.dialect, is_shown);
         }
         Layer::Hbm => {
             let rates = hbm_rates(device);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use opscope_trace::{Counter, CounterId, Sample};
 
-use super::Projection;
+use super::{Projection, links};
 use crate::facts::rates::{
     Rates, by_port, cache_use, ddr_rates, efficiency, hbm_rates, hccs_rates, pcie_samples, pcie_unit,
     pcie_value, scope_name, share,
@@ -23,11 +23,11 @@ struct Series {
 
 /// The samples of a device, counter by counter.
 #[derive(Default)]
-struct Gathered(Vec<Series>);
+pub(super) struct Gathered(Vec<Series>);
 
 impl Gathered {
     /// Adds a counter, unless it has no samples.
-    fn add(&mut self, name: String, unit: &'static str, values: impl Iterator<Item = (i64, f64)>) {
+    pub(super) fn add(&mut self, name: String, unit: &'static str, values: impl Iterator<Item = (i64, f64)>) {
         let mut values: Vec<(i64, f64)> = values.collect();
         values.sort_by_key(|(time, _)| *time);
         if !values.is_empty() {
@@ -141,6 +141,7 @@ impl Projection<'_> {
             gathered.memory_traffic(device);
             gathered.memory(device);
             gathered.links(device);
+            links::gather(&mut gathered, device);
             let notes = || {
                 let notes = view.joined.data.host.task_memory.rows();
                 notes.filter(|note| note.device == device.device.id)

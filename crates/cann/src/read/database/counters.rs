@@ -59,7 +59,7 @@ impl Label {
     }
 }
 
-const KNOWN: [Samples; 13] = [
+const KNOWN: [Samples; 16] = [
     Samples {
         table: &schema::AICORE_FREQ,
         title: "AI core",
@@ -115,14 +115,44 @@ const KNOWN: [Samples; 13] = [
     },
     Samples {
         table: &schema::ACC_PMU,
-        title: "accelerator",
+        title: quantities::ACCELERATOR,
         labels: &[Label::Number("accId")],
         values: &[
-            ("readBwLevel", "read bandwidth level", ""),
-            ("writeBwLevel", "write bandwidth level", ""),
-            ("readOstLevel", "outstanding reads level", ""),
-            ("writeOstLevel", "outstanding writes level", ""),
+            ("readBwLevel", quantities::ACCELERATOR_LEVELS[0], ""),
+            ("writeBwLevel", quantities::ACCELERATOR_LEVELS[1], ""),
+            ("readOstLevel", quantities::ACCELERATOR_LEVELS[2], ""),
+            ("writeOstLevel", quantities::ACCELERATOR_LEVELS[3], ""),
         ],
+    },
+    Samples {
+        table: &schema::SOC_BANDWIDTH_LEVEL,
+        title: quantities::SOC,
+        labels: &[],
+        values: &[
+            ("l2BufferBwLevel", quantities::SOC_LEVELS[0], ""),
+            ("mataBwLevel", quantities::SOC_LEVELS[1], ""),
+        ],
+    },
+    Samples {
+        table: &schema::SIO,
+        title: quantities::SIO,
+        labels: &[Label::Text("name")],
+        values: &[
+            ("rxReq", quantities::SIO_KINDS[0], "B/s"),
+            ("rxRsp", quantities::SIO_KINDS[1], "B/s"),
+            ("rxSnp", quantities::SIO_KINDS[2], "B/s"),
+            ("rxDat", quantities::SIO_KINDS[3], "B/s"),
+            ("txReq", quantities::SIO_KINDS[4], "B/s"),
+            ("txRsp", quantities::SIO_KINDS[5], "B/s"),
+            ("txSnp", quantities::SIO_KINDS[6], "B/s"),
+            ("txDat", quantities::SIO_KINDS[7], "B/s"),
+        ],
+    },
+    Samples {
+        table: &schema::QOS,
+        title: "",
+        labels: &[Label::Text("eventName"), Label::Number("dieId")],
+        values: &[("bandwidth", "", "B/s")],
     },
     Samples {
         table: &schema::PCIE,
