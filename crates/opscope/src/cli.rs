@@ -46,6 +46,7 @@ Examples:
   opscope import onnxruntime_profile.json    read a profile that another tool wrote
   opscope advise PROF_000001/ --model m.onnx what to change, by what it could save
   opscope report PROF_… -o report.html       see it: a page in one file
+  opscope serve PROF_…                       look at it in the browser, whatever its size
   opscope compare before.db after.db         what a change did, operator by operator
   opscope export all PROF_…                  a run on Ascend as its vendor's tool would export it
   opscope analyze profile.json --group-by type --sort count
@@ -102,6 +103,8 @@ pub enum Command {
     Sql(commands::sql::Arguments),
     /// Write a profile as a page in one file, to look at and to send: timeline, operators, advice
     Report(commands::report::Arguments),
+    /// Show profiles of any size as a page in the browser, from this machine alone
+    Serve(commands::serve::Arguments),
     /// Measure how fast this machine computes and moves bytes
     Peak(commands::peak::Arguments),
     /// Say what to change, by what it could save at most
@@ -151,6 +154,7 @@ impl Command {
             Command::Where(arguments) => commands::locate::execute(&arguments, terminal),
             Command::Analyze(arguments) => commands::analyze::execute(&arguments, terminal),
             Command::Report(arguments) => commands::report::execute(&arguments, terminal),
+            Command::Serve(arguments) => commands::serve::execute(&arguments, terminal),
             Command::Peak(arguments) => commands::peak::execute(&arguments, terminal),
             Command::Advise(arguments) => commands::advise::execute(&arguments, terminal),
             Command::Compare(arguments) => commands::compare::execute(&arguments, terminal),

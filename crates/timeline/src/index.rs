@@ -4,6 +4,8 @@
 //! over blocks of slices tells the longest of a range. Together they take 9 bytes a slice, and the cost of an
 //! answer goes by the number of buckets.
 
+use std::ops::Range;
+
 /// Slices beneath a leaf of the tree.
 const BLOCK: usize = 8;
 
@@ -27,6 +29,16 @@ impl Spans for [(u64, u64)] {
 
     fn span(&self, slice: usize) -> (u64, u64) {
         self[slice]
+    }
+}
+
+impl<S: Spans + ?Sized> Spans for &S {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn span(&self, slice: usize) -> (u64, u64) {
+        (**self).span(slice)
     }
 }
 
@@ -55,31 +67,31 @@ pub struct Bucket {
 /// assert_eq!(buckets[2], Bucket { number: 3, busy: 10, count: 0, longest: 2 });
 /// ```
 #[derive(Clone, Debug)]
-pub struct Index<'s, S: Spans + ?Sized> {
-    spans: &'s S,
+pub struct Index<S> {
+    spans: S,
     /// The time that all slices before each one cover, and at the end that of all.
     busy_before: Vec<u64>,
     /// The longest slice of each block, of each two blocks, of each four, …
     longest: Vec<Vec<u32>>,
 }
 
-impl<'s, S: Spans + ?Sized> Index<'s, S> {
+impl<S: Spans> Index<S> {
     /// Indexes a row.
-    pub fn new(spans: &'s S) -> Self {
-        let mut busy = 0;
-        let mut busy_before = Vec::with_capacity(spans.len() + 1);
+    pub fn new(spans: S) -> Self {
+        let (mut busy, count) = (0, spans.len());
+        let mut busy_before = Vec::with_capacity(count + 1);
         busy_before.push(0);
-        for slice in 0..spans.len() {
+        for slice in 0..count {
             let (start, end) = spans.span(slice);
             busy += end - start;
             busy_before.push(busy);
         }
         let mut index = Self { spans, busy_before, longest: Vec::new() };
         // A row has fewer slices than 2^32.
-        let blocks = (0..spans.len()).step_by(BLOCK);
+        let blocks = (0..count).step_by(BLOCK);
         let mut level: Vec<u32> = blocks
             .map(|first| {
-                let block = first..(first + BLOCK).min(spans.len());
+                let block = first..(first + BLOCK).min(count);
                 block.fold(first, |best, slice| index.longer(best, slice)) as u32
             })
             .collect();
@@ -93,6 +105,47 @@ impl<'s, S: Spans + ?Sized> Index<'s, S> {
         }
         index.longest.push(level);
         index
+    }
+
+    /// The row.
+    pub fn spans(&self) -> &S {
+        &self.spans
+    }
+
+    /// The time that some slices cover.
+    pub(crate) fn busy_of(&self, slices: Range<usize>) -> u64 {
+        self.busy_before[slices.end] - self.busy_before[slices.start]
+    }
+
+    /// How much of a stretch of time slices cover, and how many of them touch it.
+    pub fn within(&self, from: u64, to: u64) -> (u64, usize) {
+        let (first, next) = (self.first_from(from, 0), self.first_from(to.max(from), 0));
+        let busy = self.busy_until(to.max(from), next) - self.busy_until(from, first);
+        (busy, self.touching(from, to).len())
+    }
+
+    /// The slices that touch a stretch of time.
+    pub fn touching(&self, from: u64, to: u64) -> Range<usize> {
+        let (first, next) = (self.first_from(from, 0), self.first_from(to.max(from), 0));
+        let reaches = first.checked_sub(1).filter(|&before| self.spans.span(before).1 > from);
+        reaches.unwrap_or(first)..next
+    }
+
+    /// The slice under a moment; where none is, the nearest of those at most `near` away.
+    pub fn nearest(&self, time: u64, near: u64) -> Option<usize> {
+        let next = self.first_from(time.saturating_add(1), 0);
+        let distance = |slice: usize| {
+            let (start, end) = self.spans.span(slice);
+            start.saturating_sub(time).max(time.saturating_sub(end))
+        };
+        let candidates = next.checked_sub(1).into_iter().chain((next < self.spans.len()).then_some(next));
+        candidates.min_by_key(|&slice| distance(slice)).filter(|&slice| distance(slice) <= near)
+    }
+
+    /// The longest of the slices that touch a stretch of time, of equals the first.
+    pub fn longest_within(&self, from: u64, to: u64) -> Option<usize> {
+        let slices = self.touching(from, to);
+        (!slices.is_empty()).then(|| self.longest_of(slices.start, slices.end))
     }
 
     /// The buckets of a window in which anything runs: `count` buckets of `width` from `from` on.
@@ -117,7 +170,7 @@ impl<'s, S: Spans + ?Sized> Index<'s, S> {
 
     /// The first slice from `low` on that begins at a time or later: the next one is near, so steps begin
     /// small and double.
-    fn first_from(&self, time: u64, low: usize) -> usize {
+    pub(crate) fn first_from(&self, time: u64, low: usize) -> usize {
         let begins_before = |slice: usize| self.spans.span(slice).0 < time;
         let (mut low, mut step) = (low, 1);
         while low + step <= self.spans.len() && begins_before(low + step - 1) {
@@ -139,7 +192,7 @@ impl<'s, S: Spans + ?Sized> Index<'s, S> {
     }
 
     /// The longest of some slices, of equals the first.
-    fn longest_of(&self, from: usize, to: usize) -> usize {
+    pub(crate) fn longest_of(&self, from: usize, to: usize) -> usize {
         let (mut best, mut slice) = (from, from);
         while slice < to {
             if !slice.is_multiple_of(BLOCK) || slice + BLOCK > to {
@@ -158,7 +211,7 @@ impl<'s, S: Spans + ?Sized> Index<'s, S> {
         best
     }
 
-    fn longer(&self, first: usize, second: usize) -> usize {
+    pub(crate) fn longer(&self, first: usize, second: usize) -> usize {
         let length = |slice| {
             let (start, end) = self.spans.span(slice);
             end - start

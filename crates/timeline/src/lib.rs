@@ -24,6 +24,7 @@
 //! layout                   the lanes of a trace
 //! label · time_line        their names; their times
 //!
+//! tile                     parts of a row as a page draws them
 //! index                    any row summed up into buckets of time
 //! launches                 the tasks that each call launched
 //! ```
@@ -33,6 +34,7 @@ mod label;
 mod launches;
 mod layout;
 mod rows;
+mod tile;
 mod time_line;
 
 pub use index::{Bucket, Index, Spans};
@@ -40,4 +42,5 @@ pub use label::{Label, LaneKind, Owner};
 pub use launches::Launches;
 pub use layout::{CounterPlace, Group, GroupKind, Lane, Layout, Rows};
 pub use rows::{Depths, Row};
+pub use tile::Tile;
 pub use time_line::TimeLine;

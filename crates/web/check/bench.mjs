@@ -2,20 +2,22 @@
 // frame while zooming and panning, memory of the page. Wall times are upper bounds on a machine that does
 // other things.
 // usage: node bench.mjs REPORT.html [ROUNDS]
+//        node bench.mjs 'http://127.0.0.1:8420/#token=…' [ROUNDS]    of a server that has read its profile
 import fs from "node:fs";
 import path from "node:path";
 import { chromium } from "playwright-core";
 
 const [file, rounds = "3"] = process.argv.slice(2);
 if (!file) {
-  console.error("usage: node bench.mjs REPORT.html [ROUNDS]");
+  console.error("usage: node bench.mjs REPORT.html|URL [ROUNDS]");
   process.exit(2);
 }
+const served = /^https?:/.test(file);
 const executablePath = process.env.OPSCOPE_CHROMIUM ?? "/usr/bin/chromium";
 const results = [];
 for (let round = 0; round < Number(rounds); round += 1) results.push(await measure());
 const median = (key) => results.map((it) => it[key]).sort((a, b) => a - b)[Math.floor(results.length / 2)];
-console.log(JSON.stringify({ report: path.basename(file), mb: +(fs.statSync(file).size / 1e6).toFixed(2), rounds: results.length, load: fs.readFileSync("/proc/loadavg", "utf8").split(" ")[0], ...Object.fromEntries(Object.keys(results[0]).map((it) => [it, median(it)])) }));
+console.log(JSON.stringify({ report: served ? "served" : path.basename(file), mb: served ? null : +(fs.statSync(file).size / 1e6).toFixed(2), rounds: results.length, load: fs.readFileSync("/proc/loadavg", "utf8").split(" ")[0], ...Object.fromEntries(Object.keys(results[0]).map((it) => [it, median(it)])) }));
 
 async function measure() {
   const browser = await chromium.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-background-networking", "--enable-precise-memory-info"] });
@@ -36,7 +38,11 @@ async function measure() {
   const main = async () => (await session.send("Performance.getMetrics")).metrics.find((it) => it.name === "TaskDuration").value;
   const idle = cpu(await processes());
   const begun = performance.now();
-  await page.goto(`file://${path.resolve(file)}#/timeline`);
+  await page.goto(served ? file : `file://${path.resolve(file)}#/timeline`);
+  if (served) {
+    await page.waitForSelector(".bar", { timeout: 60000 });
+    await page.evaluate(() => { location.hash = "#/timeline"; });
+  }
   await page.waitForSelector(".rows-canvas", { timeout: 60000 });
   for (let good = 0; good < 3;) {
     const waited = await page.evaluate(() => new Promise((done) => { const t = performance.now(); setTimeout(() => requestAnimationFrame(() => done(performance.now() - t)), 0); }));

@@ -11,6 +11,7 @@
 //! | `delta` | the difference of each to the one before (0 before the first), as `whole`: even is half of it, odd is −(half + 1/2) |
 //! | `float` | doubles in 8 planes |
 //! | `text` | a JSON array of strings |
+//! | `plain` | numbers of the column's `type` one after another, to be read where they lie: what a server sends |
 //!
 //! A column that has nothing but zeros is left out.
 
@@ -34,12 +35,37 @@ enum Coding {
     Delta,
     Float,
     Text,
+    Plain,
+}
+
+/// The type of numbers that stand one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Number {
+    U8,
+    U16,
+    U32,
+    F64,
+}
+
+impl Number {
+    fn bytes(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::U16 => 2,
+            Self::U32 => 4,
+            Self::F64 => 8,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ColumnHead {
     name: String,
     coding: Coding,
+    /// Of `plain` alone.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    number: Option<Number>,
     /// Bytes of a value; of `text`, of all.
     bytes: usize,
     offset: usize,
@@ -77,7 +103,17 @@ struct Head {
 pub struct Table {
     name: &'static str,
     count: usize,
-    columns: Vec<(&'static str, Coding, usize, Vec<u8>)>,
+    columns: Vec<Data>,
+}
+
+/// A column that is made.
+#[derive(Clone, Debug)]
+struct Data {
+    name: &'static str,
+    coding: Coding,
+    number: Option<Number>,
+    bytes: usize,
+    data: Vec<u8>,
 }
 
 impl Table {
@@ -125,7 +161,45 @@ impl Table {
         let values: Vec<&str> = values.collect();
         assert_eq!(values.len(), self.count, "a column has a value for each row");
         let text = serde_json::Value::from(values).to_string().into_bytes();
-        self.columns.push((name, Coding::Text, text.len(), text));
+        self.columns.push(Data { name, coding: Coding::Text, number: None, bytes: text.len(), data: text });
+    }
+
+    /// Adds a column of numbers that are read where they lie.
+    ///
+    /// # Panics
+    /// If there is not one for each row.
+    pub fn plain_u8(&mut self, name: &'static str, values: impl Iterator<Item = u8>) {
+        self.plain(name, Number::U8, values.collect());
+    }
+
+    /// As [`Table::plain_u8`].
+    ///
+    /// # Panics
+    /// If there is not one for each row.
+    pub fn plain_u16(&mut self, name: &'static str, values: impl Iterator<Item = u16>) {
+        self.plain(name, Number::U16, values.flat_map(u16::to_le_bytes).collect());
+    }
+
+    /// As [`Table::plain_u8`].
+    ///
+    /// # Panics
+    /// If there is not one for each row.
+    pub fn plain_u32(&mut self, name: &'static str, values: impl Iterator<Item = u32>) {
+        self.plain(name, Number::U32, values.flat_map(u32::to_le_bytes).collect());
+    }
+
+    /// As [`Table::plain_u8`].
+    ///
+    /// # Panics
+    /// If there is not one for each row.
+    pub fn plain_f64(&mut self, name: &'static str, values: impl Iterator<Item = f64>) {
+        self.plain(name, Number::F64, values.flat_map(f64::to_le_bytes).collect());
+    }
+
+    fn plain(&mut self, name: &'static str, number: Number, data: Vec<u8>) {
+        assert_eq!(data.len(), self.count * number.bytes(), "a column has a value for each row");
+        let (coding, bytes, number) = (Coding::Plain, number.bytes(), Some(number));
+        self.columns.push(Data { name, coding, number, bytes, data });
     }
 
     fn planes(&mut self, name: &'static str, coding: Coding, values: impl Iterator<Item = u64> + Clone) {
@@ -144,7 +218,7 @@ impl Table {
                 planes[plane * count + row] = byte;
             }
         }
-        self.columns.push((name, coding, bytes, planes));
+        self.columns.push(Data { name, coding, number: None, bytes, data: planes });
     }
 }
 
@@ -158,8 +232,9 @@ pub fn to_bytes(kind: &str, tables: &[Table]) -> Vec<u8> {
     let mut head = Head { kind: kind.to_owned(), tables: BTreeMap::new() };
     let mut offset = begin;
     for table in tables {
-        let columns = table.columns.iter().map(|(name, coding, bytes, data)| {
-            let column = ColumnHead { name: (*name).to_owned(), coding: *coding, bytes: *bytes, offset };
+        let columns = table.columns.iter().map(|column| {
+            let Data { name, coding, number, bytes, ref data } = *column;
+            let column = ColumnHead { name: name.to_owned(), coding, number, bytes, offset };
             offset = (offset + data.len()).next_multiple_of(8);
             column
         });
@@ -173,8 +248,8 @@ pub fn to_bytes(kind: &str, tables: &[Table]) -> Vec<u8> {
     out.extend_from_slice(text.as_bytes());
     assert!(out.len() <= begin, "names of tables and columns are short");
     out.resize(begin, 0);
-    for (_, _, _, data) in columns() {
-        out.extend_from_slice(data);
+    for column in columns() {
+        out.extend_from_slice(&column.data);
         out.resize(out.len().next_multiple_of(8), 0);
     }
     out
@@ -242,6 +317,10 @@ impl<'b> Container<'b> {
         }
         let length = head.bytes.checked_mul(count).ok_or_else(damaged)?;
         let planes = self.bytes.get(head.offset..).and_then(|rest| rest.get(..length)).ok_or_else(damaged)?;
+        if head.coding == Coding::Plain {
+            let data = &self.bytes[head.offset..head.offset + length];
+            return plain_numbers(head.number, data).ok_or_else(damaged);
+        }
         let value = |row: usize| {
             (0..head.bytes)
                 .rev()
@@ -285,6 +364,16 @@ impl<'b> Container<'b> {
     fn column(&self, table: &str, column: &str) -> Result<Option<&ColumnHead>, ColumnsError> {
         Ok(self.table(table)?.columns.iter().find(|head| head.name == column))
     }
+}
+
+/// Numbers one after another.
+fn plain_numbers(number: Option<Number>, data: &[u8]) -> Option<Vec<f64>> {
+    Some(match number? {
+        Number::U8 => data.iter().map(|&value| value.into()).collect(),
+        Number::U16 => data.as_chunks().0.iter().map(|&value| u16::from_le_bytes(value).into()).collect(),
+        Number::U32 => data.as_chunks().0.iter().map(|&value| u32::from_le_bytes(value).into()).collect(),
+        Number::F64 => data.as_chunks().0.iter().map(|&value| f64::from_le_bytes(value)).collect(),
+    })
 }
 
 #[cfg(test)]

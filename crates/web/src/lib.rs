@@ -1,4 +1,5 @@
-//! The page that shows a profile, and the report: page and profile in one file.
+//! The page that shows a profile; the report: page and profile in one file; and the server, which gives the same page
+//! the parts of a profile of any size as it shows them.
 //!
 //! The page itself is `ui/`: plain modules, which the build script makes into one script by the rules of
 //! `link.rs`, so that what was written is what runs, and no other tool is needed to build opscope.
@@ -30,13 +31,26 @@
 //! | `embed` | a trace as columns: what is carried in full, and what is summed up | `columns` |
 //! | `single_file` | the report as HTML | the page |
 //! | [`columns`] | tables as bytes that a page reads without parsing | – |
+//! | `server` | the socket and its limits | `guard`, `routes`, `session` |
+//! | `guard` | who may ask, and what answers forbid a browser | `routes` (its refusals) |
+//! | `routes` | the addresses, a file for each kind | `session`, `single_file` (the page) |
+//! | `session` | the profiles that are read and asked | `picture`, `embed`, `cache` |
+//! | `picture` | a timeline of any size, part by part | `embed`, `columns` |
 //! | `link` | modules into one script (the build script's) | – |
 
+mod cache;
 pub mod columns;
 mod embed;
+mod guard;
 #[cfg(test)]
 mod link;
+mod picture;
+mod routes;
+mod server;
+mod session;
 mod single_file;
 
 pub use embed::{Embedded, LeftOut, USUAL_SLICES, compute_units};
+pub use server::{Ended, Server, ServerError};
+pub use session::{Loader, Problem, Subject};
 pub use single_file::{Report, Section, fingerprint};

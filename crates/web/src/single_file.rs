@@ -12,8 +12,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The page's script and styles.
-const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
-const STYLES: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
+pub(crate) const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
+pub(crate) const STYLES: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
 
 /// A part of the text that browsers without scripts show.
 #[derive(Clone, Debug, PartialEq, Eq)]

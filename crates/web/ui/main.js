@@ -1,7 +1,9 @@
-// The page: reads the report that it is in, puts the frame round the screens and keeps the address in step.
+// The page: reads the report that it is in, or asks the server that it came from; puts the frame round the screens and keeps the address in step.
 
-import { embedded } from "./data/source.js";
-import { make_profile } from "./data/profile.js";
+import { embedded, is_report, served } from "./data/source.js";
+import { parse_link } from "./state/link.js";
+import { waiting_room } from "./parts/waiting_room.js";
+import { chooser } from "./parts/chooser.js";
 import { make_app, apply_link, address_of } from "./state/app.js";
 import { effect, untracked } from "./state/signal.js";
 import { h, fill } from "./parts/dom.js";
@@ -17,24 +19,44 @@ async function start() {
   const root = document.getElementById("app");
   if (!root) return;
   try {
-    const { report, columns } = await embedded();
-    show(root, make_app(make_profile(report, columns)));
+    if (is_report()) {
+      show(root, make_app(await embedded()), null);
+    } else {
+      document.getElementById("fallback")?.remove();
+      first_words();
+      const source = served();
+      const number = parse_link(location.hash).state.p;
+      await waiting_room(root, source, number);
+      show(root, make_app(await source.open(number)), source);
+    }
     document.getElementById("fallback")?.remove();
   } catch (error) {
     // The text that stands in the page goes on being what there is.
     console.error(error);
-    speak(navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en");
-    fill(root, h("p", { class: "failed", role: "alert" }, t("failed", { why: error instanceof Error ? error.message : String(error) })));
+    first_words();
+    const hint = error instanceof Error && "hint" in error ? String(error.hint) : "";
+    fill(root, h("p", { class: "failed", role: "alert" }, t(is_report() ? "failed" : "served_failed", { why: error instanceof Error ? error.message : String(error) })), hint === "" ? null : h("p", { class: "failed" }, hint));
   }
 }
 
-/** @param {HTMLElement} root @param {App} app */
-function show(root, app) {
+// Before a profile says in which language it begins.
+function first_words() {
+  speak(navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en");
+}
+
+/** @param {HTMLElement} root @param {App} app @param {import("./data/source.js").ServedSource | null} source */
+function show(root, app, source) {
   const address = address_of(app);
   const said = apply_link(app, location.hash);
 
   const live = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
   const note = h("div", { class: "note", role: "status", hidden: true });
+  const lost = h("div", { class: "note", role: "alert", hidden: true });
+  effect(() => {
+    const gone = source?.gone.value ?? false;
+    lost.hidden = !gone;
+    fill(lost, gone ? t("server_gone") : "");
+  });
   effect(() => fill(live, app.says.value));
   let gone = 0;
   effect(() => {
@@ -63,10 +85,12 @@ function show(root, app) {
       document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
       const help = help_dialog(app);
       const heads = bar(app, () => help.open());
+      const others = source && chooser(app, source);
+      if (others) heads.element.querySelector(".brand")?.after(others);
       const main = h("main", { id: "screen", tabindex: "-1" });
       const line = facts_line(app);
       const below = panel(app);
-      fill(root, h("a", { class: "skip", href: "#screen", on: { click: (/** @type {Event} */ event) => { event.preventDefault(); main.focus(); } } }, t("skip")), heads.element, line.element, main, below.element, help.element, note, live);
+      fill(root, h("a", { class: "skip", href: "#screen", on: { click: (/** @type {Event} */ event) => { event.preventDefault(); main.focus(); } } }, t("skip")), heads.element, line.element, main, below.element, help.element, note, lost, live);
       const stop_screen = effect(() => {
         const screen = app.screen.value;
         untracked(() => {
@@ -88,6 +112,8 @@ function show(root, app) {
   addEventListener("popstate", () => {
     if (address.ours()) return;
     address.heard();
+    // Another profile is another page: nothing of this one is to stay behind.
+    if (source && parse_link(location.hash).state.p !== app.profile.number) location.reload();
     apply_link(app, location.hash);
   });
   addEventListener("beforeprint", () => document.documentElement.classList.add("printing"));

@@ -23,6 +23,7 @@ interface Flag { at: number; name: string }
 // The state that a link carries; `null` and empty lists are left out.
 interface LinkState {
   screen: ScreenName;
+  p: number;
   t: Span | null;
   m: Span | null;
   sel: string | null;
@@ -86,7 +87,7 @@ interface Report {
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 interface Table { count: number; numbers(name: string): Numbers; texts(name: string): string[]; has(name: string): boolean }
-interface Container { kind: string; table(name: string): Table }
+interface Container { kind: string; size: number; table(name: string): Table }
 
 // Buckets that hold what is shorter than two of them, and slices of two and more, each counted once.
 interface RowColumns {
@@ -120,6 +121,26 @@ interface Row {
   counter: CounterFacts | null;
   samples: { time: Numbers; value: Numbers } | null;
   density: { bucket: Numbers; busy: Uint8Array; count: Numbers; item: Numbers; longest: Float64Array } | null;
+}
+
+// The server of what a page doesn't hold: data/served.js. Slices are numbers as everywhere, -1 where there is none.
+interface Served {
+  tiles: import("./data/tiles.js").Tiles;
+  told: Signal<number>;
+  paints(row: Row, view: Span): boolean;
+  row_number(row: Row): number;
+  longest(row: Row, from: number, to: number): Promise<number>;
+  nearest(row: Row, time: number, near: number): Promise<number>;
+  named(name: string): Promise<number>;
+  beside(name: string, step: 1 | -1): Promise<number>;
+  window(span: Span): WindowAnswer | null;
+}
+
+// What a server says of a stretch of time.
+interface WindowAnswer {
+  groups: { group: number; busy: number; tasks: number }[];
+  top: { item: number; operator: number | null; name: string; time: number; count: number }[];
+  operators: number; gaps: Span[];
 }
 
 interface Items { count: number; kind: Numbers; name: Numbers; category: Numbers; unit: Numbers; operator: Numbers; task: Numbers }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use opscope_advise::{Environment, Subject, Target, advise};
-use opscope_analyze::{GroupBy, Overview, Query, ScopeError};
+use opscope_analyze::{Answer, GroupBy, Overview, Query, ScopeError};
 use opscope_model::{Model, Shapes};
 use opscope_open::{Source, formats};
 use opscope_trace::{Trace, units};
@@ -59,6 +59,7 @@ impl HtmlArguments {
 }
 
 /// The facts about a profile's files that are known before they are read.
+#[derive(Clone)]
 pub struct Origin {
     /// The name of its file.
     pub name: String,
@@ -112,20 +113,41 @@ pub fn write(
     output: &Path,
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
+    let name = origin.name.clone();
+    let operators = Query::default().run(profile).map_err(usage)?;
+    let embedded = Embedded::of(profile, &operators, content.slices);
+    let (answers, text) = with_page(profile, origin, content, &operators, &embedded, |page| {
+        anyhow::Ok((page.answers()?, page.text()))
+    })??;
+    let report =
+        Report { title: &name, language: "en", text: &text, answers: &answers, columns: &embedded.columns };
+    opscope_files::write_atomically(output, |file| report.write(file))
+        .with_context(|| format!("{}: cannot write the report", output.display()))?;
+    tell(output, &embedded.left_out, terminal);
+    Ok(())
+}
+
+/// Asks a profile what a page shows beside its columns and its operators.
+///
+/// # Errors
+/// When the rules' settings in this folder can't be read.
+pub fn with_page<A>(
+    profile: &Opened,
+    origin: Origin,
+    content: &Content<'_>,
+    operators: &Answer,
+    embedded: &Embedded,
+    see: impl FnOnce(&Page<'_>) -> A,
+) -> anyhow::Result<A> {
     let Origin { name, path, mut info, environment } = origin;
     of_trace(profile, &mut info.facts);
     let mut subject = Subject::new(Some(profile), content.model, content.target);
     subject.shapes = content.shapes;
     subject.environment = environment;
     let advice = advise(&subject, &settings_in(None)?);
-
-    let usage = |error: ScopeError| UsageError(error.to_string());
-    let by = |group_by| Query { group_by, ..Query::default() }.run(profile).map_err(usage);
-    let operators = by(GroupBy::Operator)?;
-    let types = by(GroupBy::Type)?;
+    let types = Query { group_by: GroupBy::Type, ..Query::default() }.run(profile).map_err(usage)?;
     let overview = Overview::of(profile, Query::default().scope).map_err(usage)?;
-    let embedded = Embedded::of(profile, &operators, content.slices);
-    let page = Page {
+    Ok(see(&Page {
         profile,
         name: &name,
         is_kept: path.is_some(),
@@ -133,19 +155,16 @@ pub fn write(
         command: &content.command,
         info: &info,
         overview: &overview,
-        operators: &operators,
+        operators,
         types: &types,
         subject: &subject,
         advice: &advice,
-        embedded: &embedded,
-    };
-    let (answers, text) = (page.answers()?, page.text());
-    let report =
-        Report { title: &name, language: "en", text: &text, answers: &answers, columns: &embedded.columns };
-    opscope_files::write_atomically(output, |file| report.write(file))
-        .with_context(|| format!("{}: cannot write the report", output.display()))?;
-    tell(output, &embedded.left_out, terminal);
-    Ok(())
+        embedded,
+    }))
+}
+
+fn usage(error: ScopeError) -> UsageError {
+    UsageError(error.to_string())
 }
 
 /// A model's run, as it is in memory.

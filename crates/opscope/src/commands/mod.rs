@@ -29,6 +29,7 @@ pub mod rewrite;
 pub mod run;
 pub mod sample;
 mod sample_prof;
+pub mod serve;
 pub mod show;
 pub mod sql;
 pub mod tune;

@@ -53,11 +53,22 @@ pub fn warn_of_unread(opened: &Opened, terminal: &Terminal) {
 /// # Errors
 /// As [`open`].
 pub fn read(source: Source, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
-    warn_of_left_out(source.left_out(), terminal);
     let bar = LateBar { terminal, bar: OnceCell::new() };
-    let opened = source.open(&bar);
-    drop(bar);
-    let opened = opened.map_err(advised)?;
+    read_telling(source, how, &bar, terminal)
+}
+
+/// As [`read`], with another listener for the steps.
+///
+/// # Errors
+/// As [`open`].
+pub fn read_telling(
+    source: Source,
+    how: Tell,
+    progress: &dyn Progress,
+    terminal: &Terminal,
+) -> anyhow::Result<Opened> {
+    warn_of_left_out(source.left_out(), terminal);
+    let opened = source.open(progress).map_err(advised)?;
     for remark in &opened.remarks {
         terminal.warn(remark);
     }

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { chromium } from "playwright-core";
 import { page as report_page } from "../fixture.mjs";
 
@@ -39,6 +39,24 @@ export function report_by_program(...args) {
   return file;
 }
 
+/** Serves profiles with the program; the page's address, and how to end the server. */
+export async function serve(...args) {
+  const server = spawn(OPSCOPE, ["serve", "--no-open", "--port", "0", ...args], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise((done) => server.on("exit", (status) => done(status)));
+  let text = "";
+  let problems = "";
+  server.stderr.on("data", (part) => { problems += part; });
+  const url = await new Promise((done, fail) => {
+    server.stdout.on("data", (part) => {
+      text += part;
+      const found = /^(http:\S+)\n/.exec(text);
+      if (found) done(found[1]);
+    });
+    void ended.then((status) => fail(new Error(`the server ended with ${status}: ${problems}`)));
+  });
+  return { url, problems: () => problems, ended, end: () => { server.kill("SIGINT"); return ended; } };
+}
+
 export function program(...args) {
   return execFileSync(OPSCOPE, args, { cwd: folder, stdio: "pipe" }).toString();
 }
@@ -55,7 +73,8 @@ export async function open(file, { hash = "", theme = "light", lang = "en-US", f
   page.on("console", (message) => { if (message.type() === "error") seen.errors.push(message.text()); });
   page.on("request", (request) => seen.requests.push(request.url().split("#")[0]));
   page.on("dialog", (dialog) => { seen.dialogs.push(dialog.message()); void dialog.dismiss(); });
-  await page.goto(`file://${file}${hash}`);
+  const served = file.startsWith("http:");
+  await page.goto(served ? file : `file://${file}${hash}`);
   // Without scripts a page has no frames that could be waited for.
   if (scripts) {
     await page.waitForSelector("#app .bar, #app .failed");

@@ -55,7 +55,7 @@ impl Density {
 }
 
 /// The busy part of a bucket from 0 to 255: 0 only if nothing runs, 255 only if something always does.
-fn share(bucket: &Bucket, width: u64) -> u8 {
+pub(crate) fn share(bucket: &Bucket, width: u64) -> u8 {
     match bucket.busy {
         0 => 0,
         busy if busy >= width => u8::MAX,

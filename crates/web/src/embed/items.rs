@@ -36,25 +36,24 @@ struct Item {
 }
 
 /// Items by their number in the report.
-pub(super) struct Items<'a> {
-    trace: &'a Trace,
-    operators: &'a Operators,
-    strings: &'a mut Strings,
+pub(crate) struct Items {
+    operators: Operators,
+    pub(super) strings: Strings,
     items: Vec<Item>,
     numbers: HashMap<Item, u32>,
     /// By the trace's string, the report's number plus one: most slices name what slices before them named.
     texts: Vec<u32>,
 }
 
-impl<'a> Items<'a> {
-    pub(super) fn new(trace: &'a Trace, operators: &'a Operators, strings: &'a mut Strings) -> Self {
+impl Items {
+    pub(super) fn new(trace: &Trace, operators: Operators, strings: Strings) -> Self {
         let texts = vec![0; trace.strings.len()];
-        Self { trace, operators, strings, items: Vec::new(), numbers: HashMap::new(), texts }
+        Self { operators, strings, items: Vec::new(), numbers: HashMap::new(), texts }
     }
 
     /// The number of the item that a slice of a lane is.
-    pub(super) fn number(&mut self, rows: &Rows, slice: usize) -> u32 {
-        let item = self.item(rows, slice);
+    pub(crate) fn number(&mut self, trace: &Trace, rows: &Rows, slice: usize) -> u32 {
+        let item = self.item(trace, rows, slice);
         let next = self.items.len() as u32;
         let number = *self.numbers.entry(item).or_insert(next);
         if number == next {
@@ -63,72 +62,87 @@ impl<'a> Items<'a> {
         number
     }
 
-    fn item(&mut self, rows: &Rows, slice: usize) -> Item {
-        let trace = self.trace;
+    fn item(&mut self, trace: &Trace, rows: &Rows, slice: usize) -> Item {
         let empty = Item { kind: Kind::Task, name: 0, category: 0, unit: 0, operator: 0, task: 0 };
         match rows {
             Rows::Iterations(ids) => {
-                let name = self.model(trace.iterations.model()[ids[slice].index()]);
+                let name = self.model(trace, trace.iterations.model()[ids[slice].index()]);
                 Item { kind: Kind::Inference, name, ..empty }
             }
             Rows::Unrecorded(ids) => {
-                let name = self.model(trace.unrecorded_iterations.model()[ids[slice].index()]);
+                let name = self.model(trace, trace.unrecorded_iterations.model()[ids[slice].index()]);
                 Item { kind: Kind::Unrecorded, name, ..empty }
             }
             Rows::Calls(ids) => {
                 let index = ids[slice].index();
-                let name = self.text(trace.api_calls.name()[index]);
+                let name = self.text(trace, trace.api_calls.name()[index]);
                 let category = self.strings.number(trace.api_calls.level()[index].name());
                 Item { kind: Kind::Call, name, category, ..empty }
             }
             Rows::Ranges(ids) => {
                 let range = trace.ranges.get(ids[slice]);
                 let kind = if range.kind == RangeKind::Mark { Kind::Mark } else { Kind::Range };
-                let name = self.text(range.name);
+                let name = self.text(trace, range.name);
                 let category = match range.domain {
-                    Some(domain) => self.text(domain),
+                    Some(domain) => self.text(trace, domain),
                     None => self.strings.number(range.kind.name()),
                 };
                 Item { kind, name, category, ..empty }
             }
-            Rows::Tasks(ids) => self.task(ids[slice].index(), empty),
+            Rows::Tasks(ids) => self.task(trace, ids[slice].index(), empty),
         }
     }
 
-    fn task(&mut self, index: usize, empty: Item) -> Item {
-        let tasks = &self.trace.tasks;
+    fn task(&mut self, trace: &Trace, index: usize, empty: Item) -> Item {
+        let tasks = &trace.tasks;
         let (own_name, unit) = (tasks.name()[index], tasks.unit()[index]);
         let operator = tasks.operator()[index];
         let row = self.operators.row_of(operator, own_name).map_or(0, |row| row + 1);
         let item = Item { unit: unit as u8, operator: row, ..empty };
         let of_unit = |items: &mut Self| items.strings.number(unit.name());
         let Some(operator) = operator else {
-            return Item { name: self.text(own_name), category: of_unit(self), ..item };
+            return Item { name: self.text(trace, own_name), category: of_unit(self), ..item };
         };
-        let operators = &self.trace.operators;
+        let operators = &trace.operators;
         let (name, op_type) = (operators.name()[operator.index()], operators.op_type()[operator.index()]);
-        let task = if own_name == name { 0 } else { self.text(own_name) };
-        let category = match self.text(op_type) {
+        let task = if own_name == name { 0 } else { self.text(trace, own_name) };
+        let category = match self.text(trace, op_type) {
             0 => of_unit(self),
             category => category,
         };
-        Item { name: self.text(name), category, task, ..item }
+        Item { name: self.text(trace, name), category, task, ..item }
     }
 
-    fn model(&mut self, model: Option<ModelId>) -> u32 {
-        model.map_or(0, |model| self.text(self.trace.models.name()[model.index()]))
+    fn model(&mut self, trace: &Trace, model: Option<ModelId>) -> u32 {
+        model.map_or(0, |model| self.text(trace, trace.models.name()[model.index()]))
     }
 
-    fn text(&mut self, id: opscope_trace::StringId) -> u32 {
+    fn text(&mut self, trace: &Trace, id: opscope_trace::StringId) -> u32 {
         let known = &mut self.texts[id.index()];
         if *known == 0 {
-            *known = self.strings.number(self.trace.strings.get(id)) + 1;
+            *known = self.strings.number(trace.strings.get(id)) + 1;
         }
         *known - 1
     }
 
-    pub(super) fn into_table(self) -> Table {
-        let items = self.items;
+    /// The row of an item's operator in the table of operators.
+    pub(crate) fn operator_of(&self, item: u32) -> Option<u32> {
+        self.items[item as usize].operator.checked_sub(1)
+    }
+
+    /// The name of an item.
+    pub(crate) fn name_of(&self, item: u32) -> &str {
+        self.strings.get(self.items[item as usize].name)
+    }
+
+    /// The pieces of text from one on.
+    pub(crate) fn strings_from(&self, first: usize) -> Table {
+        self.strings.table_from(first)
+    }
+
+    /// The items from one on.
+    pub(crate) fn table_from(&self, first: usize) -> Table {
+        let items = &self.items[first.min(self.items.len())..];
         let mut table = Table::new("items", items.len());
         table.whole("kind", items.iter().map(|item| item.kind as u64));
         table.whole("name", items.iter().map(|item| item.name.into()));

@@ -26,16 +26,18 @@ mod ticks;
 mod tests;
 
 use opscope_analyze::Answer;
-use opscope_timeline::{GroupKind, Layout};
+use opscope_timeline::{Depths, GroupKind, Layout};
 use opscope_trace::{ExecutionUnit, Trace};
 use serde_json::{Value, json};
 
 use self::choice::Choice;
-use self::items::Items;
+pub(crate) use self::density::share;
+pub(crate) use self::items::Items;
 use self::operators::Operators;
 use self::slices::Slices;
+pub(crate) use self::slices::{Drawn, drawn, union_of};
 use self::strings::Strings;
-use self::ticks::Ticks;
+pub(crate) use self::ticks::Ticks;
 use crate::columns::to_bytes;
 
 /// The slices that a report has unless more or fewer are asked for.
@@ -50,6 +52,14 @@ pub struct Embedded {
     pub timeline: Value,
     /// The parts that are there in full, and how much was left out.
     pub left_out: LeftOut,
+}
+
+/// The numbers and rows behind columns.
+pub(crate) struct Parts {
+    pub layout: Layout,
+    pub depths: Depths,
+    pub ticks: Ticks,
+    pub items: Items,
 }
 
 /// How much of a profile is carried in full, and what was left out.
@@ -87,26 +97,31 @@ impl Embedded {
     /// Makes the columns of a trace. `answer` is that to the usual question, and at most `most` slices are
     /// carried one by one.
     pub fn of(trace: &Trace, answer: &Answer, most: usize) -> Self {
+        Self::with_parts(trace, answer, most).0
+    }
+
+    /// As [`Embedded::of`], with what it takes to answer further questions in the same numbers.
+    pub(crate) fn with_parts(trace: &Trace, answer: &Answer, most: usize) -> (Self, Parts) {
         let layout = Layout::new(trace);
         let depths = layout.depths(trace);
         let ticks = Ticks::of(trace, &layout, &depths);
         let choice = Choice::of(trace, &layout, &depths, most);
         let mut strings = Strings::default();
-        let operators = Operators::of(trace, answer, &mut strings);
-        let mut items = Items::new(trace, &operators, &mut strings);
+        let mut operators = Operators::of(trace, answer, &mut strings);
+        let (table, count, rest) = (operators.table.take(), operators.count, operators.rest);
+        let mut items = Items::new(trace, operators, strings);
         let slices = Slices::of(trace, &layout, &depths, &choice, ticks, &mut items);
         let (counters, samples) = samples::of(trace, &layout, ticks);
-        let items = items.into_table();
-        let iterations = iterations::table(trace, &layout, ticks, &slices, &mut strings);
-        let tables = [
+        let iterations = iterations::table(trace, &layout, ticks, &slices, &mut items.strings);
+        let mut tables = vec![
             iterations,
-            items,
-            operators.table,
+            items.table_from(0),
             samples.table,
             slices.table(),
             slices.density.table(),
-            strings.table(),
+            items.strings_from(0),
         ];
+        tables.extend(table);
         let left_out = LeftOut {
             slices: slices.all + depths.too_deep,
             slices_in_full: slices.count(),
@@ -118,12 +133,12 @@ impl Embedded {
             buckets: density::BUCKETS,
             undrawable: depths.too_deep + slices.undrawable,
             operators: answer.rows.len(),
-            operators_in_full: operators.count,
-            operators_rest_ns: operators.rest.0,
+            operators_in_full: count,
+            operators_rest_ns: rest.0,
             samples: samples.all,
             samples_in_full: samples.count,
             launches_backward: slices.launches_backward,
-            names_cut: strings.cut,
+            names_cut: items.strings.cut,
         };
         let timeline = json!({
             "tick_ns": ticks.nanoseconds,
@@ -135,7 +150,8 @@ impl Embedded {
             "rows": slices.rows,
             "counters": counters,
         });
-        Self { columns: to_bytes("report", &tables), timeline, left_out }
+        let embedded = Self { columns: to_bytes("report", &tables), timeline, left_out };
+        (embedded, Parts { layout, depths, ticks, items })
     }
 }
 

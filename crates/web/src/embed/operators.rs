@@ -13,7 +13,8 @@ const MOST: usize = 100_000;
 
 /// The costliest operators.
 pub(super) struct Operators {
-    pub table: Table,
+    /// Taken by whoever carries it.
+    pub table: Option<Table>,
     pub count: usize,
     /// The time of the others in an average iteration.
     pub rest: Nanoseconds,
@@ -34,7 +35,7 @@ impl Operators {
             };
         }
         let rest = answer.rows[rows.len()..].iter().map(|row| row.total).sum();
-        Self { table: table(trace, rows, strings), count: rows.len(), rest, by_operator, by_name }
+        Self { table: Some(table(trace, rows, strings)), count: rows.len(), rest, by_operator, by_name }
     }
 
     /// The row of a task, by its operator or else its name.

@@ -31,6 +31,58 @@ pub(super) struct RowAnswer {
     density_count: usize,
 }
 
+/// A row of the picture, in the order of the answer's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drawn {
+    /// Whether any stream of a device works.
+    Union {
+        /// The number of its group.
+        group: usize,
+    },
+    /// A row of the depths, by its number.
+    Row(usize),
+}
+
+/// All rows of the picture.
+pub(crate) fn drawn(layout: &Layout, depths: &Depths) -> impl Iterator<Item = Drawn> {
+    let mut group = None;
+    depths.rows.iter().take(MOST_ROWS).enumerate().flat_map(move |(number, row)| {
+        let own = layout.lanes[row.lane].group;
+        let is_first = group.replace(own) != Some(own);
+        let is_device = matches!(layout.groups[own].kind, GroupKind::Device(_));
+        let union = (is_first && is_device).then_some(Drawn::Union { group: own });
+        union.into_iter().chain([Drawn::Row(number)])
+    })
+}
+
+/// When any stream of a device's group worked, of the tasks that begin at the times that `takes` says.
+pub(crate) fn union_of(
+    trace: &Trace,
+    layout: &Layout,
+    depths: &Depths,
+    group: usize,
+    takes: impl Fn(u64) -> bool,
+) -> Vec<(u64, u64)> {
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    for row in depths.rows.iter().filter(|row| layout.lanes[row.lane].group == group) {
+        let Rows::Tasks(ids) = &layout.lanes[row.lane].rows else { continue };
+        let works = |slice: &&u32| is_work(trace.tasks.unit()[ids[**slice as usize].index()]);
+        let of_row = row.slices.iter().filter(works);
+        let of_row = of_row.map(|&slice| layout.span(trace, row.lane, slice as usize));
+        spans.extend(of_row.filter(|(start, _)| takes(*start)));
+    }
+    spans.sort_unstable();
+    spans.dedup_by(|next, last| {
+        let joins = next.0 <= last.1;
+        if joins {
+            last.1 = last.1.max(next.1);
+        }
+        joins
+    });
+    spans.shrink_to_fit();
+    spans
+}
+
 /// A slice that is carried.
 struct Slice {
     /// From the end of the one before in the row.
@@ -74,7 +126,7 @@ impl Slices {
         depths: &Depths,
         choice: &Choice,
         ticks: Ticks,
-        items: &mut Items<'_>,
+        items: &mut Items,
     ) -> Self {
         let inferences = vec![0; trace.iterations.len() + trace.unrecorded_iterations.len()];
         let mut slices = Self { inferences, ..Self::default() };
@@ -88,22 +140,15 @@ impl Slices {
             launches: Launches::new(trace),
             calls: vec![0; trace.api_calls.len()],
         };
-        let mut group = None;
-        for (number, row) in depths.rows.iter().enumerate() {
-            slices.all += row.slices.len();
-            if number >= MOST_ROWS {
-                slices.undrawable += row.slices.len();
-                continue;
+        for drawn in drawn(layout, depths) {
+            match drawn {
+                Drawn::Union { group } => maker.union_row(group, depths, &mut slices),
+                Drawn::Row(row) => maker.row(&depths.rows[row], items, &mut slices),
             }
-            let lane = &layout.lanes[row.lane];
-            if group != Some(lane.group) {
-                group = Some(lane.group);
-                if matches!(layout.groups[lane.group].kind, GroupKind::Device(_)) {
-                    maker.union_row(lane.group, &depths.rows, &mut slices);
-                }
-            }
-            maker.row(row, items, &mut slices);
         }
+        let length = |row: &Row| row.slices.len();
+        slices.all = depths.rows.iter().map(length).sum();
+        slices.undrawable = depths.rows.iter().skip(MOST_ROWS).map(length).sum();
         slices.launches_backward = maker.launches.left_out();
         (slices.view, slices.outside) = maker.view(&depths.rows[..depths.rows.len().min(MOST_ROWS)]);
         slices
@@ -148,7 +193,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// Adds a row: its slices, or what they come to.
-    fn row(&mut self, row: &Row, items: &mut Items<'_>, out: &mut Slices) {
+    fn row(&mut self, row: &Row, items: &mut Items, out: &mut Slices) {
         let lane = &self.layout.lanes[row.lane];
         // Inferences are what everything else is found by.
         let always = matches!(lane.rows, Rows::Iterations(_) | Rows::Unrecorded(_));
@@ -163,7 +208,7 @@ impl Maker<'_> {
                 continue;
             }
             let (start, end) = (self.ticks.of_time(start), self.ticks.of_time(end));
-            let item = items.number(&lane.rows, slice as usize);
+            let item = items.number(self.trace, &lane.rows, slice as usize);
             let made =
                 Slice { gap: start - before, duration: end - start, item, ..self.facts(&lane.rows, slice) };
             before = end;
@@ -171,8 +216,9 @@ impl Maker<'_> {
             // There are fewer than 2^32 slices.
             self.note(&lane.rows, slice, out.slices.len() as u32, out);
         }
-        out.density
-            .add(&left_out, self.ticks, |slice| items.number(&lane.rows, left_out_slices[slice] as usize));
+        out.density.add(&left_out, self.ticks, |slice| {
+            items.number(self.trace, &lane.rows, left_out_slices[slice] as usize)
+        });
         let answer = answer(lane.group, &lane.label, row.depth);
         out.rows.push(RowAnswer {
             first,
@@ -234,23 +280,9 @@ impl Maker<'_> {
 
     /// Adds the row that shows whether any stream of a device works: of what was left out the union, of the rest
     /// a page makes it from the streams.
-    fn union_row(&self, group: usize, rows: &[Row], out: &mut Slices) {
-        let mut spans: Vec<(u64, u64)> = Vec::new();
-        for row in rows.iter().filter(|row| self.layout.lanes[row.lane].group == group) {
-            let Rows::Tasks(ids) = &self.layout.lanes[row.lane].rows else { continue };
-            let works = |slice: &&u32| is_work(self.trace.tasks.unit()[ids[**slice as usize].index()]);
-            let of_row = row.slices.iter().filter(works);
-            let of_row = of_row.map(|&slice| self.layout.span(self.trace, row.lane, slice as usize));
-            spans.extend(of_row.filter(|(start, _)| !self.choice.takes(*start)));
-        }
-        spans.sort_unstable();
-        spans.dedup_by(|next, last| {
-            let joins = next.0 <= last.1;
-            if joins {
-                last.1 = last.1.max(next.1);
-            }
-            joins
-        });
+    fn union_row(&self, group: usize, depths: &Depths, out: &mut Slices) {
+        let spans =
+            union_of(self.trace, self.layout, depths, group, |start| !self.choice.takes(start));
         let density_first = out.density.len();
         out.density.add(&spans, self.ticks, |_| 0);
         out.rows.push(RowAnswer {

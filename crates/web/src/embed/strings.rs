@@ -34,9 +34,15 @@ impl Strings {
         number as u32
     }
 
-    pub(super) fn table(&self) -> Table {
-        let mut table = Table::new("strings", self.texts.len());
-        table.text("text", self.texts.iter().map(|(_, text)| text));
+    /// The text of a number.
+    pub(super) fn get(&self, number: u32) -> &str {
+        self.texts.iter().nth(number as usize).map_or("", |(_, text)| text)
+    }
+
+    /// The pieces from one on.
+    pub(super) fn table_from(&self, first: usize) -> Table {
+        let mut table = Table::new("strings", self.texts.len().saturating_sub(first));
+        table.text("text", self.texts.iter().skip(first).map(|(_, text)| text));
         table
     }
 }

@@ -7,7 +7,7 @@ use crate::columns::MOST_OF_DIFFERENCES as MOST;
 
 /// Times as a page holds them: whole numbers below 2^52, of nanoseconds if those fit, else of microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ticks {
+pub(crate) struct Ticks {
     /// Nanoseconds of a tick.
     pub nanoseconds: u64,
     /// The end of all that is drawn, in ticks.
@@ -29,7 +29,7 @@ impl Ticks {
     }
 
     /// A time of the time line in ticks.
-    pub(super) fn of_time(self, time: u64) -> u64 {
+    pub(crate) fn of_time(self, time: u64) -> u64 {
         (time / self.nanoseconds).min(MOST)
     }
 }

@@ -16,6 +16,7 @@ export function open_columns(data) {
   const open = new Map();
   return {
     kind: head.kind,
+    size: data.length,
     table(name) {
       let table = open.get(name);
       if (!table) {

@@ -10,8 +10,9 @@ export const ITEM = { inference: 0, unrecorded: 1, call: 2, range: 3, mark: 4, t
 /**
  * @param {Report} report
  * @param {Container} columns
+ * @param {number} [guests] the most slices that a server is asked for one by one and that are kept beside those of the columns
  */
-export function make_profile(report, columns) {
+export function make_profile(report, columns, guests = 0) {
   const strings = columns.table("strings").texts("text");
   const of_items = columns.table("items");
   /** @type {Items} */
@@ -25,9 +26,27 @@ export function make_profile(report, columns) {
     task: of_items.numbers("task"),
   };
   const slices = columns.table("slices");
-  const duration = slices.numbers("duration");
-  const item = slices.numbers("item");
-  const start = new Float64Array(slices.count);
+  /** @type {Map<string, Numbers>} */
+  const roomy = new Map();
+  // With room for guests at the end.
+  const column = (/** @type {string} */ name) => {
+    if (guests === 0) return slices.numbers(name);
+    let values = roomy.get(name);
+    if (!values) {
+      values = new Float64Array(slices.count + guests);
+      values.set(slices.numbers(name));
+      roomy.set(name, values);
+    }
+    return values;
+  };
+  const duration = column("duration");
+  const item = column("item");
+  const start = new Float64Array(slices.count + guests);
+  /** @type {(Row | null)[]} */
+  const rows_of_guests = [];
+  /** @type {Map<string, number>} */
+  const known_guests = new Map();
+  let invited = 0;
   const gap = slices.numbers("gap");
   const text = (/** @type {number} */ number) => strings[number] ?? "";
 
@@ -84,8 +103,12 @@ export function make_profile(report, columns) {
   /** @type {Row[]} */
   const rows_by_first = rows.filter((it) => it.count > 0).sort((a, b) => a.first - b.first);
 
-  return {
+  const profile = {
     report,
+    /** Its number among those that a server has. */
+    number: 0,
+    /** The server of what the columns don't hold; null where they hold all. */
+    served: /** @type {Served | null} */ (null),
     facts: report.timeline,
     overview: report.overview,
     strings,
@@ -101,7 +124,7 @@ export function make_profile(report, columns) {
     control,
     /** Ticks of a bucket of density. */
     density_bucket: Math.floor(report.timeline.end / Math.max(1, report.left_out.buckets)) + 1,
-    column: (/** @type {string} */ name) => slices.numbers(name),
+    column,
     item_name: (/** @type {number} */ it) => text(items.name[it]),
     item_category: (/** @type {number} */ it) => text(items.category[it]),
     item_unit: (/** @type {number} */ it) => report.compute_units[items.unit[it]] ?? "",
@@ -109,6 +132,7 @@ export function make_profile(report, columns) {
     ns: (ticks) => ticks * report.timeline.tick_ns,
     /** @param {number} slice @returns {Row | null} */
     row_of(slice) {
+      if (slice >= slices.count) return rows_of_guests[slice - slices.count] ?? null;
       let low = 0;
       let high = rows_by_first.length;
       while (low < high) {
@@ -119,7 +143,47 @@ export function make_profile(report, columns) {
       const row = rows_by_first[low - 1];
       return row && slice < row.first + row.count ? row : null;
     },
+    /** Whether a slice is none of the columns'. @param {number} slice */
+    is_guest: (slice) => slice >= slices.count,
+    /**
+     * Takes over items and text that an answer brings.
+     * @param {Container} answer @param {{ items: number, strings: number }} known what was there when it was asked for
+     */
+    learn(answer, known) {
+      // Answers that were under way at the same time bring the same.
+      for (const text of answer.table("strings").texts("text").slice(strings.length - known.strings)) strings.push(text);
+      const more = answer.table("items");
+      const skip = items.count - known.items;
+      if (more.count <= skip) return;
+      for (const name of /** @type {const} */ (["kind", "name", "category", "unit", "operator", "task"])) {
+        const longer = new Uint32Array(known.items + more.count);
+        longer.set(items[name]);
+        longer.set(more.numbers(name).subarray(skip), items.count);
+        items[name] = longer;
+      }
+      items.count = known.items + more.count;
+    },
+    /** Takes in slices that a server told of. @param {Table} table @returns {number} the first of them, or -1 */
+    invite(table) {
+      const names = ["start", "duration", "item", "id", "inner", "iteration", "wait"];
+      const [row, launch] = [table.numbers("row"), table.numbers("launch")];
+      const numbers = Array.from({ length: table.count }, (_, at) => {
+        const key = `${row[at]}/${table.numbers("id")[at]}`;
+        const known = known_guests.get(key);
+        const place = known ?? invited++ % guests;
+        known_guests.set(key, place);
+        rows_of_guests[place] = rows[row[at]] ?? null;
+        const slice = slices.count + place;
+        start[slice] = table.numbers("start")[at];
+        for (const name of names.slice(1)) column(name)[slice] = table.numbers(name)[at];
+        return slice;
+      });
+      numbers.forEach((slice, at) => { column("launch")[slice] = launch[at] > 0 ? numbers[launch[at] - 1] + 1 : 0; });
+      if (known_guests.size > guests) known_guests.clear();
+      return numbers[0] ?? -1;
+    },
   };
+  return profile;
 
   /** @param {RowFacts} facts @returns {Row["density"]} */
   function density_of(facts) {

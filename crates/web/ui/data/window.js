@@ -8,6 +8,8 @@ import { first_ending_after, first_from, busy_within } from "./row_index.js";
  * @param {number} [top]
  */
 export function window_of(profile, span, top = 10) {
+  const answer = is_partly(profile, span) ? profile.served?.window(span) : null;
+  if (answer) return answered(profile, answer);
   const [from, to] = span;
   const groups = profile.facts.groups.map((group, number) => {
     const rows = profile.rows.filter((it) => it.group === number);
@@ -21,6 +23,15 @@ export function window_of(profile, span, top = 10) {
   const partly = is_partly(profile, span);
   const gaps = busy_rows.length > 0 && !partly ? gaps_of(busy_rows[0], span) : [];
   return { groups, top: operators.slice(0, top), operators: operators.length, gaps, partly };
+}
+
+/** @param {Profile} profile @param {WindowAnswer} answer */
+function answered(profile, answer) {
+  return {
+    groups: answer.groups.map((it) => ({ number: it.group, group: profile.facts.groups[it.group], busy: /** @type {number | null} */ (it.busy), tasks: it.tasks })),
+    top: answer.top.map((it) => ({ item: it.item, name: it.name, operator: it.operator ?? -1, time: it.time, count: it.count })),
+    operators: answer.operators, gaps: answer.gaps, partly: false,
+  };
 }
 
 /**

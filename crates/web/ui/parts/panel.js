@@ -22,6 +22,8 @@ export function panel(app) {
     const selection = app.selection.value;
     const marked = app.marked.value;
     const screen = app.screen.value;
+    // The server's answer about a range comes later.
+    app.profile.served?.told.value;
     untracked(() => {
       // Findings and operators are shown whole by their own screens.
       const own = (selection?.kind === "finding" && screen === "advice") || (selection?.kind === "operator" && screen === "operators");
@@ -174,7 +176,7 @@ function range_card(app, marked) {
         found.gaps.length === 0 ? null : h("ol", { class: "gaps" }, found.gaps.slice(0, 20).map((it) => h("li", null, h("button", { class: "plain link", on: { click: () => { app.screen.value = "timeline"; const room = (it[1] - it[0]) * 0.6; app.view.value = [Math.max(app.bounds[0], it[0] - room), Math.min(app.bounds[1], it[1] + room)]; } } }, t("gap_at", { time: about(profile.ns(it[1] - it[0])), at: moment(profile.ns(it[0]), profile.ns(it[1] - it[0]) / 10) })))))),
       h("div", null, found.partly && found.top.length === 0 ? null : h("h3", null, t("top_in_range", { n: found.top.length, all: count(found.operators) })),
         found.top.length === 0 ? h("p", { class: "soft" }, t(found.partly ? "nothing_kept" : "nothing_ran")) : h("table", { class: "simple" }, h("tbody", null, found.top.map((it) => h("tr", null,
-          h("th", { scope: "row", class: "name-cell" }, it.operator >= 0 ? h("button", { class: "plain link", on: { click: () => { app.selection.value = { kind: "operator", operator: it.operator }; } } }, named(profile.operators[it.operator].name)) : item_label(profile, it.item)),
+          h("th", { scope: "row", class: "name-cell" }, it.operator >= 0 ? h("button", { class: "plain link", on: { click: () => { app.selection.value = { kind: "operator", operator: it.operator }; } } }, named(profile.operators[it.operator].name)) : "name" in it ? named(String(it.name)) : item_label(profile, it.item)),
           h("td", { class: "bar-cell" }, meter(it.time / most)),
           h("td", { class: "right" }, about(profile.ns(it.time))),
           h("td", { class: "right" }, percent(it.time / span)),

@@ -106,6 +106,7 @@ export function link_state(app) {
   return {
     ...empty_state(),
     screen: app.screen.value,
+    p: profile.number,
     t: whole ? null : view,
     m: app.marked.value,
     sel: selection_text(profile, app.selection.value),
@@ -130,13 +131,22 @@ export function link_state(app) {
  */
 export function apply_link(app, fragment) {
   const { state, wrong } = parse_link(fragment);
+  if (state.p !== app.profile.number) wrong.push("p");
   const other = state.v !== null && state.v !== app.profile.report.fingerprint;
   batch(() => {
     app.screen.value = state.screen;
     app.view.value = state.t ? within(state.t, app.bounds) : app.full;
     app.marked.value = state.m;
     const selection = other ? null : selection_of(app.profile, state.sel);
-    if (state.sel && !selection && !other) wrong.push("sel");
+    const { served } = app.profile;
+    if (state.sel && !selection && !other) {
+      if (served && /^(task|call|range|mark):/.test(state.sel)) {
+        // The page may not hold it: the server says what and where it is.
+        void served.named(state.sel).then((slice) => { if (slice >= 0 && app.selection.peek() === null) app.selection.value = { kind: "slice", slice }; });
+      } else {
+        wrong.push("sel");
+      }
+    }
     app.selection.value = selection;
     app.query.value = state.q;
     app.grouping.value = state.g;

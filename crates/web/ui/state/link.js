@@ -12,7 +12,7 @@ const LAST = /** @type {const} */ (["hide", "fold", "pin", "k", "q", "sel"]);
 
 /** @returns {LinkState} */
 export function empty_state() {
-  return { screen: "overview", t: null, m: null, sel: null, q: "", g: "operator", s: null, c: "type", fold: [], hide: [], pin: [], k: [], v: null, lang: null, theme: null };
+  return { screen: "overview", p: 0, t: null, m: null, sel: null, q: "", g: "operator", s: null, c: "type", fold: [], hide: [], pin: [], k: [], v: null, lang: null, theme: null };
 }
 
 /**
@@ -46,6 +46,7 @@ export function format_link(state) {
   /** @type {Map<string, string>} */
   const parts = new Map();
   const put = (/** @type {string} */ name, /** @type {string | null} */ value) => { if (value) parts.set(name, value); };
+  put("p", state.p > 0 ? String(state.p) : null);
   put("t", state.t && span_text(state.t));
   put("m", state.m && span_text(state.m));
   put("sel", state.sel);
@@ -72,7 +73,11 @@ export function format_link(state) {
 /** @param {LinkState} state @param {string} name @param {string} value @returns {boolean} whether it was understood */
 function take(state, name, value) {
   switch (name) {
-    case "p": return value === "0";
+    case "p": {
+      const known = /^\d{1,4}$/.test(value);
+      if (known) state.p = Number(value);
+      return known;
+    }
     case "t": return (state.t = span_of(value)) !== null;
     case "m": return (state.m = span_of(value)) !== null;
     case "sel": {

@@ -61,13 +61,27 @@ export function make_drawing(app, canvas) {
     pen.imageSmoothingEnabled = false;
 
     const pixels = new Uint32Array(image.data.buffer);
-    /** @type {{ place: Place, first: number, count: number }[]} */
+    /** @type {Wide[]} */
     const wide = [];
     /** @type {number[]} */
     const slices = [];
     painted.forEach((place, line) => {
       const row = /** @type {Row} */ (place.row);
       const out = pixels.subarray(line * across, (line + 1) * across);
+      const { served } = app.profile;
+      const tiles = served?.paints(row, view) ? served.tiles.columns_of(served.row_number(row), view, across, frame.categories) : null;
+      if (tiles) {
+        const only = category_of_row(row, app.colouring.peek());
+        if (only !== null) {
+          tiles.fine.category.fill(only);
+          tiles.wide.category.fill(only);
+        }
+        paint_row(tiles, view[0], view[1], across, palette.fills, out);
+        const { count, start, duration } = tiles.wide;
+        wide.push({ place, of: { start, duration, item: tiles.wide_item }, first: -1, count });
+        if (!frame.moving) notes.set(row.key, { counters: null, merged: tiles.fine.count > 1 });
+        return;
+      }
       make_buckets(row.index, view[0], view[0] + ((view[1] - view[0]) * buckets * (frame.moving ? 2 : 1)) / across, buckets, frame.categories, scratch);
       const one = category_of_row(row, app.colouring.peek());
       if (one !== null) {
@@ -82,7 +96,7 @@ export function make_drawing(app, canvas) {
         paint_row(scratch.columns, view[0], view[1], across, palette.fills, out);
       }
       const count = scratch.columns.wide.count;
-      wide.push({ place, first: slices.length, count });
+      wide.push({ place, of: row.index, first: slices.length, count });
       for (let at = 0; at < count; at += 1) slices.push(scratch.slices[at]);
       if (!frame.moving) notes.set(row.key, { counters: null, merged: scratch.merged > count && scratch.merged > 1 });
     });
@@ -143,7 +157,7 @@ export function make_drawing(app, canvas) {
     }
   }
 
-  /** @param {Parameters<typeof draw>[0]} frame @param {{ place: Place, first: number, count: number }[]} wide @param {number[]} slices @param {Palette} palette @param {(time: number) => number} x_of */
+  /** @param {Parameters<typeof draw>[0]} frame @param {Wide[]} wide @param {number[]} slices @param {Palette} palette @param {(time: number) => number} x_of */
   function draw_labels(frame, wide, slices, palette, x_of) {
     const { profile } = app;
     const { scroll, width } = frame;
@@ -153,15 +167,15 @@ export function make_drawing(app, canvas) {
     pen.font = FONT;
     pen.textBaseline = "middle";
     pen.lineWidth = 1;
-    for (const { place, first, count } of wide) {
+    for (const { place, of: index, first, count } of wide) {
       const row = /** @type {Row} */ (place.row);
-      const { index } = row;
       const top = place.y - scroll;
-      for (let at = first; at < first + count; at += 1) {
-        const slice = slices[at];
+      for (let at = 0; at < count; at += 1) {
+        const slice = first < 0 ? at : slices[first + at];
         const item = index.item[slice];
         const from = Math.max(0, x_of(index.start[slice]));
         const to = Math.min(width, x_of(index.start[slice] + index.duration[slice]));
+        if (to < from) continue;
         const kind = profile.items.kind[item];
         if (kind <= ITEM.unrecorded && row.first + slice < profile.count) hatch_warm_up(row.first + slice, from, to, top, place.height, palette);
         if (same >= 0 && profile.items.operator[item] === same + 1 && row.kind === "tasks") {
@@ -353,6 +367,8 @@ export function make_drawing(app, canvas) {
 }
 
 /** @typedef {{ from: number, to: number }} Link */
+// Wide slices of a row: by their numbers in the row from `first` on in the frame's list, or, where that is -1, as they stand.
+/** @typedef {{ place: Place, of: { start: Float64Array, duration: Numbers, item: Numbers }, first: number, count: number }} Wide */
 
 // Names of nodes are paths whose last part tells them apart: it is shown where the whole has no room.
 /** @param {string} text @param {number} room @param {number} size of the whole */

@@ -6,6 +6,7 @@ import { slice_sentence } from "../parts/live.js";
 import { about } from "../parts/units.js";
 import { t } from "../locale/texts.js";
 import { executions_of } from "./find.js";
+import { selection_text } from "../state/app.js";
 
 /** @param {App} app @param {number} slice */
 export function choose_slice(app, slice) {
@@ -150,6 +151,10 @@ export function walk(app, direction) {
     return;
   }
   if (selection?.kind !== "slice") return;
+  if (profile.served && profile.is_guest(selection.slice)) {
+    void profile.served.beside(selection_text(profile, selection) ?? "", direction).then((slice) => { if (slice >= 0) go(slice); });
+    return;
+  }
   const row = profile.row_of(selection.slice);
   const next = selection.slice + direction;
   if (row && next >= row.first && next < row.first + row.count) go(next);

@@ -72,7 +72,7 @@ export function timeline_screen(app) {
     }),
     effect(() => {
       const selection = app.selection.value;
-      categories = categories_of(profile, app.colouring.value, selection?.kind === "type" ? selection.type : null);
+      categories = colour();
       links = selection?.kind === "slice" ? links_of(profile, selection.slice) : [];
       request();
     }),
@@ -81,6 +81,12 @@ export function timeline_screen(app) {
       app.marked.value;
       app.flags.value;
       request();
+    }),
+    effect(() => {
+      if (profile.served) {
+        profile.served.tiles.arrived.value;
+        request();
+      }
     }),
     effect(() => {
       app.palette.value;
@@ -189,11 +195,28 @@ export function timeline_screen(app) {
   function draw() {
     frame = 0;
     if (size.width <= 1 || !element.isConnected || chart.hidden) return;
+    if (categories.length < profile.items.count) categories = colour();
     const before = JSON.stringify([...drawing.notes]);
     const marked = app.marked.peek();
     drawing.draw({ places: layout.places, scroll: scroller.scrollTop, ...size, ratio: devicePixelRatio, categories, moving, links, hover: null, band: dragged ?? marked });
     draw_axis(app, axis, size.width, devicePixelRatio);
+    ask_for_tiles();
     if (!moving && JSON.stringify([...drawing.notes]) !== before) name_rows();
+  }
+
+  function colour() {
+    const selection = app.selection.value;
+    return categories_of(profile, app.colouring.value, selection?.kind === "type" ? selection.type : null);
+  }
+
+  // What is in sight of a profile that the page doesn't hold whole.
+  function ask_for_tiles() {
+    const { served } = profile;
+    if (!served) return;
+    const view = app.view.peek();
+    const seen = layout.places.filter((it) => it.y + it.height > scroller.scrollTop && it.y < scroller.scrollTop + size.height);
+    const rows = seen.flatMap((it) => (it.row && served.paints(it.row, view) ? [served.row_number(it.row)] : []));
+    if (rows.length > 0) served.tiles.want({ rows: [...new Set(rows)], view, across: Math.round(size.width * devicePixelRatio) });
   }
 
   function name_rows() {
@@ -215,6 +238,16 @@ export function timeline_screen(app) {
       return;
     }
     const [from, to] = app.view.peek();
+    const { served } = profile;
+    if (served?.paints(place.row, [from, to])) {
+      const [row, per] = [place.row, (to - from) / size.width];
+      const asked = served.tiles.under(served.row_number(row), time_at(x), per);
+      if (!asked) app.selection.value = null;
+      else if (row.kind === "busy") app.marked.value = [asked.start, asked.start + Math.max(1, asked.duration)];
+      // Of many that are merged, the longest.
+      else void (asked.count > 1 ? served.longest(row, asked.start, asked.start + per) : served.nearest(row, time_at(x), per)).then((slice) => { if (slice >= 0) choose_slice(app, slice); });
+      return;
+    }
     const found = under(place.row, time_at(x), (to - from) / size.width);
     if (!found) app.selection.value = null;
     else if (place.row.kind === "busy") busy_slice(place.row, found.longest);
@@ -246,6 +279,15 @@ export function timeline_screen(app) {
       return;
     }
     const per = (to - from) / size.width;
+    const { served } = profile;
+    if (served?.paints(row, [from, to])) {
+      const it = served.tiles.under(served.row_number(row), time, per);
+      if (!it) tip.hidden = true;
+      else if (row.kind === "busy") show_tip(x, y, [it.count === 1 && it.share === 1 ? t("busy_for", { time: about(profile.ns(it.duration)) }) : t("busy_share_here", { share: percent(it.share) })]);
+      else if (it.count > 1) show_tip(x, y, [t("bucket_here", { n: it.count, share: percent(it.share) }), t("longest_here", { name: item_label(profile, it.item), time: about(profile.ns(it.duration)) })]);
+      else show_tip(x, y, [item_label(profile, it.item), `${about(profile.ns(it.duration))} · ${t("starts_at", { time: about(profile.ns(it.start)) })}`, profile.item_category(it.item)]);
+      return;
+    }
     const found = under(row, time, per);
     if (!found) {
       const entry = density_at(profile, row, time);

@@ -4,7 +4,7 @@ mod options;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Parser};
 use opscope_analyze::{Answer, Column, GroupBy, Overview, Query, RangeTree, ScopeError};
 use opscope_open::Source;
 use opscope_trace::Trace;
@@ -171,6 +171,47 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         terminal.note(&nothing(&trace, &arguments.choice));
     }
     Ok(Exit::Done)
+}
+
+/// A question without what it is of.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Question {
+    #[command(flatten)]
+    choice: Choice,
+
+    #[command(flatten)]
+    order: Order,
+}
+
+/// The answer that `--json` prints, for options by their long names.
+///
+/// # Errors
+/// When there is no such option or value, or the profile doesn't have the iteration or device that is asked for.
+pub fn answer_to(options: &[(String, String)], path: &Path, trace: &Opened) -> anyhow::Result<serde_json::Value> {
+    let words = options.iter().map(|(name, value)| match &*name.replace('_', "-") {
+        // The one option without a value.
+        "host" => "--host".to_owned(),
+        name => format!("--{name}={value}"),
+    });
+    let wrong = |problem: clap::Error| {
+        let text = problem.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        UsageError(first.trim_start_matches("error: ").to_owned())
+    };
+    let Question { choice, order } = Question::try_parse_from(words).map_err(wrong)?;
+    let query = query(&choice, &order);
+    let usage = |error: ScopeError| UsageError(error.to_string());
+    let answer = query.run(trace).map_err(usage)?;
+    let columns = match &order.columns[..] {
+        [] => analyze::fitting_columns(trace, &query, &answer),
+        columns => columns.to_vec(),
+    };
+    let top = order.top.filter(|&top| top > 0).unwrap_or(usize::MAX);
+    let table = analyze::table_of(trace, &answer, &columns, top);
+    let overview = Overview::of(trace, query.scope).map_err(usage)?;
+    let answer = analyze::to_json(path, trace, &query, &answer, &table, &overview);
+    Ok(serde_json::to_value(answer.about([trace]))?)
 }
 
 impl Arguments {

@@ -19,6 +19,7 @@ use crate::profile::losses_json;
 use crate::terminal::{bold, printable};
 
 /// A file or folder, as far as it could be read.
+#[derive(Clone)]
 pub struct Info {
     /// The kind of file or folder.
     pub kind: String,
@@ -61,7 +62,7 @@ impl Info {
 }
 
 /// Facts in order, and what one might expect and is not there.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Facts {
     facts: Vec<Fact>,
     losses: String,
@@ -69,7 +70,7 @@ pub struct Facts {
     pub missing: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Fact {
     title: String,
     text: String,

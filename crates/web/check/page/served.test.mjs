@@ -1,0 +1,146 @@
+// The page from the program's server: the same screens as in a report, of profiles that it doesn't hold whole as well.
+import test, { after } from "node:test";
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import os from "node:os";
+import { no_program, open, end, report_by_program, serve, settled, hold, link_of } from "./browser.mjs";
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "opscope-served-"));
+after(async () => {
+  await end();
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+const skip = no_program;
+
+/** Two streams of tasks, a host that launches them, a counter, and five seconds in which nothing runs. */
+function trace(name, tasks = 3000) {
+  const events = [{ ph: "X", pid: 1, tid: 100, ts: 0, dur: 5_645_000, name: "CreateMultipleStreamsFromFile" }];
+  for (let at = 0; at < tasks; at += 1) {
+    const ts = 5_650_000 + (at >> 1) * 100;
+    events.push({ ph: "X", cat: "kernel", pid: 0, tid: at % 2, ts, dur: 20 + (at % 7) * 10, name: at % 3 ? `Conv2D_${at % 20}` : `Relu_${at % 20}` });
+    if (at % 10 === 0) events.push({ ph: "C", pid: 0, ts, name: "memory", args: { value: at } });
+  }
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, JSON.stringify({ traceEvents: events }));
+  return file;
+}
+
+/** The texts of all screens, without the command and the name of what it makes. */
+async function texts_of(page) {
+  const texts = {};
+  for (const key of ["1", "2", "i", "3", "7", "8"]) {
+    await page.keyboard.press(key);
+    await settled(page);
+    texts[key] = (await page.evaluate(() => document.body.innerText)).replaceAll(/opscope (?:report|serve)[^\n]*/g, "COMMAND");
+  }
+  return texts;
+}
+
+test("a served profile shows what its report shows, asks its own server alone and keeps the token to itself", { skip }, async () => {
+  const file = trace("same.json");
+  const server = await serve(file);
+  const { page, seen, close } = await open(server.url);
+  assert.doesNotMatch(await page.evaluate(() => location.href), /token/);
+  const served = await texts_of(page);
+  assert.deepEqual(seen.errors, []);
+  const origin = new URL(server.url).origin;
+  assert.ok(seen.requests.every((it) => it.startsWith(origin)), seen.requests.join(" "));
+  // The address without its token does as long as the server runs.
+  await page.goto(`${origin}/#/operators`);
+  await page.reload();
+  await page.waitForSelector(".bar");
+  assert.match(await page.evaluate(() => document.body.innerText), /Conv2D/);
+  await close();
+  const report = await open(report_by_program(file));
+  assert.deepEqual(served, await texts_of(report.page));
+  await report.close();
+  assert.equal(await server.end(), 0, "Ctrl-C is how it ends");
+});
+
+test("of a large profile the page asks for what it shows, and what is pointed at is selected as ever", { skip }, async () => {
+  const server = await serve(trace("large.json"), "--slices", "500");
+  const { page, seen, close } = await open(server.url);
+  await page.keyboard.press("2");
+  await settled(page);
+  const asked = () => seen.requests.filter((it) => it.includes("/tiles?"));
+  await page.waitForFunction(() => performance.getEntriesByType("resource").some((it) => it.name.includes("/tiles?")));
+  const place = async (name) => (await page.locator(".row-name", { hasText: name }).first().boundingBox());
+  // Into the last tasks, which the page has not got.
+  await page.evaluate(() => { location.hash = "#/timeline?t=5799000000..5799400000"; });
+  const before = asked().length;
+  await page.waitForTimeout(600);
+  assert.ok(asked().length > before, "a new zoom is asked for");
+  const box = await place("stream 0").catch(() => null) ?? await place("0");
+  const canvas = await page.locator("canvas.rows-canvas").boundingBox();
+  await page.mouse.move(canvas.x + 30, box.y + box.height / 2);
+  await settled(page);
+  assert.match(await page.locator(".tip").innerText(), /(Conv2D|Relu)_\d+[\s\S]*µs/);
+  await page.mouse.click(canvas.x + 30, box.y + box.height / 2);
+  await page.waitForFunction(() => /Conv2D_\d+|Relu_\d+/.test(document.querySelector(".panel")?.innerText ?? ""));
+  const chosen = await page.locator(".panel .selected-name").innerText();
+  const link = await link_of(page);
+  assert.match(link, /sel=task:\d+/);
+  await page.keyboard.press(".");
+  await page.waitForTimeout(300);
+  assert.notEqual(await link_of(page), link, "the next slice of the row");
+  // The same link shows the same slice.
+  await page.evaluate((it) => { location.hash = it; }, link);
+  await page.reload();
+  await page.waitForFunction((name) => document.querySelector(".panel .selected-name")?.innerText === name, chosen);
+  // A range is summed up by the server, whole.
+  await page.keyboard.press("Escape");
+  await page.evaluate(() => { location.hash = "#/timeline?t=5700000000..5790000000&m=5700000000..5790000000"; });
+  await page.waitForFunction(() => /Costliest 10 of \d+ operators/.test(document.querySelector(".range-card")?.innerText ?? ""));
+  assert.doesNotMatch(await page.locator(".range-card").innerText(), /left out/);
+  await hold(page, "w", 300);
+  await hold(page, "s", 300);
+  assert.deepEqual(seen.errors, []);
+  await close();
+  await server.end();
+});
+
+test("several profiles are chosen from a list, and one that can't be read says why", { skip }, async () => {
+  const damaged = path.join(folder, "damaged.db");
+  fs.writeFileSync(damaged, "SQLite format 3\u0000 and nothing else");
+  const server = await serve(trace("first.json"), trace("second.json", 100), damaged);
+  const { page, seen, close } = await open(server.url);
+  const list = page.locator("select.profiles");
+  await list.waitFor();
+  await page.waitForFunction(() => document.querySelector("select.profiles option:last-child")?.disabled);
+  assert.deepEqual(await list.locator("option").allInnerTexts(), ["first.json", "second.json", "damaged.db (can't be read)"]);
+  await list.selectOption("1");
+  await page.waitForFunction(() => document.title.includes("second.json"));
+  assert.match(await page.evaluate(() => location.hash), /p=1/);
+  await page.goBack();
+  await page.waitForFunction(() => document.title.includes("first.json"));
+  await page.evaluate(() => { location.hash = "#/overview?p=2"; });
+  await page.waitForSelector(".failed");
+  assert.match(await page.locator("#app").innerText(), /damaged\.db/);
+  assert.match(server.problems(), /damaged\.db/);
+  assert.deepEqual(seen.errors.filter((it) => !/damaged/.test(it)), []);
+  await close();
+  await server.end();
+});
+
+test("a server that goes away is told of, and what is there stays", { skip }, async () => {
+  const server = await serve(trace("gone.json"), "--slices", "500");
+  const { page, close } = await open(server.url);
+  await page.keyboard.press("2");
+  await settled(page);
+  await server.end();
+  await page.evaluate(() => { location.hash = "#/timeline?t=5790000000..5790400000"; });
+  await page.waitForFunction(() => /doesn't answer/.test(document.body.innerText));
+  await page.keyboard.press("3");
+  await settled(page);
+  assert.match(await page.evaluate(() => document.body.innerText), /Conv2D/);
+  await close();
+});
+
+test("without the token the page says what is missing", { skip }, async () => {
+  const server = await serve(trace("token.json"));
+  const { page, close } = await open(new URL(server.url).origin);
+  assert.match(await page.locator(".failed").first().innerText(), /token/);
+  await close();
+  await server.end();
+});

@@ -1,0 +1,113 @@
+//! What can be asked of the server: a file for each kind of answer.
+
+mod page;
+mod profile;
+mod status;
+mod timeline;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::json;
+
+use crate::session::{Problem, Session, Shown, State};
+
+/// All addresses.
+pub(crate) fn all(session: Arc<Session>) -> Router {
+    Router::new()
+        .route("/", get(page::html))
+        .route("/app.js", get(page::script))
+        .route("/app.css", get(page::styles))
+        .route("/api/status", get(status::status))
+        .route("/api/{profile}/report", get(profile::report))
+        .route("/api/{profile}/columns", get(profile::columns))
+        .route("/api/{profile}/overview", get(profile::overview))
+        .route("/api/{profile}/about", get(profile::about))
+        .route("/api/{profile}/advice", get(profile::advice))
+        .route("/api/{profile}/rows", get(profile::rows))
+        .route("/api/{profile}/table", get(profile::table))
+        .route("/api/{profile}/tiles", get(timeline::tiles))
+        .route("/api/{profile}/slice", get(timeline::slice))
+        .route("/api/{profile}/window", get(timeline::window))
+        .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this address"))
+        .with_state(session)
+}
+
+/// Why a request gets no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    error: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, error: &str) -> Self {
+        Self { status, error: error.to_owned(), hint: None }
+    }
+
+    pub(crate) fn with_hint(self, hint: &str) -> Self {
+        Self { hint: Some(hint.to_owned()), ..self }
+    }
+
+    /// Of a question with a wrong value.
+    fn of_question(error: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error)
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        let status =
+            if problem.is_question { StatusCode::BAD_REQUEST } else { StatusCode::UNPROCESSABLE_ENTITY };
+        Self { status, error: problem.error, hint: problem.hint }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let text = json!({ "error": self.error, "hint": self.hint }).to_string();
+        let mut response = (self.status, json_of(text.into())).into_response();
+        let mut put = |name, value| response.headers_mut().insert(name, HeaderValue::from_static(value));
+        match self.status {
+            StatusCode::METHOD_NOT_ALLOWED => put(header::ALLOW, "GET, HEAD"),
+            StatusCode::UNAUTHORIZED => put(header::WWW_AUTHENTICATE, "Bearer"),
+            StatusCode::SERVICE_UNAVAILABLE => put(header::RETRY_AFTER, "1"),
+            _ => None,
+        };
+        response
+    }
+}
+
+/// A profile that can be asked.
+fn shown(session: &Session, profile: &str) -> Result<Arc<Shown>, Refusal> {
+    let missing = || Refusal::new(StatusCode::NOT_FOUND, "there is no profile of this number");
+    let number = profile.parse().map_err(|_| missing())?;
+    match session.state(number).ok_or_else(missing)? {
+        State::Ready(shown) => Ok(shown),
+        State::Failed(problem) => Err(Refusal::from(Problem { is_question: false, ..problem })),
+        State::Waiting | State::Reading(_) => {
+            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the profile is still being read"))
+        }
+    }
+}
+
+/// Computes beside the thread that speaks with everybody.
+async fn beside<A: Send + 'static>(
+    work: impl FnOnce() -> Result<A, Refusal> + Send + 'static,
+) -> Result<A, Refusal> {
+    let fault = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "this answer failed");
+    tokio::task::spawn_blocking(work).await.map_err(fault)?
+}
+
+fn json_of(text: Bytes) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+fn columns_of(bytes: Bytes) -> Response {
+    ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
+}

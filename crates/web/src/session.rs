@@ -1,0 +1,176 @@
+//! The profiles that are served: read one after another in the background, and asked while the next is read.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Bytes;
+use opscope_analyze::{Answer, Query};
+use opscope_trace::Trace;
+use serde_json::{Value, json};
+
+use crate::cache::Cache;
+use crate::embed::{Embedded, USUAL_SLICES};
+use crate::picture::Picture;
+
+/// Slices that are sent one by one of a profile that has more than [`USUAL_SLICES`]: its page asks for the others as
+/// it needs them.
+const SLICES_OF_LARGE: usize = 200_000;
+
+/// The bytes of answers that are kept.
+const MOST_KEPT: usize = 64 << 20;
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Whether the question is wrong, not the profile.
+    pub is_question: bool,
+    /// What is wrong.
+    pub error: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// A profile that was read. The answers about it are the caller's, the same that its command line prints.
+pub trait Subject: Send + Sync {
+    /// The profile.
+    fn trace(&self) -> &Trace;
+
+    /// All that a report's page is told beside its columns.
+    ///
+    /// # Errors
+    /// When it can't be told.
+    fn answers(&self, operators: &Answer, embedded: &Embedded) -> Result<Value, Problem>;
+
+    /// The rows of a question to the profile: names and values of options, as a command line has them.
+    ///
+    /// # Errors
+    /// When the question is wrong.
+    fn table(&self, options: &[(String, String)]) -> Result<Value, Problem>;
+}
+
+/// The profiles to serve.
+pub trait Loader: Send + Sync + 'static {
+    /// Their names, for people.
+    fn names(&self) -> Vec<String>;
+
+    /// The most slices that a page is sent one by one before it asks for parts; `None` is the usual number.
+    fn slices(&self) -> Option<usize> {
+        None
+    }
+
+    /// Reads one. `step` is told what is being done.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    fn load(&self, profile: usize, step: &dyn Fn(&str)) -> Result<Box<dyn Subject>, Problem>;
+}
+
+/// How far a profile is.
+#[derive(Clone)]
+pub(crate) enum State {
+    Waiting,
+    Reading(String),
+    Ready(Arc<Shown>),
+    Failed(Problem),
+}
+
+/// A profile that can be asked.
+pub(crate) struct Shown {
+    pub subject: Arc<dyn Subject>,
+    /// The answers of a report, and the same as text.
+    pub report: Value,
+    pub report_text: Bytes,
+    pub columns: Bytes,
+    pub picture: Picture,
+    pub kept: Cache,
+}
+
+impl Shown {
+    fn new(subject: Box<dyn Subject>, slices: Option<usize>) -> Result<Self, Problem> {
+        let subject: Arc<dyn Subject> = subject.into();
+        let trace = subject.trace();
+        let wrong = |error: String| Problem { is_question: false, error, hint: None };
+        let operators = Query::default().run(trace).map_err(|error| wrong(error.to_string()))?;
+        let all = trace.iterations.len()
+            + trace.unrecorded_iterations.len()
+            + trace.api_calls.len()
+            + trace.ranges.len()
+            + trace.tasks.len();
+        let usual = if all <= USUAL_SLICES { USUAL_SLICES } else { SLICES_OF_LARGE };
+        let most = slices.unwrap_or(usual);
+        let (embedded, parts) = Embedded::with_parts(trace, &operators, most);
+        let report = subject.answers(&operators, &embedded)?;
+        let columns = Bytes::from(embedded.columns);
+        let picture = Picture::new(Arc::clone(&subject), parts);
+        let report_text = Bytes::from(report.to_string());
+        Ok(Self { subject, report, report_text, columns, picture, kept: Cache::new(MOST_KEPT) })
+    }
+}
+
+/// The profiles and how far they are.
+pub(crate) struct Session {
+    names: Vec<String>,
+    states: Vec<Mutex<State>>,
+}
+
+impl Session {
+    /// Begins to read all profiles in the background.
+    pub(crate) fn begin(loader: impl Loader) -> Arc<Self> {
+        let names = loader.names();
+        let states = names.iter().map(|_| Mutex::new(State::Waiting)).collect();
+        let session = Arc::new(Self { names, states });
+        let own = Arc::clone(&session);
+        std::thread::spawn(move || own.read_all(&loader));
+        session
+    }
+
+    fn read_all(&self, loader: &dyn Loader) {
+        for profile in 0..self.states.len() {
+            self.set(profile, State::Reading(String::new()));
+            let step = |name: &str| self.set(profile, State::Reading(name.to_owned()));
+            // A fault in one reader leaves the other profiles to be looked at.
+            let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let subject = loader.load(profile, &step)?;
+                step("timeline");
+                Shown::new(subject, loader.slices())
+            }));
+            let fault = || Problem { is_question: false, error: "reading it failed".to_owned(), hint: None };
+            let state = match read.unwrap_or_else(|_| Err(fault())) {
+                Ok(shown) => State::Ready(Arc::new(shown)),
+                Err(problem) => State::Failed(problem),
+            };
+            self.set(profile, state);
+        }
+    }
+
+    fn set(&self, profile: usize, state: State) {
+        *self.states[profile].lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    /// How far a profile is; `None` where there is no such one.
+    pub(crate) fn state(&self, profile: usize) -> Option<State> {
+        Some(self.states.get(profile)?.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// How far all are.
+    pub(crate) fn status(&self) -> Value {
+        let profile = |(number, name): (usize, &String)| {
+            let mut of = json!({ "number": number, "name": name });
+            match self.state(number) {
+                Some(State::Reading(step)) => (of["state"], of["step"]) = (json!("reading"), json!(step)),
+                Some(State::Ready(shown)) => {
+                    (of["state"], of["fingerprint"]) = (json!("ready"), shown.report["fingerprint"].clone());
+                }
+                Some(State::Failed(problem)) => {
+                    of["state"] = json!("failed");
+                    (of["error"], of["hint"]) = (json!(problem.error), json!(problem.hint));
+                }
+                Some(State::Waiting) | None => of["state"] = json!("waiting"),
+            }
+            of
+        };
+        json!({
+            "program_version": env!("CARGO_PKG_VERSION"),
+            "profiles": self.names.iter().enumerate().map(profile).collect::<Vec<_>>(),
+        })
+    }
+}

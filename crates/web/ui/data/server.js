@@ -1,0 +1,65 @@
+// What the page asks the server that it came from. The token of the server's run comes with the address and is
+// kept for as long as the server runs; it goes into a head of each request and nowhere else.
+
+import { signal } from "../state/signal.js";
+
+const KEPT = "opscope-token";
+const AGAIN = 2000;
+
+/** Why the server gave no answer. */
+export class Refused extends Error {
+  /** @param {number} status @param {string} error @param {string} hint */
+  constructor(status, error, hint) {
+    super(error);
+    this.status = status;
+    this.hint = hint;
+  }
+}
+
+/** @typedef {ReturnType<typeof make_server>} Server */
+
+export function make_server() {
+  const token = take_token();
+  /** Whether it answers no more; whoever asks waits until it does again. */
+  const gone = signal(false);
+  return { gone, ask, json: async (/** @type {string} */ path) => JSON.parse(new TextDecoder().decode(await ask(path))) };
+
+  /**
+   * @param {string} path below `/api/`
+   * @returns {Promise<Uint8Array>}
+   */
+  async function ask(path) {
+    for (;;) {
+      const answer = await fetch(`/api/${path}`, { headers: { authorization: `Bearer ${token}` }, cache: "no-store" }).then(
+        async (it) => ({ ok: it.ok, status: it.status, data: new Uint8Array(await it.arrayBuffer()) }),
+        () => null,
+      );
+      gone.value = answer === null;
+      if (answer?.ok) return answer.data;
+      if (answer) throw refusal(answer.status, answer.data);
+      await new Promise((done) => setTimeout(done, AGAIN));
+    }
+  }
+}
+
+/** @param {number} status @param {Uint8Array} data */
+function refusal(status, data) {
+  try {
+    const { error, hint } = JSON.parse(new TextDecoder().decode(data));
+    return new Refused(status, String(error), String(hint ?? ""));
+  } catch {
+    return new Refused(status, String(status), "");
+  }
+}
+
+// Taken out of the address at once, so that no link that somebody copies carries it.
+function take_token() {
+  const given = /^#token=([0-9a-f]{32})$/.exec(location.hash);
+  try {
+    if (given) localStorage.setItem(KEPT, given[1]);
+    if (given) history.replaceState(null, "", location.pathname);
+    return given?.[1] ?? localStorage.getItem(KEPT) ?? "";
+  } catch {
+    return given?.[1] ?? "";
+  }
+}

@@ -1,0 +1,194 @@
+// Parts of rows that the server sums up: kept, asked for as the view needs them, laid together for painting. A
+// coarser part stands in until the finer one is there.
+
+import { signal } from "../state/signal.js";
+
+const BUCKETS = 512;
+const MOST_BYTES = 64e6;
+const COARSER = 14;
+const MOST_ROWS = 64;
+
+/** @typedef {{ bucket: Uint16Array, busy: Uint8Array, count: Uint16Array, item: Uint32Array, longest: Float64Array,
+ *   start: Float64Array, duration: Float64Array, wide_item: Uint32Array, id: Uint32Array }} Tile */
+/** @typedef {{ rows: number[], view: Span, across: number }} Wish the rows in sight, the view, device pixels */
+/** @typedef {{ level: number, first: number, count: number, rows: number[] }} Question */
+/** @typedef {RowColumns & { key: string, version: number, of: ArrayLike<number>, counts: Uint16Array, fine_item: Uint32Array, wide_item: Uint32Array, id: Uint32Array, end: number }} Laid */
+
+/** @typedef {ReturnType<typeof make_tiles>} Tiles */
+
+/**
+ * @param {(question: Question) => Promise<Container>} ask
+ * @param {number} end the last tick
+ */
+export function make_tiles(ask, end) {
+  /** @type {Map<string, Tile>} */
+  const kept = new Map();
+  /** @type {Map<number, Laid>} */
+  const laid = new Map();
+  const arrived = signal(0);
+  let bytes = 0;
+  let version = 0;
+  let asking = false;
+  /** @type {Wish | null} */
+  let latest = null;
+  return { arrived, want, columns_of, under };
+
+  /** Has what a view shows come; of several wishes the newest counts. @param {Wish} wish */
+  function want(wish) {
+    latest = { ...wish, rows: wish.rows.slice(0, MOST_ROWS) };
+    if (!asking) void go();
+  }
+
+  async function go() {
+    asking = true;
+    try {
+      for (let next = missing(); next; next = missing()) {
+        take(next, await ask(next));
+        arrived.value += 1;
+      }
+    } catch (error) {
+      // A server that refuses is asked again by the next move.
+      console.warn(error);
+    } finally {
+      asking = false;
+    }
+  }
+
+  /** What is missing of the newest wish: what is in sight, then beside it, then one level above. @returns {Question | null} */
+  function missing() {
+    if (!latest) return null;
+    const { view, across, rows } = latest;
+    const level = level_of(view, across);
+    const size = BUCKETS * 2 ** level;
+    const [first, last] = [Math.floor(view[0] / size), Math.floor(Math.min(view[1], end) / size)];
+    const count = last - first + 1;
+    return of(level, first, last, rows) ?? of(level, last + 1, last + count, rows) ?? of(level, first - count, first - 1, rows)
+      ?? of(level + 1, Math.floor(first / 2), Math.floor(last / 2), rows);
+  }
+
+  /** @param {number} level @param {number} first @param {number} last @param {number[]} rows @returns {Question | null} */
+  function of(level, first, last, rows) {
+    const size = BUCKETS * 2 ** level;
+    const from = Math.max(0, first);
+    const to = Math.min(last, Math.floor(end / size), from + 31);
+    if (to < from) return null;
+    const lacking = rows.filter((row) => {
+      for (let number = from; number <= to; number += 1) if (!kept.has(`${row}/${level}/${number}`)) return true;
+      return false;
+    });
+    return lacking.length > 0 ? { level, first: from, count: to - from + 1, rows: lacking } : null;
+  }
+
+  /** @param {Question} question @param {Container} answer */
+  function take(question, answer) {
+    const [tiles, fine, wide] = ["tiles", "fine", "wide"].map((it) => answer.table(it));
+    const column = (/** @type {Table} */ table, /** @type {string} */ name) => table.numbers(name);
+    const [row, number, fines, wides] = ["row", "number", "fine", "wide"].map((it) => column(tiles, it));
+    let [at, beyond] = [0, 0];
+    for (let tile = 0; tile < tiles.count; tile += 1) {
+      const part = (/** @type {string} */ name) => column(fine, name).slice(at, at + fines[tile]);
+      const slices = (/** @type {string} */ name) => column(wide, name).slice(beyond, beyond + wides[tile]);
+      const key = `${row[tile]}/${question.level}/${number[tile]}`;
+      kept.delete(key);
+      kept.set(key, /** @type {Tile} */ ({ bucket: part("bucket"), busy: part("busy"), count: part("count"), item: part("item"), longest: part("longest"),
+        start: slices("start"), duration: slices("duration"), wide_item: slices("item"), id: slices("id") }));
+      at += fines[tile];
+      beyond += wides[tile];
+    }
+    bytes += answer.size;
+    version += 1;
+    // The oldest go first, a quarter at a time: what is in sight was asked for last.
+    if (bytes > MOST_BYTES) {
+      for (const key of [...kept.keys()].slice(0, Math.ceil(kept.size / 4))) kept.delete(key);
+      bytes *= 0.75;
+    }
+  }
+
+  /**
+   * What is known of a row's view, at the finest level that covers it; null while nothing is.
+   * @param {number} row @param {Span} view @param {number} across @param {ArrayLike<number>} category of each item
+   * @returns {Laid | null}
+   */
+  function columns_of(row, view, across, category) {
+    const known = laid.get(row);
+    const wanted = level_of(view, across);
+    for (let level = wanted; level < wanted + COARSER; level += 1) {
+      const size = BUCKETS * 2 ** level;
+      const [first, last] = [Math.floor(view[0] / size), Math.floor(Math.min(view[1], end) / size)];
+      const key = `${level}/${first}/${last}`;
+      const fresh = known?.key === key ? known : lay(row, level, first, last, key);
+      if (!fresh) continue;
+      if (fresh.of !== category) {
+        fresh.of = category;
+        for (let at = 0; at < fresh.fine.count; at += 1) fresh.fine.category[at] = category[fresh.fine_item[at]];
+        for (let at = 0; at < fresh.wide.count; at += 1) fresh.wide.category[at] = category[fresh.wide_item[at]];
+      }
+      laid.set(row, fresh);
+      return fresh;
+    }
+    return null;
+  }
+
+  /** @param {number} row @param {number} level @param {number} first @param {number} last @param {string} key @returns {Laid | null} */
+  function lay(row, level, first, last, key) {
+    /** @type {Tile[]} */
+    const tiles = [];
+    for (let number = first; number <= last; number += 1) {
+      const tile = kept.get(`${row}/${level}/${number}`);
+      if (!tile) return null;
+      tiles.push(tile);
+    }
+    const fines = tiles.reduce((sum, it) => sum + it.bucket.length, 0);
+    const wides = tiles.reduce((sum, it) => sum + it.start.length, 0);
+    const size = 2 ** level;
+    /** @type {Laid} */
+    const out = {
+      key, version, of: [], origin: first * BUCKETS * size, bucket: size, end: (last + 1) * BUCKETS * size,
+      fine: { count: fines, bucket: new Uint16Array(fines), busy: new Uint8Array(fines), category: new Uint16Array(fines), longest: new Float64Array(fines) },
+      wide: { count: 0, start: new Float64Array(wides), duration: new Float64Array(wides), category: new Uint16Array(wides) },
+      counts: new Uint16Array(fines), fine_item: new Uint32Array(fines), wide_item: new Uint32Array(wides), id: new Uint32Array(wides),
+    };
+    let at = 0;
+    tiles.forEach((tile, number) => {
+      out.fine.busy.set(tile.busy, at);
+      out.fine.longest.set(tile.longest, at);
+      out.counts.set(tile.count, at);
+      out.fine_item.set(tile.item, at);
+      for (const bucket of tile.bucket) out.fine.bucket[at++] = bucket + number * BUCKETS;
+      for (let slice = 0; slice < tile.start.length; slice += 1) {
+        // One that reaches over into the next tile is in both.
+        const to = out.wide.count;
+        if (to > 0 && out.wide.start[to - 1] === tile.start[slice]) continue;
+        out.wide.start[to] = tile.start[slice];
+        out.wide.duration[to] = tile.duration[slice];
+        out.wide_item[to] = tile.wide_item[slice];
+        out.id[to] = tile.id[slice];
+        out.wide.count += 1;
+      }
+    });
+    return out;
+  }
+
+  /**
+   * What is painted of a row at a moment, within `near` ticks: one slice, or several by number, share and the longest.
+   * @param {number} row @param {number} time @param {number} near
+   */
+  function under(row, time, near) {
+    const it = laid.get(row);
+    if (!it || time < it.origin || time >= it.end) return null;
+    const { wide, fine } = it;
+    for (let at = 0; at < wide.count; at += 1) {
+      const [start, length] = [wide.start[at], wide.duration[at]];
+      if (start - near <= time && time < start + length + near) return { count: 1, share: 1, item: it.wide_item[at], start, duration: length };
+    }
+    const bucket = (time - it.origin) / it.bucket;
+    const reach = Math.max(1, near / it.bucket);
+    const at = fine.bucket.findIndex((number) => number + reach > bucket && number <= bucket + reach - 1);
+    return at < 0 ? null : { count: it.counts[at], share: fine.busy[at] / 255, item: it.fine_item[at], start: it.origin + fine.bucket[at] * it.bucket, duration: fine.longest[at] };
+  }
+}
+
+/** The level whose bucket is a device pixel or less, and more than half of one. @param {Span} view @param {number} across */
+function level_of([from, to], across) {
+  return Math.max(0, Math.floor(Math.log2((to - from) / Math.max(1, across))));
+}
