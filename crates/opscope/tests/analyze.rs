@@ -504,3 +504,124 @@ fn the_page_of_analyze_is_that_of_report_and_has_the_whole_profile() {
     place.fails(2, &["would be overwritten"], &["analyze", &path, "--html", "a.json"]);
     assert_eq!(std::fs::read(&file).expect("the profile"), br#"{"traceEvents":[]}"#);
 }
+
+/// `opscope serve` until it is dropped.
+#[cfg(unix)]
+struct Server {
+    child: std::process::Child,
+    host: String,
+    token: String,
+}
+
+#[cfg(unix)]
+impl Server {
+    fn of(place: &Place, profiles: &[&str]) -> Self {
+        use std::io::BufRead;
+        let arguments = [&["serve", "--no-open", "--port", "0"], profiles].concat();
+        let mut command = place.command(&arguments);
+        let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").expect("the address");
+        let (host, token) = address.split_once("/#token=").expect("the token");
+        Self { child, host: host.to_owned(), token: token.to_owned() }
+    }
+
+    /// Status and body.
+    fn get(&self, path: &str) -> (u16, Value) {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(&self.host).unwrap();
+        let heads =
+            format!("Host: {}\r\nAuthorization: Bearer {}\r\nConnection: close", self.host, self.token);
+        write!(stream, "GET {path} HTTP/1.1\r\n{heads}\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap())
+    }
+
+    fn is_read(&self) -> bool {
+        self.get("/api/status").1["profiles"].as_array().unwrap().iter().all(|it| it["state"] == "ready")
+    }
+
+    /// Ends it by Ctrl-C, and returns its status.
+    fn end(mut self) -> Option<i32> {
+        let killed = std::process::Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_gives_the_answers_of_the_command_line_and_ends_by_ctrl_c() {
+    let place = megengine();
+    let server = Server::of(&place, &["profile.json"]);
+    while !server.is_read() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let without_fingerprint = |(status, mut answer): (u16, Value)| {
+        assert_eq!(status, 200, "{answer}");
+        let fingerprint = answer.as_object_mut().unwrap().remove("fingerprint").unwrap();
+        assert!(fingerprint.as_str().is_some_and(|digits| digits.len() == 8), "{fingerprint}");
+        answer
+    };
+    for (question, options) in [
+        ("", &[][..]),
+        ("group-by=type&sort=count&top=1", &["--group-by", "type", "--sort", "count", "--top", "1"]),
+        ("host", &["--host"]),
+        (
+            "name=%5Eadd&columns=name,time&type=Elemwise",
+            &["--name", "^add", "--columns", "name,time", "--type", "Elemwise"],
+        ),
+    ] {
+        let printed = place.done(&[&["analyze", "profile.json", "--json"], options].concat()).json();
+        assert_eq!(
+            without_fingerprint(server.get(&format!("/api/0/table?{question}"))),
+            printed,
+            "{question}"
+        );
+    }
+    let mut advice = without_fingerprint(server.get("/api/0/advice"));
+    for finding in advice["findings"].as_array_mut().unwrap() {
+        // A page is told how much evidence it isn't given.
+        assert_eq!(finding.as_object_mut().unwrap().remove("evidence_left_out"), Some(0.into()));
+    }
+    assert_eq!(advice, place.done(&["advise", "profile.json", "--json"]).json());
+    for wrong in [
+        "nothing=1",
+        "group-by=colour",
+        "help",
+        "html=x.html",
+        "iteration=9",
+        "csv",
+        "path=/etc/passwd",
+        "-t=1",
+    ] {
+        let (status, answer) = server.get(&format!("/api/0/table?{wrong}"));
+        assert!(status == 400 && answer["error"].is_string(), "{wrong}: {status} {answer}");
+    }
+    assert!(!place.files().iter().any(|file| file.ends_with(".html")));
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_served_is_said_at_once() {
+    let place = Place::new();
+    place.write("damaged.json", "{\"traceEvents\": 7}");
+    place.fails(1, &["missing.json"], &["serve", "--no-open", "missing.json"]);
+    place.fails(1, &["damaged.json"], &["serve", "--no-open", "damaged.json"]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    place.write("profile.json", MEGENGINE);
+    place.fails(1, &[&port, "--port"], &["serve", "--no-open", "--port", &port, "profile.json"]);
+}

@@ -127,7 +127,8 @@ mod tests {
     fn neighbours_share_nothing_but_the_slices_between_them() {
         let spans: Vec<(u64, u64)> = (0..1_000).map(|n| (n * 10, n * 10 + 7)).collect();
         let index = Index::new(spans.as_slice());
-        let busy: u64 = (0..20).flat_map(|n| index.tile(n * 512, 16, 32).fine).map(|bucket| bucket.busy).sum();
+        let busy: u64 =
+            (0..20).flat_map(|n| index.tile(n * 512, 16, 32).fine).map(|bucket| bucket.busy).sum();
         assert_eq!(busy, 7_000);
         let wide: Vec<usize> = (0..3).flat_map(|n| index.tile(n * 16, 2, 8).wide).collect();
         assert_eq!(wide, [0, 1, 1, 2, 3, 3, 4]);

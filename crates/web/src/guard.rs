@@ -77,7 +77,10 @@ impl Door {
         match hosts[..] {
             [host] if authority && is_own(host.as_bytes()) => Ok(()),
             _ => {
-                let hint = format!("ask for http://127.0.0.1:{0}; through ssh, with the same port on both sides: ssh -L {0}:127.0.0.1:{0} HOST", self.port);
+                let hint = format!(
+                    "ask for http://127.0.0.1:{0}; through ssh, with the same port on both sides: ssh -L {0}:127.0.0.1:{0} HOST",
+                    self.port
+                );
                 let refusal = Refusal::new(StatusCode::MISDIRECTED_REQUEST, "this server has another name");
                 Err(refusal.with_hint(&hint))
             }
@@ -104,7 +107,8 @@ impl Door {
     }
 
     fn knows_token(&self, headers: &HeaderMap) -> bool {
-        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+        let given =
+            headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
         given.is_some_and(|given| is_same(given, self.token.as_bytes()))
     }
 }
@@ -112,7 +116,8 @@ impl Door {
 /// Whether somebody follows a link or a bookmark to the page, in a window of its own: the page holds nothing of a
 /// profile, and the token that it needs is behind the `#` of the address that was printed.
 fn is_visit(request: &Request) -> bool {
-    let is = |name: &str, value: &[u8]| request.headers().get(name).is_some_and(|found| found.as_bytes() == value);
+    let is =
+        |name: &str, value: &[u8]| request.headers().get(name).is_some_and(|found| found.as_bytes() == value);
     request.uri().path() == "/"
         && !request.headers().contains_key(header::ORIGIN)
         && is("sec-fetch-mode", b"navigate")
@@ -166,6 +171,11 @@ mod tests {
     #[test]
     fn secrets_are_the_same_only_as_a_whole() {
         assert!(is_same(b"abc", b"abc"));
-        assert!(!is_same(b"ab", b"abc") && !is_same(b"abcd", b"abc") && !is_same(b"abd", b"abc") && !is_same(b"", b"abc"));
+        assert!(
+            !is_same(b"ab", b"abc")
+                && !is_same(b"abcd", b"abc")
+                && !is_same(b"abd", b"abc")
+                && !is_same(b"", b"abc")
+        );
     }
 }

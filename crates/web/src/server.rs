@@ -42,7 +42,9 @@ const GRACE: Duration = Duration::from_millis(500);
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// The port that was asked for can't be had.
-    #[error("port {port} can't be listened on: {source}; --port names another, and without it the first free one from {FIRST_PORT} on is taken")]
+    #[error(
+        "port {port} can't be listened on: {source}; --port names another, and without it the first free one from {FIRST_PORT} on is taken"
+    )]
     Port {
         /// Its number.
         port: u16,
@@ -195,12 +197,7 @@ fn listen(port: u16) -> io::Result<(Vec<TcpListener>, u16)> {
     }
 }
 
-async fn accept(
-    listener: tokio::net::TcpListener,
-    app: Router,
-    places: Arc<Semaphore>,
-    patience: Duration,
-) {
+async fn accept(listener: tokio::net::TcpListener, app: Router, places: Arc<Semaphore>, patience: Duration) {
     loop {
         // Where the program has no descriptor left, others will be closed soon.
         let Ok((stream, _)) = listener.accept().await else {

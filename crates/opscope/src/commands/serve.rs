@@ -169,7 +169,10 @@ impl Profiles {
         step("look");
         let source = Source::at(path)?;
         if source.is_model() {
-            let text = format!("{}: this is a model; give a profile here, and the model with --model", path.display());
+            let text = format!(
+                "{}: this is a model; give a profile here, and the model with --model",
+                path.display()
+            );
             return Err(UsageError(text).into());
         }
         let origin = Origin::of(&source);
@@ -221,7 +224,9 @@ impl Subject for Served {
             target: known.target,
             ..Content::usual(command_line(words.into_iter().chain(model)))
         };
-        let see = with_page(&self.opened, self.origin.clone(), &content, operators, embedded, |page| page.answers());
+        let see = with_page(&self.opened, self.origin.clone(), &content, operators, embedded, |page| {
+            page.answers()
+        });
         see.and_then(|answers| answers).map_err(|error| problem(&error))
     }
 
@@ -251,7 +256,12 @@ fn open_browser(server: &Server) -> Option<PathBuf> {
         "windows" => "explorer",
         _ => "xdg-open",
     };
-    let quiet = Command::new(opener).arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let quiet = Command::new(opener)
+        .arg(&file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
     // Whoever has no such program opens the address by hand.
     drop(quiet);
     Some(file)
@@ -265,7 +275,12 @@ fn write_doorstep(url: &str) -> anyhow::Result<PathBuf> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let html = format!("<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">opscope</a>\n");
-    options.open(&file).and_then(|mut out| out.write_all(html.as_bytes())).with_context(|| file.display().to_string())?;
+    let html = format!(
+        "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">opscope</a>\n"
+    );
+    options
+        .open(&file)
+        .and_then(|mut out| out.write_all(html.as_bytes()))
+        .with_context(|| file.display().to_string())?;
     Ok(file)
 }

@@ -281,8 +281,7 @@ impl Maker<'_> {
     /// Adds the row that shows whether any stream of a device works: of what was left out the union, of the rest
     /// a page makes it from the streams.
     fn union_row(&self, group: usize, depths: &Depths, out: &mut Slices) {
-        let spans =
-            union_of(self.trace, self.layout, depths, group, |start| !self.choice.takes(start));
+        let spans = union_of(self.trace, self.layout, depths, group, |start| !self.choice.takes(start));
         let density_first = out.density.len();
         out.density.add(&spans, self.ticks, |_| 0);
         out.rows.push(RowAnswer {

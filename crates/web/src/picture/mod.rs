@@ -95,4 +95,3 @@ fn inner(durations: &[Nanoseconds], own: &[Nanoseconds]) -> HashMap<usize, Nanos
     let inner = durations.iter().zip(own).map(|(&duration, &own)| duration - own).enumerate();
     inner.filter(|(_, inner)| *inner > Nanoseconds::ZERO).collect()
 }
-

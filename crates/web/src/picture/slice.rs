@@ -92,7 +92,10 @@ impl Picture {
                 let call = self.id_in(Kind::Call, (row, slice));
                 let call = call.and_then(|call| self.trace().api_calls.ids().nth(call));
                 let tasks = call.map_or(&[][..], |call| launches.tasks_of(call));
-                let places = tasks.iter().take(MOST_LAUNCHED).filter_map(|task| self.place_of(Kind::Task, task.index()));
+                let places = tasks
+                    .iter()
+                    .take(MOST_LAUNCHED)
+                    .filter_map(|task| self.place_of(Kind::Task, task.index()));
                 facts.extend(places.map(|place| Facts { launch: 1, ..self.facts_of(place) }));
             }
         }
@@ -177,7 +180,17 @@ impl Picture {
                 let (start, end) = (self.base.ticks.of_time(start), self.base.ticks.of_time(end));
                 let item = u64::from(self.item(items, row, slice));
                 let id = self.id(row, slice) as u64;
-                [row as u64, start, end - start, item, id, facts.inner, facts.iteration, facts.launch, facts.wait]
+                [
+                    row as u64,
+                    start,
+                    end - start,
+                    item,
+                    id,
+                    facts.inner,
+                    facts.iteration,
+                    facts.launch,
+                    facts.wait,
+                ]
             })
             .collect();
         let mut table = Table::new("slices", all.len());

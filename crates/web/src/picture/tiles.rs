@@ -71,7 +71,8 @@ impl Picture {
             let (start, end) = self.rows[row].1.get().map_or((0, 0), |index| index.spans().span(slice));
             (ticks.of_time(start), ticks.of_time(end) - ticks.of_time(start))
         };
-        let buckets = || painted.iter().flat_map(|part| part.tile.fine.iter().map(|bucket| (part.row, bucket)));
+        let buckets =
+            || painted.iter().flat_map(|part| part.tile.fine.iter().map(|bucket| (part.row, bucket)));
         let mut fine = Table::new("fine", buckets().count());
         // There are fewer than 2^16 buckets in a tile.
         fine.plain_u16("bucket", buckets().map(|(_, bucket)| bucket.number as u16));

@@ -66,7 +66,8 @@ impl Picture {
                     continue;
                 }
                 let (start, until) = index.spans().span(slice);
-                let own = (until - start).saturating_sub(inner.get(&id).map_or(0, |time| time.0.max(0) as u64));
+                let own =
+                    (until - start).saturating_sub(inner.get(&id).map_or(0, |time| time.0.max(0) as u64));
                 let inside = until.min(end).saturating_sub(start.max(begin));
                 let key = match tasks.operator()[id] {
                     Some(operator) => (true, operator.index()),
@@ -95,7 +96,8 @@ impl Picture {
                 row.depth == 0 && self.base.layout.lanes[row.lane].group == group
             };
             let rows = self.rows.iter().enumerate().filter(|(_, (drawn, _))| is_outermost(drawn));
-            let tasks = rows.filter_map(|(row, _)| Some(self.index(row)?.within(begin, end).1)).sum::<usize>();
+            let tasks =
+                rows.filter_map(|(row, _)| Some(self.index(row)?.within(begin, end).1)).sum::<usize>();
             json!({ "group": group, "busy": busy / unit, "tasks": tasks })
         };
         unions.map(of_union).collect()

@@ -81,7 +81,8 @@ pub(crate) async fn slice(
 ) -> Answered {
     let Query(query) = query.map_err(|problem| Refusal::of_question(&problem.body_text()))?;
     let shown = shown(&session, &profile)?;
-    let wrong = || Refusal::of_question("a slice is asked for by row and at, by row, from and to, or by kind and id");
+    let wrong =
+        || Refusal::of_question("a slice is asked for by row and at, by row, from and to, or by kind and id");
     let wanted = query.wanted().ok_or_else(wrong)?;
     let known = Known { items: query.items, strings: query.strings };
     let missing = || Refusal::new(StatusCode::NOT_FOUND, "there is no such slice");
@@ -101,7 +102,8 @@ pub(crate) async fn window(
     Path(profile): Path<String>,
     query: Result<Query<WindowQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Answered {
-    let Query(WindowQuery { from, to }) = query.map_err(|problem| Refusal::of_question(&problem.body_text()))?;
+    let Query(WindowQuery { from, to }) =
+        query.map_err(|problem| Refusal::of_question(&problem.body_text()))?;
     let shown = shown(&session, &profile)?;
     let answer = beside(move || Ok(shown.picture.window(from, to).to_string()));
     Ok(json_of(answer.await?.into()))

@@ -188,7 +188,11 @@ struct Question {
 ///
 /// # Errors
 /// When there is no such option or value, or the profile doesn't have the iteration or device that is asked for.
-pub fn answer_to(options: &[(String, String)], path: &Path, trace: &Opened) -> anyhow::Result<serde_json::Value> {
+pub fn answer_to(
+    options: &[(String, String)],
+    path: &Path,
+    trace: &Opened,
+) -> anyhow::Result<serde_json::Value> {
     let words = options.iter().map(|(name, value)| match &*name.replace('_', "-") {
         // The one option without a value.
         "host" => "--host".to_owned(),
