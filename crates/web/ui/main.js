@@ -53,9 +53,9 @@ function show(root, app, source) {
   const note = h("div", { class: "note", role: "status", hidden: true });
   const lost = h("div", { class: "note", role: "alert", hidden: true });
   effect(() => {
-    const gone = source?.gone.value ?? false;
-    lost.hidden = !gone;
-    fill(lost, gone ? t("server_gone") : "");
+    const trouble = source?.trouble.value ?? null;
+    lost.hidden = trouble === null;
+    fill(lost, trouble && t(trouble));
   });
   effect(() => fill(live, app.says.value));
   let gone = 0;

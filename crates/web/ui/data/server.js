@@ -20,9 +20,9 @@ export class Refused extends Error {
 
 export function make_server() {
   const token = take_token();
-  /** Whether it answers no more; whoever asks waits until it does again. */
-  const gone = signal(false);
-  return { gone, ask, json: async (/** @type {string} */ path) => JSON.parse(new TextDecoder().decode(await ask(path))) };
+  /** Why it can't be asked: it answers no more, which whoever asks waits out, or it is another run by now. */
+  const trouble = signal(/** @type {null | "server_gone" | "server_new"} */ (null));
+  return { trouble, ask, json: async (/** @type {string} */ path) => JSON.parse(new TextDecoder().decode(await ask(path))) };
 
   /**
    * @param {string} path below `/api/`
@@ -34,7 +34,7 @@ export function make_server() {
         async (it) => ({ ok: it.ok, status: it.status, data: new Uint8Array(await it.arrayBuffer()) }),
         () => null,
       );
-      gone.value = answer === null;
+      trouble.value = answer === null ? "server_gone" : answer.status === 401 ? "server_new" : null;
       if (answer?.ok) return answer.data;
       if (answer) throw refusal(answer.status, answer.data);
       await new Promise((done) => setTimeout(done, AGAIN));

@@ -33,7 +33,7 @@ export async function embedded() {
 export function served() {
   const server = make_server();
   return {
-    gone: server.gone,
+    trouble: server.trouble,
     /** How far each profile is. @returns {Promise<ProfileState[]>} */
     async profiles() {
       return (await server.json("status")).profiles;

@@ -4,6 +4,7 @@ export const en = {
   failed: "The report can't be shown: {why}. Below is what it says as text.",
   served_failed: "The profile can't be shown: {why}",
   server_gone: "The server doesn't answer: what is here stays, and it is asked again every 2 seconds. If it has ended, start opscope serve anew.",
+  server_new: "Another run of opscope serve answers here, which has another token: open the address that it printed.",
   connecting: "Asking the server …",
   reading_name: "Reading",
   reading: "Reading {name} …",

@@ -5,6 +5,7 @@ export const zh = {
   failed: "无法显示报告：{why}。下面是文字内容。",
   served_failed: "无法显示该性能数据：{why}",
   server_gone: "服务器没有响应：已有内容保留，每 2 秒重试一次。若服务已结束，请重新运行 opscope serve。",
+  server_new: "此处的 opscope serve 已重新启动，令牌已更换：请打开它打印的新地址。",
   connecting: "正在连接服务器…",
   reading_name: "正在读取",
   reading: "正在读取 {name}…",

@@ -29,7 +29,8 @@ export function facts_line(app) {
   parts.push(lost > 0 ? part(t("facts_lost", { n: count(lost) }), to("about"), true) : part(t("facts_nothing_lost"), to("about")));
   if (doubted > 0) parts.push(part(t("facts_doubted", { n: count(doubted) }), to("about"), true));
   const left = report.left_out;
-  if (left.slices_in_full < left.slices) {
+  // A server is asked for the others.
+  if (left.slices_in_full < left.slices && !profile.served) {
     const names = left.inferences_in_full;
     parts.push(part(t(names && names.length > 0 ? "facts_left_out_inferences" : "facts_left_out", { n: count(left.slices_in_full), all: count(left.slices), list: (names ?? []).slice(0, 8).join(", ") }), to("about"), true));
   }

@@ -16,7 +16,7 @@ export async function waiting_room(root, source, number) {
   const text = h("p", { role: "status" }, t("connecting"));
   const gone = h("p", { role: "alert" });
   fill(root, h("main", { class: "waiting-room" }, h("h1", null, t("brand")), text, h("progress", { "aria-label": t("reading_name") }), gone));
-  const stop = effect(() => fill(gone, source.gone.value ? t("server_gone") : ""));
+  const stop = effect(() => fill(gone, source.trouble.value === "server_gone" ? t("server_gone") : ""));
   try {
     for (;;) {
       const profiles = await source.profiles();

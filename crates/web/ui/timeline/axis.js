@@ -42,7 +42,7 @@ export function draw_axis(app, canvas, width, ratio) {
     }
   }
   const left_out = profile.report.left_out;
-  if (left_out.slices_in_full < left_out.slices) {
+  if (left_out.slices_in_full < left_out.slices && !profile.served) {
     pen.fillStyle = palette.accent;
     for (const [from, to] of left_out.windows) {
       const [left, right] = [x_of(from * tick), x_of(to * tick)];
