@@ -1,10 +1,11 @@
-// Reports that the program itself writes, of profiles as users have them: every screen, no error, no request.
+// Reports that the program itself writes and pages that it serves, of profiles as users have them: every screen, no
+// error, no request to anybody else.
 import test, { after } from "node:test";
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import os from "node:os";
-import { no_program, open, end, report_by_program, program, settled, hold, link_of } from "./browser.mjs";
+import { no_program, open, end, report_by_program, program, serve, settled, hold, link_of } from "./browser.mjs";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "opscope-profiles-"));
 after(async () => {
@@ -25,9 +26,20 @@ async function walk(file, how = {}) {
   assert.equal(await page.locator("#fallback").count(), 0, "the text makes room for the page");
   assert.deepEqual(seen.errors, []);
   assert.deepEqual(seen.dialogs, []);
-  assert.equal(seen.requests.length, 1, seen.requests.join(" "));
+  if (file.startsWith("http:")) assert.ok(seen.requests.every((it) => it.startsWith(new URL(file).origin)), seen.requests.join(" "));
+  else assert.equal(seen.requests.length, 1, seen.requests.join(" "));
   await close();
   return texts;
+}
+
+/** Walks the report of a profile and the page that is served of it, whole and in parts; `check` looks at the texts. */
+async function walk_both(profile, check) {
+  check(await walk(report_by_program(profile)));
+  for (const slices of [[], ["--slices", "5"]]) {
+    const server = await serve(profile, ...slices);
+    check(await walk(server.url));
+    assert.equal(await server.end(), 0, server.problems());
+  }
 }
 
 const trace = (name, events) => {
@@ -39,10 +51,11 @@ const trace = (name, events) => {
 test("a raw Ascend profile is shown on every screen", { skip }, async () => {
   program("sample", "prof", "-o", folder, "--tasks", "2000", "--quiet");
   const profile = path.join(folder, fs.readdirSync(folder).find((it) => it.startsWith("PROF_")));
-  const texts = await walk(report_by_program(profile));
-  assert.match(texts["2"], /any stream busy/);
-  assert.match(texts["3"], /Copy as command/);
-  assert.match(texts["8"], /What this report holds[\s\S]*of/);
+  await walk_both(profile, (texts) => {
+    assert.match(texts["2"], /any stream busy/);
+    assert.match(texts["3"], /Copy as command/);
+    assert.match(texts["8"], /What this report holds[\s\S]*of/);
+  });
 });
 
 test("a Chrome trace with a call of five seconds is found by its range", { skip }, async () => {
@@ -73,18 +86,15 @@ test("a Chrome trace with a call of five seconds is found by its range", { skip 
 test("names that strangers chose stay text from the profile to the page", { skip }, async () => {
   const names = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "__proto__", "a\u202eb", "line\u2028end", "\u0000\u0007\u001b[31m", "=1+1", "x".repeat(300_000), "", "<!--", "]]>"];
   const events = names.flatMap((name, at) => [{ ph: "X", pid: 1, tid: at % 3, ts: at * 100, dur: 60, name, cat: name, args: { [name]: name } }, { ph: "i", pid: 1, tid: 7, ts: at * 90, name, s: "t" }, { ph: "C", pid: 1, ts: at * 50, name, args: { value: at } }]);
-  const texts = await walk(report_by_program(trace("hostile.json", events)));
-  assert.match(texts["2"], /stream|Thread|thread|1/i);
+  await walk_both(trace("hostile.json", events), (texts) => assert.match(texts["2"], /stream|Thread|thread|1/i));
 });
 
 test("an empty, a cut and a one-slice trace are shown, and say what they lack", { skip }, async () => {
-  const one = await walk(report_by_program(trace("one.json", [{ ph: "X", pid: 1, tid: 1, ts: 5, dur: 1, name: "only" }])));
-  assert.match(one["8"], /What was read/);
+  await walk_both(trace("one.json", [{ ph: "X", pid: 1, tid: 1, ts: 5, dur: 1, name: "only" }]), (one) => assert.match(one["8"], /What was read/));
   const whole = JSON.stringify({ traceEvents: Array.from({ length: 50 }, (_, at) => ({ ph: "X", pid: 1, tid: 1, ts: at * 10, dur: 5, name: `op${at}` })) });
   const cut = path.join(folder, "cut.json");
   fs.writeFileSync(cut, whole.slice(0, Math.floor(whole.length * 0.7)));
-  const texts = await walk(report_by_program(cut));
-  assert.match(texts["1"], /record(?:s)? (?:lost|doubted)/);
+  await walk_both(cut, (texts) => assert.match(texts["1"], /record(?:s)? (?:lost|doubted)/));
 });
 
 test("a run that is kept in no file says so, and its commands name no file that isn't there", { skip }, async () => {
