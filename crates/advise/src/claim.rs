@@ -141,7 +141,8 @@ impl Claims {
 
     /// What could be saved by operator; never more than the operator took.
     pub fn savings(&self, executions: &Executions<'_>) -> Savings {
-        let saves = executions.all().zip(&self.saves).filter_map(|(executed, time)| Some((executed, (*time)?)));
+        let saves =
+            executions.all().zip(&self.saves).filter_map(|(executed, time)| Some((executed, (*time)?)));
         saves.map(|(executed, time)| (executed, time.min(executions.time(executed)))).collect()
     }
 

@@ -17,8 +17,10 @@ pub(crate) struct Idle {
 impl Idle {
     /// Looks at all tasks but those that only handle streams.
     pub fn of(trace: &Trace) -> Self {
-        let rows = trace.tasks.iter().filter(|(_, row)| is_work(row.unit));
-        let mut busy: Vec<Span> = rows.map(|(_, row)| (row.start, row.start + row.duration)).collect();
+        let tasks = &trace.tasks;
+        let rows = tasks.unit().iter().zip(tasks.start().iter().zip(tasks.duration()));
+        let rows = rows.filter(|(unit, _)| is_work(**unit));
+        let mut busy: Vec<Span> = rows.map(|(_, (start, duration))| (*start, *start + *duration)).collect();
         busy.sort_unstable();
         let first = busy.first().map_or(Nanoseconds::ZERO, |(start, _)| *start);
         let mut idle = Self { gaps: Vec::new(), extent: (first, first) };

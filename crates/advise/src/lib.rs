@@ -33,10 +33,12 @@
 //!                               apply), and a file for each family
 //! finding · settings · explain  findings, what users set, pages about rules
 //! rule                          rules, from rules/*.toml
-//! places · subject              places in a graph; a profile and a model, with all that rules ask
+//! places · claim · subject      places in a graph; time that could be saved; a profile and a model, with all
+//!                               that rules ask
+//! kernels · metrics             executions by kind, and what hardware reported of them
 //! rewrites · converter · fusion where rewrites apply; files about the conversion; chains
 //! target · condition · outcome  chips and engines; conditions as data; what a condition says
-//! claim · executed · graph      time that could be saved; what ran; questions to a graph
+//! executed · graph              what ran; questions to a graph
 //! ```
 
 mod advise;

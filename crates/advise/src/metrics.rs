@@ -100,3 +100,46 @@ fn spellings(name: &str) -> Vec<String> {
     all.push(name);
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::{Nanoseconds, Operator, Task};
+
+    use super::*;
+    use crate::Subject;
+
+    #[test]
+    fn a_metric_is_found_in_whatever_list_a_task_has_it_and_on_whichever_core() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("conv");
+        let operator = Some(trace.operators.push(Operator::new(name, name)));
+        let cube = trace.enter_metric("aic_mac_ratio", "");
+        let vector = trace.enter_metric("AIV_mac_ratio", "%");
+        let time = trace.enter_metric("mac_time", "us");
+        let readings: [&[(MetricId, f64)]; 5] = [
+            &[(cube, 0.5), (time, 3.0)],
+            &[(time, 4.0), (vector, 25.0)],
+            &[(cube, 0.125), (vector, 75.0)],
+            &[(time, 5.0), (cube, 0.25)],
+            &[(time, 6.0)],
+        ];
+        for (number, reading) in readings.into_iter().enumerate() {
+            let start = Nanoseconds(number as i64 * 10);
+            let task = trace.tasks.push(Task { operator, ..Task::new(name, start, Nanoseconds(5)) });
+            let (ids, values): (Vec<MetricId>, Vec<f64>) = reading.iter().copied().unzip();
+            trace.push_reading(task, &ids, &values);
+        }
+        let start = Nanoseconds(50);
+        trace.tasks.push(Task { operator, ..Task::new(name, start, Nanoseconds(5)) });
+
+        let subject = Subject::new(Some(&trace), None, None);
+        let values = |name: &str| -> Vec<Option<f64>> {
+            let metric = subject.metric(name);
+            subject.kernels.iter().map(|kernel| metric.of(kernel)).collect()
+        };
+        assert_eq!(values("mac_ratio"), [Some(0.5), Some(0.25), Some(0.75), Some(0.25), None, None]);
+        assert_eq!(values("mac_time"), [Some(3.0), Some(4.0), None, Some(5.0), Some(6.0), None]);
+        assert!(subject.has_metric("mac_ratio") && !subject.has_metric("vec_ratio"));
+        assert_eq!(values("vec_ratio"), [None; 6]);
+    }
+}

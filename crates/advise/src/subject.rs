@@ -1,6 +1,7 @@
 //! The profile and the model that rules look at.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use opscope_analyze::{Iterations, Latencies, Measured, Overview, Roofline, Scope, work_times};
 use opscope_model::{Model, Shapes};
@@ -77,6 +78,8 @@ pub struct Subject<'a> {
     is_of_this_model: bool,
     /// How long an average iteration took from its beginning to its end, where the profile says.
     pub(crate) inference: Option<Nanoseconds>,
+    /// The profile at first sight, once a rule has asked.
+    overview: OnceLock<Option<Overview>>,
 }
 
 impl<'a> Subject<'a> {
@@ -103,6 +106,7 @@ impl<'a> Subject<'a> {
             executions: Executions::default(),
             is_of_this_model: false,
             inference: None,
+            overview: OnceLock::new(),
         };
         if let Some(trace) = trace {
             subject.take(trace);
@@ -147,9 +151,10 @@ impl<'a> Subject<'a> {
     }
 
     /// The profile at first sight: how long an average iteration took, and how long nothing ran in it.
-    pub(crate) fn overview(&self) -> Option<Overview> {
+    pub(crate) fn overview(&self) -> Option<&Overview> {
         let scope = Scope { iterations: Iterations::Measured, ..Scope::default() };
-        self.trace.and_then(|trace| Overview::of(trace, scope).ok())
+        let overview = || self.trace.and_then(|trace| Overview::of(trace, scope).ok());
+        self.overview.get_or_init(overview).as_ref()
     }
 
     /// The stretches of a kernel's wait in which no task ran, within its iteration.

@@ -85,7 +85,8 @@ fn waiting(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     }
     let within = if subject.inference.is_some() { ", within an inference" } else { "" };
     let note = Some(format!("counted only as far as nothing ran on the device{within}"));
-    Found { evidence: claims.into_evidence(), saves: Some(saves), whole: Some(overview.wall), note }.or_silent()
+    Found { evidence: claims.into_evidence(), saves: Some(saves), whole: Some(overview.wall), note }
+        .or_silent()
 }
 
 /// The units whose busy time is compared.

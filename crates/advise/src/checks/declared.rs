@@ -7,9 +7,9 @@ use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, OperatorId, Trace};
 
 use crate::claim::Claims;
 use crate::condition::{Comparison, OperatorCondition, OptionCondition, Saves, comparison};
-use crate::outcome::{Causes, Found, Outcome};
 use crate::kernels::{Kernel, Kind};
 use crate::metrics::Metric;
+use crate::outcome::{Causes, Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::Subject;
 

@@ -116,7 +116,8 @@ const LONGEST: usize = 3;
 fn places_in_patterns(class: &str) -> [u16; LONGEST] {
     let has = |place: usize, pattern: &[&str]| pattern.get(place) == Some(&class);
     std::array::from_fn(|place| {
-        let bits = PATTERNS.iter().enumerate().map(|(number, pattern)| u16::from(has(place, pattern)) << number);
+        let bits =
+            PATTERNS.iter().enumerate().map(|(number, pattern)| u16::from(has(place, pattern)) << number);
         bits.sum()
     })
 }
