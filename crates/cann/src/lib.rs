@@ -36,7 +36,7 @@
 //! ```
 //!
 //! `read` takes the vendor's tables and databases back into a trace. Tools of all floors: `columns` (the
-//! form of tables), `quantities` and `vocabulary` (the names that all forms share), `parallel`, `text` (numbers as the vendor prints them), `sqlite_file`.
+//! form of tables), `quantities` and `vocabulary` (the names that all forms share), `parallel`, `text` (numbers as the vendor prints them).
 //! `synthetic` writes directories like those that are read.
 
 mod catalogue;
@@ -65,7 +65,6 @@ pub mod read;
 mod report;
 mod results;
 mod slices;
-mod sqlite_file;
 mod synthetic;
 pub mod tables;
 mod text;

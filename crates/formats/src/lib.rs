@@ -23,6 +23,7 @@
 //!
 //! ```text
 //! chrome      megengine      onnxruntime      sqlite       a module for each format
+//!                                             sqlite_file  pages of SQLite's files      (public, for vendors' databases)
 //!     reading: the rows of a trace that readers share      (public, for vendors' readers)
 //!     json        input: mapped or unpacked ─► memory       reading
 //!     own_files                                            what opscope wrote in a folder
@@ -36,6 +37,7 @@ pub mod onnxruntime;
 pub mod reading;
 pub mod spreadsheet;
 pub mod sqlite;
+pub mod sqlite_file;
 
 mod json;
 mod own_files;

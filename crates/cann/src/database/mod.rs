@@ -38,8 +38,8 @@ use crate::error::{Error, Result};
 use crate::facts::collectives::Collectives;
 use crate::facts::view::View;
 use crate::join::Joined;
-use crate::sqlite_file::SqliteWriter;
 use crate::text::file::write_whole;
+use opscope_formats::sqlite_file::SqliteWriter;
 
 /// Writes the unified database of a profile into a directory, which is created if need be, as
 /// `msprof_<suffix>.db`. Returns the file; `None` for chips of which the vendor makes no database.

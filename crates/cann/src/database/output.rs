@@ -2,9 +2,10 @@
 
 use std::io::{self, Seek, Write};
 
+use opscope_formats::sqlite_file::{Row, SqliteWriter};
+
 use crate::database::schema::Table;
 use crate::database::strings::Strings;
-use crate::sqlite_file::{Row, SqliteWriter};
 
 /// The file, and the texts that its tables refer to so far.
 pub(super) struct Output<'a, W> {

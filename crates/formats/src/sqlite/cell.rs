@@ -214,7 +214,7 @@ impl Cell for Span<f64> {
 
     fn put<'t>(&self, trace: &'t Trace) -> ToSqlOutput<'t> {
         let put = |text: &mut String, value: &f64| match value.is_finite() {
-            true => write!(text, "{value:?}"),
+            true => put_number(text, *value),
             false => text.write_str("null"),
         };
         list(trace.metric_values.get(*self), put).into()
@@ -229,6 +229,26 @@ impl Cell for Span<f64> {
         let values = values.ok_or_else(|| CellProblem::new("a list of numbers such as [0.5,null]", value))?;
         push(&mut trace.metric_values, values).ok_or_else(|| CellProblem::new("fewer values in all", value))
     }
+}
+
+/// Writes a number as `{:?}` does. Most measured ones are thousandths, which need no search for the shortest digits
+/// that tell them: a decimal of up to 15 digits is the only one of a double.
+fn put_number(text: &mut String, value: f64) -> std::fmt::Result {
+    const MOST: f64 = 1e15;
+    let thousandths = (value.abs() * 1e3).round();
+    if thousandths >= MOST || thousandths / 1e3 != value.abs() {
+        return write!(text, "{value:?}");
+    }
+    let whole = thousandths as u64;
+    if value.is_sign_negative() {
+        text.push('-');
+    }
+    text.push_str(itoa::Buffer::new().format(whole / 1_000));
+    let digits = [whole / 100 % 10, whole / 10 % 10, whole % 10].map(|digit| char::from(b'0' + digit as u8));
+    let used = 3 - digits.iter().rev().take_while(|digit| **digit == '0').count();
+    text.push('.');
+    text.extend(&digits[..used.max(1)]);
+    Ok(())
 }
 
 /// Values as JSON: `[1,2]`.
@@ -335,6 +355,41 @@ impl Cell for DataType {
             // It has a name, but it isn't one of the types that are known by it.
             unknown if unknown == Self::Unknown.name() => Ok(Self::Unknown),
             name => Self::from_name(name).ok_or_else(|| CellProblem::new("a type such as float32", value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(value: f64) -> String {
+        let mut text = String::new();
+        put_number(&mut text, value).unwrap();
+        text
+    }
+
+    #[test]
+    fn numbers_at_the_ends_of_thousandths_are_written_as_any_others() {
+        for value in
+            [0.0, -0.0, 0.001, -0.25, 0.0005, 999_999_999_999.999, 1e12, 1e15, 1e16, 1e300, 5e-324, 0.1 + 0.2]
+        {
+            assert_eq!(written(value), format!("{value:?}"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_is_written_in_the_shortest_way_that_tells_it(
+            any in any::<f64>().prop_filter("finite", |value| value.is_finite()),
+            parts in -1_000_000_000_000_i64..1_000_000_000_000,
+            divisor in proptest::sample::select(vec![1.0, 10.0, 1e3, 1e4, 3.0]),
+        ) {
+            for value in [any, parts as f64 / divisor] {
+                prop_assert_eq!(written(value), format!("{:?}", value));
+            }
         }
     }
 }

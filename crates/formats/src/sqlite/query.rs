@@ -10,10 +10,10 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use super::ReadError;
 use super::read::{check_file, read_losses, stoppable};
 use super::views::{VIEWS, View};
-use super::write::fill;
+use super::write::in_memory;
+use super::{ReadError, WriteProblem};
 use crate::memory;
 use crate::reading::Stop;
 
@@ -84,8 +84,11 @@ impl Database {
     /// # Errors
     /// Any that SQLite reports.
     pub fn of_trace(trace: &Trace) -> Result<Self, QueryError> {
-        let connection = Connection::open_in_memory().map_err(statement_error)?;
-        fill(trace, &[], &connection).map_err(statement_error)?;
+        let connection = in_memory(trace).map_err(|problem| match problem {
+            WriteProblem::Sqlite(error) => statement_error(error),
+            // Memory takes whatever is written.
+            WriteProblem::Io(error) => QueryError::Statement { message: error.to_string(), offset: None },
+        })?;
         let mut losses = Trace::new();
         losses.append_losses(trace);
         Self::restrict(connection, losses, true).map_err(statement_error)

@@ -4,10 +4,10 @@ use opscope_trace::{
     ApiCall, Counter, Device, Figure, Iteration, LaunchSite, Loss, LossId, LossKind, Metric, Model, Operator,
     Process, Range, Reading, Sample, Stream, Task, Tensor, Thread, Trace, UnrecordedIteration,
 };
-use rusqlite::Statement;
-use rusqlite::types::{ToSql, ValueRef};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 
 use super::cell::{Cell, CellProblem, text};
+use crate::sqlite_file::Row;
 
 /// A table of the database, which holds one table of a trace.
 ///
@@ -19,8 +19,8 @@ pub(super) struct Table {
     pub columns: &'static [Column],
     /// How many rows the trace has for it.
     pub len: fn(&Trace) -> usize,
-    /// Binds all columns but `id` of one row.
-    pub put: fn(&Trace, usize, &mut Binder<'_, '_>) -> rusqlite::Result<()>,
+    /// Writes all columns but `id` of one row.
+    pub put: fn(&Trace, usize, &mut Values<'_, '_>),
     /// Adds a row to the trace.
     pub take: fn(&mut Cells<'_, '_>, &mut Trace) -> Result<(), CellError>,
 }
@@ -67,17 +67,6 @@ impl Table {
         format!("CREATE TABLE {} (\n  id INTEGER PRIMARY KEY{columns}\n)", self.name)
     }
 
-    /// The statement that inserts `rows` rows.
-    pub(super) fn insert(&self, rows: usize) -> String {
-        let row = format!("(?{})", ",?".repeat(self.columns.len()));
-        let mut statement = format!("INSERT INTO {} VALUES {row}", self.name);
-        (1..rows).for_each(|_| {
-            statement.push(',');
-            statement.push_str(&row);
-        });
-        statement
-    }
-
     /// The statement that reads all rows.
     pub(super) fn select(&self) -> String {
         let columns: String = self.columns.iter().map(|column| format!(", {}", column.name)).collect();
@@ -85,21 +74,27 @@ impl Table {
     }
 }
 
-/// Fills in the parameters of a statement one after another.
-pub(super) struct Binder<'s, 'c> {
-    statement: &'s mut Statement<'c>,
-    next: usize,
-}
+/// Writes the values of a row one after another.
+pub(super) struct Values<'r, 'b>(pub &'r mut Row<'b>);
 
-impl<'s, 'c> Binder<'s, 'c> {
-    pub(super) fn new(statement: &'s mut Statement<'c>) -> Self {
-        Self { statement, next: 1 }
+impl Values<'_, '_> {
+    pub(super) fn put<'t>(&mut self, value: impl Into<ToSqlOutput<'t>>) {
+        match value.into() {
+            ToSqlOutput::Borrowed(value) => self.put_value(value),
+            ToSqlOutput::Owned(value) => self.put_value((&value).into()),
+            // The library may come to know other kinds of values, none of which a cell gives.
+            _ => self.0.null(),
+        }
     }
 
-    pub(super) fn put(&mut self, value: impl ToSql) -> rusqlite::Result<()> {
-        let parameter = self.next;
-        self.next += 1;
-        self.statement.raw_bind_parameter(parameter, value)
+    fn put_value(&mut self, value: ValueRef<'_>) {
+        match value {
+            ValueRef::Null => self.0.null(),
+            ValueRef::Integer(number) => self.0.integer(number),
+            ValueRef::Real(number) => self.0.real(number),
+            // All texts of a trace are UTF-8, and it has no bytes.
+            ValueRef::Text(text) | ValueRef::Blob(text) => self.0.text(&String::from_utf8_lossy(text)),
+        }
     }
 }
 
@@ -163,9 +158,8 @@ macro_rules! table {
                 Column::of($column, concat!($($column_about),+), |row: &$row| &row.$field),
             )+],
             len: |trace| trace.$name.len(),
-            put: |trace, index, binder| {
-                $(binder.put(trace.$name.$field()[index].put(trace))?;)+
-                Ok(())
+            put: |trace, index, values| {
+                $(values.put(trace.$name.$field()[index].put(trace));)+
             },
             take: |cells, trace| {
                 let row = $row { $($field: cells.take(trace)?,)+ };
@@ -183,7 +177,7 @@ pub(super) const TABLES: &[Table] = &[
         about: "Text, each piece once; the views show it where other tables name it.",
         columns: &[Column::text("text", "The text.")],
         len: |trace| trace.strings.len(),
-        put: |trace, index, binder| binder.put(trace.strings.get(opscope_trace::StringId::from_index(index))),
+        put: |trace, index, values| values.put(trace.strings.get(opscope_trace::StringId::from_index(index))),
         take: |cells, trace| {
             cells.take_with(|value| {
                 let rows_before = trace.strings.len();
@@ -201,10 +195,11 @@ pub(super) const TABLES: &[Table] = &[
             Column::text("value", "What it is."),
         ],
         len: |trace| trace.run.facts().len(),
-        put: |trace, index, binder| {
-            let (key, value) = &trace.run.facts()[index];
-            binder.put(key)?;
-            binder.put(value.to_string())
+        put: |trace, index, values| {
+            let facts = trace.run.facts();
+            let (key, value) = &facts[index];
+            values.put(key.as_str());
+            values.put(value.to_string());
         },
         take: |cells, trace| {
             let key = cells.take_with(|value| Ok(text(value)?.to_owned()))?;
@@ -219,10 +214,10 @@ pub(super) const TABLES: &[Table] = &[
         about: "What else the producer said of the run, in its own words; opscope only shows it.",
         columns: &[Column::text("key", "What is said."), Column::text("value", "What it is.")],
         len: |trace| trace.run.remarks.len(),
-        put: |trace, index, binder| {
+        put: |trace, index, values| {
             let (key, value) = &trace.run.remarks[index];
-            binder.put(key)?;
-            binder.put(value)
+            values.put(key.as_str());
+            values.put(value.as_str());
         },
         take: |cells, trace| {
             let key = cells.take_with(|value| Ok(text(value)?.to_owned()))?;
@@ -526,14 +521,14 @@ pub(super) const TABLES: &[Table] = &[
             },
         ],
         len: |trace| trace.losses.len(),
-        put: |trace, index, binder| {
+        put: |trace, index, values| {
             let Loss { kind, count, detail } = trace.losses.get(LossId::from_index(index));
             for word in [kind.name(), kind.severity().name(), kind.source().name(), kind.scope().name()] {
-                binder.put(word)?;
+                values.put(word);
             }
-            binder.put(kind.sentence())?;
-            binder.put(count.put(trace))?;
-            binder.put(detail.put(trace))
+            values.put(kind.sentence());
+            values.put(count.put(trace));
+            values.put(detail.put(trace));
         },
         take: |cells, trace| {
             let kind: LossKind = cells.take(trace)?;

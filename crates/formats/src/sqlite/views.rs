@@ -1,4 +1,6 @@
-//! Views that spell rows out, so that a query needs no joins.
+//! Views that spell rows out, so that a query needs no joins, and the indexes that make those quick.
+
+use opscope_trace::Trace;
 
 /// A view of the database.
 pub(super) struct View {
@@ -188,10 +190,46 @@ pub(super) const VIEWS: &[View] = &[
     },
 ];
 
-/// Indexes, built when all rows are in place.
-pub(super) const INDEXES: &[&str] = &[
-    "CREATE INDEX tasks_by_operator ON tasks(operator_id)",
-    "CREATE INDEX tasks_by_iteration ON tasks(iteration_id)",
-    "CREATE INDEX readings_by_task ON readings(task_id)",
-    "CREATE INDEX samples_by_counter ON samples(counter_id)",
+/// An index of a column that names rows of another table.
+pub(super) struct Index {
+    pub name: &'static str,
+    pub table: &'static str,
+    pub column: &'static str,
+    /// The values of all rows.
+    pub values: fn(&Trace) -> Vec<Option<usize>>,
+}
+
+impl Index {
+    /// The statement that creates the index.
+    pub(super) fn ddl(&self) -> String {
+        format!("CREATE INDEX {} ON {}({})", self.name, self.table, self.column)
+    }
+}
+
+/// All indexes.
+pub(super) const INDEXES: &[Index] = &[
+    Index {
+        name: "tasks_by_operator",
+        table: "tasks",
+        column: "operator_id",
+        values: |trace| trace.tasks.operator().iter().map(|id| Some((*id)?.index())).collect(),
+    },
+    Index {
+        name: "tasks_by_iteration",
+        table: "tasks",
+        column: "iteration_id",
+        values: |trace| trace.tasks.iteration().iter().map(|id| Some((*id)?.index())).collect(),
+    },
+    Index {
+        name: "readings_by_task",
+        table: "readings",
+        column: "task_id",
+        values: |trace| trace.readings.task().iter().map(|id| Some(id.index())).collect(),
+    },
+    Index {
+        name: "samples_by_counter",
+        table: "samples",
+        column: "counter_id",
+        values: |trace| trace.samples.counter().iter().map(|id| Some(id.index())).collect(),
+    },
 ];

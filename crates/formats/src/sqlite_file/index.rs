@@ -1,4 +1,4 @@
-//! Indexes of integer columns.
+//! Indexes of columns of integers, some of which may be NULL.
 //!
 //! In an index every entry occurs once: those between two pages lie on the page above them. So that
 //! no page is left without entries at the end, entries are spread evenly over the pages.
@@ -15,10 +15,30 @@ use crate::sqlite_file::record::integer_type;
 /// Bytes of a leaf page's header.
 const LEAF_HEADER: usize = 8;
 
+/// A value in an entry of an index.
+pub trait IndexValue: Copy {
+    /// The integer, or nothing for NULL, which is the least of all.
+    fn integer(self) -> Option<i64>;
+}
+
+impl IndexValue for i64 {
+    #[inline]
+    fn integer(self) -> Option<i64> {
+        Some(self)
+    }
+}
+
+impl IndexValue for Option<i64> {
+    #[inline]
+    fn integer(self) -> Option<i64> {
+        self
+    }
+}
+
 /// Writes the pages of an index with sorted entries; returns the root's number. `append` writes pages behind
 /// the others and gives their numbers.
-pub(super) fn write<const COLUMNS: usize>(
-    entries: &[[i64; COLUMNS]],
+pub(super) fn write<Value: IndexValue, const COLUMNS: usize>(
+    entries: &[[Value; COLUMNS]],
     mut append: impl FnMut(&[u8]) -> io::Result<Vec<u32>>,
 ) -> io::Result<u32> {
     let longest = entries.iter().map(entry_len).max().unwrap_or(0);
@@ -57,7 +77,7 @@ pub(super) fn write<const COLUMNS: usize>(
 }
 
 /// A leaf page.
-fn leaf<const COLUMNS: usize>(entries: &[[i64; COLUMNS]]) -> Vec<u8> {
+fn leaf<Value: IndexValue, const COLUMNS: usize>(entries: &[[Value; COLUMNS]]) -> Vec<u8> {
     let mut page = vec![0; PAGE];
     let mut content = PAGE;
     let mut bytes = Vec::with_capacity(64);
@@ -77,16 +97,22 @@ fn leaf<const COLUMNS: usize>(entries: &[[i64; COLUMNS]]) -> Vec<u8> {
 
 /// Bytes of an entry: the record's length, the header's length, the types and the values. Both
 /// lengths fit a byte, as there are few columns.
-fn entry_len<const COLUMNS: usize>(entry: &[i64; COLUMNS]) -> usize {
-    2 + COLUMNS + entry.iter().map(|value| integer_type(*value).1).sum::<usize>()
+fn entry_len<Value: IndexValue, const COLUMNS: usize>(entry: &[Value; COLUMNS]) -> usize {
+    2 + COLUMNS + entry.iter().map(|value| value_type(*value).1).sum::<usize>()
 }
 
-fn push_entry<const COLUMNS: usize>(out: &mut Vec<u8>, entry: &[i64; COLUMNS]) {
+fn push_entry<Value: IndexValue, const COLUMNS: usize>(out: &mut Vec<u8>, entry: &[Value; COLUMNS]) {
     const { assert!(COLUMNS < 13, "the lengths of longer entries need more than a byte") };
     out.push((entry_len(entry) - 1) as u8);
     out.push(COLUMNS as u8 + 1);
-    out.extend(entry.iter().map(|value| integer_type(*value).0));
+    out.extend(entry.iter().map(|value| value_type(*value).0));
     for value in entry {
-        out.extend_from_slice(&value.to_be_bytes()[8 - integer_type(*value).1..]);
+        let bytes = value.integer().unwrap_or_default().to_be_bytes();
+        out.extend_from_slice(&bytes[8 - value_type(*value).1..]);
     }
+}
+
+/// The type of a value and how many bytes it takes.
+fn value_type(value: impl IndexValue) -> (u8, usize) {
+    value.integer().map_or((0, 0), integer_type)
 }

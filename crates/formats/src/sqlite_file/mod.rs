@@ -21,12 +21,14 @@ mod record;
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-pub(crate) use record::Row;
+use opscope_parallel as parallel;
 
-use crate::parallel;
 use crate::sqlite_file::leaf::LeafPages;
 use crate::sqlite_file::page::{FILE_HEADER, PAGE};
 use crate::sqlite_file::record::RowBuffer;
+
+pub use index::IndexValue;
+pub use record::Row;
 
 /// The page that holds the byte 2³⁰, by which SQLite locks the file; it stays unused.
 const LOCK_PAGE: u32 = (1 << 30) / PAGE as u32 + 1;
@@ -38,7 +40,7 @@ const ROWS_PER_CHUNK: usize = 1 << 15;
 const CHUNKS_AHEAD: usize = 2;
 
 /// A SQLite file that is being written.
-pub(crate) struct SqliteWriter<W> {
+pub struct SqliteWriter<W> {
     out: W,
     next_page: u32,
     schema: Vec<SchemaRow>,
@@ -55,7 +57,10 @@ struct SchemaRow {
 
 impl<W: Write + Seek + Send> SqliteWriter<W> {
     /// Begins a file at the present position of `out`, which must be its begin.
-    pub(crate) fn new(mut out: W) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Those of `out`, here and in all that follows.
+    pub fn new(mut out: W) -> io::Result<Self> {
         // Page 1 is written last, when the roots of all tables are known.
         out.write_all(&[0; PAGE])?;
         Ok(Self { out, next_page: 2, schema: Vec::new() })
@@ -63,7 +68,10 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
 
     /// Writes a table; `fill` writes the values of the row with a number. A row's key is its number
     /// plus one, or what `fill` gives; keys must ascend.
-    pub(crate) fn table(
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn table(
         &mut self,
         name: &str,
         sql: String,
@@ -93,12 +101,15 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
     }
 
     /// Writes an index of a table whose rows have the keys that end each of the sorted entries.
-    pub(crate) fn index<const COLUMNS: usize>(
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn index<Value: IndexValue, const COLUMNS: usize>(
         &mut self,
         name: &str,
         table: &str,
         sql: String,
-        entries: &[[i64; COLUMNS]],
+        entries: &[[Value; COLUMNS]],
     ) -> io::Result<()> {
         let root = index::write(entries, |pages| self.append(pages))?;
         self.add("index", name, table, root, sql);
@@ -110,7 +121,10 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
     }
 
     /// Writes the table of tables and the file's header.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn finish(mut self) -> io::Result<()> {
         let mut leaves = LeafPages::default();
         let mut buffer = RowBuffer::default();
         for (key, entry) in (1..).zip(&self.schema) {

@@ -19,7 +19,7 @@ pub(super) struct RowBuffer {
 }
 
 /// Takes the values of one row, from the first column to the last.
-pub(crate) struct Row<'a>(&'a mut RowBuffer);
+pub struct Row<'a>(&'a mut RowBuffer);
 
 impl RowBuffer {
     /// Begins a row.
@@ -53,25 +53,25 @@ impl RowBuffer {
 
 impl Row<'_> {
     /// How many values there are so far.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.values
     }
 
     /// A column that is the row's key.
-    pub(crate) fn key(&mut self, key: i64) {
+    pub fn key(&mut self, key: i64) {
         self.0.key = key;
         self.null();
     }
 
     /// No value.
-    pub(crate) fn null(&mut self) {
+    pub fn null(&mut self) {
         self.0.values += 1;
         self.0.types.push(0);
     }
 
     /// An integer.
     #[inline]
-    pub(crate) fn integer(&mut self, value: i64) {
+    pub fn integer(&mut self, value: i64) {
         let (kind, length) = integer_type(value);
         self.0.values += 1;
         self.0.types.push(kind);
@@ -80,7 +80,7 @@ impl Row<'_> {
 
     /// A number in a column for numbers of any kind: SQLite keeps whole ones as integers there.
     #[inline]
-    pub(crate) fn number(&mut self, value: f64) {
+    pub fn number(&mut self, value: f64) {
         let whole = value as i64;
         if whole as f64 == value && whole != i64::MIN && whole != i64::MAX {
             self.integer(whole);
@@ -91,7 +91,7 @@ impl Row<'_> {
 
     /// A double; what isn't a number becomes NULL.
     #[inline]
-    pub(crate) fn real(&mut self, value: f64) {
+    pub fn real(&mut self, value: f64) {
         if value.is_nan() {
             return self.null();
         }
@@ -101,7 +101,7 @@ impl Row<'_> {
     }
 
     /// Text.
-    pub(crate) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         let mut kind = [0; 9];
         let length = put_varint(&mut kind, text.len() as u64 * 2 + 13);
         self.0.values += 1;

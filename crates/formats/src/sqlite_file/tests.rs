@@ -94,6 +94,29 @@ proptest! {
 }
 
 #[test]
+fn an_index_finds_values_and_what_lacks_one() {
+    const ROWS: usize = 20_000;
+    let value = |row: usize| (!row.is_multiple_of(3)).then_some(row as i64 % 100);
+    let (_file, connection) = written(|writer| {
+        let sql = "CREATE TABLE t (a INTEGER)".to_owned();
+        let fill = |index: usize, row: &mut Row<'_>| match value(index) {
+            Some(value) => row.integer(value),
+            None => row.null(),
+        };
+        writer.table("t", sql, ROWS, fill).expect("space on disk");
+        let mut entries: Vec<[Option<i64>; 2]> =
+            (0..ROWS).map(|row| [value(row), Some(row as i64 + 1)]).collect();
+        entries.sort_unstable();
+        writer.index("i", "t", "CREATE INDEX i ON t (a)".to_owned(), &entries).expect("space on disk");
+    });
+    for (wanted, condition) in [(None, "a IS NULL"), (Some(7), "a = 7")] {
+        let found = rows(&connection, &format!("SELECT count(*) FROM t INDEXED BY i WHERE {condition}"));
+        let count = (0..ROWS).filter(|row| value(*row) == wanted).count();
+        assert_eq!(found, [[Value::Integer(count as i64)]], "{condition}");
+    }
+}
+
+#[test]
 fn tables_of_many_levels_keep_their_order() {
     const ROWS: usize = 3_000_000;
     let (_file, connection) = written(|writer| {
