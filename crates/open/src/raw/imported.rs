@@ -1,11 +1,13 @@
 //! The imported trace of a raw directory, and whether it still is that of the raw files.
+//!
+//! The database is for questions in SQL and for other programs. Commands read the raw files themselves, because
+//! decoding those takes half as long as reading a database.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use opscope_cann::{Outline, Profile};
-use opscope_formats::reading::Stop;
 use opscope_formats::sqlite;
 use opscope_trace::Trace;
 
@@ -22,8 +24,8 @@ pub fn write(trace: &Trace, profile: &Profile, database: &Path) -> Result<(), sq
     sqlite::write_file_with(trace, database, &[(KEY, &fingerprint(profile))])
 }
 
-/// Whether an export leaves an import behind. That of a large profile takes longer to write than all
-/// exports together, while reading the raw files anew takes seconds.
+/// Whether an export leaves an import behind. That of a large profile is half as many bytes again as all exports
+/// together.
 pub fn is_worth_writing(outline: Outline) -> bool {
     const ROWS: usize = 100_000;
     outline.rows() <= ROWS
@@ -32,12 +34,6 @@ pub fn is_worth_writing(outline: Outline) -> bool {
 /// Whether a profile was imported as it is now.
 pub fn is_current(profile: &Profile) -> bool {
     current(profile).next().is_some()
-}
-
-/// The imported trace of a profile, if there is one that agrees with the raw files and this program.
-pub fn read(profile: &Profile, stop: &Stop) -> Option<Trace> {
-    // One that is damaged is as good as none.
-    current(profile).find_map(|database| sqlite::read_file_until(&database, stop).ok())
 }
 
 /// The databases that hold the trace of a profile as it is now.

@@ -2,7 +2,7 @@
 //! files, and imported.
 
 mod ascendcl;
-pub mod cache;
+pub mod imported;
 mod onnxruntime;
 mod profile;
 mod remarks;
@@ -34,18 +34,13 @@ pub fn only(path: &Path, mut profiles: Vec<Profile>) -> Result<Profile, OpenErro
     Err(OpenError::Several { path: path.to_owned(), what: "profiles", found })
 }
 
-/// The trace of a raw directory and the remarks about it: as it was imported, if that still holds.
+/// The trace of a raw directory and the remarks about it.
 pub(crate) fn read(profile: Profile, progress: &dyn Progress) -> Result<(Trace, Vec<String>), OpenError> {
-    begin(progress, "reading what was imported", &profile.path)?;
-    let trace = match cache::read(&profile, &progress.stop()) {
-        Some(trace) => trace,
-        None => {
-            let raw = join(profile.clone(), progress)?;
-            begin(progress, "making a trace of it", &profile.path)?;
-            trace_until(&raw, &progress.stop())
-        }
-    };
-    let remarks = remarks(&profile, &trace);
+    let raw = join(profile, progress)?;
+    let profile = &raw.joined.data.profile;
+    begin(progress, "making a trace of it", &profile.path)?;
+    let trace = trace_until(&raw, &progress.stop());
+    let remarks = remarks(profile, &trace);
     Ok((trace, remarks))
 }
 
@@ -60,7 +55,7 @@ pub enum ImportError {
     Write(#[from] sqlite::WriteError),
 }
 
-/// Reads a profile anew, leaves its trace in a database for later commands, and returns it with the
+/// Reads a profile, writes its trace into a database, and returns it with the
 /// remarks about it.
 ///
 /// # Errors
@@ -75,7 +70,7 @@ pub fn import(
     begin(progress, "making a trace of it", &profile.path)?;
     let trace = trace_until(&raw, &progress.stop());
     begin(progress, "writing the database", &profile.path)?;
-    cache::write(&trace, profile, database)?;
+    imported::write(&trace, profile, database)?;
     let remarks = remarks(profile, &trace);
     Ok((trace, remarks))
 }

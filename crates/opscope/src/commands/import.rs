@@ -30,9 +30,10 @@ What a file is shows from its content, whatever it is called; gzip is read as it
 is opscope's own, with everything that was read: its path can be given wherever a profile can.
 
 Raw directories of Ascend (PROF_*, JOB*) are read as they are, without CANN or Python. Their database
-is sqlite/opscope.db below them, or below --output DIR; later commands use it for as long as the raw
-files are the same. Where nothing can be written below them, it goes to the user's cache folder. What
-was skipped is counted in its table losses. The raw files are never changed.";
+is sqlite/opscope.db below them, or below --output DIR: for questions in SQL (opscope sql), and for other
+programs. Commands that are given the directory read the raw files, which takes less time. Where nothing
+can be written below them, the database goes to the user's cache folder. What was skipped is counted in
+its table losses. The raw files are never changed.";
 
 /// The options of `opscope import`.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `opscope import` of raw directories of Ascend: each becomes a database for later commands.
+//! `opscope import` of raw directories of Ascend: each becomes a database.
 
 use std::path::{Path, PathBuf};
 

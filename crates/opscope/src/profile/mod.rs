@@ -19,7 +19,7 @@ use crate::terminal::{StepBar, Terminal};
 pub use losses::{Opened, Tell, loss_line, losses_by_severity, losses_json, losses_of, warn};
 pub use opscope_open::check_presence;
 pub use opscope_open::raw::{
-    RawProfile, Results, cache, join, losses_of_joined, only, outline, remarks_of_joined, trace_of,
+    RawProfile, Results, imported, join, losses_of_joined, only, outline, remarks_of_joined, trace_of,
 };
 pub use several::{each, each_answer};
 
@@ -171,7 +171,7 @@ pub fn place_results(
     }
 }
 
-/// Reads a profile anew and leaves its trace in a database for later commands.
+/// Reads a profile and writes its trace into a database.
 ///
 /// # Errors
 /// When it can't be read, or the database can't be written.

@@ -15,7 +15,7 @@ use super::options::{Layout, Options, What, iterations, lanes};
 use super::places::{layout, note_own, save_report, tell_iteration, unused_stamp};
 use crate::commands::advise;
 use crate::commands::run::create_folder;
-use crate::profile::{self, Results, cache, remarks_of_joined};
+use crate::profile::{self, Results, imported, remarks_of_joined};
 use crate::terminal::{StepBar, Terminal};
 
 /// Imports a profile if need be, and writes these kinds of files.
@@ -54,7 +54,7 @@ pub fn write(
     let about = || {
         let reports = if with_reports { performance_reports(joined, export_options) } else { Vec::new() };
         let outline = profile::outline(&raw);
-        let leaves_import = !options.clear && cache::is_worth_writing(outline);
+        let leaves_import = !options.clear && imported::is_worth_writing(outline);
         (outline, leaves_import.then(|| profile::trace_of(&raw)), reports)
     };
     let write = || {
@@ -80,13 +80,12 @@ pub fn write(
         note_own(results.folder(), &saved)?;
         written.extend(saved);
     }
-    if !options.clear && !cache::is_current(&joined.data.profile) {
+    if !options.clear && !imported::is_current(&joined.data.profile) {
         if let Some(trace) = import {
-            bar.step("leaving the import for later commands");
-            cache::write(&trace, &joined.data.profile, &results.database())?;
+            bar.step("leaving the import");
+            imported::write(&trace, &joined.data.profile, &results.database())?;
         } else {
-            terminal
-                .note("later commands read the raw files again; 'opscope import' leaves a database for them");
+            terminal.note("it is too large to leave its import as well; 'opscope import' writes that");
         }
     }
     drop(bar);

@@ -19,7 +19,7 @@ use self::options::{Action, Request};
 use super::export::{Options, What, export};
 use super::show;
 use crate::exit::Exit;
-use crate::profile::{self, cache};
+use crate::profile::{self, imported};
 use crate::report::query;
 use crate::terminal::{StepBar, Terminal};
 
@@ -192,7 +192,7 @@ fn write(
     stamp: &str,
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
-    let is_imported = cache::is_current(&profile);
+    let is_imported = imported::is_current(&profile);
     for folder in folders(&profile) {
         match is_imported {
             true => say(Level::Info, &format!("The data in \"{folder}\" has been analyzed already.")),
