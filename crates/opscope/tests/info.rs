@@ -59,7 +59,8 @@ fn what_cannot_be_read_is_still_named_for_what_it_is() {
                   0,Conv2D,AI_CORE,1,5.0,5.0,5.0,5.0,100.0\n";
     place.write("op_statistic_1.csv", totals);
     let table = place.done(&["info", "op_statistic_1.csv"]).stdout;
-    assert!(table.contains("missing") && table.contains("the folder that the table is in"), "{table}");
+    assert!(table.contains("1 type of operators: total 5.000 us, count 1"), "{table}");
+    assert!(table.contains("missing") && table.contains("give the folder that it is in"), "{table}");
     assert!(!table.contains("damaged"), "{table}");
     let folder = place.done(&["info", "."]).stdout;
     for known in ["half.json", "a profile of MegEngine", "notes.txt", "an empty file"] {
@@ -82,10 +83,157 @@ fn folders_and_databases_of_a_real_run_are_known() {
         database["losses"].as_array().expect("losses").iter().find(|it| it["kind"] == "divided-task");
     assert_eq!(divided.expect("the whole tasks")["count"], 17);
     assert_eq!(number(&database, "/content/tasks/count"), 556.0 - 17.0);
-    assert_eq!(
-        of("db_level2_rank0/ASCEND_PROFILER_OUTPUT/analysis.db")["kind"],
-        "a SQLite database of another program"
-    );
+    let sums = of("db_level2_rank0/ASCEND_PROFILER_OUTPUT/analysis.db");
+    assert_eq!(sums["kind"], "a database of the Ascend tools");
+    assert!(sums["content"].to_string().contains("1 step: stage"), "{sums}");
+    // No file of the real folders is passed over in silence, and none is unknown.
+    for (run, files) in [("text_level1_rank0", 14), ("db_level1_rank0", 3), ("text_small_rank1", 9)] {
+        let answer = of(run);
+        let fates: Vec<&str> = answer["content"]
+            .as_object()
+            .expect("facts")
+            .iter()
+            .filter(|(key, _)| key.starts_with("file "))
+            .map(|(_, fate)| fate.as_str().expect("a fate"))
+            .collect();
+        assert_eq!(fates.len(), files, "{run}: {fates:?}");
+        assert!(
+            fates.iter().all(|fate| fate.starts_with("read:") || fate.starts_with("not needed:")),
+            "{fates:?}"
+        );
+    }
+    assert_eq!(number(&of("db_level1_rank0"), "/content/launch_sites/tasks"), 487.0);
     let listed = place.done(&["info", folder.to_str().expect("a path")]).stdout;
     assert!(listed.contains("text_level2_rank0") && listed.contains("a folder of outputs"), "{listed}");
+}
+
+/// A folder of the tables and files that PyTorch's profiler leaves, with one that nobody knows.
+fn folder_of_outputs() -> Place {
+    let place = Place::new();
+    let tasks = "Step Id,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n\
+                 7,11,2,MatMul1,MatMul,AI_CORE,1736412474730135.5\t,8\n\
+                 7,12,2,MatMul1,MatMul,AI_CORE,1736412474730155.5\t,8\n";
+    place.write("run/kernel_details.csv", tasks);
+    // As a spreadsheet saves it where commas are decimal.
+    let steps = "\u{feff}Step;Computing;Communication(Not Overlapped);Overlapped;Communication;Free\r\n\
+                 7;16,5;100;0;100;4\r\n";
+    place.write("run/step_trace_time.csv", steps);
+    let times =
+        r#"{"Elapse Time(ms)": 0.1, "Transit Time(ms)": 0.01, "Wait Time(ms)": 0.09, "Idle Time(ms)": 0}"#;
+    let sent = r#"{"HCCS": {"Transit Size(MB)": 2, "Transit Time(ms)": 0.1, "Bandwidth(GB/s)": 20}}"#;
+    let operation =
+        format!(r#"{{"Communication Time Info": {times}, "Communication Bandwidth Info": {sent}}}"#);
+    place.write(
+        "run/communication.json",
+        format!(r#"{{"step7": {{"p2p": {{}}, "collective": {{"hcom_allReduce__1_0@99": {operation}}}}}}}"#),
+    );
+    let caches =
+        "Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n2,11,0.75,N/A,MatMul1\n2,99,0.5,0.5,MatMul1\n";
+    place.write("run/l2_cache.csv", caches);
+    place.write("run/api_statistic.csv", "no table");
+    place.write("run/profiler_info_0.json", "{}");
+    place.write("run/secret.bin", "?");
+    place
+}
+
+#[test]
+fn every_file_of_a_folder_is_told_with_what_became_of_it() {
+    let place = folder_of_outputs();
+    let json = place.done(&["info", "run", "--json"]).json();
+    let fate = |name: &str| json["content"][format!("file {name}")].as_str().unwrap_or_default().to_owned();
+    for name in ["kernel_details.csv", "step_trace_time.csv", "communication.json", "l2_cache.csv"] {
+        assert!(fate(name).starts_with("read: "), "{name}: {}", fate(name));
+    }
+    assert!(fate("api_statistic.csv").starts_with("not read: the first line names no columns"));
+    assert_eq!(fate("profiler_info_0.json"), "not needed: settings of the collection");
+    assert_eq!(fate("secret.bin"), "not understood");
+    let losses = json["losses"].to_string();
+    for kind in ["file-not-understood", "file-not-needed", "unread-file", "value-without-task"] {
+        assert!(losses.contains(kind), "{kind}: {losses}");
+    }
+    let text = place.done(&["info", "run"]).stdout;
+    assert!(text.contains("secret.bin, not understood"), "{text}");
+    assert!(text.contains("1 step: computing 16.50 us"), "{text}");
+}
+
+#[test]
+fn figures_of_side_files_stand_below_the_analysis_and_are_kept_by_an_import() {
+    let place = folder_of_outputs();
+    let text = place.done(&["analyze", "run"]).stdout;
+    for shown in ["MatMul1", "1 step as step_trace_time states", "hcom_allReduce__1_0", "20.0 GB/s", "HCCS"] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    let json = place.done(&["analyze", "run", "--json"]).json();
+    assert_eq!(number(&json, "/stated/0/rows/0/values/computing (ns)"), 16_500.0);
+    assert_eq!(number(&json, "/stated/1/rows/0/values/elapsed (ns)"), 100_000.0);
+    let advice = place.done(&["advise", "run"]).stdout;
+    assert!(advice.contains("A35") && advice.contains("carries data for 10.0 % of its time"), "{advice}");
+
+    place.done(&["import", "run", "-o", "run.db"]);
+    let select =
+        "SELECT subject, part, name, value FROM figure_details WHERE topic = 'transport' ORDER BY name";
+    let rows = place.done(&["sql", "run.db", select, "--json"]).json();
+    assert_eq!(rows["rows"][2]["value"], 2e6, "{rows}");
+    let hits = "SELECT value FROM task_metrics WHERE metric = 'l2_hit_rate'";
+    let rows = place.done(&["sql", "run.db", hits, "--json"]).json();
+    assert_eq!(rows["rows"].as_array().expect("rows").len(), 1, "{rows}");
+}
+
+#[test]
+fn a_single_side_file_is_known_by_its_content_and_answered_with_what_it_holds() {
+    let place = folder_of_outputs();
+    for (file, kind, said) in [
+        ("communication.json", "collective communication", "1 collective operation: elapsed 100.0 us"),
+        ("step_trace_time.csv", "a table of the Ascend tools", "1 step: computing 16.50 us"),
+        ("l2_cache.csv", "a table of the Ascend tools", "2 tasks with figures of the cache"),
+    ] {
+        std::fs::copy(place.path(&format!("run/{file}")), place.path("renamed")).expect("a copy");
+        let text = place.done(&["info", "renamed"]).stdout;
+        assert!(text.contains(kind) && text.contains(said), "{file}: {text}");
+        assert!(text.contains("give the folder that it is in"), "{file}: {text}");
+        let text = place.done(&["analyze", "renamed"]).stdout;
+        assert!(text.contains("states"), "{file}: {text}");
+    }
+    place.write("communication.json", r#"{"step7": {"p2p": {}, "collective": {"hcom"#);
+    place.fails(
+        1,
+        &["communication.json", "no whole JSON", "copy the file again"],
+        &["analyze", "communication.json"],
+    );
+}
+
+#[test]
+fn an_operator_is_found_with_the_lines_of_the_program_that_asked_for_it() {
+    let place = Place::new();
+    let database = rusqlite::Connection::open(place.path("ascend_pytorch_profiler_0.db")).expect("a file");
+    let tables = "
+        CREATE TABLE STRING_IDS (id INTEGER PRIMARY KEY, value TEXT);
+        INSERT INTO STRING_IDS VALUES (1, 'MatMul1'), (2, 'MatMul'), (3, 'AI_CORE'), (4, 'aten::linear'),
+            (5, 'layer.py(7): forward'), (6, 'main.py(9): run'), (7, 'launch'), (8, 'aten::other');
+        CREATE TABLE TASK (startNs INTEGER, endNs INTEGER, deviceId INTEGER, connectionId INTEGER, globalTaskId INTEGER, taskType INTEGER, streamId INTEGER, taskId INTEGER);
+        INSERT INTO TASK VALUES (1760000000000001000, 1760000000000003000, 0, 77, 0, 3, 2, 1),
+            (1760000000000005000, 1760000000000006000, 0, 78, 1, 3, 2, 2);
+        CREATE TABLE COMPUTE_TASK_INFO (name INTEGER, globalTaskId INTEGER PRIMARY KEY, taskType INTEGER, opType INTEGER);
+        INSERT INTO COMPUTE_TASK_INFO VALUES (1, 0, 3, 2), (1, 1, 3, 2);
+        CREATE TABLE CANN_API (startNs INTEGER, endNs INTEGER, type INTEGER, globalTid INTEGER, connectionId INTEGER PRIMARY KEY, name INTEGER);
+        INSERT INTO CANN_API VALUES (1760000000000000500, 1760000000000000900, 10000, 21474836487, 77, 7);
+        CREATE TABLE PYTORCH_API (startNs TEXT, endNs TEXT, globalTid INTEGER, connectionId INTEGER, name INTEGER, callchainId INTEGER, type INTEGER);
+        INSERT INTO PYTORCH_API VALUES ('1760000000000000100', '1760000000000000200', 21474836488, 1, 4, 3, 50001),
+            ('1760000000000000100', '1760000000000000200', 21474836488, 2, 8, NULL, 50001);
+        CREATE TABLE CONNECTION_IDS (id INTEGER, connectionId INTEGER);
+        INSERT INTO CONNECTION_IDS VALUES (1, 900), (1, 77), (2, 901);
+        CREATE TABLE PYTORCH_CALLCHAINS (id INTEGER, stack INTEGER, stackDepth INTEGER);
+        INSERT INTO PYTORCH_CALLCHAINS VALUES (3, 6, 1), (3, 5, 0), (4, 6, 0);";
+    database.execute_batch(tables).expect("tables");
+    drop(database);
+    let text = place.done(&["where", "MatMul1", "ascend_pytorch_profiler_0.db"]).stdout;
+    assert!(
+        text.contains(
+            "Asked for by aten::linear (1 task), from\n  layer.py(7): forward\n  main.py(9): run\n"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("aten::other"), "{text}");
+    let json = place.done(&["where", "MatMul1", "ascend_pytorch_profiler_0.db", "--json"]).json();
+    assert_eq!(json["origins"][0]["stack"][1], "main.py(9): run", "{json}");
 }

@@ -4,6 +4,7 @@ mod activations;
 mod ai_cpu;
 mod ascend;
 mod ascend_types;
+mod communication;
 mod conversion;
 mod converter;
 mod declared;
@@ -27,12 +28,13 @@ use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 /// All conditions by the ids of their rules.
-const FAMILIES: [&[(&str, Check)]; 15] = [
+const FAMILIES: [&[(&str, Check)]; 16] = [
     activations::CHECKS,
     ai_cpu::CHECKS,
     resizing::CHECKS,
     ascend::CHECKS,
     ascend_types::CHECKS,
+    communication::CHECKS,
     sequences::CHECKS,
     span::CHECKS,
     svp::CHECKS,

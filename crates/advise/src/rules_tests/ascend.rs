@@ -180,7 +180,23 @@ fn calls() -> Vec<(&'static str, Case, Case)> {
             of(Profile::new(&[]).call("aclmdlLoadFromFileWithMem", 601_000, 1).range(642_772)),
         ),
         ("A34", graph(&["Conv x,W:17x3x3x3 -> y"]), graph(&["Conv x,W:16x3x3x3 -> y"])),
+        ("A35", collective(49.0), collective(50.0)),
     ]
+}
+
+/// A collective operation of 100 ns that carries data for so many of them.
+fn collective(transit: f64) -> Case {
+    let mut profile = Profile::new(&[("a", "Mul", AI, 10, &[])]);
+    let about = FigureSubject {
+        topic: FigureTopic::Collective,
+        source: "communication.json",
+        step: "7",
+        subject: "hcom_allReduce__1_0",
+        part: "",
+    };
+    let figures = [("elapsed", "ns", Some(100.0)), ("transit", "ns", Some(transit))];
+    profile.trace.push_figures(about, &figures);
+    of(profile)
 }
 
 #[test]

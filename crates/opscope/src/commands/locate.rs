@@ -24,7 +24,8 @@ also the type of other operators is shown as both (in JSON, the type is \"also\"
 shares are those that analyze counts: of the measured iterations, without waiting and handling of
 streams. The task ids are those that the vendor's files have (of a board's table of layers, its
 layer ids); they are used again in every inference, and on every stream.
-Of operators on the AI CPU it is said why they are there, and what to put in their place.";
+Of operators on the AI CPU it is said why they are there, and what to put in their place. Where the
+profile is a database of PyTorch's, the call that asked for an operator follows, with the program's lines.";
 
 /// The options of `opscope where`.
 #[derive(Debug, Args)]

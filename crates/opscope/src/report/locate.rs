@@ -1,8 +1,10 @@
 //! Where an operator ran, as text and JSON.
 
+use std::collections::{HashMap, HashSet};
+
 use opscope_advise::{Why, why_on_ai_cpu};
 use opscope_analyze::{Location, Matched, OperatorMatches};
-use opscope_trace::{ExecutionUnit, Nanoseconds, TaskId, Trace, units};
+use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TaskId, Trace, units};
 use serde_json::{Value, json};
 
 use super::table::UNKNOWN;
@@ -21,7 +23,8 @@ pub fn to_text(
     let top = if top == 0 { usize::MAX } else { top };
     let texts = found.iter().map(|it| {
         let sentence = sentence(word, it);
-        format!("{sentence}{}{}", table(trace, &it.locations, top, width), reasons(trace, &it.locations))
+        let (table, reasons) = (table(trace, &it.locations, top, width), reasons(trace, &it.locations));
+        format!("{sentence}{table}{reasons}{}", origins_text(trace, &it.locations, top))
     });
     texts.collect::<Vec<_>>().join("\n")
 }
@@ -33,6 +36,50 @@ pub fn to_json(trace: &Trace, first: &OperatorMatches, other: Option<&OperatorMa
         answer["also"] = matches_json(trace, other);
     }
     Envelope::new(1, answer)
+}
+
+/// A framework's call that asked for tasks, with the lines of the program that led there.
+struct Origin<'t> {
+    call: &'t str,
+    stack: &'t str,
+    tasks: usize,
+}
+
+/// The origins of tasks, as far as the framework tells, those of most tasks first.
+fn origins<'t>(trace: &'t Trace, locations: &[Location]) -> Vec<Origin<'t>> {
+    let wanted: HashSet<TaskId> = locations.iter().flat_map(|it| it.tasks.iter().copied()).collect();
+    let mut found: Vec<Origin<'t>> = Vec::new();
+    let mut places: HashMap<(StringId, Option<StringId>), usize> = HashMap::new();
+    for (_, site) in trace.launch_sites.iter().filter(|(_, site)| wanted.contains(&site.task)) {
+        let name = trace.api_calls.name()[site.call.index()];
+        let place = *places.entry((name, site.stack)).or_insert_with(|| {
+            let stack = site.stack.map_or("", |stack| trace.strings.get(stack));
+            found.push(Origin { call: trace.strings.get(name), stack, tasks: 0 });
+            found.len() - 1
+        });
+        found[place].tasks += 1;
+    }
+    found.sort_by_key(|origin| std::cmp::Reverse(origin.tasks));
+    found
+}
+
+/// The origins in a paragraph each: the call, and the innermost lines of the program.
+fn origins_text(trace: &Trace, locations: &[Location], top: usize) -> String {
+    /// The lines of a stack before it becomes tiresome.
+    const LINES: usize = 6;
+    let mut text = String::new();
+    let found = origins(trace, locations);
+    for origin in found.iter().take(top) {
+        let (call, tasks) = (bold(&printable(origin.call)), count(origin.tasks, "task"));
+        text.push_str(&format!("\nAsked for by {call} ({tasks})"));
+        let lines: Vec<&str> = origin.stack.lines().collect();
+        text.push_str(if lines.is_empty() { "\n" } else { ", from\n" });
+        lines.iter().take(LINES).for_each(|line| text.push_str(&format!("  {}\n", printable(line))));
+        if lines.len() > LINES {
+            text.push_str(&format!("  … and {} more lines, which --json has\n", lines.len() - LINES));
+        }
+    }
+    text + &not_shown(found.len().saturating_sub(top))
 }
 
 /// Why operators are on the device's general processor, a paragraph for each type and reason.
@@ -199,7 +246,16 @@ fn matches_json(trace: &Trace, matches: &OperatorMatches) -> Value {
         Matched::Type => "type",
         Matched::Part => "part",
     };
-    json!({"matched": matched, "counted": matches.counted, "locations": rows.collect::<Vec<_>>()})
+    let origins = origins(trace, &matches.locations).into_iter().map(|origin| {
+        let stack: Vec<&str> = origin.stack.lines().collect();
+        json!({ "call": origin.call, "tasks": origin.tasks, "stack": stack })
+    });
+    json!({
+        "matched": matched,
+        "counted": matches.counted,
+        "locations": rows.collect::<Vec<_>>(),
+        "origins": origins.collect::<Vec<_>>(),
+    })
 }
 
 #[cfg(test)]

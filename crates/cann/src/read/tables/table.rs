@@ -1,6 +1,8 @@
 //! Rows and columns of CSV text: columns by their names, cells without the padding that the tools
 //! put into them.
 
+use std::borrow::Cow;
+
 use crate::vocabulary;
 use csv::{ByteRecord, ReaderBuilder};
 use opscope_trace::{LossKind, Nanoseconds, Trace};
@@ -57,6 +59,7 @@ pub(super) struct Column(usize);
 /// A row of a table.
 pub(super) struct Row<'r> {
     record: &'r ByteRecord,
+    separator: Separator,
     /// The line that it begins on, counted from 1.
     pub line: u64,
 }
@@ -79,7 +82,7 @@ impl Row<'_> {
 
     /// Microseconds.
     pub fn micros(&self, column: Option<Column>) -> Option<Nanoseconds> {
-        decimal::from_micros(self.cell(column)).ok()
+        decimal::from_micros(&self.numeral(column)).ok()
     }
 
     pub fn number(&self, column: Option<Column>) -> Option<u64> {
@@ -88,8 +91,24 @@ impl Row<'_> {
 
     /// A number; nothing for words such as `inf` and `nan`.
     pub fn float(&self, column: Option<Column>) -> Option<f64> {
-        let value: f64 = std::str::from_utf8(self.cell(column)).ok()?.parse().ok()?;
+        let value: f64 = std::str::from_utf8(&self.numeral(column)).ok()?.parse().ok()?;
         value.is_finite().then_some(value)
+    }
+
+    /// A cell as a number is written with a decimal point: spreadsheets that separate cells by semicolons have
+    /// decimal commas.
+    fn numeral(&self, column: Option<Column>) -> Cow<'_, [u8]> {
+        let cell = self.cell(column);
+        let comma =
+            cell.iter().position(|byte| *byte == b',').filter(|_| self.separator == Separator::Semicolon);
+        match comma {
+            None => Cow::Borrowed(cell),
+            Some(comma) => {
+                let mut cell = cell.to_vec();
+                cell[comma] = b'.';
+                Cow::Owned(cell)
+            }
+        }
     }
 }
 
@@ -123,6 +142,38 @@ impl Losses {
     }
 }
 
+/// The byte between cells. The tools write commas; spreadsheets of some languages save others in their stead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Separator {
+    Comma,
+    Semicolon,
+    Tab,
+}
+
+impl Separator {
+    /// The separator of a table by its first line. The tools themselves write tabs behind times, so only a line
+    /// without commas has another.
+    fn of(text: &[u8]) -> Self {
+        /// No line of headings is longer.
+        const LONGEST: usize = 1 << 16;
+        let line = text[..text.len().min(LONGEST)].split(|byte| matches!(byte, b'\n' | b'\r')).next();
+        let line = line.unwrap_or_default();
+        match [b',', b';', b'\t'].map(|byte| line.contains(&byte)) {
+            [true, ..] | [_, false, false] => Self::Comma,
+            [_, true, _] => Self::Semicolon,
+            [.., true] => Self::Tab,
+        }
+    }
+
+    fn byte(self) -> u8 {
+        match self {
+            Self::Comma => b',',
+            Self::Semicolon => b';',
+            Self::Tab => b'\t',
+        }
+    }
+}
+
 /// Reads the names of the columns, if there is a first line.
 pub(super) fn read_header(text: &[u8]) -> Option<Header> {
     let mut record = ByteRecord::new();
@@ -140,6 +191,7 @@ pub(super) fn read_rows(
     mut row: impl FnMut(&Row<'_>, &mut Losses),
 ) {
     let text = without_mark(text);
+    let separator = Separator::of(text);
     let mut reader = reader(text);
     let mut record = ByteRecord::new();
     let mut is_header = true;
@@ -155,7 +207,7 @@ pub(super) fn read_rows(
         if record.len() < header.len() {
             losses.count(LossKind::ShortRow, line);
         } else {
-            row(&Row { record: &record, line }, losses);
+            row(&Row { record: &record, separator, line }, losses);
         }
     }
     // All tools that write these tables end every line.
@@ -177,7 +229,8 @@ fn without_mark(text: &[u8]) -> &[u8] {
 }
 
 fn reader(text: &[u8]) -> csv::Reader<&[u8]> {
-    ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text)
+    let separator = Separator::of(text).byte();
+    ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(text)
 }
 
 /// The time to take off a table's times: the first of them, where they are counted since 1970.
@@ -209,5 +262,25 @@ mod tests {
         );
         assert_eq!(losses.counted, [(LossKind::ShortRow, 1, 5)]);
         assert!(!header.has(&["Duration(us)"]));
+    }
+
+    #[test]
+    fn cells_between_semicolons_or_tabs_are_read_with_decimal_commas_and_points() {
+        for text in [
+            &b"\xef\xbb\xbfName;Start Time(us);Ratio\r\nconv,1;1736412474730135,222\t;0,5\r\n"[..],
+            b"Name\tStart Time(us)\tRatio\nconv,1\t1736412474730135.222\t0.5\n",
+        ] {
+            let header = read_header(text).unwrap();
+            let [name, start, ratio] = ["Name", "Start Time(us)", "Ratio"].map(|name| header.find(&[name]));
+            let mut rows = Vec::new();
+            read_rows(text, &header, &Stop::default(), &mut Losses::default(), |row, _| {
+                rows.push((row.text(name), row.micros(start), row.float(ratio)));
+            });
+            let time = Some(Nanoseconds(1_736_412_474_730_135_222));
+            assert_eq!(rows, [("conv,1".to_owned(), time, Some(0.5))]);
+        }
+        // Shapes in a table of commas keep theirs.
+        let header = read_header(b"Name,Input Shapes\n").unwrap();
+        assert_eq!(header.len(), 2);
     }
 }

@@ -321,6 +321,12 @@ fn of_tasks(trace: &Trace, facts: &mut Facts) {
 
 /// Parts of a profile that one might look for in vain.
 fn missing(trace: &Trace, facts: &mut Facts) {
+    if trace.tasks.is_empty() && trace.api_calls.is_empty() && !trace.figures.is_empty() {
+        let all = "tasks, calls, times: this file only sums up; give the folder that it is in, or its timeline, \
+                   database, kernel_details.csv or op_summary_*.csv";
+        facts.missing.push(all.to_owned());
+        return;
+    }
     let operators = &trace.operators;
     let ran = |id: &usize| operators.attribution()[*id] != Attribution::Removed;
     let share = |known: usize| format!("{known} of {}", operators.len());

@@ -90,6 +90,40 @@ fn the_database_of_a_real_run_gives_the_figures_of_independent_queries() {
     assert_eq!(stored(&again), stored(&trace));
 }
 
+/// The sum of a figure.
+fn figure_sum(trace: &Trace, topic: FigureTopic, name: &str) -> f64 {
+    let is_it = |row: &Figure| row.topic == topic && trace.strings.get(row.name) == name;
+    trace.figures.iter().map(|(_, row)| row).filter(is_it).map(|row| row.value).sum()
+}
+
+#[test]
+fn the_figures_of_real_databases_sum_up_to_those_of_independent_queries() {
+    let run = "data/ascend-pytorch/db_level1_rank0/ASCEND_PROFILER_OUTPUT";
+    let Some(folder) = shared(run) else { return };
+    let trace = read_file(&folder.join("ascend_pytorch_profiler_0.db"), &Stop::default()).unwrap();
+    let sums = read_file(&folder.join("analysis.db"), &Stop::default()).unwrap();
+    let is_near =
+        |found: f64, expected: f64| assert!((found - expected).abs() < 1e-3, "{found} for {expected}");
+    is_near(figure_sum(&trace, FigureTopic::Allocation, "size"), 1_495_289_344.0);
+    is_near(figure_sum(&trace, FigureTopic::Allocation, "allocations"), 184.0);
+    is_near(figure_sum(&trace, FigureTopic::Allocation, "not released"), 24.0);
+    is_near(figure_sum(&trace, FigureTopic::Link, "size"), 488_806_752.0);
+    is_near(figure_sum(&trace, FigureTopic::Link, "transit"), 28_715_084.0);
+    is_near(figure_sum(&trace, FigureTopic::Link, "count"), 72.0);
+    is_near(figure_sum(&sums, FigureTopic::Step, "computing"), 8_903_431.0);
+    is_near(figure_sum(&sums, FigureTopic::Collective, "elapsed"), 102_108_100.093_75);
+    is_near(figure_sum(&sums, FigureTopic::Collective, "wait"), 3_689_573.718_75);
+    is_near(figure_sum(&sums, FigureTopic::Transport, "size"), 855_192_192.0);
+    is_near(figure_sum(&sums, FigureTopic::Link, "size"), 1_111_864_008.0);
+    // 500 tasks and 4 collective operations name a call of PyTorch's; 17 whole tasks are told by their parts.
+    assert_eq!(trace.launch_sites.len(), 500 + 4 - 17);
+    let asked = trace.launch_sites.call().iter().map(|call| trace.api_calls.level()[call.index()]);
+    assert!(asked.into_iter().all(|level| level == ApiLevel::Framework));
+    let stack = trace.launch_sites.stack().iter().flatten().next().map(|stack| trace.strings.get(*stack));
+    assert!(stack.unwrap().lines().any(|line| line.ends_with("main.py(375): train")), "{stack:?}");
+    assert!(!losses(&trace).iter().any(|loss| loss.contains("OP_MEMORY") || loss.contains("CALLCHAINS")));
+}
+
 #[test]
 fn a_database_without_metrics_is_read_as_well() {
     let run = "data/ascend-pytorch/db_level0_rank0/ASCEND_PROFILER_OUTPUT";
