@@ -38,7 +38,7 @@ struct Lack {
     reason: &'static str,
 }
 
-const LACKS: [Lack; 17] = [
+const LACKS: [Lack; 18] = [
     Lack {
         forms: &[Imported, Folder, Tables, Database, Timeline],
         paths: &["/path", "/losses/*/profile"],
@@ -48,6 +48,11 @@ const LACKS: [Lack; 17] = [
         forms: &[Folder, Tables, Database, Timeline],
         paths: &["/losses"],
         reason: "every file tells what is lost in itself",
+    },
+    Lack {
+        forms: &[Folder, Tables, Database],
+        paths: &["/stated", "/metrics/l2_hit_rate", "/metrics/l2_victim_rate"],
+        reason: "figures that only files state, among them the use of the cache by task: a raw directory has none",
     },
     Lack {
         forms: &[Folder, Tables, Database, Timeline],
