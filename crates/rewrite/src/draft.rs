@@ -9,10 +9,11 @@ mod alike;
 mod edit;
 mod finish;
 mod readers;
+mod subgraphs;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use opscope_model::proto::{GraphProto, NodeProto, TensorProto};
+use opscope_model::proto::{NodeProto, TensorProto};
 use opscope_model::{Attributes, Model, TensorData, TensorShape};
 use opscope_trace::DataType;
 
@@ -102,7 +103,7 @@ impl<'m> Draft<'m> {
             shapes: HashMap::new(),
             shapes_are_current: false,
         };
-        note_names(graph.proto(), &mut draft.taken);
+        subgraphs::note_names(graph.proto(), &mut draft.taken);
         for node in graph.nodes() {
             let captured = node.captured.iter().map(|&id| graph.value(id).name.to_owned()).collect();
             let mut proto = node.proto.clone();
@@ -354,21 +355,5 @@ fn shareable(model: &Model, tensor: &TensorProto) -> TensorProto {
     match model.tensor_data(tensor) {
         Ok(data) => constant::to_proto(tensor.name(), &data),
         Err(_) => tensor.clone(),
-    }
-}
-
-/// Every name of a graph and of those within it. The model's loader has limited how deep they go.
-fn note_names(graph: &GraphProto, taken: &mut HashSet<String>) {
-    let inputs = graph.input.iter().map(|input| input.name());
-    let stored = graph.initializer.iter().map(|tensor| tensor.name());
-    let sparse = graph.sparse_initializer.iter().filter_map(|tensor| Some(tensor.values.as_ref()?.name()));
-    taken.extend(inputs.chain(stored).chain(sparse).map(str::to_owned));
-    for node in &graph.node {
-        taken.extend(node.output.iter().cloned());
-        taken.insert(node.name().to_owned());
-        for attribute in &node.attribute {
-            let graphs = attribute.g.as_deref().into_iter().chain(&attribute.graphs);
-            graphs.for_each(|inner| note_names(inner, taken));
-        }
     }
 }

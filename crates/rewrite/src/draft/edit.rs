@@ -5,9 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use opscope_model::TensorData;
 use opscope_model::proto::NodeProto;
 
-use super::alike;
 use super::readers::Reading;
-use super::{Draft, NodeIndex, NodeView};
+use super::{Draft, NodeIndex, NodeView, alike, subgraphs};
 use crate::constant;
 use crate::info::Exactness;
 use crate::node::node;
@@ -190,7 +189,8 @@ impl Draft<'_> {
             if proto.name().is_empty() {
                 proto.name = Some(self.node_name(proto.output.first().map_or("node", String::as_str)));
             }
-            self.insert(proto, (place, number + 1), Vec::new());
+            let captured = subgraphs::captured(&proto);
+            self.insert(proto, (place, number + 1), captured);
         }
         for forward in forwards {
             match forward {
@@ -208,10 +208,15 @@ impl Draft<'_> {
     fn check(&self, edit: &Edit) -> Result<Vec<Forward>, Refusal> {
         let added: HashSet<&str> =
             edit.added.iter().flat_map(|node| &node.output).map(String::as_str).collect();
+        // A node that comes may have the subgraphs of one that goes.
+        let held: HashSet<String> = edit.added.iter().flat_map(subgraphs::captured).collect();
         let forwarded: HashSet<&str> = edit.forwarded.iter().map(|(from, _)| from.as_str()).collect();
         for &id in &edit.removed {
             let slot = self.slot(id).ok_or(Refusal::Gone)?;
             for name in slot.proto.output.iter().filter(|name| !name.is_empty()) {
+                if held.contains(name) && !added.contains(name.as_str()) {
+                    return Err(Refusal::Captured { value: name.clone() });
+                }
                 if added.contains(name.as_str()) || forwarded.contains(name.as_str()) {
                     continue;
                 }

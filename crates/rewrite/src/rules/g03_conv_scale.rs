@@ -58,7 +58,11 @@ impl Rewrite for ConvScale {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{applies, refuses};
+    use opscope_model::Model;
+    use opscope_model::proto::{AttributeProto, AttributeType, GraphProto, NodeProto};
+
+    use crate::Selection;
+    use crate::testing::{applies, net, refuses};
 
     fn conv(rest: &str) -> String {
         format!(
@@ -88,6 +92,39 @@ mod tests {
                 assert_eq!(applies("G03", &text).operators(), "Conv", "{text}");
             }
         }
+    }
+
+    /// The convolution with a graph in an attribute, as damaged files have them: it reads these values.
+    fn with_a_branch(reads: &[&str]) -> Model {
+        let mut proto = net(&conv("const k f32 0.3; z = Mul(y, k)")).proto().clone();
+        let inner = NodeProto {
+            op_type: Some("Sum".to_owned()),
+            input: reads.iter().map(|&name| name.to_owned()).collect(),
+            output: vec!["within".to_owned()],
+            ..NodeProto::default()
+        };
+        let branch = GraphProto { node: vec![inner], ..GraphProto::default() };
+        let nodes = proto.graph.iter_mut().flat_map(|graph| &mut graph.node);
+        for node in nodes.filter(|node| node.op_type() == "Conv") {
+            node.attribute.push(AttributeProto {
+                name: Some("then_branch".to_owned()),
+                r#type: Some(AttributeType::Graph as i32),
+                g: Some(Box::new(branch.clone())),
+                ..AttributeProto::default()
+            });
+        }
+        Model::from_proto(proto, None).expect("a sound model")
+    }
+
+    #[test]
+    fn what_a_graph_reads_that_stays_with_the_convolution_stays_too() {
+        let only = Selection { only: vec!["G03".to_owned()], ..Selection::default() };
+        let only = only.resolve().expect("a known rewrite");
+        let rewritten =
+            crate::rewrite(&with_a_branch(&["w", "b"]), &only, None, false).expect("a sound rewrite");
+        assert_eq!(rewritten.applications.len(), 1);
+        let after = Model::from_proto(rewritten.proto, None).expect("a sound model");
+        assert_eq!(crate::testing::operators(&after), "Conv");
     }
 
     #[test]
