@@ -33,6 +33,8 @@ type StreamKey = (String, bool, Option<u32>);
 #[derive(Debug, Default)]
 pub struct Catalogue {
     streams: BTreeMap<String, Entry>,
+    /// Asked within everything that is made of the streams.
+    stop: Stop,
 }
 
 /// The streams with one name.
@@ -50,7 +52,7 @@ impl Catalogue {
     /// # Errors
     /// If the directory exists but can't be listed.
     pub fn read(directory: &Path, stop: &Stop, losses: &mut Losses) -> Result<Self> {
-        let mut catalogue = Self::default();
+        let mut catalogue = Self { stop: stop.clone(), ..Self::default() };
         let names = match list(directory) {
             Ok(names) => names,
             Err(_) if !directory.is_dir() => return Ok(catalogue),
@@ -93,6 +95,11 @@ impl Catalogue {
             entry.streams.push(Stream { name, aging, device, paths, stop: stop.clone() });
         }
         Ok(catalogue)
+    }
+
+    /// Whether, and when, what is made of the streams is wanted no more.
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     /// The streams with a name: none, one, a kept and an ageing one, or one for each device.

@@ -85,25 +85,30 @@ fn count_unread(
     }
 }
 
+/// Whether a clock can show all of these times, as far as they are looked at before `stop` is wanted.
+fn shows_all(clock: &Clock, times: &[u64], stop: &Stop) -> bool {
+    stop.within(times).all(|&time| clock.can_show(time))
+}
+
 /// Drops and counts tasks at times that the device's clock can't show: one of them would stretch the run
 /// over centuries.
-fn drop_impossible_tasks(tables: &mut DeviceTables, clock: &Clock) {
+fn drop_impossible_tasks(tables: &mut DeviceTables, clock: &Clock, stop: &Stop) {
     let DeviceTables { tasks, losses, .. } = tables;
     let before = tasks.len();
-    if !tasks.end().iter().all(|&end| clock.can_show(end)) {
+    if !shows_all(clock, tasks.end(), stop) {
         tasks.retain(|task| clock.can_show(task.end));
     }
     losses.count(LossKind::ImpossibleTime, "device tasks", (before - tasks.len()) as u64);
 }
 
 /// The same for calls and ranges of the host.
-fn drop_impossible_calls(host: &mut HostTables, clock: &Clock) {
+fn drop_impossible_calls(host: &mut HostTables, clock: &Clock, stop: &Stop) {
     let HostTables { api, tx, losses, .. } = host;
     let before = (api.len(), tx.len());
-    if !api.end().iter().all(|&end| clock.can_show(end)) {
+    if !shows_all(clock, api.end(), stop) {
         api.retain(|call| clock.can_show(call.end));
     }
-    if !tx.end().iter().all(|&end| clock.can_show(end)) {
+    if !shows_all(clock, tx.end(), stop) {
         tx.retain(|range| clock.can_show(range.end));
     }
     losses.count(LossKind::ImpossibleTime, "calls", (before.0 - api.len()) as u64);
@@ -155,12 +160,12 @@ impl Data {
         host.expanded_streams = expanded;
         let devices = catalogues.iter().zip(decoded).map(|((id, metadata, _), mut tables)| {
             let (metadata, clock) = ((*metadata).clone(), metadata.device_clock());
-            drop_impossible_tasks(&mut tables, &clock);
+            drop_impossible_tasks(&mut tables, &clock, stop);
             (*id, Device { id: *id, metadata, clock, tables })
         });
         let devices = devices.collect();
         let host_clock = profile.metadata().map(Metadata::host_clock).unwrap_or_default();
-        drop_impossible_calls(&mut host, &host_clock);
+        drop_impossible_calls(&mut host, &host_clock, stop);
         Ok(Self { host, host_clock, devices, profile })
     }
 

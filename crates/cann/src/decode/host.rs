@@ -2,6 +2,7 @@
 
 use opscope_cann_raw::additional::{GraphIdMap, LogicStreamInfo, StaticOpMem, TaskMemoryInfo};
 use opscope_cann_raw::host::{ExpandStreamSpec, Head, level};
+use opscope_formats::reading::Stop;
 
 use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
@@ -60,7 +61,7 @@ pub(crate) fn host_tables(
         nano::describe_tasks(catalogue, &mut tables);
     }
     tables.samples = host_samples(catalogue, metadata, &mut tables.losses);
-    name_everything(&mut tables);
+    name_everything(&mut tables, catalogue.stop());
     tables
 }
 
@@ -152,20 +153,24 @@ fn name_domains(names: &mut Names, tx: &mut TxTable, losses: &mut Losses) {
 }
 
 /// Gives every type of calls and tasks a name.
-fn name_types(names: &mut Names, api: &ApiTable, task_tracks: &TaskTrackTable) {
+fn name_types(names: &mut Names, api: &ApiTable, task_tracks: &TaskTrackTable, stop: &Stop) {
     // There are few types among millions of calls.
     let of_calls = parallel::column(api.len(), |rows, types| {
+        if stop.is_wanted() {
+            return;
+        }
         let all = api.level()[rows.clone()].iter().copied().zip(api.kind()[rows].iter().copied());
         types.extend(all.collect::<NumberSet<(u16, u32)>>());
     });
     names.name_unknown_types(of_calls.into_iter());
-    let kinds: NumberSet<u32> = task_tracks.kind().iter().copied().collect();
+    let kinds: NumberSet<u32> = stop.within(task_tracks.kind()).copied().collect();
     let is_unusual = |kind: &u32| USUAL_RUNTIME_NAMES.iter().all(|(usual, _)| usual != kind);
     names.name_unknown_types(kinds.into_iter().filter(is_unusual).map(|kind| (level::RUNTIME, kind)));
 }
 
-/// Gives every hash that is used a name, so that looking one up can't fail later.
-fn name_everything(tables: &mut HostTables) {
+/// Gives every hash that is used a name, so that looking one up can't fail later; not all of them where `stop`
+/// is wanted.
+fn name_everything(tables: &mut HostTables, stop: &Stop) {
     let HostTables {
         names,
         losses,
@@ -183,19 +188,19 @@ fn name_everything(tables: &mut HostTables) {
     } = tables;
     name_domains(names, tx, losses);
     let of_nodes = nodes.name().iter().chain(nodes.op_type()).chain(node_attributes.value());
-    names.name_unknown(of_nodes.copied(), losses, "compact.node_basic_info");
-    names.name_unknown(task_tracks.kernel().iter().copied(), losses, "compact.task_track");
+    names.name_unknown(stop.within(of_nodes.copied()), losses, "compact.node_basic_info");
+    names.name_unknown(stop.within(task_tracks.kernel().iter().copied()), losses, "compact.task_track");
     let of_fusions = fusions.name().iter().chain(&tables.originals);
-    names.name_unknown(of_fusions.copied(), losses, "additional.fusion_op_info");
+    names.name_unknown(stop.within(of_fusions.copied()), losses, "additional.fusion_op_info");
     let of_memory = static_memory.name().iter().chain(static_memory.dynamic_name());
     names.name_unknown(of_memory.copied().filter(|name| *name != 0), losses, "additional.static_op_mem");
     let of_steps = communication_notes.name().iter().chain(communication_notes.group());
-    names.name_unknown(of_steps.copied(), losses, "additional.hccl_info");
+    names.name_unknown(stop.within(of_steps.copied()), losses, "additional.hccl_info");
     let of_collectives = collective_notes.algorithm().iter().chain(collective_notes.group());
     names.name_unknown(of_collectives.copied(), losses, "compact.hccl_op_info");
     let is_step = |row: &usize| api.level()[*row] == level::COMMUNICATION;
-    let of_calls = (0..api.len()).filter(is_step).map(|row| api.item()[row]);
+    let of_calls = stop.within(0..api.len()).filter(is_step).map(|row| api.item()[row]);
     names.name_unknown(of_calls, losses, "api_event.data");
-    name_types(names, api, task_tracks);
+    name_types(names, api, task_tracks, stop);
     names.name_unknown(models.name().iter().copied(), losses, "additional.graph_id_map");
 }
