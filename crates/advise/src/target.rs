@@ -188,7 +188,9 @@ impl Target {
             (_, Some(EngineName::Tract)) => Self::Tract,
             (_, Some(engine)) if engine.is_onnx_runtime() => Self::OnnxRuntime,
             _ if is_310() => Self::Cann310,
-            (Some(ProfileFormat::Cann | ProfileFormat::Cann2022), _) => Self::Cann,
+            (Some(ProfileFormat::Cann | ProfileFormat::Cann2022 | ProfileFormat::CannOperators), _) => {
+                Self::Cann
+            }
             _ if runs_on(&[ExecutionUnit::AiCore, ExecutionUnit::AiVectorCore, ExecutionUnit::AiCpu]) => {
                 Self::Cann
             }

@@ -129,6 +129,23 @@ headings! {
     }
 }
 
+/// The table of a single operator that `msprof op` ran.
+pub(crate) mod op_basic_info {
+    pub(crate) const NAME: &str = "Op Name";
+    pub(crate) const KIND: &str = "Op Type";
+    pub(crate) const DURATION: &str = "Task Duration(us)";
+    pub(crate) const BLOCKS: &str = "Block Dim";
+    pub(crate) const DEVICE: [&str; 2] = ["Device Id", "Device ID"];
+
+    /// Figures: headings, and the names and units that they have as metrics of the task.
+    pub(crate) const FIGURES: [(&str, &str, &str); 4] = [
+        (BLOCKS, "block_num", ""),
+        ("Mix Block Dim", "mix_block_num", ""),
+        ("Current Freq", "current_frequency", "MHz"),
+        ("Rated Freq", "rated_frequency", "MHz"),
+    ];
+}
+
 headings! {
     /// Types of operators. Tables of a single inference have the model's name behind the device.
     op_statistic {

@@ -96,6 +96,6 @@ pub use outline::{Outline, is_model_load};
 pub use report::{PerformanceReport, ReportFinding, ReportGroup, performance_reports};
 pub use results::{classic_iteration, export_summary, export_timeline};
 pub use slices::{Mapped, Stream};
-pub use synthetic::{SampleLayout, SampleMode, SampleOptions, write_sample};
+pub use synthetic::{SampleLayout, SampleMode, SampleOptions, write_sample, write_single_operators};
 pub use text::tensor_names::TensorTexts;
 pub use to_trace::{note, to_trace, to_trace_until};

@@ -625,3 +625,63 @@ fn what_cannot_be_served_is_said_at_once() {
     place.write("profile.json", MEGENGINE);
     place.fails(1, &[&port, "--port"], &["serve", "--no-open", "--port", &port, "profile.json"]);
 }
+
+#[test]
+fn single_operators_are_found_by_their_tables_and_told_what_limits_them() {
+    let place = Place::new();
+    let folder = place.done(&["sample", "opprof", "-o", "runs", "--blocks", "8"]).stdout.trim().to_owned();
+    assert!(folder.starts_with("runs/OPPROF_"), "{folder}");
+    place.fails(1, &["it is there already"], &["sample", "opprof", "-o", "runs"]);
+    // The folder, the one above, a launch's own and one of its tables.
+    let (launch, table) =
+        (format!("{folder}/add_custom/0"), format!("{folder}/add_custom/0/PipeUtilization.csv"));
+    for (path, launches) in [(&*folder, 4), (&launch, 1), (&table, 1)] {
+        let answer = place.done(&["analyze", path, "--columns", "name,type,count,time", "--json"]).json();
+        assert_eq!(answer["rows"].as_array().map(Vec::len), Some(launches), "{path}: {answer}");
+        assert_eq!(answer["losses"], serde_json::json!([]), "{path}");
+        let info = place.done(&["info", path]).stdout;
+        assert!(info.contains("single operators"), "{info}");
+    }
+    let said = place.done(&["show", &folder]).stderr;
+    assert!(said.contains("laid end to end"), "{said}");
+    let report = place.done(&["advise", &folder, "--json"]).json();
+    let named = |id: &str| {
+        let findings = report["findings"].as_array().expect("findings");
+        let finding = findings.iter().find(|finding| finding["id"] == id);
+        let evidence = finding.and_then(|finding| finding["evidence"].as_array());
+        let names =
+            evidence.into_iter().flatten().map(|it| it["name"].as_str().unwrap_or_default().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    for (id, kernels) in [
+        ("A19", &["add_custom"][..]),
+        ("A35", &["add_custom"]),
+        ("A36", &["attention_custom_mix_aic", "matmul_custom"]),
+        ("A37", &["gather_rows_custom"]),
+        ("A38", &["add_custom"]),
+        ("A39", &["matmul_custom"]),
+        ("A40", &["gather_rows_custom"]),
+        ("A41", &["gather_rows_custom"]),
+    ] {
+        let mut found = named(id);
+        found.sort();
+        assert_eq!(found, kernels, "{id}: {report}");
+    }
+    // An import has the same, with every counter.
+    place.done(&["import", &folder, "--db", "kept.db"]);
+    let ratio = "SELECT value FROM task_metrics WHERE metric = 'aiv_mte2_ratio' ORDER BY value DESC LIMIT 1";
+    let answer = place.done(&["sql", "kept.db", ratio, "--json"]).json();
+    let found = answer["rows"][0]["value"].as_f64().unwrap_or(0.0);
+    assert!((found - 0.82).abs() < 1e-9, "{answer}");
+    let compared = place.done(&["compare", &folder, "kept.db"]).stdout;
+    assert!(compared.contains("1.000x") && compared.contains("4 same"), "{compared}");
+    // What is cut off is told.
+    let pipes = std::fs::read_to_string(place.path(&table)).expect("a table");
+    for end in [pipes.len() - 40, pipes.len() / 2, pipes.find('\n').unwrap_or(0) + 1] {
+        place.write(&table, &pipes[..end]);
+        let answer = place.done(&["analyze", &launch, "--json"]).json();
+        assert_ne!(answer["losses"], serde_json::json!([]), "cut at {end}");
+    }
+    std::fs::remove_file(place.path(&format!("{launch}/OpBasicInfo.csv"))).expect("a table");
+    place.fails(1, &["OpBasicInfo.csv", "OPPROF_"], &["analyze", &launch]);
+}

@@ -167,7 +167,7 @@ fn figures_of_side_files_stand_below_the_analysis_and_are_kept_by_an_import() {
     assert_eq!(number(&json, "/stated/0/rows/0/values/computing (ns)"), 16_500.0);
     assert_eq!(number(&json, "/stated/1/rows/0/values/elapsed (ns)"), 100_000.0);
     let advice = place.done(&["advise", "run"]).stdout;
-    assert!(advice.contains("A35") && advice.contains("carries data for 10.0 % of its time"), "{advice}");
+    assert!(advice.contains("A42") && advice.contains("carries data for 10.0 % of its time"), "{advice}");
 
     place.done(&["import", "run", "-o", "run.db"]);
     let select =

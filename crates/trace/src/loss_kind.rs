@@ -247,6 +247,8 @@ loss_kinds! {
                 "left out: values of further columns that are no numbers";
             ValueWithoutTask = "value-without-task", Lost, Metric,
                 "dropped: a value without a task, name or number";
+            BlocksWithoutCounters = "blocks-without-counters", Doubted, Metric,
+                "doubtful: a table has counters of fewer blocks than the operator has";
             IterationWithoutEnd = "iteration-without-end", Lost, Iteration,
                 "dropped: an inference without an end or duration";
             SpannedIteration = "spanned-iteration", Remark, Iteration,

@@ -43,6 +43,8 @@ words! {
         Cann = "CANN",
         /// A raw directory of Ascend in the layout of 2022 (CANN 5.x).
         Cann2022 = "CANN 2022",
+        /// Single operators, as `msprof op` records them.
+        CannOperators = "CANN single operators",
         /// A profile of a small-chip board.
         Svp = "SVP",
         /// A graph profile of MegEngine.

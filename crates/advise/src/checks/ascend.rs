@@ -4,6 +4,7 @@ use std::fmt;
 
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
 
+use super::single_operators::is_of_single_operators;
 use crate::claim::Claims;
 use crate::condition::Means;
 use crate::kernels::Kernel;
@@ -237,6 +238,10 @@ fn uneven(subject: &Subject<'_>, metric: &str, cores: impl Fn(ExecutionUnit) -> 
 }
 
 fn cube_affinity(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    // A kernel by itself is no model.
+    if is_of_single_operators(subject) {
+        return Outcome::Silent;
+    }
     if !subject.has_metric("mac_time") {
         return missing("the metric mac_time");
     }

@@ -9,7 +9,7 @@ use crate::outcome::{Found, Outcome};
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
-pub(super) const CHECKS: &[(&str, Check)] = &[("A35", waiting_ranks)];
+pub(super) const CHECKS: &[(&str, Check)] = &[("A42", waiting_ranks)];
 
 /// Where the time of the operations of one name went.
 #[derive(Default)]

@@ -18,6 +18,7 @@ mod nodes;
 mod resizing;
 mod rewritten;
 mod sequences;
+mod single_operators;
 mod span;
 mod svp;
 
@@ -36,6 +37,7 @@ const FAMILIES: [&[(&str, Check)]; 16] = [
     ascend_types::CHECKS,
     communication::CHECKS,
     sequences::CHECKS,
+    single_operators::CHECKS,
     span::CHECKS,
     svp::CHECKS,
     environment::CHECKS,

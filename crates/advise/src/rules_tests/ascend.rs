@@ -9,7 +9,10 @@ fn beside<'a>(op: Op<'a>, whole: i64, other: &'a [(&'a str, f64)]) -> Case {
 }
 
 pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
-    [layouts_and_units(), counters(), blocks_and_sequences(), calls()].into_iter().flatten().collect()
+    [layouts_and_units(), counters(), blocks_and_sequences(), single_operators(), calls()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn layouts_and_units() -> Vec<(&'static str, Case, Case)> {
@@ -163,6 +166,29 @@ fn blocks_and_sequences() -> Vec<(&'static str, Case, Case)> {
     ]
 }
 
+fn single_operators() -> Vec<(&'static str, Case, Case)> {
+    let kernel = |metrics: &[(&str, f64)]| {
+        let profile = Profile::new(&[("add_custom", "add_custom", AI, 40, metrics)]);
+        of(profile.property("format", "CANN single operators"))
+    };
+    let metric = |name, value| kernel(&[(name, value)]);
+    let of_model = |name, value| ops(&[("a", "Add", AI, 40, &[(name, value)])]);
+    let cache = |hits, read| kernel(&[("aiv_total_hit_rate", hits), ("read_main_memory_datas", read)]);
+    let clock = |current| kernel(&[("current_frequency", current), ("rated_frequency", 1_800.0)]);
+    vec![
+        ("A35", metric("aiv_mte2_ratio", 0.52), metric("aiv_mte2_ratio", 0.5)),
+        ("A35", metric("aic_mte3_ratio", 0.52), of_model("aic_mte3_ratio", 0.9)),
+        ("A36", metric("aiv_vec_ratio", 0.52), metric("aiv_vec_ratio", 0.5)),
+        ("A36", metric("aic_mac_ratio", 0.82), metric("aic_mac_ratio", 0.8)),
+        ("A37", metric("aiv_scalar_ratio", 0.31), metric("aiv_scalar_ratio", 0.3)),
+        ("A38", cache(0.48, 400.0), cache(0.5, 400.0)),
+        ("A38", cache(0.2, 102.0), cache(0.2, 96.0)),
+        ("A39", metric("aic_fixpipe_ratio", 0.16), metric("aic_fixpipe_ratio", 0.15)),
+        ("A40", metric("block_num", 1.0), metric("block_num", 2.0)),
+        ("A41", clock(1_705.0), clock(1_715.0)),
+    ]
+}
+
 fn calls() -> Vec<(&'static str, Case, Case)> {
     let synchronising = |waits, launches| {
         of(Profile::new(&[]).call("SynchronizeStream", 5, waits).call("launch", 1, launches))
@@ -180,7 +206,7 @@ fn calls() -> Vec<(&'static str, Case, Case)> {
             of(Profile::new(&[]).call("aclmdlLoadFromFileWithMem", 601_000, 1).range(642_772)),
         ),
         ("A34", graph(&["Conv x,W:17x3x3x3 -> y"]), graph(&["Conv x,W:16x3x3x3 -> y"])),
-        ("A35", collective(49.0), collective(50.0)),
+        ("A42", collective(49.0), collective(50.0)),
     ]
 }
 

@@ -9,8 +9,19 @@ const UNPINNED: [(&str, &str, &str); 2] = [
 ];
 
 /// Thresholds that count, so that the next one is one away.
-const COUNTS: [&str; 10] =
-    ["more_than", "in_a_row", "times", "bytes", "multiple", "level", "axis", "records", "length", "below_us"];
+const COUNTS: [&str; 11] = [
+    "blocks",
+    "more_than",
+    "in_a_row",
+    "times",
+    "bytes",
+    "multiple",
+    "level",
+    "axis",
+    "records",
+    "length",
+    "below_us",
+];
 
 /// Whether a rule finds something, or is silent, once one of its thresholds is moved by a tenth or by one
 /// to either side.

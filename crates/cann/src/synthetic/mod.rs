@@ -16,8 +16,10 @@ mod machine;
 mod metadata;
 mod network;
 mod options;
+mod single_operators;
 
 pub use crate::synthetic::options::{SampleLayout, SampleMode, SampleOptions};
+pub use crate::synthetic::single_operators::write_single_operators;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 
 pub mod ascend_communication;
 pub mod ascend_database;
+pub mod ascend_operators;
 pub mod ascend_outputs;
 pub mod ascend_raw;
 pub mod ascend_table;
@@ -16,11 +17,13 @@ pub mod other_database;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 14] = [
+pub static ALL: [&Format; 16] = [
+    &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
     &ascend_raw::FORMAT,
     &board::BELOW,
+    &ascend_operators::BELOW,
     &other_database::CUT_OFF,
     &opscope_database::FORMAT,
     &ascend_database::FORMAT,

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use opscope_model::proto::encode;
 use opscope_model::samples::Sample;
 
+use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::{Terminal, bold};
 
@@ -17,6 +18,7 @@ Examples:
   opscope sample resnet50                    writes resnet50.onnx
   opscope sample yolo-mish -o net.onnx --seed 7
   opscope sample prof -o runs --chip 310p    a raw directory as a run on Ascend leaves it
+  opscope sample opprof -o runs              single operators as msprof op leaves them
 
 The weights are made up, but scaled so that every layer's values stay finite and varied: the time
 that such a model takes is that of the real one. The same seed gives the same file.";
@@ -50,6 +52,39 @@ pub struct Arguments {
 enum Other {
     /// Write a raw directory (PROF_*) as a run on Ascend leaves it
     Prof(super::sample_prof::Arguments),
+    /// Write a folder (OPPROF_*) as msprof op leaves it of single operators
+    Opprof(Opprof),
+}
+
+/// The options of `opscope sample opprof`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  opscope sample opprof -o runs
+  opscope sample opprof -o runs --blocks 40 && opscope advise runs/OPPROF_*
+
+Four kernels of a 910B in the vendor's tables, each limited by something else: transfer, the cube,
+the scalar unit, the vector unit.")]
+struct Opprof {
+    /// The folder to put the folder into
+    #[arg(short, long, default_value = ".", value_name = "DIR")]
+    output: PathBuf,
+
+    /// How many blocks the kernels have
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    blocks: u32,
+
+    /// Seeds the times of the blocks
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+fn write_operators(arguments: &Opprof, terminal: &Terminal) -> anyhow::Result<Exit> {
+    create_folder(&arguments.output)?;
+    let path = opscope_cann::write_single_operators(&arguments.output, arguments.blocks, arguments.seed)?;
+    terminal.note(&format!("see what limits its kernels with: opscope advise {}", path.display()));
+    terminal.print(&format!("{}\n", path.display()))?;
+    Ok(Exit::Done)
 }
 
 /// Writes a model, or lists them.
@@ -57,8 +92,10 @@ enum Other {
 /// # Errors
 /// When there is no such model, or the file can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    if let Some(Other::Prof(arguments)) = &arguments.other {
-        return super::sample_prof::execute(arguments, terminal);
+    match &arguments.other {
+        Some(Other::Prof(arguments)) => return super::sample_prof::execute(arguments, terminal),
+        Some(Other::Opprof(arguments)) => return write_operators(arguments, terminal),
+        None => {}
     }
     let Some(name) = &arguments.name else {
         terminal.print(&list())?;

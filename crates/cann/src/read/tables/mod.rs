@@ -19,7 +19,7 @@ pub(super) mod join;
 mod kernels;
 mod others;
 mod stated;
-mod table;
+pub(super) mod table;
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use opscope_formats::reading::{Stop, WALL_CLOCK, decimal};
 use opscope_formats::spreadsheet::unmark;
 
 /// The names of a table's columns.
-pub(super) struct Header {
+pub(in crate::read) struct Header {
     /// In small letters.
     names: Vec<String>,
     written: Vec<String>,
@@ -54,10 +54,10 @@ impl Header {
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Column(usize);
+pub(in crate::read) struct Column(usize);
 
 /// A row of a table.
-pub(super) struct Row<'r> {
+pub(in crate::read) struct Row<'r> {
     record: &'r ByteRecord,
     separator: Separator,
     /// The line that it begins on, counted from 1.
@@ -114,7 +114,7 @@ impl Row<'_> {
 
 /// Rows that were dropped or doubted, by what is wrong with them.
 #[derive(Default)]
-pub(super) struct Losses {
+pub(in crate::read) struct Losses {
     counted: Vec<(LossKind, u64, u64)>,
 }
 
@@ -132,6 +132,11 @@ impl Losses {
             Some((_, known, _)) => *known += count,
             None => self.counted.push((kind, count, line)),
         }
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_none(&self) -> bool {
+        self.counted.is_empty()
     }
 
     /// Notes everything in the trace.
@@ -175,7 +180,7 @@ impl Separator {
 }
 
 /// Reads the names of the columns, if there is a first line.
-pub(super) fn read_header(text: &[u8]) -> Option<Header> {
+pub(in crate::read) fn read_header(text: &[u8]) -> Option<Header> {
     let mut record = ByteRecord::new();
     let found = reader(without_mark(text)).read_byte_record(&mut record).ok()?;
     found.then(|| Header::new(&record))
@@ -183,7 +188,7 @@ pub(super) fn read_header(text: &[u8]) -> Option<Header> {
 
 /// Hands every row below the header to `row`. A row with fewer cells than there are columns was cut
 /// off and is counted instead: its last cell may be a part of what it should be. Ends early where `stop` is wanted.
-pub(super) fn read_rows(
+pub(in crate::read) fn read_rows(
     text: &[u8],
     header: &Header,
     stop: &Stop,
@@ -234,7 +239,7 @@ fn reader(text: &[u8]) -> csv::Reader<&[u8]> {
 }
 
 /// The time to take off a table's times: the first of them, where they are counted since 1970.
-pub(super) fn zero_of(first: Nanoseconds) -> Nanoseconds {
+pub(in crate::read) fn zero_of(first: Nanoseconds) -> Nanoseconds {
     if first.0 >= WALL_CLOCK { first } else { Nanoseconds::ZERO }
 }
 
