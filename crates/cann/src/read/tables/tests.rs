@@ -537,6 +537,25 @@ fn a_folder_of_tables_tells_of_memory_and_the_device_that_its_tables_name() {
 }
 
 #[test]
+fn tables_of_memory_and_sums_in_the_layout_of_2022_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = folder.path().join("device_0").join("summary");
+    write(&tables, "op_summary_0_1.csv", TABLE);
+    let memory = "Device_id,Component,Timestamp(us),Total Allocated(KB),Total Reserved(KB),Device\n\
+                  0,GE,1736412474730136.5\t,1,2,NPU:0\n";
+    write(&tables, "memory_record_0_1.csv", memory);
+    write(
+        &tables,
+        "op_statistic_0_1.csv",
+        "OP Type,Core Type,Count,Total Time(us),Ratio(%)\nConv2D,AI_CORE,1,5.5,100\n",
+    );
+    let trace = read_folder(folder.path()).unwrap();
+    assert_eq!((trace.tasks.len(), trace.samples.value()), (1, &[1024.0, 2048.0][..]));
+    assert_eq!(figure_sum(&trace, FigureTopic::OperatorType, "total"), 5_500.0);
+    assert_eq!(losses(&trace), [] as [&str; 0]);
+}
+
+#[test]
 fn a_folder_that_is_missing_is_named() {
     let error = read_folder(Path::new("nowhere/at/all")).unwrap_err().to_string();
     assert!(error.contains("nowhere/at/all"), "{error}");
