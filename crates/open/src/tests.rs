@@ -405,7 +405,7 @@ fn a_stop_is_asked_for_within_every_long_step_of_a_large_profile() {
         (sessions.path.clone(), vec![2]),
         (table.path.clone(), vec![2]),
         (network.path.clone(), vec![1]),
-        (raw, vec![0, 16, 4, 1]),
+        (raw, vec![0, 12, 4, 1]),
     ] {
         let steps = Steps::default();
         Source::at(&path).unwrap().open(&steps).unwrap();

@@ -1,21 +1,25 @@
 //! Single operators that `msprof op` ran: folders `OPPROF_*`, those of a launch below them, and their tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use opscope_cann::read::single_operators;
+use opscope_cann::read::single_operators::{self, SingleOperatorsError};
+use opscope_trace::Trace;
 
 use crate::format::{Content, Format, Reader};
 use crate::look::Look;
 use crate::{OpenError, Progress};
 
 /// The format, of a launch's own folder or one of its tables.
-pub static FORMAT: Format = Format { name: NAME, is: is_itself, reader: Reader::Place(read) };
+pub static FORMAT: Format = Format { name: NAME, is: is_itself, reader: Reader::Place(read_launch) };
 
 /// The same of a folder of several launches.
 pub static BELOW: Format = Format {
     name: NAME,
     is: |look| look.is_folder && single_operators::is_folder_of_launches(&look.path),
-    reader: Reader::Place(read),
+    reader: Reader::Place(|look, progress| {
+        let read = single_operators::read_folder(&look.path, &progress.stop());
+        content(look.path, read)
+    }),
 };
 
 const NAME: &str = "a profile of single operators on Ascend";
@@ -28,13 +32,17 @@ fn is_itself(look: &Look) -> bool {
 }
 
 /// Of a table, the folder that it lies in: its counters are of the operator that another table names.
-fn read(look: Look, progress: &dyn Progress) -> Result<Content, OpenError> {
-    let folder = |path: &PathBuf| path.parent().map(|folder| folder.to_owned());
+fn read_launch(look: Look, progress: &dyn Progress) -> Result<Content, OpenError> {
+    let folder = |path: PathBuf| path.parent().map(Path::to_owned);
     let place = match look.is_folder {
-        true => look.path.clone(),
-        false => folder(&std::path::absolute(&look.path).unwrap_or_default()).unwrap_or_default(),
+        true => look.path,
+        false => std::path::absolute(&look.path).ok().and_then(folder).unwrap_or_default(),
     };
-    let read = single_operators::read_folder(&place, &progress.stop());
+    let read = single_operators::read_launch(&place, &progress.stop());
+    content(place, read)
+}
+
+fn content(place: PathBuf, read: Result<Trace, SingleOperatorsError>) -> Result<Content, OpenError> {
     let mut trace = read.map_err(OpenError::content)?;
     trace.drop_impossible(&place.display().to_string());
     Ok(Content { trace, place, remarks: Vec::new() })

@@ -159,8 +159,20 @@ fn launches(folder: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// When there is no launch with a duration, or a table can't be read.
 pub fn read_folder(folder: &Path, stop: &Stop) -> Result<Trace, SingleOperatorsError> {
+    read(folder, launches(folder), stop)
+}
+
+/// As [`read_folder`], of the tables directly in a folder alone.
+///
+/// # Errors
+/// As [`read_folder`].
+pub fn read_launch(folder: &Path, stop: &Stop) -> Result<Trace, SingleOperatorsError> {
+    read(folder, vec![folder.to_owned()], stop)
+}
+
+fn read(folder: &Path, launches: Vec<PathBuf>, stop: &Stop) -> Result<Trace, SingleOperatorsError> {
     let mut reading = Reading::default();
-    for launch in launches(folder) {
+    for launch in launches {
         if stop.is_wanted() {
             return Err(SingleOperatorsError::Stopped { path: folder.to_owned() });
         }

@@ -89,6 +89,9 @@ fn launches_below_a_folder_follow_one_another_in_the_order_of_their_numbers() {
         .collect();
     assert_eq!(tasks, [("add", 0, 2_000), ("add", 2_000, 3_000), ("mul", 5_000, 1_000)]);
     assert_eq!(trace.operators.len(), 2);
+    let alone = read_launch(&folder.path().join("mul/0"), &Stop::default()).expect("a launch");
+    assert_eq!(alone.tasks.len(), 1);
+    assert!(read_launch(folder.path(), &Stop::default()).is_err(), "launches lie below only");
 }
 
 #[test]
