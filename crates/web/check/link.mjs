@@ -36,6 +36,7 @@ export function link(entry = path.join(UI, "main.js")) {
         if (!documents && line.split("*/").slice(1).join("*/").trim() !== "") throw new Error(`${place}: something follows a comment`);
         return;
       }
+      if (line.split("`").length % 2 === 0) throw new Error(`${place}: a template literal ends on the line that it begins on`);
       if (/\bimport\(/.test(line) || /^await\b/.test(line)) throw new Error(`${place}: modules are static`);
       if (line.startsWith("import ")) {
         const parts = /^import \{ (.+) \} from "(\..+)";$/.exec(line);
@@ -53,8 +54,8 @@ export function link(entry = path.join(UI, "main.js")) {
         if (!name) throw new Error(`${place}: only declarations are exported`);
         exports.push(name[1]);
         body += `${line.slice(7)}\n`;
-      } else if (line.trim() !== "") {
-        body += `${line}\n`;
+      } else if (line.trim() !== "" && !line.trim().startsWith("//")) {
+        body += `${line.trim()}\n`;
       }
     });
     done.set(file, { body, exports });

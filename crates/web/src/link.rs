@@ -5,9 +5,11 @@
 //!
 //! - `import { a, b as c } from "./d.js";` on a line of its own;
 //! - `export function`, `export async function`, `export class` and `export const` at the start of a line;
-//! - no other export, no import at run time, no `await` outside of functions, no circle of modules.
+//! - no other export, no import at run time, no `await` outside of functions, no circle of modules;
+//! - a template literal ends on the line that it begins on, so that no line is part of a text.
 //!
-//! Comments that begin with `/**` are for the type checker, and are left out.
+//! Comments that begin with `/**` are for the type checker, and are left out, as are lines of comment and the blanks
+//! before a line: they are a tenth of the page's size.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -153,6 +155,9 @@ impl Linker<'_> {
         if line.starts_with("await ") || has_import_call(line) {
             return Err(here("modules are neither awaited nor imported at run time"));
         }
+        if line.matches('`').count() % 2 == 1 {
+            return Err(here("a template literal ends on the line that it begins on"));
+        }
         if let Some(rest) = line.strip_prefix("import ") {
             let line = self.import(file, rest)?;
             module.body.push_str(&line);
@@ -169,7 +174,10 @@ impl Linker<'_> {
         {
             return Err(here(if line.starts_with('i') { IMPORTS } else { EXPORTS }));
         } else {
-            module.body.push_str(line);
+            match line.trim() {
+                line if line.is_empty() || line.starts_with("//") => return Ok(()),
+                line => module.body.push_str(line),
+            }
         }
         module.body.push('\n');
         Ok(())
@@ -292,11 +300,11 @@ mod tests {
     }
 
     #[test]
-    fn comments_for_the_type_checker_are_left_out_and_nothing_else() {
-        let text = "/**\n * @param {import(\"./t.d.ts\").T} x\n */\nconst a = 1; // stays\n  /** @type {number} */ let b = 2;\n\
+    fn comments_of_whole_lines_and_indents_are_left_out_and_nothing_else() {
+        let text = "/**\n * @param {import(\"./t.d.ts\").T} x\n */\nconst a = 1; // stays\n  // goes\n\n  /** @type {number} */ let b = 2;\n\
             const c = /** @type {import(\"./t.d.ts\").T} */ (a);\nconst d = `/* text */`;\n/* stays */\n";
         let script = linked(&[("main.js", text)]).unwrap();
-        let expected = "const a = 1; // stays\n let b = 2;\n\
+        let expected = "const a = 1; // stays\nlet b = 2;\n\
             const c = /** @type {import(\"./t.d.ts\").T} */ (a);\nconst d = `/* text */`;\n/* stays */\n";
         assert!(script.contains(expected), "{script}");
         assert!(!script.contains("@param"), "{script}");
@@ -326,6 +334,7 @@ mod tests {
             ("const a = \"</SCRIPT>\";", "main.js:1: `</script` would end"),
             ("const a = \"<!--\";", "main.js:1: `<!--` would end"),
             ("/** a\n", "main.js:1: a comment has no end"),
+            ("const a = `b\n// c`;", "main.js:1: a template literal ends"),
         ];
         let others = [
             ("a.js", "export const a = 1;"),
