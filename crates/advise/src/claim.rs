@@ -223,14 +223,20 @@ fn set<Value: Clone>(list: &mut Vec<Option<Value>>, place: usize, value: Value) 
 /// in every run only if they are summed up in the same order.
 pub(crate) type Savings = BTreeMap<Executed, f64>;
 
-/// The most that could be saved of all operators: of each what the finding that could save most of it
-/// says. `None` where no finding says anything.
-pub(crate) fn together<'s>(findings: impl Iterator<Item = &'s Savings>) -> Option<Nanoseconds> {
+/// The greatest of several savings, for each operator.
+pub(crate) fn greatest<'s>(findings: impl Iterator<Item = &'s Savings>) -> Savings {
     let mut most = Savings::new();
     for (executed, time) in findings.flatten() {
         let known = most.entry(*executed).or_default();
         *known = known.max(*time);
     }
+    most
+}
+
+/// The most that could be saved of all operators: of each what the finding that could save most of it
+/// says. `None` where no finding says anything.
+pub(crate) fn together<'s>(findings: impl Iterator<Item = &'s Savings>) -> Option<Nanoseconds> {
+    let most = greatest(findings);
     (!most.is_empty()).then(|| Nanoseconds(most.values().sum::<f64>() as i64))
 }
 

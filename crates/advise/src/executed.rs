@@ -22,6 +22,8 @@ impl Executed {
 /// An operator that was executed. Rows of a trace that differ in their shapes only are one.
 #[derive(Clone, Debug)]
 struct Row<'a> {
+    /// Its name and type.
+    key: (StringId, StringId),
     op_type: &'a str,
     /// Its own time in an average iteration, in nanoseconds.
     time: f64,
@@ -67,7 +69,7 @@ impl<'a> Executions<'a> {
         for node in if nodes.is_empty() { &own[..] } else { &nodes } {
             self.by_node.entry(node).or_default().push(executed);
         }
-        self.rows.push(Row { op_type: trace.strings.get(key.1), time: 0.0, nodes });
+        self.rows.push(Row { key, op_type: trace.strings.get(key.1), time: 0.0, nodes });
         executed
     }
 
@@ -79,6 +81,11 @@ impl<'a> Executions<'a> {
     /// All operators, in the order in which they were entered.
     pub fn all(&self) -> impl Iterator<Item = Executed> + use<> {
         (0..self.rows.len()).map(Executed)
+    }
+
+    /// Name and type of an operator in the trace.
+    pub fn key(&self, executed: Executed) -> (StringId, StringId) {
+        self.rows[executed.0].key
     }
 
     /// The type of an operator; one that several nodes were made into joins their types by a plus.

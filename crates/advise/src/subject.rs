@@ -5,10 +5,12 @@ use std::sync::OnceLock;
 
 use opscope_analyze::{Iterations, Latencies, Measured, Overview, Roofline, Scope, work_times};
 use opscope_model::{Model, Shapes};
-use opscope_trace::{Nanoseconds, Operator, Trace};
+use opscope_trace::{Nanoseconds, Operator, StringId, Trace};
 
+use crate::claim::greatest;
 use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
-use crate::executed::{Executions, Ran};
+use crate::executed::{Executed, Executions, Ran};
+use crate::finding::Finding;
 use crate::idle::Idle;
 use crate::kernels::{Collector, Kernel, Kernels};
 use crate::metrics::{Metric, Metrics};
@@ -187,6 +189,20 @@ impl<'a> Subject<'a> {
     /// The time of a kernel in an average iteration.
     pub(crate) fn part_of_iteration(&self, kernel: &Kernel<'_>) -> Nanoseconds {
         Nanoseconds((kernel.time / self.iterations as f64) as i64)
+    }
+
+    /// The parts of operators' time, from 0 to 1, that some findings about this subject could save at most
+    /// together; by name and type.
+    pub fn savings<'f>(
+        &self,
+        findings: impl IntoIterator<Item = &'f Finding>,
+    ) -> HashMap<(StringId, StringId), f64> {
+        let savings = greatest(findings.into_iter().map(|finding| &finding.savings));
+        let part = |(executed, time): (Executed, f64)| {
+            let whole = self.executions.time(executed);
+            (self.executions.key(executed), if whole > 0.0 { time / whole } else { 0.0 })
+        };
+        savings.into_iter().map(part).collect()
     }
 
     /// Whether the profile has the time of a node of the graph, alone or with others.

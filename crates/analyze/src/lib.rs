@@ -95,6 +95,6 @@ pub use scope::{Iterations, Scope, ScopeError, is_work};
 pub use stated::{StatedPart, StatedRow, StatedSum, StatedTable};
 pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};
-pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, predict};
+pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, SavedParts, predict, predict_savings};
 pub use whole_seconds::whole_seconds;
 pub use work_times::work_times;

@@ -115,28 +115,81 @@ pub struct Prediction {
 /// # Errors
 /// When an edit matches no operator.
 pub fn predict(trace: &Trace, edits: &[Edit]) -> Result<Prediction, EditError> {
-    let measured = Measured::of(trace);
-    let of_one = |sum: f64| (sum / measured.count() as f64).round() as i64;
-    let mut timed: Vec<(TaskId, f64)> =
-        measured.tasks.iter().copied().zip(work_times(trace, &measured)).collect();
-    timed.sort_by_key(|(task, _)| (trace.tasks.stream()[task.index()], trace.tasks.start()[task.index()]));
-    let (tasks, mut times): (Vec<TaskId>, Vec<f64>) = timed.into_iter().unzip();
-    let before = times.clone();
+    let before = Before::of(trace);
+    let mut times = before.times.clone();
     let mut told = Vec::new();
     for edit in edits {
-        let touched = apply(trace, &tasks, &mut times, edit);
+        let touched = apply(trace, &before.tasks, &mut times, edit);
         let Some(touched) = touched else {
             return Err(EditError::NoMatch { text: edit.text(), known: known_types(trace) });
         };
-        told.push((touched.0, Nanoseconds(of_one(touched.1))));
+        told.push((touched.0, Nanoseconds(before.of_one(touched.1))));
     }
-    let (basis, from) = simulate(trace, &tasks, &before);
-    let (_, to) = simulate(trace, &tasks, &times);
-    let whole = Latencies::of(trace, None).typical().map_or(0, |typical| typical.0);
-    let measured = if whole > 0 { whole } else { of_one(from) };
-    let saved = of_one(from - to);
-    let predicted = Nanoseconds((measured - saved).max(0));
-    Ok(Prediction { measured: Nanoseconds(measured), predicted, basis, edits: told })
+    Ok(Prediction { edits: told, ..before.with(&times) })
+}
+
+/// The parts of operators' time that are saved, from 0 to 1, by name and type.
+pub type SavedParts = HashMap<(StringId, StringId), f64>;
+
+/// Predicts an inference for each of several cases in which parts of the operators' time are saved.
+pub fn predict_savings(trace: &Trace, cases: &[SavedParts]) -> Vec<Prediction> {
+    let before = Before::of(trace);
+    let predict = |case: &SavedParts| {
+        let left: Vec<f64> = trace
+            .operators
+            .iter()
+            .map(|(_, row)| 1.0 - case.get(&(row.name, row.op_type)).unwrap_or(&0.0).clamp(0.0, 1.0))
+            .collect();
+        let operator = |task: &TaskId| trace.tasks.operator()[task.index()];
+        let left_of = |task| operator(task).map_or(1.0, |operator| left[operator.index()]);
+        let times: Vec<f64> =
+            before.tasks.iter().zip(&before.times).map(|(task, time)| time * left_of(task)).collect();
+        before.with(&times)
+    };
+    cases.iter().map(predict).collect()
+}
+
+/// The measured tasks, stream by stream, and how long they take.
+struct Before<'t> {
+    trace: &'t Trace,
+    tasks: Vec<TaskId>,
+    times: Vec<f64>,
+    /// How many inferences they are of.
+    count: usize,
+    basis: Basis,
+    /// The time of all inferences together.
+    simulated: f64,
+}
+
+impl<'t> Before<'t> {
+    fn of(trace: &'t Trace) -> Self {
+        let measured = Measured::of(trace);
+        let mut timed: Vec<(TaskId, f64)> =
+            measured.tasks.iter().copied().zip(work_times(trace, &measured)).collect();
+        timed
+            .sort_by_key(|(task, _)| (trace.tasks.stream()[task.index()], trace.tasks.start()[task.index()]));
+        let (tasks, times): (Vec<TaskId>, Vec<f64>) = timed.into_iter().unzip();
+        let (basis, simulated) = simulate(trace, &tasks, &times);
+        Self { trace, tasks, times, count: measured.count(), basis, simulated }
+    }
+
+    fn of_one(&self, sum: f64) -> i64 {
+        (sum / self.count as f64).round() as i64
+    }
+
+    /// The inference in which the tasks take so long.
+    fn with(&self, times: &[f64]) -> Prediction {
+        let (_, to) = simulate(self.trace, &self.tasks, times);
+        let whole = Latencies::of(self.trace, None).typical().map_or(0, |typical| typical.0);
+        let measured = if whole > 0 { whole } else { self.of_one(self.simulated) };
+        let predicted = (measured - self.of_one(self.simulated - to)).max(0);
+        Prediction {
+            measured: Nanoseconds(measured),
+            predicted: Nanoseconds(predicted),
+            basis: self.basis,
+            edits: Vec::new(),
+        }
+    }
 }
 
 /// The names by which a task's operator can be called.
@@ -314,6 +367,30 @@ mod tests {
             trace.tasks.push(Task { operator: Some(operator), stream, ..task });
         }
         trace
+    }
+
+    #[test]
+    fn parts_that_are_saved_are_predicted_as_scaling_predicts_them() {
+        let trace = profile(&[
+            ("Conv", 0, 0, 100, "", "a"),
+            ("Relu", 1, 100, 40, "a", "b"),
+            ("Add", 0, 140, 60, "b", ""),
+        ]);
+        let named = |name: &str| {
+            let (_, row) =
+                trace.operators.iter().find(|(_, row)| trace.strings.get(row.name) == name).unwrap();
+            (row.name, row.op_type)
+        };
+        let cases = [
+            SavedParts::new(),
+            SavedParts::from([(named("Conv"), 0.25)]),
+            SavedParts::from([(named("Conv"), 0.25), (named("Add"), 1.0)]),
+        ];
+        let edits = [Edit::scale("Conv=0.75").unwrap(), Edit::scale("Add=0").unwrap()];
+        for (count, prediction) in predict_savings(&trace, &cases).iter().enumerate() {
+            let expected = predict(&trace, &edits[..count]).unwrap();
+            assert_eq!((prediction.predicted, prediction.basis), (expected.predicted, expected.basis));
+        }
     }
 
     #[test]

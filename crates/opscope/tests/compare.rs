@@ -98,6 +98,66 @@ fn fusing_gives_the_published_figures_and_tells_who_took_in_whom() {
 }
 
 #[test]
+fn the_page_of_compare_is_that_of_report_and_has_its_answer() {
+    let place = Place::new();
+    place.write("op_summary_a.csv", op_summary(&[("a", "Conv2D", 400.0), ("b", "Relu", 50.0)]));
+    place.write("op_summary_b.csv", op_summary(&[("a", "Conv2D", 300.0), ("b", "Relu", 50.0)]));
+    let sides = ["op_summary_a.csv", "op_summary_b.csv"];
+    let printed = place.done(&["compare", sides[0], sides[1], "--json", "--html", "page.html"]);
+    assert!(printed.stderr.contains("wrote the report page.html"), "{}", printed.stderr);
+    let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    place.done(&["report", sides[1], "--against", sides[0], "-o", "report.html"]);
+    assert!(page == std::fs::read_to_string(place.path("report.html")).expect("the report"));
+
+    let (answers, _) = common::report(&page);
+    for (key, value) in printed.json().as_object().expect("members") {
+        assert_eq!(&answers["compare"][key], value, "{key}");
+    }
+    assert_eq!(answers["compare"]["waterfall"][0]["story"], "Conv2D faster");
+    let analyzed = place.done(&["analyze", sides[0], "--json"]).json();
+    for (key, figure) in analyzed["overview"].as_object().expect("figures") {
+        assert_eq!(&answers["against"]["overview"][key], figure, "{key}");
+    }
+    let (text, _) = page.split_once("</main>").expect("the text");
+    assert!(
+        text.contains("<h2>Compared with op_summary_a.csv</h2>") && text.contains("0.450 ms → 0.350 ms"),
+        "{text}"
+    );
+
+    // Neither side is written over.
+    let over = ["report", sides[1], "--against", sides[0], "-o", sides[0]];
+    place.fails(2, &["would be overwritten"], &over);
+    place.fails(2, &["would be overwritten"], &["compare", sides[0], sides[1], "--html", sides[1]]);
+}
+
+#[test]
+fn a_report_has_the_roofline_of_analyze() {
+    let place = Place::new();
+    let model = place.sample("mask-ssd");
+    place.done(&["run", &model, "-n", "2", "--db", "run.db"]);
+    let peaks = ["--peak-flops", "50GFLOPS", "--peak-bandwidth", "10GB/s"];
+    place.done(&[&["report", "run.db", "-o", "report.html"][..], &peaks[..]].concat());
+    let (answers, columns) =
+        common::report(&std::fs::read_to_string(place.path("report.html")).expect("the report"));
+    assert_eq!(answers["roofline"]["flops_per_second"], 50e9);
+    let columns_of = ["analyze", "run.db", "--json", "--columns", "bound,ceiling,ideal"];
+    let analyzed = place.done(&[&columns_of[..], &peaks[..]].concat()).json();
+    let rows = analyzed["rows"].as_array().expect("rows");
+    let container = opscope_web::columns::Container::read(&columns).expect("columns");
+    let numbers = |column| container.numbers("operators", column).expect("numbers");
+    let (bounds, ceilings, ideals) = (numbers("bound"), numbers("ceiling"), numbers("ideal"));
+    assert!(bounds.len() == rows.len() && bounds.iter().any(|&bound| bound > 0.0));
+    for (place, row) in rows.iter().enumerate() {
+        let names = ["", "compute", "memory", "neither"];
+        assert_eq!(row["bound"].as_str().unwrap_or_default(), names[bounds[place] as usize], "{row}");
+        assert_eq!(row["share_of_ceiling"].as_f64().unwrap_or(0.0), ceilings[place], "{row}");
+        assert_eq!(row["ideal_ns"].as_f64().map_or(0.0, |ideal| ideal + 1.0), ideals[place], "{row}");
+    }
+    let calls = place.done(&["analyze", "run.db", "--host", "--json"]).json();
+    assert_eq!(answers["calls"]["rows"], calls["rows"]);
+}
+
+#[test]
 fn a_stray_sleep_of_five_seconds_is_suspected() {
     let place = Place::new();
     place.write("msprof_tx_a.csv", msprof_tx("CreateMultipleStreamsFromFile", 5_645.052));

@@ -16,6 +16,25 @@ fn tune(place: &Place, model: &str, further: &[&str]) -> Value {
 }
 
 #[test]
+fn the_page_of_tune_compares_both_models() {
+    let place = Place::new();
+    let model = place.sample("mask-ssd");
+    // Whether a rewrite pays here depends on the machine; without one that does, the page is of the model alone.
+    let answer = tune(&place, &model, &["--only", "G01,G15", "--html", "page.html"]);
+    let (page, _) = common::report(&std::fs::read_to_string(place.path("page.html")).expect("the page"));
+    assert_eq!(page["about"]["path"], Value::Null, "kept in no file");
+    match place.path("mask-ssd.tuned.onnx").exists() {
+        true => {
+            assert_eq!(page["name"], "mask-ssd.tuned.onnx");
+            assert_eq!(page["against"]["name"], "mask-ssd.onnx");
+            assert!(!page["compare"]["groups"].as_array().expect("groups").is_empty(), "{answer}");
+        }
+        false => assert_eq!((&page["name"], &page["compare"]), (&Value::from("mask-ssd.onnx"), &Value::Null)),
+    }
+    place.fails(2, &["would be overwritten"], &["tune", &model, "--html", &model]);
+}
+
+#[test]
 fn every_step_is_checked_measured_and_logged() {
     let place = Place::new();
     let model = place.sample("mask-ssd");

@@ -1,4 +1,4 @@
-// What a reader waits for: CPU seconds of all browser processes until a report's timeline answers, CPU of a
+// Times that a reader waits for: CPU seconds of all browser processes until a report's timeline answers, CPU of a
 // frame while zooming and panning, memory of the page. Wall times are upper bounds on a machine that does
 // other things.
 // usage: node bench.mjs REPORT.html [ROUNDS]

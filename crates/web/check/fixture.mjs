@@ -202,12 +202,51 @@ export function story({ inferences = 20, layers = 48, streams = 2, hostile = [],
     timeline: { tick_ns: 1, zero_ns: 0, end, view: [0, end], outside: 0, groups: [{ name: "Inferences and calls", kind: "host", device: null }, { name: "Device 0: 310P", kind: "device", device: 0 }], rows, counters: [{ group: 1, name: "HBM read", unit: "MB/s", first: 0, count: samples.time.length }] },
     left_out: { slices: slices.gap.length, slices_in_full: slices.gap.length, windows: [[0, end]], inferences_in_full: null, buckets: 8192, operators: operators.length, operators_in_full: operators.length, samples: samples.time.length, samples_in_full: samples.time.length, launches_backward: 0, names_cut: 0 },
   };
+  Object.assign(report, other_profile(report, listed, durations));
+  listed.forEach((it, at) => { it.flops = of_operators.flops[at] - 1; });
+  const share = (it) => Math.max(it.flops / 22e12, 1_605_632 / 1.2e12) / (it.time / 1e9);
+  of_operators.bound = listed.map((it) => (it.time === 0 ? 0 : share(it) < 0.5 ? 3 : it.flops / 22e12 > 1_605_632 / 1.2e12 ? 1 : 2));
+  of_operators.ceiling = listed.map((it) => (it.time === 0 ? 0 : share(it)));
+  of_operators.ideal = listed.map((it) => Math.round(Math.max(it.flops / 22e12, 1_605_632 / 1.2e12) * 1e9) + 1);
+  report.roofline = { flops_per_second: 22e12, bytes_per_second: 1.2e12, bound_from: 0.5 };
   const by_inference = lanes.inferences.map((it) => it.slice + 1);
   return { report, tables: {
     strings: { text: strings }, items, slices,
     iterations: { number: iterations.map((it) => it.number), start: iterations.map((it) => it.start), duration: iterations.map((it) => it.duration), recorded: iterations.map(() => 1), warm_up: iterations.map((it) => Number(it.warm_up)), measured: iterations.map((it) => Number(!it.warm_up)), slice: by_inference, model: iterations.map(() => text("mask")) },
     operators: of_operators, samples,
+    metrics: { name: ["mac_ratio", "vec_ratio", "total_cycles"].map(text), unit: [0, 0, 0] },
+    readings: { operator: listed.flatMap((_, at) => [at, at, at]), metric: listed.flatMap(() => [0, 1, 2]), mean: listed.flatMap((it, at) => [0.81 - (at % 7) / 20, 0.0625 + (at % 5) / 50, 12_345.5 + at]) },
   } };
+}
+
+/** The answers about the profile before a change: normalisation was an operator of its own, and a call slept. */
+function other_profile(report, listed, durations) {
+  const member = (it, factor, name = it.name, op_type = it.type) => ({ name, op_type, time_ns: Math.round(it.time * factor) });
+  const sum = (list) => list.reduce((total, it) => total + it.time_ns, 0);
+  const groups = listed.map((it) => {
+    const conv = it.type === "Conv2D";
+    const before = conv ? [member(it, 1.1), member(it, 0.4, `${it.name}/bn`, "BNInferenceD")] : [member(it, 1.002)];
+    const after = [member(it, 1)];
+    return { change: conv ? "merged" : "same", story: conv ? "Conv2D + BNInferenceD became Conv2D" : `${it.type} same`, before, after, before_ns: sum(before), after_ns: sum(after), delta_ns: sum(after) - sum(before) };
+  }).sort((a, b) => a.delta_ns - b.delta_ns);
+  const steps = [...new Set(groups.map((it) => it.story))].map((story) => ({ name: story, kind: "operators", story, delta_ns: groups.filter((it) => it.story === story).reduce((total, it) => total + it.delta_ns, 0) }));
+  const slower = durations.map((it, at) => Math.round(it * 1.3 + (at % 5) * 20_000));
+  const [before, after] = [slower, durations].map((it) => Math.round(it.reduce((a, b) => a + b, 0) / Math.max(1, it.length)));
+  const outside = after - before - steps.reduce((total, it) => total + it.delta_ns, 0);
+  const compare = {
+    basis: "mean of the measured inferences", whole_profiles: false, executions_ratio: null, before_ns: before, after_ns: after, speed_up: before / Math.max(1, after), change: before > 0 ? after / before - 1 : null,
+    difference: { verdict: "faster beyond noise", change: -0.25, interval: [-0.28, -0.22], confidence: 0.95, chance: 1e-9, runs: [slower.length, durations.length] }, inferences: { before_ns: slower, after_ns: durations },
+    operators_before_ns: groups.reduce((total, it) => total + it.before_ns, 0), operators_after_ns: groups.reduce((total, it) => total + it.after_ns, 0),
+    waterfall: [...steps, { name: "outside operators", kind: "outside operators", story: null, delta_ns: outside }], waterfall_left_out: { count: 0, delta_ns: 0 }, matched: { before: 0.97, after: 1 }, different_models: false,
+    groups, groups_left_out: { count: 0, delta_ns: 0 }, spans: [{ name: "CreateMultipleStreamsFromFile", kind: "call", place: "", before_ns: 10_647_280_000, after_ns: 5_645_000_000 }, { name: "aclmdlExecute", kind: "call", place: "", before_ns: before, after_ns: after }],
+    suspects: [{ name: "CreateMultipleStreamsFromFile", delta_ns: -5_002_280_000, seconds: 5, unrecorded: false, rule: "A33" }],
+  };
+  const overview = JSON.parse(JSON.stringify(report.overview));
+  overview.latency = { ...overview.latency, median_ns: slower[slower.length >> 1] ?? 0, mean_ns: before };
+  const wall = report.overview.wall_ns;
+  const whatif = { measured_ns: wall, basis: "the serial sum of the only stream", findings: [1], predicted_ns: { 1: Math.max(0, wall - 2_400_000) } };
+  const calls = { whole_ns: 5_700_000_000, rows_left_out: 0, rows: [{ time_ns: 5_645_000_000, share: 0.99, cumulative_share: 0.99, count: 1, mean_ns: 5_645_000_000, phase: "one-off", level: "acl", name: "CreateMultipleStreamsFromFile" }, { time_ns: 55_000_000, share: 0.01, cumulative_share: 1, count: 20, mean_ns: 2_750_000, phase: "steady-state", level: "model", name: "aclmdlExecute" }] };
+  return { against: { name: report.name, path: "/data/PROF_000000", overview }, compare, calls, whatif };
 }
 
 /** A profile in which nothing ran. */
@@ -216,6 +255,7 @@ export function nothing() {
   Object.assign(report.overview, { latency: null, iterations: 0, iterations_left_out: 0, wall_ns: 0, busy_ns: 0, idle_ns: 0, operator_time_ns: 0, attributed_ns: 0, tasks: 0, whole_ns: 0, types: [], units: [], waiting_ns: null, peak_memory_bytes: null, peak_memory_operator: null });
   report.timeline = { tick_ns: 1, zero_ns: 0, end: 0, view: [0, 0], outside: 0, groups: [], rows: [], counters: [] };
   report.advice = { findings: [] };
+  Object.assign(report, { against: null, compare: null, roofline: null, whatif: null, calls: { whole_ns: 0, rows_left_out: 0, rows: [] } });
   Object.assign(report.left_out, { slices: 0, slices_in_full: 0, windows: [], operators: 0, operators_in_full: 0, samples: 0, samples_in_full: 0 });
   return { report, tables: { strings: { text: [""] } } };
 }

@@ -1,4 +1,4 @@
-// What the type checker doesn't see: calls by which a profile's text could become markup or code, texts outside
+// Rules that the type checker doesn't know: calls by which a profile's text could become markup or code, texts outside
 // of `locale/`, files that are too long, the rules of the linker.
 import fs from "node:fs";
 import path from "node:path";
@@ -63,7 +63,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
   const texts = fs.readFileSync(path.join(UI, "locale/en.js"), "utf8");
   const all = files(UI, ".js").filter((it) => !it.startsWith("locale/e") && !it.startsWith("locale/z")).map((it) => fs.readFileSync(path.join(UI, it), "utf8")).join("\n");
   for (const [, key] of texts.matchAll(/^ {2}(\w+): /gm)) {
-    const by_word = /^(?:screen|colour|group|kind|confidence|severity|unit|fact)_/.test(key);
+    const by_word = /^(?:screen|colour|group|kind|confidence|severity|unit|fact|change|bound)_/.test(key);
     if (!by_word && !all.includes(`"${key}"`)) found.push(`locale: nobody says ${key}`);
   }
   for (const it of found) console.error(it);

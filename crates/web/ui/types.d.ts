@@ -5,18 +5,19 @@ type Properties = { [name: string]: unknown };
 
 interface Signal<T> { value: T; peek(): T }
 
-type ScreenName = "overview" | "timeline" | "operators" | "advice" | "about";
+type ScreenName = "overview" | "timeline" | "operators" | "roofline" | "compare" | "advice" | "about";
 type Theme = "auto" | "light" | "dark";
 type Language = "en" | "zh";
 type Colouring = "type" | "operator" | "unit" | "stream" | "share" | "waiting";
-type Grouping = "operator" | "type" | "name" | "unit" | "stream" | "shape" | "iteration";
+type Grouping = "operator" | "type" | "name" | "unit" | "stream" | "shape" | "iteration" | "call";
 type Span = [number, number];
 
 type Chosen =
   | { kind: "slice"; slice: number }
   | { kind: "operator"; operator: number }
   | { kind: "type"; type: string }
-  | { kind: "finding"; rule: string };
+  | { kind: "finding"; rule: string }
+  | { kind: "group"; group: number };
 
 interface Flag { at: number; name: string }
 
@@ -78,7 +79,24 @@ interface LeftOut {
   slices: number; slices_in_full: number; windows: Span[]; inferences_in_full: number[] | null; buckets: number; operators: number;
   operators_in_full: number; samples: number; samples_in_full: number; launches_backward: number; names_cut: number; undrawable?: number; operators_rest_ns?: number;
 }
+interface Member { name: string; op_type: string; time_ns: number }
+interface ChangeGroup { change: string; story: string; before: Member[]; after: Member[]; before_ns: number; after_ns: number; delta_ns: number }
+interface Rest { count: number; delta_ns: number }
+// The answer of `opscope compare --json`; of long lists the beginning, and how much of them is left out.
+interface Comparison {
+  basis: string; whole_profiles: boolean; executions_ratio: number | null; before_ns: number; after_ns: number; speed_up: number | null; change: number | null;
+  difference: { verdict: string; change: number; interval: Span; runs: Span } | null; inferences: { before_ns: number[]; after_ns: number[] };
+  operators_before_ns: number; operators_after_ns: number; waterfall: { name: string; kind: string; story: string | null; delta_ns: number }[];
+  matched: { before: number; after: number }; different_models: boolean; groups: ChangeGroup[]; groups_left_out: Rest; waterfall_left_out: Rest;
+  spans: { name: string; kind: string; place: string; before_ns: number; after_ns: number }[];
+  suspects: { name: string; delta_ns: number; seconds: number; unrecorded: boolean; rule: string }[];
+}
+interface Against { name: string; /** null where it is kept in no file */ path: string | null; overview: Omit<Overview, "types" | "whole_ns" | "waiting_ns"> }
+interface Calls { whole_ns: number; rows_left_out: number; rows: { time_ns: number; share: number; cumulative_share: number; count?: number; mean_ns?: number; phase?: string; level?: string; name?: string }[] }
+interface WhatIf { measured_ns: number; basis: string; findings: number[]; predicted_ns: Record<string, number> }
 interface Report {
+  whatif?: WhatIf | null;
+  compare?: Comparison | null; against?: Against | null; calls?: Calls; roofline?: { flops_per_second: number; bytes_per_second: number; bound_from: number } | null;
   schema_version: number; program_version: string; lang: "auto" | Language; fingerprint: string; name: string;
   overview: Overview; about: About; losses: Loss[]; advice: Advice; compute_units: string[]; timeline: TimelineFacts; left_out: LeftOut;
 }
@@ -150,7 +168,7 @@ interface Iteration { number: number; start: number; duration: number; recorded:
 interface Operator {
   row: number; name: string; type: string; shapes: string; data_type: string; engine_type: string; unit: string; stream: string;
   time: number; count: number; mean: number; min: number; max: number; median: number; p90: number; p99: number;
-  wait: number | null; flops: number | null; bytes: number | null; attribution: string; nodes: string; attributes: string;
+  wait: number | null; flops: number | null; bytes: number | null; bound: number; ceiling: number; ideal: number | null; attribution: string; nodes: string; attributes: string;
 }
 
 type Profile = import("./data/profile.js").Profile;

@@ -44,6 +44,8 @@ pub struct Comparison<'t> {
     pub before: Nanoseconds,
     /// The figure of B.
     pub after: Nanoseconds,
+    /// The durations that `difference` is about, A's and B's; empty where the basis has no single ones.
+    pub inferences: (Vec<Nanoseconds>, Vec<Nanoseconds>),
     /// The difference as the iterations show it; `None` where a profile has fewer than two.
     pub difference: Option<Difference>,
     /// The sum of the operators' own time of A, and of B.
@@ -101,12 +103,14 @@ impl<'t> Comparison<'t> {
         let operators = (sides.0.operator_time(), sides.1.operator_time());
         let spans = spans::changes(&sides.0.spans, &sides.1.spans);
         let (basis, from, to) = basis(&sides.0, &sides.1, &spans);
-        let difference = match basis {
-            Basis::Iterations => Difference::of(&sides.0.iterations, &sides.1.iterations),
-            Basis::Unrecorded => Difference::of(&sides.0.latencies.unrecorded, &sides.1.latencies.unrecorded),
-            Basis::ExecuteCalls => Difference::of(&sides.0.executions, &sides.1.executions),
-            _ => None,
+        let (a, b) = (sides.0, sides.1);
+        let inferences = match basis {
+            Basis::Iterations => (a.iterations, b.iterations),
+            Basis::Unrecorded => (a.latencies.unrecorded, b.latencies.unrecorded),
+            Basis::ExecuteCalls => (a.executions, b.executions),
+            _ => Default::default(),
         };
+        let difference = Difference::of(&inferences.0, &inferences.1);
         let suspects = suspects(&spans, basis, from, to);
         Self {
             basis,
@@ -114,6 +118,7 @@ impl<'t> Comparison<'t> {
             work: extent.work,
             before: from,
             after: to,
+            inferences,
             difference,
             operators,
             groups,

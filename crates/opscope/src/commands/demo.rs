@@ -7,6 +7,7 @@ use clap::Args;
 use opscope_model::samples::Sample;
 use opscope_run::{InputRequest, Repetition, RunOptions};
 
+use super::html::HtmlArguments;
 use super::outputs::{AnswerArguments, FileArguments};
 use super::rewrite::SelectionArguments;
 use super::run::{EngineArguments, InputArguments, conclude, create_folder, run_model};
@@ -159,6 +160,7 @@ impl Round<'_> {
             json: false,
             inputs: InputArguments::default(),
             engine: self.arguments.engine.clone(),
+            page: HtmlArguments::default(),
         };
         tune::execute(&tuning, self.terminal)
     }

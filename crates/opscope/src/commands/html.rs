@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use opscope_advise::{Environment, Subject, Target, advise};
-use opscope_analyze::{Answer, GroupBy, Overview, Query, ScopeError};
+use opscope_analyze::{Answer, GroupBy, Iterations, Overview, Query, Roofline, Scope, ScopeError};
 use opscope_model::{Model, Shapes};
 use opscope_open::{Source, formats};
 use opscope_trace::{Trace, units};
 use opscope_web::{Embedded, LeftOut, Report, USUAL_SLICES};
 
 use super::advise::{environment, settings_in};
+use super::compare::compared;
 use super::outputs::{check_target, resolved};
 use super::run::ShapeArguments;
 use crate::exit::UsageError;
 use crate::profile::{Opened, Tell};
 use crate::report::count;
 use crate::report::info::{Info, of_trace};
-use crate::report::page::Page;
+use crate::report::page::{Against, Page};
 use crate::terminal::Terminal;
 
 /// The option of commands that leave a page behind.
@@ -87,6 +88,10 @@ pub struct Content<'a> {
     pub shapes: Option<&'a Shapes>,
     /// The hardware, unless it is the profile's own.
     pub target: Option<Target>,
+    /// The profile before a change, with which it is compared.
+    pub against: Option<&'a Opened>,
+    /// The peaks of the machine.
+    pub roofline: Option<Roofline>,
     /// The most slices that are written one by one.
     pub slices: usize,
     /// The language in which the page begins: `auto`, `en` or `zh`.
@@ -98,7 +103,16 @@ pub struct Content<'a> {
 impl Content<'_> {
     /// The usual page.
     pub fn usual(command: String) -> Self {
-        Self { model: None, shapes: None, target: None, slices: USUAL_SLICES, language: "auto", command }
+        Self {
+            model: None,
+            shapes: None,
+            target: None,
+            against: None,
+            roofline: None,
+            slices: USUAL_SLICES,
+            language: "auto",
+            command,
+        }
     }
 }
 
@@ -114,7 +128,8 @@ pub fn write(
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
     let name = origin.name.clone();
-    let operators = Query::default().run(profile).map_err(usage)?;
+    let operators =
+        Query { roofline: content.roofline, ..Query::default() }.run(profile).map_err(usage)?;
     let embedded = Embedded::of(profile, &operators, content.slices);
     let (answers, text) = with_page(profile, origin, content, &operators, &embedded, |page| {
         anyhow::Ok((page.answers()?, page.text()))
@@ -145,8 +160,18 @@ pub fn with_page<A>(
     subject.shapes = content.shapes;
     subject.environment = environment;
     let advice = advise(&subject, &settings_in(None)?);
-    let types = Query { group_by: GroupBy::Type, ..Query::default() }.run(profile).map_err(usage)?;
-    let overview = Overview::of(profile, Query::default().scope).map_err(usage)?;
+    let ask = |query: &Query| query.run(profile).map_err(usage);
+    let types = ask(&Query { group_by: GroupBy::Type, ..Query::default() })?;
+    let of_all = Scope { iterations: Iterations::All, ..Scope::default() };
+    let calls = ask(&Query { host: true, scope: of_all, ..Query::default() })?;
+    let overview_of = |profile| Overview::of(profile, Query::default().scope).map_err(usage);
+    let overview = overview_of(profile)?;
+    let against = content.against.map(|other| {
+        let (comparison, overview) = (compared(other, profile)?, overview_of(other)?);
+        let (name, is_kept) = (name_of(other.place()), path.is_some());
+        anyhow::Ok(Against { profile: other, name, is_kept, comparison, overview })
+    });
+    let against = against.transpose()?;
     Ok(see(&Page {
         profile,
         name: &name,
@@ -157,6 +182,9 @@ pub fn with_page<A>(
         overview: &overview,
         operators,
         types: &types,
+        calls: &calls,
+        roofline: content.roofline,
+        against: against.as_ref(),
         subject: &subject,
         advice: &advice,
         embedded,
@@ -179,11 +207,33 @@ pub struct Run<'a> {
     pub database: Option<&'a Path>,
 }
 
-/// Writes the page about a run, with what the model's graph tells.
+impl Run<'_> {
+    /// The run as a profile. It has said already what is odd about it.
+    fn opened(self, terminal: &Terminal) -> Opened {
+        let path = self.database.unwrap_or(self.model).to_owned();
+        let format = &formats::opscope_database::FORMAT;
+        let opened = opscope_open::Opened {
+            trace: self.trace,
+            format,
+            place: path.clone(),
+            path,
+            remarks: Vec::new(),
+            files: Vec::new(),
+        };
+        Opened::new(opened, Tell::InAnswer, terminal)
+    }
+}
+
+/// Writes the page about a run, with what the model's graph tells, and with what changed since another run.
 ///
 /// # Errors
 /// When the model is gone, or the file can't be written.
-pub fn write_run(run: Run<'_>, output: &Path, terminal: &Terminal) -> anyhow::Result<()> {
+pub fn write_run(
+    run: Run<'_>,
+    against: Option<Run<'_>>,
+    output: &Path,
+    terminal: &Terminal,
+) -> anyhow::Result<()> {
     let model = Model::load(run.model)?;
     let shapes = run.shapes.infer(&model)?;
     let (origin, words) = match run.database {
@@ -201,19 +251,13 @@ pub fn write_run(run: Run<'_>, output: &Path, terminal: &Terminal) -> anyhow::Re
     };
     let words = words.iter().map(|word| word.to_string_lossy().into_owned());
     let command = command_line(["opscope".to_owned()].into_iter().chain(words));
-    let content = Content { model: Some(&model), shapes: Some(&shapes), ..Content::usual(command) };
-    let path = run.database.unwrap_or(run.model).to_owned();
-    let format = &formats::opscope_database::FORMAT;
-    let opened = opscope_open::Opened {
-        trace: run.trace,
-        format,
-        place: path.clone(),
-        path,
-        remarks: Vec::new(),
-        files: Vec::new(),
+    let (profile, against) = (run.opened(terminal), against.map(|run| run.opened(terminal)));
+    let content = Content {
+        model: Some(&model),
+        shapes: Some(&shapes),
+        against: against.as_ref(),
+        ..Content::usual(command)
     };
-    // The run has said already what is odd about it.
-    let profile = Opened::new(opened, Tell::InAnswer, terminal);
     write(&profile, origin, &content, output, terminal)
 }
 

@@ -79,6 +79,18 @@ fn measure(duration: Duration, terminal: &Terminal) -> anyhow::Result<Peaks> {
 }
 
 impl CeilingArguments {
+    /// The options as words of a command; rates are plain numbers.
+    pub fn words(&self) -> Vec<String> {
+        let rate = |rate: Option<f64>, unit: &str| rate.map(|rate| format!("{rate}{unit}"));
+        let options = [
+            ("--peak-flops", rate(self.peak_flops, "FLOPS")),
+            ("--peak-bandwidth", rate(self.peak_bandwidth, "B/s")),
+            ("--peak", self.peak.as_ref().map(|path| path.display().to_string())),
+        ];
+        let given = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+        self.roofline.then(|| "--roofline".to_owned()).into_iter().chain(given.flatten()).collect()
+    }
+
     /// The roof, if one is asked for.
     ///
     /// # Errors

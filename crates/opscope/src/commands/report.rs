@@ -9,6 +9,7 @@ use opscope_open::Source;
 use opscope_web::USUAL_SLICES;
 
 use super::html::{self, Content, Origin, command_line, name_of};
+use super::peak::CeilingArguments;
 use super::run::ShapeArguments;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Tell};
@@ -20,10 +21,14 @@ Examples:
   opscope report profile.json -o report.html
   opscope report run.db -o report.html --model model.onnx    with what the model's graph tells
   opscope report trace_view.json --slices all --lang zh
+  opscope report after.db --against before.db                 with what changed, drawn
+  opscope report PROF_000001_…/ --peak-flops 22TFLOPS --peak-bandwidth 1.2TB/s    with its roofline
 
 The file holds the page and the profile: it opens in any browser from a disk or an e-mail, and asks
 nothing of any network. It shows the timeline (W and S zoom, A and D move), the operators with every
-figure of opscope analyze, the findings of opscope advise, and what was lost. Of browsers without
+figure of opscope analyze and the calls of the host, the findings of opscope advise, how near each
+operator is to the machine's peaks where those are given, what changed since the profile of --against
+(as opscope compare tells it), and what was lost. Of browsers without
 scripts it is read as text; Chrome and Edge from 109 on, Firefox from 115 and Safari from 16.4 show all.
 
 Up to a million slices are there one by one, or as many as --slices says. Of more, the slowest, the
@@ -49,6 +54,10 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL.onnx")]
     model: Option<PathBuf>,
 
+    /// The profile before a change, of any kind: it is A, and PROFILE is B
+    #[arg(long, value_name = "OTHER")]
+    against: Option<PathBuf>,
+
     /// The hardware that it ran on [default: that of the profile]
     #[arg(long, value_name = "TARGET", value_parser = Target::NAMES.map(|(name, _)| name))]
     target: Option<String>,
@@ -60,6 +69,9 @@ pub struct Arguments {
     /// The language of the page; auto is that of the reader's browser, and the page can change it
     #[arg(long, value_enum, default_value_t)]
     lang: PageLanguage,
+
+    #[command(flatten)]
+    ceiling: CeilingArguments,
 
     #[command(flatten)]
     shapes: ShapeArguments,
@@ -111,6 +123,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         );
         return Err(UsageError(text).into());
     }
+    let against = arguments.against.as_deref();
+    let against = against.map(|path| profile::open(path, Tell::Warnings, terminal)).transpose()?;
     let origin = Origin::of(&source);
     let opened = profile::open_source(source, Tell::Warnings, terminal)?;
     let model = arguments.model.as_deref().map(Model::load).transpose()?;
@@ -118,6 +132,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let content = Content {
         model: model.as_ref(),
         shapes: shapes.as_ref(),
+        against: against.as_ref(),
+        roofline: arguments.ceiling.roofline(&opened, terminal)?,
         target: arguments.target.as_deref().and_then(Target::from_name),
         slices: arguments.slices,
         language: arguments.lang.name(),
@@ -130,8 +146,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// The file to write, which can be written and isn't the profile.
 fn output(arguments: &Arguments) -> anyhow::Result<PathBuf> {
     let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.path));
-    let inputs: Vec<&Path> =
-        [&arguments.path].into_iter().chain(&arguments.model).map(PathBuf::as_path).collect();
+    let inputs: Vec<&Path> = [&arguments.path]
+        .into_iter()
+        .chain(&arguments.model)
+        .chain(&arguments.against)
+        .map(PathBuf::as_path)
+        .collect();
     html::check(&output, &inputs)?;
     Ok(output)
 }
@@ -154,6 +174,7 @@ fn command(arguments: &Arguments) -> String {
     let mut option = |name: &str, value: Option<String>| {
         words.extend(value.map(|value| [name.to_owned(), value]).into_iter().flatten())
     };
+    option("--against", arguments.against.as_ref().map(|path| path.display().to_string()));
     option("--model", arguments.model.as_ref().map(|path| path.display().to_string()));
     option("--target", arguments.target.clone());
     let slices = (arguments.slices != USUAL_SLICES).then(|| match arguments.slices {
@@ -161,6 +182,7 @@ fn command(arguments: &Arguments) -> String {
         slices => slices.to_string(),
     });
     option("--slices", slices);
+    words.extend(arguments.ceiling.words());
     command_line(words)
 }
 

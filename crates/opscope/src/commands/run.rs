@@ -79,7 +79,7 @@ pub struct Arguments {
 #[command(next_help_heading = "Inputs")]
 pub struct InputArguments {
     #[command(flatten)]
-    shapes: ShapeArguments,
+    pub shapes: ShapeArguments,
 
     /// Seeds the random values
     #[arg(long, default_value_t = 0)]
@@ -268,7 +268,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             shapes: &arguments.inputs.shapes,
             database: arguments.files.db.as_deref(),
         };
-        html::write_run(run, output, terminal)?;
+        html::write_run(run, None, output, terminal)?;
     }
     printed?;
     Ok(conclude(&outcome, terminal))

@@ -7,12 +7,13 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
-use opscope_run::{RunClock, RunError, prepare};
+use opscope_run::{EngineOptions, Repetition, RunClock, RunError, RunOptions, prepare};
 use opscope_tune::{Budget, Progress, TuneOptions, Tuned, tune};
 
+use super::html::{self, HtmlArguments};
 use super::outputs::check_target;
 use super::rewrite::{SelectionArguments, check_output, warn_of_unknown_version, write_model};
-use super::run::{EngineArguments, InputArguments, create_folder, parse_duration};
+use super::run::{EngineArguments, InputArguments, create_folder, parse_duration, run_model};
 use crate::exit::{Exit, naming_model};
 use crate::interrupt;
 use crate::report::tune::{self as report, TuningRequest};
@@ -22,6 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   opscope tune model.onnx
   opscope tune model.onnx --engine ort -o fast.onnx --report tuning/
+  opscope tune model.onnx --html change.html         what became of each operator, drawn
   opscope tune bert.onnx --dim batch=1 --dim sequence=128
   opscope tune detector.onnx --input image=photo.npy --opset 18
   opscope tune yolo.onnx --engine ort --allow-lossy --max-error 0.05
@@ -31,7 +33,8 @@ What it does:
   and it stops. Then each rewrite (opscope rewrite --list) is applied to the best model so far. Its
   outputs are compared on your inputs and on three random ones; then both models run alternately,
   and the step is kept only if it is faster beyond the noise. In the end, all rewrites are tried
-  together, because some pay only together. The original file is never changed.
+  together, because some pay only together. The original file is never changed. With --html, both
+  models run once more, recorded and one after the other; the verdict stays that of the alternate runs.
 
 Errors:
   The relative error is the largest difference of two elements, in relation to the expected one or
@@ -70,6 +73,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     pub engine: EngineArguments,
+
+    #[command(flatten)]
+    pub page: HtmlArguments,
 }
 
 /// When a step is kept.
@@ -116,6 +122,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let rewrites = arguments.selection.resolve(true)?;
     let output = arguments.output.clone().unwrap_or_else(|| path.with_extension("tuned.onnx"));
     check_output(path, &output)?;
+    arguments.page.check(&[path, &output])?;
     if let Some(folder) = &arguments.report {
         create_folder(folder)?;
         for name in ["tune.json", "tune.md"] {
@@ -186,8 +193,43 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         true => report::to_json(&request, &tuned).to_text()?,
         false => report::conclusion(&request, &tuned),
     };
-    terminal.print(&text)?;
+    // Whoever reads the answer may go away; the page is wanted all the same.
+    let printed = terminal.print(&text);
+    if let Some(page) = arguments.page.html.as_ref().filter(|_| !tuned.interrupted) {
+        write_page(arguments, &options.engine, tuned.model.as_ref().map(|_| &*output), page, terminal)?;
+    }
+    printed?;
     conclude(&tuned, terminal)
+}
+
+/// Runs the model as it was and as it is now, recorded, and writes what changed; without a tuned model, the page of
+/// the model as it is.
+fn write_page(
+    arguments: &Arguments,
+    engine: &EngineOptions,
+    tuned: Option<&Path>,
+    page: &Path,
+    terminal: &Terminal,
+) -> anyhow::Result<()> {
+    let budget = arguments.judging.duration;
+    let options = RunOptions {
+        inputs: arguments.inputs.request(),
+        engine: engine.clone(),
+        auto: false,
+        repetition: Repetition { iterations: None, warm_up: None, budget: Some(budget) },
+    };
+    let shapes = &arguments.inputs.shapes;
+    let run = |model| -> anyhow::Result<html::Run<'_>> {
+        Ok(html::Run { trace: run_model(model, &options, terminal)?.trace, model, shapes, database: None })
+    };
+    let before = run(&arguments.model)?;
+    match tuned {
+        Some(tuned) => html::write_run(run(tuned)?, Some(before), page, terminal),
+        None => {
+            terminal.note("no rewrite was kept: the page shows the model as it is");
+            html::write_run(before, None, page, terminal)
+        }
+    }
 }
 
 fn conclude(tuned: &Tuned, terminal: &Terminal) -> anyhow::Result<Exit> {

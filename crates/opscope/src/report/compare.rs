@@ -346,7 +346,15 @@ pub fn to_json(comparison: &Comparison<'_>) -> Envelope<Value> {
     let suspects: Vec<Value> = comparison
         .suspects
         .iter()
-        .map(|it| json!({ "name": it.name, "delta_ns": it.delta.0, "seconds": it.seconds, "rule": "A33" }))
+        .map(|it| {
+            json!({
+                "name": it.name,
+                "delta_ns": it.delta.0,
+                "seconds": it.seconds,
+                "unrecorded": it.is_uncovered,
+                "rule": "A33",
+            })
+        })
         .collect();
     let steps: Vec<Value> = comparison
         .waterfall(usize::MAX, false)
@@ -357,9 +365,19 @@ pub fn to_json(comparison: &Comparison<'_>) -> Envelope<Value> {
                 What::Outside => "outside operators",
                 What::Unexplained => "not explained",
             };
-            json!({ "name": name(step), "kind": kind, "delta_ns": step.delta.0 })
+            let story = match &step.what {
+                What::Group(group) => Some(group.story()),
+                What::Family(family) => Some(family.story.clone()),
+                What::Others(_) | What::Outside | What::Unexplained => None,
+            };
+            json!({ "name": name(step), "kind": kind, "story": story, "delta_ns": step.delta.0 })
         })
         .collect();
+    let durations = |of: &[Nanoseconds]| of.iter().map(|it| it.0).collect::<Vec<_>>();
+    let inferences = json!({
+        "before_ns": durations(&comparison.inferences.0),
+        "after_ns": durations(&comparison.inferences.1),
+    });
     let answer = json!({
         "basis": basis(comparison.basis),
         "whole_profiles": comparison.whole_profiles,
@@ -369,6 +387,7 @@ pub fn to_json(comparison: &Comparison<'_>) -> Envelope<Value> {
         "speed_up": comparison.speed_up(),
         "change": comparison.relative_change(),
         "difference": difference,
+        "inferences": inferences,
         "operators_before_ns": comparison.operators.0.0,
         "operators_after_ns": comparison.operators.1.0,
         "waterfall": steps,

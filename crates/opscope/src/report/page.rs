@@ -1,14 +1,17 @@
 //! The answers that a page about a profile carries, and the text for browsers without scripts.
 
 use opscope_advise::{Report as Advice, Subject};
-use opscope_analyze::{Answer, GroupBy, Latencies, Overview, Query, Statistics};
+use opscope_analyze::{
+    Answer, BOUND_FROM, Comparison, GroupBy, Iterations, Latencies, Overview, Query, Roofline, SavedParts,
+    Scope, Statistics, predict_savings,
+};
 use opscope_trace::{Nanoseconds, Trace};
 use opscope_web::{Embedded, Section, compute_units, fingerprint};
 use serde_json::{Value, json};
 
 use super::advise::Shown;
 use super::info::Info;
-use super::{advise, analyze, latency_text, overview_json, overview_text};
+use super::{advise, analyze, compare, latency_text, overview_json, overview_text};
 use crate::profile::Opened;
 
 /// Operators and types in the text for browsers without scripts.
@@ -17,6 +20,28 @@ const TOP: usize = 20;
 /// Types, facts of a kind, and pieces of evidence for a finding that a page carries: what has more isn't read to
 /// its end by anybody, and the columns have all operators.
 const MOST: usize = 300;
+
+/// Groups of a comparison that a page carries, the greatest changes first.
+const MOST_GROUPS: usize = 2_000;
+
+/// Findings that can be chosen to be tried, and the tasks up to which each choice of several is predicted: a
+/// prediction takes as long as the profile has tasks.
+const TRIED: usize = 5;
+const TASKS_TRIED: usize = 100_000;
+
+/// The profile before a change, and what changed since.
+pub struct Against<'a> {
+    /// The profile.
+    pub profile: &'a Opened,
+    /// The name of its file.
+    pub name: String,
+    /// Whether it is kept in a file or folder.
+    pub is_kept: bool,
+    /// The differences, from it to the page's own profile.
+    pub comparison: Comparison<'a>,
+    /// Its figures.
+    pub overview: Overview,
+}
 
 /// A profile and the answers about it.
 pub struct Page<'a> {
@@ -38,6 +63,12 @@ pub struct Page<'a> {
     pub operators: &'a Answer,
     /// The answer by types.
     pub types: &'a Answer,
+    /// The calls of the host.
+    pub calls: &'a Answer,
+    /// The peaks of the machine.
+    pub roofline: Option<Roofline>,
+    /// The profile that it is compared with.
+    pub against: Option<&'a Against<'a>>,
     /// The subject of the advice.
     pub subject: &'a Subject<'a>,
     /// The advice.
@@ -62,6 +93,9 @@ impl Page<'_> {
             });
             finding["evidence_left_out"] = json!(evidence);
         }
+        let roofline = self.roofline.map(|roof| {
+            json!({ "flops_per_second": roof.flops, "bytes_per_second": roof.bandwidth, "bound_from": BOUND_FROM })
+        });
         Ok(json!({
             "schema_version": 1,
             "program": "opscope",
@@ -73,6 +107,11 @@ impl Page<'_> {
             "about": self.about(),
             "losses": self.profile.losses(),
             "advice": advice,
+            "whatif": self.what_if(),
+            "calls": self.calls(),
+            "roofline": roofline,
+            "against": self.against.map(Against::facts),
+            "compare": self.against.map(|against| against.answer(self.profile)).transpose()?,
             "compute_units": compute_units(),
             "timeline": self.embedded.timeline,
             "left_out": self.embedded.left_out,
@@ -81,7 +120,7 @@ impl Page<'_> {
 
     fn overview(&self) -> Value {
         let trace: &Trace = self.profile;
-        let mut overview = overview_json(trace, self.overview);
+        let mut overview = figures(trace, self.overview);
         let waits = self.operators.rows.iter().filter_map(|row| row.wait);
         let waiting: Option<i64> = waits.map(|wait| wait.0).reduce(|sum, wait| sum + wait);
         let (types, rest) = self.types.rows.split_at(self.types.rows.len().min(MOST));
@@ -95,16 +134,68 @@ impl Page<'_> {
                 "mean_ns": row.times.mean.0,
             })
         });
-        let run = &trace.run;
-        overview["latency"] = latency(trace);
         overview["waiting_ns"] = json!(waiting);
-        overview["peak_memory_bytes"] = json!(run.planned_peak.or(run.peak_memory).map(|bytes| bytes.0));
-        overview["peak_memory_operator"] = json!(run.planned_peak_operator);
         overview["whole_ns"] = json!(self.operators.whole.0);
         overview["types"] = types.collect();
         let time: i64 = rest.iter().map(|row| row.total.0).sum();
         overview["types_left_out"] = json!({ "types": rest.len(), "time_ns": time });
         overview
+    }
+
+    /// What an inference would take if findings were followed, for every choice of those that could save most; null
+    /// where none could.
+    fn what_if(&self) -> Value {
+        let saving = |(number, finding)| {
+            let parts = self.subject.savings([finding]);
+            (!parts.is_empty()).then_some(number)
+        };
+        let mut findings: Vec<usize> = self.advice.findings.iter().enumerate().filter_map(saving).collect();
+        findings.sort_by_key(|&number| std::cmp::Reverse(self.advice.findings[number].saves));
+        findings.truncate(TRIED);
+        if findings.is_empty() {
+            return Value::Null;
+        }
+        let all = (1_usize << findings.len()) - 1;
+        let is_choice =
+            |choice: &usize| self.overview.tasks <= TASKS_TRIED || choice.is_power_of_two() || *choice == all;
+        let choices: Vec<Vec<usize>> = (1..=all)
+            .filter(is_choice)
+            .map(|choice| {
+                let is_chosen = |place: &usize| (choice >> place) & 1 == 1;
+                (0..findings.len()).filter(is_chosen).map(|place| findings[place]).collect()
+            })
+            .collect();
+        let cases: Vec<SavedParts> = choices
+            .iter()
+            .map(|choice| self.subject.savings(choice.iter().map(|&number| &self.advice.findings[number])))
+            .collect();
+        let predictions = predict_savings(self.profile, &cases);
+        let Some(first) = predictions.first() else { return Value::Null };
+        let name = |choice: &Vec<usize>| choice.iter().map(usize::to_string).collect::<Vec<_>>().join("+");
+        let predicted: serde_json::Map<String, Value> = choices
+            .iter()
+            .zip(&predictions)
+            .map(|(choice, prediction)| (name(choice), json!(prediction.predicted.0)))
+            .collect();
+        json!({
+            "measured_ns": first.measured.0,
+            "basis": first.basis.text(),
+            "findings": findings,
+            "predicted_ns": predicted,
+        })
+    }
+
+    /// The rows of `opscope analyze --host --json`.
+    fn calls(&self) -> Value {
+        let of_all = Scope { iterations: Iterations::All, ..Scope::default() };
+        let query = Query { host: true, scope: of_all, ..Query::default() };
+        let columns = analyze::fitting_columns(self.profile, &query, self.calls);
+        let table = analyze::table_of(self.profile, self.calls, &columns, MOST);
+        json!({
+            "whole_ns": self.calls.whole.0,
+            "rows": table.to_json(),
+            "rows_left_out": self.calls.rows.len().saturating_sub(MOST),
+        })
     }
 
     fn about(&self) -> Value {
@@ -151,10 +242,48 @@ impl Page<'_> {
             let table = analyze::table_of(trace, answer, &columns, TOP).to_text(None);
             add(heading, format!("{title}\n\n{table}"));
         }
+        if let Some(against) = self.against {
+            let shown = compare::Shown { top: TOP, each: false };
+            let heading = format!("Compared with {}", against.name);
+            add(&heading, compare::to_text(&against.comparison, shown, None));
+        }
         let shown = Shown { top: TOP, lists_unasked: false, width: None };
         add("Advice", advise::to_text(self.subject, self.advice, None, shown));
         sections
     }
+}
+
+impl Against<'_> {
+    fn facts(&self) -> Value {
+        json!({
+            "name": self.name,
+            "path": self.is_kept.then(|| self.profile.place().to_string_lossy()),
+            "overview": figures(self.profile, &self.overview),
+        })
+    }
+
+    /// The answer of `opscope compare --json`; of many groups those that changed most.
+    fn answer(&self, after: &Opened) -> anyhow::Result<Value> {
+        let mut answer =
+            serde_json::to_value(compare::to_json(&self.comparison).about([self.profile, after]))?;
+        for (list, most) in [("groups", MOST_GROUPS), ("spans", MOST), ("waterfall", MOST_GROUPS)] {
+            let rest =
+                answer[list].as_array_mut().map_or(Vec::new(), |rows| rows.split_off(most.min(rows.len())));
+            let delta: i64 = rest.iter().filter_map(|row| row["delta_ns"].as_i64()).sum();
+            answer[format!("{list}_left_out")] = json!({ "count": rest.len(), "delta_ns": delta });
+        }
+        Ok(answer)
+    }
+}
+
+/// The figures of an average inference, the latency and the peak of memory.
+fn figures(trace: &Trace, overview: &Overview) -> Value {
+    let run = &trace.run;
+    let mut figures = overview_json(trace, overview);
+    figures["latency"] = latency(trace);
+    figures["peak_memory_bytes"] = json!(run.planned_peak.or(run.peak_memory).map(|bytes| bytes.0));
+    figures["peak_memory_operator"] = json!(run.planned_peak_operator);
+    figures
 }
 
 /// Keeps the most frequent of many words that a fact counts, and the first of many names.

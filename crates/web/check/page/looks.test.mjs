@@ -18,7 +18,7 @@ const here = no_browser ? "" : await setting();
 const there = fs.existsSync(kept_setting) ? fs.readFileSync(kept_setting, "utf8").trim() : "";
 const skip = no_browser || (bless || here === there ? false : `pictures are of ${there}, here is ${here}`);
 const SCREENS = {
-  overview: "", timeline: "?t=5650000000..5680000000&m=5655000000..5662000000", operators: "?sel=op:0", advice: "?sel=rule:G05", about: "",
+  overview: "", timeline: "?t=5650000000..5680000000&m=5655000000..5662000000", operators: "?sel=op:0", roofline: "", compare: "", advice: "?sel=rule:G05", about: "",
 };
 
 test("every screen looks as it did, in both themes and languages", { skip }, async () => {
@@ -37,6 +37,8 @@ test("every screen looks as it did, in both themes and languages", { skip }, asy
         const name = `${screen}-${theme}-${lang.slice(0, 2)}.png`;
         const kept = path.join(folder, name);
         if (bless) {
+          // Four bits of each colour are two fifths less to store, and look the same.
+          now.data.forEach((it, at) => { now.data[at] = it & 0xf0; });
           fs.writeFileSync(kept, PNG.sync.write(now, { colorType: 2, deflateLevel: 9, deflateStrategy: 0 }));
           continue;
         }

@@ -18,7 +18,7 @@ const skip = no_program;
 async function walk(file, how = {}) {
   const { page, seen, close } = await open(file, how);
   const texts = {};
-  for (const key of ["1", "2", "i", "w", "d", "ArrowDown", ".", "m", "3", "7", "8"]) {
+  for (const key of ["1", "2", "i", "w", "d", "ArrowDown", ".", "m", "3", "5", "6", "7", "8"]) {
     await page.keyboard.press(key);
     await settled(page);
     texts[key] = await page.evaluate(() => document.body.innerText);

@@ -228,9 +228,57 @@ test("zoomed out, a busy row isn't solid: pixels are as strong as the row was bu
   await close();
 });
 
+test("a finding that is tried shows what opscope predicts, as a prediction with its basis", { skip }, async () => {
+  const made = story();
+  const { page, seen, close } = await open(report_of(made), { hash: "#/advice" });
+  const boxes = page.locator(".finding input[type=checkbox]");
+  assert.equal(await boxes.count(), 1, "only the finding that saves operators' time can be tried");
+  await boxes.check();
+  await settled(page);
+  const { measured_ns: from, predicted_ns: to } = made.report.whatif;
+  const text = await page.locator(".prediction").innerText();
+  assert.ok(text.includes(`−${((1 - to[1] / from) * 100).toFixed(1)} %`) && /Prediction[\s\S]*not a measurement[\s\S]*serial sum/.test(text), text);
+  await boxes.uncheck();
+  await settled(page);
+  assert.equal(await page.locator(".prediction").isVisible(), false);
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
+test("a selection is the same on every screen", { skip }, async () => {
+  const { page, seen, close } = await open(report_of(story()), { hash: "#/compare" });
+  await page.locator(".compare .grid-row").first().click();
+  await settled(page);
+  assert.match(await link_of(page), /sel=group:0/);
+  const name = (await page.locator(".compare .grid-row.chosen > div").last().innerText()).trim();
+  await page.keyboard.press("r");
+  await settled(page);
+  assert.equal(await page.locator(".roofline .grid-row.chosen > div").first().innerText(), name);
+  assert.equal(await page.locator(".roofline .point[stroke-width='3']").count(), 1);
+  await page.keyboard.press("o");
+  await settled(page);
+  assert.equal(await page.locator(".details .selected-name").innerText(), name);
+  assert.match(await page.locator(".details .metrics").innerText(), /mac_ratio[\s\S]*\d %[\s\S]*total_cycles\s+12350/);
+  await page.keyboard.press("t");
+  await settled(page);
+  assert.match(await page.locator(".panel").innerText(), new RegExp(name.replace(/[/.]/g, "\\$&")));
+  await page.keyboard.press("6");
+  await settled(page);
+  assert.equal((await page.locator(".compare .grid-row.chosen > div").last().innerText()).trim(), name);
+  // A type stays in colour where all others fade.
+  await page.keyboard.press("1");
+  await page.locator(".overview .name-cell .link", { hasText: "MatMul" }).first().click();
+  await page.keyboard.press("5");
+  await settled(page);
+  const faded = await page.locator(".roofline .point[fill-opacity='0.18']").count();
+  assert.ok(faded > 0 && faded === await page.locator(".roofline .point").count(), "MatMul has no operations here, so that every point is of another type");
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
 test("a profile in which nothing ran says so on every screen", { skip }, async () => {
   const { page, seen, close } = await open(report_of(nothing()));
-  for (const key of ["1", "2", "3", "7", "8"]) {
+  for (const key of ["1", "2", "3", "5", "6", "7", "8"]) {
     await page.keyboard.press(key);
     await settled(page);
     assert.ok((await page.locator("main#screen").innerText()).trim().length > 40, key);
@@ -243,7 +291,7 @@ test("a profile in which nothing ran says so on every screen", { skip }, async (
 
 test("one inference of one task works", { skip }, async () => {
   const { page, seen, close } = await open(report_of(story({ inferences: 1, layers: 1, streams: 1 })));
-  for (const key of ["2", "w", "i", "3", "7", "8", "1"]) { await page.keyboard.press(key); await settled(page); }
+  for (const key of ["2", "w", "i", "3", "5", "6", "7", "8", "1"]) { await page.keyboard.press(key); await settled(page); }
   assert.deepEqual(seen.errors, []);
   await close();
 });

@@ -63,7 +63,7 @@ test("a slice that goes on beyond the edges has no gap there", () => {
   assert.deepEqual([...paint_row(columns([], [[-50, 500, 1]]), 0, 100, 3, palette)], [RED, RED, RED]);
 });
 
-// What any change of painting would show: pixels of rows of every kind, as hashes.
+// Hashes that any change of painting alters: pixels of rows of every kind, as hashes.
 test("forty rows are painted pixel by pixel as before", () => {
   const fills = make_palette(false).fills;
   const hashes = [];

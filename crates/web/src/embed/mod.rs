@@ -8,6 +8,7 @@
 //! | `density` | each bucket of time in which slices were left out |
 //! | `iterations` | each inference |
 //! | `operators` | each row of the answer to the usual question |
+//! | `metrics`, `readings` | each quantity that hardware reports; each mean of one over the executions of an operator |
 //! | `samples` | each value of a counter |
 //!
 //! Numbers "+1" are 0 where there is none.
@@ -16,6 +17,7 @@ mod choice;
 mod density;
 mod items;
 mod iterations;
+mod metrics;
 mod operators;
 mod samples;
 mod slices;
@@ -85,7 +87,7 @@ pub struct LeftOut {
     pub operators_rest_ns: i64,
     /// Values of counters.
     pub samples: usize,
-    /// Those that are carried.
+    /// Values that are carried.
     pub samples_in_full: usize,
     /// Launches that lead backward in time.
     pub launches_backward: usize,
@@ -109,6 +111,7 @@ impl Embedded {
         let mut strings = Strings::default();
         let mut operators = Operators::of(trace, answer, &mut strings);
         let (table, count, rest) = (operators.table.take(), operators.count, operators.rest);
+        let [metrics, readings] = metrics::tables(trace, &operators, &mut strings);
         let mut items = Items::new(trace, operators, strings);
         let slices = Slices::of(trace, &layout, &depths, &choice, ticks, &mut items);
         let (counters, samples) = samples::of(trace, &layout, ticks);
@@ -116,6 +119,8 @@ impl Embedded {
         let mut tables = vec![
             iterations,
             items.table_from(0),
+            metrics,
+            readings,
             samples.table,
             slices.table(),
             slices.density.table(),

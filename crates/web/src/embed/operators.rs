@@ -88,6 +88,12 @@ fn table(trace: &Trace, rows: &[Row], strings: &mut Strings) -> Table {
     table.whole("p99", rows.iter().map(|row| time(row.times.p99)));
     table.whole("wait", rows.iter().map(|row| row.wait.map_or(0, |wait| time(wait) + 1)));
     table.whole("flops", rows.iter().map(|row| row.flops.map_or(0, |flops| flops.saturating_add(1))));
+    // The limit that holds an operator back, the share of its ceiling that it reaches, and its time there.
+    table.whole("bound", rows.iter().map(|row| row.position.map_or(0, |it| it.bound as u64 + 1)));
+    if rows.iter().any(|row| row.position.is_some()) {
+        table.float("ceiling", rows.iter().map(|row| row.position.map_or(0.0, |it| it.share)));
+        table.whole("ideal", rows.iter().map(|row| row.position.map_or(0, |it| time(it.ideal) + 1)));
+    }
     table.whole("bytes", rows.iter().map(|row| row.bytes.map_or(0, |bytes| bytes.saturating_add(1))));
     table
 }

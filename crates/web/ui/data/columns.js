@@ -31,7 +31,7 @@ export function open_columns(data) {
 }
 
 /**
- * What a report holds as text: base64 of deflated columns.
+ * The bytes that a report holds as text: base64 of deflated columns.
  * @param {string} text
  */
 export async function unpack(text) {

@@ -100,6 +100,7 @@ export function make_profile(report, columns, guests = 0) {
 
   const iterations = iterations_of(columns.table("iterations"), text);
   const operators = operators_of(columns.table("operators"), text, report);
+  const metrics = lazy(() => metrics_of(columns, text));
   /** @type {Row[]} */
   const rows_by_first = rows.filter((it) => it.count > 0).sort((a, b) => a.first - b.first);
 
@@ -116,6 +117,8 @@ export function make_profile(report, columns, guests = 0) {
     rows,
     iterations,
     operators,
+    /** Hardware's quantities of an operator, means over its executions. @param {number} operator */
+    metrics_of: (operator) => metrics().get(operator) ?? [],
     count: slices.count,
     start,
     duration,
@@ -195,14 +198,29 @@ export function make_profile(report, columns, guests = 0) {
 }
 
 /**
- * An index that is made when a picture first needs it.
- * @param {() => RowIndex} make
- * @returns {() => RowIndex}
+ * A thing that is made when a picture first needs it.
+ * @template T
+ * @param {() => T} make
+ * @returns {() => T}
  */
 function lazy(make) {
-  /** @type {RowIndex | null} */
+  /** @type {T | null} */
   let made = null;
   return () => (made ??= make());
+}
+
+/** @param {Container} columns @param {(number: number) => string} text @returns {Map<number, { name: string, unit: string, mean: number }[]>} */
+function metrics_of(columns, text) {
+  const [of_metrics, readings] = [columns.table("metrics"), columns.table("readings")];
+  const [name, unit] = [of_metrics.numbers("name"), of_metrics.numbers("unit")];
+  const [operator, metric, mean] = ["operator", "metric", "mean"].map((it) => readings.numbers(it));
+  const found = new Map();
+  for (let at = 0; at < readings.count; at += 1) {
+    const list = found.get(operator[at]) ?? [];
+    list.push({ name: text(name[metric[at]]), unit: text(unit[metric[at]]), mean: mean[at] });
+    found.set(operator[at], list);
+  }
+  return found;
 }
 
 /** @param {TimelineGroup | undefined} group @param {RowFacts} facts */
@@ -226,7 +244,7 @@ function operators_of(table, text, report) {
   const column = (/** @type {string} */ name) => table.numbers(name);
   const names = ["name", "type", "shapes", "data_type", "engine_type", "stream", "attribution", "nodes", "attributes"];
   const texts = Object.fromEntries(names.map((it) => [it, column(it)]));
-  const figures = Object.fromEntries(["time", "count", "mean", "min", "max", "median", "p90", "p99", "unit", "wait", "flops", "bytes"].map((it) => [it, column(it)]));
+  const figures = Object.fromEntries(["time", "count", "mean", "min", "max", "median", "p90", "p99", "unit", "wait", "flops", "bytes", "bound", "ceiling", "ideal"].map((it) => [it, column(it)]));
   const known = (/** @type {number} */ value) => (value === 0 ? null : value - 1);
   return Array.from({ length: table.count }, (_, row) => ({
     row,
@@ -237,5 +255,6 @@ function operators_of(table, text, report) {
     time: figures.time[row], count: figures.count[row], mean: figures.mean[row], min: figures.min[row], max: figures.max[row],
     median: figures.median[row], p90: figures.p90[row], p99: figures.p99[row],
     wait: known(figures.wait[row]), flops: known(figures.flops[row]), bytes: known(figures.bytes[row]),
+    bound: figures.bound[row], ceiling: figures.ceiling[row], ideal: known(figures.ideal[row]),
   }));
 }

@@ -1,4 +1,4 @@
-// What makes a picture's cost depend on its pixels and not on its slices: sums of busy time before each
+// An index that makes a picture's cost depend on its pixels and not on its slices: sums of busy time before each
 // slice, and a tree of the longest slice over blocks of eight, from which buckets of any width are made.
 
 const BLOCK = 8;
@@ -189,7 +189,7 @@ export function make_buckets(index, from, to, width, category, scratch) {
     let sum = busy_before[end] - busy_before[at] - Math.max(0, from - start[at]);
     const longest = end - at === 1 ? at : longest_of(index, at, end);
     if (best[pixel] < 0 || duration[longest] > duration[best[pixel]]) best[pixel] = longest;
-    // What reaches over into the next buckets belongs to those.
+    // The part that reaches over into the next buckets belongs to them.
     for (let beyond = pixel + 1, left = from + beyond * per; over > left; beyond += 1, left += per) {
       const rest = over - left;
       if (beyond === pixel + 1) sum -= rest;

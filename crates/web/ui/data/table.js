@@ -16,11 +16,21 @@ import { operators_within } from "./window.js";
  */
 export function table_of(profile, { grouping, terms, span }) {
   if (grouping === "iteration") return by_iteration(profile, terms, span);
+  if (grouping === "call") return of_calls(profile, terms);
   const limited = span ? limit(profile, span) : profile.operators.map(row_of_operator);
   const passing = limited.filter((it) => passes(terms, { ...it, time: it.mean }));
   const rows = grouping === "operator" ? passing : grouped(passing, grouping);
   const whole = span ? limited.reduce((sum, it) => sum + it.time, 0) : profile.overview.whole_ns;
   return { rows: with_shares(rows, whole), whole };
+}
+
+// The answer about calls of the host: its level stands as the type, its phase as the unit.
+/** @param {Profile} profile @param {Term[]} terms */
+function of_calls(profile, terms) {
+  const calls = profile.report.calls;
+  const rows = (calls?.rows ?? []).map((it, at) => ({ ...nothing(), key: `call:${at}`, name: it.name ?? "", type: it.level ?? "", unit: it.phase ?? "", time: it.time_ns, count: it.count ?? 1, mean: it.mean_ns ?? it.time_ns }));
+  const whole = calls?.whole_ns ?? 0;
+  return { rows: with_shares(rows.filter((it) => passes(terms, { ...it, time: it.mean })), whole), whole };
 }
 
 /** @param {TableRow[]} rows @param {number} whole */
@@ -61,7 +71,7 @@ function nothing() {
 
 /** @param {TableRow[]} rows @param {Grouping} grouping @returns {TableRow[]} */
 function grouped(rows, grouping) {
-  const field = /** @type {const} */ ({ type: "type", name: "name", unit: "unit", stream: "stream", shape: "shapes", operator: "name", iteration: "name" })[grouping];
+  const field = /** @type {const} */ ({ type: "type", name: "name", unit: "unit", stream: "stream", shape: "shapes", operator: "name", iteration: "name", call: "name" })[grouping];
   /** @type {Map<string, TableRow>} */
   const groups = new Map();
   for (const row of rows) {
@@ -126,7 +136,7 @@ export function sorted(rows, sort) {
   const sign = sort.startsWith("-") ? -1 : 1;
   return [...rows].sort((a, b) => {
     const [left, right] = [a[key], b[key]];
-    // What isn't known comes last whichever way it is sorted.
+    // Unknown values come last whichever way the rows are sorted.
     if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1;
     return sign * (typeof left === "number" && typeof right === "number" ? left - right : String(left) < String(right) ? -1 : String(left) > String(right) ? 1 : 0);
   });

@@ -1,4 +1,4 @@
-// What a stretch of time holds: busy and idle per group, the operators that cost most in it, its gaps.
+// The content of a stretch of time: busy and idle per group, the operators that cost most in it, its gaps.
 
 import { first_ending_after, first_from, busy_within } from "./row_index.js";
 
@@ -67,7 +67,7 @@ export function count_within(row, from, to) {
 }
 
 /**
- * What ran within a stretch, costliest first: own time, clipped to it; by the operator where it is known.
+ * The operators that ran within a stretch, costliest first: own time, clipped to it; by the operator where it is known.
  * @param {Profile} profile @param {Span} span
  * @returns {{ item: number, operator: number, time: number, count: number }[]}
  */

@@ -36,7 +36,7 @@ export function colour_of_name(name) {
 }
 
 /**
- * What the canvases need of a theme. `fills`: 0 background, 1 to 20 the colours, 21 to 40 the same faded,
+ * The colours that canvases need of a theme. `fills`: 0 background, 1 to 20 the colours, 21 to 40 the same faded,
  * then a ramp from light to dark and the same faded, then
  * that of rows which only say whether something ran.
  * @param {boolean} dark
@@ -82,6 +82,9 @@ export function make_palette(dark) {
 }
 
 /** @typedef {ReturnType<typeof make_palette>} Palette */
+
+/** The limits of a roofline, in the order of their numbers from 1. */
+export const BOUNDS = ["compute", "memory", "neither"];
 
 /** Places in `fills`. */
 export const FILL = { colours: 1, faded: 1 + COUNT, ramp: 1 + 2 * COUNT, faded_ramp: 1 + 2 * COUNT + RAMP, ramp_steps: RAMP, busy: 1 + 2 * COUNT + 2 * RAMP };

@@ -4,6 +4,7 @@
 import { SCREENS } from "../state/link.js";
 import { SCREEN_KEYS } from "./bar_keys.js";
 import { fit, show_all, mark, next_inference, walk, walk_operator, reveal } from "../timeline/moves.js";
+import { operator_of } from "../state/selected.js";
 import { executions_of } from "../timeline/find.js";
 
 /**
@@ -23,7 +24,7 @@ export function command_of(event) {
   const digit = /^(?:Digit|Numpad)([0-9])$/.exec(event.code);
   if (digit && !event.shiftKey) return digit[1] === "0" ? "everything" : `screen ${digit[1]}`;
   const plain = {
-    Slash: "search", KeyF: "fit", KeyM: "mark", KeyQ: "panel", Escape: "let go", Backspace: "back", KeyO: "operators", KeyT: "timeline",
+    Slash: "search", KeyF: "fit", KeyM: "mark", KeyQ: "panel", Escape: "let go", Backspace: "back", KeyO: "operators", KeyT: "timeline", KeyR: "roofline",
     KeyI: event.shiftKey ? "inference before" : "inference next",
     Comma: event.shiftKey ? "execution before" : "slice before", Period: event.shiftKey ? "execution next" : "slice next",
   };
@@ -63,8 +64,9 @@ export function watch_keys(app, page) {
       case "panel": app.panel.value = !app.panel.peek(); return true;
       case "let go": app.selection.value = null; app.marked.value = null; return true;
       case "back": history.back(); return true;
-      case "operators": show_in_operators(); return true;
+      case "operators": show_in("operators"); return true;
       case "timeline": show_in_timeline(); return true;
+      case "roofline": show_in("roofline"); return true;
       default: break;
     }
     if (!timeline) return false;
@@ -82,20 +84,19 @@ export function watch_keys(app, page) {
     }
   }
 
-  function show_in_operators() {
-    const selection = app.selection.peek();
-    if (selection?.kind === "slice") {
-      const operator = app.profile.items.operator[app.profile.item[selection.slice]] - 1;
-      if (operator >= 0) app.selection.value = { kind: "operator", operator };
-    }
-    app.screen.value = "operators";
+  /** @param {"operators" | "roofline"} screen */
+  function show_in(screen) {
+    const operator = operator_of(app.profile, app.selection.peek());
+    if (operator >= 0) app.selection.value = { kind: "operator", operator };
+    app.screen.value = screen;
   }
 
   function show_in_timeline() {
     const selection = app.selection.peek();
     app.screen.value = "timeline";
-    if (selection?.kind === "operator") {
-      const first = executions_of(app.profile, selection.operator)[0];
+    const operator = selection?.kind === "slice" ? -1 : operator_of(app.profile, selection);
+    if (operator >= 0) {
+      const first = executions_of(app.profile, operator)[0];
       if (first !== undefined) reveal(app, first);
     }
   }

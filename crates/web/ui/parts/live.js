@@ -1,4 +1,4 @@
-// What is selected, in words: for the panel's heading, the live region and tooltips.
+// The selection in words: for the panel's heading, the live region and tooltips.
 
 import { t, word } from "../locale/texts.js";
 import { about, percent } from "./units.js";

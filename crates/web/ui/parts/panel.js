@@ -9,6 +9,7 @@ import { named, slice_label, row_title, share_of_inference, item_label, group_ti
 import { ITEM } from "../data/profile.js";
 import { window_of } from "../data/window.js";
 import { executions_of, links_of } from "../timeline/find.js";
+import { BOUNDS } from "./colours.js";
 import { moment } from "../timeline/scale.js";
 import { choose_slice, reveal } from "../timeline/moves.js";
 
@@ -124,11 +125,17 @@ function operator_card(app, number) {
       [t("unit"), unit_word(operator.unit)],
       [t("compute"), operator.flops === null ? "" : flops(operator.flops)],
       [t("moved"), operator.bytes === null ? "" : bytes(operator.bytes)],
+      [t("ideal"), at_ceiling(operator)],
       [t("shapes"), shown(operator.shapes)],
     ]),
     h("div", { class: "actions" },
       h("button", { class: "small", on: { click: () => { app.screen.value = "operators"; } } }, t("show_operator")),
       h("button", { class: "small", on: { click: () => { const first = executions_of(profile, number)[0]; app.screen.value = "timeline"; if (first !== undefined) reveal(app, first); } } }, t("show_on_timeline"))));
+}
+
+/** The time at the ceiling, how near to it an operator comes, and what holds it back. @param {Operator} it */
+export function at_ceiling(it) {
+  return it.ideal === null ? "" : `${about(it.ideal)} · ${percent(it.ceiling)} · ${t("bound")} ${word("bound", BOUNDS[it.bound - 1])}`;
 }
 
 /** @param {App} app @param {string} type */

@@ -1,4 +1,4 @@
-// What was read, what was lost and where, how to get what is missing.
+// The files that were read, losses and where they are, and how to get missing data.
 
 import { h } from "../parts/dom.js";
 import { t, word } from "../locale/texts.js";

@@ -7,11 +7,18 @@ import { about, percent, count } from "../parts/units.js";
 import { named } from "../parts/live.js";
 import { shown } from "../parts/text.js";
 import { command_box } from "../parts/copy.js";
-import { ITEM } from "../data/profile.js";
+import { signed_percent } from "../parts/drawing.js";
+import { item_of } from "../timeline/find.js";
 import { next_of_item } from "../parts/search.js";
 import { profile_word, quoted } from "./command.js";
 
 const SHOWN = 8;
+// The command line's words for where the order of tasks comes from.
+/** @type {Record<string, Key>} */
+const PREDICTED_BY = {
+  "the serial sum of the only stream": "by_sum", "the serial sum of each stream, because the profile records no dependencies": "by_streams",
+  "the critical path through streams and the values between operators": "by_path",
+};
 
 /** @param {App} app @returns {ScreenView} */
 export function advice_screen(app) {
@@ -32,21 +39,41 @@ export function advice_screen(app) {
     not_run.length > 0 ? h("details", { class: "card" }, h("summary", null, t("not_run", { n: count(not_run.length) })), h("table", { class: "simple" }, h("tbody", null, not_run.map((it) => h("tr", null, h("th", { scope: "row" }, shown(it.id)), h("td", null, shown(it.missing, 300))))))) : null,
     silenced.length > 0 ? h("p", { class: "soft" }, t("silenced", { list: silenced.map((it) => (typeof it === "string" ? it : String(/** @type {any} */ (it).id ?? ""))).map((it) => shown(it)).join(", ") })) : null,
     h("section", { class: "card" }, h("h2", null, t("same_question")), command_box(app, `opscope advise ${quoted(profile_word(app))}`)));
+  const tried = signal(/** @type {readonly number[]} */ ([]));
+  const prediction = h("section", { class: "card prediction", "aria-live": "polite", hidden: true });
+  list.before(prediction);
+  const stop_prediction = effect(() => {
+    const { whatif } = app.profile.report;
+    prediction.hidden = !whatif || tried.value.length === 0;
+    if (whatif && tried.value.length > 0) fill(prediction, predicted(whatif, tried.value));
+  });
   const stop = effect(() => {
     const only = confidence.value;
     const selection = app.selection.value;
     const chosen = selection?.kind === "finding" ? selection.rule : null;
     untracked(() => {
       const shown_now = findings.filter((it) => only === "" || it.confidence === only);
-      fill(list, shown_now.map((it) => card(app, it, it.id === chosen)));
+      fill(list, shown_now.map((it) => card(app, it, it.id === chosen, tried)));
     });
   });
   requestAnimationFrame(() => list.querySelector(".chosen")?.scrollIntoView({ block: "nearest" }));
-  return { element, dispose: stop };
+  return { element, dispose: () => { stop(); stop_prediction(); } };
 }
 
-/** @param {App} app @param {Finding} finding @param {boolean} chosen */
-function card(app, finding, chosen) {
+// The program's prediction for this choice: the page itself computes none.
+/** @param {WhatIf} whatif @param {readonly number[]} tried */
+function predicted(whatif, tried) {
+  const time = whatif.predicted_ns[whatif.findings.filter((it) => tried.includes(it)).join("+")];
+  if (time === undefined) return h("p", null, t("not_predicted"));
+  return [
+    h("p", { class: "figure" }, h("span", { class: "tag strong" }, t("prediction")), about(whatif.measured_ns), " → ", about(time), " ", h("span", { class: "figure-note strong" }, signed_percent(whatif.measured_ns > 0 ? time / whatif.measured_ns - 1 : null))),
+    h("p", { class: "soft" }, t("prediction_why"), " ", t(PREDICTED_BY[whatif.basis] ?? "by_sum"))];
+}
+
+/** @param {App} app @param {Finding} finding @param {boolean} chosen @param {Signal<readonly number[]>} tried */
+function card(app, finding, chosen, tried) {
+  const number = app.profile.report.advice.findings.indexOf(finding);
+  const box = h("input", { type: "checkbox", checked: tried.peek().includes(number), on: { change: () => { tried.value = box.checked ? [...tried.peek(), number] : tried.peek().filter((it) => it !== number); } } });
   const zh = app.language.peek() === "zh" ? finding.zh : null;
   const evidence = h("ul", { class: "evidence" });
   let open = false;
@@ -59,7 +86,7 @@ function card(app, finding, chosen) {
     h("div", { class: "finding-head" },
       h("h2", { id: `finding-${finding.id}` }, h("button", { class: "plain title", "aria-pressed": String(chosen), on: { click: () => { app.selection.value = chosen ? null : { kind: "finding", rule: finding.id }; } } }, shown(zh ? zh.title : finding.title, 300))),
       h("span", { class: "ceiling" }, finding.saves_at_most_ns === null ? h("span", { class: "soft" }, t("saving_unknown")) : [h("b", null, about(finding.saves_at_most_ns)), finding.share === null ? null : h("span", { class: "soft" }, percent(finding.share)), h("span", { class: "soft" }, t("at_most"))])),
-    h("p", { class: "tags" }, h("span", { class: "tag" }, finding.id), h("span", { class: "tag" }, word("confidence", finding.confidence)), finding.note ? h("span", { class: "soft" }, shown(finding.note, 300)) : null),
+    h("p", { class: "tags" }, app.profile.report.whatif?.findings.includes(number) ? h("label", { class: "try" }, box, " ", t("what_if")) : null, h("span", { class: "tag" }, finding.id), h("span", { class: "tag" }, word("confidence", finding.confidence)), finding.note ? h("span", { class: "soft" }, shown(finding.note, 300)) : null),
     h("p", null, shown(zh ? zh.why : finding.why, 2000)),
     h("p", { class: "do" }, h("b", null, t("what_to_do")), " ", shown(zh ? zh.advice : finding.advice, 2000)),
     command ? command_box(app, command) : null,
@@ -74,21 +101,11 @@ function command_of(finding) {
   return /^[A-Za-z0-9-]+$/.test(finding.id) ? `opscope explain ${finding.id}` : null;
 }
 
-// Findings about the host name calls and ranges.
-/** @param {Profile} profile @param {string} name */
-function call_of(profile, name) {
-  for (let item = 0; item < profile.items.count; item += 1) {
-    const kind = profile.items.kind[item];
-    if ((kind === ITEM.call || kind === ITEM.range) && profile.item_name(item) === name) return item;
-  }
-  return -1;
-}
-
 /** @param {App} app @param {Evidence} evidence */
 function evidence_name(app, evidence) {
   const operator = app.profile.operators.find((it) => it.name === evidence.name);
   const name = named(evidence.name);
-  const item = operator ? -1 : call_of(app.profile, evidence.name);
+  const item = operator ? -1 : item_of(app.profile, evidence.name);
   if (item >= 0) return h("button", { class: "plain link name-cell", on: { click: () => next_of_item(app, item) } }, name);
   if (!operator) return h("span", { class: "name-cell" }, name);
   return h("button", { class: "plain link name-cell", on: { click: () => batch(() => { app.selection.value = { kind: "operator", operator: operator.row }; app.query.value = ""; app.grouping.value = "operator"; app.screen.value = "operators"; }) } }, name);

@@ -1,4 +1,4 @@
-// What is shown, as a command that answers the same.
+// The view as a command that answers the same.
 
 import { parse_filter } from "../data/filter.js";
 
@@ -13,7 +13,8 @@ export function profile_word(app) {
 export function analyze_command(app) {
   const words = ["opscope", "analyze", profile_word(app)];
   const grouping = app.grouping.peek();
-  if (grouping !== "operator") words.push("--group-by", grouping);
+  if (grouping === "call") words.push("--host");
+  else if (grouping !== "operator") words.push("--group-by", grouping);
   for (const part of app.query.peek().match(/-?(?:[a-z]+:)?(?:"[^"]*"?|\S+)/gi) ?? []) {
     if (parse_filter(part).wrong.length > 0 || part.startsWith("-")) continue;
     const time = /^([<>])=?(.+)$/.exec(part);

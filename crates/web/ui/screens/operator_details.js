@@ -5,12 +5,13 @@ import { t } from "../locale/texts.js";
 import { about, percent, count, flops, bytes, flop_rate, byte_rate } from "../parts/units.js";
 import { named, unit_word } from "../parts/live.js";
 import { shown, whole } from "../parts/text.js";
-import { facts_list } from "../parts/panel.js";
+import { facts_list, at_ceiling, meter } from "../parts/panel.js";
 import { executions_of } from "../timeline/find.js";
 import { choose_slice, reveal } from "../timeline/moves.js";
 import { histogram, per_inference } from "../data/executions.js";
 
 const [WIDE, HIGH] = [300, 96];
+const METRICS_PAGE = "opscope explain units";
 
 /** @param {App} app @param {number} number */
 export function operator_details(app, number) {
@@ -40,6 +41,7 @@ export function operator_details(app, number) {
       [t("stream"), shown(it.stream)],
       [t("compute"), it.flops === null ? "" : `${flops(it.flops)}${it.time > 0 ? ` · ${flop_rate((it.flops / it.time) * 1e9)}` : ""}`],
       [t("moved"), it.bytes === null ? "" : `${bytes(it.bytes)}${it.time > 0 ? ` · ${byte_rate((it.bytes / it.time) * 1e9)}` : ""}`],
+      [t("ideal"), at_ceiling(it)],
       [t("waiting"), it.wait === null ? "" : about(it.wait)],
       [t("shapes"), shown(it.shapes, 400)],
       [t("data_type"), shown(it.data_type)],
@@ -50,9 +52,22 @@ export function operator_details(app, number) {
       bars(spread), h("p", { class: "soft axis-ends" }, h("span", null, about(spread.least)), h("span", null, t("median_at", { time: about(it.median) })), h("span", null, about(spread.most))),
       slices.length < it.count ? h("p", { class: "soft" }, t("executions_partly", { n: count(slices.length), all: count(it.count) })) : null],
     drift.length > 1 ? [h("h3", null, t("per_inference")), dots(drift), h("p", { class: "soft axis-ends" }, h("span", null, t("inference_n", { number: drift[0].number })), h("span", null, t("inference_n", { number: drift[drift.length - 1].number })))] : null,
+    metric_bars(profile.metrics_of(number)),
     it.nodes !== "" ? [h("h3", null, t("nodes")), h("p", { class: "wrap" }, shown(it.nodes, 2000))] : null,
     it.attributes !== "" && it.attributes !== "{}" ? [h("h3", null, t("attributes")), attributes(it.attributes)] : null,
   ];
+}
+
+// Ratios of a whole are bars; counts, times and rates stand as figures.
+/** @param {ReturnType<Profile["metrics_of"]>} list */
+function metric_bars(list) {
+  if (list.length === 0) return null;
+  const part = (/** @type {typeof list[0]} */ it) => (it.unit === "%" ? it.mean / 100 : it.unit === "" && /ratio/i.test(it.name) ? it.mean : null);
+  const figure = (/** @type {typeof list[0]} */ it) => (it.unit === "us" ? about(it.mean * 1000) : `${Number(it.mean.toPrecision(4))} ${shown(it.unit, 20)}`);
+  return [h("h3", null, t("metrics")), h("table", { class: "simple metrics" }, h("tbody", null, list.map((it) => {
+    const share = part(it);
+    return h("tr", null, h("th", { scope: "row", class: "wrap" }, named(it.name)), h("td", { class: "bar-cell" }, share === null ? null : meter(share)), h("td", { class: "right" }, share === null ? figure(it) : percent(share)));
+  }))), h("p", { class: "soft" }, t("metrics_explained"), " ", h("code", null, METRICS_PAGE))];
 }
 
 /** @param {string} text JSON */

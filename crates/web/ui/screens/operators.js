@@ -7,6 +7,8 @@ import { t, word } from "../locale/texts.js";
 import { about, percent, count, flops, bytes, flop_rate, byte_rate } from "../parts/units.js";
 import { named, unit_word } from "../parts/live.js";
 import { shown, csv_cell } from "../parts/text.js";
+import { item_of } from "../timeline/find.js";
+import { choose_slice } from "../timeline/moves.js";
 import { meter } from "../parts/panel.js";
 import { copy, save } from "../parts/copy.js";
 import { GROUPINGS } from "../state/link.js";
@@ -15,6 +17,7 @@ import { is_partly } from "../data/window.js";
 import { table_of, sorted } from "../data/table.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
 import { operator_details } from "./operator_details.js";
+import { operator_of } from "../state/selected.js";
 import { colour_of_type } from "../parts/colours.js";
 import { analyze_command } from "./command.js";
 
@@ -26,14 +29,17 @@ export function operators_screen(app) {
   }
   const query = h("input", { type: "search", class: "query", value: app.query.peek(), placeholder: t("filter_example"), "aria-label": t("filter_title"), spellcheck: "false", autocomplete: "off", on: { input: () => { app.query.value = query.value; } } });
   const problem = h("span", { class: "problem", role: "status" });
-  const group = h("select", { on: { change: () => { app.grouping.value = GROUPINGS[group.selectedIndex]; } } }, GROUPINGS.map((it) => h("option", { value: it, selected: it === app.grouping.peek() }, word("group", it))));
+  const group = h("select", { on: { change: () => { app.grouping.value = GROUPINGS[group.selectedIndex]; } } }, GROUPINGS.slice(0, -1).map((it) => h("option", { value: it, selected: it === app.grouping.peek() }, word("group", it))));
+  const by = h("label", { class: "field" }, t("group_by"), " ", group);
+  const tab = (/** @type {Key} */ name, /** @type {boolean} */ calls) => h("button", { class: "small", "aria-pressed": "false", on: { click: () => { if ((app.grouping.peek() === "call") !== calls) app.grouping.value = calls ? "call" : "operator"; } } }, t(name));
+  const tabs = h("span", { class: "buttons" }, tab("operators", false), tab("calls_tab", true));
   const summary = h("span", { class: "soft" });
   const chips = h("span", { class: "chip-place" });
   const place = h("div", { class: "grid-place" });
   const details = h("aside", { class: "details", "aria-label": t("details") });
   const element = h("div", { class: "operators" },
     h("h1", { class: "unseen" }, t("screen_operators")),
-    h("div", { class: "toolbar" }, query, h("label", { class: "field" }, t("group_by"), " ", group), chips, problem, h("span", { class: "grow" }), summary,
+    h("div", { class: "toolbar" }, tabs, query, by, chips, problem, h("span", { class: "grow" }), summary,
       h("button", { class: "small", on: { click: () => save(`${profile.report.name}.operators.csv`, "text/csv", csv()) } }, "CSV"),
       h("button", { class: "small", on: { click: () => copy(app, analyze_command(app), t("command_copied")) } }, t("copy_command"))),
     h("div", { class: "beside" }, place, details));
@@ -46,7 +52,13 @@ export function operators_screen(app) {
 
   const stops = [
     effect(() => { if (query.value !== app.query.value) query.value = app.query.value; }),
-    effect(() => { group.value = app.grouping.value; }),
+    effect(() => {
+      const calls = app.grouping.value === "call";
+      group.value = app.grouping.value;
+      by.hidden = calls;
+      details.hidden = calls;
+      [...tabs.children].forEach((it, at) => it.setAttribute("aria-pressed", String(calls === (at === 1))));
+    }),
     effect(() => {
       const { terms, wrong } = parse_filter(app.query.value);
       fill(problem, wrong.length > 0 ? t("filter_wrong", { parts: wrong.join(" ") }) : "");
@@ -59,7 +71,7 @@ export function operators_screen(app) {
       untracked(() => {
         if (key !== grid_for || !grid) {
           grid?.dispose();
-          grid = make_grid({ label: t("screen_operators"), columns: columns(app, grouping, span !== null), choose, sort: change_sort, empty: nothing_matches });
+          grid = make_grid({ label: t("screen_operators"), columns: columns(app, grouping, span !== null), choose, sort: change_sort, empty: () => (grouping === "call" && !profile.report.calls?.rows.length ? t("no_calls") : nothing_matches()) });
           grid_for = key;
           fill(place, grid.element);
         }
@@ -74,8 +86,8 @@ export function operators_screen(app) {
       const selection = app.selection.value;
       untracked(() => {
         mark_chosen();
-        const operator = selected_operator(selection);
-        fill(details, operator === null ? details_empty(app) : operator_details(app, operator));
+        const operator = operator_of(profile, selection);
+        fill(details, operator < 0 ? details_empty(app) : operator_details(app, operator));
       });
     }),
     effect(() => {
@@ -88,23 +100,18 @@ export function operators_screen(app) {
 
   function mark_chosen() {
     const selection = app.selection.peek();
-    const operator = selected_operator(selection);
-    grid?.mark((it) => (operator !== null && it.operator === operator) || (selection?.kind === "type" && app.grouping.peek() === "type" && it.name === selection.type));
-  }
-
-  /** @param {Chosen | null} selection @returns {number | null} */
-  function selected_operator(selection) {
-    if (selection?.kind === "operator") return selection.operator;
-    if (selection?.kind !== "slice") return null;
-    const operator = profile.items.operator[profile.item[selection.slice]] - 1;
-    return operator >= 0 ? operator : null;
+    const operator = operator_of(profile, selection);
+    grid?.mark((it) => (operator >= 0 && it.operator === operator) || (selection?.kind === "type" && app.grouping.peek() === "type" && it.name === selection.type));
   }
 
   /** @param {TableRow} row */
   function choose(row) {
     if (row.operator !== null) app.selection.value = { kind: "operator", operator: row.operator };
     else if (app.grouping.peek() === "type") app.selection.value = { kind: "type", type: row.name };
-    else if (row.iteration !== null) {
+    else if (app.grouping.peek() === "call") {
+      const item = item_of(profile, row.name);
+      if (item >= 0) choose_slice(app, profile.item.indexOf(item));
+    } else if (row.iteration !== null) {
       const slice = profile.iterations[row.iteration].slice;
       if (slice >= 0) app.selection.value = { kind: "slice", slice };
     }
@@ -118,10 +125,12 @@ export function operators_screen(app) {
     app.sort.value = now === key ? `-${key}` : now === `-${key}` ? key : text ? key : `-${key}`;
   }
 
+  // The columns of `opscope analyze --csv` by their names there.
   function csv() {
     const fields = /** @type {const} */ (["name", "type", "unit", "stream", "data_type", "shapes", "time", "share", "cumulative", "count", "mean", "median", "p90", "p99", "min", "max", "wait", "flops", "bytes"]);
-    const lines = rows.map((row) => fields.map((it) => csv_cell(row[it] ?? "")).join(","));
-    return `${fields.map((it) => (["time", "mean", "median", "p90", "p99", "min", "max", "wait"].includes(it) ? `${it}_ns` : it)).join(",")}\r\n${lines.join("\r\n")}\r\n`;
+    const lines = rows.map((row, at) => [at + 1, ...fields.map((it) => csv_cell(row[it] ?? ""))].join(","));
+    const head = fields.map((it) => (it === "cumulative" ? "cumulative_share" : ["time", "mean", "median", "p90", "p99", "min", "max", "wait"].includes(it) ? `${it}_ns` : it));
+    return `${[`rank,${head.join(",")}`, ...lines].join("\n")}\n`;
   }
 }
 
@@ -136,6 +145,7 @@ function columns(app, grouping, limited) {
   const time = (/** @type {number | null} */ it) => (it === null ? "–" : about(it));
   const some = (/** @type {(it: Operator) => boolean} */ has) => profile.operators.some(has);
   const single = grouping === "operator";
+  const calls = grouping === "call";
   /** @type {GridColumn[]} */
   const list = [
     { key: "rank", title: "#", width: "36px", right: true, sortable: false, cell: (_, at) => count(at + 1) },
@@ -143,16 +153,18 @@ function columns(app, grouping, limited) {
   ];
   if (single) list.push({ key: "type", title: t("type"), width: "minmax(90px, 1fr)", cell: (row) => h("span", { title: shown(row.type) }, shown(row.type, 60)) });
   list.push(
-    { key: "time", title: limited ? t("time_in_range") : profile.overview.iterations > 0 && grouping !== "iteration" ? t("time_of_inference") : t("time"), width: "148px", right: true, cell: (row) => about(row.time) },
+    { key: "time", title: limited ? t("time_in_range") : profile.overview.iterations > 0 && !calls && grouping !== "iteration" ? t("time_of_inference") : t("time"), width: "148px", right: true, cell: (row) => about(row.time) },
     { key: "share", title: t("share"), width: "132px", right: true, cell: (row) => h("span", { class: "share-cell" }, meter(row.share), h("span", null, percent(row.share))) },
     { key: "cumulative", title: t("cumulative"), width: "72px", right: true, sortable: false, cell: (row) => percent(row.cumulative), why: t("cumulative_why") },
     { key: "count", title: t("executions"), width: "84px", right: true, cell: (row) => count(row.count) },
   );
-  if (!single && grouping !== "iteration") list.push({ key: "operators", title: t("operators"), width: "84px", right: true, cell: (row) => count(row.operators) });
+  if (!single && !calls && grouping !== "iteration") list.push({ key: "operators", title: t("operators"), width: "84px", right: true, cell: (row) => count(row.operators) });
+  if (calls) list.push({ key: "type", title: t("level"), width: "110px", cell: (row) => shown(row.type, 40) });
+  if (calls && profile.report.calls?.rows.some((it) => it.phase)) list.push({ key: "unit", title: t("phase"), width: "110px", cell: (row) => shown(row.unit, 40) });
   list.push({ key: "mean", title: t("mean"), width: "84px", right: true, cell: (row) => time(row.mean) });
   if (single && !limited) for (const key of /** @type {const} */ (["median", "p90", "p99"])) list.push({ key, title: t(key), width: "84px", right: true, cell: (row) => time(row[key]) });
-  if (grouping !== "iteration" && !limited) for (const key of /** @type {const} */ (["min", "max"])) list.push({ key, title: t(key), width: "84px", right: true, cell: (row) => time(row[key]) });
-  if (!limited && grouping !== "iteration") {
+  if (!calls && grouping !== "iteration" && !limited) for (const key of /** @type {const} */ (["min", "max"])) list.push({ key, title: t(key), width: "84px", right: true, cell: (row) => time(row[key]) });
+  if (!limited && !calls && grouping !== "iteration") {
     if (some((it) => it.wait !== null)) list.push({ key: "wait", title: t("waiting"), width: "84px", right: true, cell: (row) => time(row.wait) });
     if (some((it) => it.flops !== null)) list.push({ key: "flops", title: t("compute"), width: "104px", right: true, cell: (row) => (row.flops === null ? "–" : flops(row.flops)) }, { key: "rate", title: t("rate"), width: "104px", right: true, sortable: false, cell: (row) => (row.flops === null || row.time === 0 ? "–" : flop_rate((row.flops / row.time) * 1e9)) });
     if (some((it) => it.bytes !== null)) list.push({ key: "bytes", title: t("moved"), width: "92px", right: true, cell: (row) => (row.bytes === null ? "–" : bytes(row.bytes)) }, { key: "bandwidth", title: t("bandwidth"), width: "96px", right: true, sortable: false, cell: (row) => (row.bytes === null || row.time === 0 ? "–" : byte_rate((row.bytes / row.time) * 1e9)) });
@@ -168,6 +180,6 @@ function columns(app, grouping, limited) {
 
 /** @param {App} app @param {TableRow} row */
 function swatch(app, row) {
-  if (row.type === "") return null;
+  if (row.type === "" || row.key.startsWith("call:")) return null;
   return h("span", { class: "swatch", "aria-hidden": "true", style: { background: app.palette.peek().css[colour_of_type(row.type)] } });
 }

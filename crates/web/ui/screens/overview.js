@@ -9,6 +9,8 @@ import { named, unit_word, group_title } from "../parts/live.js";
 import { shown } from "../parts/text.js";
 import { meter, facts_list } from "../parts/panel.js";
 import { colour_of_type } from "../parts/colours.js";
+import { card_head, verdict_of } from "./compare.js";
+import { signed_percent } from "../parts/drawing.js";
 import { inference_plot } from "../plot/inferences.js";
 import { effect } from "../state/signal.js";
 
@@ -23,11 +25,32 @@ export function overview_screen(app) {
     h("h1", { class: "unseen" }, t("screen_overview")),
     latency_card(app),
     h("section", { class: "card inferences-card" }, h("h2", null, t("every_inference")), plot ? plot.element : h("p", { class: "soft" }, t("no_inferences_why"))),
+    versus_card(app),
     h("div", { class: "column" },
       h("section", { class: "card" }, h("h2", null, overview.iterations > 0 ? t("one_inference") : t("whole_profile")), inference_bar(app), units_table(app)),
       operators_card(app)),
     h("div", { class: "column" }, types_card(app, stops), findings_card(app)));
   return { element, dispose: () => { for (const stop of stops) stop(); } };
+}
+
+// The figures of the other profile beside those of this one.
+/** @param {App} app */
+function versus_card(app) {
+  const { against, compare } = app.profile.report;
+  if (!against || !compare) return null;
+  const [a, b] = [against.overview, app.profile.overview];
+  /** @type {[Key, number | null | undefined, number | null | undefined, (it: number) => string][]} */
+  const rows = [
+    .../** @type {const} */ (["median", "mean", "p90", "p99", "min", "max"]).map((it) => /** @type {[Key, number | undefined, number | undefined, typeof about]} */ ([it, a.latency?.[`${it}_ns`], b.latency?.[`${it}_ns`], about])),
+    ["busy", a.busy_ns, b.busy_ns, about], ["idle", a.idle_ns, b.idle_ns, about], ["operator_time", a.operator_time_ns, b.operator_time_ns, about], ["peak_memory", a.peak_memory_bytes, b.peak_memory_bytes, bytes],
+  ];
+  const known = rows.filter(([, before, after]) => typeof before === "number" && typeof after === "number");
+  const line = (/** @type {Child} */ head, /** @type {(row: (typeof known)[0]) => Child} */ cell) => h("tr", null, h("th", { scope: "row" }, head), known.map((row) => h("td", { class: "right" }, cell(row))));
+  return h("section", { class: "card versus" },
+    card_head(t("compared_with", { name: shown(against.name, 100) }), h("span", null, verdict_of(compare)), h("button", { class: "small", on: { click: () => { app.screen.value = "compare"; } } }, t("screen_compare"))),
+    h("table", { class: "simple" }, h("thead", null, h("tr", null, h("td"), known.map(([name]) => h("th", { scope: "col", class: "right" }, t(name))))),
+      h("tbody", null, line(t("total_before"), ([, before, , text]) => text(before ?? 0)), line(t("total_after"), ([, , after, text]) => h("b", null, text(after ?? 0))),
+        line(t("difference"), ([, before, after]) => signed_percent(before ? ((after ?? 0) - before) / before : null)))));
 }
 
 /** @param {App} app */
@@ -80,7 +103,7 @@ function units_table(app) {
   const device = facts.groups.find((it) => it.kind === "device");
   return h("div", null, h("h3", null, t("units_busy")),
     h("table", { class: "simple" }, h("caption", { class: "unseen" }, device ? group_title(device) : t("units_busy")), h("tbody", null, rows.map(([name, time, tasks]) => h("tr", null,
-      h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, meter(time / wall)), h("td", { class: "right" }, about(time)), h("td", { class: "right" }, percent(time / wall)), h("td", { class: "right soft" }, t("tasks_n", { n: count(tasks) })))))));
+      h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, meter(time / wall)), h("td", { class: "right" }, about(time)), h("td", { class: "right" }, time > wall * 1.0005 ? h("span", { title: t("at_once_why") }, t("at_once", { n: (time / wall).toFixed(1) })) : percent(time / wall)), h("td", { class: "right soft" }, t("tasks_n", { n: count(tasks) })))))));
 }
 
 /** @param {App} app @param {(() => void)[]} stops */

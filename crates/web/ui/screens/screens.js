@@ -2,6 +2,8 @@
 
 import { overview_screen } from "./overview.js";
 import { operators_screen } from "./operators.js";
+import { roofline_screen } from "./roofline.js";
+import { compare_screen } from "./compare.js";
 import { advice_screen } from "./advice.js";
 import { about_screen } from "./about.js";
 import { timeline_screen } from "../timeline/view.js";
@@ -11,6 +13,8 @@ export const SCREEN_VIEWS = {
   overview: overview_screen,
   timeline: timeline_screen,
   operators: operators_screen,
+  roofline: roofline_screen,
+  compare: compare_screen,
   advice: advice_screen,
   about: about_screen,
 };

@@ -45,7 +45,7 @@ export function make_app(profile) {
     pinned: signal(/** @type {readonly string[]} */ ([])),
     flags: signal(/** @type {readonly Flag[]} */ ([])),
     panel: signal(true),
-    /** What assistive technology is told, politely. */
+    /** The sentence that assistive technology is told, politely. */
     says: signal(""),
     /** A line at the foot for what can't be seen otherwise; it goes by itself. */
     note: signal(""),
@@ -75,6 +75,7 @@ export function selection_text(profile, selection) {
     case "operator": return `op:${selection.operator}`;
     case "type": return `type:${selection.type}`;
     case "finding": return `rule:${selection.rule}`;
+    case "group": return `group:${selection.group}`;
   }
 }
 
@@ -87,6 +88,7 @@ export function selection_of(profile, text) {
   const split = text.indexOf(":");
   const [kind, rest] = [text.slice(0, split), text.slice(split + 1)];
   if (kind === "op") return Number(rest) < profile.operators.length ? { kind: "operator", operator: Number(rest) } : null;
+  if (kind === "group") return Number(rest) < (profile.report.compare?.groups.length ?? 0) ? { kind: "group", group: Number(rest) } : null;
   if (kind === "type") return { kind: "type", type: rest };
   if (kind === "rule") return profile.report.advice.findings.some((it) => it.id === rest) ? { kind: "finding", rule: rest } : null;
   const wanted = KIND_WORDS.indexOf(kind);

@@ -1,11 +1,11 @@
 // The page's state as a link: `#/timeline?t=1200345..2400000&sel=task:1234&q=type:Conv&v=9f3a12cd`.
 
 /** @type {readonly ScreenName[]} */
-export const SCREENS = ["overview", "timeline", "operators", "advice", "about"];
+export const SCREENS = ["overview", "timeline", "operators", "roofline", "compare", "advice", "about"];
 /** @type {readonly Colouring[]} */
 export const COLOURINGS = ["type", "operator", "unit", "stream", "share", "waiting"];
 /** @type {readonly Grouping[]} */
-export const GROUPINGS = ["operator", "type", "name", "unit", "stream", "shape", "iteration"];
+export const GROUPINGS = ["operator", "type", "name", "unit", "stream", "shape", "iteration", "call"];
 const LONGEST = 2000;
 // The order in which parts are given up where a link becomes too long.
 const LAST = /** @type {const} */ (["hide", "fold", "pin", "k", "q", "sel"]);
@@ -16,7 +16,7 @@ export function empty_state() {
 }
 
 /**
- * What a fragment says. Parts that are unknown or wrong are left out and named.
+ * The state that a fragment tells. Parts that are unknown or wrong are left out and named.
  * @param {string} fragment with or without its `#`
  * @returns {{ state: LinkState, wrong: string[] }}
  */
@@ -81,7 +81,7 @@ function take(state, name, value) {
     case "t": return (state.t = span_of(value)) !== null;
     case "m": return (state.m = span_of(value)) !== null;
     case "sel": {
-      const known = /^(task|call|range|inference|unrecorded|mark):\d{1,10}$/.test(value) || /^(op:\d{1,10}|type:.{1,500}|rule:[A-Za-z0-9_-]{1,40})$/s.test(value);
+      const known = /^(task|call|range|inference|unrecorded|mark):\d{1,10}$/.test(value) || /^((?:op|group):\d{1,10}|type:.{1,500}|rule:[A-Za-z0-9_-]{1,40})$/s.test(value);
       if (known) state.sel = value;
       return known;
     }

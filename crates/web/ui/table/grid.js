@@ -146,7 +146,7 @@ export function make_grid(options) {
 
 const options_id = "row";
 
-/** What a grid says that has nothing to show. */
+/** The sentence of a grid that has nothing to show. */
 export function nothing_matches() {
   return t("nothing_matches");
 }

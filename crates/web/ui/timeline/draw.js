@@ -1,5 +1,6 @@
 // One frame of the timeline: rows as pixels, then bands, labels, outlines and arrows over them.
 
+import { operator_of, operators_of } from "../state/selected.js";
 import { make_buckets, make_scratch, first_ending_after, first_from } from "../data/row_index.js";
 import { paint_row, paint_over } from "./paint_row.js";
 import { category_of_row } from "./categories.js";
@@ -162,7 +163,7 @@ export function make_drawing(app, canvas) {
     const { profile } = app;
     const { scroll, width } = frame;
     const selection = app.selection.peek();
-    const same = operator_of(selection);
+    const same = selection?.kind === "slice" ? operator_of(profile, selection) : -1;
     let left = frame.moving ? LABELS_MOVING : Infinity;
     pen.font = FONT;
     pen.textBaseline = "middle";
@@ -267,8 +268,8 @@ export function make_drawing(app, canvas) {
     if (selection?.kind === "slice") {
       outline(selection.slice, frame, palette, x_of, 2);
       draw_links(frame, palette, x_of);
-    } else if (selection?.kind === "operator") {
-      underline_executions(selection.operator, frame, shown, palette, x_of);
+    } else {
+      for (const operator of operators_of(app.profile, selection)) underline_executions(operator, frame, shown, palette, x_of);
     }
   }
 
@@ -338,12 +339,6 @@ export function make_drawing(app, canvas) {
         right = end;
       }
     }
-  }
-
-  /** @param {Chosen | null} selection */
-  function operator_of(selection) {
-    if (selection?.kind !== "slice") return -1;
-    return app.profile.items.operator[app.profile.item[selection.slice]] - 1;
   }
 
   /** @param {Row} row @param {Uint16Array} categories @returns {RowColumns | null} */

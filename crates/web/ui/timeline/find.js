@@ -1,7 +1,8 @@
-// What lies where: under the pointer, beside the selected slice, launched by a call.
+// The slices at a place: under the pointer, beside the selected slice, launched by a call.
 
 import { first_ending_after, first_from, slice_at, busy_within, longest_of } from "../data/row_index.js";
 import { count_within } from "../data/window.js";
+import { ITEM } from "../data/profile.js";
 
 /**
  * The slice at a moment of a row, or the nearest within `near` ticks; -1 of none.
@@ -21,7 +22,7 @@ export function slice_near(row, time, near) {
 }
 
 /**
- * What a pixel of a row holds: one slice, or several by number, busy share and the longest.
+ * The content of a row's pixel: one slice, or several by number, busy share and the longest.
  * @param {Row} row @param {number} time @param {number} per ticks of a pixel
  */
 export function under(row, time, per) {
@@ -82,3 +83,15 @@ export function executions_of(profile, operator) {
 
 /** @type {WeakMap<object, Map<number, Uint32Array>>} */
 const kept = new WeakMap();
+
+/**
+ * The item of calls or ranges of a name, -1 of none: findings about the host and comparisons name them.
+ * @param {Profile} profile @param {string} name
+ */
+export function item_of(profile, name) {
+  for (let item = 0; item < profile.items.count; item += 1) {
+    const kind = profile.items.kind[item];
+    if ((kind === ITEM.call || kind === ITEM.range) && profile.item_name(item) === name) return item;
+  }
+  return -1;
+}

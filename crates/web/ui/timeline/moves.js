@@ -1,4 +1,4 @@
-// What keys and buttons do with the view, whichever screen they come from.
+// Actions of keys and buttons on the view, whichever screen they come from.
 
 import { batch } from "../state/signal.js";
 import { within } from "./scale.js";

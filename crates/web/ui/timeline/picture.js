@@ -1,4 +1,4 @@
-// What is shown as a picture: names, axis and rows on one canvas, at twice the resolution of the screen or more.
+// The visible part as a picture: names, axis and rows on one canvas, at twice the resolution of the screen or more.
 
 import { save } from "../parts/copy.js";
 import { FONT } from "./draw.js";
