@@ -28,7 +28,8 @@
 //!
 //! | module | holds | uses |
 //! |---|---|---|
-//! | `embed` | a trace as columns: what is carried in full, and what is summed up | `columns` |
+//! | `embed` | a trace as columns: what is carried in full, and what is summed up | `columns`, `graph` |
+//! | [`graph`] | the model's graph: where it comes from, places, folding, fused operators | `columns` |
 //! | `single_file` | the report as HTML | the page |
 //! | [`columns`] | tables as bytes that a page reads without parsing | – |
 //! | `server` | the socket and its limits | `guard`, `routes`, `session` |
@@ -41,6 +42,7 @@
 mod cache;
 pub mod columns;
 mod embed;
+pub mod graph;
 mod guard;
 #[cfg(test)]
 mod link;

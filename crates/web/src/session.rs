@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cache::Cache;
 use crate::embed::{Embedded, USUAL_SLICES};
+use crate::graph::Graph;
 use crate::picture::Picture;
 
 /// Slices that are sent one by one of a profile that has more than [`USUAL_SLICES`]: its page asks for the others as
@@ -33,6 +34,9 @@ pub struct Problem {
 pub trait Subject: Send + Sync {
     /// The profile.
     fn trace(&self) -> &Trace;
+
+    /// Its graph.
+    fn graph(&self, operators: &Answer) -> Graph;
 
     /// All that a report's page is told beside its columns.
     ///
@@ -97,7 +101,8 @@ impl Shown {
             + trace.tasks.len();
         let usual = if all <= USUAL_SLICES { USUAL_SLICES } else { SLICES_OF_LARGE };
         let most = slices.unwrap_or(usual);
-        let (embedded, parts) = Embedded::with_parts(trace, &operators, most);
+        let (embedded, parts) =
+            Embedded::with_parts(trace, &operators, most, Some(&subject.graph(&operators)));
         let report = subject.answers(&operators, &embedded)?;
         let columns = Bytes::from(embedded.columns);
         let picture = Picture::new(Arc::clone(&subject), parts);

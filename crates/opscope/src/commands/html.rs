@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use opscope_advise::{Environment, Subject, Target, advise};
+use opscope_advise::{Environment, Subject, Target, advise, fusion};
 use opscope_analyze::{Answer, GroupBy, Iterations, Overview, Query, Roofline, Scope, ScopeError};
 use opscope_model::{Model, Shapes};
 use opscope_open::{Source, formats};
 use opscope_trace::{Trace, units};
+use opscope_web::graph::{Chain, Graph};
 use opscope_web::{Embedded, LeftOut, Report, USUAL_SLICES};
 
 use super::advise::{environment, settings_in};
@@ -130,7 +131,8 @@ pub fn write(
     let name = origin.name.clone();
     let operators =
         Query { roofline: content.roofline, ..Query::default() }.run(profile).map_err(usage)?;
-    let embedded = Embedded::of(profile, &operators, content.slices);
+    let graph = graph(profile, &operators, content.model, content.shapes);
+    let embedded = Embedded::with_graph(profile, &operators, content.slices, &graph);
     let (answers, text) = with_page(profile, origin, content, &operators, &embedded, |page| {
         anyhow::Ok((page.answers()?, page.text()))
     })??;
@@ -189,6 +191,18 @@ pub fn with_page<A>(
         advice: &advice,
         embedded,
     }))
+}
+
+/// The graph of a profile, with the chains that `opscope fusion` finds in its model.
+pub fn graph(profile: &Opened, operators: &Answer, model: Option<&Model>, shapes: Option<&Shapes>) -> Graph {
+    let chains = model.map(|model| fusion::fusion(model).chains).unwrap_or_default();
+    let chain = |chain: fusion::Chain| Chain {
+        nodes: chain.links.into_iter().map(|link| link.name).collect(),
+        stop: chain.stop,
+        remedy: chain.remedy.unwrap_or_default(),
+    };
+    let chains: Vec<Chain> = chains.into_iter().map(chain).collect();
+    Graph::of(profile, operators, model.map(|model| (model, shapes)), &chains)
 }
 
 fn usage(error: ScopeError) -> UsageError {

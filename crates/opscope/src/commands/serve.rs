@@ -17,10 +17,11 @@ use opscope_model::{Model, Shapes};
 use opscope_open::{Progress, Source};
 use opscope_run::Interrupt;
 use opscope_trace::Trace;
+use opscope_web::graph::Graph;
 use opscope_web::{Embedded, Ended, Loader, Problem, Server, Subject};
 use serde_json::Value;
 
-use super::html::{Content, Origin, command_line, name_of, with_page};
+use super::html::{self, Content, Origin, command_line, name_of, with_page};
 use super::run::ShapeArguments;
 use super::{analyze, limit};
 use crate::exit::{Exit, UsageError, with_causes};
@@ -53,7 +54,7 @@ pub struct Arguments {
     #[arg(value_name = "PROFILE", required = true)]
     paths: Vec<PathBuf>,
 
-    /// The model that was profiled, for the rules about graphs
+    /// The model that was profiled, for its graph and the rules about graphs
     #[arg(long, value_name = "MODEL.onnx")]
     model: Option<PathBuf>,
 
@@ -212,6 +213,10 @@ struct Served {
 impl Subject for Served {
     fn trace(&self) -> &Trace {
         &self.opened
+    }
+
+    fn graph(&self, operators: &Answer) -> Graph {
+        html::graph(&self.opened, operators, self.known.model.as_ref(), self.known.shapes.as_ref())
     }
 
     fn answers(&self, operators: &Answer, embedded: &Embedded) -> Result<Value, Problem> {

@@ -115,6 +115,7 @@ impl Page<'_> {
             "compute_units": compute_units(),
             "timeline": self.embedded.timeline,
             "left_out": self.embedded.left_out,
+            "graph": self.embedded.graph,
         }))
     }
 

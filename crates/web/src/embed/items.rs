@@ -137,7 +137,7 @@ impl Items {
 
     /// The pieces of text from one on.
     pub(crate) fn strings_from(&self, first: usize) -> Table {
-        self.strings.table_from(first)
+        self.strings.table_from("strings", first)
     }
 
     /// The items from one on.

@@ -10,6 +10,7 @@
 //! | `operators` | each row of the answer to the usual question |
 //! | `metrics`, `readings` | each quantity that hardware reports; each mean of one over the executions of an operator |
 //! | `samples` | each value of a counter |
+//! | `graph_…` | the parts of the graph ([`crate::graph`]) |
 //!
 //! Numbers "+1" are 0 where there is none.
 
@@ -35,12 +36,14 @@ use serde_json::{Value, json};
 use self::choice::Choice;
 pub(crate) use self::density::share;
 pub(crate) use self::items::Items;
+pub(crate) use self::operators::MOST as MOST_OPERATORS;
 use self::operators::Operators;
 use self::slices::Slices;
 pub(crate) use self::slices::{Drawn, drawn, union_of};
-use self::strings::Strings;
+pub(crate) use self::strings::Strings;
 pub(crate) use self::ticks::Ticks;
 use crate::columns::to_bytes;
+use crate::graph::Graph;
 
 /// The slices that a report has unless more or fewer are asked for.
 pub const USUAL_SLICES: usize = 1_000_000;
@@ -54,6 +57,8 @@ pub struct Embedded {
     pub timeline: Value,
     /// The parts that are there in full, and how much was left out.
     pub left_out: LeftOut,
+    /// The facts of the graph; null without one.
+    pub graph: Value,
 }
 
 /// The numbers and rows behind columns.
@@ -99,11 +104,21 @@ impl Embedded {
     /// Makes the columns of a trace. `answer` is that to the usual question, and at most `most` slices are
     /// carried one by one.
     pub fn of(trace: &Trace, answer: &Answer, most: usize) -> Self {
-        Self::with_parts(trace, answer, most).0
+        Self::with_parts(trace, answer, most, None).0
+    }
+
+    /// The same, with the graph.
+    pub fn with_graph(trace: &Trace, answer: &Answer, most: usize, graph: &Graph) -> Self {
+        Self::with_parts(trace, answer, most, Some(graph)).0
     }
 
     /// As [`Embedded::of`], with what it takes to answer further questions in the same numbers.
-    pub(crate) fn with_parts(trace: &Trace, answer: &Answer, most: usize) -> (Self, Parts) {
+    pub(crate) fn with_parts(
+        trace: &Trace,
+        answer: &Answer,
+        most: usize,
+        graph: Option<&Graph>,
+    ) -> (Self, Parts) {
         let layout = Layout::new(trace);
         let depths = layout.depths(trace);
         let ticks = Ticks::of(trace, &layout, &depths);
@@ -127,6 +142,7 @@ impl Embedded {
             items.strings_from(0),
         ];
         tables.extend(table);
+        tables.extend(graph.into_iter().flat_map(|graph| graph.tables.iter().cloned()));
         let left_out = LeftOut {
             slices: slices.all + depths.too_deep,
             slices_in_full: slices.count(),
@@ -143,7 +159,7 @@ impl Embedded {
             samples: samples.all,
             samples_in_full: samples.count,
             launches_backward: slices.launches_backward,
-            names_cut: items.strings.cut,
+            names_cut: items.strings.cut + graph.map_or(0, |graph| graph.names_cut),
         };
         let timeline = json!({
             "tick_ns": ticks.nanoseconds,
@@ -155,7 +171,8 @@ impl Embedded {
             "rows": slices.rows,
             "counters": counters,
         });
-        let embedded = Self { columns: to_bytes("report", &tables), timeline, left_out };
+        let facts = graph.map_or(Value::Null, |graph| graph.facts.clone());
+        let embedded = Self { columns: to_bytes("report", &tables), timeline, left_out, graph: facts };
         (embedded, Parts { layout, depths, ticks, items })
     }
 }

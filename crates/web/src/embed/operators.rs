@@ -9,7 +9,7 @@ use super::strings::Strings;
 use crate::columns::Table;
 
 /// Rows that a page can sort and filter at once.
-const MOST: usize = 100_000;
+pub(crate) const MOST: usize = 100_000;
 
 /// The costliest operators.
 pub(super) struct Operators {

@@ -8,7 +8,7 @@ use crate::columns::Table;
 const LONGEST: usize = 64 << 10;
 
 /// Text by its number in the report.
-pub(super) struct Strings {
+pub(crate) struct Strings {
     texts: StringTable,
     /// Pieces that were cut.
     pub cut: usize,
@@ -24,7 +24,7 @@ impl Default for Strings {
 
 impl Strings {
     /// The number of a text; 0 is that of the empty one.
-    pub(super) fn number(&mut self, text: &str) -> u32 {
+    pub(crate) fn number(&mut self, text: &str) -> u32 {
         if text.len() <= LONGEST {
             return self.texts.intern(text).index() as u32;
         }
@@ -39,9 +39,9 @@ impl Strings {
         self.texts.iter().nth(number as usize).map_or("", |(_, text)| text)
     }
 
-    /// The pieces from one on.
-    pub(super) fn table_from(&self, first: usize) -> Table {
-        let mut table = Table::new("strings", self.texts.len().saturating_sub(first));
+    /// The pieces from one on, as a table of that name.
+    pub(crate) fn table_from(&self, name: &'static str, first: usize) -> Table {
+        let mut table = Table::new(name, self.texts.len().saturating_sub(first));
         table.text("text", self.texts.iter().skip(first).map(|(_, text)| text));
         table
     }

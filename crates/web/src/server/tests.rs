@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::columns::Container;
+use crate::graph::Graph;
 use crate::session::{Problem, Subject};
 use crate::{Embedded, fingerprint};
 
@@ -44,6 +45,10 @@ impl Loader for Profiles {
 impl Subject for Profile {
     fn trace(&self) -> &Trace {
         &self.0
+    }
+
+    fn graph(&self, operators: &Answer) -> Graph {
+        Graph::of(&self.0, operators, None, &[])
     }
 
     fn answers(&self, _: &Answer, embedded: &Embedded) -> Result<Value, Problem> {
