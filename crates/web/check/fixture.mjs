@@ -4,6 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
 import crypto from "node:crypto";
+import { graph_of } from "./graph_fixture.mjs";
 import { link, styles } from "./link.mjs";
 
 /** @param {Record<string, Record<string, any[] | Float64Array>>} tables columns of numbers or of texts */
@@ -20,7 +21,7 @@ export function encode(tables) {
       else if (Array.from(values).every((it) => it === 0)) continue;
       else if (Array.from(values).some((it) => !Number.isInteger(it))) columns.push([name, { name: column, coding: "float" }, planes(Array.from(values), 8, true)]);
       else {
-        const delta = ["id", "launch", "time", "start", "bucket"].includes(column);
+        const delta = ["id", "launch", "time", "start", "bucket"].includes(column) && !name.startsWith("graph_");
         let before = 0;
         const stored = delta ? Array.from(values, (it) => { const step = it - before; before = it; return step < 0 ? -step * 2 - 1 : step * 2; }) : Array.from(values);
         const most = stored.reduce((a, b) => Math.max(a, b), 0);
@@ -90,9 +91,9 @@ const LAYERS = [["Conv2D", 180], ["BNInferenceD", 60], ["Relu", 22], ["Conv2D", 
 /**
  * The mask detector's story in small: a call that sleeps for five seconds, then inferences on a device of two
  * streams whose convolutions lead.
- * @param {{ inferences?: number, layers?: number, streams?: number, hostile?: string[], lost?: number }} [options]
+ * @param {{ inferences?: number, layers?: number, streams?: number, hostile?: string[], lost?: number, folded?: boolean }} [options]
  */
-export function story({ inferences = 20, layers = 48, streams = 2, hostile = [], lost = 72 } = {}) {
+export function story({ inferences = 20, layers = 48, streams = 2, hostile = [], lost = 72, folded = false } = {}) {
   const next = random(7);
   const strings = [""];
   const text = (value) => { const at = strings.indexOf(value); if (at >= 0) return at; strings.push(value); return strings.length - 1; };
@@ -209,11 +210,13 @@ export function story({ inferences = 20, layers = 48, streams = 2, hostile = [],
   of_operators.ceiling = listed.map((it) => (it.time === 0 ? 0 : share(it)));
   of_operators.ideal = listed.map((it) => Math.round(Math.max(it.flops / 22e12, 1_605_632 / 1.2e12) * 1e9) + 1);
   report.roofline = { flops_per_second: 22e12, bytes_per_second: 1.2e12, bound_from: 0.5 };
+  const graph = graph_of(operators.map((_, at) => { const row = place.get(at); return { ...listed[row], row }; }), { folded });
+  report.graph = graph.facts;
   const by_inference = lanes.inferences.map((it) => it.slice + 1);
   return { report, tables: {
     strings: { text: strings }, items, slices,
     iterations: { number: iterations.map((it) => it.number), start: iterations.map((it) => it.start), duration: iterations.map((it) => it.duration), recorded: iterations.map(() => 1), warm_up: iterations.map((it) => Number(it.warm_up)), measured: iterations.map((it) => Number(!it.warm_up)), slice: by_inference, model: iterations.map(() => text("mask")) },
-    operators: of_operators, samples,
+    operators: of_operators, samples, ...graph.tables,
     metrics: { name: ["mac_ratio", "vec_ratio", "total_cycles"].map(text), unit: [0, 0, 0] },
     readings: { operator: listed.flatMap((_, at) => [at, at, at]), metric: listed.flatMap(() => [0, 1, 2]), mean: listed.flatMap((it, at) => [0.81 - (at % 7) / 20, 0.0625 + (at % 5) / 50, 12_345.5 + at]) },
   } };
@@ -256,6 +259,7 @@ export function nothing() {
   report.timeline = { tick_ns: 1, zero_ns: 0, end: 0, view: [0, 0], outside: 0, groups: [], rows: [], counters: [] };
   report.advice = { findings: [] };
   Object.assign(report, { against: null, compare: null, roofline: null, whatif: null, calls: { whole_ns: 0, rows_left_out: 0, rows: [] } });
+  delete report.graph;
   Object.assign(report.left_out, { slices: 0, slices_in_full: 0, windows: [], operators: 0, operators_in_full: 0, samples: 0, samples_in_full: 0 });
   return { report, tables: { strings: { text: [""] } } };
 }

@@ -5,7 +5,7 @@ type Properties = { [name: string]: unknown };
 
 interface Signal<T> { value: T; peek(): T }
 
-type ScreenName = "overview" | "timeline" | "operators" | "roofline" | "compare" | "advice" | "about";
+type ScreenName = "overview" | "timeline" | "operators" | "model" | "roofline" | "compare" | "advice" | "about";
 type Theme = "auto" | "light" | "dark";
 type Language = "en" | "zh";
 type Colouring = "type" | "operator" | "unit" | "stream" | "share" | "waiting";
@@ -17,7 +17,8 @@ type Chosen =
   | { kind: "operator"; operator: number }
   | { kind: "type"; type: string }
   | { kind: "finding"; rule: string }
-  | { kind: "group"; group: number };
+  | { kind: "group"; group: number }
+  | { kind: "node"; node: number };
 
 interface Flag { at: number; name: string }
 
@@ -32,6 +33,7 @@ interface LinkState {
   g: Grouping;
   s: string | null;
   c: Colouring;
+  gr: string;
   fold: string[];
   hide: string[];
   pin: string[];
@@ -94,11 +96,13 @@ interface Comparison {
 interface Against { name: string; /** null where it is kept in no file */ path: string | null; overview: Omit<Overview, "types" | "whole_ns" | "waiting_ns"> }
 interface Calls { whole_ns: number; rows_left_out: number; rows: { time_ns: number; share: number; cumulative_share: number; count?: number; mean_ns?: number; phase?: string; level?: string; name?: string }[] }
 interface WhatIf { measured_ns: number; basis: string; findings: number[]; predicted_ns: Record<string, number> }
+interface GraphFacts { from: "model" | "tensors" | "order"; is_matched: boolean; nodes: number; constants: number; is_folded: boolean; in_columns: number; path_ns: number }
 interface Report {
   whatif?: WhatIf | null;
   compare?: Comparison | null; against?: Against | null; calls?: Calls; roofline?: { flops_per_second: number; bytes_per_second: number; bound_from: number } | null;
   schema_version: number; program_version: string; lang: "auto" | Language; fingerprint: string; name: string;
   overview: Overview; about: About; losses: Loss[]; advice: Advice; compute_units: string[]; timeline: TimelineFacts; left_out: LeftOut;
+  /** absent in reports made without one */ graph?: GraphFacts;
 }
 
 // ---- columns -------------------------------------------------------------------------------------
@@ -181,3 +185,9 @@ interface ScreenView { element: HTMLElement; dispose(): void; key?(event: Keyboa
 type Term = import("./data/filter.js").Term;
 type TableRow = import("./data/table.js").TableRow;
 type GridColumn = import("./table/grid.js").Column<TableRow>;
+type Graph = import("./graph/graph.js").Graph;
+type GraphPlaces = import("./graph/places.js").Places;
+type GraphBox = import("./graph/places.js").Box;
+type GraphLine = import("./graph/places.js").Line;
+type GraphLook = ReturnType<typeof import("./graph/look.js").make_look>;
+interface Eye { x: number; y: number; zoom: number }

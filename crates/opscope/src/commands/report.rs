@@ -26,10 +26,12 @@ Examples:
 
 The file holds the page and the profile: it opens in any browser from a disk or an e-mail, and asks
 nothing of any network. It shows the timeline (W and S zoom, A and D move), the operators with every
-figure of opscope analyze and the calls of the host, the findings of opscope advise, how near each
-operator is to the machine's peaks where those are given, what changed since the profile of --against
-(as opscope compare tells it), and what was lost. Of browsers without
-scripts it is read as text; Chrome and Edge from 109 on, Firefox from 115 and Safari from 16.4 show all.
+figure of opscope analyze and the calls of the host, the model's graph coloured by time, the findings
+of opscope advise, how near each operator is to the machine's peaks where those are given, what changed
+since the profile of --against (as opscope compare tells it), and what was lost. The graph is that of
+--model, with the chains of opscope fusion; without it, what the profile's names of tensors tell, else
+the order of execution. Of browsers without scripts it is read as text; Chrome and Edge from 109 on,
+Firefox from 115 and Safari from 16.4 show all.
 
 Up to a million slices are there one by one, or as many as --slices says. Of more, the slowest, the
 median and the first measured inference are there in full; of all others, how busy each row was over
@@ -50,7 +52,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE.html")]
     output: Option<PathBuf>,
 
-    /// The model that was profiled, for the rules about graphs
+    /// The model that was profiled, for its graph and the rules about graphs
     #[arg(long, value_name = "MODEL.onnx")]
     model: Option<PathBuf>,
 

@@ -18,7 +18,7 @@ const skip = no_program;
 async function walk(file, how = {}) {
   const { page, seen, close } = await open(file, how);
   const texts = {};
-  for (const key of ["1", "2", "i", "w", "d", "ArrowDown", ".", "m", "3", "5", "6", "7", "8"]) {
+  for (const key of ["1", "2", "i", "w", "d", "ArrowDown", ".", "m", "3", "4", "5", "6", "7", "8"]) {
     await page.keyboard.press(key);
     await settled(page);
     texts[key] = await page.evaluate(() => document.body.innerText);
@@ -103,6 +103,7 @@ test("a run that is kept in no file says so, and its commands name no file that 
   program("run", model, "-n", "2", "--html", file);
   const texts = await walk(file);
   assert.match(texts["8"], /kept in no file/);
+  assert.match(texts["4"], /\d+ chains that could be fused[\s\S]*Costliest path[\s\S]*Graph of the model, 97 nodes\./);
   assert.match(texts["8"], /opscope info PROFILE\n/);
   assert.match(texts["7"], /opscope advise PROFILE\n/);
 });
@@ -133,4 +134,25 @@ test("the row of any stream busy has one colour, slice by slice and where slices
 test("the command's language is the page's", { skip }, async () => {
   const texts = await walk(report_by_program(trace("zh.json", [{ ph: "X", pid: 1, tid: 1, ts: 5, dur: 1, name: "算子" }]), "--lang", "zh"));
   assert.match(texts["1"], /概览/);
+});
+
+test("the graph is the model's, else by names of tensors, else the order of execution, and the page says which", { skip }, async () => {
+  const [model, run] = [path.join(folder, "graph.onnx"), path.join(folder, "graph.db")];
+  program("sample", "mask-ssd", "-o", model);
+  program("run", model, "--engine", "tract", "-n", "2", "--db", run);
+  const of_model = (await walk(report_by_program(run, "--model", model)))["4"];
+  assert.match(of_model, /Graph of the model, 97 nodes\./);
+  const by_tensors = (await walk(report_by_program(run)))["4"];
+  assert.match(by_tensors, /Graph by the names of tensors in the profile, 97 nodes\.[\s\S]*opscope report \S*graph\.db --model MODEL\.onnx/);
+  // A profile of ONNX Runtime has names and times, and no graph.
+  const events = ["conv1", "relu1", "conv2", "relu2"].flatMap((name, at) => [
+    { cat: "Node", pid: 1, tid: 1, dur: 40 + at, ts: 100 + 100 * at, ph: "X", name: `/net/${name}_kernel_time`, args: { op_name: name.startsWith("conv") ? "Conv" : "Relu", provider: "CPUExecutionProvider", node_index: String(at), thread_scheduling_stats: "" } },
+  ]);
+  const profile = path.join(folder, "onnxruntime.json");
+  fs.writeFileSync(profile, JSON.stringify([{ cat: "Session", pid: 1, tid: 1, dur: 900, ts: 50, ph: "X", name: "model_run", args: {} }, ...events]));
+  const in_order = (await walk(report_by_program(profile)))["4"];
+  assert.match(in_order, /no graph: this is the order of execution of each stream, column by column, 4 operators\.[\s\S]*--model MODEL\.onnx/);
+  // A model of which nothing ran: its graph, and that nothing is known of its times.
+  const foreign = (await walk(report_by_program(profile, "--model", model)))["4"];
+  assert.match(foreign, /Graph of the model, 97 nodes\.[\s\S]*No operator of the profile is a node of this model/);
 });

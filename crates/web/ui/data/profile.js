@@ -2,6 +2,7 @@
 
 import { make_index } from "./row_index.js";
 import { union_of } from "./union.js";
+import { make_graph } from "../graph/graph.js";
 
 export const ITEM = { inference: 0, unrecorded: 1, call: 2, range: 3, mark: 4, task: 5 };
 
@@ -104,8 +105,10 @@ export function make_profile(report, columns, guests = 0) {
   /** @type {Row[]} */
   const rows_by_first = rows.filter((it) => it.count > 0).sort((a, b) => a.first - b.first);
 
+  const graph = lazy(() => make_graph(columns, report.graph ?? NO_GRAPH, operators));
   const profile = {
     report,
+    get graph() { return graph(); },
     /** Its number among those that a server has. */
     number: 0,
     /** The server of what the columns don't hold; null where they hold all. */
@@ -197,8 +200,11 @@ export function make_profile(report, columns, guests = 0) {
   }
 }
 
+/** @type {GraphFacts} */
+const NO_GRAPH = { from: "order", is_matched: true, nodes: 0, constants: 0, is_folded: false, in_columns: 0, path_ns: 0 };
+
 /**
- * A thing that is made when a picture first needs it.
+ * A part that is made when a picture first needs it.
  * @template T
  * @param {() => T} make
  * @returns {() => T}

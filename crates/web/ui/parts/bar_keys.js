@@ -1,4 +1,4 @@
-// The keys of the screens. Numbers between are kept for screens that other reports have.
+// The keys of the screens.
 
 /** @type {Record<ScreenName, string>} */
-export const SCREEN_KEYS = { overview: "1", timeline: "2", operators: "3", roofline: "5", compare: "6", advice: "7", about: "8" };
+export const SCREEN_KEYS = { overview: "1", timeline: "2", operators: "3", model: "4", roofline: "5", compare: "6", advice: "7", about: "8" };

@@ -2,6 +2,7 @@
 // place, so that they work on any layout and while an input method is on.
 
 import { SCREENS } from "../state/link.js";
+import { show_in_model } from "../state/app.js";
 import { SCREEN_KEYS } from "./bar_keys.js";
 import { fit, show_all, mark, next_inference, walk, walk_operator, reveal } from "../timeline/moves.js";
 import { operator_of } from "../state/selected.js";
@@ -24,7 +25,7 @@ export function command_of(event) {
   const digit = /^(?:Digit|Numpad)([0-9])$/.exec(event.code);
   if (digit && !event.shiftKey) return digit[1] === "0" ? "everything" : `screen ${digit[1]}`;
   const plain = {
-    Slash: "search", KeyF: "fit", KeyM: "mark", KeyQ: "panel", Escape: "let go", Backspace: "back", KeyO: "operators", KeyT: "timeline", KeyR: "roofline",
+    Slash: "search", KeyF: "fit", KeyM: "mark", KeyQ: "panel", Escape: "let go", Backspace: "back", KeyO: "operators", KeyT: "timeline", KeyG: "model", KeyR: "roofline",
     KeyI: event.shiftKey ? "inference before" : "inference next",
     Comma: event.shiftKey ? "execution before" : "slice before", Period: event.shiftKey ? "execution next" : "slice next",
   };
@@ -43,7 +44,7 @@ export function watch_keys(app, page) {
     // Keys within fields are letters; buttons keep their Enter and blanks by themselves.
     if (target instanceof Element && target.closest("input, textarea, select, [contenteditable]") && event.code !== "Escape") return;
     const command = command_of(event);
-    const taken = command !== null ? run(command) : page.view()?.key?.(event) ?? false;
+    const taken = (command !== null && run(command)) || (page.view()?.key?.(event) ?? false);
     if (taken) event.preventDefault();
   };
   addEventListener("keydown", down);
@@ -65,6 +66,7 @@ export function watch_keys(app, page) {
       case "let go": app.selection.value = null; app.marked.value = null; return true;
       case "back": history.back(); return true;
       case "operators": show_in("operators"); return true;
+      case "model": show_in_model(app); return true;
       case "timeline": show_in_timeline(); return true;
       case "roofline": show_in("roofline"); return true;
       default: break;

@@ -7,6 +7,8 @@ import { about, percent, count, flops, bytes } from "./units.js";
 import { whole, shown } from "./text.js";
 import { named, slice_label, row_title, share_of_inference, item_label, group_title, unit_word } from "./live.js";
 import { ITEM } from "../data/profile.js";
+import { show_in_model } from "../state/app.js";
+import { part_lines } from "../graph/look.js";
 import { window_of } from "../data/window.js";
 import { executions_of, links_of } from "../timeline/find.js";
 import { BOUNDS } from "./colours.js";
@@ -53,6 +55,8 @@ function content(app, selection, marked) {
   else if (selection?.kind === "operator") parts.push(operator_card(app, selection.operator));
   else if (selection?.kind === "type") parts.push(type_card(app, selection.type));
   else if (selection?.kind === "finding") parts.push(finding_card(app, selection.rule));
+  const node = app.screen.peek() === "model" && selection?.kind === "operator" ? app.profile.graph.node_of(selection.operator) : selection?.kind === "node" ? selection.node : -1;
+  if (node >= 0) parts.push(node_card(app, node));
   if (marked) parts.push(range_card(app, marked));
   return parts.length > 0 ? parts : h("p", { class: "soft" }, t("panel_empty"));
 }
@@ -130,7 +134,16 @@ function operator_card(app, number) {
     ]),
     h("div", { class: "actions" },
       h("button", { class: "small", on: { click: () => { app.screen.value = "operators"; } } }, t("show_operator")),
-      h("button", { class: "small", on: { click: () => { const first = executions_of(profile, number)[0]; app.screen.value = "timeline"; if (first !== undefined) reveal(app, first); } } }, t("show_on_timeline"))));
+      h("button", { class: "small", on: { click: () => { const first = executions_of(profile, number)[0]; app.screen.value = "timeline"; if (first !== undefined) reveal(app, first); } } }, t("show_on_timeline")),
+      app.screen.peek() === "model" ? null : h("button", { class: "small", on: { click: () => show_in_model(app) } }, t("show_in_model"))));
+}
+
+/** A node of the graph, or what holds some. @param {App} app @param {number} at */
+function node_card(app, at) {
+  const { graph } = app.profile;
+  const times = graph.times(app.profile, null);
+  const [name, ...lines] = part_lines(app, graph, at, times, times[at] / (app.profile.overview.whole_ns || 1));
+  return h("section", { class: "card-line" }, h("h2", { class: "selected-name" }, app.selection.peek()?.kind === "node" ? name : t("in_the_model")), lines.map((it) => h("p", { class: "wrap" }, it)));
 }
 
 /** The time at the ceiling, how near to it an operator comes, and what holds it back. @param {Operator} it */

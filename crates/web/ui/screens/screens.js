@@ -2,6 +2,7 @@
 
 import { overview_screen } from "./overview.js";
 import { operators_screen } from "./operators.js";
+import { model_screen } from "../graph/view.js";
 import { roofline_screen } from "./roofline.js";
 import { compare_screen } from "./compare.js";
 import { advice_screen } from "./advice.js";
@@ -13,6 +14,7 @@ export const SCREEN_VIEWS = {
   overview: overview_screen,
   timeline: timeline_screen,
   operators: operators_screen,
+  model: model_screen,
   roofline: roofline_screen,
   compare: compare_screen,
   advice: advice_screen,

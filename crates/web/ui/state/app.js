@@ -40,6 +40,8 @@ export function make_app(profile) {
     grouping: signal(/** @type {Grouping} */ ("operator")),
     sort: signal(/** @type {string | null} */ (null)),
     colouring: signal(/** @type {Colouring} */ ("type")),
+    /** How the model is shown: colour, marks, and what of it is in sight. */
+    graph: signal(""),
     folded: signal(/** @type {readonly string[]} */ ([])),
     hidden: signal(/** @type {readonly string[]} */ ([])),
     pinned: signal(/** @type {readonly string[]} */ ([])),
@@ -76,6 +78,7 @@ export function selection_text(profile, selection) {
     case "type": return `type:${selection.type}`;
     case "finding": return `rule:${selection.rule}`;
     case "group": return `group:${selection.group}`;
+    case "node": return `node:${selection.node}`;
   }
 }
 
@@ -89,6 +92,7 @@ export function selection_of(profile, text) {
   const [kind, rest] = [text.slice(0, split), text.slice(split + 1)];
   if (kind === "op") return Number(rest) < profile.operators.length ? { kind: "operator", operator: Number(rest) } : null;
   if (kind === "group") return Number(rest) < (profile.report.compare?.groups.length ?? 0) ? { kind: "group", group: Number(rest) } : null;
+  if (kind === "node") return Number(rest) < profile.graph.count ? { kind: "node", node: Number(rest) } : null;
   if (kind === "type") return { kind: "type", type: rest };
   if (kind === "rule") return profile.report.advice.findings.some((it) => it.id === rest) ? { kind: "finding", rule: rest } : null;
   const wanted = KIND_WORDS.indexOf(kind);
@@ -98,6 +102,13 @@ export function selection_of(profile, text) {
     if (ids[slice] === id && profile.items.kind[profile.item[slice]] === wanted) return { kind: "slice", slice };
   }
   return null;
+}
+
+/** Goes to the model, with the selection in sight. @param {App} app */
+export function show_in_model(app) {
+  if (app.screen.peek() === "model") return;
+  if (app.selection.peek()) app.graph.value = app.graph.peek().replace(/@.*/, "");
+  app.screen.value = "model";
 }
 
 /** @param {App} app @returns {LinkState} */
@@ -116,6 +127,7 @@ export function link_state(app) {
     g: app.grouping.value,
     s: app.sort.value,
     c: app.colouring.value,
+    gr: app.graph.value,
     fold: [...app.folded.value],
     hide: [...app.hidden.value],
     pin: [...app.pinned.value],
@@ -154,7 +166,8 @@ export function apply_link(app, fragment) {
     app.grouping.value = state.g;
     app.sort.value = state.s;
     app.colouring.value = state.c;
-    app.folded.value = state.fold;
+    app.graph.value = other ? state.gr.replace(/@.*/, "") : state.gr;
+    app.folded.value = other ? state.fold.filter((it) => !/^g\d+$/.test(it)) : state.fold;
     app.hidden.value = other ? [] : state.hide;
     app.pinned.value = other ? [] : state.pin;
     app.flags.value = state.k;

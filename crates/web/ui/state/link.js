@@ -1,7 +1,7 @@
 // The page's state as a link: `#/timeline?t=1200345..2400000&sel=task:1234&q=type:Conv&v=9f3a12cd`.
 
 /** @type {readonly ScreenName[]} */
-export const SCREENS = ["overview", "timeline", "operators", "roofline", "compare", "advice", "about"];
+export const SCREENS = ["overview", "timeline", "operators", "model", "roofline", "compare", "advice", "about"];
 /** @type {readonly Colouring[]} */
 export const COLOURINGS = ["type", "operator", "unit", "stream", "share", "waiting"];
 /** @type {readonly Grouping[]} */
@@ -12,7 +12,7 @@ const LAST = /** @type {const} */ (["hide", "fold", "pin", "k", "q", "sel"]);
 
 /** @returns {LinkState} */
 export function empty_state() {
-  return { screen: "overview", p: 0, t: null, m: null, sel: null, q: "", g: "operator", s: null, c: "type", fold: [], hide: [], pin: [], k: [], v: null, lang: null, theme: null };
+  return { screen: "overview", p: 0, t: null, m: null, sel: null, q: "", g: "operator", s: null, c: "type", gr: "", fold: [], hide: [], pin: [], k: [], v: null, lang: null, theme: null };
 }
 
 /**
@@ -54,6 +54,7 @@ export function format_link(state) {
   put("g", state.g === "operator" ? null : state.g);
   put("s", state.s);
   put("c", state.c === "type" ? null : state.c);
+  put("gr", state.gr);
   put("fold", list_text(state.fold));
   put("hide", list_text(state.hide));
   put("pin", list_text(state.pin));
@@ -81,7 +82,7 @@ function take(state, name, value) {
     case "t": return (state.t = span_of(value)) !== null;
     case "m": return (state.m = span_of(value)) !== null;
     case "sel": {
-      const known = /^(task|call|range|inference|unrecorded|mark):\d{1,10}$/.test(value) || /^((?:op|group):\d{1,10}|type:.{1,500}|rule:[A-Za-z0-9_-]{1,40})$/s.test(value);
+      const known = /^(task|call|range|inference|unrecorded|mark):\d{1,10}$/.test(value) || /^((?:op|group):\d{1,10}|node:\d{1,7}|type:.{1,500}|rule:[A-Za-z0-9_-]{1,40})$/s.test(value);
       if (known) state.sel = value;
       return known;
     }
@@ -93,6 +94,11 @@ function take(state, name, value) {
       return known;
     }
     case "c": return choose(COLOURINGS, value, (it) => { state.c = it; });
+    case "gr": {
+      const known = /^[a-z.]{0,40}(@-?\d{1,9},-?\d{1,9},[\d.]{1,6})?$/.test(value);
+      if (known) state.gr = value;
+      return known;
+    }
     case "fold": state.fold = list_of(value); return true;
     case "hide": state.hide = list_of(value); return true;
     case "pin": state.pin = list_of(value); return true;

@@ -1,0 +1,69 @@
+// Colours of the graph's parts, and what the legend says of them.
+
+import { t, word } from "../locale/texts.js";
+import { about, percent } from "../parts/units.js";
+import { colour_of_type } from "../parts/colours.js";
+import { shown } from "../parts/text.js";
+import { FATES, KIND } from "./graph.js";
+
+export const GRAPH_COLOURS = ["share", "call", "type", "fate"];
+
+/**
+ * @param {App} app @param {Graph} graph @param {string} by @param {Numbers} times
+ */
+export function make_look(app, graph, by, times) {
+  const palette = app.palette.peek();
+  const call = (/** @type {number} */ at) => app.profile.operators[graph.operator[at] - 1]?.mean ?? 0;
+  const figure = by === "call" ? call : (/** @type {number} */ at) => times[at];
+  // What holds others has the sum of them: the scale is that of the costliest single one.
+  let most = 0;
+  let whole = 0;
+  for (let at = 0; at < graph.count; at += 1) {
+    if (graph.kind[at] === KIND.node || graph.kind[at] === KIND.fused) most = Math.max(most, figure(at));
+    if (graph.parent[at] < 0) whole += times[at];
+  }
+  if (!app.marked.peek()) whole = app.profile.overview.whole_ns || whole;
+  const last = palette.ramp.length - 1;
+  const step = (/** @type {number} */ part) => palette.ramp[Math.round(Math.sqrt(Math.min(1, part)) * last)];
+  const fates = [palette.line, palette.css[0], palette.css[3], palette.background, palette.css[9], palette.strong_line];
+  return {
+    most,
+    share: (/** @type {number} */ at) => (whole > 0 ? times[at] / whole : 0),
+    /** The colour of a part; empty where it has none. @param {number} at */
+    colour(at) {
+      if (by === "fate") return graph.kind[at] === KIND.node || graph.kind[at] === KIND.fused ? fates[graph.fate[at]] : "";
+      if (graph.fate[at] === 3) return "";
+      if (by === "type") return graph.type(at) === "" ? "" : palette.css[colour_of_type(graph.type(at))];
+      return figure(at) > 0 && most > 0 ? step(figure(at) / most) : "";
+    },
+    bar: (/** @type {number} */ at) => (most > 0 ? Math.min(1, figure(at) / most) : 0),
+    /** @returns {[string, string][]} colours with what they say */
+    legend() {
+      if (by === "fate") {
+        const used = new Set(Array.from(graph.fate, (it, at) => (graph.kind[at] === KIND.scope || graph.kind[at] === KIND.stream ? -1 : it)));
+        return FATES.flatMap((it, at) => (used.has(at) ? [/** @type {[string, string]} */ ([fates[at], word("kind", `fate_${it}`)])] : []));
+      }
+      if (by === "type") {
+        const types = new Set(Array.from(times, (_, at) => at).filter((at) => graph.type(at) !== "" && times[at] > 0).sort((a, b) => times[b] - times[a]).map((at) => graph.type(at)));
+        return [...types].slice(0, 8).map((it) => [palette.css[colour_of_type(it)], shown(it, 30)]);
+      }
+      if (most === 0) return [];
+      return [0.01, 0.0625, 0.25, 0.5625, 1].map((part) => [step(part), by === "call" || most < whole / 100 ? about(most * part) : percent(most * part / whole)]);
+    },
+  };
+}
+
+/** One part in a sentence. @param {App} app @param {Graph} graph @param {number} at @param {Numbers} times @param {number} share */
+export function part_lines(app, graph, at, times, share) {
+  const kind = graph.kind[at];
+  const name = graph.name(at) || (kind === KIND.stream ? t("stream_n", { of: graph.shapes(at) }) : t("no_name"));
+  const chain = graph.chain[at];
+  return [
+    shown(name),
+    [shown(graph.type(at), 80), kind === KIND.stream ? "" : shown(graph.shapes(at), 120)].filter(Boolean).join(" · "),
+    times[at] > 0 ? `${about(times[at])} · ${percent(share)}` : t("no_time"),
+    graph.nodes[at] > 0 ? t("nodes_n", { n: graph.nodes[at] }) : "",
+    kind === KIND.scope || kind === KIND.stream ? "" : word("kind", `fate_${FATES[graph.fate[at]]}`),
+    chain > 0 ? t("chain_stops", { why: shown(graph.stop(chain), 400) }) : "",
+  ].filter((it) => it !== "");
+}
