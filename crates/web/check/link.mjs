@@ -53,14 +53,19 @@ export function link(entry = path.join(UI, "main.js")) {
         const name = /^export (?:async function\*?|function\*?|class|const) ([\w$]+)/.exec(line);
         if (!name) throw new Error(`${place}: only declarations are exported`);
         exports.push(name[1]);
-        body += `${line.slice(7)}\n`;
+        body += `${without_types(line.slice(7))}\n`;
       } else if (line.trim() !== "" && !line.trim().startsWith("//")) {
-        body += `${line.trim()}\n`;
+        body += `${without_types(line.trim())}\n`;
       }
     });
     done.set(file, { body, exports });
     order.push(file);
   }
+}
+
+/** A line without the comments for the type checker within it. @param {string} line */
+function without_types(line) {
+  return line.replace(/\/\*\*.*?\*\/ ?/g, "");
 }
 
 /** All styles in the order of their names. */

@@ -6,7 +6,7 @@
 //! - `import { a, b as c } from "./d.js";` on a line of its own;
 //! - `export function`, `export async function`, `export class` and `export const` at the start of a line;
 //! - no other export, no import at run time, no `await` outside of functions, no circle of modules;
-//! - a template literal ends on the line that it begins on, so that no line is part of a text.
+//! - a template literal ends on the line that it begins on, so that no line is part of a text, and no text has `/**`.
 //!
 //! Comments that begin with `/**` are for the type checker, and are left out, as are lines of comment and the blanks
 //! before a line: they are a tenth of the page's size.
@@ -167,7 +167,7 @@ impl Linker<'_> {
                 return Err(Fault::Here(format!("`{name}` is exported twice")));
             }
             module.exports.push(name.to_owned());
-            module.body.push_str(rest);
+            module.body.push_str(&without_types(rest));
         } else if ["import{", "import\"", "import'", "export{", "export*"]
             .iter()
             .any(|it| line.starts_with(it))
@@ -176,7 +176,7 @@ impl Linker<'_> {
         } else {
             match line.trim() {
                 line if line.is_empty() || line.starts_with("//") => return Ok(()),
-                line => module.body.push_str(line),
+                line => module.body.push_str(&without_types(line)),
             }
         }
         module.body.push('\n');
@@ -219,6 +219,19 @@ fn without_documents<'l>(line: &'l str, in_documents: &mut bool) -> Option<&'l s
     *in_documents = false;
     let rest = &line[end + 2..];
     (!rest.trim().is_empty()).then_some(rest)
+}
+
+/// A line without the comments for the type checker within it.
+fn without_types(line: &str) -> String {
+    let (mut kept, mut rest) = (String::with_capacity(line.len()), line);
+    while let Some(begin) = rest.find("/**")
+        && let Some(length) = rest[begin..].find("*/")
+    {
+        kept.push_str(&rest[..begin]);
+        rest = &rest[begin + length + 2..];
+        rest = rest.strip_prefix(' ').unwrap_or(rest);
+    }
+    kept + rest
 }
 
 /// The name that a line declares, behind the word `export`.
@@ -305,7 +318,7 @@ mod tests {
             const c = /** @type {import(\"./t.d.ts\").T} */ (a);\nconst d = `/* text */`;\n/* stays */\n";
         let script = linked(&[("main.js", text)]).unwrap();
         let expected = "const a = 1; // stays\nlet b = 2;\n\
-            const c = /** @type {import(\"./t.d.ts\").T} */ (a);\nconst d = `/* text */`;\n/* stays */\n";
+            const c = (a);\nconst d = `/* text */`;\n/* stays */\n";
         assert!(script.contains(expected), "{script}");
         assert!(!script.contains("@param"), "{script}");
     }

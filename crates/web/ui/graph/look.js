@@ -6,7 +6,16 @@ import { colour_of_type } from "../parts/colours.js";
 import { shown } from "../parts/text.js";
 import { FATES, KIND } from "./graph.js";
 
-export const GRAPH_COLOURS = ["share", "call", "type", "fate"];
+const BOUNDS = ["compute", "memory", "neither"];
+
+/** What limits a part's operator: 1 to 3, 0 where that isn't known. @param {Profile} profile @param {Graph} graph @param {number} at */
+const bound_of = (profile, graph, at) => Number(/** @type {any} */ (profile.operators[graph.operator[at] - 1])?.bound ?? 0);
+
+/** The ways of colouring. @param {Profile} profile @param {Graph} graph */
+export function graph_colours(profile, graph) {
+  const knows_bounds = Array.from(graph.operator, (_, at) => at).some((at) => bound_of(profile, graph, at) > 0);
+  return ["share", "call", "type", "fate", ...(knows_bounds ? ["bound"] : [])];
+}
 
 /**
  * @param {App} app @param {Graph} graph @param {string} by @param {Numbers} times
@@ -33,6 +42,7 @@ export function make_look(app, graph, by, times) {
     colour(at) {
       if (by === "fate") return graph.kind[at] === KIND.node || graph.kind[at] === KIND.fused ? fates[graph.fate[at]] : "";
       if (graph.fate[at] === 3) return "";
+      if (by === "bound") return palette.css[[0, 4, 14][bound_of(app.profile, graph, at) - 1]] ?? "";
       if (by === "type") return graph.type(at) === "" ? "" : palette.css[colour_of_type(graph.type(at))];
       return figure(at) > 0 && most > 0 ? step(figure(at) / most) : "";
     },
@@ -47,6 +57,7 @@ export function make_look(app, graph, by, times) {
         const types = new Set(Array.from(times, (_, at) => at).filter((at) => graph.type(at) !== "" && times[at] > 0).sort((a, b) => times[b] - times[a]).map((at) => graph.type(at)));
         return [...types].slice(0, 8).map((it) => [palette.css[colour_of_type(it)], shown(it, 30)]);
       }
+      if (by === "bound") return BOUNDS.map((it, at) => [palette.css[[0, 4, 14][at]], word("bound", it)]);
       if (most === 0) return [];
       return [0.01, 0.0625, 0.25, 0.5625, 1].map((part) => [step(part), by === "call" || most < whole / 100 ? about(most * part) : percent(most * part / whole)]);
     },

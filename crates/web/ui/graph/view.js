@@ -9,7 +9,7 @@ import { about, count } from "../parts/units.js";
 import { quoted, profile_word } from "../screens/command.js";
 import { KIND } from "./graph.js";
 import { lay_out } from "./places.js";
-import { GRAPH_COLOURS, make_look, part_lines } from "./look.js";
+import { graph_colours, make_look, part_lines } from "./look.js";
 import { paint, as_svg } from "./paint.js";
 import { graph_table } from "./table.js";
 
@@ -20,15 +20,16 @@ export function model_screen(app) {
   const { graph } = app.profile;
   if (graph.count === 0) return { element: h("div", { class: "empty" }, h("h1", { class: "unseen" }, t("screen_model")), h("p", null, t("graph_empty")), why_empty(app), how(app)), dispose: () => {} };
 
+  const colours = graph_colours(app.profile, graph);
   const [, first_colour, marks, ...at] = STATE.exec(app.graph.peek()) ?? ["", "", ""];
-  const colour = signal(GRAPH_COLOURS.includes(first_colour) ? first_colour : "share");
+  const colour = signal(colours.includes(first_colour) ? first_colour : "share");
   const flags = { chains: signal(marks.includes(".chains")), path: signal(marks.includes(".path")), table: signal(marks.includes(".table")) };
   const canvas = h("canvas", { class: "graph-canvas", tabindex: "0", role: "application", "aria-label": t("graph_name", { n: count(graph.facts.nodes) }), "aria-roledescription": t("graph_role"), "aria-describedby": "graph-help" });
   const tip = h("div", { class: "tip", hidden: true, role: "presentation" });
   const legend = h("ul", { class: "legend inline graph-legend" });
   const place = h("div", { class: "graph-place" }, canvas, tip);
   const table = h("div", { class: "grid-place", hidden: true });
-  const palette = h("select", { on: { change: () => { colour.value = GRAPH_COLOURS[palette.selectedIndex]; } } }, GRAPH_COLOURS.map((it) => h("option", { value: it, selected: it === colour.peek() }, word("colour", it))));
+  const palette = h("select", { on: { change: () => { colour.value = colours[palette.selectedIndex]; } } }, colours.map((it) => h("option", { value: it, selected: it === colour.peek() }, word("colour", it))));
   const chip = (/** @type {keyof typeof flags} */ flag, /** @type {string} */ name, there = true) => there && h("button", { class: "chip", "data-flag": flag, "aria-pressed": "false", on: { click: () => { flags[flag].value = !flags[flag].peek(); } } }, name);
   const button = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {() => void} */ action) => h("button", { class: "icon", title: name, "aria-label": name, on: { click: action } }, sign);
   const folds = graph.inside.some((it, part) => part > 0 && it.length > 0);

@@ -72,6 +72,7 @@ export const en = {
   graph_constants: "{n} constant isn't drawn. | {n} constants aren't drawn.",
   graph_in_columns: "More than 20,000 nodes in one scope: these stand in columns, in the graph's order.",
   graph_foreign: "No operator of the profile is a node of this model: nothing is known of its times.",
+  colour_bound: "by bound",
   colour_call: "by time per call",
   colour_fate: "by attribution",
   graph_scale: "square root",

@@ -73,6 +73,7 @@ export const zh = {
   graph_constants: "{n} 个常量未画出。",
   graph_in_columns: "同一作用域超过 20,000 个节点：按图中顺序分列排放。",
   graph_foreign: "数据中没有任何算子是该模型的节点：耗时未知。",
+  colour_bound: "按瓶颈",
   colour_call: "按单次耗时",
   colour_fate: "按归属",
   graph_scale: "平方根刻度",
