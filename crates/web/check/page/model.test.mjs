@@ -46,6 +46,11 @@ test("the graph is walked by keys, folds, and keeps its state in the link", { sk
   await page.keyboard.press("Enter");
   assert.match(await says(page), /backbone\/block1 unfolded/);
   assert.match(await link_of(page), /fold=g14/);
+  await page.getByRole("button", { name: "Unfold all scopes" }).click();
+  assert.match(await link_of(page), /fold=g\*/);
+  await page.getByRole("button", { name: "Fold all scopes", exact: true }).click();
+  assert.doesNotMatch(await link_of(page), /fold=/);
+  await page.locator(".graph-canvas").focus();
   await page.keyboard.press("w");
   await page.locator(".model select").selectOption("fate");
   await page.locator("[data-flag=path]").click();

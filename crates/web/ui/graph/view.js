@@ -56,7 +56,7 @@ export function model_screen(app) {
   let cursor = -1;
   let pointer = { x: -1, y: -1 };
 
-  const is_open = (/** @type {number} */ part, /** @type {ReadonlySet<string>} */ turned) => (graph.kind[part] === KIND.scope && graph.facts.is_folded) === turned.has(`g${part}`);
+  const is_open = (/** @type {number} */ part, /** @type {ReadonlySet<string>} */ turned) => (graph.kind[part] === KIND.scope && graph.facts.is_folded !== turned.has("g*")) === turned.has(`g${part}`);
   const observer = new ResizeObserver(() => {
     size = { width: place.clientWidth, height: place.clientHeight };
     request();
@@ -233,9 +233,8 @@ export function model_screen(app) {
 
   /** @param {boolean} fold */
   function fold_all(fold) {
-    const scopes = Array.from({ length: graph.count }, (_, part) => part).filter((part) => graph.kind[part] === KIND.scope && graph.inside[part + 1].length > 0);
-    const turned = fold !== graph.facts.is_folded;
-    app.folded.value = [...app.folded.peek().filter((it) => !/^g\d+$/.test(it)), ...(turned ? scopes.map((part) => `g${part}`) : [])];
+    const others = app.folded.peek().filter((it) => !/^g[\d*]+$/.test(it));
+    app.folded.value = fold === graph.facts.is_folded ? others : [...others, "g*"];
     everything();
   }
 

@@ -167,7 +167,7 @@ export function apply_link(app, fragment) {
     app.sort.value = state.s;
     app.colouring.value = state.c;
     app.graph.value = other ? state.gr.replace(/@.*/, "") : state.gr;
-    app.folded.value = other ? state.fold.filter((it) => !/^g\d+$/.test(it)) : state.fold;
+    app.folded.value = other ? state.fold.filter((it) => !/^g[\d*]+$/.test(it)) : state.fold;
     app.hidden.value = other ? [] : state.hide;
     app.pinned.value = other ? [] : state.pin;
     app.flags.value = state.k;
