@@ -18,7 +18,7 @@ const here = no_browser ? "" : await setting();
 const there = fs.existsSync(kept_setting) ? fs.readFileSync(kept_setting, "utf8").trim() : "";
 const skip = no_browser || (bless || here === there ? false : `pictures are of ${there}, here is ${here}`);
 const SCREENS = {
-  overview: "", timeline: "?t=5650000000..5680000000&m=5655000000..5662000000", operators: "?sel=op:0", roofline: "", compare: "", advice: "?sel=rule:G05", about: "",
+  overview: "", timeline: "?t=5650000000..5680000000&m=5655000000..5662000000", operators: "?sel=op:0", model: "?sel=op:0", roofline: "", compare: "", advice: "?sel=rule:G05", about: "",
 };
 
 test("every screen looks as it did, in both themes and languages", { skip }, async () => {
