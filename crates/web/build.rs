@@ -2,6 +2,8 @@
 
 #[path = "src/link.rs"]
 mod link;
+#[path = "src/shorten.rs"]
+mod shorten;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -9,6 +11,7 @@ use std::{env, fs};
 fn main() {
     println!("cargo::rerun-if-changed=ui");
     println!("cargo::rerun-if-changed=src/link.rs");
+    println!("cargo::rerun-if-changed=src/shorten.rs");
     let ui = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("ui");
     if let Err(problem) = make(&ui) {
         println!("cargo::error={problem}");
@@ -18,7 +21,7 @@ fn main() {
 fn make(ui: &Path) -> Result<(), String> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     let read = |name: &str| fs::read_to_string(ui.join(name)).map_err(|problem| problem.to_string());
-    let script = link::link("main.js", &read).map_err(|problem| format!("crates/web/ui/{problem}"))?;
+    let script = link::link("main.js", &read, shorten::shorten).map_err(|problem| format!("crates/web/ui/{problem}"))?;
     let folder = ui.join("style");
     let entries = fs::read_dir(&folder).map_err(|problem| format!("{}: {problem}", folder.display()))?;
     let mut names: Vec<String> =

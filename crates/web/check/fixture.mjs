@@ -6,6 +6,7 @@ import zlib from "node:zlib";
 import crypto from "node:crypto";
 import { graph_of } from "./graph_fixture.mjs";
 import { link, styles } from "./link.mjs";
+import { shipped } from "./shipped.mjs";
 
 /** @param {Record<string, Record<string, any[] | Float64Array>>} tables columns of numbers or of texts */
 export function encode(tables) {
@@ -66,8 +67,7 @@ function planes(values, bytes, float) {
 
 /** A report as one file, as the program writes it. */
 export function page(report, tables) {
-  const script = link();
-  const style = styles();
+  const { script, style } = shipped() ?? { script: link(), style: styles() };
   const hash = (text) => `'sha256-${crypto.createHash("sha256").update(text).digest("base64")}'`;
   const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'`;
   const json = JSON.stringify(report).replace(/[<\u2028\u2029]/g, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`);

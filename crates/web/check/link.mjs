@@ -1,5 +1,5 @@
 // Links the page's modules into one script, by the rules of crates/web's build script: for reports made
-// without the program. The program itself links in Rust; unit tests hold the two against each other's rules.
+// without the program, and to read errors in. The program itself links in Rust, and shortens names.
 import fs from "node:fs";
 import path from "node:path";
 

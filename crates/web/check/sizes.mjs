@@ -1,8 +1,10 @@
 // The budgets of the page that are sizes: linked script, styles and both languages.
 import zlib from "node:zlib";
-import { link, styles } from "./link.mjs";
+import { shipped } from "./shipped.mjs";
 
-const text = link() + styles();
+const page = shipped();
+if (!page) throw new Error("name the program in OPSCOPE: the page that it carries is measured");
+const text = page.script + page.style;
 const packed = zlib.gzipSync(text, { level: 9 }).length;
 const length = Buffer.byteLength(text);
 console.log(`page: ${(length / 1000).toFixed(1)} kB as text (at most 350), ${(packed / 1000).toFixed(1)} kB gzip (at most 90)`);

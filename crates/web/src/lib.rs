@@ -2,7 +2,7 @@
 //! the parts of a profile of any size as it shows them.
 //!
 //! The page itself is `ui/`: plain modules, which the build script makes into one script by the rules of
-//! `link.rs`, so that what was written is what runs, and no other tool is needed to build opscope.
+//! `link.rs`, with short names for the modules' own variables (`shorten.rs`); no other tool is needed to build opscope.
 //!
 //! ```
 //! use opscope_analyze::Query;
@@ -37,7 +37,7 @@
 //! | `routes` | the addresses, a file for each kind | `session`, `single_file` (the page) |
 //! | `session` | the profiles that are read and asked | `picture`, `embed`, `cache` |
 //! | `picture` | a timeline of any size, part by part | `embed`, `columns` |
-//! | `link` | modules into one script (the build script's) | – |
+//! | `link`, `shorten` | modules into one script, and that with short names (the build script's) | – |
 
 mod cache;
 pub mod columns;
@@ -49,6 +49,8 @@ mod link;
 mod picture;
 mod routes;
 mod server;
+#[cfg(test)]
+mod shorten;
 mod session;
 mod single_file;
 
