@@ -53,7 +53,8 @@ impl Batch {
     ///
     /// # Errors
     /// When one before it can't be written.
-    pub fn add(&mut self, draft: Draft, path: &Path) -> Result<(), WriteError> {
+    pub fn add(&mut self, mut draft: Draft, path: &Path) -> Result<(), WriteError> {
+        draft.end();
         self.whole.push((draft, path.to_owned()));
         if self.whole.len() >= MOST { self.settle() } else { Ok(()) }
     }
@@ -96,9 +97,10 @@ impl Batch {
 
 /// Hands a file that is whole to the batch that gathers those of this thread; gives it back where there is
 /// none, or no room in it.
-pub(crate) fn hand_over(draft: Draft, path: &Path) -> Option<Draft> {
+pub(crate) fn hand_over(mut draft: Draft, path: &Path) -> Option<Draft> {
     GATHERED.with_borrow_mut(|outer| match outer {
         Some(outer) if outer.whole.len() < MOST => {
+            draft.end();
             outer.whole.push((draft, path.to_owned()));
             None
         }

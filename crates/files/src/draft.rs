@@ -1,21 +1,18 @@
 //! A file under a temporary name.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
 use crate::unfinished::Unfinished;
+use crate::write_out::WriteOut;
 use crate::{batch, folders, leftovers};
 
 /// The begin and end of temporary names.
 pub(crate) const PREFIX: &str = ".opscope-";
 pub(crate) const SUFFIX: &str = ".part";
-
-/// After this many further bytes the system is asked to begin with writing them out, so that little is
-/// left to wait for in the end.
-const WRITE_OUT_BYTES: usize = 8 << 20;
 
 /// A file under a temporary name, which is gone unless [`Draft::keep_as`] gives it its own. It gets
 /// the mode 0640, less what the umask takes away.
@@ -26,8 +23,7 @@ pub struct Draft {
     // In this order: it is removed before it is forgotten.
     file: NamedTempFile,
     _unfinished: Unfinished,
-    /// Bytes that were written since the system was last asked to write them out.
-    fresh: usize,
+    write_out: WriteOut,
 }
 
 impl Draft {
@@ -48,7 +44,7 @@ impl Draft {
             let path = file.path().to_owned();
             io::Result::Ok((file, path))
         })?;
-        Ok(Self { file, _unfinished: unfinished, fresh: 0 })
+        Ok(Self { file, _unfinished: unfinished, write_out: WriteOut::default() })
     }
 
     /// Its temporary name.
@@ -62,9 +58,15 @@ impl Draft {
     /// # Errors
     /// When the file can't be written out or renamed; then the draft is gone.
     pub fn keep_as(self, path: &Path) -> io::Result<()> {
-        let Some(draft) = batch::hand_over(self, path) else { return Ok(()) };
+        let Some(mut draft) = batch::hand_over(self, path) else { return Ok(()) };
+        draft.end();
         draft.sync()?;
         draft.rename(path)
+    }
+
+    /// Notes that it is whole, before it waits for others.
+    pub(crate) fn end(&mut self) {
+        self.write_out.end(self.file.as_file());
     }
 
     /// Waits until the content is on the disk. Its length goes with it; its times, which
@@ -104,11 +106,7 @@ impl Write for Draft {
     // To the file itself, because errors would name the temporary path otherwise.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.file.as_file_mut().write(bytes)?;
-        self.fresh += count;
-        if self.fresh >= WRITE_OUT_BYTES {
-            self.fresh = 0;
-            begin_write_out(self.file.as_file());
-        }
+        self.write_out.wrote(self.file.as_file(), count);
         Ok(count)
     }
 
@@ -122,18 +120,6 @@ impl Seek for Draft {
         self.file.as_file_mut().seek(place)
     }
 }
-
-/// Asks the system to begin with writing a file out; nothing is waited for.
-#[cfg(target_os = "linux")]
-fn begin_write_out(file: &File) {
-    use std::os::fd::AsRawFd;
-    // SAFETY: the descriptor is open, and the call touches no memory of ours. It is a hint: whatever
-    // goes wrong shows when the file is synced.
-    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn begin_write_out(_file: &File) {}
 
 /// A new file with a temporary name, locked.
 fn locked(folder: &Path) -> io::Result<NamedTempFile> {

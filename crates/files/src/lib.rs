@@ -25,6 +25,7 @@
 //!       folders                folders made, and synced
 //!         at_once              waiting for a disk many times at once
 //!       unfinished             what a stopped program removes
+//!       write_out              large files on their way to the disk before they are whole
 //!     target                   what a path leads to
 //! mapped                       files in memory, by address
 //! ```
@@ -38,6 +39,7 @@ mod mapped;
 mod target;
 mod unfinished;
 mod write;
+mod write_out;
 
 pub use batch::{Batch, WriteError, pending_in};
 pub use draft::Draft;
