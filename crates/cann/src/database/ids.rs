@@ -46,25 +46,44 @@ impl TaskKey {
 }
 
 /// Gives tasks their numbers, in the order in which they are first asked for.
+///
+/// Tasks of a stream follow one another, so that a map with an entry for each would be mostly keys: here
+/// it leads to blocks of tasks.
 #[derive(Debug, Default)]
 pub(super) struct TaskIds {
-    ids: NumberMap<TaskKey, u32>,
+    /// The block of each key whose task is the block's first.
+    block_of: NumberMap<TaskKey, u32>,
+    blocks: Vec<Block>,
+    count: u32,
     /// The numbers of the host's tasks, by row; `None` before they are asked for.
     of_host: Vec<Option<TaskId>>,
 }
 
+/// The numbers of tasks that follow one another; `None` before they are asked for.
+type Block = [Option<TaskId>; TASKS_PER_BLOCK as usize];
+
+/// A block is as long as a line of the processor's cache.
+const TASKS_PER_BLOCK: u32 = 16;
+
 impl TaskIds {
     /// No numbers yet; there are `host_tasks` tasks of the host.
     pub(super) fn new(host_tasks: usize) -> Self {
-        let mut ids = NumberMap::default();
-        ids.reserve(host_tasks);
-        Self { ids, of_host: vec![None; host_tasks] }
+        Self { of_host: vec![None; host_tasks], ..Self::default() }
     }
 
     /// The number of a task.
     pub(super) fn id(&mut self, key: TaskKey) -> u32 {
-        let next = self.ids.len() as u32;
-        *self.ids.entry(key).or_insert(next)
+        let place = key.task % TASKS_PER_BLOCK;
+        let next = self.blocks.len() as u32;
+        let block = *self.block_of.entry(TaskKey { task: key.task - place, ..key }).or_insert(next);
+        if block == next {
+            self.blocks.push([None; TASKS_PER_BLOCK as usize]);
+        }
+        let id = self.blocks[block as usize][place as usize].get_or_insert_with(|| {
+            self.count += 1;
+            TaskId::from_index(self.count as usize - 1)
+        });
+        id.index() as u32
     }
 
     /// The number of a task of the host, given its row.
@@ -79,6 +98,23 @@ impl TaskIds {
 
     /// How many tasks have numbers.
     pub(super) fn len(&self) -> usize {
-        self.ids.len()
+        self.count as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_task_has_a_number_of_its_own_in_the_order_of_asking() {
+        let mut ids = TaskIds::new(0);
+        let key = |stream, task| TaskKey { device: 0, stream, task, context: NO_CONTEXT, batch: 0 };
+        let asked = [(1, 17), (1, 16), (2, 16), (1, u32::MAX), (1, 17), (1, 0), (2, 16)];
+        let given = asked.map(|(stream, task)| ids.id(key(stream, task)));
+        assert_eq!((given, ids.len()), ([0, 1, 2, 3, 0, 4, 2], 5));
+        assert_eq!(ids.id(key(1, 16).whole()), 1);
+        assert_eq!(ids.id(TaskKey { batch: 1, ..key(1, 16) }), 5);
+        assert_eq!(ids.id(TaskKey { context: 0, ..key(1, 16) }), 6);
     }
 }

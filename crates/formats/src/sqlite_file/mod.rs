@@ -34,10 +34,7 @@ pub use record::Row;
 const LOCK_PAGE: u32 = (1 << 30) / PAGE as u32 + 1;
 
 /// How many rows are put into pages in one go.
-const ROWS_PER_CHUNK: usize = 1 << 15;
-
-/// How many of these, some megabytes each, a core may be ahead of the disk.
-const CHUNKS_AHEAD: usize = 2;
+const ROWS_PER_CHUNK: usize = 1 << 13;
 
 /// A SQLite file that is being written.
 pub struct SqliteWriter<W> {
@@ -78,22 +75,19 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
         rows: usize,
         fill: impl Fn(usize, &mut Row<'_>) + Sync,
     ) -> io::Result<()> {
-        let chunk = |number: usize| {
-            let mut pages = LeafPages::default();
-            let mut buffer = RowBuffer::default();
+        let chunk = |number: usize, (pages, buffer): &mut (LeafPages, RowBuffer)| {
             for index in number * ROWS_PER_CHUNK..((number + 1) * ROWS_PER_CHUNK).min(rows) {
                 let mut row = buffer.begin(index as i64 + 1);
                 fill(index, &mut row);
-                pages.push(&mut buffer);
+                pages.push(buffer);
             }
-            pages
         };
         let mut children = Vec::new();
-        parallel::ordered(rows.div_ceil(ROWS_PER_CHUNK), CHUNKS_AHEAD, chunk, |pages: LeafPages| {
+        parallel::parts(rows.div_ceil(ROWS_PER_CHUNK), chunk, |(pages, _)| {
             self.append_leaves(pages, &mut children)
         })?;
         if children.is_empty() {
-            self.append_leaves(LeafPages::empty(), &mut children)?;
+            self.append_leaves(&mut LeafPages::empty(), &mut children)?;
         }
         let root = self.append_table_levels(children)?;
         self.add("table", name, name, root, sql);
@@ -138,9 +132,9 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
         }
         let mut first = match leaves.into_first_page() {
             Ok(page) => page,
-            Err(leaves) => {
+            Err(mut leaves) => {
                 let mut children = Vec::new();
-                self.append_leaves(leaves, &mut children)?;
+                self.append_leaves(&mut leaves, &mut children)?;
                 let root = self.append_table_levels(children)?;
                 interior::first_page(root)
             }
@@ -152,10 +146,10 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
         self.out.flush()
     }
 
-    /// Writes leaf pages and what overflows them; adds the pages to `children`.
+    /// Writes leaf pages and what overflows them; adds the pages to `children`. The leaves are empty then.
     fn append_leaves(
         &mut self,
-        mut leaves: LeafPages,
+        leaves: &mut LeafPages,
         children: &mut Vec<interior::Child>,
     ) -> io::Result<()> {
         leaves.finish();
@@ -163,7 +157,7 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
         // Records that don't fit go on behind the leaves, which must know the first page of each.
         let mut next = numbers.last().map_or(self.next_page, |last| last + 1);
         let mut rest = Vec::new();
-        for overflow in std::mem::take(&mut leaves.overflows) {
+        for overflow in leaves.overflows.drain(..) {
             next += u32::from(next == LOCK_PAGE);
             leaves.pages[overflow.place..overflow.place + 4].copy_from_slice(&next.to_be_bytes());
             let mut chunks = overflow.bytes.chunks(PAGE - 4).peekable();
@@ -178,8 +172,9 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
         }
         self.append(&leaves.pages)?;
         self.append(&rest)?;
-        let keys = leaves.last_keys.into_iter();
+        let keys = leaves.last_keys.drain(..);
         children.extend(numbers.into_iter().zip(keys).map(|(page, key)| interior::Child { page, key }));
+        leaves.pages.clear();
         Ok(())
     }
 
