@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Compares `opscope export all` of an Ascend profile with a plain copy of as many bytes, in turn.
+
+    cargo build --release -p opscope
+    python3 benches/exports.py                                  a million tasks
+    python3 benches/exports.py --tasks 300000 --against OLD     and another build of the program, in turn
+
+The profile is a synthetic one (`opscope sample prof`). The copy reads each byte of it and writes as many bytes
+as the export does, a file for each of its files, and syncs them, as the export does. Printed are the medians of
+all rounds, of elapsed time and of the processor's (user and system), the largest memory, and the ratios to the
+copy and to the other build: medians of the ratios of each round, because what else the machine does changes from
+round to round. Memory is what was resident at most, the mapped input among it.
+
+The copy's bytes are made by nobody: an export decodes, joins, and writes each number as text or as a value of a
+database, which takes most of its processor time.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BLOCK = 1 << 20
+
+
+def timed(command):
+    """Elapsed seconds, the processor's, and mebibytes, of a program that ends well."""
+    begin = time.monotonic()
+    program = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(program.pid, 0)
+    elapsed = time.monotonic() - begin
+    program.returncode = os.waitstatus_to_exitcode(status)
+    if program.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: ended with status {program.returncode}")
+    return elapsed, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def sizes_below(folder):
+    return [path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def copy(profile, sizes, folder):
+    """Reads the profile, and writes files of these sizes."""
+    folder.mkdir()
+    room = memoryview(bytearray(BLOCK))
+    for path in sorted(profile.rglob("*")):
+        if path.is_file():
+            with open(path, "rb", buffering=0) as file:
+                while file.readinto(room):
+                    pass
+    for number, size in enumerate(sizes):
+        with open(folder / str(number), "wb", buffering=0) as file:
+            while size > 0:
+                size -= file.write(room[: min(size, BLOCK)])
+            os.fdatasync(file.fileno())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    parser.add_argument("--opscope", default=str(target / "release" / "opscope"), help="the program")
+    parser.add_argument("--against", help="another build of it")
+    parser.add_argument("--tasks", type=int, default=1_000_000, help="how many tasks the profile has")
+    parser.add_argument("--rounds", type=int, default=7, help="how often all take turns")
+    parser.add_argument("--folder", help="the disk to write to [default: that of temporary files]")
+    arguments = parser.parse_args()
+    if arguments.tasks < 1 or arguments.rounds < 1:
+        parser.error("--tasks and --rounds are at least 1")
+    programs = {"opscope": arguments.opscope}
+    if arguments.against:
+        programs["the other build"] = arguments.against
+    for program in programs.values():
+        if not pathlib.Path(program).is_file():
+            parser.error(f"{program}: there is no such program; the command above makes it")
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        place = pathlib.Path(folder)
+        (profile, results, copied) = (place / name for name in ("profile", "results", "copied"))
+        timed([arguments.opscope, "sample", "prof", "-o", profile, "--tasks", arguments.tasks, "-q"])
+
+        def export(program):
+            figures = timed([program, "export", "all", profile, "-o", results, "-q"])
+            sizes = sizes_below(results)
+            shutil.rmtree(results)
+            return figures, sizes
+
+        # The first one brings all into the system's memory.
+        sizes = export(arguments.opscope)[1]
+        read = sum(sizes_below(profile))
+        again = [sys.executable, __file__, "--copy", profile, copied, *sizes]
+
+        def copy_once():
+            figures = timed(again)
+            shutil.rmtree(copied)
+            return figures
+
+        turns = {name: (lambda program=program: export(program)[0]) for name, program in programs.items()}
+        turns["the copy"] = copy_once
+        rounds = []
+        for number in range(arguments.rounds):
+            # Whoever comes first finds a machine that is less warm.
+            names = list(turns) if number % 2 == 0 else list(turns)[::-1]
+            rounds.append({name: turns[name]() for name in names})
+    print(f"{arguments.tasks} tasks, {read / 1e6:.0f} MB read, {sum(sizes) / 1e6:.0f} MB written; medians of {arguments.rounds} rounds\n")
+    print("| | elapsed | processor | memory |\n|---|---|---|---|")
+    for name in turns:
+        elapsed, processor, memory = (statistics.median(figures) for figures in zip(*(it[name] for it in rounds)))
+        print(f"| {name} | {elapsed:.2f} s | {processor:.2f} s | {memory:.0f} MiB |")
+    print()
+    for name in list(turns)[1:]:
+        elapsed, processor = (
+            statistics.median(round["opscope"][which] / round[name][which] for round in rounds) for which in (0, 1)
+        )
+        print(f"opscope takes {elapsed:.2f} times as long as {name}, and {processor:.2f} times its processor time.")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--copy"]:
+        copy(pathlib.Path(sys.argv[2]), [int(size) for size in sys.argv[4:]], pathlib.Path(sys.argv[3]))
+    else:
+        main()
