@@ -23,7 +23,7 @@ impl<W: Write + Seek + Send> Output<'_, W> {
     ) -> io::Result<()> {
         self.writer.table(table.name, table.sql(), rows, |index, row| {
             fill(index, row);
-            debug_assert_eq!(row.len(), table.columns.len(), "{}: a value for each column", table.name);
+            debug_assert_eq!(row.count(), table.columns.len(), "{}: a value for each column", table.name);
         })
     }
 

@@ -190,7 +190,9 @@ impl Cell for Span<MetricId> {
     const TYPE: &'static str = "TEXT";
 
     fn put<'t>(&self, trace: &'t Trace) -> ToSqlOutput<'t> {
-        list(trace.metric_lists.get(*self), |text, metric| write!(text, "{}", metric.index())).into()
+        let put =
+            |text: &mut String, metric: &MetricId| text.write_str(itoa::Buffer::new().format(metric.index()));
+        list(trace.metric_lists.get(*self), put).into()
     }
 
     fn take(value: ValueRef<'_>, trace: &mut Trace) -> Result<Self, CellProblem> {

@@ -4,7 +4,7 @@ use opscope_trace::{
     ApiCall, Counter, Device, Figure, Iteration, LaunchSite, Loss, LossId, LossKind, Metric, Model, Operator,
     Process, Range, Reading, Sample, Stream, Task, Tensor, Thread, Trace, UnrecordedIteration,
 };
-use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
 use super::cell::{Cell, CellProblem, text};
 use crate::sqlite_file::Row;
@@ -80,8 +80,9 @@ pub(super) struct Values<'r, 'b>(pub &'r mut Row<'b>);
 impl Values<'_, '_> {
     pub(super) fn put<'t>(&mut self, value: impl Into<ToSqlOutput<'t>>) {
         match value.into() {
-            ToSqlOutput::Borrowed(value) => self.put_value(value),
+            ToSqlOutput::Owned(Value::Text(text)) => self.0.text(&text),
             ToSqlOutput::Owned(value) => self.put_value((&value).into()),
+            ToSqlOutput::Borrowed(value) => self.put_value(value),
             // The library may come to know other kinds of values, none of which a cell gives.
             _ => self.0.null(),
         }
@@ -93,7 +94,9 @@ impl Values<'_, '_> {
             ValueRef::Integer(number) => self.0.integer(number),
             ValueRef::Real(number) => self.0.real(number),
             // All texts of a trace are UTF-8, and it has no bytes.
-            ValueRef::Text(text) | ValueRef::Blob(text) => self.0.text(&String::from_utf8_lossy(text)),
+            ValueRef::Text(text) | ValueRef::Blob(text) => {
+                self.0.text(std::str::from_utf8(text).unwrap_or_default());
+            }
         }
     }
 }

@@ -53,7 +53,7 @@ impl RowBuffer {
 
 impl Row<'_> {
     /// How many values there are so far.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.values
     }
 
