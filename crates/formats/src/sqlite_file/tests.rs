@@ -99,11 +99,12 @@ fn an_index_finds_values_and_what_lacks_one() {
     let value = |row: usize| (!row.is_multiple_of(3)).then_some(row as i64 % 100);
     let (_file, connection) = written(|writer| {
         let sql = "CREATE TABLE t (a INTEGER)".to_owned();
-        let fill = |index: usize, row: &mut Row<'_>| match value(index) {
-            Some(value) => row.integer(value),
-            None => row.null(),
-        };
-        writer.table("t", sql, ROWS, fill).expect("space on disk");
+        writer
+            .table("t", sql, ROWS, |index, row| match value(index) {
+                Some(value) => row.integer(value),
+                None => row.null(),
+            })
+            .expect("space on disk");
         let mut entries: Vec<[Option<i64>; 2]> =
             (0..ROWS).map(|row| [value(row), Some(row as i64 + 1)]).collect();
         entries.sort_unstable();
