@@ -51,7 +51,9 @@ fn sums(trace: &Trace, totals: &[StatedSum]) -> String {
 /// A line for each file that states figures: how many rows and what they sum up to.
 pub fn stated_lines(trace: &Trace) -> Vec<String> {
     let line = |table: &StatedTable| {
-        let sums = sums(trace, &table.totals(trace));
+        // Their rows overlap: SDMA carries what went over HCCS, and a matrix has rows of all operations together.
+        let overlap = matches!(table.topic, FigureTopic::Transport | FigureTopic::Link);
+        let sums = if overlap { String::new() } else { sums(trace, &table.totals(trace)) };
         let gap = if sums.is_empty() { "" } else { ": " };
         let source = trace.strings.get(table.source);
         format!("{}{gap}{sums} ({source})", rows_of(table.topic, table.rows.len()))
