@@ -164,9 +164,9 @@ mod tests {
             rows,
             [
                 ("a", "RDMA", &[Some(5.0), None][..]),
-                ("b", "HCCS", &[Some(3.0), Some(4.0)]),
-                ("b", "HCCS", &[Some(2.0), None]),
-                ("a", "HCCS", &[Some(1.0), Some(9.0)]),
+                ("b", "HCCS", &[Some(3.0), Some(4.0)][..]),
+                ("b", "HCCS", &[Some(2.0), None][..]),
+                ("a", "HCCS", &[Some(1.0), Some(9.0)][..]),
             ]
         );
         let sums: Vec<_> = tables[0].totals(&trace).iter().map(|sum| (text(sum.name), sum.value)).collect();

@@ -421,7 +421,15 @@ fn the_last_export_of_a_folder_counts_and_split_tables_are_one() {
             ("conv2", ExecutionUnit::AiVectorCore, 5_500, true),
         ]
     );
-    assert_eq!(losses(&trace), ["1 added: tasks of the table that the timeline lacks ()"]);
+    assert_eq!(
+        losses(&trace),
+        [
+            "1 added: tasks of the table that the timeline lacks ()",
+            "1 left out: a file whose content other files of the folder have \
+             (mindstudio_profiler_output/op_summary_20260101000000.csv: of an export made before the last, or the \
+             same as kernel_details)"
+        ]
+    );
 
     write(&outputs, "msprof_20260102000001.json", "broken");
     let error = read_folder(folder.path()).unwrap_err().to_string();
