@@ -152,12 +152,14 @@ fn outputs_of_2022(path: &Path) -> Result<Outputs, FolderError> {
 /// All files of a folder, of the folder below it that outputs are put into, and of those that files are read from.
 pub(super) fn all_files(path: &Path, outputs: &Outputs) -> Result<Vec<PathBuf>, FolderError> {
     let below = OUTPUT_FOLDERS.map(|name| path.join(name)).into_iter().filter(|folder| folder.is_dir());
-    let read = [&outputs.timelines, &outputs.tables, &outputs.steps];
-    let read = read.into_iter().flatten().filter_map(|file| file.parent().map(Path::to_owned));
+    let read = [&outputs.timelines, &outputs.tables, &outputs.steps, &outputs.samples];
+    let read = read.into_iter().flatten().chain(outputs.stated.iter().map(|(_, path)| path));
+    let read = read.filter_map(|file| file.parent().map(Path::to_owned));
     let folders: BTreeSet<PathBuf> = [path.to_owned()].into_iter().chain(below).chain(read).collect();
     let mut files = Vec::new();
     for folder in folders {
-        files.append(&mut files_in(&folder)?);
+        // Hidden files are the tools' own.
+        files.extend(files_in(&folder)?.into_iter().filter(|path| !starts_with(path, ".")));
     }
     Ok(files)
 }

@@ -44,15 +44,16 @@ impl fmt::Display for FileFate {
 }
 
 /// The begins of the names of files that nothing needs, and why.
-const NOT_NEEDED: [(&str, &str); 27] = [
+const NOT_NEEDED: [(&str, &str); 35] = [
     ("profiler_info", "settings of the collection"),
     ("profiler_metadata", "settings of the collection"),
     ("trace_view", "the database has these slices"),
+    ("msprof_tx", "the timeline and the database have these ranges"),
     ("msprof_slice_", "the timeline is read as a whole"),
     ("msprof_", "the database has these slices, or an export made later"),
     ("kernel_details", "the database has these tasks"),
     ("op_summary_", "of an export made before the last, or the same as kernel_details"),
-    ("step_trace_", "of an export made before the last"),
+    ("step_trace_", "the timeline or database has these inferences, or an export made later"),
     ("memory_record", "of an export made before the last"),
     ("npu_module_mem", "of an export made before the last"),
     ("npu_mem", "of an export made before the last"),
@@ -66,11 +67,18 @@ const NOT_NEEDED: [(&str, &str); 27] = [
     ("ai_core_utilization", "the counters of op_summary have what it sums up"),
     ("aicpu", "op_summary has these tasks"),
     ("fusion_op", "it names what was fused, and has no times"),
-    ("msprof_tx", "the timeline and the database have these ranges"),
-    ("hbm", "the timeline has the traffic over time"),
-    ("ddr", "the timeline has the traffic over time"),
-    ("hccs", "the timeline has the traffic over time"),
-    ("pcie", "the timeline has the traffic over time"),
+    ("hbm", "means only; timelines and databases have the traffic over time"),
+    ("ddr", "means only; timelines and databases have the traffic over time"),
+    ("hccs", "means only; timelines and databases have the traffic over time"),
+    ("pcie", "means only; timelines and databases have the traffic over time"),
+    ("llc_read_write", "means only; timelines and databases have the traffic over time"),
+    ("nic_", "means only; timelines and databases have the traffic over time"),
+    ("roce_", "means only; timelines and databases have the traffic over time"),
+    ("host_", "means only; databases have the host's load over time"),
+    ("acl_", "the timeline has these calls"),
+    ("prof_rule", "advice of the vendor's tool; opscope advise gives its own"),
+    ("soc_pmu", "the address translation by task, which no analysis asks for"),
+    ("dp_", "steps of the preparation of data, which no analysis asks for"),
     ("README", "a text for people"),
 ];
 
