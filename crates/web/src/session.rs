@@ -143,7 +143,10 @@ impl Session {
                 Ok(shown) => State::Ready(Arc::new(shown)),
                 Err(problem) => State::Failed(problem),
             };
-            self.set(profile, state);
+            self.set(profile, state.clone());
+            if let State::Ready(shown) = state {
+                shown.picture.prepare();
+            }
         }
     }
 

@@ -51,6 +51,14 @@ impl Picture {
         Self { base, rows, items: Mutex::new(items), facts: OnceLock::new() }
     }
 
+    /// Makes what the first questions would have to wait for.
+    pub(crate) fn prepare(&self) {
+        for row in 0..self.rows.len() {
+            let _ = self.index(row);
+        }
+        self.facts();
+    }
+
     fn trace(&self) -> &Trace {
         self.base.subject.trace()
     }

@@ -12,7 +12,7 @@ const MOST_ROWS = 64;
  *   start: Float64Array, duration: Float64Array, wide_item: Uint32Array, id: Uint32Array }} Tile */
 /** @typedef {{ rows: number[], view: Span, across: number }} Wish the rows in sight, the view, device pixels */
 /** @typedef {{ level: number, first: number, count: number, rows: number[] }} Question */
-/** @typedef {RowColumns & { key: string, version: number, of: ArrayLike<number>, counts: Uint16Array, fine_item: Uint32Array, wide_item: Uint32Array, id: Uint32Array, end: number }} Laid */
+/** @typedef {RowColumns & { key: string, of: ArrayLike<number>, counts: Uint16Array, fine_item: Uint32Array, wide_item: Uint32Array, id: Uint32Array, end: number, merged: number }} Laid `merged` counts the slices that are too short to stand alone */
 
 /** @typedef {ReturnType<typeof make_tiles>} Tiles */
 
@@ -27,7 +27,6 @@ export function make_tiles(ask, end) {
   const laid = new Map();
   const arrived = signal(0);
   let bytes = 0;
-  let version = 0;
   let asking = false;
   /** @type {Wish | null} */
   let latest = null;
@@ -96,7 +95,6 @@ export function make_tiles(ask, end) {
       beyond += wides[tile];
     }
     bytes += answer.size;
-    version += 1;
     // The oldest go first, a quarter at a time: what is in sight was asked for last.
     if (bytes > MOST_BYTES) {
       for (const key of [...kept.keys()].slice(0, Math.ceil(kept.size / 4))) kept.delete(key);
@@ -143,7 +141,7 @@ export function make_tiles(ask, end) {
     const size = 2 ** level;
     /** @type {Laid} */
     const out = {
-      key, version, of: [], origin: first * BUCKETS * size, bucket: size, end: (last + 1) * BUCKETS * size,
+      key, merged: 0, of: [], origin: first * BUCKETS * size, bucket: size, end: (last + 1) * BUCKETS * size,
       fine: { count: fines, bucket: new Uint16Array(fines), busy: new Uint8Array(fines), category: new Uint16Array(fines), longest: new Float64Array(fines) },
       wide: { count: 0, start: new Float64Array(wides), duration: new Float64Array(wides), category: new Uint16Array(wides) },
       counts: new Uint16Array(fines), fine_item: new Uint32Array(fines), wide_item: new Uint32Array(wides), id: new Uint32Array(wides),
@@ -154,6 +152,7 @@ export function make_tiles(ask, end) {
       out.fine.longest.set(tile.longest, at);
       out.counts.set(tile.count, at);
       out.fine_item.set(tile.item, at);
+      for (const count of tile.count) out.merged += count;
       for (const bucket of tile.bucket) out.fine.bucket[at++] = bucket + number * BUCKETS;
       for (let slice = 0; slice < tile.start.length; slice += 1) {
         // One that reaches over into the next tile is in both.

@@ -97,7 +97,7 @@ function slice_card(app, slice) {
       [t("of_inference"), iteration ? `${iteration.number}${share === null ? "" : ` · ${percent(share)}`}` : ""],
       [t("launched_by"), by ? go(by.from) : ""],
       [t("launched"), launched.length > 0 ? h("span", null, go(launched[0].to), launched.length > 1 ? ` ${t("and_more", { n: count(launched.length - 1) })}` : "") : ""],
-      [t("executions"), all ? h("span", null, t("one_of", { at: count(all.indexOf(slice) + 1), all: count(all.length) })) : ""],
+      [t("executions"), operator && profile.is_guest(slice) ? count(operator.count) : all ? h("span", null, t("one_of", { at: count(all.indexOf(slice) + 1), all: count(all.length) })) : ""],
       [t("shapes"), operator ? shown(operator.shapes) : ""],
     ]),
     operator ? h("div", { class: "actions" }, h("button", { class: "small", on: { click: () => batch(() => { app.selection.value = { kind: "operator", operator: operator.row }; app.screen.value = "operators"; }) } }, t("show_operator"))) : null);

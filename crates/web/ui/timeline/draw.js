@@ -80,7 +80,7 @@ export function make_drawing(app, canvas) {
         paint_row(tiles, view[0], view[1], across, palette.fills, out);
         const { count, start, duration } = tiles.wide;
         wide.push({ place, of: { start, duration, item: tiles.wide_item }, first: -1, count });
-        if (!frame.moving) notes.set(row.key, { counters: null, merged: tiles.fine.count > 1 });
+        if (!frame.moving) notes.set(row.key, { counters: null, merged: tiles.merged > count });
         return;
       }
       make_buckets(row.index, view[0], view[0] + ((view[1] - view[0]) * buckets * (frame.moving ? 2 : 1)) / across, buckets, frame.categories, scratch);
