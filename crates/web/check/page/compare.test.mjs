@@ -129,19 +129,12 @@ test("two runs of a model: both sets of inferences, the roofline as the command 
   assert.deepEqual(seen.errors, []);
   await close();
 
-  // Accessibility of the new screens, in both themes and languages.
-  for (const theme of ["light", "dark"]) {
-    for (const lang of ["en-US", "zh-CN"]) {
-      for (const screen of ["compare", "roofline", "overview", "operators?g=call"]) {
-        const one = await open(file, { hash: `#/${screen}`, theme, lang });
-        await one.page.evaluate(axe);
-        const { violations } = await one.page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-        const bad = violations.filter((it) => it.impact === "serious" || it.impact === "critical").map((it) => `${it.id}: ${it.nodes.map((node) => `${node.html.slice(0, 160)} ${node.failureSummary ?? ""}`).slice(0, 3).join("; ")}`);
-        assert.deepEqual(bad, [], `${screen} ${theme} ${lang}`);
-        await one.close();
-      }
-    }
-  }
+  // The other screens are looked at by themselves; the calls stand in none of those reports.
+  const one = await open(file, { hash: "#/operators?g=call", theme: "dark", lang: "zh-CN" });
+  await one.page.evaluate(axe);
+  const { violations } = await one.page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(violations.filter((it) => it.impact === "serious" || it.impact === "critical").map((it) => it.id), []);
+  await one.close();
 });
 
 test("a profile alone says how its empty screens are filled", { skip }, async () => {
