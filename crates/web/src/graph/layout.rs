@@ -54,6 +54,11 @@ pub fn in_columns(count: usize) -> Vec<Place> {
     (0..count).map(|node| Place { rank: (node % height) as u32, column: (node / height) as u32 }).collect()
 }
 
+/// Nodes beside one another, in as many ranks as are needed.
+pub fn side_by_side(count: usize) -> Vec<Place> {
+    (0..count).map(|node| Place { rank: (node / WIDEST) as u32, column: (node % WIDEST) as u32 }).collect()
+}
+
 /// Lays out a graph. Links are pairs of different nodes below `count`, each once.
 pub fn layered(count: usize, links: &[(u32, u32)]) -> Layout {
     let (order, is_back) = turned(count, links);

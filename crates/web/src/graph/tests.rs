@@ -307,7 +307,9 @@ fn without_names_of_tensors_each_stream_is_shown_in_its_order_of_execution() {
     let parts: Vec<(String, usize)> = seen.parts().into_iter().map(|part| (part.0, part.2)).collect();
     let expected = [("=", 3), ("=op4", 0), ("=op2", 0), ("=op0", 0), ("=", 3), ("=op3", 0), ("=op1", 0)];
     assert_eq!(parts, expected.map(|(name, kind)| (name.to_owned(), kind)));
-    assert_eq!(seen.column("rank")[1..4], [0, 1, 2]);
+    assert_eq!(seen.column("rank"), [0, 0, 1, 2, 0, 0, 1]);
+    assert_eq!(seen.column("column"), [0, 0, 0, 0, 1, 0, 0], "streams stand side by side");
+    assert_eq!(seen.facts["nodes"], json!(5));
 }
 
 #[test]

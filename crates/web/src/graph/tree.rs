@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::draft::{Draft, Kind};
-use super::layout::{Layout, Place, Way, in_columns, layered};
+use super::layout::{Layout, Place, Way, in_columns, layered, side_by_side};
 
 /// Slashes of a name that make scopes; the rest of it is the node's own.
 const DEEPEST: usize = 12;
@@ -79,9 +79,10 @@ impl Tree {
             let is_list = parts.len() > MOST_LINKED
                 || has_order_only && parts.iter().any(|&part| self.is_node(draft, part));
             self.in_columns += usize::from(is_list && !has_order_only);
-            let layout = match is_list {
-                true => Layout { places: in_columns(parts.len()), ways: Vec::new() },
-                false => layered(parts.len(), links),
+            let layout = match (is_list, has_order_only) {
+                (true, _) => Layout { places: in_columns(parts.len()), ways: Vec::new() },
+                (false, true) => Layout { places: side_by_side(parts.len()), ways: Vec::new() },
+                (false, false) => layered(parts.len(), links),
             };
             for (&part, &place) in parts.iter().zip(&layout.places) {
                 self.parts[part as usize].place = place;
