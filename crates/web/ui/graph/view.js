@@ -32,7 +32,7 @@ export function model_screen(app) {
   const palette = h("select", { on: { change: () => { colour.value = colours[palette.selectedIndex]; } } }, colours.map((it) => h("option", { value: it, selected: it === colour.peek() }, word("colour", it))));
   const chip = (/** @type {keyof typeof flags} */ flag, /** @type {string} */ name, there = true) => there && h("button", { class: "chip", "data-flag": flag, "aria-pressed": "false", on: { click: () => { flags[flag].value = !flags[flag].peek(); } } }, name);
   const button = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {() => void} */ action) => h("button", { class: "icon", title: name, "aria-label": name, on: { click: action } }, sign);
-  const folds = graph.inside.some((it, part) => part > 0 && it.length > 0);
+  const folds = graph.kind.indexOf(KIND.scope) >= 0;
   const chips = [chip("chains", t("graph_chains", { n: graph.chains }), graph.chains > 0), chip("path", t("graph_path", { time: about(graph.facts.path_ns) }), graph.facts.path_ns > 0), chip("table", t("as_table"))];
   const element = h("div", { class: "model" }, h("h1", { class: "unseen" }, t("screen_model")),
     h("div", { class: "toolbar", role: "toolbar", "aria-label": t("screen_model") },
