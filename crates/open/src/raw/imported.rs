@@ -1,7 +1,7 @@
 //! The imported trace of a raw directory, and whether it still is that of the raw files.
 //!
 //! The database is for questions in SQL and for other programs. Commands read the raw files themselves, because
-//! decoding those takes half as long as reading a database.
+//! decoding those takes less time than reading a database.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ pub fn write(trace: &Trace, profile: &Profile, database: &Path) -> Result<(), sq
     sqlite::write_file_with(trace, database, &[(KEY, &fingerprint(profile))])
 }
 
-/// Whether an export leaves an import behind. That of a large profile is half as many bytes again as all exports
-/// together.
+/// Whether an export leaves an import behind. That of a large profile would take a good part of the time that all
+/// exports take.
 pub fn is_worth_writing(outline: Outline) -> bool {
     const ROWS: usize = 100_000;
     outline.rows() <= ROWS
