@@ -172,3 +172,17 @@ record! {
         84 rx_completion: [u32; 3],
     }
 }
+
+record! {
+    /// Traffic of one port of the unified bus (`ub.data`), on chips 15 and 16.
+    UnifiedBus, 128 {
+        /// The port.
+        4 port: u16,
+        /// Microseconds since the device's start.
+        8 time: u64,
+        /// Received, in MB/s.
+        16 received: u64,
+        /// Sent, in MB/s.
+        24 sent: u64,
+    }
+}

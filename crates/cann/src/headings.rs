@@ -275,6 +275,40 @@ pub(crate) mod written {
         ["Device_id", "Op Name", "Model Name", "Graph ID", "Node Index Start", "Node Index End", "Size(KB)"];
     /// Steps of the preparation of data.
     pub(crate) const DP: [&str; 5] = ["Device_id", "Timestamp(us)", "Action", "Source", "Cached Buffer Size"];
+    /// Traffic of the unified bus.
+    pub(crate) const UB: [&str; 5] =
+        ["Device_id", "PortId", "TimeStamp", "UBRxPortBandWidth(MB/s)", "UBTxPortBandWidth(MB/s)"];
+    /// Engines for pictures and videos.
+    pub(crate) const DVPP: [&str; 7] = [
+        "Device_id",
+        "Dvpp Id",
+        "Engine Type",
+        "Engine ID",
+        "All Time(us)",
+        "All Frame",
+        "All Utilization(%)",
+    ];
+    /// A system's processors, by kind.
+    pub(crate) const CPU_USAGE: [&str; 8] =
+        ["Device_id", "Cpu Type", "User(%)", "Sys(%)", "IoWait(%)", "Irq(%)", "Soft(%)", "Idle(%)"];
+    /// A system's memory; the unit follows behind all but the numbers of pages.
+    pub(crate) const SYS_MEM: [&str; 10] = [
+        "Device_id",
+        "Memory Total",
+        "Memory Free",
+        "Buffers",
+        "Cached",
+        "Share Memory",
+        "Commit Limit",
+        "Committed AS",
+        "Huge Pages Total(pages)",
+        "Huge Pages Free(pages)",
+    ];
+    /// The time of processes.
+    pub(crate) const PROCESS_CPU_USAGE: [&str; 4] = ["Device_id", "PID", "Name", "CPU(%)"];
+    /// The memory of processes.
+    pub(crate) const PROCESS_MEM: [&str; 6] =
+        ["Device_id", "PID", "Name", "Size(pages)", "Resident(pages)", "Shared(pages)"];
     /// The host's processors.
     pub(crate) const HOST_CPU_USAGE: [&str; 4] =
         ["Device_id", "Total Cpu Numbers", "Occupied Cpu Numbers", "Recommend Cpu Numbers"];

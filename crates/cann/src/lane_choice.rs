@@ -43,6 +43,8 @@ pub(crate) enum Layer {
     Dies,
     /// Bandwidth by quality of service.
     Quality,
+    /// Traffic of the unified bus.
+    UnifiedBus,
     /// How much the AI cores work.
     CoreUse,
     /// Use of the host's processors.
@@ -83,7 +85,7 @@ pub enum LaneChoiceError {
 }
 
 /// The groups of lanes, as the file names them.
-const GROUPS: [(&str, Layer); 25] = [
+const GROUPS: [(&str, Layer); 26] = [
     ("ascend", Layer::Hardware),
     ("cann", Layer::Cann),
     ("msproftx", Layer::Program),
@@ -104,6 +106,7 @@ const GROUPS: [(&str, Layer); 25] = [
     ("stars_chip_trans", Layer::ChipLinks),
     ("sio", Layer::Dies),
     ("qos", Layer::Quality),
+    ("ub", Layer::UnifiedBus),
     ("ai_core_utilization", Layer::CoreUse),
     ("cpu_usage", Layer::HostCpu),
     ("memory_usage", Layer::HostMemory),

@@ -87,6 +87,34 @@ pub(crate) const SIO_KINDS: [&str; 8] = [
     "sent data",
 ];
 
+/// The first words of the counters of a port of the unified bus; its number and the direction follow.
+pub(crate) const UNIFIED_BUS: &str = "UB port";
+
+/// What went through a network device between samples: the database's column, the counter's name behind
+/// [`NETWORK_DEVICE`], its unit, and the place among the counts; rates are those by a second.
+pub(crate) const NETWORK_DEVICE: &str = "network device";
+pub(crate) const NETWORK_DEVICE_VALUES: [(&str, &str, &str, usize); 19] = [
+    ("macTxPfcPkt", "MAC sent flow control", "packets", 0),
+    ("macRxPfcPkt", "MAC received flow control", "packets", 1),
+    ("macTxByte", "MAC sent", "B", 2),
+    ("macTxBandwidth", "MAC sent rate", "B/s", 2),
+    ("macRxByte", "MAC received", "B", 3),
+    ("macRxBandwidth", "MAC received rate", "B/s", 3),
+    ("macTxBadByte", "MAC sent faulty", "B", 4),
+    ("macRxBadByte", "MAC received faulty", "B", 5),
+    ("roceTxPkt", "RoCE sent", "packets", 6),
+    ("roceRxPkt", "RoCE received", "packets", 7),
+    ("roceTxErrPkt", "RoCE sent faulty", "packets", 8),
+    ("roceRxErrPkt", "RoCE received faulty", "packets", 9),
+    ("roceTxCnpPkt", "RoCE sent notes of congestion", "packets", 10),
+    ("roceRxCnpPkt", "RoCE received notes of congestion", "packets", 11),
+    ("roceNewPktRty", "RoCE sent again", "packets", 12),
+    ("nicTxByte", "NIC sent", "B", 13),
+    ("nicTxBandwidth", "NIC sent rate", "B/s", 13),
+    ("nicRxByte", "NIC received", "B", 14),
+    ("nicRxBandwidth", "NIC received rate", "B/s", 14),
+];
+
 /// The words of timelines for [`SIO_KINDS`].
 pub(crate) const SIO_EVENTS: [&str; 8] =
     ["req_rx", "rsp_rx", "snp_rx", "dat_rx", "req_tx", "rsp_tx", "snp_tx", "dat_tx"];
@@ -132,6 +160,7 @@ pub(crate) fn of_timeline(process: &str, event: &str, value: &str) -> CounterMea
             Some(kind) => named(format!("{SIO} {value} {}", SIO_KINDS[kind]), "MB/s"),
             None => CounterMeaning::AsWritten,
         },
+        ("Ub" | "UB", _) => unified_bus_of_timeline(event, value),
         ("QoS", _) if event.starts_with("QoS ") => match value.strip_prefix("die ") {
             Some(die) => named(format!("{event} {die}"), "MB/s"),
             None => named(event.to_owned(), "MB/s"),
@@ -152,6 +181,19 @@ fn memory_of_timeline(event: &str) -> Option<String> {
             Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
         }
         _ => None,
+    }
+}
+
+/// The traffic of a port of the unified bus: `UB Port000`, `bandwidth_rx(MB/s)`.
+fn unified_bus_of_timeline(event: &str, value: &str) -> CounterMeaning {
+    let way = match value {
+        "bandwidth_rx(MB/s)" => RECEIVED,
+        "bandwidth_tx(MB/s)" => SENT,
+        _ => return CounterMeaning::AsWritten,
+    };
+    match event.strip_prefix("UB Port").and_then(|number| number.parse::<u32>().ok()) {
+        Some(port) => CounterMeaning::Named(format!("{UNIFIED_BUS} {port} {way}"), "MB/s"),
+        None => CounterMeaning::AsWritten,
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod common;
 mod links;
+mod system;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -89,6 +89,15 @@ pub(crate) const PROFILE: &[&str] = &[
     "host/data/0.dbg",
     "device_0/data/stars_soc_profile.data.0.slice_0",
     "device_0/data/qos.data.0.slice_0",
+    "device_0/data/dvpp.data.0.slice_0",
+    "device_0/data/ub.data.0.slice_0",
+    "device_0/data/netdev_stats.data.0.slice_0",
+    "device_0/data/Memory.data.0.slice_0",
+    "device_0/data/SystemCpuUsage.data.0.slice_0",
+    "device_0/data/77-Memory.data.0.slice_0",
+    "device_0/data/77-CpuUsage.data.0.slice_0",
+    "host/data/host_sys_mem.data.slice_0",
+    "host/data/host_sys_cpu.data.slice_0",
 ];
 
 /// The names that outputs of the Ascend tools can have.

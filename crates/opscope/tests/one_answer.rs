@@ -188,7 +188,8 @@ const UNASKED: [(&[Form], &[&str], &str); 7] = [
 
 /// Counters that a form lacks, by the first words of their names, `*` for any word; all others of the raw
 /// directory it has under the same names.
-const COUNTERLESS: [(&[Form], &[&str], &str); 7] = [
+const COUNTERLESS: [(&[Form], &[&str], &str); 8] = [
+    (&[Tables, Timeline], &["network device"], "a timeline has nothing of network devices"),
     (&[Tables, Timeline], &["accelerator"], "a timeline has the highest level of all accelerators only"),
     (
         &[Folder, Tables, Database, Timeline],

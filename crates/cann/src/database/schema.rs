@@ -207,6 +207,16 @@ tables! {
         txByteRate Numeric, txPackets Integer, txBytes Integer, txErrors Integer, txDropped Integer,
         funcId Integer,
     }
+    /// What went through network devices between samples: packets, bytes, bytes a second.
+    NETDEV_STATS {
+        deviceId Integer, timestampNs Integer, macTxPfcPkt Integer, macRxPfcPkt Integer, macTxByte Integer,
+        macTxBandwidth Numeric, macRxByte Integer, macRxBandwidth Numeric, macTxBadByte Integer,
+        macRxBadByte Integer, roceTxPkt Integer, roceRxPkt Integer, roceTxErrPkt Integer,
+        roceRxErrPkt Integer, roceTxCnpPkt Integer, roceRxCnpPkt Integer, roceNewPktRty Integer,
+        nicTxByte Integer, nicTxBandwidth Numeric, nicRxByte Integer, nicRxBandwidth Numeric,
+    }
+    /// Traffic of the unified bus in megabytes a second.
+    UB { deviceId Numeric, portId Numeric, timestampNs Numeric, rxUdmaBind Numeric, txUdmaBind Numeric }
     /// Use of the host's processors in percent.
     CPU_USAGE { timestampNs Numeric, cpuId Numeric, usage Numeric }
     /// Use of the host's memory in percent.

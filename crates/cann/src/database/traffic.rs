@@ -6,8 +6,11 @@ use std::io::{self, Seek, Write};
 use crate::database::output::Output;
 use crate::database::samples::begin;
 use crate::database::schema::{self, Table};
-use crate::facts::rates::{PCIE_LATENCY, Rates, cache_use, ddr_rates, hbm_rates, hccs_rates, pcie_samples};
+use crate::facts::rates::{
+    PCIE_LATENCY, Rates, cache_use, ddr_rates, hbm_rates, hccs_rates, network_device_rates, pcie_samples,
+};
 use crate::facts::view::{DeviceView, View};
+use crate::quantities::NETWORK_DEVICE_VALUES;
 use crate::tables::{NetworkSample, NetworkTable};
 
 /// Bytes of a megabyte.
@@ -29,7 +32,49 @@ pub(super) fn write<'a, W: Write + Seek + Send>(
     write_pcie(view, out)?;
     write_rates(view, &schema::HCCS, hccs_rates, out)?;
     write_network(view, &schema::NIC, |device| &device.device.tables.samples.nic, out)?;
-    write_network(view, &schema::ROCE, |device| &device.device.tables.samples.roce, out)
+    write_network(view, &schema::ROCE, |device| &device.device.tables.samples.roce, out)?;
+    write_network_device(view, out)?;
+    write_unified_bus(view, out)
+}
+
+fn write_unified_bus<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+    let timed = |device: &DeviceView<'_>| {
+        let clock = device.device.metadata.sample_clock();
+        let samples = device.device.tables.samples.unified_bus.rows();
+        samples.map(|sample| (clock.local(sample.time), sample)).collect()
+    };
+    let rows = collect(view, timed, |(time, _)| *time);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    out.table(&schema::UB, rows.len(), |index, row| {
+        let (device, (time, sample)) = &rows[index];
+        row.integer(i64::from(*device));
+        row.integer(i64::from(sample.port));
+        row.integer(*time);
+        row.integer(sample.received as i64);
+        row.integer(sample.sent as i64);
+    })
+}
+
+fn write_network_device<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+    let offset = view.joined.data.host_clock.offset();
+    let rows = collect(view, |device| network_device_rates(device, offset), |rates| rates.time);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    out.table(&schema::NETDEV_STATS, rows.len(), |index, row| {
+        let (device, rates) = &rows[index];
+        row.integer(i64::from(*device));
+        row.integer(rates.time);
+        for (_, _, unit, place) in NETWORK_DEVICE_VALUES {
+            let count = rates.counts[place];
+            match unit {
+                "B/s" => row.number(count as f64 / rates.seconds),
+                _ => row.integer(count as i64),
+            }
+        }
+    })
 }
 
 /// The samples of all devices since the collection's begin, each with its device's number.

@@ -6,6 +6,7 @@ use opscope_formats::reading::Stop;
 
 use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
+use crate::decode::system::{System, decode_system};
 use crate::decode::{LegacySource, api, capture, communication, decode, legacy, nano, nodes, tasks, tx};
 use crate::kinds::USUAL_RUNTIME_NAMES;
 use crate::metadata::Metadata;
@@ -61,6 +62,7 @@ pub(crate) fn host_tables(
         nano::describe_tasks(catalogue, &mut tables);
     }
     tables.samples = host_samples(catalogue, metadata, &mut tables.losses);
+    tables.system = decode_system(catalogue, System::Host, &mut tables.losses);
     name_everything(&mut tables, catalogue.stop());
     tables
 }

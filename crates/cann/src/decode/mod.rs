@@ -11,12 +11,14 @@ mod host;
 mod host_usage;
 mod legacy;
 mod links;
+mod media;
 mod model_debug;
 mod nano;
 mod network;
 mod nodes;
 mod preparation;
 mod stars;
+mod system;
 mod tasks;
 mod track;
 mod traffic;
@@ -75,6 +77,7 @@ append_tables!(
     crate::tables::CollectiveNoteTable,
     crate::tables::LinkTables,
     crate::tables::QualityTable,
+    crate::tables::UnifiedBusTable,
 );
 
 impl<T: Send> Append for Vec<T> {

@@ -4,11 +4,15 @@
 //! |---|---|
 //! | `nic.data`, `roce.data` | time with a colon, Mbit/s; received and then sent: packets/s, bytes/s, packets, bytes, errors, dropped; mostly the port, sometimes a type |
 //! | `hccs.data` | time with a colon, bytes sent, bytes received |
+//! | `netdev_stats.data` | time of the host's monotonic clock, fifteen counts since the start |
 //!
 //! The first line is mostly a heading. Times are nanoseconds of the device's clock.
 
 use crate::slices::Stream;
-use crate::tables::{HccsSample, HccsTable, NetworkSample, NetworkTable, PortCounts};
+use crate::tables::{
+    HccsSample, HccsTable, NETWORK_DEVICE_COUNTS, NetworkDeviceSample, NetworkDeviceTable, NetworkSample,
+    NetworkTable, PortCounts,
+};
 use opscope_trace::{LossKind, Losses};
 
 /// Decodes `nic.data` or `roce.data`.
@@ -25,8 +29,15 @@ pub(super) fn hccs(streams: &[Stream], losses: &mut Losses) -> HccsTable {
     table
 }
 
+/// Decodes `netdev_stats.data`, whose times are the host's.
+pub(super) fn device(streams: &[Stream], losses: &mut Losses) -> NetworkDeviceTable {
+    let mut table = NetworkDeviceTable::default();
+    each_line(streams, losses, |line| device_line(line).map(|sample| table.push(sample)));
+    table
+}
+
 /// Hands every line to `take`, and counts those that it refuses unless they are headings.
-fn each_line(streams: &[Stream], losses: &mut Losses, mut take: impl FnMut(&str) -> Option<()>) {
+pub(super) fn each_line(streams: &[Stream], losses: &mut Losses, mut take: impl FnMut(&str) -> Option<()>) {
     for stream in streams {
         let mapped = stream.map(losses);
         let bytes = mapped.concatenated();
@@ -65,6 +76,16 @@ fn port_line(line: &str) -> Option<NetworkSample> {
     Some(NetworkSample { time, port, bandwidth, received, sent })
 }
 
+fn device_line(line: &str) -> Option<NetworkDeviceSample> {
+    let mut fields = line.split_whitespace();
+    let time = fields.next()?.parse().ok()?;
+    let mut counts = [0; NETWORK_DEVICE_COUNTS];
+    for count in &mut counts {
+        *count = fields.next()?.parse().ok()?;
+    }
+    fields.next().is_none().then_some(NetworkDeviceSample { time, counts })
+}
+
 fn hccs_line(line: &str) -> Option<HccsSample> {
     let mut fields = line.split_whitespace();
     let time = time(fields.next()?)?;
@@ -86,6 +107,14 @@ mod tests {
         assert_eq!(port_line("1: 2 3 4 5 6 7 8 9 10 11 12 13 14").map(|sample| sample.port), Some(0));
         assert_eq!(port_line("1: 2 3 4 5 6 7 8 9 10 11 12 13 14 3 1").map(|sample| sample.port), Some(3));
         assert!(port_line("1: 2 3").is_none() && port_line("timestamp bandwidth(Mb/s)").is_none());
+    }
+
+    #[test]
+    fn lines_of_the_network_device_have_a_time_and_fifteen_counts() {
+        let sample = device_line("7 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15").expect("a sample");
+        assert_eq!((sample.time, sample.counts[14]), (7, 15));
+        assert!(device_line("7 1 2 3 4 5 6 7 8 9 10 11 12 13 14").is_none());
+        assert!(device_line("7 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16").is_none());
     }
 
     #[test]

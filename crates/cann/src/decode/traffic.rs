@@ -1,15 +1,17 @@
 //! Memory and traffic that the device sampled.
 
+use opscope_cann_raw::Chip;
 use opscope_cann_raw::samples::{
-    Ddr, Hbm, HbmV2, Llc, LlcV2, NpuMemory as RawMemory, NpuModuleMemory as RawModule, Pcie,
+    Ddr, Hbm, HbmV2, Llc, LlcV2, NpuMemory as RawMemory, NpuModuleMemory as RawModule, Pcie, UnifiedBus,
 };
 
 use crate::catalogue::Catalogue;
-use crate::decode::{decode, network};
+use crate::decode::system::{System, decode_system};
+use crate::decode::{decode, media, network};
 use crate::metadata::Metadata;
 use crate::tables::{
     DeviceTables, NpuMemory, NpuMemoryTable, NpuModuleMemory, NpuModuleMemoryTable, PcieSample, PcieTable,
-    Traffic, TrafficTable,
+    Traffic, TrafficTable, UnifiedBusSample, UnifiedBusTable,
 };
 
 /// Decodes all streams of sampled quantities, each in the order of its file.
@@ -83,7 +85,18 @@ pub(super) fn decode_samples(catalogue: &Catalogue, metadata: &Metadata, tables:
         table.push(PcieSample { time: raw.time, device: raw.device, values });
         Ok(())
     });
+    samples.unified_bus =
+        decode(streams("ub.data"), None, losses, |table: &mut UnifiedBusTable, raw: UnifiedBus, _| {
+            let UnifiedBus { port, time, received, sent } = raw;
+            table.push(UnifiedBusSample { time, port, received, sent });
+            Ok(())
+        });
     samples.nic = network::ports(streams("nic.data"), losses);
     samples.roce = network::ports(streams("roce.data"), losses);
     samples.hccs = network::hccs(streams("hccs.data"), losses);
+    samples.network_device = network::device(streams("netdev_stats.data"), losses);
+    samples.system = decode_system(catalogue, System::Device, losses);
+    let chip = metadata.chip();
+    let has_units = chip == Chip::V2_1_0 || chip.has_stars();
+    (samples.media, samples.media_use) = media::engines(streams("dvpp.data"), has_units, losses);
 }

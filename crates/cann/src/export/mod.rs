@@ -9,6 +9,7 @@ mod counters;
 mod dp;
 mod fusion_op;
 mod host_usage;
+mod media;
 mod memory;
 mod msprof_tx;
 mod network;
@@ -18,6 +19,7 @@ mod op_summary;
 mod readme;
 pub(crate) mod sheet;
 mod step_trace;
+mod system;
 mod task_time;
 mod task_time_oldest;
 mod traffic;
@@ -41,7 +43,7 @@ pub(crate) fn each_sheet(
     type Prepare<'a> = &'a (dyn Fn() -> Option<Sheet<'a>> + Sync);
     let (ops, tasks) = parallel::join(|| view.op_tasks(), || view.tasks());
     // Tables of sums take long before the first row can be written.
-    let prepare: [Prepare<'_>; 26] = [
+    let prepare: [Prepare<'_>; 32] = [
         &|| op_summary::sheet(view, &ops, format),
         &|| op_statistic::sheet(view, &ops),
         &|| communication_statistic::sheet(view),
@@ -71,6 +73,12 @@ pub(crate) fn each_sheet(
         &|| op_memory::static_op_mem(view),
         &|| core_samples::sheet(view, Core::Cube),
         &|| core_samples::sheet(view, Core::Vector),
+        &|| media::sheet(view),
+        &|| traffic::unified_bus(view),
+        &|| system::cpu_usage(view),
+        &|| system::process_cpu_usage(view),
+        &|| system::sys_mem(view),
+        &|| system::process_mem(view),
     ];
     let sheets = parallel::map(&prepare, |prepare| prepare());
     sheets.iter().flatten().chain(&host_usage::sheets(view)).try_for_each(save)

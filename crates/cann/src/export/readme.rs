@@ -24,7 +24,7 @@ const TIMELINES: [(&str, &str); 3] = [
 ];
 
 /// The kinds of tables, and what a row is.
-const TABLES: [(&str, &str); 31] = [
+const TABLES: [(&str, &str); 37] = [
     (
         "op_summary",
         "Every execution of an operator: its times, shapes, types, and what the cores' counters say.",
@@ -55,6 +55,12 @@ const TABLES: [(&str, &str); 31] = [
     ("communication_statistic", "Collective communication by type: how often and how long."),
     ("ai_core_utilization", "What each AI core did over the whole run, where cores were sampled over time."),
     ("ai_vector_core_utilization", "The same of each vector core."),
+    ("ub", "Rates of each port of the unified bus."),
+    ("dvpp", "What the engines for pictures and videos did, and how busy they were."),
+    ("cpu_usage", "What the processors of the host and of devices spent their time on."),
+    ("process_cpu_usage", "How much of that time each process used."),
+    ("sys_mem", "The mean memory of the host and of devices: in total, free, and what it is used for."),
+    ("process_mem", "The mean memory of each process."),
     ("host_cpu_usage", "The host's processors: how many there are, are occupied, and would do."),
     ("host_mem_usage", "The host's memory: how much there is, was used at most, and would do."),
     ("host_disk_usage", "The host's disks: the highest and the usual rates."),

@@ -148,3 +148,26 @@ fn extremes_and_mean(row: &mut Row<'_>, values: impl Iterator<Item = f64> + Clon
     let mean = values.sum::<f64>() / count;
     [largest, smallest, mean].into_iter().for_each(|value| row.float(sqlite_round(value)));
 }
+
+/// The table of the traffic of the unified bus.
+pub(crate) fn unified_bus<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
+    let of_device = |device: &DeviceView<'_>| {
+        let (id, clock) = (device.device.id, device.device.metadata.sample_clock());
+        let samples = device.device.tables.samples.unified_bus.rows();
+        samples.map(|sample| (id, clock.local(sample.time), sample)).collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = view.devices.iter().flat_map(of_device).collect();
+    (!rows.is_empty()).then(|| Sheet {
+        kind: "ub",
+        headers: owned(&written::UB),
+        rows: rows.len(),
+        write: Box::new(move |index, row| {
+            let (device, time, sample) = rows[index];
+            row.integer(device);
+            row.integer(sample.port);
+            row.time(time);
+            row.integer(sample.received);
+            row.integer(sample.sent);
+        }),
+    })
+}

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use opscope_cann_raw::Chip;
 
 use crate::facts::view::DeviceView;
-use crate::tables::{HccsSample, NetworkSample, NetworkTable, PcieSample, Traffic};
+use crate::tables::{
+    HccsSample, NETWORK_DEVICE_COUNTS, NetworkDeviceSample, NetworkSample, NetworkTable, PcieSample, Traffic,
+};
 use crate::text::numbers::python_round;
 
 /// Whose memory a sample counts.
@@ -208,4 +210,29 @@ pub(crate) fn efficiency(bytes_per_second: f64, megabits: u64) -> f64 {
 /// A part of a whole; 0 of nothing.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// What went through a device's network device since the sample before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NetworkDeviceRates {
+    /// When; wall-clock nanoseconds.
+    pub(crate) time: i64,
+    /// Seconds since the sample before.
+    pub(crate) seconds: f64,
+    /// As [`NetworkDeviceSample::counts`], since the sample before; 0 where a counter started anew.
+    pub(crate) counts: [u64; NETWORK_DEVICE_COUNTS],
+}
+
+/// What went through a device's network device between each two samples; `offset` is the wall clock's at the
+/// host's monotonic zero.
+pub(crate) fn network_device_rates(device: &DeviceView<'_>, offset: i64) -> Vec<NetworkDeviceRates> {
+    let mut samples: Vec<NetworkDeviceSample> = device.device.tables.samples.network_device.rows().collect();
+    samples.sort_by_key(|sample| sample.time);
+    samples.dedup_by_key(|sample| sample.time);
+    let between = |pair: &[NetworkDeviceSample]| NetworkDeviceRates {
+        time: i64::try_from(pair[1].time).unwrap_or(i64::MAX).saturating_add(offset),
+        seconds: (pair[1].time - pair[0].time) as f64 / 1e9,
+        counts: std::array::from_fn(|place| pair[1].counts[place].saturating_sub(pair[0].counts[place])),
+    };
+    samples.windows(2).map(between).collect()
 }

@@ -21,6 +21,7 @@ use crate::synthetic::clockwork::{Clockwork, DEVICE_MONOTONIC, HOST_MONOTONIC};
 use crate::synthetic::host::THREAD;
 use crate::synthetic::links as stars_links;
 use crate::synthetic::network::Network;
+use crate::synthetic::system;
 
 /// Nanoseconds between two samples.
 pub(super) const INTERVAL: u64 = 10_000_000;
@@ -42,8 +43,11 @@ pub(super) fn write(
         of_device(device, number, clockwork, samples)?;
         links(device, number, samples)?;
         stars_links::write(device, number, chip, clockwork, samples)?;
+        system::write(device, Some(number), samples)?;
+        engines(device, number, chip, samples)?;
     }
     of_host(host, samples)?;
+    system::write(host, None, samples)?;
     memory_of_operators(host, clockwork, network)
 }
 
@@ -154,6 +158,29 @@ fn links(directory: &Path, number: usize, samples: u64) -> io::Result<()> {
     save(directory, &format!("roce.data.{number}"), &ports)
 }
 
+/// The engines for pictures and videos, and the network device.
+fn engines(directory: &Path, number: usize, chip: Chip, samples: u64) -> io::Result<()> {
+    let has_units = chip == Chip::V2_1_0 || chip.has_stars();
+    let unit = if has_units { " dvpp_id" } else { "" };
+    let mut text = format!(
+        "time{unit} engine_type engine_id all_time all_frame all_utilization proc_time \
+                            proc_frame proc_utilization last_time last_frame\n"
+    );
+    let mut network = String::new();
+    for k in 0..samples {
+        let time = DEVICE_MONOTONIC + (k + 1) * INTERVAL;
+        for (kind, engine) in [(4, 0), (4, 1), (1, 0)] {
+            let unit = if has_units { " 0" } else { "" };
+            let (spent, frames, used) = (1_000 + k * 250, 30 + 2 * k, 10 + k + kind);
+            let _ = writeln!(text, "{time}:{unit} {kind} {engine} {spent} {frames} {used}% 100 3 5% 20 1");
+        }
+        let counts: Vec<String> = (1..=15u64).map(|place| (place * 1_000 * (k + 1)).to_string()).collect();
+        let _ = writeln!(network, "{} {}", HOST_MONOTONIC + (k + 1) * INTERVAL, counts.join(" "));
+    }
+    save(directory, &format!("dvpp.data.{number}"), &text)?;
+    save(directory, &format!("netdev_stats.data.{number}"), &network)
+}
+
 /// The program's use of the host.
 fn of_host(directory: &Path, samples: u64) -> io::Result<()> {
     let (mut cpu, mut memory, mut network) = (String::new(), String::new(), String::new());
@@ -181,7 +208,7 @@ fn of_host(directory: &Path, samples: u64) -> io::Result<()> {
     files.iter().try_for_each(|(name, text)| save(directory, name, text))
 }
 
-fn save(directory: &Path, name: &str, text: &str) -> io::Result<()> {
+pub(super) fn save(directory: &Path, name: &str, text: &str) -> io::Result<()> {
     let mut writer = SliceWriter::new(directory, name);
     writer.write(text.as_bytes())?;
     writer.finish()

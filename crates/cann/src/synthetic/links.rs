@@ -11,6 +11,7 @@ use opscope_cann_raw::links::{
     AcceleratorLevels, BandwidthLevels, ChipLink, DiePcie, DieQuality, DieTraffic, QUALITIES, Quality,
     WideDieTraffic, function, link,
 };
+use opscope_cann_raw::samples::UnifiedBus;
 
 use crate::synthetic::clockwork::Clockwork;
 use crate::synthetic::hardware::{File, INTERVAL};
@@ -33,6 +34,7 @@ pub(super) fn write(
         return Ok(());
     }
     let mut profile = File::new(directory, &format!("stars_soc_profile.data.{number}"));
+    let mut bus = File::new(directory, &format!("ub.data.{number}"));
     let mut quality = File::new(directory, &format!("qos.data.{number}"));
     for k in 0..samples {
         let time = clockwork.device((k + 1) * INTERVAL);
@@ -65,6 +67,10 @@ pub(super) fn write(
                 let word = function::QUALITY | die << 10;
                 profile.put(&DieQuality { word, magic: MAGIC, time, bandwidths })?;
             }
+            for port in 0..2 {
+                let (time, more) = ((k + 1) * INTERVAL / 1_000, u64::from(port));
+                bus.put(&UnifiedBus { port, time, received: 40 + k + more, sent: 50 + k + more })?;
+            }
             continue;
         }
         let levels = (k as u16 % 5) | (k as u16 % 200) << 3;
@@ -81,6 +87,6 @@ pub(super) fn write(
         quality.put(&Quality { time, bandwidths })?;
     }
     profile.finish()?;
-    // On chips 15 and 16 the other file has it.
-    if chip.has_wide_task_ids() { Ok(()) } else { quality.finish() }
+    // On chips 15 and 16 the first file has the quality of service, and the others have no such bus.
+    if chip.has_wide_task_ids() { bus.finish() } else { quality.finish() }
 }

@@ -17,6 +17,7 @@ mod metadata;
 mod network;
 mod options;
 mod single_operators;
+mod system;
 
 pub use crate::synthetic::options::{SampleLayout, SampleMode, SampleOptions};
 pub use crate::synthetic::single_operators::write_single_operators;

@@ -6,6 +6,7 @@ use crate::tables::capture::CaptureTables;
 use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
 use crate::tables::rows::{ContextsRow, ExtentRow, NodeRow, TensorSetRow};
 use crate::tables::samples::HostSampleTables;
+use crate::tables::system::SystemTables;
 use crate::tables::tensors::TensorSets;
 use opscope_trace::Losses;
 
@@ -414,6 +415,8 @@ pub struct HostTables {
     pub static_memory: StaticMemoryTable,
     /// Samples of the host itself.
     pub samples: HostSampleTables,
+    /// Use of the host by all its processes.
+    pub system: SystemTables,
     /// Streams that stand for logical ones.
     pub logic_streams: LogicStreamTable,
     /// Whether stream and task numbers are of the expanded form.

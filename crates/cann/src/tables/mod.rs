@@ -10,6 +10,7 @@ mod host;
 mod links;
 pub(crate) mod rows;
 mod samples;
+mod system;
 mod tensors;
 
 pub use capture::*;
@@ -22,4 +23,5 @@ pub use rows::{
     ExtentRow, HostTaskRow, NodeRow, TensorSetRow, TrackRow,
 };
 pub use samples::*;
+pub use system::*;
 pub use tensors::*;

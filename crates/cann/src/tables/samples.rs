@@ -1,7 +1,9 @@
 //! Quantities that were sampled over time.
 
+use std::collections::BTreeMap;
+
 use crate::columns::columns;
-use crate::tables::{COUNTERS, LinkTables};
+use crate::tables::{COUNTERS, LinkTables, SystemTables};
 
 columns! {
     /// Device memory in use, in the order of the file.
@@ -93,6 +95,53 @@ columns! {
     }
 }
 
+columns! {
+    /// Traffic of the unified bus, in the order of the file.
+    UnifiedBusTable,
+    /// Traffic of one port of the unified bus.
+    UnifiedBusSample {
+        /// When; microseconds since the device's start.
+        time: u64,
+        /// The port.
+        port: u16,
+        /// MB/s.
+        received: u64,
+        /// MB/s.
+        sent: u64,
+    }
+}
+
+columns! {
+    /// Use of the engines for pictures and videos, in the order of the file.
+    MediaTable,
+    /// Use of one engine for pictures and videos since its start.
+    MediaSample {
+        /// The unit (0 on chips with one), the kind of engine, the engine.
+        engine: [u32; 3],
+        /// Microseconds.
+        time: f64,
+        /// Frames.
+        frames: f64,
+    }
+}
+
+/// How many numbers a [`NetworkDeviceSample`] has.
+pub const NETWORK_DEVICE_COUNTS: usize = 15;
+
+columns! {
+    /// What went through a device's network device, in the order of the file.
+    NetworkDeviceTable,
+    /// What went through a device's network device since its start.
+    NetworkDeviceSample {
+        /// When; monotonic nanoseconds of the host.
+        time: u64,
+        /// Of the MAC: packets of flow control sent and received, bytes sent and received, faulty bytes sent
+        /// and received; of RoCE: packets sent and received, faulty ones sent and received, notes of
+        /// congestion sent and received, packets sent again; of the network card: bytes sent and received.
+        counts: [u64; NETWORK_DEVICE_COUNTS],
+    }
+}
+
 /// Traffic of a port in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PortCounts {
@@ -175,6 +224,16 @@ pub struct SampleTables {
     pub vector_cores: CoreSampleTable,
     /// Links, levels of bandwidth and quality of service.
     pub links: LinkTables,
+    /// Use of the device's own processors and memory.
+    pub system: SystemTables,
+    /// Use of the engines for pictures and videos.
+    pub media: MediaTable,
+    /// The last use of each of them, as the file has it.
+    pub media_use: BTreeMap<[u32; 3], String>,
+    /// Traffic of the unified bus.
+    pub unified_bus: UnifiedBusTable,
+    /// What went through the network device.
+    pub network_device: NetworkDeviceTable,
 }
 
 columns! {

@@ -82,6 +82,8 @@ impl Lanes {
             (Layer::Llc, Dialect::Accelerated) => 27,
             (Layer::Dies, Dialect::Accelerated) => 28,
             (Layer::Quality, Dialect::Accelerated) => 29,
+            // More than the bits for it hold, as in the reference.
+            (Layer::UnifiedBus, Dialect::Accelerated) => 33,
             (Layer::Overlap, Dialect::Accelerated) => 31,
             _ => {
                 next += 1;

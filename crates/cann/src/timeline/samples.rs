@@ -38,6 +38,7 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::ChipLinks, has(|device| !device.device.tables.samples.links.links.is_empty())),
         (Layer::Accelerators, has(|device| !device.device.tables.samples.links.accelerators.is_empty())),
         (Layer::Dies, has(|device| !device.device.tables.samples.links.dies.is_empty())),
+        (Layer::UnifiedBus, has(|device| !device.device.tables.samples.unified_bus.is_empty())),
         (Layer::Quality, has(|device| qualities(device).next().is_some())),
         (Layer::CoreUse, has(|device| !device.device.tables.samples.cores.is_empty())),
         (Layer::Frequency, has(has_frequency)),
@@ -177,6 +178,10 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
         Layer::Quality if qualities(device).next().is_some() => {
             links::quality(device, counters.named("QoS"), view.dialect, is_shown);
         }
+        Layer::UnifiedBus if !tables.unified_bus.is_empty() => {
+            let name = if view.dialect == Dialect::Accelerated { "Ub" } else { "UB" };
+            unified_bus(device, counters.named(name), is_shown);
+        }
         Layer::Hbm => {
             let rates = hbm_rates(device);
             if rates.is_empty() {
@@ -275,6 +280,19 @@ fn pcie(
         let value = |mode: usize| rounded(pcie_value(mode, f64::from(sample.values[mode][MEAN])), dialect);
         for (name, sent, received) in KINDS {
             counters.add(name, time, &[("Tx", value(sent)), ("Rx", received.map_or(0.0, value))]);
+        }
+    }
+}
+
+/// The traffic of the unified bus.
+fn unified_bus(device: &DeviceView<'_>, counters: &mut Counters<'_>, is_shown: impl Fn(i64) -> bool) {
+    let clock = device.device.metadata.sample_clock();
+    for sample in device.device.tables.samples.unified_bus.rows() {
+        let time = clock.local(sample.time);
+        if is_shown(time) {
+            let values =
+                [("bandwidth_rx(MB/s)", sample.received as f64), ("bandwidth_tx(MB/s)", sample.sent as f64)];
+            counters.add(&format!("UB Port{:03}", sample.port), time, &values);
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Samples of devices over time, as counters of a trace.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_trace::{Counter, CounterId, Sample};
 
 use super::{Projection, links};
 use crate::facts::rates::{
-    Rates, by_port, cache_use, ddr_rates, efficiency, hbm_rates, hccs_rates, pcie_samples, pcie_unit,
-    pcie_value, scope_name, share,
+    NetworkDeviceRates, Rates, by_port, cache_use, ddr_rates, efficiency, hbm_rates, hccs_rates,
+    network_device_rates, pcie_samples, pcie_unit, pcie_value, scope_name, share,
 };
 use crate::facts::view::DeviceView;
 use crate::quantities;
-use crate::tables::{NetworkSample, NetworkTable, PortCounts};
+use crate::tables::{NetworkSample, NetworkTable, PortCounts, UnifiedBusSample};
 
 /// The samples of a counter.
 struct Series {
@@ -86,6 +86,33 @@ impl Gathered {
         self.ports(ROCE, device, &device.device.tables.samples.roce);
     }
 
+    fn network_device(&mut self, rates: &[NetworkDeviceRates]) {
+        use quantities::{NETWORK_DEVICE, NETWORK_DEVICE_VALUES};
+        for (_, name, unit, place) in NETWORK_DEVICE_VALUES {
+            let values = rates.iter().map(|rates| {
+                let count = rates.counts[place] as f64;
+                (rates.time, if unit == "B/s" { count / rates.seconds } else { count })
+            });
+            self.add(format!("{NETWORK_DEVICE} {name}"), unit, values);
+        }
+    }
+
+    fn unified_bus(&mut self, device: &DeviceView<'_>) {
+        use quantities::{RECEIVED, SENT, UNIFIED_BUS};
+        let clock = device.device.metadata.sample_clock();
+        let mut ports: BTreeMap<u16, Vec<UnifiedBusSample>> = BTreeMap::new();
+        for sample in device.device.tables.samples.unified_bus.rows() {
+            ports.entry(sample.port).or_default().push(sample);
+        }
+        for (port, samples) in ports {
+            let timed = |value: fn(&UnifiedBusSample) -> u64| {
+                samples.iter().map(move |sample| (clock.local(sample.time), value(sample) as f64))
+            };
+            self.add(format!("{UNIFIED_BUS} {port} {RECEIVED}"), "MB/s", timed(|sample| sample.received));
+            self.add(format!("{UNIFIED_BUS} {port} {SENT}"), "MB/s", timed(|sample| sample.sent));
+        }
+    }
+
     fn both_ways(&mut self, title: &str, ways: [&str; 2], rates: &[Rates]) {
         self.add(format!("{title} {}", ways[0]), "MB/s", rates.iter().map(|rate| (rate.time, rate.out)));
         self.add(format!("{title} {}", ways[1]), "MB/s", rates.iter().map(|rate| (rate.time, rate.back)));
@@ -141,7 +168,10 @@ impl Projection<'_> {
             gathered.memory_traffic(device);
             gathered.memory(device);
             gathered.links(device);
+            gathered.unified_bus(device);
             links::gather(&mut gathered, device);
+            let offset = view.joined.data.host_clock.offset();
+            gathered.network_device(&network_device_rates(device, offset));
             let notes = || {
                 let notes = view.joined.data.host.task_memory.rows();
                 notes.filter(|note| note.device == device.device.id)

@@ -83,8 +83,33 @@ fn dies_of_wide_chips_are_drawn_side_by_side() {
     let rate = 95.367_527_008_056_64;
     assert_eq!(at("SIO", "req_rx"), [json!({"D-DIE0": rate, "U-DIE0": rate})]);
     assert_eq!(at("QoS", "QoS aicore"), [json!({"die 0": 1, "die 1": 2})]);
+    let bus = json!({"bandwidth_rx(MB/s)": 42.0, "bandwidth_tx(MB/s)": 52.0});
+    assert_eq!(at("Ub", "UB Port001"), [bus]);
     let read = at("Stars Chip Trans", "PCIE Read Bandwidth");
     assert_eq!(read, [json!({"U-Die0": 801}), json!({"U-Die1": 801})]);
+}
+
+#[test]
+fn the_unified_bus_has_a_table_rows_in_the_database_and_counters() {
+    let (directory, joined) = sample(Chip::V6_1_0);
+    let table = &crate::tables(&joined, ExportOptions::default())["ub"];
+    let lines: Vec<String> = table[..3].iter().map(|row| row.join(",")).collect();
+    assert_eq!(
+        lines,
+        [
+            "Device_id,PortId,TimeStamp,UBRxPortBandWidth(MB/s),UBTxPortBandWidth(MB/s)",
+            "0,0,1760000000010000.000\t,40,50",
+            "0,1,1760000000010000.000\t,41,51",
+        ]
+    );
+    let path = export_database(&joined, directory.path(), "0").expect("space on disk").expect("a database");
+    let database = rusqlite::Connection::open(path).expect("a database");
+    let row = "SELECT portId || ' ' || timestampNs || ' ' || rxUdmaBind || ' ' || txUdmaBind FROM UB LIMIT 1";
+    let row: String = database.query_row(row, [], |row| row.get(0)).expect("an answer");
+    assert_eq!(row, "0 1760000000010000000 40 50");
+    let trace = to_trace(&joined);
+    let names = trace.counters.ids().map(|id| trace.strings.get(trace.counters.get(id).name));
+    assert_eq!(names.filter(|name| name.starts_with("UB port")).count(), 4);
 }
 
 #[test]

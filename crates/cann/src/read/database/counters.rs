@@ -59,7 +59,7 @@ impl Label {
     }
 }
 
-const KNOWN: [Samples; 16] = [
+const KNOWN: [Samples; 18] = [
     Samples {
         table: &schema::AICORE_FREQ,
         title: "AI core",
@@ -147,6 +147,38 @@ const KNOWN: [Samples; 16] = [
             ("txSnp", quantities::SIO_KINDS[6], "B/s"),
             ("txDat", quantities::SIO_KINDS[7], "B/s"),
         ],
+    },
+    Samples {
+        table: &schema::NETDEV_STATS,
+        title: quantities::NETWORK_DEVICE,
+        labels: &[],
+        values: &[
+            ("macTxPfcPkt", quantities::NETWORK_DEVICE_VALUES[0].1, "packets"),
+            ("macRxPfcPkt", quantities::NETWORK_DEVICE_VALUES[1].1, "packets"),
+            ("macTxByte", quantities::NETWORK_DEVICE_VALUES[2].1, "B"),
+            ("macTxBandwidth", quantities::NETWORK_DEVICE_VALUES[3].1, "B/s"),
+            ("macRxByte", quantities::NETWORK_DEVICE_VALUES[4].1, "B"),
+            ("macRxBandwidth", quantities::NETWORK_DEVICE_VALUES[5].1, "B/s"),
+            ("macTxBadByte", quantities::NETWORK_DEVICE_VALUES[6].1, "B"),
+            ("macRxBadByte", quantities::NETWORK_DEVICE_VALUES[7].1, "B"),
+            ("roceTxPkt", quantities::NETWORK_DEVICE_VALUES[8].1, "packets"),
+            ("roceRxPkt", quantities::NETWORK_DEVICE_VALUES[9].1, "packets"),
+            ("roceTxErrPkt", quantities::NETWORK_DEVICE_VALUES[10].1, "packets"),
+            ("roceRxErrPkt", quantities::NETWORK_DEVICE_VALUES[11].1, "packets"),
+            ("roceTxCnpPkt", quantities::NETWORK_DEVICE_VALUES[12].1, "packets"),
+            ("roceRxCnpPkt", quantities::NETWORK_DEVICE_VALUES[13].1, "packets"),
+            ("roceNewPktRty", quantities::NETWORK_DEVICE_VALUES[14].1, "packets"),
+            ("nicTxByte", quantities::NETWORK_DEVICE_VALUES[15].1, "B"),
+            ("nicTxBandwidth", quantities::NETWORK_DEVICE_VALUES[16].1, "B/s"),
+            ("nicRxByte", quantities::NETWORK_DEVICE_VALUES[17].1, "B"),
+            ("nicRxBandwidth", quantities::NETWORK_DEVICE_VALUES[18].1, "B/s"),
+        ],
+    },
+    Samples {
+        table: &schema::UB,
+        title: quantities::UNIFIED_BUS,
+        labels: &[Label::Number("portId")],
+        values: &[("rxUdmaBind", quantities::RECEIVED, "MB/s"), ("txUdmaBind", quantities::SENT, "MB/s")],
     },
     Samples {
         table: &schema::QOS,
