@@ -21,7 +21,8 @@ fn main() {
 fn make(ui: &Path) -> Result<(), String> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     let read = |name: &str| fs::read_to_string(ui.join(name)).map_err(|problem| problem.to_string());
-    let script = link::link("main.js", &read, shorten::shorten).map_err(|problem| format!("crates/web/ui/{problem}"))?;
+    let script = link::link("main.js", &read, shorten::shorten)
+        .map_err(|problem| format!("crates/web/ui/{problem}"))?;
     let folder = ui.join("style");
     let entries = fs::read_dir(&folder).map_err(|problem| format!("{}: {problem}", folder.display()))?;
     let mut names: Vec<String> =

@@ -1,5 +1,6 @@
 //! The profile and the model that rules look at.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 

@@ -49,9 +49,9 @@ mod link;
 mod picture;
 mod routes;
 mod server;
+mod session;
 #[cfg(test)]
 mod shorten;
-mod session;
 mod single_file;
 
 pub use embed::{Embedded, LeftOut, USUAL_SLICES, compute_units};

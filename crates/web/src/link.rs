@@ -134,8 +134,12 @@ impl Linker<'_> {
         self.open.push(file.to_owned());
         let module = self.parts(file, &text).map_err(Fault::There)?;
         self.open.pop();
-        let exports: Vec<String> =
-            module.exports.iter().enumerate().map(|(at, name)| format!("{}: {name}", short_name(at))).collect();
+        let exports: Vec<String> = module
+            .exports
+            .iter()
+            .enumerate()
+            .map(|(at, name)| format!("{}: {name}", short_name(at)))
+            .collect();
         let body = (self.shorten)(&format!("{}return {{ {} }};\n", module.body, exports.join(", ")));
         let constant = constant(self.done.len());
         self.script.push_str(&format!("const {constant} = (() => {{\n{body}}})();\n"));

@@ -85,8 +85,8 @@ fn is_word(c: char) -> bool {
 
 /// Marks of several characters, longer ones first.
 const MARKS: [&str; 30] = [
-    ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=", "=>", "?.", "==", "!=", "<=",
-    ">=", "&&", "||", "??", "++", "--", "+=", "-=", "*=", "/=", "%=", "**", "<<", ">>",
+    ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=", "=>", "?.", "==", "!=",
+    "<=", ">=", "&&", "||", "??", "++", "--", "+=", "-=", "*=", "/=", "%=", "**", "<<", ">>",
 ];
 
 fn tokens(text: &str) -> Vec<Token<'_>> {
@@ -341,13 +341,7 @@ impl Brackets {
 
     /// The names that a list of targets declares, up to its end: variables and what patterns take apart, but
     /// not the values that they are given.
-    fn targets<'t>(
-        &self,
-        tokens: &[Token<'t>],
-        roles: &[Role],
-        from: usize,
-        bound: &mut BTreeSet<&'t str>,
-    ) {
+    fn targets<'t>(&self, tokens: &[Token<'t>], roles: &[Role], from: usize, bound: &mut BTreeSet<&'t str>) {
         let opened = self.around.get(from).and_then(|(_, opened)| *opened);
         let end = opened.and_then(|opened| self.closes.get(&opened)).copied().unwrap_or(tokens.len());
         let (mut at, mut is_target) = (from, true);
@@ -452,7 +446,7 @@ fn short_names<'t>(
 }
 
 /// Names with the shortest ones that aren't taken, for those of most places first.
-fn named<'t>(mut names: Vec<(&'t str, usize)>, is_taken: impl Fn(&str) -> bool) -> BTreeMap<&'t str, String> {
+fn named(mut names: Vec<(&str, usize)>, is_taken: impl Fn(&str) -> bool) -> BTreeMap<&str, String> {
     names.sort_by_key(|(name, times)| (std::cmp::Reverse(*times), *name));
     let free = (0..).map(short_name).filter(|name| !is_taken(name) && !is_one_of(name, KEYWORDS));
     names.into_iter().map(|(name, _)| name).zip(free).collect()
@@ -474,7 +468,8 @@ pub fn short_name(mut number: usize) -> String {
 /// Whether two tokens on two lines would be one statement on one.
 fn needs_break(before: &Token<'_>, token: &Token<'_>) -> bool {
     let may_end = before.kind != Kind::Mark || matches!(before.text, ")" | "]" | "}" | "++" | "--");
-    let may_begin = token.kind != Kind::Mark || matches!(token.text, "(" | "[" | "{" | "++" | "--" | "+" | "-" | "!");
+    let may_begin =
+        token.kind != Kind::Mark || matches!(token.text, "(" | "[" | "{" | "++" | "--" | "+" | "-" | "!");
     token.is_first && may_end && may_begin && !(token.kind == Kind::Text && token.text.starts_with('}'))
 }
 
@@ -501,10 +496,22 @@ mod tests {
         becomes("function sum(first, second) { return first + second; }", "function a(b,c){return b+c;}");
         becomes("const { start, end: last = start, ...rest } = it;", "const{start:a,end:b=a,...c}=it;");
         becomes("let one = 1, two = call(one);\none + two;", "let a=1,b=call(a);a+b;");
-        becomes("const f = ({ name, wide = deep(1) }) => ({ name, wide, f });", "const a=({name,wide:b=deep(1)})=>({name,wide:b,f:a});");
-        becomes("for (const [key, item] of list) log(key ? item : key);", "for(const[a,b]of list)log(a?b:a);");
-        becomes("const o = { size(width) { return width; }, async go() {} };", "const b={size(a){return a;},async go(){}};");
-        becomes("class Off extends Error { constructor(text) { super(text); this.text = text; } }", "class b extends Error{constructor(a){super(a);this.text=a;}}");
+        becomes(
+            "const f = ({ name, wide = deep(1) }) => ({ name, wide, f });",
+            "const a=({name,wide:b=deep(1)})=>({name,wide:b,f:a});",
+        );
+        becomes(
+            "for (const [key, item] of list) log(key ? item : key);",
+            "for(const[a,b]of list)log(a?b:a);",
+        );
+        becomes(
+            "const o = { size(width) { return width; }, async go() {} };",
+            "const b={size(a){return a;},async go(){}};",
+        );
+        becomes(
+            "class Off extends Error { constructor(text) { super(text); this.text = text; } }",
+            "class b extends Error{constructor(a){super(a);this.text=a;}}",
+        );
         becomes("const o = { a: async x => x, b: c * d, d };", "const b={a:async a=>a,b:c*d,d};");
         becomes("try { f(); } catch (problem) { g(problem); }", "try{f();}catch(a){g(a);}");
     }
@@ -518,20 +525,29 @@ mod tests {
 
     #[test]
     fn values_within_templates_are_renamed_and_their_text_is_kept() {
-        becomes("const part = 1; f(`a ${part} b ${ { part } } // part`);", "const a=1;f(`a ${a} b ${{part:a}} // part`);");
+        becomes(
+            "const part = 1; f(`a ${part} b ${ { part } } // part`);",
+            "const a=1;f(`a ${a} b ${{part:a}} // part`);",
+        );
         becomes("const it = `x${f(`${1}`)}`;", "const a=`x${f(`${1}`)}`;");
     }
 
     #[test]
     fn patterns_texts_and_divisions_are_told_apart() {
         becomes("const half = whole / 2 / rate; // half", "const a=whole/2/rate;");
-        becomes("const is = /a \\/ [/'] b/gu.test(\"x  /* y\"); /* c */", "const a=/a \\/ [/'] b/gu.test(\"x  /* y\");");
+        becomes(
+            "const is = /a \\/ [/'] b/gu.test(\"x  /* y\"); /* c */",
+            "const a=/a \\/ [/'] b/gu.test(\"x  /* y\");",
+        );
         becomes("return 1e-3 + +x - -y + 0xff;", "return 1e-3+ +x- -y+0xff;");
     }
 
     #[test]
     fn cases_have_blocks_and_lines_that_end_without_a_semicolon_stay_lines() {
-        becomes("switch (kind) { case \"a\": { left(); break; } default: { right(); } }", "switch(kind){case\"a\":{left();break;}default:{right();}}");
+        becomes(
+            "switch (kind) { case \"a\": { left(); break; } default: { right(); } }",
+            "switch(kind){case\"a\":{left();break;}default:{right();}}",
+        );
         becomes("function f() {}\nfunction g() {}\nf();\ng();", "function a(){}\nfunction b(){}\na();b();");
         becomes("a(\n  1,\n)\n  .then(b)\n  .end();", "a(1,).then(b).end();");
     }

@@ -31,7 +31,7 @@ fn waiting_ranks(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         }
     }
     if operations.is_empty() {
-        let communicates = subject.kernels.iter().any(|kernel| kernel.unit == ExecutionUnit::Communication);
+        let communicates = subject.kernels.any_unit(|unit| unit == ExecutionUnit::Communication);
         return match communicates {
             true => Outcome::Missing(
                 "how long collective operations waited (communication.json or analysis.db)".to_owned(),

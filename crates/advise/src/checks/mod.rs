@@ -29,7 +29,7 @@ use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 /// All conditions by the ids of their rules.
-const FAMILIES: [&[(&str, Check)]; 16] = [
+const FAMILIES: [&[(&str, Check)]; 17] = [
     activations::CHECKS,
     ai_cpu::CHECKS,
     resizing::CHECKS,

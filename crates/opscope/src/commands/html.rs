@@ -129,8 +129,7 @@ pub fn write(
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
     let name = origin.name.clone();
-    let operators =
-        Query { roofline: content.roofline, ..Query::default() }.run(profile).map_err(usage)?;
+    let operators = Query { roofline: content.roofline, ..Query::default() }.run(profile).map_err(usage)?;
     let graph = graph(profile, &operators, content.model, content.shapes);
     let embedded = Embedded::with_graph(profile, &operators, content.slices, &graph);
     let (answers, text) = with_page(profile, origin, content, &operators, &embedded, |page| {
