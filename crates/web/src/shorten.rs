@@ -8,6 +8,7 @@
 //! semicolons, and no name is both a variable and the browser's ([`SHARED`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Range;
 
 /// A module's text, shorter.
 pub fn shorten(text: &str) -> String {
@@ -307,14 +308,17 @@ impl Brackets {
             let mut bound = BTreeSet::new();
             match token.text {
                 "const" | "let" | "var" if token.kind == Kind::Word => {
-                    self.targets(tokens, roles, at + 1, &mut bound);
+                    let end = self.around[at].1.and_then(|opened| self.closes.get(&opened));
+                    let list = at + 1..end.copied().unwrap_or(tokens.len());
+                    self.targets(tokens, roles, list, &mut bound);
                 }
                 "function" | "class" if token.kind == Kind::Word => {
                     let name = tokens[at + 1..].iter().take(2).find(|token| token.text != "*");
                     bound.extend(name.filter(|name| name.is_name()).map(|name| name.text));
                 }
                 "(" if token.kind == Kind::Mark && self.is_list_of_parameters(tokens, at) => {
-                    self.targets(tokens, roles, at + 1, &mut bound);
+                    let end = self.closes.get(&at).copied().unwrap_or(at);
+                    self.targets(tokens, roles, at + 1..end, &mut bound);
                 }
                 _ if token.is_name() && next.is_some_and(|next| next.text == "=>") => {
                     bound.insert(token.text);
@@ -339,13 +343,17 @@ impl Brackets {
         behind == "=>" || behind == "{" && is_function
     }
 
-    /// The names that a list of targets declares, up to its end: variables and what patterns take apart, but
-    /// not the values that they are given.
-    fn targets<'t>(&self, tokens: &[Token<'t>], roles: &[Role], from: usize, bound: &mut BTreeSet<&'t str>) {
-        let opened = self.around.get(from).and_then(|(_, opened)| *opened);
-        let end = opened.and_then(|opened| self.closes.get(&opened)).copied().unwrap_or(tokens.len());
-        let (mut at, mut is_target) = (from, true);
-        while at < end {
+    /// The names that a list of targets declares: variables and what patterns take apart, but not the values that
+    /// they are given. A list without brackets of its own ends before the given token if it doesn't end itself.
+    fn targets<'t>(
+        &self,
+        tokens: &[Token<'t>],
+        roles: &[Role],
+        list: Range<usize>,
+        bound: &mut BTreeSet<&'t str>,
+    ) {
+        let (mut at, mut is_target) = (list.start, true);
+        while at < list.end {
             let token = &tokens[at];
             if token.text == ";" || token.kind == Kind::Word && matches!(token.text, "of" | "in") {
                 return;
@@ -355,7 +363,7 @@ impl Brackets {
                 ("=", _) => is_target = false,
                 ("{" | "[", Some(&end)) if token.kind == Kind::Mark => {
                     if is_target {
-                        self.targets(tokens, roles, at + 1, bound);
+                        self.targets(tokens, roles, at + 1..end, bound);
                     }
                     at = end;
                 }
@@ -506,13 +514,17 @@ mod tests {
         );
         becomes(
             "const o = { size(width) { return width; }, async go() {} };",
-            "const b={size(a){return a;},async go(){}};",
+            "const a={size(b){return b;},async go(){}};",
         );
         becomes(
             "class Off extends Error { constructor(text) { super(text); this.text = text; } }",
-            "class b extends Error{constructor(a){super(a);this.text=a;}}",
+            "class a extends Error{constructor(b){super(b);this.text=b;}}",
         );
-        becomes("const o = { a: async x => x, b: c * d, d };", "const b={a:async a=>a,b:c*d,d};");
+        becomes("const o = { a: async x => x, b: c * d, d };", "const a={a:async b=>b,b:c*d,d};");
+        becomes(
+            "function go() { const at = Math.max(1); return () => at; }",
+            "function a(){const b=Math.max(1);return()=>b;}",
+        );
         becomes("try { f(); } catch (problem) { g(problem); }", "try{f();}catch(a){g(a);}");
     }
 
