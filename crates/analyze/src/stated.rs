@@ -15,7 +15,7 @@ pub struct StatedTable {
     pub rows: Vec<StatedRow>,
 }
 
-/// What is stated of one subject.
+/// The figures that are stated of one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatedRow {
     /// The step; an empty text for the whole profile.

@@ -90,7 +90,7 @@ pub(crate) const SIO_KINDS: [&str; 8] = [
 /// The first words of the counters of a port of the unified bus; its number and the direction follow.
 pub(crate) const UNIFIED_BUS: &str = "UB port";
 
-/// What went through a network device between samples: the database's column, the counter's name behind
+/// The traffic through a network device between samples: the database's column, the counter's name behind
 /// [`NETWORK_DEVICE`], its unit, and the place among the counts; rates are those by a second.
 pub(crate) const NETWORK_DEVICE: &str = "network device";
 pub(crate) const NETWORK_DEVICE_VALUES: [(&str, &str, &str, usize); 19] = [

@@ -158,7 +158,7 @@ interface Served {
   window(span: Span): WindowAnswer | null;
 }
 
-// What a server says of a stretch of time.
+// A server's answer about a stretch of time.
 interface WindowAnswer {
   groups: { group: number; busy: number; tasks: number }[];
   top: { item: number; operator: number | null; name: string; time: number; count: number }[];

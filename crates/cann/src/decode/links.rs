@@ -1,4 +1,4 @@
-//! What the scheduler samples of links, levels of bandwidth and quality of service.
+//! The scheduler's samples of links, levels of bandwidth and quality of service.
 
 use opscope_cann_raw::links::{
     AcceleratorLevels, BandwidthLevels, ChipLink, DiePcie, DieQuality, DieTraffic, QUALITIES, Quality,

@@ -1,4 +1,4 @@
-//! What the collector copies from `/proc`: use of processors and memory by a system and by its processes.
+//! The collector's copies from `/proc`: use of processors and memory by a system and by its processes.
 //!
 //! | device | host | content of a block |
 //! |---|---|---|

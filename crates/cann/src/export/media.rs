@@ -12,7 +12,7 @@ const KINDS: [&str; 7] = ["VDEC", "JPEGD", "PNGD", "JPEGE", "VPC", "VENC", "SCD"
 /// The time and frames of an engine: the least and the most.
 type Range = [(f64, f64); 2];
 
-/// What each engine did between the first and the last sample, and its use in the end.
+/// The work that each engine did between the first and the last sample, and its use in the end.
 pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let mut rows: Vec<(u32, [u32; 3], Range, &'a str)> = Vec::new();
     for device in &view.devices {

@@ -212,7 +212,7 @@ pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// What went through a device's network device since the sample before.
+/// The traffic through a device's network device since the sample before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NetworkDeviceRates {
     /// When; wall-clock nanoseconds.
@@ -223,7 +223,7 @@ pub(crate) struct NetworkDeviceRates {
     pub(crate) counts: [u64; NETWORK_DEVICE_COUNTS],
 }
 
-/// What went through a device's network device between each two samples; `offset` is the wall clock's at the
+/// The traffic through a device's network device between each two samples; `offset` is the wall clock's at the
 /// host's monotonic zero.
 pub(crate) fn network_device_rates(device: &DeviceView<'_>, offset: i64) -> Vec<NetworkDeviceRates> {
     let mut samples: Vec<NetworkDeviceSample> = device.device.tables.samples.network_device.rows().collect();

@@ -1,4 +1,4 @@
-//! What the scheduler of sample profiles samples of links, levels of bandwidth and quality of service.
+//! The samples of sample profiles' scheduler of links, levels of bandwidth and quality of service.
 //!
 //! Sample number k is taken k + 1 intervals after the begin, and its values are simple functions of k.
 

@@ -1,4 +1,4 @@
-//! What sample profiles tell of the processors and the memory of the host and of devices, as the collector
+//! Samples of the processors and the memory of the host and of devices, as the collector
 //! copies it from `/proc`.
 
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! What the scheduler sampled of links, levels of bandwidth and quality of service.
+//! The scheduler's samples of links, levels of bandwidth and quality of service.
 
 use crate::columns::columns;
 
@@ -93,7 +93,7 @@ columns! {
     }
 }
 
-/// What the scheduler of one device sampled.
+/// The samples of one device's scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct LinkTables {
     /// Levels of the accelerators' bandwidth.

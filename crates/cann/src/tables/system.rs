@@ -1,4 +1,4 @@
-//! What systems and their processes used of processors and memory, as the collector copied it from `/proc`
+//! The use of processors and memory by systems and their processes, as the collector copied it from `/proc`
 //! of the host and of devices.
 
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ columns! {
     }
 }
 
-/// What was sampled of one system, the host or a device.
+/// The samples of one system, the host or a device.
 #[derive(Clone, Debug, Default)]
 pub struct SystemTables {
     /// Memory of the system.

@@ -14,7 +14,7 @@ use crate::timeline::samples::Counters;
 const PA_LANE: u64 = 111_111;
 const PCIE_LANE: u64 = 100_010;
 
-/// What went over PCIe.
+/// The traffic over PCIe.
 const PCIE: [&str; 2] = ["PCIE Write Bandwidth", "PCIE Read Bandwidth"];
 
 /// Levels of the accelerators: the highest of all at each time that is shown.

@@ -166,7 +166,7 @@ test("a link brings back view, selection, range, flags, filter and theme; its wr
   assert.equal(await again.page.evaluate(() => document.documentElement.dataset.theme), "dark");
   await again.close();
   const wrong = await open(file, { hash: "#/timeline?t=9..1&sel=task:99999999&v=00000000&foo=1" });
-  assert.match(await wrong.page.locator(".note").innerText(), /another profile/);
+  assert.match(await wrong.page.locator(".note[role=status]").innerText(), /another profile/);
   await wrong.close();
 });
 

@@ -24,7 +24,7 @@ test("a name that is taken for another is found", () => {
   }
 });
 
-/** What a script consists of, its variables by the order in which they appear. @param {string} text @returns {string[]} */
+/** The parts of a script, its variables by the order in which they appear. @param {string} text @returns {string[]} */
 function meanings(text) {
   const file = ts.createSourceFile("page.js", text, ts.ScriptTarget.ES2022, true, ts.ScriptKind.JS);
   const host = {

@@ -143,6 +143,8 @@ impl Embedded {
         ];
         tables.extend(table);
         tables.extend(graph.into_iter().flat_map(|graph| graph.tables.iter().cloned()));
+        let cut_in_graph = graph.into_iter().flat_map(|graph| &graph.names_cut);
+        let more_cut = cut_in_graph.filter(|name| !items.strings.has(name)).count();
         let left_out = LeftOut {
             slices: slices.all + depths.too_deep,
             slices_in_full: slices.count(),
@@ -159,7 +161,7 @@ impl Embedded {
             samples: samples.all,
             samples_in_full: samples.count,
             launches_backward: slices.launches_backward,
-            names_cut: items.strings.cut + graph.map_or(0, |graph| graph.names_cut),
+            names_cut: items.strings.cut().len() + more_cut,
         };
         let timeline = json!({
             "tick_ns": ticks.nanoseconds,

@@ -10,15 +10,15 @@ const LONGEST: usize = 64 << 10;
 /// Text by its number in the report.
 pub(crate) struct Strings {
     texts: StringTable,
-    /// Pieces that were cut.
-    pub cut: usize,
+    /// The numbers of those that were cut.
+    cut: Vec<u32>,
 }
 
 impl Default for Strings {
     fn default() -> Self {
         let mut texts = StringTable::default();
         texts.intern("");
-        Self { texts, cut: 0 }
+        Self { texts, cut: Vec::new() }
     }
 }
 
@@ -30,8 +30,20 @@ impl Strings {
         }
         let known = self.texts.len();
         let number = self.texts.intern(&format!("{}…", &text[..text.floor_char_boundary(LONGEST)])).index();
-        self.cut += usize::from(number == known);
+        if number == known {
+            self.cut.push(number as u32);
+        }
         number as u32
+    }
+
+    /// The texts that were cut, as they are carried.
+    pub(crate) fn cut(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.cut.iter().map(|&number| self.get(number))
+    }
+
+    /// Whether a text is carried.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.texts.lookup(text).is_some()
     }
 
     /// The text of a number.

@@ -62,8 +62,8 @@ pub struct Graph {
     pub tables: Vec<Table>,
     /// Where it comes from, and what isn't drawn.
     pub facts: Value,
-    /// Names that were cut, because they are longer than 64 kB.
-    pub names_cut: usize,
+    /// The names that were cut, because they are longer than 64 kB.
+    pub names_cut: Vec<String>,
 }
 
 impl Graph {
@@ -105,7 +105,8 @@ impl Graph {
         let mut tables =
             vec![writer.nodes(trace, &times, &path, &of_nodes), writer.edges(), writer.work(), chains];
         tables.push(strings.table_from("graph_strings", 0));
-        Self { tables, facts, names_cut: strings.cut }
+        let names_cut = strings.cut().map(str::to_owned).collect();
+        Self { tables, facts, names_cut }
     }
 }
 

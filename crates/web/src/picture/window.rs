@@ -1,4 +1,4 @@
-//! What a stretch of time holds: how busy each group was, the operators that cost most in it, its gaps.
+//! The content of a stretch of time: how busy each group was, the operators that cost most in it, its gaps.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What can be asked of the server: a file for each kind of answer.
+//! The answers of the server: a file for each kind of answer.
 
 mod page;
 mod profile;

@@ -96,7 +96,7 @@ pub(crate) struct WindowQuery {
     to: u64,
 }
 
-/// What a stretch of time holds.
+/// The content of a stretch of time.
 pub(crate) async fn window(
     State(session): Sessions,
     Path(profile): Path<String>,

@@ -1,4 +1,4 @@
-// What the page asks the server that it came from. The token of the server's run comes with the address and is
+// The page's requests to the server that it came from. The token of the server's run comes with the address and is
 // kept for as long as the server runs; it goes into a head of each request and nowhere else.
 
 import { signal } from "../state/signal.js";

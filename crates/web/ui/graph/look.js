@@ -8,7 +8,7 @@ import { FATES, KIND } from "./graph.js";
 
 const BOUNDS = ["compute", "memory", "neither"];
 
-/** What limits a part's operator: 1 to 3, 0 where that isn't known. @param {Profile} profile @param {Graph} graph @param {number} at */
+/** The limit of a part's operator: 1 to 3, 0 where that isn't known. @param {Profile} profile @param {Graph} graph @param {number} at */
 const bound_of = (profile, graph, at) => Number(/** @type {any} */ (profile.operators[graph.operator[at] - 1])?.bound ?? 0);
 
 /** The ways of colouring. @param {Profile} profile @param {Graph} graph */
