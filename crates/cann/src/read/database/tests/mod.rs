@@ -120,7 +120,7 @@ fn the_figures_of_real_databases_sum_up_to_those_of_independent_queries() {
     let asked = trace.launch_sites.call().iter().map(|call| trace.api_calls.level()[call.index()]);
     assert!(asked.into_iter().all(|level| level == ApiLevel::Framework));
     let stack = trace.launch_sites.stack().iter().flatten().next().map(|stack| trace.strings.get(*stack));
-    assert!(stack.unwrap().lines().any(|line| line.ends_with("main.py(375): train")), "{stack:?}");
+    assert!(stack.unwrap().lines().any(|line| line.ends_with("main.py(354): train")), "{stack:?}");
     assert!(!losses(&trace).iter().any(|loss| loss.contains("OP_MEMORY") || loss.contains("CALLCHAINS")));
 }
 
