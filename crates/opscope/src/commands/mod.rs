@@ -28,6 +28,7 @@ pub mod report;
 pub mod rewrite;
 pub mod run;
 pub mod sample;
+mod sample_cluster;
 mod sample_prof;
 pub mod serve;
 pub mod show;

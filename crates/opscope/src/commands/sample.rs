@@ -1,4 +1,4 @@
-//! `opscope sample`: models and raw directories to try things on.
+//! `opscope sample`: models, raw directories and collections of many ranks to try things on.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ Examples:
   opscope sample yolo-mish -o net.onnx --seed 7
   opscope sample prof -o runs --chip 310p    a raw directory as a run on Ascend leaves it
   opscope sample opprof -o runs              single operators as msprof op leaves them
+  opscope sample cluster -o runs --ranks 64  profiles of many ranks with known faults
 
 The weights are made up, but scaled so that every layer's values stay finite and varied: the time
 that such a model takes is that of the real one. The same seed gives the same file.";
@@ -54,6 +55,8 @@ enum Other {
     Prof(super::sample_prof::Arguments),
     /// Write a folder (OPPROF_*) as msprof op leaves it of single operators
     Opprof(Opprof),
+    /// Write profiles of many ranks (*_ascend_pt) with known faults, and what each fault costs
+    Cluster(super::sample_cluster::Arguments),
 }
 
 /// The options of `opscope sample opprof`.
@@ -95,6 +98,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     match &arguments.other {
         Some(Other::Prof(arguments)) => return super::sample_prof::execute(arguments, terminal),
         Some(Other::Opprof(arguments)) => return write_operators(arguments, terminal),
+        Some(Other::Cluster(arguments)) => return super::sample_cluster::execute(arguments, terminal),
         None => {}
     }
     let Some(name) = &arguments.name else {
