@@ -130,12 +130,13 @@ mod tests {
         let near = |found: f64, expected: f64, within: f64| {
             assert!((found - expected).abs() < within, "{found} is not {expected}");
         };
-        near(truth.step_without_faults_ms, 188.6, 1.9);
-        for (cost, (saves, alone)) in
-            truth.costs.iter().zip([(1.62, 14.9), (29.7, 31.7), (0.0, 29.5), (28.2, 47.1), (8.9, 8.95)])
-        {
-            near(cost.saves_ms, saves, 1.5);
-            near(cost.alone_ms, alone, 1.5);
+        near(truth.step_ms, 278.3, 2.8);
+        near(truth.step_without_faults_ms, 188.8, 1.9);
+        // The mean of four seeds, which differ by up to 3 ms.
+        let elsewhere = [(1.7, 15.9), (29.6, 31.7), (0.0, 30.8), (26.9, 47.0), (8.9, 8.8)];
+        for (cost, (saves, alone)) in truth.costs.iter().zip(elsewhere) {
+            near(cost.saves_ms, saves, 3.0);
+            near(cost.alone_ms, alone, 3.0);
         }
     }
 
