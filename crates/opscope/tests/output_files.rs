@@ -148,6 +148,10 @@ fn everything_that_is_written_is_private_whatever_the_umask() {
         ("samples", &["sample", "prof", "-o", "samples"][..]),
         ("samples/2022", &["sample", "prof", "-o", "samples/2022", "--layout", "2022"]),
         ("samples/job", &["sample", "prof", "-o", "samples/job", "--layout", "job"]),
+        (
+            "samples/cluster",
+            &["sample", "cluster", "-o", "samples/cluster", "--steps", "1", "--format", "both"],
+        ),
         ("modern", &["export", "all", &profile, "-o", "modern"]),
         ("classic", &["export", "all", &profile, "-o", "classic", "--layout", "classic"]),
         ("imported/deep", &["import", &profile, "-o", "imported/deep"]),
@@ -273,4 +277,35 @@ fn programs_that_write_into_one_folder_at_a_time_all_succeed() {
         }
     }
     assert_eq!(below(&place.path("out")).len(), 4 * 8 * 2);
+}
+
+#[test]
+fn a_sample_cluster_is_written_once_and_says_what_its_faults_cost() {
+    let place = Place::new();
+    let sample = |further: &[&str]| [&["sample", "cluster", "-o", "runs", "--layers", "1"], further].concat();
+    let answer =
+        place.done(&sample(&["--fault", "late-input=2:5ms", "--fault", "ai-cpu=5", "--damage", "cut=6"]));
+    assert_eq!(answer.stdout, "runs/cluster_8_ranks_seed_1\n");
+    assert!(answer.stderr.contains("2 faults") && answer.stderr.contains("truth.json"), "{}", answer.stderr);
+    let text = std::fs::read(place.path("runs/cluster_8_ranks_seed_1/truth.json")).expect("the truth");
+    let truth: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!((&truth["damage"], &truth["faults"]["late_host"]), (&"cut=6".into(), &2.into()));
+    let saves = truth["costs"]["faults"]["late_host"]["alone_costs_ms"].as_f64().expect("a cost");
+    assert!((4.0..=5.0).contains(&saves), "{saves}");
+
+    place.fails(1, &["cluster_8_ranks_seed_1", "there already"], &sample(&[]));
+    // Another seed is another collection.
+    place.done(&sample(&["--seed", "2", "--fault", "none"]));
+    for (further, expected) in [
+        (&["--fault", "slow-link=3"][..], "FROM-TO"),
+        (&["--fault", "broken=3"], "low-frequency"),
+        (&["--fault", "ai-cpu=8"], "no rank 8"),
+        (&["--damage", "cut=9"], "no rank 9"),
+        (&["--damage", "burnt=1"], "missing, cut"),
+        (&["--layout", "dp=4,ep=3"], "doesn't divide"),
+        (&["--ranks", "1"], "2..="),
+    ] {
+        place.fails(2, &[expected], &sample(further));
+    }
+    assert_eq!(std::fs::read_dir(place.path("runs")).expect("a folder").count(), 2);
 }
