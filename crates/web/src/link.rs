@@ -11,10 +11,10 @@
 //! Comments that begin with `/**` are for the type checker, and are left out, as are lines of comment and the blanks
 //! before a line: they are a tenth of the page's size.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
-use super::shorten::short_name;
+use super::shorten::{outermost, with_names};
 
 /// A fault in a module.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,15 +58,17 @@ type Read<'r> = &'r dyn Fn(&str) -> Result<String, String>;
 /// Text that ends a script or style early where it stands in HTML.
 const ENDS: [&str; 3] = ["</script", "</style", "<!--"];
 
-/// Links a module with all that it needs. Each module's text is handed to `shorten`.
+/// Links a module with all that it needs into one function, whose text is handed to `shorten`.
+///
+/// All modules lie side by side in its scope: what a module declares outermost has the module's number behind its
+/// name, there and where it is imported.
 ///
 /// # Errors
 /// When a module can't be read, or has what isn't allowed.
 pub fn link(entry: &str, read: Read<'_>, shorten: fn(&str) -> String) -> Result<String, LinkError> {
-    let mut linker = Linker { read, shorten, done: HashMap::new(), open: Vec::new(), script: String::new() };
-    linker.script.push_str("\"use strict\";\n");
+    let mut linker = Linker { read, done: HashMap::new(), open: Vec::new(), script: String::new() };
     linker.module(entry).map_err(|fault| fault.at(entry, 0))?;
-    Ok(linker.script)
+    Ok(format!("\"use strict\";\n(() => {{\n{}}})();\n", shorten(&linker.script)))
 }
 
 /// Lays styles together.
@@ -98,7 +100,6 @@ pub fn styles(names: &[String], read: Read<'_>) -> Result<String, LinkError> {
 
 struct Linker<'r> {
     read: Read<'r>,
-    shorten: fn(&str) -> String,
     /// The modules that are linked.
     done: HashMap<String, Linked>,
     /// The modules around this one.
@@ -108,16 +109,17 @@ struct Linker<'r> {
 
 /// A module in the script.
 struct Linked {
-    /// The constant that holds its exports, each under the short name of its number.
-    constant: String,
-    exports: Vec<String>,
+    number: usize,
+    exports: BTreeSet<String>,
 }
 
 /// The parts of a module.
 #[derive(Default)]
 struct Module {
     body: String,
-    exports: Vec<String>,
+    exports: BTreeSet<String>,
+    /// The names in the script of what it imports.
+    imports: BTreeMap<String, String>,
 }
 
 impl Linker<'_> {
@@ -134,16 +136,11 @@ impl Linker<'_> {
         self.open.push(file.to_owned());
         let module = self.parts(file, &text).map_err(Fault::There)?;
         self.open.pop();
-        let exports: Vec<String> = module
-            .exports
-            .iter()
-            .enumerate()
-            .map(|(at, name)| format!("{}: {name}", short_name(at)))
-            .collect();
-        let body = (self.shorten)(&format!("{}return {{ {} }};\n", module.body, exports.join(", ")));
-        let constant = constant(self.done.len());
-        self.script.push_str(&format!("const {constant} = (() => {{\n{body}}})();\n"));
-        self.done.insert(file.to_owned(), Linked { constant, exports: module.exports });
+        let number = self.done.len();
+        let mut names = module.imports;
+        names.extend(outermost(&module.body).into_iter().map(|name| (name.clone(), in_script(&name, number))));
+        self.script.push_str(&with_names(&module.body, &names));
+        self.done.insert(file.to_owned(), Linked { number, exports: module.exports });
         Ok(())
     }
 
@@ -175,14 +172,12 @@ impl Linker<'_> {
             return Err(here("a template literal ends on the line that it begins on"));
         }
         if let Some(rest) = line.strip_prefix("import ") {
-            let line = self.import(file, rest)?;
-            module.body.push_str(&line);
+            return self.import(file, rest, module);
         } else if let Some(rest) = line.strip_prefix("export ") {
             let name = exported(rest).ok_or_else(|| here(EXPORTS))?;
-            if module.exports.iter().any(|known| known == name) {
+            if !module.exports.insert(name.to_owned()) {
                 return Err(Fault::Here(format!("`{name}` is exported twice")));
             }
-            module.exports.push(name.to_owned());
             module.body.push_str(&without_types(rest));
         } else if ["import{", "import\"", "import'", "export{", "export*"]
             .iter()
@@ -199,8 +194,8 @@ impl Linker<'_> {
         Ok(())
     }
 
-    /// The line that stands for an import, behind the word.
-    fn import(&mut self, file: &str, rest: &str) -> Result<String, Fault> {
+    /// Takes up an import, of which the rest behind the word is given.
+    fn import(&mut self, file: &str, rest: &str, module: &mut Module) -> Result<(), Fault> {
         let parts = rest.strip_prefix("{ ").and_then(|rest| rest.strip_suffix("\";"));
         let parts = parts.and_then(|rest| rest.split_once(" } from \""));
         let parts = parts.filter(|(_, from)| from.starts_with('.'));
@@ -208,16 +203,15 @@ impl Linker<'_> {
         let target =
             resolve(file, from).ok_or_else(|| Fault::Here(format!("{from} lies outside of the page")))?;
         self.module(&target)?;
-        let Linked { constant, exports } = &self.done[&target];
-        let mut members = Vec::new();
+        let Linked { number, exports } = &self.done[&target];
         for name in names.split(", ") {
             let (name, alias) = name.split_once(" as ").unwrap_or((name, name));
-            let Some(number) = exports.iter().position(|known| known == name) else {
+            if !exports.contains(name) {
                 return Err(Fault::Here(format!("{target} exports no `{name}`")));
-            };
-            members.push(format!("{}: {alias}", short_name(number)));
+            }
+            module.imports.insert(alias.to_owned(), in_script(name, *number));
         }
-        Ok(format!("const {{ {} }} = {constant};", members.join(", ")))
+        Ok(())
     }
 }
 
@@ -291,9 +285,9 @@ fn resolve(file: &str, from: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The constant that holds the exports of the module of a number. No variable begins so.
-fn constant(number: usize) -> String {
-    format!("${}", short_name(number))
+/// The name in the script of what the module of a number declares. No name in a module ends so.
+fn in_script(name: &str, number: usize) -> String {
+    format!("{name}${number}")
 }
 
 #[cfg(test)]
@@ -321,10 +315,10 @@ mod tests {
             ),
             ("scale.js", "const hidden = 1;\nexport const one = hidden;\n"),
         ]);
-        let expected = "\"use strict\";\n\
-            const $a = (() => {\nconst hidden = 1;\nconst one = hidden;\nreturn { a: one };\n})();\n\
-            const $b = (() => {\nconst { a: one } = $a;\nasync function paint(x) { return x + one; }\nreturn { a: paint };\n})();\n\
-            const $c = (() => {\nconst { a: put } = $b;\nconst { a: one } = $a;\nput(one);\nreturn {  };\n})();\n";
+        let expected = "\"use strict\";\n(() => {\n\
+            const hidden$0 = 1;\nconst one$0 = hidden$0;\n\
+            async function paint$1(x) { return x + one$0; }\n\
+            paint$1(one$0);\n})();\n";
         assert_eq!(script.as_deref(), Ok(expected));
     }
 
@@ -333,8 +327,8 @@ mod tests {
         let text = "/**\n * @param {import(\"./t.d.ts\").T} x\n */\nconst a = 1; // stays\n  // goes\n\n  /** @type {number} */ let b = 2;\n\
             const c = /** @type {import(\"./t.d.ts\").T} */ (a);\nconst d = `/* text */`;\n/* stays */\n";
         let script = linked(&[("main.js", text)]).unwrap();
-        let expected = "const a = 1; // stays\nlet b = 2;\n\
-            const c = (a);\nconst d = `/* text */`;\n/* stays */\n";
+        let expected = "const a$0 = 1; // stays\nlet b$0 = 2;\n\
+            const c$0 = (a$0);\nconst d$0 = `/* text */`;\n/* stays */\n";
         assert!(script.contains(expected), "{script}");
         assert!(!script.contains("@param"), "{script}");
     }

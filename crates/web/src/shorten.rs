@@ -1,20 +1,49 @@
-//! A module's text made shorter: without blanks and comments, and with short names of its own variables.
+//! A script made shorter: without blanks and comments, and with short names of its own variables.
 //!
-//! Half of a script is names that nobody but its author needs. Names of properties, of what a module exports
-//! and of the browser's own things stay; each other name becomes a shorter one throughout its module or, where no
-//! other knows it, throughout its statement of the module, and no two become the same there, so that which name
-//! means which variable stays as it was. No grammar is needed for that, only
-//! the tokens and their brackets, because the modules keep to a small part of the language: statements end in
-//! semicolons, and no name is both a variable and the browser's ([`SHARED`]).
+//! Half of a script is names that nobody but its author needs. Names of properties and of the browser's own things
+//! stay; each other name becomes a shorter one throughout the script or, where only one statement of the script knows
+//! it, throughout that, and no two become the same there, so that which name means which variable stays as it was. No
+//! grammar is needed for that, only the tokens and their brackets, because the modules keep to a small part of the
+//! language: statements end in semicolons, and no name is both a variable and the browser's ([`SHARED`]).
+//!
+//! The linker asks which names a module declares outermost ([`outermost`]), and gives them others where modules
+//! lie side by side in one scope ([`with_names`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
-/// A module's text, shorter.
+/// The names that a module declares outside of functions and blocks.
+pub fn outermost(text: &str) -> BTreeSet<String> {
+    let tokens = tokens(text);
+    let brackets = Brackets::of(&tokens);
+    let bound = brackets.bound(&tokens, &brackets.roles(&tokens));
+    bound.outermost.into_iter().map(str::to_owned).collect()
+}
+
+/// A text in which variables have other names. The new ones must be nowhere in it.
+pub fn with_names(text: &str, names: &BTreeMap<String, String>) -> String {
+    let tokens = tokens(text);
+    let roles = Brackets::of(&tokens).roles(&tokens);
+    let (mut renamed, mut done) = (String::with_capacity(text.len() * 2), 0);
+    for (token, role) in tokens.iter().zip(roles) {
+        let Some(name) = names.get(token.text).filter(|_| role != Role::Other) else { continue };
+        let begin = token.text.as_ptr() as usize - text.as_ptr() as usize;
+        renamed.push_str(&text[done..begin]);
+        if role == Role::Shorthand {
+            renamed.push_str(token.text);
+            renamed.push_str(": ");
+        }
+        renamed.push_str(name);
+        done = begin + token.text.len();
+    }
+    renamed + &text[done..]
+}
+
+/// A script's text, shorter.
 pub fn shorten(text: &str) -> String {
     let tokens = tokens(text);
     let brackets = Brackets::of(&tokens);
-    let roles: Vec<Role> = (0..tokens.len()).map(|at| brackets.role(&tokens, at)).collect();
+    let roles = brackets.roles(&tokens);
     let statements = statements(&tokens, &brackets);
     let names = short_names(&tokens, &roles, &statements, &brackets.bound(&tokens, &roles));
     let mut shorter = String::with_capacity(text.len());
@@ -228,7 +257,7 @@ enum Role {
     Other,
 }
 
-/// Names that a module declares.
+/// Names that a script declares.
 #[derive(Default)]
 struct Bound<'t> {
     all: BTreeSet<&'t str>,
@@ -281,6 +310,10 @@ impl Brackets {
         found
     }
 
+    fn roles(&self, tokens: &[Token<'_>]) -> Vec<Role> {
+        (0..tokens.len()).map(|at| self.role(tokens, at)).collect()
+    }
+
     fn role(&self, tokens: &[Token<'_>], at: usize) -> Role {
         if !tokens[at].is_name() {
             return Role::Other;
@@ -300,7 +333,7 @@ impl Brackets {
         }
     }
 
-    /// The names that the module declares.
+    /// The names that the script declares.
     fn bound<'t>(&self, tokens: &[Token<'t>], roles: &[Role]) -> Bound<'t> {
         let mut all = Bound::default();
         for (at, token) in tokens.iter().enumerate() {
@@ -325,7 +358,7 @@ impl Brackets {
                 }
                 _ => {}
             }
-            // Parameters aren't the module's, wherever their function is.
+            // Parameters aren't the script's, wherever their function is.
             if token.kind == Kind::Word && self.around[at].1.is_none() && !token.is_name() {
                 all.outermost.extend(&bound);
             }
@@ -397,7 +430,7 @@ fn brace(before: &[Token<'_>], ends_case: bool) -> Bracket {
     }
 }
 
-/// The number of the statement of the module that each token belongs to.
+/// The number of the statement of the script that each token belongs to.
 fn statements(tokens: &[Token<'_>], brackets: &Brackets) -> Vec<usize> {
     const BEGINS: &str = "async class const for function if let return switch try var void";
     let mut number = 0;
@@ -409,10 +442,14 @@ fn statements(tokens: &[Token<'_>], brackets: &Brackets) -> Vec<usize> {
     tokens.iter().enumerate().map(next).collect()
 }
 
+/// The most statements in which a name is each one's own. What stands in more is the same everywhere, because text that
+/// repeats is packed better.
+const FEW: usize = 12;
+
 /// The short names of variables, by statement.
 ///
-/// A name that the module itself declares, or that several statements have, is the same in all of them. Any other
-/// is one statement's own, and may become what another statement's own name becomes, or what the module's name
+/// A name that the script declares outermost, or that many statements have, is the same in all of them. Any other
+/// is a statement's own, and may become what another statement's own name becomes, or what the script's name
 /// does that this statement doesn't know.
 fn short_names<'t>(
     tokens: &[Token<'t>],
@@ -437,7 +474,7 @@ fn short_names<'t>(
         let (statements, all) = places.entry(name).or_default();
         (*statements, *all) = (*statements + 1, *all + times);
     }
-    let is_shared = |name: &str| bound.outermost.contains(name) || places[name].0 > 1;
+    let is_shared = |name: &str| bound.outermost.contains(name) || places[name].0 > FEW;
     let shared = places.iter().filter(|(name, _)| is_shared(name)).map(|(name, (_, times))| (*name, *times));
     let taken: HashSet<&str> = kept.iter().flatten().copied().collect();
     let shared = named(shared.collect(), |name| taken.contains(name));
@@ -461,7 +498,7 @@ fn named(mut names: Vec<(&str, usize)>, is_taken: impl Fn(&str) -> bool) -> BTre
 }
 
 /// The short name of a number: a … z, A … Z, aa, ab …
-pub fn short_name(mut number: usize) -> String {
+fn short_name(mut number: usize) -> String {
     const LETTERS: &[u8; 52] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let mut name = String::new();
     loop {
@@ -533,6 +570,15 @@ mod tests {
         becomes("const a1 = a; const long = document.title;", "const b=a;const c=document.title;");
         becomes("const x = (top) => top + name;", "const a=(top)=>top+name;");
         becomes("const c = d => d; return { c };", "const a=b=>b;return{c:a};");
+    }
+
+    #[test]
+    fn what_a_module_declares_outermost_gets_the_name_that_is_asked_for_and_its_members_keep_theirs() {
+        let text = "const at = 1; // at\nfunction f({ at: x, it = at }) { const own = { at, f: x.f, s: `${at}at` }; }\n";
+        assert_eq!(outermost(text).into_iter().collect::<Vec<_>>(), ["at", "f"]);
+        let names = ["at", "f"].map(|name| (name.to_owned(), format!("{name}$7")));
+        let expected = "const at$7 = 1; // at\nfunction f$7({ at: x, it = at$7 }) { const own = { at: at$7, f: x.f, s: `${at$7}at` }; }\n";
+        assert_eq!(with_names(text, &names.into()), expected);
     }
 
     #[test]

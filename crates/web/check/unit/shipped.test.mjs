@@ -17,7 +17,7 @@ test("short names mean the variables that the modules' own names mean", { skip }
 });
 
 test("a name that is taken for another is found", () => {
-  const of = (text) => meanings(`const $a = (() => { ${text} return { }; })();`);
+  const of = (text) => meanings(`(() => { ${text} })();`);
   assert.deepEqual(of("const one = 1; const f = ({ two }) => one + two;"), of("const b = 1; const a = ({ two: c }) => b + c;"));
   for (const wrong of ["const b = 1; const a = ({ two: b }) => b + b;", "const b = 1; const a = ({ c }) => b + c;", "const b = 1; const a = ({ two: c }) => b + d;"]) {
     assert.notDeepEqual(of("const one = 1; const f = ({ two }) => one + two;"), of(wrong), wrong);
@@ -32,21 +32,17 @@ function meanings(text) {
     getCanonicalFileName: (name) => name, useCaseSensitiveFileNames: () => true, getNewLine: () => "\n", fileExists: (name) => name === "page.js", readFile: () => undefined,
   };
   const checker = ts.createProgram(["page.js"], { allowJs: true, noLib: true, noResolve: true, target: ts.ScriptTarget.ES2022 }, host).getTypeChecker();
-  const handed = new Set(file.statements.filter(ts.isVariableStatement).flatMap((it) => exchanged(it)));
+  const { statements, imported } = body_of(file, checker);
   const numbers = new Map();
   const found = [];
-  visit(file);
+  for (const it of statements) visit(it);
   return found;
 
-  function variable(symbol, name) {
+  function variable(local, name) {
+    const symbol = imported.get(local) ?? local;
     if (!symbol?.declarations?.some((it) => it.getSourceFile() === file)) return found.push(`outside ${name}`);
     if (!numbers.has(symbol)) numbers.set(symbol, numbers.size);
     return found.push(`variable ${numbers.get(symbol)}`);
-  }
-
-  // Modules hand their exports to one another by names that the linker chooses.
-  function member(object, name) {
-    found.push(handed.has(object) ? "handed" : `member ${name}`);
   }
 
   function visit(node) {
@@ -56,15 +52,15 @@ function meanings(text) {
       visit(node.expression);
       found.push(`member ${node.name.text}`);
     } else if (ts.isShorthandPropertyAssignment(node)) {
-      member(node.parent, node.name.text);
+      found.push(`member ${node.name.text}`);
       variable(checker.getShorthandAssignmentValueSymbol(node), node.name.text);
       if (node.objectAssignmentInitializer) visit(node.objectAssignmentInitializer);
     } else if (ts.isBindingElement(node) && ts.isObjectBindingPattern(node.parent) && !node.dotDotDotToken && ts.isIdentifier(node.propertyName ?? node.name)) {
-      member(node.parent, (node.propertyName ?? node.name).text);
+      found.push(`member ${(node.propertyName ?? node.name).text}`);
       visit(node.name);
       if (node.initializer) visit(node.initializer);
     } else if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name)) {
-      member(node.parent, node.name.text);
+      found.push(`member ${node.name.text}`);
       visit(node.initializer);
     } else if ((ts.isMethodDeclaration(node) || ts.isGetAccessor(node) || ts.isSetAccessor(node)) && ts.isIdentifier(node.name)) {
       found.push(`member ${node.name.text}`);
@@ -77,12 +73,28 @@ function meanings(text) {
   }
 }
 
-/** The objects by which a module, `const $a = (() => { … })();`, takes what others hand it and hands out its own. */
-function exchanged(statement) {
-  const module = statement.declarationList.declarations[0].initializer?.expression?.expression?.body?.statements ?? [];
-  return module.map((it) => {
-    if (ts.isReturnStatement(it)) return it.expression;
-    const declaration = ts.isVariableStatement(it) ? it.declarationList.declarations[0] : null;
-    return declaration?.initializer?.getText().startsWith("$") ? declaration.name : null;
-  });
+/**
+ * The statements of a script: those of the one function that the program links its modules into, or of the module by
+ * module functions, `const $a = (() => { … })();`, of link.mjs. Those take what they import as members of others,
+ * so that an imported variable means the one that the other module declares.
+ */
+function body_of(file, checker) {
+  const statements = [];
+  const imported = new Map();
+  const exports = new Map();
+  for (const it of file.statements) {
+    const module = ts.isVariableStatement(it) ? it.declarationList.declarations[0] : null;
+    const call = module ? module.initializer : it.expression;
+    for (const inner of (ts.isCallExpression(call) ? call.expression.expression.body.statements : [])) {
+      const taken = ts.isVariableStatement(inner) ? inner.declarationList.declarations[0] : null;
+      if (module && ts.isReturnStatement(inner)) {
+        exports.set(module.name.text, new Map(inner.expression.properties.map((own) => [own.name.text, checker.getShorthandAssignmentValueSymbol(own)])));
+      } else if (module && taken && ts.isObjectBindingPattern(taken.name) && exports.has(taken.initializer?.getText())) {
+        for (const own of taken.name.elements) imported.set(checker.getSymbolAtLocation(own.name), exports.get(taken.initializer.getText()).get((own.propertyName ?? own.name).text));
+      } else {
+        statements.push(inner);
+      }
+    }
+  }
+  return { statements, imported };
 }
