@@ -497,6 +497,18 @@ fn the_page_of_analyze_is_that_of_report_and_has_the_whole_profile() {
     place.done(&["report", raw, "-o", "report.html"]);
     assert!(page == std::fs::read_to_string(place.path("report.html")).expect("the report"));
 
+    // With the model that it is of, the page has that model's graph, as the report has.
+    assert_ne!(answers["graph"]["from"], "model");
+    let model = place.sample("mask-ssd");
+    place.done(&["analyze", raw, "--html", "page.html", "--model", &model]);
+    place.done(&["report", raw, "-o", "report.html", "--model", &model]);
+    let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    assert_eq!(common::report(&page).0["graph"]["from"], "model");
+    assert!(page == std::fs::read_to_string(place.path("report.html")).expect("the report"));
+    place.fails(2, &["--html"], &["analyze", raw, "--model", &model]);
+    place.fails(1, &["none.onnx"], &["analyze", raw, "--html", "page.html", "--model", "none.onnx"]);
+    place.fails(2, &["would be overwritten"], &["analyze", raw, "--html", &model, "--model", &model]);
+
     // A page that can't be written is found out before any work, and nothing of it stays.
     place.fails(1, &["none/page.html"], &["analyze", raw, "--html", "none/page.html"]);
     let file = place.write("a.json", r#"{"traceEvents":[]}"#);

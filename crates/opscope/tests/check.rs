@@ -166,6 +166,13 @@ fn a_page_of_the_candidate_is_left_whatever_the_verdict() {
     let model = place.sample("mask-ssd");
     let models = ["check", "--baseline", &model, "--candidate", &model, "--html", "page.html"];
     place.fails(2, &["--html", "opscope run MODEL --db FILE"], &models);
+    let with_model =
+        [&arguments[..], &["--max-regression", "10%", "--html", "page.html", "--model", &model]].concat();
+    place.done(&with_model);
+    let html = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    let (answers, _) = common::report(&html);
+    assert_eq!(answers["graph"]["from"], "model");
+    assert!(answers["about"]["command"].as_str().is_some_and(|command| command.contains(" --model ")));
 }
 
 #[test]

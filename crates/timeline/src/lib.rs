@@ -25,10 +25,11 @@
 //! label · time_line        their names; their times
 //!
 //! tile                     parts of a row as a page draws them
-//! index                    any row summed up into buckets of time
+//! index · counter          any row summed up into buckets of time; the ends of a counter's values
 //! launches                 the tasks that each call launched
 //! ```
 
+mod counter;
 mod index;
 mod label;
 mod launches;
@@ -37,6 +38,7 @@ mod rows;
 mod tile;
 mod time_line;
 
+pub use counter::CounterIndex;
 pub use index::{Bucket, Index, Spans};
 pub use label::{Label, LaneKind, Owner};
 pub use launches::Launches;

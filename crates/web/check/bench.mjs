@@ -7,19 +7,33 @@ import fs from "node:fs";
 import path from "node:path";
 import { chromium } from "playwright-core";
 
-const [file, rounds = "3"] = process.argv.slice(2);
-if (!file) {
-  console.error("usage: node bench.mjs REPORT.html|URL [ROUNDS]");
-  process.exit(2);
-}
-const served = /^https?:/.test(file);
 const executablePath = process.env.OPSCOPE_CHROMIUM ?? "/usr/bin/chromium";
-const results = [];
-for (let round = 0; round < Number(rounds); round += 1) results.push(await measure());
-const median = (key) => results.map((it) => it[key]).sort((a, b) => a - b)[Math.floor(results.length / 2)];
-console.log(JSON.stringify({ report: served ? "served" : path.basename(file), mb: served ? null : +(fs.statSync(file).size / 1e6).toFixed(2), rounds: results.length, load: fs.readFileSync("/proc/loadavg", "utf8").split(" ")[0], ...Object.fromEntries(Object.keys(results[0]).map((it) => [it, median(it)])) }));
 
-async function measure() {
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const [file, rounds = "3"] = process.argv.slice(2);
+  if (!file) {
+    console.error("usage: node bench.mjs REPORT.html|URL [ROUNDS]");
+    process.exit(2);
+  }
+  const served = /^https?:/.test(file);
+  const results = [];
+  for (let round = 0; round < Number(rounds); round += 1) results.push(await measure((page) => show(page, file, served)));
+  const median = (key) => results.map((it) => it[key]).sort((a, b) => a - b)[Math.floor(results.length / 2)];
+  console.log(JSON.stringify({ report: served ? "served" : path.basename(file), mb: served ? null : +(fs.statSync(file).size / 1e6).toFixed(2), rounds: results.length, load: fs.readFileSync("/proc/loadavg", "utf8").split(" ")[0], ...Object.fromEntries(Object.keys(results[0]).map((it) => [it, median(it)])) }));
+}
+
+/** Opens a report, or the page of a server, at its timeline. */
+async function show(page, file, served) {
+  await page.goto(served ? file : `file://${path.resolve(file)}#/timeline`);
+  if (served) {
+    await page.waitForSelector(".bar", { timeout: 60000 });
+    await page.evaluate(() => { location.hash = "#/timeline"; });
+  }
+  await page.waitForSelector(".rows-canvas", { timeout: 60000 });
+}
+
+/** Figures of a page that `show` opens; `height` is where the pointer is while it moves. */
+export async function measure(show, height = 400) {
   const browser = await chromium.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-background-networking", "--enable-precise-memory-info"] });
   const debug = await browser.newBrowserCDPSession();
   const processes = async () => (await debug.send("SystemInfo.getProcessInfo")).processInfo.map(({ id, type }) => {
@@ -38,19 +52,14 @@ async function measure() {
   const main = async () => (await session.send("Performance.getMetrics")).metrics.find((it) => it.name === "TaskDuration").value;
   const idle = cpu(await processes());
   const begun = performance.now();
-  await page.goto(served ? file : `file://${path.resolve(file)}#/timeline`);
-  if (served) {
-    await page.waitForSelector(".bar", { timeout: 60000 });
-    await page.evaluate(() => { location.hash = "#/timeline"; });
-  }
-  await page.waitForSelector(".rows-canvas", { timeout: 60000 });
+  await show(page);
   for (let good = 0; good < 3;) {
     const waited = await page.evaluate(() => new Promise((done) => { const t = performance.now(); setTimeout(() => requestAnimationFrame(() => done(performance.now() - t)), 0); }));
     good = waited < 100 ? good + 1 : 0;
     await page.waitForTimeout(50);
   }
   const ready = { wall: (performance.now() - begun) / 1000, cpu: cpu(await processes()) - idle };
-  await page.mouse.move(900, 400);
+  await page.mouse.move(900, height);
   await page.evaluate(() => {
     globalThis.frames_seen = [];
     let last = performance.now();

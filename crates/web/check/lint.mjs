@@ -22,7 +22,7 @@ const TEXT = [
   /fillText\("([^"]*[A-Za-z]{2}[^"]*)"/,
 ];
 // Names of formats and of the filter's own words are the same in every language.
-const SAME_EVERYWHERE = new Set(["CSV", "PNG", "name:regex type:Conv unit:ai-core >50us <2ms dtype:float16 -stream:3"]);
+const SAME_EVERYWHERE = new Set(["CSV", "PNG", "JSON", "name:regex type:Conv unit:ai-core >50us <2ms dtype:float16 -stream:3"]);
 const LONGEST = 500;
 
 /** @param {string} text @param {string} file @returns {string[]} */

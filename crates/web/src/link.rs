@@ -138,7 +138,8 @@ impl Linker<'_> {
         self.open.pop();
         let number = self.done.len();
         let mut names = module.imports;
-        names.extend(outermost(&module.body).into_iter().map(|name| (name.clone(), in_script(&name, number))));
+        names
+            .extend(outermost(&module.body).into_iter().map(|name| (name.clone(), in_script(&name, number))));
         self.script.push_str(&with_names(&module.body, &names));
         self.done.insert(file.to_owned(), Linked { number, exports: module.exports });
         Ok(())

@@ -1,5 +1,6 @@
 //! The profiles that are served: read one after another in the background, and asked while the next is read.
 
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
@@ -49,6 +50,18 @@ pub trait Subject: Send + Sync {
     /// # Errors
     /// When the question is wrong.
     fn table(&self, options: &[(String, String)]) -> Result<Value, Problem>;
+
+    /// The same as CSV.
+    ///
+    /// # Errors
+    /// When the question is wrong.
+    fn csv(&self, options: &[(String, String)]) -> Result<String, Problem>;
+
+    /// Writes what touches a stretch of time, in nanoseconds of its timeline, as Chrome's trace event JSON.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn timeline(&self, from: u64, to: u64, out: &mut (dyn Write + Send)) -> io::Result<()>;
 }
 
 /// The profiles to serve.

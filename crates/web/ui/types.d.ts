@@ -156,6 +156,19 @@ interface Served {
   named(name: string): Promise<number>;
   beside(name: string, step: 1 | -1): Promise<number>;
   window(span: Span): WindowAnswer | null;
+  counters(rows: Row[], view: Span, width: number): void;
+  buckets(row: Row, view: Span, width: number): Buckets | null;
+  search(text: string): Promise<ServedHit[]>;
+  executions(row: number): Promise<Executions>;
+}
+
+// Ends and last values of a counter, pixel by pixel; NaN where there is none.
+interface Buckets { low: Numbers; high: Numbers; last: Numbers }
+// Calls, ranges and marks have the numbers of their first slices.
+interface ServedHit { kind: string; name: string; count?: number; ids?: number[] }
+interface Executions {
+  count: number; histogram: { counts: number[]; edges_ns: number[]; least_ns: number; most_ns: number };
+  per_inference: { number: number; time_ns: number; warm_up: boolean }[]; slowest: { id: number; start: number; duration_ns: number }[];
 }
 
 // A server's answer about a stretch of time.
@@ -174,6 +187,9 @@ interface Operator {
   time: number; count: number; mean: number; min: number; max: number; median: number; p90: number; p99: number;
   wait: number | null; flops: number | null; bytes: number | null; bound: number; ceiling: number; ideal: number | null; attribution: string; nodes: string; attributes: string;
 }
+
+// A quantity that hardware reports, its mean over executions.
+interface Metric { name: string; unit: string; mean: number }
 
 type Profile = import("./data/profile.js").Profile;
 type App = import("./state/app.js").App;

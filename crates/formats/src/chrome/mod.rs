@@ -28,4 +28,4 @@ mod write;
 mod tests;
 
 pub use read::{ReadError, dialect, looks_like, read, read_with};
-pub use write::{WriteError, Written, write, write_file};
+pub use write::{WriteError, Written, write, write_file, write_within};

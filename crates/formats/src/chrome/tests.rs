@@ -6,7 +6,7 @@ use opscope_trace::*;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Written, write, write_file};
+use super::{Written, write, write_file, write_within};
 use crate::testing::any_trace;
 
 fn events_of(trace: &Trace) -> (Vec<Value>, Written) {
@@ -251,4 +251,34 @@ proptest! {
             stack.push(start + length);
         }
     }
+}
+
+#[test]
+fn of_a_stretch_of_time_all_is_written_that_touches_it_and_nothing_else() {
+    let trace = small_trace();
+    let all = events_of(&trace).0;
+    let within = |from: u64, to: u64| -> Vec<Value> {
+        let mut file = Vec::new();
+        write_within(&trace, from..=to, &mut file).unwrap();
+        let mut whole: Value =
+            serde_json::from_str(&quote_times(std::str::from_utf8(&file).unwrap())).unwrap();
+        let Value::Array(events) = whole["traceEvents"].take() else { panic!("traceEvents is no array") };
+        events
+    };
+    assert_eq!(within(0, u64::MAX), all);
+    let slices = |events: &[Value]| -> Vec<Value> { of_phase(events, "X").cloned().collect() };
+    let span = |slice: &Value| {
+        let start = nanoseconds(&slice["ts"]);
+        (start, start + nanoseconds(&slice["dur"]))
+    };
+    let ends: Vec<i128> = slices(&all).iter().map(|slice| span(slice).1).collect();
+    for &edge in &ends {
+        let (from, to) = (edge + 1, edge + 20);
+        let expected: Vec<Value> =
+            slices(&all).into_iter().filter(|slice| span(slice).0 <= to && span(slice).1 >= from).collect();
+        let found = within(from as u64, to as u64);
+        assert_eq!(slices(&found), expected, "{from} to {to}");
+        assert_eq!(of_phase(&found, "M").count(), of_phase(&all, "M").count(), "every lane keeps its name");
+    }
+    assert!(ends.len() > 4);
 }

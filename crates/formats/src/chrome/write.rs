@@ -1,7 +1,7 @@
 //! Encoding a trace's events and writing them.
 
 use std::io::{self, Write};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
 use opscope_timeline::Layout;
@@ -56,6 +56,18 @@ pub fn write(trace: &Trace, mut out: impl Write + Send) -> io::Result<Written> {
     Ok(Written { bytes, ..encoder.counts() })
 }
 
+/// Writes of a trace what touches a stretch of time, in nanoseconds of its timeline, both ends included.
+///
+/// # Errors
+/// The errors of `out`.
+pub fn write_within(trace: &Trace, span: RangeInclusive<u64>, mut out: impl Write + Send) -> io::Result<()> {
+    let encoder = Encoder::new(trace);
+    let pieces = encoder.pieces_within(&span);
+    let encode = |index: usize, text: &mut Vec<u8>| encoder.encode(&pieces[index], text);
+    opscope_parallel::texts(pieces.len(), encode, |text| out.write_all(text))?;
+    out.flush()
+}
+
 /// Writes a trace as Chrome's trace event JSON into a file, which appears only when it is whole.
 ///
 /// # Errors
@@ -103,6 +115,23 @@ impl<'a> Encoder<'a> {
             pieces.extend(portions(content.rows.len()).map(|rows| Piece::Slices { lane, rows }));
         }
         pieces.extend(portions(self.trace.samples.len()).map(Piece::Samples));
+        pieces.push(Piece::Tail);
+        pieces
+    }
+
+    /// Of every lane and of the samples the runs of rows that touch a stretch of time.
+    fn pieces_within(&self, span: &RangeInclusive<u64>) -> Vec<Piece> {
+        let mut pieces = vec![Piece::Head];
+        for (lane, content) in self.layout.lanes.iter().enumerate() {
+            let touches = |row: usize| {
+                let (start, end) = self.layout.span(self.trace, lane, row);
+                start <= *span.end() && end >= *span.start()
+            };
+            pieces.extend(runs(content.rows.len(), touches).map(|rows| Piece::Slices { lane, rows }));
+        }
+        let times = self.trace.samples.time();
+        let touches = |row: usize| span.contains(&self.layout.time_line.point(times[row]));
+        pieces.extend(runs(times.len(), touches).map(Piece::Samples));
         pieces.push(Piece::Tail);
         pieces
     }
@@ -235,6 +264,18 @@ fn push_value(out: &mut Vec<u8>, value: f64) {
     } else {
         out.extend_from_slice(format!("{value:e}").as_bytes());
     }
+}
+
+/// The runs of rows that are wanted, none longer than a piece.
+fn runs(count: usize, is_wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = Range<usize>> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let start = (next..count).find(|&row| is_wanted(row))?;
+        let most = count.min(start + EVENTS_A_PIECE);
+        let end = (start + 1..most).find(|&row| !is_wanted(row)).unwrap_or(most);
+        next = end;
+        Some(start..end)
+    })
 }
 
 fn portions(count: usize) -> impl Iterator<Item = Range<usize>> {

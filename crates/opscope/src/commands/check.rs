@@ -15,7 +15,7 @@ use opscope_trace::Trace;
 use opscope_tune::{Budget, interleaved};
 
 use super::advise::silence_suspects;
-use super::html::HtmlArguments;
+use super::html::{HtmlArguments, PageModelArguments};
 use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments, parse_duration};
 use crate::exit::{Exit, UsageError, naming_model};
@@ -45,7 +45,8 @@ A profile that is cut off or damaged, of which records are missing, fails whatev
 is missing takes no time. --allow-losses judges what is there; the report still names the losses.
 
 --html writes the candidate's profile as a page in one file, as opscope report does, whatever the verdict
-is: the timeline, the operators and the findings say where the time went.";
+is: the timeline, the operators and the findings say where the time went. --model names the model that it is
+of, for the graph and the rules about graphs.";
 
 /// The name of the side that is judged.
 const CANDIDATE: &str = "candidate";
@@ -86,6 +87,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
 
+    #[command(flatten)]
+    page_model: PageModelArguments,
+
     /// Print the answer as JSON instead of Markdown
     #[arg(long)]
     json: bool,
@@ -110,13 +114,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         check_target(path)?;
     }
     let page = HtmlArguments { html: arguments.html.clone() };
-    let sides = [arguments.baseline.as_deref(), Some(&arguments.candidate)];
+    let sides =
+        [arguments.baseline.as_deref(), Some(&arguments.candidate), arguments.page_model.model.as_deref()];
     page.check(&sides.into_iter().flatten().collect::<Vec<_>>())?;
     if page.html.is_some() && is_model(&arguments.candidate) {
         let text = "--html: two models are measured without recording anything, so that there is no profile to show; \
                     compare profiles (opscope run MODEL --db FILE makes them)";
         return Err(UsageError(text.to_owned()).into());
     }
+    let model = arguments.page_model.load()?;
     let facts = match &arguments.baseline {
         Some(baseline) if is_model(baseline) != is_model(&arguments.candidate) => {
             let text = "give two models or two profiles: one of each can't be measured alternately";
@@ -145,7 +151,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     write(arguments.summary.as_deref(), &summary)?;
     write(arguments.junit.as_deref(), &junit::to_xml(&judgement.conditions))?;
     if let Some((_, candidate)) = judgement.facts.sides.iter().find(|(side, _)| *side == CANDIDATE) {
-        page.write(candidate, page.origin(&Source::at(&arguments.candidate)?), terminal)?;
+        page.write_with(
+            model.as_ref(),
+            candidate,
+            page.origin(&Source::at(&arguments.candidate)?),
+            terminal,
+        )?;
     }
     Ok(match judgement.outcome() {
         Outcome::Passed => Exit::Done,

@@ -52,12 +52,61 @@ impl HtmlArguments {
     /// # Errors
     /// When it can't be written.
     pub fn write(&self, profile: &Opened, origin: Option<Origin>, terminal: &Terminal) -> anyhow::Result<()> {
+        self.write_with(None, profile, origin, terminal)
+    }
+
+    /// The same, with the graph of a model and the findings about it.
+    ///
+    /// # Errors
+    /// As [`HtmlArguments::write`].
+    pub fn write_with(
+        &self,
+        model: Option<&ProfiledModel>,
+        profile: &Opened,
+        origin: Option<Origin>,
+        terminal: &Terminal,
+    ) -> anyhow::Result<()> {
         let Some((output, origin)) = self.html.as_ref().zip(origin) else { return Ok(()) };
         let path = origin.path.iter().map(|path| path.display().to_string());
+        let named = model.map(|model| ["--model".to_owned(), model.path.display().to_string()]);
         let words = ["opscope", "report"].map(str::to_owned).into_iter().chain(path);
-        let content = Content::usual(command_line(words));
+        let content = Content {
+            model: model.map(|model| &model.model),
+            shapes: model.map(|model| &model.shapes),
+            ..Content::usual(command_line(words.chain(named.into_iter().flatten())))
+        };
         write(profile, origin, &content, output, terminal)
     }
+}
+
+/// The option of commands that ask a profile and leave a page behind, for what the profile doesn't tell.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PageModelArguments {
+    /// The model that was profiled, for the graph of the page and the rules about graphs
+    #[arg(long, value_name = "MODEL.onnx", requires = "html", help_heading = "Files")]
+    pub model: Option<PathBuf>,
+}
+
+impl PageModelArguments {
+    /// The model, where one is named.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn load(&self) -> anyhow::Result<Option<ProfiledModel>> {
+        let load = |path: &PathBuf| {
+            let model = Model::load(path)?;
+            let shapes = ShapeArguments::default().infer(&model)?;
+            anyhow::Ok(ProfiledModel { path: path.clone(), model, shapes })
+        };
+        self.model.as_ref().map(load).transpose()
+    }
+}
+
+/// The model that a profile is of.
+pub struct ProfiledModel {
+    path: PathBuf,
+    model: Model,
+    shapes: Shapes,
 }
 
 /// The facts about a profile's files that are known before they are read.

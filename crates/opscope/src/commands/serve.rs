@@ -1,7 +1,7 @@
 //! `opscope serve`: profiles of any size as a page in the browser.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use anyhow::Context;
 use clap::Args;
 use opscope_advise::Target;
 use opscope_analyze::Answer;
+use opscope_formats::chrome;
 use opscope_formats::reading::Stop;
 use opscope_model::{Model, Shapes};
 use opscope_open::{Progress, Source};
@@ -237,6 +238,14 @@ impl Subject for Served {
 
     fn table(&self, options: &[(String, String)]) -> Result<Value, Problem> {
         analyze::answer_to(options, &self.path, &self.opened).map_err(|error| problem(&error))
+    }
+
+    fn csv(&self, options: &[(String, String)]) -> Result<String, Problem> {
+        analyze::csv_of(options, &self.opened).map_err(|error| problem(&error))
+    }
+
+    fn timeline(&self, from: u64, to: u64, out: &mut (dyn Write + Send)) -> io::Result<()> {
+        chrome::write_within(&self.opened, from..=to, out)
     }
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import os from "node:os";
-import { no_program, open, end, report_by_program, serve, settled, hold, link_of } from "./browser.mjs";
+import { no_program, open, end, program, report_by_program, serve, settled, hold, link_of } from "./browser.mjs";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "opscope-served-"));
 after(async () => {
@@ -19,6 +19,7 @@ function trace(name, tasks = 3000) {
   for (let at = 0; at < tasks; at += 1) {
     const ts = 5_650_000 + (at >> 1) * 100;
     events.push({ ph: "X", cat: "kernel", pid: 0, tid: at % 2, ts, dur: 20 + (at % 7) * 10, name: at % 3 ? `Conv2D_${at % 20}` : `Relu_${at % 20}` });
+    if (at % 10 === 0) events.push({ ph: "X", pid: 1, tid: 100, ts, dur: 5, name: `launch_${at / 10}` });
     if (at % 10 === 0) events.push({ ph: "C", pid: 0, ts, name: "memory", args: { value: at } });
   }
   const file = path.join(folder, name);
@@ -96,6 +97,41 @@ test("of a large profile the page asks for what it shows, and what is pointed at
   await hold(page, "w", 300);
   await hold(page, "s", 300);
   assert.deepEqual(seen.errors, []);
+  await close();
+  await server.end();
+});
+
+test("names, executions and the timeline of what the page has not got are the server's to tell", { skip }, async () => {
+  const file = trace("asked.json");
+  const server = await serve(file, "--slices", "500");
+  const { page, seen, close } = await open(server.url);
+  // A call that is in none of the slices that came with the page.
+  await page.keyboard.press("/");
+  await page.keyboard.type("launch_29");
+  await page.locator(".hit", { hasText: "launch_299" }).first().waitFor();
+  await page.locator(".hit", { hasText: "launch_299" }).first().dispatchEvent("pointerdown");
+  await page.waitForFunction(() => document.querySelector(".panel .selected-name")?.innerText === "launch_299");
+  assert.match(await link_of(page), /#\/timeline.*sel=call:\d+/);
+  // An operator of which most executions are elsewhere.
+  await page.evaluate(() => { location.hash = "#/operators?sel=op:0"; });
+  await page.waitForFunction(() => /Slowest executions/.test(document.querySelector(".details")?.innerText ?? ""));
+  assert.doesNotMatch(await page.locator(".details").innerText(), /in this report one by one/);
+  await page.locator(".details .evidence button").first().click();
+  await page.waitForFunction(() => /sel=task:/.test(location.hash) && location.hash.startsWith("#/timeline"));
+  // The visible part as a file for other viewers: all that touches it, and no more.
+  await page.evaluate(() => { location.hash = "#/timeline?t=5700000000..5701000000"; });
+  await settled(page);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".toolbar button", { hasText: "JSON" }).click()]);
+  const written = JSON.parse(fs.readFileSync(await download.path(), "utf8")).traceEvents.filter((it) => it.ph === "X");
+  const touching = JSON.parse(fs.readFileSync(file, "utf8")).traceEvents.filter((it) => it.ph === "X" && it.ts <= 5_701_000 && it.ts + it.dur >= 5_700_000);
+  const spans = (list) => list.map((it) => `${it.name} ${Math.round(it.ts * 1000)} ${Math.round(it.dur * 1000)}`).sort();
+  assert.deepEqual(spans(written), spans(touching));
+  assert.ok(written.length > 30);
+  assert.deepEqual(seen.errors, []);
+  // The table is the command line's.
+  const token = /token=(\w+)/.exec(server.url)[1];
+  const csv = await fetch(`${new URL(server.url).origin}/api/0/table?format=csv`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(await csv.text(), program("analyze", file, "--csv"));
   await close();
   await server.end();
 });

@@ -1,5 +1,6 @@
 import test, { after } from "node:test";
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { story, nothing } from "../fixture.mjs";
 import { no_browser, open, end, report_of, hold, settled, link_of } from "./browser.mjs";
 
@@ -259,6 +260,22 @@ test("a selection is the same on every screen", { skip }, async () => {
   await settled(page);
   assert.equal(await page.locator(".details .selected-name").innerText(), name);
   assert.match(await page.locator(".details .metrics").innerText(), /mac_ratio[\s\S]*\d %[\s\S]*total_cycles\s+12350/);
+  // The same quantities are columns of the table, which sort it, and go into both files.
+  await page.locator(".operators .grid-head button", { hasText: "mac_ratio" }).click();
+  await settled(page);
+  assert.match(await link_of(page), /s=-metric/);
+  const shares = (await page.locator(".operators .grid-row").evaluateAll((rows, at) => rows.map((row) => row.children[at].innerText), await page.locator(".operators .grid-head > div").evaluateAll((heads) => heads.findIndex((it) => it.innerText.startsWith("mac_ratio")))));
+  const figures = shares.map((it) => (it === "–" ? -1 : Number.parseFloat(it)));
+  assert.ok(figures[0] > 0 && figures.every((it, at) => at === 0 || it <= figures[at - 1]), shares.join(" "));
+  const saved = async (name) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".operators .toolbar button", { hasText: name }).click()]);
+    return fs.readFileSync(await download.path(), "utf8");
+  };
+  const { rows: told, schema_version } = JSON.parse(await saved("JSON"));
+  const [head, first] = (await saved("CSV")).split("\n").map((it) => it.split(","));
+  assert.equal(schema_version, 1);
+  assert.equal(Number(first[head.indexOf("mac_ratio")]), told[0].metrics.find((it) => it.name === "mac_ratio").mean);
+  assert.equal(Number(first[head.indexOf("time_ns")]), told[0].time_ns);
   await page.keyboard.press("t");
   await settled(page);
   assert.match(await page.locator(".panel").innerText(), new RegExp(name.replace(/[/.]/g, "\\$&")));
@@ -272,6 +289,27 @@ test("a selection is the same on every screen", { skip }, async () => {
   await settled(page);
   const faded = await page.locator(".roofline .point[fill-opacity='0.18']").count();
   assert.ok(faded > 0 && faded === await page.locator(".roofline .point").count(), "MatMul has no operations here, so that every point is of another type");
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
+test("the roofline of a range has the executions in it alone, and says so", { skip }, async () => {
+  const made = story();
+  const { start, duration } = made.tables.iterations;
+  const { page, seen, close } = await open(report_of(made), { hash: "#/roofline" });
+  const text = () => page.locator("main#screen").innerText();
+  const all = await page.locator(".roofline .point").count();
+  const sum = async () => page.locator(".roofline .grid-row > div:nth-child(4)").evaluateAll((cells) => cells.reduce((total, it) => total + Number.parseFloat(it.innerText), 0));
+  assert.doesNotMatch(await text(), /Limited to/);
+  const five = start.slice(0, 6).at(-1);
+  await page.evaluate((hash) => { location.hash = hash; }, `#/roofline?m=${five}..${five + Math.round(duration[5] / 2)}`);
+  await settled(page);
+  assert.match(await text(), /Limited to the range/);
+  assert.ok(await page.locator(".roofline .point").count() > 0 && await page.locator(".roofline .point").count() < all, "half an inference has fewer operators");
+  assert.ok(await sum() > 90);
+  await page.locator("#screen").getByRole("button", { name: "Remove the range" }).click();
+  await settled(page);
+  assert.equal(await page.locator(".roofline .point").count(), all);
   assert.deepEqual(seen.errors, []);
   await close();
 });

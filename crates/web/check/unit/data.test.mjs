@@ -4,7 +4,7 @@ import { open_columns } from "../../ui/data/columns.js";
 import { make_profile } from "../../ui/data/profile.js";
 import { make_index } from "../../ui/data/row_index.js";
 import { union_of } from "../../ui/data/union.js";
-import { window_of, gaps_of } from "../../ui/data/window.js";
+import { gaps_of, operators_within, window_of } from "../../ui/data/window.js";
 import { table_of, sorted } from "../../ui/data/table.js";
 import { parse_filter, passes } from "../../ui/data/filter.js";
 import { histogram } from "../../ui/data/executions.js";
@@ -79,6 +79,17 @@ test("a range says busy and idle, the costliest operators and the gaps", () => {
   assert.ok(gaps_of(profile.rows.find((it) => it.kind === "busy"), [0, profile.facts.end]).length >= 1);
 });
 
+test("executions that the ends of a range cut are counted unless whole ones are asked for", () => {
+  const profile = open(story());
+  const row = profile.rows.find((it) => it.kind === "tasks" && it.count > 3);
+  const [start, duration] = [row.index.start[1], row.index.duration[1]];
+  const cut = [start + 1, start + duration + 1];
+  const sum = (list) => list.reduce((all, it) => all + it.count, 0);
+  assert.ok(sum(operators_within(profile, cut)) > sum(operators_within(profile, cut, true)));
+  const exact = [start, start + duration];
+  assert.ok(operators_within(profile, exact, true).some((it) => it.operator === profile.items.operator[row.index.item[1]] - 1));
+});
+
 test("where slices were left out, busy time is by density, and it is said", () => {
   const made = story();
   const row = made.report.timeline.rows.find((it) => it.kind === "busy");
@@ -108,8 +119,13 @@ test("grouped times add up to the whole, and shares to one", () => {
 
 test("sorting puts what isn't known last both ways", () => {
   const rows = [{ name: "a", min: 3 }, { name: "b", min: null }, { name: "c", min: 1 }];
-  assert.deepEqual(sorted(rows, "min").map((it) => it.name), ["c", "a", "b"]);
-  assert.deepEqual(sorted(rows, "-min").map((it) => it.name), ["a", "c", "b"]);
+  const profile = { metrics_of: (operator) => (operator === 0 ? [{ name: "mac_ratio", unit: "", mean: 0.5 }] : operator === 1 ? [{ name: "mac_ratio", unit: "", mean: 0.2 }] : []) };
+  const names = (sort, of = rows) => sorted(profile, of, sort).map((it) => it.name);
+  assert.deepEqual(names("min"), ["c", "a", "b"]);
+  assert.deepEqual(names("-min"), ["a", "c", "b"]);
+  const measured = [{ name: "none", operator: null }, { name: "half", operator: 0 }, { name: "fifth", operator: 1 }, { name: "other", operator: 2 }];
+  assert.deepEqual(names("metric:mac_ratio", measured), ["fifth", "half", "none", "other"]);
+  assert.deepEqual(names("-metric:mac_ratio", measured), ["half", "fifth", "none", "other"]);
 });
 
 test("filters are understood part by part", () => {

@@ -3,10 +3,11 @@ import test from "node:test";
 import assert from "node:assert/strict";
 import { make_tiles } from "../../ui/data/tiles.js";
 import { make_profile } from "../../ui/data/profile.js";
+import { make_served } from "../../ui/data/served.js";
 import { parse_link, format_link } from "../../ui/state/link.js";
 
 /** An answer as a container: each tile has one full bucket and one wide slice that runs on into the next tile. */
-function answer({ level, first, count, rows }) {
+function answer({ level, first, count, rows }, bytes = 1000) {
   const size = 512 * 2 ** level;
   const tiles = rows.flatMap((row) => Array.from({ length: count }, (_, at) => ({ row, number: first + at })));
   const slices = tiles.flatMap(({ number }) => [(number - 0.5) * size, (number + 0.5) * size]);
@@ -15,15 +16,36 @@ function answer({ level, first, count, rows }) {
     fine: { bucket: tiles.map(() => 7), busy: tiles.map(() => 255), count: tiles.map(() => 3), item: tiles.map(() => level), longest: tiles.map(() => 1) },
     wide: { start: slices, duration: slices.map(() => size), item: slices.map(() => 1), id: slices.map((_, at) => at) },
   };
-  return { kind: "tiles", size: 1000, table: (name) => ({ count: Object.values(tables[name])[0].length, numbers: (column) => Float64Array.from(tables[name][column]), texts: () => [], has: () => true }) };
+  return { kind: "tiles", size: bytes, table: (name) => ({ count: Object.values(tables[name])[0].length, numbers: (column) => Float64Array.from(tables[name][column]), texts: () => [], has: () => true }) };
 }
 
 /** Tiles whose questions are answered by hand. */
-function by_hand(end = 2 ** 40) {
+function by_hand(end = 2 ** 40, bytes = 1000) {
   const asked = [];
-  const tiles = make_tiles((question) => new Promise((done, fail) => asked.push({ question, done: () => done(answer(question)), fail })), end);
+  const tiles = make_tiles((question) => new Promise((done, fail) => asked.push({ question, done: () => done(answer(question, bytes)), fail })), end);
   const settle = () => new Promise((done) => setTimeout(done, 0));
   return { asked, tiles, settle };
+}
+
+/** Plain columns as a server sends them. */
+function to_columns(kind, tables) {
+  const parts = [];
+  let offset = 0;
+  const head = { kind, tables: Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, { count: Object.values(columns)[0].length, columns: Object.entries(columns).map(([column, values]) => {
+    parts.push(Buffer.from(values.buffer));
+    offset += values.byteLength;
+    return { name: column, coding: "plain", type: "f64", offset: offset - values.byteLength };
+  }) }])) };
+  const length = (text) => Math.ceil((8 + Buffer.byteLength(text)) / 8) * 8;
+  const with_head = (begin) => JSON.stringify({ ...head, tables: Object.fromEntries(Object.entries(head.tables).map(([name, it]) => [name, { ...it, columns: it.columns.map((column) => ({ ...column, offset: column.offset + begin })) }])) });
+  let begin = length(with_head(0));
+  while (length(with_head(begin)) !== begin) begin = length(with_head(begin));
+  const text = Buffer.from(with_head(begin));
+  const front = Buffer.alloc(begin);
+  front.write("OSC1");
+  front.writeUInt32LE(text.length, 4);
+  text.copy(front, 8);
+  return new Uint8Array(Buffer.concat([front, ...parts]));
 }
 
 const ROW = { rows: [4], across: 1000 };
@@ -89,6 +111,54 @@ test("a question that fails is asked again by the next move", async () => {
   assert.equal(asked.length, 1);
   tiles.want({ ...ROW, view: [0, 1000] });
   assert.equal(asked.length, 2);
+});
+
+test("over a slow link a moving view makes do with half as many buckets until it rests", async () => {
+  const { asked, tiles, settle } = by_hand(2 ** 40, 64_000);
+  const later = (ms) => new Promise((done) => setTimeout(done, ms));
+  const finish = async () => {
+    for (let at = asked.findIndex((it) => !it.is_done); at >= 0; at = asked.findIndex((it) => !it.is_done)) {
+      asked[at].is_done = true;
+      await later(30);
+      asked[at].done();
+      await settle();
+    }
+  };
+  tiles.want({ ...ROW, view: [0, 1_000_000] });
+  assert.equal(asked[0].question.level, 9);
+  await later(40);
+  await finish();
+  const before = asked.length;
+  tiles.want({ ...ROW, view: [0, 64_000] });
+  assert.equal(asked[before].question.level, 7, "64,000 ticks would be 6");
+  await finish();
+  const coarse = asked.length;
+  await later(400);
+  assert.equal(asked[coarse]?.question.level, 6, "at rest it is as fine as ever");
+});
+
+test("counters of a view are asked for once, and those of another view are nobody's", async () => {
+  const it = profile();
+  it.report.left_out = { ...it.report.left_out, samples: 10, samples_in_full: 2 };
+  const counter = { kind: "counter" };
+  it.rows.push(counter);
+  const asked = [];
+  const value = new Float64Array([1, Number.NaN, 4, 5]);
+  const data = to_columns("counters", { buckets: { low: value, high: value, last: value } });
+  const served = make_served({ ask: async (path) => { asked.push(path); return data; }, json: async () => ({}) }, it, 3);
+  const view = [10.5, 99.2];
+  served.counters([counter], view, 4);
+  served.counters([counter], view, 4);
+  assert.equal(served.buckets(counter, view, 4), null);
+  await new Promise((done) => setTimeout(done, 0));
+  assert.deepEqual(asked, ["3/counters?from=10&to=100&width=4&ids=0"]);
+  assert.deepEqual([...served.buckets(counter, view, 4).high], [1, Number.NaN, 4, 5]);
+  assert.equal(served.buckets(counter, [0, 99.2], 4), null);
+  served.counters([counter], view, 4);
+  assert.equal(asked.length, 1);
+  it.report.left_out.samples = 2;
+  served.counters([counter], [0, 50], 4);
+  assert.equal(asked.length, 1, "all values are there");
 });
 
 test("what is under the pointer is a slice, a bucket or nothing", async () => {

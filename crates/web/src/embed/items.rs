@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use opscope_timeline::Rows;
-use opscope_trace::{ModelId, RangeKind, Trace};
+use opscope_trace::{ModelId, OperatorId, RangeKind, StringId, Trace};
 
 use super::operators::Operators;
 use super::strings::Strings;
@@ -117,7 +117,7 @@ impl Items {
         model.map_or(0, |model| self.text(trace, trace.models.name()[model.index()]))
     }
 
-    fn text(&mut self, trace: &Trace, id: opscope_trace::StringId) -> u32 {
+    fn text(&mut self, trace: &Trace, id: StringId) -> u32 {
         let known = &mut self.texts[id.index()];
         if *known == 0 {
             *known = self.strings.number(trace.strings.get(id)) + 1;
@@ -128,6 +128,16 @@ impl Items {
     /// The row of an item's operator in the table of operators.
     pub(crate) fn operator_of(&self, item: u32) -> Option<u32> {
         self.items[item as usize].operator.checked_sub(1)
+    }
+
+    /// The operator of a row of the table of operators, or the name of tasks without one.
+    pub(crate) fn of_row(&self, row: u32) -> Option<(Option<OperatorId>, Option<StringId>)> {
+        self.operators.of_row(row)
+    }
+
+    /// The rows of the table of operators, in no order, each with its operator or the name of its tasks.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, Option<OperatorId>, Option<StringId>)> {
+        self.operators.rows()
     }
 
     /// The name of an item.

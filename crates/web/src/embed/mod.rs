@@ -38,6 +38,7 @@ pub(crate) use self::density::share;
 pub(crate) use self::items::Items;
 pub(crate) use self::operators::MOST as MOST_OPERATORS;
 use self::operators::Operators;
+pub(crate) use self::samples::values_of;
 use self::slices::Slices;
 pub(crate) use self::slices::{Drawn, drawn, union_of};
 pub(crate) use self::strings::Strings;

@@ -38,6 +38,19 @@ impl Operators {
         Self { table: Some(table(trace, rows, strings)), count: rows.len(), rest, by_operator, by_name }
     }
 
+    /// The operator of a row, or the name of the tasks that it is of where they belong to none.
+    pub(super) fn of_row(&self, row: u32) -> Option<(Option<OperatorId>, Option<StringId>)> {
+        let operator = self.by_operator.iter().find(|(_, known)| **known == row).map(|(id, _)| *id);
+        let name = || self.by_name.iter().find(|(_, known)| **known == row).map(|(id, _)| *id);
+        operator.map(|id| (Some(id), None)).or_else(|| name().map(|id| (None, Some(id))))
+    }
+
+    /// The rows, each with its operator or the name of its tasks.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (u32, Option<OperatorId>, Option<StringId>)> {
+        let operators = self.by_operator.iter().map(|(&id, &row)| (row, Some(id), None));
+        operators.chain(self.by_name.iter().map(|(&id, &row)| (row, None, Some(id))))
+    }
+
     /// The row of a task, by its operator or else its name.
     pub(super) fn row_of(&self, operator: Option<OperatorId>, name: StringId) -> Option<u32> {
         match operator {

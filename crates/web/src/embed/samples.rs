@@ -21,8 +21,8 @@ pub(super) struct Samples {
     pub all: usize,
 }
 
-/// The counters, each with its place in the table, and the table.
-pub(super) fn of(trace: &Trace, layout: &Layout, ticks: Ticks) -> (Vec<Value>, Samples) {
+/// The finite values of each of the trace's counters, in the order of time.
+pub(crate) fn values_of(trace: &Trace, layout: &Layout, ticks: Ticks) -> Vec<Vec<(u64, f64)>> {
     let samples = &trace.samples;
     let mut by_counter: Vec<Vec<(u64, f64)>> = vec![Vec::new(); trace.counters.len()];
     for ((counter, &time), &value) in samples.counter().iter().zip(samples.time()).zip(samples.value()) {
@@ -30,12 +30,19 @@ pub(super) fn of(trace: &Trace, layout: &Layout, ticks: Ticks) -> (Vec<Value>, S
             by_counter[counter.index()].push((ticks.of_time(layout.time_line.point(time)), value));
         }
     }
+    by_counter.iter_mut().for_each(|values| values.sort_by_key(|(time, _)| *time));
+    by_counter
+}
+
+/// The counters, each with its place in the table, and the table.
+pub(super) fn of(trace: &Trace, layout: &Layout, ticks: Ticks) -> (Vec<Value>, Samples) {
+    let samples = &trace.samples;
+    let mut by_counter = values_of(trace, layout, ticks);
     let mut kept: Vec<(u64, f64)> = Vec::new();
     let mut counters = Vec::new();
     for ((values, (_, counter)), place) in
         by_counter.iter_mut().zip(trace.counters.iter()).zip(&layout.counters)
     {
-        values.sort_by_key(|(time, _)| *time);
         let first = kept.len();
         match samples.len() <= MOST {
             true => kept.append(values),

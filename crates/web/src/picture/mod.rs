@@ -1,7 +1,10 @@
 //! The timeline of a profile of any size, asked for the parts that a page shows: rows by their numbers in the answers,
 //! times in ticks, items by the numbers that the columns have begun.
 
+mod counters;
+mod executions;
 mod rows;
+mod search;
 mod slice;
 mod tiles;
 mod window;
@@ -10,9 +13,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use opscope_analyze::{own_call_times, self_times};
-use opscope_timeline::{Index, Launches};
+use opscope_timeline::{CounterIndex, Index, Launches};
 use opscope_trace::{Nanoseconds, Trace};
 
+pub(crate) use self::counters::CountersAsked;
 use self::rows::{Base, RowSpans};
 pub(crate) use self::slice::{Kind, Wanted};
 pub(crate) use self::tiles::TilesAsked;
@@ -26,6 +30,7 @@ pub(crate) struct Picture {
     rows: Vec<(Drawn, OnceLock<Index<RowSpans>>)>,
     items: Mutex<Items>,
     facts: OnceLock<Facts>,
+    counters: OnceLock<Vec<CounterIndex>>,
 }
 
 /// The numbers of items and of pieces of text that a page has already: the next ones come with an answer.
@@ -48,7 +53,7 @@ impl Picture {
         let Parts { layout, depths, ticks, items } = parts;
         let rows = drawn(&layout, &depths).map(|drawn| (drawn, OnceLock::new())).collect();
         let base = Arc::new(Base { subject, layout, depths, ticks });
-        Self { base, rows, items: Mutex::new(items), facts: OnceLock::new() }
+        Self { base, rows, items: Mutex::new(items), facts: OnceLock::new(), counters: OnceLock::new() }
     }
 
     /// Makes what the first questions would have to wait for.
@@ -57,6 +62,12 @@ impl Picture {
             let _ = self.index(row);
         }
         self.facts();
+    }
+
+    /// A stretch of time of the picture, in nanoseconds of the time line.
+    pub(crate) fn nanoseconds(&self, from: u64, to: u64) -> (u64, u64) {
+        let unit = self.base.ticks.nanoseconds;
+        (from.saturating_mul(unit), to.saturating_mul(unit))
     }
 
     fn trace(&self) -> &Trace {

@@ -1,7 +1,9 @@
 //! The answers of the server: a file for each kind of answer.
 
+mod export;
 mod page;
 mod profile;
+mod search;
 mod status;
 mod timeline;
 
@@ -9,6 +11,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -33,6 +37,10 @@ pub(crate) fn all(session: Arc<Session>) -> Router {
         .route("/api/{profile}/tiles", get(timeline::tiles))
         .route("/api/{profile}/slice", get(timeline::slice))
         .route("/api/{profile}/window", get(timeline::window))
+        .route("/api/{profile}/counters", get(timeline::counters))
+        .route("/api/{profile}/executions", get(profile::executions))
+        .route("/api/{profile}/search", get(search::search))
+        .route("/api/{profile}/trace", get(export::trace))
         .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this address"))
         .with_state(session)
 }
@@ -102,6 +110,17 @@ async fn beside<A: Send + 'static>(
 ) -> Result<A, Refusal> {
     let fault = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "this answer failed");
     tokio::task::spawn_blocking(work).await.map_err(fault)?
+}
+
+/// The values of a question, of the right kinds.
+fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+    query.map(|Query(asked)| asked).map_err(|problem| Refusal::of_question(&problem.body_text()))
+}
+
+/// Numbers with commas between.
+fn numbers(text: &str, of: &str) -> Result<Vec<usize>, Refusal> {
+    let wrong = |_| Refusal::of_question(&format!("{of} are numbers with commas between"));
+    text.split(',').map(str::parse).collect::<Result<_, _>>().map_err(wrong)
 }
 
 fn json_of(text: Bytes) -> Response {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::{Refusal, beside, columns_of, json_of, shown};
-use crate::picture::{Kind, Known, TilesAsked, Wanted};
+use super::{Refusal, asked, beside, columns_of, json_of, numbers, shown};
+use crate::picture::{CountersAsked, Kind, Known, TilesAsked, Wanted};
 use crate::session::Session;
 
 type Sessions = State<Arc<Session>>;
@@ -30,15 +31,14 @@ pub(crate) struct TilesQuery {
 pub(crate) async fn tiles(
     State(session): Sessions,
     Path(profile): Path<String>,
-    query: Result<Query<TilesQuery>, axum::extract::rejection::QueryRejection>,
+    query: Result<Query<TilesQuery>, QueryRejection>,
 ) -> Answered {
-    let Query(query) = query.map_err(|problem| Refusal::of_question(&problem.body_text()))?;
+    let query = asked(query)?;
     let shown = shown(&session, &profile)?;
-    let wrong = |_| Refusal::of_question("rows are numbers with commas between");
-    let rows: Vec<usize> = query.rows.split(',').map(str::parse).collect::<Result<_, _>>().map_err(wrong)?;
+    let rows = numbers(&query.rows, "rows")?;
     let TilesQuery { level, first, count, items, strings, .. } = query;
-    let asked = TilesAsked { level, first, count, rows, known: Known { items, strings } };
-    let bytes = beside(move || shown.picture.tiles(&asked).map_err(|error| Refusal::of_question(&error)));
+    let wanted = TilesAsked { level, first, count, rows, known: Known { items, strings } };
+    let bytes = beside(move || shown.picture.tiles(&wanted).map_err(|error| Refusal::of_question(&error)));
     Ok(columns_of(bytes.await?.into()))
 }
 
@@ -77,9 +77,9 @@ impl SliceQuery {
 pub(crate) async fn slice(
     State(session): Sessions,
     Path(profile): Path<String>,
-    query: Result<Query<SliceQuery>, axum::extract::rejection::QueryRejection>,
+    query: Result<Query<SliceQuery>, QueryRejection>,
 ) -> Answered {
-    let Query(query) = query.map_err(|problem| Refusal::of_question(&problem.body_text()))?;
+    let query = asked(query)?;
     let shown = shown(&session, &profile)?;
     let wrong =
         || Refusal::of_question("a slice is asked for by row and at, by row, from and to, or by kind and id");
@@ -100,11 +100,31 @@ pub(crate) struct WindowQuery {
 pub(crate) async fn window(
     State(session): Sessions,
     Path(profile): Path<String>,
-    query: Result<Query<WindowQuery>, axum::extract::rejection::QueryRejection>,
+    query: Result<Query<WindowQuery>, QueryRejection>,
 ) -> Answered {
-    let Query(WindowQuery { from, to }) =
-        query.map_err(|problem| Refusal::of_question(&problem.body_text()))?;
+    let WindowQuery { from, to } = asked(query)?;
     let shown = shown(&session, &profile)?;
     let answer = beside(move || Ok(shown.picture.window(from, to).to_string()));
     Ok(json_of(answer.await?.into()))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct CountersQuery {
+    from: u64,
+    to: u64,
+    width: u64,
+    ids: String,
+}
+
+/// The values of counters over a stretch of time.
+pub(crate) async fn counters(
+    State(session): Sessions,
+    Path(profile): Path<String>,
+    query: Result<Query<CountersQuery>, QueryRejection>,
+) -> Answered {
+    let CountersQuery { from, to, width, ids } = asked(query)?;
+    let shown = shown(&session, &profile)?;
+    let wanted = CountersAsked { from, to, width, counters: numbers(&ids, "ids")? };
+    let bytes = beside(move || shown.picture.counters(&wanted).map_err(|error| Refusal::of_question(&error)));
+    Ok(columns_of(bytes.await?.into()))
 }

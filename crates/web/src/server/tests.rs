@@ -15,6 +15,8 @@ use crate::graph::Graph;
 use crate::session::{Problem, Subject};
 use crate::{Embedded, fingerprint};
 
+mod answers;
+
 /// Tasks on two streams; the second profile can't be read, the third never is.
 struct Profiles {
     stop: Arc<AtomicBool>,
@@ -65,7 +67,25 @@ impl Subject for Profile {
         if options.iter().any(|(name, _)| name == "wrong") {
             return Err(Problem { is_question: true, error: "no such option".to_owned(), hint: None });
         }
-        Ok(json!({ "asked": options }))
+        let rows: Vec<usize> = (0..10).collect();
+        Ok(json!({ "asked": options, "rows": rows }))
+    }
+
+    fn csv(&self, options: &[(String, String)]) -> Result<String, Problem> {
+        Ok(format!("asked\n{}\n", options.len()))
+    }
+
+    fn timeline(&self, from: u64, to: u64, out: &mut (dyn Write + Send)) -> io::Result<()> {
+        if from == 13 {
+            out.write_all(b"the beginning")?;
+            out.flush()?;
+            return Err(io::Error::other("the disk is gone"));
+        }
+        // More than the pieces that wait for a reader.
+        for _ in 0..if from == 7 { 1_000 } else { 1 } {
+            out.write_all(&vec![b' '; 100_000])?;
+        }
+        write!(out, "{from}..{to}")
     }
 }
 
@@ -81,6 +101,17 @@ fn trace() -> Trace {
             let task = Task::new(name, Nanoseconds(start), Nanoseconds(duration));
             trace.tasks.push(Task { stream: Some(stream), unit: ExecutionUnit::AiCore, ..task });
         }
+    }
+    let (name, unit) = (trace.strings.intern("memory"), trace.strings.intern("B"));
+    let counter = trace.counters.push(Counter { device: Some(device), name, unit });
+    for (time, value) in [(0, 5.0), (90, 1.0), (100, 9.0), (1_500, f64::NAN), (2_000, 2.0)] {
+        trace.samples.push(Sample { counter, time: Nanoseconds(time), value });
+    }
+    let name = trace.strings.intern("OP at once");
+    for start in [70, 10] {
+        let (start, duration) = (Nanoseconds(start), Nanoseconds(5));
+        let level = ApiLevel::Application;
+        trace.api_calls.push(ApiCall { thread: None, level, name, start, duration, iteration: None });
     }
     trace
 }
@@ -202,7 +233,7 @@ fn only_hosts_of_this_machine_are_answered_to() {
         ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example", "localhost.", "0.0.0.0"];
     for host in wrong.map(|host| if host == "127.0.0.1" { host.to_owned() } else { format!("{host}:{port}") })
     {
-        for path in ["/", "/app.js", "/api/status", "/nothing"] {
+        for path in ["/", "/app.js", "/api/status", "/api/0/trace", "/api/0/search?q=op", "/nothing"] {
             assert_eq!(server.ask("GET", path, &[("Host", &host)]).status(), 421, "{host}{path}");
         }
     }
@@ -232,7 +263,18 @@ fn profiles_are_told_of_to_those_with_the_token_only() {
         format!("Bearer {own}0"),
         format!("Basic {own}"),
     ];
-    for path in ["/api/status", "/api/0/report", "/api/0/columns", "/api/0/tiles?level=0", "/api/7/nothing"] {
+    for path in [
+        "/api/status",
+        "/api/0/report",
+        "/api/0/columns",
+        "/api/0/tiles?level=0",
+        "/api/0/search?q=op",
+        "/api/0/executions?row=0",
+        "/api/0/counters?from=0&to=9&width=1&ids=0",
+        "/api/0/table?format=csv",
+        "/api/0/trace",
+        "/api/7/nothing",
+    ] {
         for token in &wrong {
             let reply = server.ask("GET", path, &[("Authorization", token)]);
             assert_eq!(
@@ -276,7 +318,7 @@ fn requests_of_other_sites_are_turned_away() {
     for (site, status) in
         [("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403), ("x", 403)]
     {
-        for path in ["/api/status", "/app.js", "/"] {
+        for path in ["/api/status", "/api/0/trace", "/api/0/search?q=op", "/app.js", "/"] {
             assert_eq!(
                 server.ask("GET", path, &[("Sec-Fetch-Site", site)]).status(),
                 status,
@@ -457,77 +499,4 @@ fn each_profile_says_how_far_it_is() {
     }
     refused("/api/0/table?wrong=1", 400);
     assert_eq!(server.json("/api/0/table?top=3&by=x")["asked"], json!([["by", "x"], ["top", "3"]]));
-}
-
-#[test]
-fn tiles_bring_the_items_and_text_that_the_page_lacks() {
-    let server = Running::new();
-    let reply = server.get("/api/0/tiles?level=5&first=0&count=2&rows=0,1,2");
-    let answer = Container::read(reply.body()).unwrap();
-    // Of buckets of 32 ns: 40 and 8 are short, 2,000 is wide. Row 0 is that of both streams.
-    assert_eq!(answer.numbers("tiles", "row").unwrap(), [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]);
-    assert_eq!(answer.numbers("tiles", "number").unwrap(), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
-    assert_eq!(answer.numbers("tiles", "fine").unwrap(), [2.0, 0.0, 2.0, 0.0, 2.0, 0.0]);
-    assert_eq!(answer.numbers("fine", "bucket").unwrap()[2..4], [0.0, 1.0]);
-    assert_eq!(answer.numbers("fine", "busy").unwrap()[2..4], [255.0, 127.0]);
-    assert_eq!(answer.numbers("fine", "count").unwrap()[2..4], [1.0, 1.0]);
-    assert_eq!(answer.numbers("wide", "start").unwrap(), [1_000.0; 3]);
-    assert_eq!(answer.numbers("wide", "duration").unwrap(), [2_000.0; 3]);
-    let all = answer.count("strings").unwrap();
-    let known = format!(
-        "/api/0/tiles?level=5&first=0&count=2&rows=0,1,2&items={}&strings={all}",
-        answer.count("items").unwrap()
-    );
-    let reply = server.get(&known);
-    let answer = Container::read(reply.body()).unwrap();
-    assert_eq!((answer.count("items").unwrap(), answer.count("strings").unwrap()), (0, 0));
-    for wrong in [
-        "level=53&first=0&count=1&rows=0",
-        "level=1&first=0&count=33&rows=0",
-        "level=1&first=0&count=1&rows=9",
-        "level=1&first=0&count=1&rows=x",
-        "level=1&first=-1&count=1&rows=0",
-        "level=1",
-        "",
-    ] {
-        assert_eq!(server.get(&format!("/api/0/tiles?{wrong}")).status(), 400, "{wrong}");
-    }
-    let last = server.get(&format!("/api/0/tiles?level=52&first={}&count=2&rows=0", u64::MAX));
-    assert_eq!(last.status(), 200);
-}
-
-#[test]
-fn a_slice_is_found_by_place_and_by_name() {
-    let server = Running::new();
-    let found = |question: &str| {
-        let reply = server.get(&format!("/api/0/slice?{question}"));
-        let container = Container::read(reply.body()).ok()?;
-        let of = |name: &str| container.numbers("slices", name).unwrap()[0];
-        Some((of("row"), of("start"), of("duration"), of("id")))
-    };
-    assert_eq!(found("row=1&at=51"), Some((1.0, 50.0, 8.0, 1.0)));
-    assert_eq!(found("row=1&at=45"), None);
-    assert_eq!(found("row=1&at=45&near=5"), Some((1.0, 0.0, 40.0, 0.0)));
-    assert_eq!(found("row=2&from=0&to=5000"), Some((2.0, 1_000.0, 2_000.0, 5.0)));
-    assert_eq!(found("kind=task&id=4"), Some((2.0, 50.0, 8.0, 4.0)));
-    assert_eq!(found("kind=task&id=4&step=-1"), Some((2.0, 0.0, 40.0, 3.0)));
-    assert_eq!(found("kind=task&id=5&step=1"), None);
-    assert_eq!(server.get("/api/0/slice?kind=task&id=6").status(), 404);
-    assert_eq!(server.get("/api/0/slice?row=1").status(), 400);
-}
-
-#[test]
-fn a_stretch_of_time_is_summed_up_exactly() {
-    let server = Running::new();
-    let answer = server.json("/api/0/window?from=20&to=1500");
-    assert_eq!(answer["groups"], json!([{ "group": 0, "busy": 20 + 8 + 500, "tasks": 6 }]));
-    assert_eq!(answer["operators"], 6);
-    let top: Vec<(&str, u64)> = answer["top"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| (row["name"].as_str().unwrap(), row["time"].as_u64().unwrap()))
-        .collect();
-    assert_eq!(top, [("op02", 500), ("op12", 500), ("op00", 20), ("op10", 20), ("op01", 8), ("op11", 8)]);
-    assert_eq!(answer["gaps"], json!([[58, 1_000]]));
 }

@@ -102,6 +102,11 @@ export function make_profile(report, columns, guests = 0) {
   const iterations = iterations_of(columns.table("iterations"), text);
   const operators = operators_of(columns.table("operators"), text, report);
   const metrics = lazy(() => metrics_of(columns, text));
+  const metric_names = lazy(() => {
+    const counts = new Map();
+    for (const list of metrics().values()) for (const it of list) counts.set(it.name, (counts.get(it.name) ?? 0) + 1);
+    return [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => /** @type {string} */ (name));
+  });
   /** @type {Row[]} */
   const rows_by_first = rows.filter((it) => it.count > 0).sort((a, b) => a.first - b.first);
 
@@ -113,6 +118,8 @@ export function make_profile(report, columns, guests = 0) {
     number: 0,
     /** The server of what the columns don't hold; null where they hold all. */
     served: /** @type {Served | null} */ (null),
+    /** Files that only a server makes; null in a report. */
+    file: /** @type {((question: string) => Promise<Blob>) | null} */ (null),
     facts: report.timeline,
     overview: report.overview,
     strings,
@@ -122,6 +129,8 @@ export function make_profile(report, columns, guests = 0) {
     operators,
     /** Hardware's quantities of an operator, means over its executions. @param {number} operator */
     metrics_of: (operator) => metrics().get(operator) ?? [],
+    /** Their names, those of most operators first. */
+    get metric_names() { return metric_names(); },
     count: slices.count,
     start,
     duration,

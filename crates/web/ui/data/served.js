@@ -6,6 +6,11 @@ import { open_columns } from "./columns.js";
 import { make_tiles } from "./tiles.js";
 import { is_partly } from "./window.js";
 
+/** @param {Span} view @param {number} width */
+function key_of([from, to], width) {
+  return `${Math.floor(from)}/${Math.ceil(to)}/${width}`;
+}
+
 /** Guests that are kept; the oldest makes room. */
 export const GUESTS = 4096;
 
@@ -25,6 +30,10 @@ export function make_served(server, profile, number) {
   };
   const tiles = make_tiles(({ level, first, count, rows }) => ask(`tiles?level=${level}&first=${first}&count=${count}&rows=${rows.join(",")}`), profile.facts.end);
   const told = signal(0);
+  const first_counter = profile.facts.rows.length;
+  /** @type {Map<Row, Buckets>} */
+  let counters = new Map();
+  let [counters_for, counters_asked] = ["", ""];
   /** @type {Map<string, WindowAnswer | null>} */
   const windows = new Map();
 
@@ -44,7 +53,31 @@ export function make_served(server, profile, number) {
     /** The slice before or behind one in its row. @param {string} name @param {1 | -1} step */
     beside: (name, step) => guest(`kind=${name.split(":")[0]}&id=${name.split(":")[1]}&step=${step}`),
     window,
+    counters: ask_for_counters,
+    /** The buckets of a counter, where those of just this view are there. @param {Row} row @param {Span} view @param {number} width */
+    buckets: (row, view, width) => (counters_for === key_of(view, width) ? counters.get(row) ?? null : null),
+    /** The names in which a text is, of what the page may not hold. @param {string} text @returns {Promise<ServedHit[]>} */
+    search: async (text) => (await server.json(`${number}/search?limit=200&q=${encodeURIComponent(text)}`)).hits,
+    /** All executions of an operator. @param {number} row @returns {Promise<Executions>} */
+    executions: (row) => server.json(`${number}/executions?row=${row}`),
   };
+
+  /** Has the values of counters come, where the page holds but the ends of wide stretches. @param {Row[]} rows @param {Span} view @param {number} width */
+  function ask_for_counters(rows, view, width) {
+    const { samples, samples_in_full } = profile.report.left_out;
+    const key = key_of(view, width);
+    const ids = rows.map((it) => (numbers.get(it) ?? 0) - first_counter).join(",");
+    if (samples_in_full === samples || ids === "" || counters_asked === key + ids) return;
+    counters_asked = key + ids;
+    server.ask(`${number}/counters?from=${Math.floor(view[0])}&to=${Math.ceil(view[1])}&width=${width}&ids=${ids}`).then((data) => {
+      if (counters_asked !== key + ids) return;
+      [counters_for, counters] = [key, new Map()];
+      const table = open_columns(data).table("buckets");
+      const part = (/** @type {string} */ name, /** @type {number} */ at) => table.numbers(name).subarray(at * width, (at + 1) * width);
+      rows.forEach((row, at) => counters.set(row, { low: part("low", at), high: part("high", at), last: part("last", at) }));
+      tiles.arrived.value += 1;
+    }, () => { counters_asked = ""; });
+  }
 
   /** @param {string} question @returns {Promise<number>} the slice, or -1 of none */
   async function guest(question) {

@@ -22,7 +22,19 @@ export function make_server() {
   const token = take_token();
   /** Why it can't be asked: it answers no more, which whoever asks waits out, or it is another run by now. */
   const trouble = signal(/** @type {null | "server_gone" | "server_new"} */ (null));
-  return { trouble, ask, json: async (/** @type {string} */ path) => JSON.parse(new TextDecoder().decode(await ask(path))) };
+  return { trouble, ask, file, json: async (/** @type {string} */ path) => JSON.parse(new TextDecoder().decode(await ask(path))) };
+
+  /** @param {string} path */
+  function send(path) {
+    return fetch(`/api/${path}`, { headers: { authorization: `Bearer ${token}` }, cache: "no-store" });
+  }
+
+  /** What is to be saved as a file: the browser keeps it where it likes. @param {string} path below `/api/` */
+  async function file(path) {
+    const answer = await send(path);
+    if (!answer.ok) throw refusal(answer.status, new Uint8Array(await answer.arrayBuffer()));
+    return answer.blob();
+  }
 
   /**
    * @param {string} path below `/api/`
@@ -30,7 +42,7 @@ export function make_server() {
    */
   async function ask(path) {
     for (;;) {
-      const answer = await fetch(`/api/${path}`, { headers: { authorization: `Bearer ${token}` }, cache: "no-store" }).then(
+      const answer = await send(path).then(
         async (it) => ({ ok: it.ok, status: it.status, data: new Uint8Array(await it.arrayBuffer()) }),
         () => null,
       );

@@ -42,9 +42,11 @@ export function served() {
     async open(number) {
       const report = /** @type {Report} */ (await server.json(`${number}/report`));
       const columns = open_columns(await server.ask(`${number}/columns`));
-      const partly = report.left_out.slices_in_full < report.left_out.slices;
+      const left = report.left_out;
+      const partly = left.slices_in_full < left.slices || left.samples_in_full < left.samples;
       const profile = make_profile(report, columns, partly ? GUESTS : 0);
       profile.number = number;
+      profile.file = (question) => server.file(`${number}/${question}`);
       if (partly) profile.served = make_served(server, profile, number);
       return profile;
     },

@@ -128,16 +128,24 @@ function by_iteration(profile, terms, span) {
   return { rows: with_shares(rows, whole), whole };
 }
 
+/** The keys of columns of hardware's quantities begin so. */
+export const METRIC = "metric:";
+
+/** A quantity that hardware told of a row's operator, or null. @param {Profile} profile @param {TableRow} row @param {string} name */
+export function metric_of(profile, row, name) {
+  return row.operator === null ? null : profile.metrics_of(row.operator).find((it) => it.name === name) ?? null;
+}
+
 /**
- * @param {TableRow[]} rows @param {string} sort a column's key, with `-` in front where the largest is first
+ * @param {Profile} profile @param {TableRow[]} rows @param {string} sort a column's key, with `-` in front where the largest is first
  */
-export function sorted(rows, sort) {
-  const key = /** @type {keyof TableRow} */ (sort.replace(/^-/, ""));
+export function sorted(profile, rows, sort) {
+  const key = sort.replace(/^-/, "");
   const sign = sort.startsWith("-") ? -1 : 1;
-  return [...rows].sort((a, b) => {
-    const [left, right] = [a[key], b[key]];
+  const value = (/** @type {TableRow} */ it) => (key.startsWith(METRIC) ? metric_of(profile, it, key.slice(METRIC.length))?.mean ?? null : it[/** @type {keyof TableRow} */ (key)]);
+  return rows.map((row) => ({ row, value: value(row) })).sort(({ value: left }, { value: right }) => {
     // Unknown values come last whichever way the rows are sorted.
     if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1;
     return sign * (typeof left === "number" && typeof right === "number" ? left - right : String(left) < String(right) ? -1 : String(left) > String(right) ? 1 : 0);
-  });
+  }).map(({ row }) => row);
 }

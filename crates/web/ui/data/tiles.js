@@ -7,6 +7,10 @@ const BUCKETS = 512;
 const MOST_BYTES = 64e6;
 const COARSER = 14;
 const MOST_ROWS = 64;
+// Where an answer of some size comes with fewer bytes a millisecond, a moving view makes do with half as many buckets.
+const SLOW = 4000;
+const OF_SOME_SIZE = 32e3;
+const AT_REST = 250;
 
 /** @typedef {{ bucket: Uint16Array, busy: Uint8Array, count: Uint16Array, item: Uint32Array, longest: Float64Array,
  *   start: Float64Array, duration: Float64Array, wide_item: Uint32Array, id: Uint32Array }} Tile */
@@ -28,12 +32,18 @@ export function make_tiles(ask, end) {
   const arrived = signal(0);
   let bytes = 0;
   let asking = false;
+  let slow = false;
+  let moved = -Infinity;
   /** @type {Wish | null} */
   let latest = null;
   return { arrived, want, columns_of, under };
 
   /** Has what a view shows come; of several wishes the newest counts. @param {Wish} wish */
   function want(wish) {
+    if (latest && (latest.view[0] !== wish.view[0] || latest.view[1] !== wish.view[1])) {
+      moved = performance.now();
+      if (slow) setTimeout(() => { if (!asking) void go(); }, AT_REST);
+    }
     latest = { ...wish, rows: wish.rows.slice(0, MOST_ROWS) };
     if (!asking) void go();
   }
@@ -42,7 +52,10 @@ export function make_tiles(ask, end) {
     asking = true;
     try {
       for (let next = missing(); next; next = missing()) {
-        take(next, await ask(next));
+        const begun = performance.now();
+        const answer = await ask(next);
+        if (answer.size > OF_SOME_SIZE) slow = answer.size / (performance.now() - begun) < SLOW;
+        take(next, answer);
         arrived.value += 1;
       }
     } catch (error) {
@@ -57,7 +70,7 @@ export function make_tiles(ask, end) {
   function missing() {
     if (!latest) return null;
     const { view, across, rows } = latest;
-    const level = level_of(view, across);
+    const level = level_of(view, across) + (slow && performance.now() - moved < AT_REST ? 1 : 0);
     const size = BUCKETS * 2 ** level;
     const [first, last] = [Math.floor(view[0] / size), Math.floor(Math.min(view[1], end) / size)];
     const count = last - first + 1;

@@ -68,10 +68,10 @@ export function count_within(row, from, to) {
 
 /**
  * The operators that ran within a stretch, costliest first: own time, clipped to it; by the operator where it is known.
- * @param {Profile} profile @param {Span} span
+ * @param {Profile} profile @param {Span} span @param {boolean} [whole] leaves out executions that its ends cut
  * @returns {{ item: number, operator: number, time: number, count: number }[]}
  */
-export function operators_within(profile, [from, to]) {
+export function operators_within(profile, [from, to], whole = false) {
   const inner = profile.column("inner");
   /** @type {Map<number, { item: number, operator: number, time: number, count: number }>} */
   const sums = new Map();
@@ -83,6 +83,7 @@ export function operators_within(profile, [from, to]) {
     for (let at = first; at < last; at += 1) {
       const item = index.item[at];
       if (profile.items.unit[item] === profile.control) continue;
+      if (whole && (index.start[at] < from || index.start[at] + index.duration[at] > to)) continue;
       const slice = row.first + at;
       const inside = Math.min(to, index.start[at] + index.duration[at]) - Math.max(from, index.start[at]);
       const own = Math.max(0, Math.min(inside, index.duration[at] - inner[slice]));

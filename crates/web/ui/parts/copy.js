@@ -32,6 +32,19 @@ export function save(name, type, content) {
 }
 
 /**
+ * Saves what the server makes.
+ * @param {App} app @param {string} question @param {string} ending @param {string} type
+ */
+export async function save_file(app, question, ending, type) {
+  try {
+    const content = await app.profile.file?.(question);
+    if (content) save(`${app.profile.report.name}.${ending}`, type, content);
+  } catch (error) {
+    app.note.value = t("save_failed", { why: error instanceof Error ? error.message : "" });
+  }
+}
+
+/**
  * A command with a button that copies it.
  * @param {App} app @param {string} command
  */

@@ -4,7 +4,7 @@ import { h, fill } from "./dom.js";
 import { t, word } from "../locale/texts.js";
 import { batch } from "../state/signal.js";
 import { shown } from "./text.js";
-import { about, percent } from "./units.js";
+import { about, count, percent } from "./units.js";
 import { ITEM } from "../data/profile.js";
 import { commands } from "./commands.js";
 import { choose_slice, reveal } from "../timeline/moves.js";
@@ -68,6 +68,16 @@ export function search_box(app) {
     at = 0;
     hits = text === "" ? [] : find(app, text);
     paint();
+    // Of a profile that the page doesn't hold whole the server knows the other names.
+    const { served } = app.profile;
+    if (served && text !== "" && !text.startsWith(">")) {
+      served.search(text).then((found) => {
+        if (input.value.trim() !== text) return;
+        const known = hits.length;
+        hits = [...hits, ...found.filter((it) => it.ids).map((it) => hit_of(app, it))].slice(0, SHOWN);
+        if (hits.length > known) paint();
+      }, () => {});
+    }
   }
 
   function paint() {
@@ -107,7 +117,7 @@ function find(app, text) {
       });
     } });
   }
-  for (let item = 0; item < profile.items.count && room(); item += 1) {
+  for (let item = 0; item < profile.items.count && room() && !profile.served; item += 1) {
     const kind = profile.items.kind[item];
     if (kind !== ITEM.call && kind !== ITEM.range && kind !== ITEM.mark) continue;
     if (!profile.item_name(item).toLowerCase().includes(wanted)) continue;
@@ -120,6 +130,27 @@ function find(app, text) {
   }
   for (const it of of_commands) if (room()) hits.push({ kind: t("command"), text: it.name, more: it.key, go: it.run });
   return hits;
+}
+
+// Each turn shows the next slice of a name.
+/** @param {App} app @param {ServedHit} it @returns {Hit} */
+function hit_of(app, it) {
+  const ids = it.ids ?? [];
+  let at = -1;
+  return { kind: word("kind", it.kind), text: shown(it.name), more: `× ${count(it.count ?? ids.length)}`, go: () => {
+    at = (at + 1) % ids.length;
+    show_named(app, `${it.kind}:${ids[at]}`);
+  } };
+}
+
+/** Goes to a slice that the page may not hold, by its name in links. @param {App} app @param {string} name */
+export function show_named(app, name) {
+  void app.profile.served?.named(name).then((slice) => {
+    if (slice < 0) return;
+    app.screen.value = "timeline";
+    reveal(app, slice);
+    choose_slice(app, slice);
+  });
 }
 
 // The next slice of an item after the selected one, from the first on again behind the last.

@@ -1,6 +1,6 @@
 // Everything about one operator: how its executions are spread, how they drift, what it is.
 
-import { h, svg } from "../parts/dom.js";
+import { h, svg, fill } from "../parts/dom.js";
 import { t } from "../locale/texts.js";
 import { about, percent, count, flops, bytes, flop_rate, byte_rate } from "../parts/units.js";
 import { named, unit_word } from "../parts/live.js";
@@ -8,6 +8,7 @@ import { shown, whole } from "../parts/text.js";
 import { facts_list, at_ceiling, meter } from "../parts/panel.js";
 import { executions_of } from "../timeline/find.js";
 import { choose_slice, reveal } from "../timeline/moves.js";
+import { show_named } from "../parts/search.js";
 import { histogram, per_inference } from "../data/executions.js";
 
 const [WIDE, HIGH] = [300, 96];
@@ -29,6 +30,15 @@ export function operator_details(app, number) {
       choose_slice(app, slices[0]);
     }
   };
+  const spread_place = h("div", null, slices.length === 0 ? h("p", { class: "soft" }, t(left_out ? "executions_left_out" : "no_executions")) : [
+    spread_view(spread, it),
+    slices.length < it.count ? h("p", { class: "soft" }, t("executions_partly", { n: count(slices.length), all: count(it.count) })) : null], drift_view(drift));
+  if (slices.length < it.count) {
+    profile.served?.executions(number).then(({ histogram: all, per_inference: each, slowest }) => fill(spread_place,
+      spread_view({ counts: all.counts, edges: all.edges_ns, least: all.least_ns, most: all.most_ns }, it),
+      drift_view(each.map((of) => ({ number: of.number, time: of.time_ns, warm_up: of.warm_up }))),
+      h("h3", null, t("slowest_executions")), h("ol", { class: "evidence" }, slowest.slice(0, 10).map((of) => h("li", null, h("button", { class: "plain link", on: { click: () => show_named(app, `task:${of.id}`) } }, t("starts_at", { time: about(profile.ns(of.start)) })), h("span", { class: "right" }, about(of.duration_ns)))))), () => {});
+  }
   return [
     h("h2", { class: "selected-name" }, it.name === "" ? t("no_name") : whole(it.name)),
     h("div", { class: "actions" }, slices.length > 0 ? h("button", { class: "small", on: { click: show } }, t("show_on_timeline")) : null),
@@ -48,26 +58,43 @@ export function operator_details(app, number) {
       [t("attribution"), shown(it.attribution)],
     ]),
     h("h3", null, t("all_executions")),
-    slices.length === 0 ? h("p", { class: "soft" }, t(left_out ? "executions_left_out" : "no_executions")) : [
-      bars(spread), h("p", { class: "soft axis-ends" }, h("span", null, about(spread.least)), h("span", null, t("median_at", { time: about(it.median) })), h("span", null, about(spread.most))),
-      slices.length < it.count ? h("p", { class: "soft" }, t("executions_partly", { n: count(slices.length), all: count(it.count) })) : null],
-    drift.length > 1 ? [h("h3", null, t("per_inference")), dots(drift), h("p", { class: "soft axis-ends" }, h("span", null, t("inference_n", { number: drift[0].number })), h("span", null, t("inference_n", { number: drift[drift.length - 1].number })))] : null,
+    spread_place,
     metric_bars(profile.metrics_of(number)),
     it.nodes !== "" ? [h("h3", null, t("nodes")), h("p", { class: "wrap" }, shown(it.nodes, 2000))] : null,
     it.attributes !== "" && it.attributes !== "{}" ? [h("h3", null, t("attributes")), attributes(it.attributes)] : null,
   ];
 }
 
+/** @param {ReturnType<typeof histogram>} spread @param {Operator} it */
+function spread_view(spread, it) {
+  return [bars(spread), h("p", { class: "soft axis-ends" }, h("span", null, about(spread.least)), h("span", null, t("median_at", { time: about(it.median) })), h("span", null, about(spread.most)))];
+}
+
+/** @param {ReturnType<typeof per_inference>} drift */
+function drift_view(drift) {
+  return drift.length > 1 ? [h("h3", null, t("per_inference")), dots(drift), h("p", { class: "soft axis-ends" }, h("span", null, t("inference_n", { number: drift[0].number })), h("span", null, t("inference_n", { number: drift[drift.length - 1].number })))] : null;
+}
+
 // Ratios of a whole are bars; counts, times and rates stand as figures.
 /** @param {ReturnType<Profile["metrics_of"]>} list */
 function metric_bars(list) {
   if (list.length === 0) return null;
-  const part = (/** @type {typeof list[0]} */ it) => (it.unit === "%" ? it.mean / 100 : it.unit === "" && /ratio/i.test(it.name) ? it.mean : null);
-  const figure = (/** @type {typeof list[0]} */ it) => (it.unit === "us" ? about(it.mean * 1000) : `${Number(it.mean.toPrecision(4))} ${shown(it.unit, 20)}`);
   return [h("h3", null, t("metrics")), h("table", { class: "simple metrics" }, h("tbody", null, list.map((it) => {
-    const share = part(it);
-    return h("tr", null, h("th", { scope: "row", class: "wrap" }, named(it.name)), h("td", { class: "bar-cell" }, share === null ? null : meter(share)), h("td", { class: "right" }, share === null ? figure(it) : percent(share)));
+    const share = metric_share(it);
+    return h("tr", null, h("th", { scope: "row", class: "wrap" }, named(it.name)), h("td", { class: "bar-cell" }, share === null ? null : meter(share)), h("td", { class: "right" }, metric_text(it)));
   }))), h("p", { class: "soft" }, t("metrics_explained"), " ", h("code", null, METRICS_PAGE))];
+}
+
+/** The share of a whole that a quantity of hardware is, or null. @param {Metric} it */
+function metric_share(it) {
+  return it.unit === "%" ? it.mean / 100 : it.unit === "" && /ratio/i.test(it.name) ? it.mean : null;
+}
+
+/** @param {Metric} it */
+export function metric_text(it) {
+  const share = metric_share(it);
+  if (share !== null) return percent(share);
+  return it.unit === "us" ? about(it.mean * 1000) : `${Number(it.mean.toPrecision(4))} ${shown(it.unit, 20)}`;
 }
 
 /** @param {string} text JSON */

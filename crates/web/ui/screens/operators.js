@@ -10,13 +10,13 @@ import { shown, csv_cell } from "../parts/text.js";
 import { item_of } from "../timeline/find.js";
 import { choose_slice } from "../timeline/moves.js";
 import { meter } from "../parts/panel.js";
-import { copy, save } from "../parts/copy.js";
+import { copy, save, save_file } from "../parts/copy.js";
 import { GROUPINGS } from "../state/link.js";
 import { parse_filter } from "../data/filter.js";
-import { is_partly } from "../data/window.js";
-import { table_of, sorted } from "../data/table.js";
+import { range_chip } from "../parts/range_chip.js";
+import { table_of, sorted, metric_of, METRIC } from "../data/table.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
-import { operator_details } from "./operator_details.js";
+import { operator_details, metric_text } from "./operator_details.js";
 import { operator_of } from "../state/selected.js";
 import { colour_of_type } from "../parts/colours.js";
 import { analyze_command } from "./command.js";
@@ -40,7 +40,8 @@ export function operators_screen(app) {
   const element = h("div", { class: "operators" },
     h("h1", { class: "unseen" }, t("screen_operators")),
     h("div", { class: "toolbar" }, tabs, query, by, chips, problem, h("span", { class: "grow" }), summary,
-      h("button", { class: "small", on: { click: () => save(`${profile.report.name}.operators.csv`, "text/csv", csv()) } }, "CSV"),
+      h("button", { class: "small", on: { click: save_csv } }, "CSV"),
+      h("button", { class: "small", on: { click: () => save(`${profile.report.name}.operators.json`, "application/json", json()) } }, "JSON"),
       h("button", { class: "small", on: { click: () => copy(app, analyze_command(app), t("command_copied")) } }, t("copy_command"))),
     h("div", { class: "beside" }, place, details));
 
@@ -66,7 +67,7 @@ export function operators_screen(app) {
       const span = app.marked.value;
       const answer = table_of(profile, { grouping, terms, span });
       const sort = app.sort.value ?? "-time";
-      rows = sorted(answer.rows, sort);
+      rows = sorted(profile, answer.rows, sort);
       const key = `${grouping}/${span !== null}`;
       untracked(() => {
         if (key !== grid_for || !grid) {
@@ -78,7 +79,7 @@ export function operators_screen(app) {
         grid.show(rows, sort);
         const shown_time = rows.reduce((sum, it) => sum + it.time, 0);
         fill(summary, t("rows_of_time", { n: count(rows.length), time: about(shown_time), share: percent(answer.whole > 0 ? shown_time / answer.whole : 0) }));
-        fill(chips, span && h("span", { class: "chip" }, t("limited_to_range", { time: about(profile.ns(span[1] - span[0])) }), is_partly(profile, span) ? h("span", { class: "problem" }, t("range_partly")) : null, h("button", { class: "plain", "aria-label": t("range_remove"), title: t("range_remove"), on: { click: () => { app.marked.value = null; } } }, "×")));
+        fill(chips, span && range_chip(app, span));
         mark_chosen();
       });
     }),
@@ -125,13 +126,43 @@ export function operators_screen(app) {
     app.sort.value = now === key ? `-${key}` : now === `-${key}` ? key : text ? key : `-${key}`;
   }
 
-  // The columns of `opscope analyze --csv` by their names there.
-  function csv() {
-    const fields = /** @type {const} */ (["name", "type", "unit", "stream", "data_type", "shapes", "time", "share", "cumulative", "count", "mean", "median", "p90", "p99", "min", "max", "wait", "flops", "bytes"]);
-    const lines = rows.map((row, at) => [at + 1, ...fields.map((it) => csv_cell(row[it] ?? ""))].join(","));
-    const head = fields.map((it) => (it === "cumulative" ? "cumulative_share" : ["time", "mean", "median", "p90", "p99", "min", "max", "wait"].includes(it) ? `${it}_ns` : it));
-    return `${[`rank,${head.join(",")}`, ...lines].join("\n")}\n`;
+  // A page holds the costliest operators only; all of them are the server's to tell.
+  function save_csv() {
+    const { operators, operators_in_full } = profile.report.left_out;
+    const whole = app.query.peek().trim() === "" && app.marked.peek() === null;
+    if (profile.file && whole && operators_in_full < operators && app.grouping.peek() === "operator") void save_file(app, "table?format=csv", "operators.csv", "text/csv");
+    else save(`${profile.report.name}.operators.csv`, "text/csv", csv());
   }
+
+  function csv() {
+    const metrics = metric_columns(app);
+    const lines = rows.map((row, at) => [at + 1, ...FIELDS.map((it) => csv_cell(row[it] ?? "")), ...metrics.map((it) => metric_of(profile, row, it)?.mean ?? "")].join(","));
+    return `${[["rank", ...FIELDS.map(field_name), ...metrics.map(csv_cell)].join(","), ...lines].join("\n")}\n`;
+  }
+
+  // The members of `opscope analyze --json`, and the quantities of hardware by their own names.
+  function json() {
+    const of_row = (/** @type {TableRow} */ row, /** @type {number} */ at) => {
+      const metrics = row.operator === null ? [] : profile.metrics_of(row.operator);
+      const fields = FIELDS.flatMap((it) => (row[it] === null || row[it] === "" ? [] : [[field_name(it), row[it]]]));
+      return { rank: at + 1, ...Object.fromEntries(fields), ...(metrics.length > 0 ? { metrics: metrics.map(({ name, unit, mean }) => ({ name, unit, mean })) } : {}) };
+    };
+    return `${JSON.stringify({ schema_version: profile.report.schema_version, command: analyze_command(app), rows: rows.map(of_row) }, null, 1)}\n`;
+  }
+}
+
+// The columns of `opscope analyze --csv` by their names there.
+const FIELDS = /** @type {const} */ (["name", "type", "unit", "stream", "data_type", "shapes", "time", "share", "cumulative", "count", "mean", "median", "p90", "p99", "min", "max", "wait", "flops", "bytes"]);
+const MOST_METRICS = 24;
+
+/** @param {typeof FIELDS[number]} field */
+function field_name(field) {
+  return field === "cumulative" ? "cumulative_share" : ["time", "mean", "median", "p90", "p99", "min", "max", "wait"].includes(field) ? `${field}_ns` : field;
+}
+
+/** The quantities of hardware that are columns. @param {App} app */
+function metric_columns(app) {
+  return app.grouping.peek() === "operator" ? app.profile.metric_names.slice(0, MOST_METRICS) : [];
 }
 
 /** @param {App} app */
@@ -173,6 +204,8 @@ function columns(app, grouping, limited) {
     if (some((it) => it.unit !== "")) list.push({ key: "unit", title: t("unit"), width: "92px", cell: (row) => unit_word(row.unit) });
     if (some((it) => it.stream !== "")) list.push({ key: "stream", title: t("stream"), width: "72px", cell: (row) => shown(row.stream, 20) });
     if (some((it) => it.data_type !== "")) list.push({ key: "data_type", title: t("data_type"), width: "84px", cell: (row) => shown(row.data_type, 30) });
+    // Means over all executions, whatever stretch of time is looked at.
+    if (!limited) for (const name of metric_columns(app)) list.push({ key: `${METRIC}${name}`, title: shown(name, 60), width: "124px", right: true, cell: (row) => { const it = metric_of(profile, row, name); return it ? metric_text(it) : "–"; } });
     if (some((it) => it.shapes !== "")) list.push({ key: "shapes", title: t("shapes"), width: "minmax(160px, 2fr)", cell: (row) => h("span", { title: shown(row.shapes) }, shown(row.shapes, 100)) });
   }
   return list;

@@ -12,6 +12,8 @@ import { save_drawing } from "../parts/drawing.js";
 import { BOUNDS } from "../parts/colours.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
 import { roofline_plot, scales, intensity, rate, has_place, bound_colour, WIDE, HIGH } from "../plot/roofline.js";
+import { operators_within } from "../data/window.js";
+import { range_chip } from "../parts/range_chip.js";
 import { card_head } from "./compare.js";
 import { profile_word, quoted } from "./command.js";
 
@@ -21,11 +23,12 @@ const MOST = 2000;
 export function roofline_screen(app) {
   const { profile } = app;
   const { roofline: roof } = profile.report;
-  const placed = profile.operators.filter(has_place);
+  let placed = profile.operators.filter(has_place);
+  const all_placed = placed;
   const others = profile.operators.filter((it) => !has_place(it));
   const path = quoted(profile_word(app));
   if (placed.length === 0) return { element: h("div", { class: "empty" }, h("h1", null, t("screen_roofline")), h("p", null, t("roofline_empty")), command_box(app, "opscope run MODEL.onnx --db run.db"), command_box(app, "opscope report run.db --roofline -o report.html")), dispose: () => {} };
-  const whole = profile.overview.whole_ns || 1;
+  let whole = profile.overview.whole_ns || 1;
   const upto = signal(95);
   const brush = signal(/** @type {{ from: number[], to: number[] } | null} */ (null));
   const scale = scales(placed, roof);
@@ -53,11 +56,12 @@ export function roofline_screen(app) {
     ],
   });
   const rest_time = others.reduce((sum, it) => sum + it.time, 0);
+  const chips = h("span", { class: "chip-place" });
   const legend = h("ul", { class: "legend" });
   const element = h("div", { class: "page roofline" }, h("h1", { class: "unseen" }, t("screen_roofline")),
     h("section", { class: "card" },
       card_head(roof ? t("roof_of", { flops: flop_rate(roof.flops_per_second), bytes: byte_rate(roof.bytes_per_second), ridge: (roof.flops_per_second / roof.bytes_per_second).toFixed(1) }) : t("no_roof"),
-        h("label", { class: "field" }, t("upto"), " ", slider), told, save_drawing(app, "roofline", () => plot.querySelector("svg"))),
+        h("label", { class: "field" }, t("upto"), " ", slider), told, chips, save_drawing(app, "roofline", () => plot.querySelector("svg"))),
       roof ? null : [h("p", { class: "soft" }, t("no_roof_why")), command_box(app, `opscope report ${path} --peak-flops 22TFLOPS --peak-bandwidth 1.2TB/s`)],
       h("div", { class: "scrolling tall", tabindex: "0", role: "region", "aria-label": t("screen_roofline") }, h("div", { class: "roofline-place" }, plot, frame)), legend),
     h("section", { class: "card" }, h("h2", null, t("operators")), h("div", { class: "groups-grid" }, grid.element)),
@@ -70,6 +74,10 @@ export function roofline_screen(app) {
   let shown_now = [];
   const stops = [
     effect(() => {
+      const span = app.marked.value;
+      placed = span ? within(profile, span).filter(has_place) : all_placed;
+      whole = (span ? placed.reduce((total, it) => total + it.time, 0) : profile.overview.whole_ns) || 1;
+      fill(chips, span && range_chip(app, span));
       const limit = (whole * upto.value) / 100;
       let sum = 0;
       shown_now = placed.filter((it) => { const before = sum; sum += it.time; return before < limit; }).slice(0, MOST);
@@ -130,4 +138,23 @@ export function roofline_screen(app) {
       from = null;
     });
   }
+}
+
+// Figures of the executions that lie whole in a stretch: operations and bytes of one are those of the average one.
+/** @param {Profile} profile @param {Span} span @returns {Operator[]} */
+function within(profile, span) {
+  const { roofline: roof } = profile.report;
+  return operators_within(profile, span, true).flatMap((it) => {
+    const operator = profile.operators[it.operator];
+    const time = profile.ns(it.time);
+    if (!operator || time === 0) return [];
+    const part = (it.count * Math.max(1, profile.overview.iterations)) / Math.max(1, operator.count);
+    const [flops, bytes] = [operator.flops === null ? null : operator.flops * part, operator.bytes === null ? null : operator.bytes * part];
+    const found = { ...operator, time, count: it.count, flops, bytes, bound: 0, ceiling: 0, ideal: /** @type {number | null} */ (null) };
+    if (!roof || !has_place(found)) return [found];
+    const ceiling = Math.min(roof.flops_per_second, intensity(found) * roof.bytes_per_second);
+    const share = rate(found) / ceiling;
+    const memory = intensity(found) * roof.bytes_per_second < roof.flops_per_second;
+    return [{ ...found, ceiling: share, bound: share < roof.bound_from ? 3 : memory ? 2 : 1, ideal: ((flops ?? 0) / ceiling) * 1e9 }];
+  });
 }

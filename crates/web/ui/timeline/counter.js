@@ -30,6 +30,23 @@ export function counter_buckets({ time, value }, [from, to], width) {
   return { low, high, last, least, most };
 }
 
+/** Buckets of a row so wide. @param {number} width */
+export function counter_width(width) {
+  return Math.max(1, Math.floor(width));
+}
+
+/** @param {Buckets} known */
+function with_ends(known) {
+  let [least, most] = [Infinity, -Infinity];
+  for (const values of [known.low, known.high, known.last]) {
+    for (const it of values) {
+      if (it < least) least = it;
+      if (it > most) most = it;
+    }
+  }
+  return { ...known, least, most };
+}
+
 /** @param {Numbers} time @param {number} moment */
 function first_after(time, moment) {
   let low = 0;
@@ -55,11 +72,11 @@ export function counter_at({ time, value }, moment) {
  * Draws a counter's row.
  * @param {CanvasRenderingContext2D} pen @param {NonNullable<Row["samples"]>} samples @param {Span} view
  * @param {{ x: number, y: number, width: number, height: number }} box in CSS pixels
- * @param {Palette} palette
+ * @param {Palette} palette @param {Buckets | null} [known] those of a server
  */
-export function draw_counter(pen, samples, view, box, palette) {
-  const width = Math.max(1, Math.floor(box.width));
-  const { low, high, last, least, most } = counter_buckets(samples, view, width);
+export function draw_counter(pen, samples, view, box, palette, known) {
+  const width = counter_width(box.width);
+  const { low, high, last, least, most } = known ? with_ends(known) : counter_buckets(samples, view, width);
   if (!(most >= least)) return null;
   // Zero belongs to the picture where values don't lie far from it, so that half is half as high.
   const floor = least > 0 && (least === most || least < most * 0.8) ? 0 : least;

@@ -4,7 +4,7 @@ import { operator_of, operators_of } from "../state/selected.js";
 import { make_buckets, make_scratch, first_ending_after, first_from } from "../data/row_index.js";
 import { paint_row, paint_over } from "./paint_row.js";
 import { category_of_row } from "./categories.js";
-import { draw_counter } from "./counter.js";
+import { counter_width, draw_counter } from "./counter.js";
 import { item_label, slice_label } from "../parts/live.js";
 import { FILL } from "../parts/colours.js";
 import { ITEM } from "../data/profile.js";
@@ -117,7 +117,7 @@ export function make_drawing(app, canvas) {
         pen.fillStyle = palette.line;
         pen.fillRect(0, place.y - scroll + place.height - 1, width, 1);
       } else if (place.row.kind === "counter" && place.row.samples) {
-        const range = draw_counter(pen, place.row.samples, view, { x: 0, y: place.y - scroll, width, height: place.height }, palette);
+        const range = draw_counter(pen, place.row.samples, view, { x: 0, y: place.y - scroll, width, height: place.height }, palette, app.profile.served?.buckets(place.row, view, counter_width(width)));
         if (!frame.moving) notes.set(place.row.key, { counters: range, merged: false });
       }
     }

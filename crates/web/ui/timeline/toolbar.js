@@ -3,9 +3,16 @@
 import { h, fill } from "../parts/dom.js";
 import { effect } from "../state/signal.js";
 import { t, word } from "../locale/texts.js";
+import { save_file } from "../parts/copy.js";
 import { COLOURINGS } from "../state/link.js";
 import { zoomed, panned } from "./scale.js";
 import { next_inference, show_all, fit } from "./moves.js";
+
+/** What is visible, for other viewers of timelines: all of it, also what the page doesn't hold. @param {App} app */
+async function save_trace(app) {
+  const [from, to] = app.view.peek();
+  await save_file(app, `trace?from=${Math.floor(from)}&to=${Math.ceil(to)}`, "timeline.json", "application/json");
+}
 
 /**
  * @param {App} app @param {Signal<string>} filter @param {Signal<boolean>} as_table @param {() => void} picture saves it
@@ -35,6 +42,7 @@ export function toolbar(app, filter, as_table, picture) {
     h("span", { class: "grow" }),
     table,
     h("button", { class: "chip", title: t("save_picture"), on: { click: () => picture() } }, "PNG"),
+    app.profile.file && h("button", { class: "chip", title: t("save_trace"), on: { click: () => save_trace(app) } }, "JSON"),
     h("span", { class: "buttons" },
       button("‹", "inference_before", () => next_inference(app, -1)),
       button("›", "inference_next", () => next_inference(app, 1))),

@@ -14,7 +14,7 @@ import { make_strip } from "./strip.js";
 import { show_names, number } from "./names.js";
 import { make_moves, watch_pointer } from "./input.js";
 import { under, density_at, links_of, slice_near } from "./find.js";
-import { counter_at } from "./counter.js";
+import { counter_at, counter_width } from "./counter.js";
 import { choose_slice, fit, flag_at } from "./moves.js";
 import { toolbar } from "./toolbar.js";
 import { save_picture } from "./picture.js";
@@ -216,6 +216,7 @@ export function timeline_screen(app) {
     const view = app.view.peek();
     const seen = layout.places.filter((it) => it.y + it.height > scroller.scrollTop && it.y < scroller.scrollTop + size.height);
     const rows = seen.flatMap((it) => (it.row && served.paints(it.row, view) ? [served.row_number(it.row)] : []));
+    if (!moving) served.counters(seen.flatMap((it) => (it.row?.kind === "counter" ? [it.row] : [])), view, counter_width(size.width));
     if (rows.length > 0) served.tiles.want({ rows: [...new Set(rows)], view, across: Math.round(size.width * devicePixelRatio) });
   }
 

@@ -11,11 +11,11 @@ use opscope_trace::Trace;
 
 use self::options::{Choice, Order, query};
 use super::form::FormArguments;
-use super::html::HtmlArguments;
+use super::html::{HtmlArguments, PageModelArguments};
 use super::peak::CeilingArguments;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Opened, Tell};
-use crate::report::{self, analyze};
+use crate::report::{self, Table, analyze};
 use crate::terminal::{Terminal, bold, printable};
 
 const EXAMPLES: &str = "\
@@ -79,6 +79,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     page: HtmlArguments,
+
+    #[command(flatten)]
+    page_model: PageModelArguments,
 }
 
 fn long_help() -> String {
@@ -100,7 +103,9 @@ const TOP_TYPES: usize = 3;
 /// # Errors
 /// When the profile can't be read, or doesn't have the iteration or device that is asked for.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    arguments.page.check(&[&arguments.path])?;
+    let inputs = [Some(&arguments.path), arguments.page_model.model.as_ref()];
+    arguments.page.check(&inputs.into_iter().flatten().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let model = arguments.page_model.load()?;
     let has_lines_for_losses = !(arguments.form.csv || arguments.form.markdown || arguments.form.json);
     let how = if has_lines_for_losses && !arguments.choice.host { Tell::InAnswer } else { Tell::Warnings };
     let source = Source::at(&arguments.path)?;
@@ -165,7 +170,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         true => terminal.print_data(&text),
         false => terminal.print(&text),
     };
-    arguments.page.write(&trace, origin, terminal)?;
+    arguments.page.write_with(model.as_ref(), &trace, origin, terminal)?;
     printed?;
     if answer.rows.is_empty() && (trace.figures.is_empty() || !trace.tasks.is_empty()) {
         terminal.note(&nothing(&trace, &arguments.choice));
@@ -193,29 +198,51 @@ pub fn answer_to(
     path: &Path,
     trace: &Opened,
 ) -> anyhow::Result<serde_json::Value> {
-    let words = options.iter().map(|(name, value)| match &*name.replace('_', "-") {
-        // The one option without a value.
-        "host" => "--host".to_owned(),
-        name => format!("--{name}={value}"),
-    });
-    let wrong = |problem: clap::Error| {
-        let text = problem.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        UsageError(first.trim_start_matches("error: ").to_owned())
-    };
-    let Question { choice, order } = Question::try_parse_from(words).map_err(wrong)?;
-    let query = query(&choice, &order);
-    let usage = |error: ScopeError| UsageError(error.to_string());
-    let answer = query.run(trace).map_err(usage)?;
-    let columns = match &order.columns[..] {
-        [] => analyze::fitting_columns(trace, &query, &answer),
-        columns => columns.to_vec(),
-    };
-    let top = order.top.filter(|&top| top > 0).unwrap_or(usize::MAX);
-    let table = analyze::table_of(trace, &answer, &columns, top);
-    let overview = Overview::of(trace, query.scope).map_err(usage)?;
+    let Asked { query, answer, table } = Asked::of(options, trace)?;
+    let overview = Overview::of(trace, query.scope).map_err(|error| UsageError(error.to_string()))?;
     let answer = analyze::to_json(path, trace, &query, &answer, &table, &overview);
     Ok(serde_json::to_value(answer.about([trace]))?)
+}
+
+/// The table that `--csv` prints, for options by their long names.
+///
+/// # Errors
+/// As [`answer_to`].
+pub fn csv_of(options: &[(String, String)], trace: &Opened) -> anyhow::Result<String> {
+    Asked::of(options, trace)?.table.to_csv()
+}
+
+/// A question with its answer.
+struct Asked {
+    query: Query,
+    answer: Answer,
+    table: Table,
+}
+
+impl Asked {
+    fn of(options: &[(String, String)], trace: &Opened) -> anyhow::Result<Self> {
+        let words = options.iter().map(|(name, value)| match &*name.replace('_', "-") {
+            // The one option without a value.
+            "host" => "--host".to_owned(),
+            name => format!("--{name}={value}"),
+        });
+        let wrong = |problem: clap::Error| {
+            let text = problem.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            UsageError(first.trim_start_matches("error: ").to_owned())
+        };
+        let Question { choice, order } = Question::try_parse_from(words).map_err(wrong)?;
+        let query = query(&choice, &order);
+        let usage = |error: ScopeError| UsageError(error.to_string());
+        let answer = query.run(trace).map_err(usage)?;
+        let columns = match &order.columns[..] {
+            [] => analyze::fitting_columns(trace, &query, &answer),
+            columns => columns.to_vec(),
+        };
+        let top = order.top.filter(|&top| top > 0).unwrap_or(usize::MAX);
+        let table = analyze::table_of(trace, &answer, &columns, top);
+        Ok(Self { query, answer, table })
+    }
 }
 
 impl Arguments {
