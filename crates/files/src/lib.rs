@@ -1,4 +1,5 @@
-//! Files of any content: mapped into memory while they are read, and written whole or not at all.
+//! Files of any content: mapped into memory while they are read, written whole or not at all, and used in
+//! place of memory for large columns.
 //!
 //! A result is written under a temporary name beside its own, synced and renamed, so that whatever ends
 //! the program, a reader finds the old file, the new one or none. Temporary files of programs that were
@@ -28,10 +29,12 @@
 //!       write_out              large files on their way to the disk before they are whole
 //!     target                   what a path leads to
 //! mapped                       files in memory, by address
+//! column                       lists that lie in a file once they are large
 //! ```
 
 mod at_once;
 mod batch;
+mod column;
 mod draft;
 mod folders;
 mod leftovers;
@@ -42,6 +45,7 @@ mod write;
 mod write_out;
 
 pub use batch::{Batch, WriteError, pending_in};
+pub use column::{Column, spill_from};
 pub use draft::Draft;
 pub use folders::{create_folder, note_change, sync_folders};
 pub use mapped::{MappedFile, file_at};
