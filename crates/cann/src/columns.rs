@@ -1,4 +1,5 @@
-//! How a native table is declared: one vector a column, so that ten million rows stay small.
+//! How a native table is declared: a list for each column, so that ten million rows stay small. Large columns lie
+//! in files ([`Column`](opscope_files::Column)), so that memory doesn't grow with the run.
 
 /// Declares a table and the form of one of its rows.
 macro_rules! columns {
@@ -17,7 +18,7 @@ macro_rules! columns {
         $(#[$table_doc])*
         #[derive(Clone, Debug, Default)]
         pub struct $table {
-            $($column: Vec<$type>,)+
+            $($column: opscope_files::Column<$type>,)+
         }
 
         #[allow(dead_code, reason = "every table offers the same functions")]

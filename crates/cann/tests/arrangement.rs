@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use common::{copy, copy_device, files};
 use opscope_cann::join::Joined;
 use opscope_cann::{
-    Data, ExportOptions, LossKind, Profile, discover, export_database, export_summary, export_timeline,
+    Data, ExportOptions, LossKind, Profile, SampleLayout, SampleMode, SampleOptions, discover,
+    export_database, export_summary, export_timeline, write_sample,
 };
+use opscope_cann_raw::Chip;
 
 /// All results of a profile: tables, timelines and the database, by file name.
 fn results_of(profile: Profile) -> BTreeMap<String, Vec<u8>> {
@@ -92,6 +94,39 @@ fn slices_cut_at_odd_places_give_the_same_results() {
             std::fs::write(path.with_extension("slice_1"), rest).expect("a new slice");
         }
         assert_same(&results(directory.path()), &whole, &format!("{case} after one byte"));
+    }
+}
+
+/// How many files without a name this program has open.
+#[cfg(target_os = "linux")]
+fn nameless_files() -> usize {
+    let opened = std::fs::read_dir("/proc/self/fd").expect("a listing").flatten();
+    let targets = opened.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    targets.filter(|target| target.to_string_lossy().ends_with(" (deleted)")).count()
+}
+
+#[test]
+fn columns_that_lie_in_files_give_the_same_results() {
+    for (mode, chip) in [
+        (SampleMode::Static, Chip::V4_1_0),
+        (SampleMode::Dynamic, Chip::V4_1_0),
+        (SampleMode::Graph, Chip::V4_1_0),
+        (SampleMode::Dynamic, Chip::V2_1_0),
+    ] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let options = SampleOptions { chip, tasks: 3_000, mode, layout: SampleLayout::Current, seed: 3 };
+        let path = write_sample(directory.path(), options).expect("space on disk");
+        let whole = results(&path);
+        opscope_files::spill_from(4_000);
+        let in_files = results(&path);
+        #[cfg(target_os = "linux")]
+        {
+            let profile = discover(&path).expect("a profile").remove(0);
+            let _joined = Joined::new(Data::load(profile).expect("a readable profile"));
+            assert!(nameless_files() > 20, "columns of {chip:?} lie in files: {}", nameless_files());
+        }
+        opscope_files::spill_from(16 << 20);
+        assert_same(&in_files, &whole, &format!("{chip:?}, {mode:?}"));
     }
 }
 

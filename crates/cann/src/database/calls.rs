@@ -2,6 +2,8 @@
 
 use std::io::{self, Seek, Write};
 
+use opscope_files::Column;
+
 use crate::database::output::Output;
 use crate::database::schema;
 use crate::facts::calls::call_name;
@@ -19,13 +21,12 @@ pub(super) fn write<'a, W: Write + Seek + Send>(
 ) -> io::Result<()> {
     let api = &view.joined.data.host.api;
     let clock = &view.joined.data.host_clock;
-    let mut shown: Vec<(u32, u32)> = Vec::with_capacity(api.len());
-    for row in 0..api.len() {
-        let call = api.row(row);
-        if view.is_of_collection(&call) {
-            shown.push((row as u32, out.strings.add(call_name(view, &call))));
-        }
-    }
+    let shown: Column<(u32, u32)> = (0..api.len())
+        .filter_map(|row| {
+            let call = api.row(row);
+            view.is_of_collection(&call).then(|| (row as u32, out.strings.add(call_name(view, &call))))
+        })
+        .collect();
     if shown.is_empty() {
         return Ok(());
     }

@@ -5,6 +5,8 @@
 
 use std::io::{self, Seek, Write};
 
+use opscope_files::Column;
+
 use crate::database::output::Output;
 use crate::database::schema;
 use crate::database::tasks::Task;
@@ -21,6 +23,9 @@ rows! {
     CountsRow;
 }
 
+/// How many tasks are looked at before what was found goes to its list.
+const TASKS_AT_ONCE: usize = 1 << 14;
+
 /// The values of one device's tasks.
 pub(super) struct Values<'a> {
     names: Vec<String>,
@@ -28,7 +33,7 @@ pub(super) struct Values<'a> {
     /// The AI cores, or the cube cores and the vector cores.
     cores: Vec<CoreRows<'a>>,
     /// For each task with counters its number in the database.
-    ids: Vec<u32>,
+    ids: Column<u32>,
 }
 
 /// A value: of which core, and how it is computed.
@@ -56,12 +61,13 @@ struct CoreRows<'a> {
     /// Hz to which bandwidths refer.
     hertz: f64,
     /// For each task a row of `counts`, `None` where the core didn't work on the task.
-    places: Vec<Option<CountsRow>>,
-    counts: Vec<Counts>,
+    places: Column<Option<CountsRow>>,
+    counts: Column<Counts>,
 }
 
 /// The counters of one core in one task: copied together because it is read once for each value, and
 /// without what isn't needed because there are millions.
+#[derive(Clone, Copy)]
 struct Counts {
     cycles: u64,
     counters: [u64; COUNTERS],
@@ -97,7 +103,7 @@ impl<'a> Values<'a> {
             task.place.device as usize == number
                 && (counters.cube[row].is_some() || counters.vector[row].is_some())
         };
-        let mut counted: Vec<Task> = tasks.iter().filter(has_counters).copied().collect();
+        let mut counted: Column<Task> = tasks.iter().filter(has_counters).copied().collect();
         counted.sort_by_key(|task| {
             let row = table.row(task.place.task as usize);
             (row.task, row.stream, row.context, row.batch)
@@ -110,18 +116,20 @@ impl<'a> Values<'a> {
                 Core::Vector => (&counters.vector, &counters.cube, &sample.vector_events),
             };
             let hertz = device.metadata.info.core_mhz.unwrap_or(0.0) * 1e6;
-            // Room that isn't used is never touched, so it costs nothing.
-            let mut places = Vec::with_capacity(counted.len());
-            let mut counts = Vec::with_capacity(counted.len());
-            for task in &counted {
-                let place = task.place.task as usize;
-                let found = counters.get(&device.tables, own[place]);
-                places.push(found.map(|_| CountsRow::from_index(counts.len())));
-                let Some(found) = found else { continue };
-                let other = counters.get(&device.tables, other[place]);
-                let blocks = view.host_task(task.place).map_or((0, 0), |host| view.blocks(&host));
-                let time = layout.work(device, &found, other.as_ref(), blocks, core).time;
-                counts.push(Counts { cycles: found.cycles, counters: found.counters, time });
+            let (mut places, mut counts) = (Column::new(), Column::new());
+            for some in counted.chunks(TASKS_AT_ONCE) {
+                let first = counts.len();
+                let mut found_of_some = Vec::with_capacity(some.len());
+                places.extend(some.iter().map(|task| {
+                    let place = task.place.task as usize;
+                    let found = counters.get(&device.tables, own[place])?;
+                    let other = counters.get(&device.tables, other[place]);
+                    let blocks = view.host_task(task.place).map_or((0, 0), |host| view.blocks(&host));
+                    let time = layout.work(device, &found, other.as_ref(), blocks, core).time;
+                    found_of_some.push(Counts { cycles: found.cycles, counters: found.counters, time });
+                    Some(CountsRow::from_index(first + found_of_some.len() - 1))
+                }));
+                counts.extend(found_of_some);
             }
             CoreRows { core, events, hertz, places, counts }
         };

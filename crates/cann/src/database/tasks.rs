@@ -3,6 +3,7 @@
 
 use std::io::{self, Seek, Write};
 
+use opscope_files::Column;
 use opscope_trace::NumberMap;
 
 use crate::database::ids::{TaskIds, TaskKey};
@@ -16,6 +17,9 @@ use crate::kinds::{RuntimeKind, device_name};
 use crate::tables::{HostTaskRow, NO_MODEL};
 use crate::vocabulary;
 
+/// How many host tasks are looked at before what was found goes to its list.
+const ROWS_AT_ONCE: usize = 1 << 14;
+
 /// A task that a device executed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
@@ -27,23 +31,20 @@ pub(super) struct Task {
 }
 
 /// The tasks that devices executed and did not end before the collection, by device and start.
-pub(super) fn executed<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strings<'a>) -> Vec<Task> {
-    let mut tasks = Vec::new();
+pub(super) fn executed<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strings<'a>) -> Column<Task> {
+    let mut tasks = Column::new();
     for (number, device) in view.devices.iter().enumerate() {
         let begin = device.device.metadata.session.begin.unwrap_or(i64::MIN);
         let table = &device.device.tables.tasks;
-        tasks.reserve(table.len());
-        for task in 0..table.len() {
-            if device.device.clock.local(table.end()[task]) < begin {
-                continue;
-            }
+        let is_shown = |task: &usize| device.device.clock.local(table.end()[*task]) >= begin;
+        tasks.extend((0..table.len()).filter(is_shown).map(|task| {
             let place = TaskRef { device: number as u32, task: task as u32 };
             let id = match device.joined.matches.host_of[task] {
                 None => ids.id(TaskKey::of_device(device.device.id, &table.row(task))),
                 Some(host) => ids.of_host(host, || view.joined.host_tasks.row(host.index())),
             };
-            tasks.push(Task { place, id, kind: strings.add(kind(view, place)) });
-        }
+            Task { place, id, kind: strings.add(kind(view, place)) }
+        }));
     }
     tasks
 }
@@ -118,24 +119,29 @@ pub(super) fn write<W: Write + Seek + Send>(
     };
     let of_tasks = tasks.iter().map(|task| (start(task), task.id));
     let of_marks = marks.iter().map(|mark| (mark.start, mark.id));
-    let mut entries: Vec<[i64; 3]> =
+    let mut entries: Column<[i64; 3]> =
         (1..).zip(of_tasks.chain(of_marks)).map(|(key, (start, id))| [start, i64::from(id), key]).collect();
     entries.sort();
     out.index("TaskIndex", &schema::TASK, &["startNs", "globalTaskId"], &entries)
 }
 
-/// The host's tasks with an operator, by their number: number and row.
+/// The host's tasks with an operator, by their number.
 pub(super) struct Ops {
     /// The tasks that compute.
-    pub(super) computing: Vec<(u32, HostTaskRow)>,
+    computing: Column<Op>,
     /// The tasks that schedule collective operations on the AI CPU.
-    scheduling: Vec<(u32, HostTaskRow)>,
-    /// For each computing one its texts.
-    texts: Vec<OpIds>,
-    /// The same for the scheduling ones.
-    scheduling_texts: Vec<OpIds>,
+    scheduling: Column<Op>,
     /// The texts of the grids of launches of many threads, and of their blocks, by host task.
     grids: NumberMap<HostTaskRow, [u32; 2]>,
+}
+
+/// A task with an operator.
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    /// The task's number in the database.
+    id: u32,
+    row: HostTaskRow,
+    texts: OpIds,
 }
 
 /// The numbers of the texts of an operator.
@@ -153,12 +159,11 @@ struct OpIds {
 pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strings<'a>) -> Ops {
     let table = &view.joined.host_tasks;
     let nodes = &view.joined.data.host.node_attributes;
-    let mut computing: Vec<(u32, HostTaskRow, OpIds)> = Vec::new();
-    let mut scheduling = Vec::new();
+    let (mut computing, mut scheduling) = (Column::new(), Column::new());
     let mut grids = NumberMap::default();
-    for row in 0..table.len() {
+    let mut operator = |row: usize| {
         let task = table.row(row);
-        let Some(op) = view.op(&task) else { continue };
+        let op = view.op(&task)?;
         let is_scheduling = op.name.ends_with("AicpuKernel");
         let row = HostTaskRow::from_index(row);
         let id = ids.of_host(row, || task);
@@ -174,17 +179,29 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
         if let Some([grid, block]) = view.grid(&task) {
             grids.insert(row, [grid, block].map(|text| strings.add(text)));
         }
-        let list = if is_scheduling { &mut scheduling } else { &mut computing };
-        list.push((id, row, texts));
-    }
-    let sorted = |mut list: Vec<(u32, HostTaskRow, OpIds)>| {
-        list.sort_unstable_by_key(|(id, row, _)| (*id, *row));
-        list.dedup_by_key(|(id, _, _)| *id);
-        list.into_iter().map(|(id, row, texts)| ((id, row), texts)).unzip()
+        Some((is_scheduling, Op { id, row, texts }))
     };
-    let (computing, texts) = sorted(computing);
-    let (scheduling, scheduling_texts) = sorted(scheduling);
-    Ops { computing, scheduling, texts, scheduling_texts, grids }
+    // In pieces, so that they can go to a file.
+    let mut rows = 0..table.len();
+    while !rows.is_empty() {
+        let (of_cpu, others): (Vec<_>, Vec<_>) = rows
+            .by_ref()
+            .take(ROWS_AT_ONCE)
+            .filter_map(&mut operator)
+            .partition(|(is_scheduling, _)| *is_scheduling);
+        computing.extend(others.into_iter().map(|(_, op)| op));
+        scheduling.extend(of_cpu.into_iter().map(|(_, op)| op));
+    }
+    Ops { computing: by_number(computing), scheduling: by_number(scheduling), grids }
+}
+
+/// Operators by the numbers of their tasks; of several with the same number the first.
+fn by_number(mut ops: Column<Op>) -> Column<Op> {
+    ops.sort_unstable_by_key(|op| (op.id, op.row));
+    if ops.is_sorted_by(|a, b| a.id < b.id) {
+        return ops;
+    }
+    ops.chunk_by(|a, b| a.id == b.id).map(|same| same[0]).collect()
 }
 
 /// Writes the operators.
@@ -212,8 +229,7 @@ pub(super) fn write_ops<'a, W: Write + Seek + Send>(
     let host_tasks = &view.joined.host_tasks;
     if !ops.computing.is_empty() {
         out.table(&schema::COMPUTE_TASK_INFO, ops.computing.len(), |index, row| {
-            let (id, host) = ops.computing[index];
-            let texts = ops.texts[index];
+            let Op { id, row: host, texts } = ops.computing[index];
             let task = host_tasks.row(host.index());
             let (blocks, mix_blocks) = view.blocks(&task);
             row.integer(i64::from(texts.name));
@@ -236,9 +252,9 @@ pub(super) fn write_ops<'a, W: Write + Seek + Send>(
         return Ok(());
     }
     out.table(&schema::COMMUNICATION_SCHEDULE_TASK_INFO, ops.scheduling.len(), |index, row| {
-        let texts = ops.scheduling_texts[index];
+        let Op { id, texts, .. } = ops.scheduling[index];
         row.integer(i64::from(texts.name));
-        row.key(i64::from(ops.scheduling[index].0));
+        row.key(i64::from(id));
         row.integer(i64::from(texts.task_type));
         row.integer(i64::from(texts.op_type));
     })

@@ -3,6 +3,7 @@
 use opscope_cann_raw::device::{AiCpuNode, AiCpuOld, CoreCounters, HwtsLog};
 use opscope_cann_raw::host::level;
 use opscope_cann_raw::{Chip, DeviceLog};
+use opscope_files::Column;
 
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
@@ -38,7 +39,7 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
             edges.append(&mut hwts(streams("hwts.aiv_data"), &mut tables.losses));
             edges
         }
-        DeviceLog::TaskScheduler | DeviceLog::NanoStars => Vec::new(),
+        DeviceLog::TaskScheduler | DeviceLog::NanoStars => Column::new(),
     };
     if chip == Chip::V1_1_0 {
         track::variable(streams("ts_track.data"), &mut tables);
@@ -49,7 +50,7 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     } else if chip.names_tasks_by_model() {
         nano::tasks(catalogue, metadata.sample.sample_based, &mut tables);
     } else {
-        let mut track_edges = Vec::new();
+        let mut track_edges = Column::new();
         track::fixed(streams("ts_track.data"), chip, &mut tables, &mut track_edges);
         // Only this chip leaves tasks on the AI CPU out of its log; elsewhere they would count twice.
         if chip == Chip::V2_1_0 {
@@ -70,19 +71,21 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     tables
 }
 
+/// How many tasks are put together before they go to their table.
+const PAIRED_AT_ONCE: usize = 1 << 16;
+
 /// Joins each start with the end that follows it.
 ///
 /// An end earlier than its task's start is dropped, and so is a start whose end comes after the
 /// next start of the same task.
-fn pair(mut edges: Vec<Edge>, losses: &mut Losses) -> DeviceTaskTable {
+fn pair(mut edges: Column<Edge>, losses: &mut Losses) -> DeviceTaskTable {
     if !edges.is_sorted_by_key(|edge| edge.time) {
         edges.sort_by_key(|edge| edge.time);
     }
-    let mut tasks = DeviceTaskTable::default();
-    tasks.reserve(edges.len() / 2);
+    let (mut tasks, mut part) = (DeviceTaskTable::default(), DeviceTaskTable::default());
     let mut open: NumberMap<(u64, u64), Edge> = NumberMap::default();
     let mut unmatched = 0u64;
-    for edge in edges {
+    for &edge in &edges {
         let key = (
             u64::from(edge.task) << 32 | u64::from(edge.context),
             u64::from(edge.stream) << 8 | edge.log as u64,
@@ -92,7 +95,7 @@ fn pair(mut edges: Vec<Edge>, losses: &mut Losses) -> DeviceTaskTable {
             continue;
         }
         match open.remove(&key) {
-            Some(start) => tasks.push(DeviceTask {
+            Some(start) => part.push(DeviceTask {
                 stream: start.stream,
                 task: start.task,
                 context: start.context,
@@ -105,7 +108,11 @@ fn pair(mut edges: Vec<Edge>, losses: &mut Losses) -> DeviceTaskTable {
             }),
             None => unmatched += 1,
         }
+        if part.len() == PAIRED_AT_ONCE {
+            tasks.append(&mut part);
+        }
     }
+    tasks.append(&mut part);
     losses.count(LossKind::UnmatchedTask, "device log", unmatched + open.len() as u64);
     tasks
 }
@@ -128,8 +135,8 @@ fn timeline_tasks(states: &TaskStateTable, losses: &mut Losses) -> DeviceTaskTab
 }
 
 /// Starts and ends of `hwts.data`.
-fn hwts(streams: &[Stream], losses: &mut Losses) -> Vec<Edge> {
-    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Vec<Edge>, raw: HwtsLog, _| {
+fn hwts(streams: &[Stream], losses: &mut Losses) -> Column<Edge> {
+    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Column<Edge>, raw: HwtsLog, _| {
         let is_end = match raw.tag & 0x07 {
             0 => false,
             1 => true,

@@ -32,6 +32,7 @@ pub(crate) use legacy::records::Source as LegacySource;
 use std::convert::Infallible;
 
 use opscope_cann_raw::Record;
+use opscope_files::Column;
 
 use crate::parallel;
 use crate::slices::{Magic, Stream};
@@ -86,6 +87,16 @@ impl<T: Send> Append for Vec<T> {
             std::mem::swap(self, next);
         } else {
             Vec::append(self, next);
+        }
+    }
+}
+
+impl<T: Copy + Send> Append for Column<T> {
+    fn append(&mut self, next: &mut Self) {
+        if self.is_empty() {
+            std::mem::swap(self, next);
+        } else {
+            Column::append(self, next);
         }
     }
 }

@@ -59,10 +59,9 @@ impl Append for TensorNotes {
             return;
         }
         let rows: Vec<TensorSetRow> = next.sets.all().map(|tensors| self.sets.intern(tensors)).collect();
-        self.notes.reserve(next.notes.len());
-        for row in next.notes.rows() {
-            self.notes.push(NodeTensors { set: rows[row.set.index()], ..row });
-        }
+        let mut notes = next.notes;
+        notes.renumber_sets(&rows);
+        self.notes.append(&mut notes);
     }
 }
 

@@ -4,6 +4,7 @@ use opscope_cann_raw::Record;
 use opscope_cann_raw::device::{
     BlockCounters, CompactStarsLog, ContextCounters, StarsLog, WideCounters, counter_flag, function,
 };
+use opscope_files::Column;
 
 use crate::decode::{decode, links};
 use crate::slices::{DEVICE_MAGIC, Stream};
@@ -57,8 +58,8 @@ impl Record for AnyLog {
 
 /// Starts and ends of `stars_soc.data`, 64-byte form, and what lies among them on links, both in the order
 /// of the file.
-pub(super) fn edges(streams: &[Stream], expanded: bool, losses: &mut Losses) -> (Vec<Edge>, LinkTables) {
-    decode(streams, Some(DEVICE_MAGIC), losses, |all: &mut (Vec<Edge>, LinkTables), raw: AnyLog, _| {
+pub(super) fn edges(streams: &[Stream], expanded: bool, losses: &mut Losses) -> (Column<Edge>, LinkTables) {
+    decode(streams, Some(DEVICE_MAGIC), losses, |all: &mut (Column<Edge>, LinkTables), raw: AnyLog, _| {
         let (edges, sampled) = all;
         let AnyLog { log: raw, bytes } = raw;
         let Ok((log, is_end)) = edge_kind(raw.word) else { return links::add(sampled, &bytes, false) };
@@ -75,8 +76,8 @@ pub(super) fn edges(streams: &[Stream], expanded: bool, losses: &mut Losses) -> 
 
 /// Starts and ends of `stars_soc.data`, 32-byte form, in the order of the file. The stream isn't
 /// recorded; it is known from the host's side.
-pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> Vec<Edge> {
-    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Vec<Edge>, raw: CompactStarsLog, _| {
+pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> Column<Edge> {
+    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Column<Edge>, raw: CompactStarsLog, _| {
         let (log, is_end) = edge_kind(raw.word)?;
         let task = u32::from(raw.task_high) << 16 | u32::from(raw.task_low);
         let kind = raw.word >> 10;

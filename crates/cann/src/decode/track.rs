@@ -5,6 +5,7 @@ use opscope_cann_raw::device::{
     TrackTimeline, WideStepTrace, track,
 };
 use opscope_cann_raw::{Chip, Record};
+use opscope_files::Column;
 
 use crate::decode::stars::Edge;
 use crate::slices::Stream;
@@ -19,7 +20,7 @@ const RECORD_BYTES: usize = 40;
 
 /// Decodes `ts_track.data` of chips whose records all have one size. Starts and ends of tasks,
 /// which some of these chips report here, are appended to `edges`.
-pub(super) fn fixed(streams: &[Stream], chip: Chip, tables: &mut DeviceTables, edges: &mut Vec<Edge>) {
+pub(super) fn fixed(streams: &[Stream], chip: Chip, tables: &mut DeviceTables, edges: &mut Column<Edge>) {
     let mut losses = Losses::default();
     for stream in streams {
         let mapped = stream.map(&mut losses);
@@ -46,7 +47,7 @@ pub(super) fn variable(streams: &[Stream], tables: &mut DeviceTables) {
             if size < TrackHead::SIZE || size > rest.len() {
                 break;
             }
-            if let Err(reason) = record(&rest[..size], Chip::V1_1_0, tables, &mut Vec::new()) {
+            if let Err(reason) = record(&rest[..size], Chip::V1_1_0, tables, &mut Column::new()) {
                 losses.count(reason, &stream.name, 1);
             }
             rest = &rest[size..];
@@ -60,7 +61,7 @@ fn record(
     bytes: &[u8],
     chip: Chip,
     tables: &mut DeviceTables,
-    edges: &mut Vec<Edge>,
+    edges: &mut Column<Edge>,
 ) -> Result<(), LossKind> {
     const SHORT: LossKind = LossKind::InvalidRecord;
     let tag = bytes.get(1).copied().ok_or(SHORT)?;

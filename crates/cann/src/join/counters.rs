@@ -6,6 +6,7 @@
 //! and one for each block of the other, which are added up.
 
 use crate::join::record_order;
+use crate::tables::rows::rows;
 use crate::tables::{Core, CounterRow, CounterTable, Counters, DeviceTables, TaskLog};
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberMap};
@@ -33,6 +34,11 @@ impl TaskCounters {
     }
 }
 
+rows! {
+    /// A row of a device's table of tasks.
+    RunRow;
+}
+
 type Key = (u64, u32);
 
 fn key(stream: u16, task: u32, context: u32) -> Key {
@@ -56,13 +62,13 @@ pub(super) fn task_counters(device: &DeviceTables, stop: &Stop) -> (TaskCounters
     // Chip 9 records a task and its counters as one.
     let is_one = counters.len() == tasks.len() && tasks.log().first() == Some(&TaskLog::NanoStars);
     let task_of = match (is_one, has_times) {
-        (true, _) => (0..tasks.len()).map(Some).collect(),
+        (true, _) => (0..tasks.len()).map(|task| Some(RunRow::from_index(task))).collect(),
         (_, true) => by_time(device, stop),
         (_, false) => by_order(device, stop),
     };
     let mut unmatched = 0;
     for (row, task) in stop.within(task_of).enumerate() {
-        let is_taken = task.is_some_and(|task| result.take(device, row, task));
+        let is_taken = task.is_some_and(|task| result.take(device, row, task.index()));
         unmatched += u64::from(!is_taken);
     }
     losses.count(LossKind::UnmatchedCounters, "counters", unmatched);
@@ -103,31 +109,32 @@ impl TaskCounters {
 }
 
 /// For each row of counters the latest run of its task that it overlaps with.
-fn by_time(device: &DeviceTables, stop: &Stop) -> Vec<Option<usize>> {
+fn by_time(device: &DeviceTables, stop: &Stop) -> Vec<Option<RunRow>> {
     let DeviceTables { tasks, counters, .. } = device;
     let mut order: Vec<u32> = (0..counters.len() as u32).collect();
     if !counters.end().is_sorted() {
         order.sort_by_key(|&row| counters.end()[row as usize]);
     }
     let mut task_of = vec![None; counters.len()];
-    let mut latest: NumberMap<Key, usize> = NumberMap::default();
+    let mut latest: NumberMap<Key, RunRow> = NumberMap::default();
     let mut next = 0;
     for row in stop.within(order) {
         let row = row as usize;
         let end = counters.end()[row];
         while tasks.start().get(next).is_some_and(|&start| start <= end) {
-            latest.insert(key(tasks.stream()[next], tasks.task()[next], tasks.context()[next]), next);
+            let run = RunRow::from_index(next);
+            latest.insert(key(tasks.stream()[next], tasks.task()[next], tasks.context()[next]), run);
             next += 1;
         }
         let key = key(counters.stream()[row], counters.task()[row], counters.context()[row]);
-        let overlaps = |task: &usize| counters.start()[row] <= tasks.end()[*task];
+        let overlaps = |run: &RunRow| counters.start()[row] <= tasks.end()[run.index()];
         task_of[row] = latest.get(&key).copied().filter(overlaps);
     }
     task_of
 }
 
 /// For each row of counters the run that their order on the stream tells.
-fn by_order(device: &DeviceTables, stop: &Stop) -> Vec<Option<usize>> {
+fn by_order(device: &DeviceTables, stop: &Stop) -> Vec<Option<RunRow>> {
     let DeviceTables { tasks, counters, .. } = device;
     let mut streams: NumberMap<(u16, Core), Stream> = NumberMap::default();
     for row in stop.within(0..counters.len()) {
@@ -175,7 +182,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn place(&self, device: &DeviceTables, task_of: &mut [Option<usize>]) {
+    fn place(&self, device: &DeviceTables, task_of: &mut [Option<RunRow>]) {
         let DeviceTables { tasks, counters, .. } = device;
         let number = |task: u32, context: u32| u64::from(task) << 32 | u64::from(context);
         let of_record = |&row: &u32| number(counters.task()[row as usize], counters.context()[row as usize]);
@@ -193,7 +200,7 @@ impl Stream {
         let known = self.records.iter().map(place_at).collect();
         let places = record_order::place(&records, &runs, known);
         for (&row, place) in self.records.iter().zip(places) {
-            task_of[row as usize] = place.map(|place| self.runs[place as usize] as usize);
+            task_of[row as usize] = place.map(|place| RunRow::from_index(self.runs[place as usize] as usize));
         }
     }
 }

@@ -22,6 +22,9 @@ use crate::vocabulary;
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberMap, NumberSet};
 
+/// Parts of a large profile are no larger, because several of them wait in memory.
+const MOST_ROWS_PER_PART: usize = 1 << 17;
+
 /// The source of what is known about the operator behind a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpSource {
@@ -98,7 +101,7 @@ pub(super) fn host_tasks(
     let unexecuted = UnexecutedNodes::new(&host.names);
     let tracks = &host.task_tracks;
     let has_steps = host.api.level().contains(&level::COMMUNICATION);
-    let rows_per_part = parallel::rows_per_part(tracks.len());
+    let rows_per_part = parallel::rows_per_part(tracks.len()).min(MOST_ROWS_PER_PART);
     let parts: Vec<Range<usize>> = thread_ranges(tracks.thread())
         .into_iter()
         .flat_map(|(start, end)| {

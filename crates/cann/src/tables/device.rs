@@ -51,7 +51,7 @@ impl DeviceTaskTable {
     /// Fills in all batches.
     pub(crate) fn set_batches(&mut self, batches: Vec<u16>) {
         debug_assert_eq!(batches.len(), self.len(), "each row has a batch");
-        self.batch = batches;
+        self.batch = batches.into();
     }
 }
 

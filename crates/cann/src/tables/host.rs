@@ -81,6 +81,13 @@ columns! {
     }
 }
 
+impl NodeTensorTable {
+    /// Gives the sets of tensors other numbers, by those that they have.
+    pub(crate) fn renumber_sets(&mut self, numbers: &[TensorSetRow]) {
+        self.set.iter_mut().for_each(|set| *set = numbers[set.index()]);
+    }
+}
+
 columns! {
     /// Attributes of nodes, by thread and time.
     NodeAttributeTable,
@@ -156,7 +163,7 @@ impl TaskTrackTable {
     /// Fills in all batches.
     pub(crate) fn set_batches(&mut self, batches: Vec<u16>) {
         debug_assert_eq!(batches.len(), self.len(), "each row has a batch");
-        self.batch = batches;
+        self.batch = batches.into();
     }
 }
 
