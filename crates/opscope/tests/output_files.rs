@@ -282,7 +282,9 @@ fn programs_that_write_into_one_folder_at_a_time_all_succeed() {
 #[test]
 fn a_sample_cluster_is_written_once_and_says_what_its_faults_cost() {
     let place = Place::new();
-    let sample = |further: &[&str]| [&["sample", "cluster", "-o", "runs", "--layers", "1"], further].concat();
+    fn sample<'a>(further: &[&'a str]) -> Vec<&'a str> {
+        [&["sample", "cluster", "-o", "runs", "--layers", "1"], further].concat()
+    }
     let answer =
         place.done(&sample(&["--fault", "late-input=2:5ms", "--fault", "ai-cpu=5", "--damage", "cut=6"]));
     assert_eq!(answer.stdout, "runs/cluster_8_ranks_seed_1\n");
