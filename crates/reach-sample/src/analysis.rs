@@ -38,7 +38,7 @@ pub(crate) fn analysis(identity: &Identity, tables: &Tables, has_details: bool) 
         row.number(collective.transit / 1e6);
         row.number(collective.wait / 1e6);
         row.number(collective.wait / 1e6);
-        row.number(0.0);
+        row.number(collective.idle_ms());
         row.text(&format!("step{}", collective.step));
         row.text(kind(collective.transfer.is_between_two()));
     })?;

@@ -20,7 +20,7 @@ use crate::truth::Truth;
 use crate::{analysis, database, text, timeline};
 
 /// Bytes of what happened that are kept at a time; it decides how many ranks are written in one go.
-const KEPT_BYTES: usize = 64 << 20;
+const KEPT_BYTES: usize = 16 << 20;
 
 /// The days on which ranks were collected, and collected once more.
 const DAY: u32 = 9;
@@ -69,7 +69,10 @@ pub fn write(
     let path = directory.join(format!("cluster_{ranks}_ranks_seed_{seed}"));
     let failed = |problem| Error::Write { path: path.clone(), problem };
     if path.symlink_metadata().is_ok() {
-        return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, "it is there already")));
+        return Err(failed(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "it is there already; choose another folder or seed",
+        )));
     }
     let _unfinished = Unfinished::new(path.clone());
     let truth = Truth::of(options)?;

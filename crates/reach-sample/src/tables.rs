@@ -63,6 +63,13 @@ pub(crate) struct Collective {
     pub(crate) link_tasks: Vec<LinkTask>,
 }
 
+impl Collective {
+    /// The milliseconds that are neither waiting nor moving data: as in real profiles, what rounding leaves.
+    pub(crate) fn idle_ms(&self) -> f64 {
+        ((self.wait + self.transit) / 1e6 - self.transit / 1e6 - self.wait / 1e6).max(0.0)
+    }
+}
+
 /// What a collective moved between the rank and one other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkUse {

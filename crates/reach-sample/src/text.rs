@@ -110,7 +110,7 @@ pub(crate) fn communication(identity: &Identity, tables: &Tables) -> Value {
                 "Transit Time(ms)": transit,
                 "Wait Time(ms)": wait,
                 "Synchronization Time(ms)": wait,
-                "Idle Time(ms)": 0.0,
+                "Idle Time(ms)": collective.idle_ms(),
                 "Wait Time Ratio": ratio,
                 "Synchronization Time Ratio": ratio,
             },

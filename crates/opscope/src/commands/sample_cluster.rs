@@ -34,9 +34,9 @@ Damages:
   shifted=RANK   its collectives among copies are numbered one higher
 
 The collection is a folder cluster_N_ranks_seed_S: db and text have a folder for each rank, as the
-vendor's profiler for PyTorch leaves it, and truth.json says what is wrong and what each fault costs a
-step, found by simulating without it. It is made in blocks of ranks, so any number of them takes the
-same memory. The same options give the same bytes.";
+vendor's profiler for PyTorch leaves it, and truth.json says what is wrong and what each fault costs
+a step, found by simulating without it. It is made in blocks of ranks, so any number of them takes
+the same memory. The same options give the same bytes.";
 
 /// The options of `opscope sample cluster`.
 #[derive(Debug, Args)]
