@@ -138,7 +138,8 @@ fn bandwidths(collective: &Collective) -> Value {
         all.insert(transport.to_owned(), entry(0.0, 0.0, 0.0, json!({})));
     }
     for (transport, bytes, duration, count) in by_transport(&collective.links) {
-        let packages = json!({ package(bytes, count).to_string(): [count, duration / 1e6] });
+        // The size is written with its decimals, also where it has none.
+        let packages = json!({ format!("{:?}", package(bytes, count)): [count, duration / 1e6] });
         all.insert(transport.name().to_owned(), entry(bytes, duration, 1.0, packages));
         if transport == Transport::Hccs {
             all.insert("SDMA".to_owned(), entry(bytes, duration, 1.0, json!({})));
