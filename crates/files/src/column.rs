@@ -6,28 +6,23 @@
 //! program ends, however that happens. Where there is no room on the disk, a column stays in memory.
 
 use std::fmt;
-use std::fs::File;
-use std::io;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use memmap2::{MmapMut, MmapOptions};
+use crate::spilled::{PIECE, Spilled};
+
+/// Columns that grow by single rows go to a file when they are so many times as large as others: to write a row to
+/// a map takes longer than to memory.
+const PUSHED_FACTOR: usize = 12;
+
+/// So many rows are appended one by one.
+const FEW_ROWS: usize = 1_000;
 
 /// The size in bytes from which a column goes to a file.
 static LIMIT: AtomicUsize = AtomicUsize::new(16 << 20);
 
-/// The most files at once, for a program may only open some hundreds. Further columns stay in memory.
-const MOST_FILES: usize = 160;
-
-/// How many files there are.
-static FILES: AtomicUsize = AtomicUsize::new(0);
-
-/// The rows that are collected, or given room, at a time, in bytes.
-const PIECE: usize = 1 << 20;
-
-/// Sets the size in bytes from which columns go to a file; 16 MiB without. Those that are there stay where they
+/// Sets the size in bytes from which columns go to a file, those that grow row by row at twelve times as many;
+/// 16 MiB without. Those that are there stay where they
 /// are.
 pub fn spill_from(bytes: usize) {
     LIMIT.store(bytes, Ordering::Relaxed);
@@ -54,14 +49,32 @@ impl<T: Copy> Column<T> {
         Self(Place::Memory(Vec::new()))
     }
 
-    /// Appends a row. A column that grows by single rows stays in memory until it is appended to, or handed to
-    /// [`Column::from`].
+    /// Appends a row. A column that grows row by row goes to a file later than others.
     #[inline]
     pub fn push(&mut self, row: T) {
         match &mut self.0 {
-            Place::Memory(rows) => rows.push(row),
-            Place::File(_) => self.append_slice(&[row]),
+            Place::Memory(rows) if rows.len() < rows.capacity() => rows.push(row),
+            _ => self.push_growing(row),
         }
+    }
+
+    fn push_growing(&mut self, row: T) {
+        match &mut self.0 {
+            Place::Memory(rows) => {
+                let most = PUSHED_FACTOR * limit() / size_of::<T>().max(1);
+                if rows.len() < most {
+                    // No more than may stay, so that the column is full when it has to go.
+                    rows.reserve_exact(rows.len().max(64).min(most - rows.len()));
+                    return rows.push(row);
+                }
+            }
+            Place::File(file) => {
+                if file.push(row).is_ok() {
+                    return;
+                }
+            }
+        }
+        self.append_slice(&[row]);
     }
 
     /// Makes room for so many further rows, unless they go to a file.
@@ -111,15 +124,36 @@ impl<T: Copy> Column<T> {
         }
     }
 
+    /// Keeps the rows of which `keep` is true.
+    pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        let rows = &mut **self;
+        let mut kept = 0;
+        for place in 0..rows.len() {
+            let row = rows[place];
+            if keep(&row) {
+                rows[kept] = row;
+                kept += 1;
+            }
+        }
+        match &mut self.0 {
+            Place::Memory(rows) => rows.truncate(kept),
+            Place::File(file) => file.truncate(kept),
+        }
+    }
+
     /// Whether the rows lie in a file.
     pub fn is_spilled(&self) -> bool {
         matches!(self.0, Place::File(_))
     }
 }
 
+fn limit() -> usize {
+    LIMIT.load(Ordering::Relaxed)
+}
+
 /// Whether so many rows are to lie in a file.
 fn is_large<T>(rows: usize) -> bool {
-    rows.saturating_mul(size_of::<T>()) > LIMIT.load(Ordering::Relaxed)
+    rows.saturating_mul(size_of::<T>()) > limit()
 }
 
 impl<T: Copy> Default for Column<T> {
@@ -173,6 +207,9 @@ impl<T: Copy> Extend<T> for Column<T> {
         {
             return known.extend(rows);
         }
+        if rows.size_hint().1.is_some_and(|most| most < FEW_ROWS) {
+            return rows.for_each(|row| self.push(row));
+        }
         let rows_per_piece = (PIECE / size_of::<T>().max(1)).max(1);
         let mut piece = Vec::new();
         loop {
@@ -213,120 +250,6 @@ impl<T: Copy + PartialEq> PartialEq for Column<T> {
     }
 }
 
-/// Rows in a file that has no name.
-struct Spilled<T> {
-    file: File,
-    /// At least as long as the file.
-    map: MmapMut,
-    /// The number of rows, all of which were written to the file.
-    len: usize,
-    rows: PhantomData<T>,
-    _place: FilePlace,
-}
-
-/// One of the files that there may be at once.
-struct FilePlace;
-
-impl FilePlace {
-    fn take() -> io::Result<Self> {
-        let place = Self;
-        if FILES.fetch_add(1, Ordering::Relaxed) < MOST_FILES {
-            Ok(place)
-        } else {
-            Err(io::ErrorKind::QuotaExceeded.into())
-        }
-    }
-}
-
-impl Drop for FilePlace {
-    fn drop(&mut self) {
-        FILES.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl<T: Copy> Spilled<T> {
-    /// A file with these rows.
-    fn of(rows: &[T]) -> io::Result<Self> {
-        // Windows writes no file from several threads at places of their own.
-        if !cfg!(unix) {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        let place = FilePlace::take()?;
-        let file = tempfile::tempfile_in(folder())?;
-        let map = map(&file, 2 * size_of_val(rows).max(PIECE))?;
-        let mut spilled = Self { file, map, len: 0, rows: PhantomData, _place: place };
-        spilled.append(rows)?;
-        Ok(spilled)
-    }
-
-    fn rows(&self) -> &[T] {
-        // SAFETY: the map begins at a page, and `len` rows were written there, as values of this type, to a file
-        // that nobody else can open. The map is longer than they are, and stays while it is borrowed.
-        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast(), self.len) }
-    }
-
-    fn rows_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `rows`; the map is borrowed for this alone.
-        unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast(), self.len) }
-    }
-
-    /// Appends rows; where that fails, the column is as it was.
-    fn append(&mut self, more: &[T]) -> io::Result<()> {
-        let (begin, bytes) = (self.len * size_of::<T>(), size_of_val(more));
-        if begin + bytes > self.map.len() {
-            self.map = map(&self.file, 2 * (begin + bytes))?;
-        }
-        // To write them takes a fifth of the time that it takes to fill the map's pages.
-        write_at(&self.file, more, begin)?;
-        self.len += more.len();
-        Ok(())
-    }
-}
-
-/// Maps a file, and what it is to grow by.
-fn map(file: &File, bytes: usize) -> io::Result<MmapMut> {
-    // SAFETY: the file has no name, so nobody else changes it; what lies behind its end isn't touched.
-    unsafe { MmapOptions::new().len(bytes).map_mut(file) }
-}
-
-/// Writes the bytes of rows to a place in a file.
-#[cfg(unix)]
-fn write_at<T: Copy>(file: &File, rows: &[T], place: usize) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-    let mut done = 0;
-    while done < size_of_val(rows) {
-        let offset = libc::off_t::try_from(place + done).map_err(io::Error::other)?;
-        // SAFETY: the descriptor is open; the pointer leads to as many bytes, which the system only copies, so
-        // that it doesn't matter whether some lie between fields.
-        let written = unsafe {
-            let bytes = rows.as_ptr().cast::<libc::c_void>().add(done);
-            libc::pwrite(file.as_raw_fd(), bytes, size_of_val(rows) - done, offset)
-        };
-        match usize::try_from(written) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => done += written,
-            Err(_) => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn write_at<T: Copy>(_file: &File, _rows: &[T], _place: usize) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// The folder of the files: that of `TMPDIR`, or the one for temporary files that may be large.
-fn folder() -> PathBuf {
-    let large = PathBuf::from("/var/tmp");
-    if std::env::var_os("TMPDIR").is_none() && large.is_dir() { large } else { std::env::temp_dir() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,6 +273,12 @@ mod tests {
                 assert_eq!(column.is_spilled(), cfg!(unix) && count * 16 > 10_000, "{count}");
                 assert!(**column == *expected, "{count}");
             }
+            let mut pushed = Column::new();
+            expected.chunks(10).for_each(|few| pushed.extend(few.iter().copied()));
+            let is_spilled = cfg!(unix) && count * 16 > 120_000;
+            assert!(*pushed == *expected && pushed.is_spilled() == is_spilled, "{count}");
+            pushed.retain(|(row, _)| row % 2 == 0);
+            assert!(pushed.iter().eq(expected.iter().filter(|(row, _)| row % 2 == 0)), "{count}");
             let mut changed = appended;
             changed.push((7, 7));
             changed.reverse();
@@ -368,7 +297,7 @@ mod tests {
         let Place::File(spilled) = &column.0 else { panic!("the column stayed in memory") };
         use std::os::fd::AsRawFd;
         use std::os::unix::fs::MetadataExt;
-        let opened = PathBuf::from(format!("/proc/self/fd/{}", spilled.file.as_raw_fd()));
+        let opened = std::path::PathBuf::from(format!("/proc/self/fd/{}", spilled.file.as_raw_fd()));
         let found = spilled.file.metadata().expect("an open file");
         assert_eq!((found.nlink(), found.len(), found.mode() & 0o077), (0, 2_400_000, 0));
         drop(column);

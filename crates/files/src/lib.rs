@@ -29,7 +29,8 @@
 //!       write_out              large files on their way to the disk before they are whole
 //!     target                   what a path leads to
 //! mapped                       files in memory, by address
-//! column                       lists that lie in a file once they are large
+//! column                       lists that are large
+//!   spilled                    rows in a file without a name
 //! ```
 
 mod at_once;
@@ -39,6 +40,7 @@ mod draft;
 mod folders;
 mod leftovers;
 mod mapped;
+mod spilled;
 mod target;
 mod unfinished;
 mod write;
