@@ -113,6 +113,8 @@ pub enum Command {
     Compare(commands::compare::Arguments),
     /// Pass or fail a change by its time, for continuous integration
     Check(commands::check::Arguments),
+    /// Find out which rank or link of a run on many devices costs all of them how much, and why
+    Cluster(commands::cluster::Arguments),
     /// Predict what a change would save before you make it
     #[command(name = "whatif", visible_alias = "what-if")]
     WhatIf(commands::whatif::Arguments),
@@ -159,6 +161,7 @@ impl Command {
             Command::Advise(arguments) => commands::advise::execute(&arguments, terminal),
             Command::Compare(arguments) => commands::compare::execute(&arguments, terminal),
             Command::Check(arguments) => commands::check::execute(&arguments, terminal),
+            Command::Cluster(arguments) => commands::cluster::execute(&arguments, terminal),
             Command::WhatIf(arguments) => commands::whatif::execute(&arguments, terminal),
             Command::Fusion(arguments) => commands::fusion::execute(&arguments, terminal),
             Command::LoadAndRun(arguments) => {

@@ -3,6 +3,7 @@
 pub mod advise;
 pub mod analyze;
 pub mod check;
+pub mod cluster;
 #[cfg(target_os = "linux")]
 pub mod collect;
 pub mod compare;

@@ -7,6 +7,7 @@
 pub mod advise;
 pub mod analyze;
 pub mod check;
+pub mod cluster;
 pub mod compare;
 pub mod conversion;
 mod envelope;

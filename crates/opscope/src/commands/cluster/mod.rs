@@ -1,0 +1,120 @@
+//! `opscope cluster`: which rank or link of a run on many devices costs all of them how much, and why.
+
+mod info;
+mod slow;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use opscope_formats::reading::Stop;
+use opscope_reach::{Findings, Stage, examine};
+
+use crate::exit::Exit;
+use crate::report::cluster;
+use crate::terminal::{StepBar, Terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope cluster profiling_data/                    who costs a step how much, and why
+  opscope cluster profiling_data/ --json | jq .suspects
+  opscope cluster host0/ host1/ host2/               one run, collected in several folders
+  opscope cluster profiling_data/ --fail-above 5%    for continuous integration
+  opscope cluster slow profiling_data/ --rank 49     the operators in which a rank differs from its peers
+  opscope cluster info profiling_data/               ranks, clocks, what is missing or damaged
+
+The folders hold a collection for each rank (*_ascend_pt, *_ascend_ms), as databases or as text.
+
+'Costs a step' is what a step would save if this rank or link were as quick as its peers and all else stayed
+as it is; 'alone' is what it would cost in an otherwise healthy run. They differ where one hides another.
+Both come from replaying the matched collectives, not from counting who waits: the rank that waits longest
+is usually the victim. What lies within the noise isn't named.
+
+With --fail-above, the exit status is 1 if a step would be shorter by more than that without the suspects
+that are named, and 3 if it might be, but nobody stands out of the noise.";
+
+/// The options of `opscope cluster`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    /// Folders with the collections of all ranks, at any depth
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Fail if a step would be shorter by more than this without its suspects
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    fail_above: Option<f64>,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the suspects, or all that is known of one of them
+    Slow(slow::Arguments),
+    /// Show ranks, hosts, clocks, and what is missing or damaged
+    Info(info::Arguments),
+}
+
+/// Examines the ranks and prints the answer.
+///
+/// # Errors
+/// When there are none, or nothing in them can be compared.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    match &arguments.command {
+        Some(Command::Slow(arguments)) => return slow::execute(arguments, terminal),
+        Some(Command::Info(arguments)) => return info::execute(arguments, terminal),
+        None => {}
+    }
+    let findings = findings(&arguments.paths, terminal)?;
+    match arguments.json {
+        true => terminal.print(&cluster::to_json(&findings).to_text()?)?,
+        false => terminal.print(&cluster::to_text(&findings, &arguments.paths, terminal.width()))?,
+    }
+    Ok(arguments.fail_above.map_or(Exit::Done, |limit| judge(&findings, limit)))
+}
+
+/// Examines ranks with a bar that says how far it is, and warns of what was lost.
+fn findings(paths: &[PathBuf], terminal: &Terminal) -> anyhow::Result<Findings> {
+    let bar = StepBar::new(terminal);
+    let findings = examine(paths, &Stop::default(), &|stage| bar.step(&described(stage)))?;
+    drop(bar);
+    for line in cluster::losses_lines(&findings.losses) {
+        terminal.warn(&line);
+    }
+    Ok(findings)
+}
+
+fn described(stage: Stage) -> String {
+    match stage {
+        Stage::Looking => "looking for ranks".to_owned(),
+        Stage::Reading(done, all) => format!("reading ranks: {done} of {all}"),
+        Stage::Matching => "matching collectives and aligning clocks".to_owned(),
+        Stage::Replaying => "replaying the run without each suspect".to_owned(),
+        Stage::Explaining => "comparing the suspects' operators with their peers'".to_owned(),
+    }
+}
+
+/// Whether the run passes a limit, given as a share of the step.
+fn judge(findings: &Findings, limit: f64) -> Exit {
+    let costs = &findings.costs;
+    let lost = (costs.step_ns - costs.reachable_ns) / costs.step_ns;
+    match (lost > limit, costs.suspects.iter().any(|suspect| suspect.is_named)) {
+        (false, _) => Exit::Done,
+        (true, true) => Exit::Failed,
+        (true, false) => Exit::Undecided,
+    }
+}
+
+/// A share such as `5%`, as a fraction.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>();
+    match number {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(format!("expected a share from 0% to 100%, found '{text}'")),
+    }
+}

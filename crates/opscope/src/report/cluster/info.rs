@@ -1,0 +1,131 @@
+//! What the ranks' collections hold.
+
+use opscope_reach::Findings;
+use serde_json::{Value, json};
+
+use super::screen::losses;
+use super::{grouped, listed, milliseconds};
+use crate::report::{Envelope, Table, TableCell, TableColumn, count};
+use crate::terminal::{bold, printable};
+
+/// Ranks, groups, clocks and what is missing.
+pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
+    let run = &findings.run;
+    let columns = [
+        TableColumn::number("rank"),
+        TableColumn::text("host"),
+        TableColumn::number("device"),
+        TableColumn::text("read from"),
+        TableColumn::number("steps"),
+        TableColumn::number("collectives"),
+        TableColumn::number("operators"),
+        TableColumn::number("compute a step"),
+        TableColumn::number("waiting").expendable(),
+        TableColumn::text("folder").expendable(),
+    ];
+    let mut table = Table::new(columns);
+    for (index, rank) in run.ranks.iter().enumerate() {
+        let collection = &findings.discovery.collections[index];
+        let account = &findings.accounts[index];
+        table.row([
+            TableCell::from(rank.number.to_string()),
+            run.hosts[rank.host].as_str().into(),
+            rank.device.map_or("–".to_owned(), |device| device.to_string()).into(),
+            collection.format().into(),
+            rank.steps.len().to_string().into(),
+            grouped(rank.events.len()).into(),
+            grouped(rank.operators as usize).into(),
+            format!("{} ms", milliseconds(account.compute_ns)).into(),
+            format!("{} ms", milliseconds(account.waiting_ns + account.bubble_ns)).into(),
+            collection.folder.display().to_string().into(),
+        ]);
+    }
+    let mut text = table.to_text(width);
+    let missing = findings.discovery.missing();
+    if !missing.is_empty() {
+        text.push_str(&format!("\nMissing: {}\n", listed(&missing)));
+    }
+    text.push_str(&groups(findings));
+    if run.hosts.len() > 1 {
+        text.push_str(&format!("\n{}\n{}", bold("Clocks, beside the first host's"), clocks(findings, width)));
+    }
+    for line in super::losses_lines(&findings.losses) {
+        text.push_str(&format!("\n{}", printable(&line)));
+    }
+    if !findings.losses.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// How many groups of which size there are of each use.
+fn groups(findings: &Findings) -> String {
+    let mut kinds = std::collections::BTreeMap::new();
+    for group in &findings.run.groups {
+        *kinds.entry((group.role, group.ranks.len(), group.is_declared)).or_insert(0_usize) += 1;
+    }
+    let kind = |((role, size, is_declared), number): (&(opscope_reach::Role, usize, bool), &usize)| {
+        let seen = if *is_declared { "" } else { " (by what was seen)" };
+        format!("{} of {}{seen} for {}", count(*number, "group"), count(*size, "rank"), role.name())
+    };
+    let kinds: Vec<String> = kinds.iter().map(kind).collect();
+    if kinds.is_empty() { String::new() } else { format!("\nGroups: {}\n", kinds.join(", ")) }
+}
+
+fn clocks(findings: &Findings, width: Option<u16>) -> String {
+    let columns = [
+        TableColumn::text("host"),
+        TableColumn::number("ahead"),
+        TableColumn::number("drift"),
+        TableColumn::number("error"),
+        TableColumn::number("island"),
+    ];
+    let mut table = Table::new(columns);
+    for host in &findings.clocks.hosts {
+        table.row([
+            TableCell::from(host.host.as_str()),
+            format!("{:.3} ms", host.offset_ns / 1e6).into(),
+            format!("{:.1} ppm", host.drift_ppm).into(),
+            format!("± {:.1} µs", host.error_ns / 1e3).into(),
+            (host.island + 1).to_string().into(),
+        ]);
+    }
+    table.to_text(width)
+}
+
+/// The same for programs.
+pub fn info_json(findings: &Findings) -> Envelope<Value> {
+    let run = &findings.run;
+    let ranks = run.ranks.iter().enumerate().map(|(index, rank)| {
+        let collection = &findings.discovery.collections[index];
+        json!({
+            "rank": rank.number,
+            "host": run.hosts[rank.host],
+            "device": rank.device,
+            "source": collection.folder.display().to_string(),
+            "format": collection.format(),
+            "steps": rank.steps.iter().map(|step| step.step).collect::<Vec<_>>(),
+            "collectives": rank.events.len(),
+            "operators": rank.operators,
+            "frequency_mhz": rank.frequency_mhz,
+            "account": findings.accounts[index],
+        })
+    });
+    let groups = run.groups.iter().map(|group| {
+        json!({
+            "group_key": group.key,
+            "role": group.role,
+            "ranks": group.ranks,
+            "origin": if group.is_declared { "declared" } else { "seen" },
+        })
+    });
+    let answer = json!({
+        "ranks": ranks.collect::<Vec<_>>(),
+        "missing": findings.discovery.missing(),
+        "groups": groups.collect::<Vec<_>>(),
+        "clocks": findings.clocks.hosts,
+        "shifts": findings.shifts,
+        "incomplete": findings.incomplete(),
+    });
+    Envelope::new(1, answer).with_losses(losses(findings))
+}

@@ -1,0 +1,98 @@
+//! Many ranks, as text and JSON: the first screen, the suspects, what the collections hold.
+
+mod info;
+mod reason;
+mod screen;
+mod suspects;
+
+use opscope_reach::Loss;
+
+pub use info::{info_json, info_text};
+pub use screen::{to_json, to_text};
+pub use suspects::{innocent_text, suspect_text, suspects_json, suspects_text};
+
+/// A line for each kind of loss, with its first place and its ranks.
+pub fn losses_lines(losses: &[Loss]) -> Vec<String> {
+    let mut reasons: Vec<_> = losses.iter().map(|loss| loss.reason).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let line = |reason| {
+        let of_kind: Vec<&Loss> = losses.iter().filter(|loss| loss.reason == reason).collect();
+        let first = of_kind[0];
+        let mut ranks: Vec<u32> = of_kind.iter().filter_map(|loss| loss.rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let ranks = if ranks.is_empty() { String::new() } else { format!("{}: ", ranks_text(&ranks)) };
+        let more = match of_kind.len() {
+            1 => String::new(),
+            count => format!(", and {} more", count - 1),
+        };
+        let detail = if first.detail.is_empty() { String::new() } else { format!(" ({})", first.detail) };
+        format!("{ranks}{}: {}{detail}{more}", reason.sentence(), first.source)
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+/// Some ranks in words: `rank 3`, `ranks 3, 17`.
+fn ranks_text(ranks: &[u32]) -> String {
+    let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
+    format!("{noun} {}", listed(ranks))
+}
+
+/// Numbers in order, the first of them if there are many.
+fn listed(numbers: &[u32]) -> String {
+    /// How many are listed.
+    const LISTED: usize = 12;
+    let mut texts: Vec<String> = numbers.iter().take(LISTED).map(u32::to_string).collect();
+    if numbers.len() > LISTED {
+        texts.push(format!("… ({} in all)", numbers.len()));
+    }
+    texts.join(", ")
+}
+
+/// A count with its thousands apart: `18,048`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Nanoseconds as every answer in JSON has them.
+fn whole(nanoseconds: f64) -> i64 {
+    nanoseconds.round() as i64
+}
+
+/// Milliseconds as figures of a step are shown: three digits, none behind the point from 100 on.
+fn milliseconds(nanoseconds: f64) -> String {
+    let value = nanoseconds / 1e6;
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size < 0.05 => "0.0".to_owned(),
+        _ => format!("{value:.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_as_people_read_them() {
+        assert_eq!(
+            (grouped(7), grouped(18_048), grouped(1_000_000)),
+            ("7".into(), "18,048".into(), "1,000,000".into())
+        );
+        assert_eq!(
+            [277.4e6, 33.04e6, -0.01e6, 1.6e6].map(milliseconds),
+            ["277", "33.0", "0.0", "1.6"].map(str::to_owned)
+        );
+        assert_eq!(ranks_text(&[3]), "rank 3");
+        assert_eq!(ranks_text(&[3, 17]), "ranks 3, 17");
+    }
+}

@@ -1,0 +1,176 @@
+//! The first screen: what a step takes, what it would take, and who is in the way.
+
+use std::path::PathBuf;
+
+use opscope_reach::{Findings, LARGEST_ERROR};
+use serde_json::{Value, json};
+
+use super::suspects::{suspect_json, table};
+use super::{grouped, listed, milliseconds, whole};
+use crate::report::{Envelope, count};
+use crate::terminal::{bold, dim, printable};
+
+/// Everything on one screen.
+pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> String {
+    let costs = &findings.costs;
+    let mut text = format!("{}\n\n", heading(findings));
+    if costs.replay_error > LARGEST_ERROR {
+        text.push_str(&format!(
+            "A step takes {} ms. No costs are told: the run, replayed as it is, differs by {:.1} % from what was \
+             measured, so that replaying it otherwise would say nothing.\n",
+            bold(&milliseconds(costs.step_ns)),
+            100.0 * costs.replay_error
+        ));
+    } else {
+        text.push_str(&reachable(findings));
+        text.push('\n');
+        text.push_str(&match costs.suspects.iter().any(|suspect| suspect.is_named) {
+            true => table(findings, 0..costs.suspects.len(), width),
+            false => format!(
+                "No rank or link stands out; the step's own noise is ± {:.1} %.\n{}",
+                100.0 * costs.noise_ns / costs.step_ns,
+                match costs.suspects.is_empty() {
+                    true => String::new(),
+                    false => format!("\n{}", table(findings, 0..costs.suspects.len(), width)),
+                }
+            ),
+        });
+    }
+    text.push_str(&format!("\n{}\n{}\n", account(findings), clocks(findings)));
+    text.push_str(&more(findings, paths));
+    text
+}
+
+/// What was examined.
+fn heading(findings: &Findings) -> String {
+    let here = findings.run.ranks.len();
+    let missing = findings.discovery.missing();
+    let ranks = match missing.is_empty() {
+        true => bold(&count(here, "rank")),
+        false => {
+            format!(
+                "{} (missing {})",
+                bold(&format!("{here} of {} ranks", here + missing.len())),
+                listed(&missing)
+            )
+        }
+    };
+    let layout: Vec<String> =
+        findings.discovery.layout.iter().map(|(name, size)| format!("{name} {size}")).collect();
+    let layout = if layout.is_empty() { String::new() } else { format!(" ({})", layout.join(", ")) };
+    let incomplete = match (findings.incomplete(), missing.is_empty()) {
+        (0, true) => ", nothing missing".to_owned(),
+        (0, false) => String::new(),
+        (some, _) => format!(", {} of them incomplete, whose waits are lower bounds", grouped(some)),
+    };
+    format!(
+        "{ranks} on {}{layout}, {}, {} parts of {} collectives matched{incomplete}",
+        count(findings.run.hosts.len(), "host"),
+        count(findings.run.steps().len(), "step"),
+        grouped(findings.matched()),
+        grouped(findings.run.instances.len()),
+    )
+}
+
+fn reachable(findings: &Findings) -> String {
+    let costs = &findings.costs;
+    let (step, least) = (milliseconds(costs.step_ns), milliseconds(costs.reachable_ns));
+    let less = 100.0 * (1.0 - costs.reachable_ns / costs.step_ns);
+    format!(
+        "A step takes {} ms. If no rank and no link were slower than its peers: {} ms ({less:.0} % less)\n",
+        bold(&step),
+        bold(&least)
+    )
+}
+
+fn account(findings: &Findings) -> String {
+    let account = findings.account();
+    format!(
+        "Where a step goes: compute {} ms, waiting {}, transfer not hidden {}, bubble {}, host {}",
+        milliseconds(account.compute_ns),
+        milliseconds(account.waiting_ns),
+        milliseconds(account.transfer_ns),
+        milliseconds(account.bubble_ns),
+        milliseconds(account.host_ns)
+    )
+}
+
+/// How far the hosts' clocks are known, and which are far off.
+fn clocks(findings: &Findings) -> String {
+    /// A clock that is ahead by more is told, in nanoseconds.
+    const FAR: f64 = 1e9;
+    let hosts = &findings.clocks.hosts;
+    let islands = hosts.iter().map(|host| host.island).max().unwrap_or(0) + 1;
+    let mut text = match (hosts.len(), islands) {
+        (0 | 1, _) => "Clocks: one host".to_owned(),
+        (count, 1) => {
+            let error = hosts.iter().map(|host| host.error_ns).fold(0.0, f64::max);
+            format!("Clocks: {count} hosts aligned to ± {:.1} µs", (error / 1e3).max(0.1))
+        }
+        (count, islands) => format!(
+            "Clocks: {count} hosts in {islands} islands that share no collective; nothing compares their times"
+        ),
+    };
+    let mut offsets: Vec<f64> = hosts.iter().map(|host| host.offset_ns).collect();
+    offsets.sort_unstable_by(f64::total_cmp);
+    let middle = offsets.get(offsets.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
+    for host in hosts.iter().filter(|host| (host.offset_ns - middle).abs() > FAR) {
+        let (name, off) = (printable(&host.host), (host.offset_ns - middle) / 1e9);
+        let side = if off > 0.0 { "ahead" } else { "behind" };
+        text.push_str(&format!("; {name} was {:.1} s {side}", off.abs()));
+    }
+    text
+}
+
+/// Where to go on.
+fn more(findings: &Findings, paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let paths = printable(&paths.join(" ")).into_owned();
+    let first = findings.costs.suspects.iter().find_map(|suspect| match suspect.who {
+        opscope_reach::Who::Rank(rank) => Some(format!(" --rank {}", findings.run.ranks[rank].number)),
+        _ => None,
+    });
+    let first = first.unwrap_or_default();
+    dim(&format!("\nMore: opscope cluster slow {paths}{first} · opscope cluster info {paths}\n"))
+}
+
+/// The same for programs.
+pub fn to_json(findings: &Findings) -> Envelope<Value> {
+    let costs = &findings.costs;
+    let suspects: Vec<Value> = (0..costs.suspects.len()).map(|index| suspect_json(findings, index)).collect();
+    let answer = json!({
+        "ranks": findings.run.ranks.len(),
+        "missing": findings.discovery.missing(),
+        "hosts": findings.run.hosts,
+        "layout": findings.discovery.layout.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "steps": findings.run.steps(),
+        "collectives": findings.run.instances.len(),
+        "matched_parts": findings.matched(),
+        "incomplete": findings.incomplete(),
+        "step_ns": whole(costs.step_ns),
+        "reachable_ns": whole(costs.reachable_ns),
+        "noise_ns": whole(costs.noise_ns),
+        "replay_error": costs.replay_error,
+        "suspects": suspects,
+        "account": findings.account(),
+        "clocks": findings.clocks.hosts,
+        "shifts": findings.shifts,
+    });
+    Envelope::new(1, answer).with_losses(losses(findings))
+}
+
+/// The losses as they stand in every answer.
+pub fn losses(findings: &Findings) -> Vec<Value> {
+    let told = findings.losses.iter().map(|loss| {
+        json!({
+            "kind": loss.reason,
+            "severity": loss.reason.severity(),
+            "source": loss.source,
+            "scope": loss.rank.map_or("all ranks".to_owned(), |rank| format!("rank {rank}")),
+            "reason": loss.reason.sentence(),
+            "count": loss.count,
+            "detail": loss.detail,
+        })
+    });
+    told.collect()
+}

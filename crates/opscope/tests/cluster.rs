@@ -1,0 +1,173 @@
+//! `opscope cluster`: suspects among many ranks, against what is known of simulated clusters.
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use common::Place;
+use opscope_testing::companions;
+use serde_json::Value;
+
+/// Makes the collections of a simulated cluster, with `db`, `text` and `truth.json`; `None` without the simulator.
+fn simulate(place: &Place, name: &str, arguments: &[&str]) -> Option<PathBuf> {
+    let generator = companions::shared("lab/cluster/generate.py")?;
+    let python = companions::python_with("numpy")?;
+    let folder = place.path(name);
+    let mut command = Command::new(python);
+    command.arg(generator).arg(&folder).args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = command.output().expect("the simulator runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(folder)
+}
+
+/// The name that a suspect has for each fault of the simulator.
+fn name_of(fault: &str, value: &Value) -> String {
+    match fault {
+        "slow_link" => format!("link {} → {}", value[0], value[1]),
+        _ => format!("rank {value}"),
+    }
+}
+
+/// The cause that belongs to each fault; text results tell no frequency.
+fn causes_of(fault: &str) -> &'static [&'static str] {
+    match fault {
+        "slow_rank" => &["frequency", "slow_device"],
+        "slow_link" => &["slow_link"],
+        "hot_expert" => &["tokens"],
+        "ai_cpu" => &["ai_cpu"],
+        _ => &["late_input"],
+    }
+}
+
+/// Asserts that the answer agrees with what is known: the faults that cost a hundredth of a step are named with their
+/// causes, nobody innocent is, and savings are within a tenth or half a hundredth of a step.
+fn assert_true(answer: &Value, truth: &Value, of: &str) {
+    let step = truth["costs"]["step_ms"].as_f64().unwrap();
+    let told = answer["step_ns"].as_f64().unwrap() / 1e6;
+    assert!((told - step).abs() < 0.01 * step, "{of}: a step takes {told} ms, not {step}");
+    let clean = truth["costs"]["step_without_faults_ms"].as_f64().unwrap();
+    let reachable = answer["reachable_ns"].as_f64().unwrap() / 1e6;
+    assert!((reachable - clean).abs() < 0.03 * clean, "{of}: reachable are {reachable} ms, not {clean}");
+    let mut named: Vec<&Value> = answer["suspects"].as_array().unwrap().iter().collect();
+    named.retain(|suspect| suspect["named"] == true);
+    for (fault, cost) in truth["costs"]["faults"].as_object().unwrap() {
+        let name = name_of(fault, &truth["faults"][fault]);
+        let saves = cost["without_it_saves_ms"].as_f64().unwrap();
+        let place = named.iter().position(|suspect| {
+            suspect["name"].as_str().unwrap().strip_prefix(&name).is_some_and(|rest| rest.starts_with(' '))
+        });
+        let Some(place) = place else {
+            assert!(
+                saves < 0.01 * step,
+                "{of}: {name} costs {saves} of {step} ms and isn't named:\n{answer:#}"
+            );
+            continue;
+        };
+        let suspect = named.remove(place);
+        let told = suspect["saves_ns"].as_f64().unwrap() / 1e6;
+        let allowed = (0.1 * saves).max(0.005 * step);
+        assert!((told - saves).abs() <= allowed, "{of}: {name} costs {saves} ms, and {told} is told");
+        let cause = suspect["evidence"]["causes"][0]["cause"].as_str().unwrap();
+        assert!(causes_of(fault).contains(&cause), "{of}: {name} is slow for {fault}, and {cause} is told");
+    }
+    assert!(named.is_empty(), "{of}: {named:#?} have no fault");
+}
+
+/// Asks for the suspects of both forms of a simulated cluster.
+fn assert_both_true(place: &Place, folder: &std::path::Path) {
+    let truth = std::fs::read_to_string(folder.join("truth.json")).unwrap();
+    let truth: Value = serde_json::from_str(&truth).unwrap();
+    for form in ["db", "text"] {
+        let path = folder.join(form);
+        let answer = place.done(&["cluster", path.to_str().unwrap(), "--json"]).json();
+        assert_true(&answer, &truth, &path.display().to_string());
+    }
+}
+
+#[test]
+fn the_faults_of_eight_ranks_are_named_with_costs_and_causes() {
+    let place = Place::new();
+    let Some(folder) = simulate(&place, "r8", &["--ranks", "8"]) else { return };
+    assert_both_true(&place, &folder);
+    let screen = place.done(&["cluster", "r8/db"]).stdout;
+    for words in [
+        "8 ranks on 1 host (tp 2, pp 2, dp 2, ep 2), 2 steps",
+        "nothing missing",
+        "If no rank and no link were slower than its peers",
+        "IndexPut runs on the AI CPU, 32 times a step; on its peers not at all",
+        "Where a step goes: compute",
+    ] {
+        assert!(screen.contains(words), "{words} isn't in:\n{screen}");
+    }
+    let slow = place.done(&["cluster", "slow", "r8/db", "--rank", "5"]).stdout;
+    assert!(slow.contains("aclnnIndexPutImpl") && slow.contains("costs a step"), "{slow}");
+    let slow = place.done(&["cluster", "slow", "r8/db", "--link", "0-2", "--json"]).json();
+    assert_eq!(slow["suspects"][0]["kind"], "link");
+    place.fails(2, &["no rank 99"], &["cluster", "slow", "r8/db", "--rank", "99"]);
+    place.fails(1, &[], &["cluster", "r8/db", "--fail-above", "5%"]);
+    place.done(&["cluster", "r8/db", "--fail-above", "90%"]);
+    let info = place.done(&["cluster", "info", "r8/text", "--json"]).json();
+    assert_eq!((&info["ranks"][3]["rank"], &info["ranks"][3]["format"]), (&3.into(), &"text".into()));
+}
+
+#[test]
+fn a_run_without_faults_names_nobody() {
+    let place = Place::new();
+    let Some(_) = simulate(&place, "r8", &["--ranks", "8", "--faults", "none", "--formats", "db"]) else {
+        return;
+    };
+    let answer = place.done(&["cluster", "r8/db", "--json"]).json();
+    let named = answer["suspects"].as_array().unwrap().iter().filter(|suspect| suspect["named"] == true);
+    assert_eq!(named.count(), 0, "{answer:#}");
+    let screen = place.done(&["cluster", "r8/db"]).stdout;
+    assert!(screen.contains("No rank or link stands out; the step's own noise is ±"), "{screen}");
+}
+
+#[test]
+fn damaged_collections_are_judged_by_what_is_left() {
+    let place = Place::new();
+    let damage = "missing=5,cut=6,twice=7,shifted=1";
+    let Some(_) = simulate(&place, "r8", &["--ranks", "8", "--damage", damage]) else { return };
+    for form in ["r8/db", "r8/text"] {
+        let answer = place.done(&["cluster", form]);
+        assert!(answer.stdout.contains("7 of 8 ranks (missing 5)"), "{}", answer.stdout);
+        assert!(
+            answer.stderr.contains("rank 7: a rank that a newer collection has as well"),
+            "{}",
+            answer.stderr
+        );
+        // Of two members nobody can tell which one counts otherwise; either of 1 and 3 is right.
+        assert!(answer.stderr.contains("collectives numbered otherwise"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("rank 6: "), "{}", answer.stderr);
+    }
+}
+
+/// The acceptance over many seeds; takes minutes: `cargo test --test cluster -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn thirty_seeds_of_eight_and_some_of_64_ranks_are_told_truly() {
+    let place = Place::new();
+    for (ranks, seeds) in [("8", 1..=30), ("64", 1..=4)] {
+        for seed in seeds {
+            let name = format!("r{ranks}-{seed}");
+            let Some(folder) = simulate(&place, &name, &["--ranks", ranks, "--seed", &seed.to_string()])
+            else {
+                return;
+            };
+            assert_both_true(&place, &folder);
+            std::fs::remove_dir_all(folder).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_path_without_ranks_says_what_was_expected() {
+    let place = Place::new();
+    place.fails(1, &["nowhere", "no such folder"], &["cluster", "nowhere"]);
+    std::fs::create_dir(place.path("empty")).unwrap();
+    place.fails(1, &["empty", "_ascend_pt"], &["cluster", "empty"]);
+    place.fails(2, &["PATH"], &["cluster"]);
+    place.fails(2, &["0% to 100%"], &["cluster", "empty", "--fail-above", "lots"]);
+    place.fails(2, &["0-28"], &["cluster", "slow", "empty", "--link", "7"]);
+}

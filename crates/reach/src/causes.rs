@@ -1,0 +1,365 @@
+//! Why a rank is slower than its peers, by its own operators beside theirs.
+
+use crate::clocks::median;
+use crate::discover::Discovery;
+use crate::peers::Peers;
+use crate::read::{OperatorKey, Operators, operators};
+use crate::rows::Transport;
+use crate::run::Run;
+use crate::suspects::{Suspect, Who};
+
+/// A reason, with its figures. Times are nanoseconds a step.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum Cause {
+    /// Its AI Cores run at a lower frequency.
+    Frequency {
+        /// Its frequency.
+        mhz: f64,
+        /// Its peers'.
+        peers_mhz: f64,
+        /// How many times as long as its peers it computes.
+        times: f64,
+    },
+    /// It computes slower, at the same frequency or an unknown one.
+    SlowDevice {
+        /// How many times as long as its peers it computes.
+        times: f64,
+        /// Its frequency, if the profile tells.
+        mhz: Option<f64>,
+    },
+    /// An operator runs on the device's general processor, and on no peer's.
+    AiCpu {
+        /// The operator.
+        operator: OperatorKey,
+        /// How often a step.
+        count: f64,
+        /// How long each takes.
+        #[serde(serialize_with = "crate::rows::whole_ns")]
+        each_ns: f64,
+    },
+    /// It has more tokens.
+    Tokens {
+        /// How many times its peers'.
+        times: f64,
+    },
+    /// An operator that no peer has.
+    OtherWork {
+        /// The operator.
+        operator: OperatorKey,
+        /// How often a step.
+        count: f64,
+    },
+    /// Its steps begin with a gap before the first operator.
+    LateInput {
+        /// How much longer the gap is than its peers'.
+        #[serde(serialize_with = "crate::rows::whole_ns")]
+        gap_ns: f64,
+        /// The framework's call that spans it.
+        call: Option<String>,
+    },
+    /// It copies more between host and device.
+    Copies {
+        /// How much longer.
+        #[serde(serialize_with = "crate::rows::whole_ns")]
+        excess_ns: f64,
+    },
+    /// A link has less bandwidth.
+    SlowLink {
+        /// The kind of link.
+        transport: Transport,
+        /// Its bandwidth in GB/s.
+        gb_per_s: f64,
+        /// That of its like.
+        peers_gb_per_s: f64,
+        /// The use and type of what it slows.
+        slows: Vec<String>,
+    },
+    /// A group's transfers take longer, and the profiles don't tell of links.
+    SlowGroup {
+        /// The group's ranks.
+        ranks: Vec<u32>,
+        /// Its use.
+        role: &'static str,
+    },
+    /// None of the known reasons.
+    Unknown,
+}
+
+/// An operator's share in the excess.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Difference {
+    /// The operator.
+    pub operator: OperatorKey,
+    /// How often a step on the suspect.
+    pub count: f64,
+    /// By how much longer it takes than on peers, in nanoseconds a step; negative if it takes less.
+    #[serde(serialize_with = "crate::rows::whole_ns")]
+    pub excess_ns: f64,
+    /// Whether any peer has it.
+    pub is_on_peers: bool,
+}
+
+/// A reason and how much it explains.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Explanation {
+    /// The reason.
+    #[serde(flatten)]
+    pub cause: Cause,
+    /// What it explains, in nanoseconds a step.
+    #[serde(serialize_with = "crate::rows::whole_ns")]
+    pub explains_ns: f64,
+}
+
+/// Why a suspect is one.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Evidence {
+    /// The reasons, the deciding one first.
+    pub causes: Vec<Explanation>,
+    /// The operators that differ most.
+    pub differences: Vec<Difference>,
+    /// The peers that it was compared with.
+    pub peers: Vec<u32>,
+}
+
+/// How many peers a suspect is compared with.
+const PEERS: usize = 7;
+
+/// The share of the excess from which on a reason decides.
+const DECIDES: f64 = 0.6;
+
+/// The share from which on a reason is told beside it.
+const TOLD: f64 = 0.1;
+
+/// How many operators are told.
+const DIFFERENCES: usize = 10;
+
+/// Explains a suspect.
+pub fn explain(run: &Run, peers: &Peers, discovery: &Discovery, suspect: &Suspect) -> Evidence {
+    match &suspect.who {
+        Who::Rank(rank) => explain_rank(run, peers, discovery, *rank, suspect.excess_ns),
+        Who::Link(link) => {
+            let cause = Cause::SlowLink {
+                transport: link.transport,
+                gb_per_s: link.bandwidth,
+                peers_gb_per_s: link.typical,
+                slows: uses(run, &link.groups),
+            };
+            told(Explanation { cause, explains_ns: suspect.excess_ns })
+        }
+        Who::Group(group) => {
+            let group = &run.groups[*group as usize];
+            let cause = Cause::SlowGroup { ranks: group.ranks.clone(), role: group.role.name() };
+            told(Explanation { cause, explains_ns: suspect.excess_ns })
+        }
+    }
+}
+
+fn told(explanation: Explanation) -> Evidence {
+    Evidence { causes: vec![explanation], ..Evidence::default() }
+}
+
+/// The uses and types of the collectives of some groups, such as `dp reduceScatter`.
+fn uses(run: &Run, groups: &[u32]) -> Vec<String> {
+    let mut uses: Vec<String> = Vec::new();
+    for event in run.events.iter().filter(|event| groups.contains(&event.group)) {
+        let text = format!("{} {}", run.groups[event.group as usize].role.name(), event.kind.name());
+        if !uses.contains(&text) {
+            uses.push(text);
+        }
+    }
+    uses.sort();
+    uses
+}
+
+/// The peers whose own excess is in the middle: neither spared nor burdened by the suspect.
+fn chosen_peers(run: &Run, peers: &Peers, rank: usize) -> Vec<usize> {
+    let excess = |rank: &usize| {
+        run.ranks[*rank]
+            .events
+            .clone()
+            .map(|it| (run.events[it].segment_ns as f64 - peers.segment[it]).max(0.0))
+            .sum::<f64>()
+    };
+    let others = (0..run.ranks.len()).filter(|it| *it != rank && peers.class[*it] == peers.class[rank]);
+    let mut others: Vec<(f64, usize)> = others.map(|it| (excess(&it), it)).collect();
+    others.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let first = others.len().saturating_sub(PEERS) / 2;
+    others.into_iter().skip(first).take(PEERS).map(|(_, rank)| rank).collect()
+}
+
+fn explain_rank(run: &Run, peers: &Peers, discovery: &Discovery, rank: usize, excess_ns: f64) -> Evidence {
+    let chosen = chosen_peers(run, peers, rank);
+    let all: Vec<usize> = std::iter::once(rank).chain(chosen.iter().copied()).collect();
+    let mut read = opscope_parallel::map(&all, |rank| operators(&discovery.collections[*rank]));
+    let own = read.remove(0);
+    let steps = run.ranks[rank].steps.len().max(1) as f64;
+    let side = Side { run, rank, own: &own, chosen: &chosen, others: &read, steps };
+    let differences = side.differences();
+    let mut found: Vec<Explanation> = [
+        side.slower(&differences),
+        side.on_ai_cpu(&differences),
+        side.tokens(&differences),
+        side.other_work(&differences),
+        side.late_input(),
+        side.copies(),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|it| it.explains_ns >= TOLD * excess_ns)
+    .collect();
+    match found.iter().position(|it| it.explains_ns >= DECIDES * excess_ns) {
+        Some(place) => {
+            let deciding = found.remove(place);
+            found.insert(0, deciding);
+        }
+        None => found.insert(0, Explanation { cause: Cause::Unknown, explains_ns: 0.0 }),
+    }
+    let differences = differences.into_iter().take(DIFFERENCES).map(|it| it.difference).collect();
+    let peers = chosen.iter().map(|it| run.ranks[*it].number).collect();
+    Evidence { causes: found, differences, peers }
+}
+
+/// A suspect beside its peers.
+struct Side<'s> {
+    run: &'s Run,
+    rank: usize,
+    own: &'s Operators,
+    chosen: &'s [usize],
+    others: &'s [Operators],
+    steps: f64,
+}
+
+/// An operator beside its peers'.
+struct Compared {
+    difference: Difference,
+    /// How many times as long as on peers one execution takes, where peers have it.
+    times: Option<f64>,
+    /// How many times their rows it has.
+    rows_times: Option<f64>,
+    total_ns: f64,
+}
+
+impl Side<'_> {
+    /// All operators, those first that exceed most.
+    fn differences(&self) -> Vec<Compared> {
+        let compare = |(key, own): (&OperatorKey, &crate::read::Operator)| {
+            let of_peers = |value: &dyn Fn(&crate::read::Operator) -> f64| {
+                let mut values: Vec<f64> =
+                    self.others.iter().map(|other| other.by_key.get(key).map_or(0.0, value)).collect();
+                median(&mut values)
+            };
+            let (total, count) = (of_peers(&|it| it.total_ns as f64), of_peers(&|it| it.count as f64));
+            let rows = of_peers(&|it| it.rows as f64 / it.count.max(1) as f64);
+            let (own_total, own_count) = (own.total_ns as f64, own.count.max(1) as f64);
+            Compared {
+                difference: Difference {
+                    operator: key.clone(),
+                    count: own_count / self.steps,
+                    excess_ns: (own_total - total) / self.steps,
+                    is_on_peers: self.others.iter().any(|other| other.by_key.contains_key(key)),
+                },
+                times: (count > 0.0 && total > 0.0).then(|| own_total / own_count / (total / count)),
+                rows_times: (rows > 0.0).then(|| own.rows as f64 / own_count / rows),
+                total_ns: own_total,
+            }
+        };
+        let mut all: Vec<Compared> = self.own.by_key.iter().map(compare).collect();
+        all.sort_by(|a, b| b.difference.excess_ns.abs().total_cmp(&a.difference.excess_ns.abs()));
+        all
+    }
+
+    /// A lower frequency, or a slower device: nearly all that it computes takes longer.
+    fn slower(&self, all: &[Compared]) -> Option<Explanation> {
+        /// The least slowness that is one.
+        const SLOW: f64 = 1.05;
+        let ratio = |it: &Compared| it.times.filter(|_| !it.difference.operator.is_on_ai_cpu());
+        let computing: Vec<(&Compared, f64)> = all.iter().filter_map(|it| Some((it, ratio(it)?))).collect();
+        let time: f64 = computing.iter().map(|(it, _)| it.total_ns).sum();
+        let slow: f64 = computing.iter().filter(|(_, times)| *times > SLOW).map(|(it, _)| it.total_ns).sum();
+        if computing.is_empty() || slow < 0.8 * time {
+            return None;
+        }
+        let times = median(&mut computing.iter().map(|(_, times)| *times).collect::<Vec<_>>());
+        let explains_ns = computing.iter().map(|(it, _)| it.difference.excess_ns).sum();
+        let mhz = self.run.ranks[self.rank].frequency_mhz;
+        let mut of_peers: Vec<f64> =
+            self.chosen.iter().filter_map(|it| self.run.ranks[*it].frequency_mhz).collect();
+        let cause = match mhz {
+            Some(mhz) if !of_peers.is_empty() => {
+                let peers_mhz = median(&mut of_peers);
+                let is_why = mhz < 0.98 * peers_mhz && (times / (peers_mhz / mhz) - 1.0).abs() < 0.05;
+                match is_why {
+                    true => Cause::Frequency { mhz, peers_mhz, times },
+                    false => Cause::SlowDevice { times, mhz: Some(mhz) },
+                }
+            }
+            mhz => Cause::SlowDevice { times, mhz },
+        };
+        Some(Explanation { cause, explains_ns })
+    }
+
+    fn on_ai_cpu(&self, all: &[Compared]) -> Option<Explanation> {
+        let here: Vec<&Difference> = all
+            .iter()
+            .map(|it| &it.difference)
+            .filter(|it| it.operator.is_on_ai_cpu() && !it.is_on_peers && it.excess_ns > 0.0)
+            .collect();
+        let first = here.first()?;
+        let each_ns = first.excess_ns / first.count;
+        let cause = Cause::AiCpu { operator: first.operator.clone(), count: first.count, each_ns };
+        Some(Explanation { cause, explains_ns: here.iter().map(|it| it.excess_ns).sum() })
+    }
+
+    /// More rows in grouped products, and longer times in the same ratio.
+    fn tokens(&self, all: &[Compared]) -> Option<Explanation> {
+        let is_grouped = |it: &&Compared| it.difference.operator.op_type.starts_with("GroupedMatmul");
+        let grouped = all.iter().find(is_grouped)?;
+        let times = grouped.rows_times.filter(|times| *times > 1.1)?;
+        let alike = |it: &&Compared| it.times.is_some_and(|time| (time / times - 1.0).abs() < 0.15);
+        alike(&grouped).then_some(())?;
+        let explains_ns = all.iter().filter(alike).map(|it| it.difference.excess_ns).sum();
+        Some(Explanation { cause: Cause::Tokens { times }, explains_ns })
+    }
+
+    fn other_work(&self, all: &[Compared]) -> Option<Explanation> {
+        let here = || {
+            let differences = all.iter().map(|it| &it.difference);
+            differences.filter(|it| !it.is_on_peers && !it.operator.is_on_ai_cpu())
+        };
+        let first = here().next()?;
+        let cause = Cause::OtherWork { operator: first.operator.clone(), count: first.count };
+        Some(Explanation { cause, explains_ns: here().map(|it| it.excess_ns).sum() })
+    }
+
+    /// The gaps between the begins of steps and their first operators.
+    fn gaps(&self, rank: usize, operators: &Operators) -> Vec<(i64, i64)> {
+        let steps = self.run.ranks[rank].steps.iter().filter_map(|step| step.start_ns);
+        let gap = |start: i64| {
+            let first = operators.spans.partition_point(|span| span.0 < start);
+            Some((start, operators.spans.get(first)?.0))
+        };
+        steps.filter_map(gap).collect()
+    }
+
+    fn late_input(&self) -> Option<Explanation> {
+        let length = |gaps: &[(i64, i64)]| gaps.iter().map(|(start, end)| (end - start) as f64).sum::<f64>();
+        let own = self.gaps(self.rank, self.own);
+        let peers = self.chosen.iter().zip(self.others);
+        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(&self.gaps(*rank, it))).collect();
+        let gap_ns = (length(&own) - median(&mut of_peers)) / self.steps;
+        let spans = |(_, start, end): &&(String, i64, i64)| {
+            own.iter().any(|gap| 2 * (end.min(&gap.1) - start.max(&gap.0)) > gap.1 - gap.0)
+        };
+        let call = self.own.loads.iter().find(spans).map(|(name, ..)| name.clone());
+        (gap_ns > 0.0)
+            .then_some(Explanation { cause: Cause::LateInput { gap_ns, call }, explains_ns: gap_ns })
+    }
+
+    fn copies(&self) -> Option<Explanation> {
+        let mut of_peers: Vec<f64> = self.others.iter().map(|other| other.copies_ns as f64).collect();
+        let excess_ns = (self.own.copies_ns as f64 - median(&mut of_peers)) / self.steps;
+        (excess_ns > 0.0)
+            .then_some(Explanation { cause: Cause::Copies { excess_ns }, explains_ns: excess_ns })
+    }
+}

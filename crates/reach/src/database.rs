@@ -1,0 +1,167 @@
+//! The vendor's databases: opened as files that nobody changes, read row by row, by columns that may be missing.
+
+use std::path::Path;
+
+use opscope_trace::NumberMap;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+use serde_json::Value;
+
+/// Opens a database: no lock is taken, nothing is written beside it, and its views and triggers get no say.
+///
+/// # Errors
+/// When it is no database, or one that is too damaged to have tables.
+pub fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(uri(path), flags)?;
+    let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;";
+    database.execute_batch(settings)?;
+    let list =
+        |it: &Connection| it.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    // SQLite refuses a file that is shorter than it says, unless it may repair it; then it reads what is there.
+    if list(&database).is_err() {
+        database.execute_batch("PRAGMA writable_schema = ON")?;
+    }
+    match list(&database)? {
+        0 => Err(rusqlite::Error::QueryReturnedNoRows),
+        _ => Ok(database),
+    }
+}
+
+/// The path as a URI with the word that nothing changes the file (SQLite's documentation, "URI Filenames").
+fn uri(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut uri = "file:".to_owned();
+    if !path.as_os_str().as_encoded_bytes().starts_with(b"/") {
+        uri.push('/');
+    }
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push('/'),
+            b'/' | b'.' | b'-' | b'_' | b':' => uri.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri + "?mode=ro&immutable=1"
+}
+
+/// Hands on every row of a table, the columns in the order asked for; those that it lacks are NULL. A table
+/// that isn't there has no rows.
+///
+/// # Errors
+/// When SQLite can't go on; the rows before were handed on.
+pub fn each_row(
+    database: &Connection,
+    table: &str,
+    columns: &[&str],
+    mut row: impl FnMut(&Row<'_>),
+) -> rusqlite::Result<()> {
+    let mut known = database.prepare_cached(
+        "SELECT info.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS info \
+         WHERE tables.name = ?1 AND tables.type = 'table' AND tables.rootpage > 0",
+    )?;
+    let known: Vec<String> = known.query_map([table], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    if known.is_empty() {
+        return Ok(());
+    }
+    let selected: Vec<&str> =
+        columns.iter().map(|name| if known.iter().any(|it| it == name) { name } else { "NULL" }).collect();
+    // A damaged file can name its pages over and over; no table has more rows than the file has bytes.
+    let pragma = |name: &str| database.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    let most = pragma("page_count")?.saturating_mul(pragma("page_size")?);
+    let sql = format!("SELECT {} FROM {table} LIMIT {most}", selected.join(", "));
+    let mut statement = database.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(found) = rows.next()? {
+        row(found);
+    }
+    Ok(())
+}
+
+/// A whole number, also if it is written as text or as a number with a fraction.
+pub fn whole(row: &Row<'_>, column: usize) -> Option<i64> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Integer(number) => Some(number),
+        ValueRef::Real(number) => Some(number as i64),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A number, also if it is written as text.
+pub fn number(row: &Row<'_>, column: usize) -> Option<f64> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Integer(number) => Some(number as f64),
+        ValueRef::Real(number) => Some(number),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        _ => None,
+    }
+    .filter(|number| number.is_finite())
+}
+
+/// A text; empty if it is none.
+pub fn text<'r>(row: &'r Row<'_>, column: usize) -> &'r str {
+    row.get_ref(column).ok().and_then(|value| value.as_str().ok()).unwrap_or_default()
+}
+
+/// The texts of `STRING_IDS` by their numbers.
+#[derive(Default)]
+pub struct Texts(NumberMap<i64, String>);
+
+impl Texts {
+    /// Reads all.
+    ///
+    /// # Errors
+    /// When the table breaks off.
+    pub fn read(database: &Connection) -> (Self, rusqlite::Result<()>) {
+        let mut texts = NumberMap::default();
+        let done = each_row(database, "STRING_IDS", &["id", "value"], |row| {
+            if let Some(id) = whole(row, 0) {
+                texts.insert(id, text(row, 1).to_owned());
+            }
+        });
+        (Self(texts), done)
+    }
+
+    /// The text of a number; empty if there is none.
+    pub fn get(&self, id: Option<i64>) -> &str {
+        id.and_then(|id| self.0.get(&id)).map_or("", String::as_str)
+    }
+}
+
+/// What a database says of whose it is.
+pub struct Identity {
+    /// The host's name.
+    pub host: Option<String>,
+    /// The rank, and the number of its device.
+    pub rank_and_device: Option<(u32, u32)>,
+    /// The framework's metadata, as an object of texts that hold JSON.
+    pub metadata: Option<Value>,
+}
+
+/// Reads whose a database is.
+///
+/// # Errors
+/// When it can't be opened.
+pub fn identity(path: &Path) -> rusqlite::Result<Identity> {
+    let database = open(path)?;
+    let mut identity = Identity { host: None, rank_and_device: None, metadata: None };
+    let mut metadata = serde_json::Map::new();
+    // A table that breaks off tells what it can; reading the rank says that it is damaged.
+    let _ = each_row(&database, "HOST_INFO", &["hostName"], |row| {
+        identity.host = Some(text(row, 0).to_owned()).filter(|name| !name.is_empty());
+    });
+    let _ = each_row(&database, "RANK_DEVICE_MAP", &["rankId", "deviceId"], |row| {
+        let number = |column| whole(row, column).and_then(|number| u32::try_from(number).ok());
+        identity.rank_and_device = number(0).zip(number(1));
+    });
+    let _ = each_row(&database, "META_DATA", &["name", "value"], |row| {
+        metadata.insert(text(row, 0).to_owned(), text(row, 1).into());
+    });
+    if !metadata.is_empty() {
+        identity.metadata = Some(Value::Object(metadata));
+    }
+    Ok(identity)
+}

@@ -1,0 +1,159 @@
+//! The collections of ranks below some folders, and what each says of itself: rank, host, groups, time.
+
+mod metadata;
+mod search;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Loss, LossReason, ReachError};
+
+pub use metadata::{Group, Role, group_key, key_of_text};
+
+/// A rank's results in a folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collection {
+    /// The folder (`*_ascend_pt`, `*_ascend_ms`).
+    pub folder: PathBuf,
+    /// The rank, unique among all collections.
+    pub rank: u32,
+    /// The host's name.
+    pub host: String,
+    /// The device's number on its host.
+    pub device: Option<u32>,
+    /// The time in the folder's name, as digits; empty if there is none.
+    pub taken: String,
+    /// Its files.
+    pub outputs: Outputs,
+}
+
+impl Collection {
+    /// The form that most of it is read from.
+    pub fn format(&self) -> &'static str {
+        if self.outputs.database.is_some() || self.outputs.analysis.is_some() { "database" } else { "text" }
+    }
+}
+
+/// The files of a collection that are read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outputs {
+    /// `ascend_pytorch_profiler_N.db`.
+    pub database: Option<PathBuf>,
+    /// `analysis.db` or `communication_analyzer.db`.
+    pub analysis: Option<PathBuf>,
+    /// `kernel_details.csv`.
+    pub kernels: Option<PathBuf>,
+    /// `communication.json`.
+    pub communication: Option<PathBuf>,
+    /// `communication_matrix.json`.
+    pub matrix: Option<PathBuf>,
+    /// `step_trace_time.csv`.
+    pub steps: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Whether there is anything to read.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// All that was found.
+#[derive(Clone, Debug, Default)]
+pub struct Discovery {
+    /// One collection a rank, by rank.
+    pub collections: Vec<Collection>,
+    /// The groups that collections declare, by their key.
+    pub groups: BTreeMap<u64, Group>,
+    /// How many ranks the run says that it has.
+    pub world_size: Option<u32>,
+    /// The sizes of parallelism that the run declares, by their short names (`tp`).
+    pub layout: Vec<(String, u32)>,
+    /// What is doubtful.
+    pub losses: Vec<Loss>,
+}
+
+impl Discovery {
+    /// The ranks that the run has, by its own words or its groups, and that no collection is of.
+    pub fn missing(&self) -> Vec<u32> {
+        /// More ranks than any cluster has are a mistake of a file.
+        const MOST: u32 = 1 << 20;
+        let here: BTreeSet<u32> = self.collections.iter().map(|it| it.rank).collect();
+        let members = self.groups.values().flat_map(|group| group.ranks.iter().copied());
+        let mut expected: BTreeSet<u32> = members.collect();
+        expected.extend(0..self.world_size.unwrap_or(0).min(MOST));
+        expected.difference(&here).copied().collect()
+    }
+}
+
+/// Finds all collections below some folders.
+///
+/// # Errors
+/// When a path names nothing or can't be listed, or there is no collection.
+pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
+    let mut folders = BTreeSet::new();
+    for path in paths {
+        search::collections_below(path, &mut folders)?;
+    }
+    let folders: Vec<PathBuf> = folders.into_iter().collect();
+    if folders.is_empty() {
+        return Err(ReachError::NoCollections(paths.first().cloned().unwrap_or_default()));
+    }
+    let found = opscope_parallel::map(&folders, |folder| search::look_at(folder));
+    let mut discovery = Discovery::default();
+    let mut collections: BTreeMap<u32, Collection> = BTreeMap::new();
+    let taken: BTreeSet<u32> = found.iter().filter_map(|it| it.rank).collect();
+    let mut free = (0..).filter(|number| !taken.contains(number));
+    for mut one in found {
+        discovery.losses.append(&mut one.losses);
+        for (key, group) in one.groups {
+            discovery.groups.entry(key).or_insert(group);
+        }
+        discovery.world_size = discovery.world_size.max(one.world_size);
+        if discovery.layout.is_empty() {
+            discovery.layout = one.layout;
+        }
+        let rank = one.rank.or_else(|| free.next()).unwrap_or(u32::MAX);
+        if one.rank.is_none() {
+            let source = one.folder.display().to_string();
+            discovery.losses.push(Loss::new(Some(rank), source, LossReason::InventedRank, 1));
+        }
+        let collection = Collection {
+            folder: one.folder,
+            rank,
+            host: one.host,
+            device: one.device,
+            taken: one.taken,
+            outputs: one.outputs,
+        };
+        let Some(other) = collections.remove(&rank) else {
+            collections.insert(rank, collection);
+            continue;
+        };
+        let (kept, left) = newer_first(collection, other)?;
+        discovery.losses.push(Loss::new(
+            Some(rank),
+            left.folder.display().to_string(),
+            LossReason::Double,
+            1,
+        ));
+        collections.insert(rank, kept);
+    }
+    discovery.collections = collections.into_values().collect();
+    Ok(discovery)
+}
+
+/// Of two collections of a rank, the one to use: the newer, and of equally old ones the databases.
+fn newer_first(a: Collection, b: Collection) -> Result<(Collection, Collection), ReachError> {
+    let worth = |it: &Collection| (!it.outputs.is_empty(), it.taken.clone(), it.format() == "database");
+    let (worth_a, worth_b) = (worth(&a), worth(&b));
+    if worth_a == worth_b && !worth_a.1.is_empty() {
+        return Err(ReachError::TwoRuns { rank: a.rank, first: b.folder, second: a.folder });
+    }
+    Ok(if worth_a > worth_b { (a, b) } else { (b, a) })
+}
+
+/// The name of the last folder of a path.
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

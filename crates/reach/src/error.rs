@@ -1,0 +1,123 @@
+//! Why ranks can't be examined, and what was lost of those that could.
+
+use std::path::PathBuf;
+
+/// The reasons for which there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ReachError {
+    /// The path names nothing.
+    #[error("{0}: there is no such folder")]
+    NotThere(PathBuf),
+    /// A folder can't be listed.
+    #[error("{path}: its content can't be listed: {source}")]
+    Unreadable {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// No folder below the paths is a collection.
+    #[error(
+        "{0}: no profiles of ranks below it; expected folders *_ascend_pt or *_ascend_ms with an \
+         ASCEND_PROFILER_OUTPUT each, one for every rank"
+    )]
+    NoCollections(PathBuf),
+    /// Collections were found, but no rank has a collective that another has.
+    #[error(
+        "none of the collectives of {ranks} ranks has a counterpart on another rank, so that nothing can be \
+         compared: give the folder above all ranks of one run, collected with the profiler level Level1 or above{why}"
+    )]
+    NothingMatched {
+        /// The ranks that were read.
+        ranks: usize,
+        /// The first loss, or nothing.
+        why: String,
+    },
+    /// The same rank was recorded by two runs at the same time.
+    #[error("rank {rank} is in two runs of the same time, {first} and {second}: give the folder of one run")]
+    TwoRuns {
+        /// The rank.
+        rank: u32,
+        /// One collection.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A kind of loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossReason {
+    /// A file is cut or damaged: what could be read of it is used.
+    Damaged,
+    /// A rank has no tasks and no collectives.
+    Empty,
+    /// A collection of a rank that another one has as well, and that isn't used.
+    Double,
+    /// Two places of a collection name different ranks.
+    Contradiction,
+    /// The rank is numbered by its place in the listing, because nothing names it.
+    InventedRank,
+    /// A record has a time or a length that can't be.
+    ImpossibleTime,
+    /// A collective's name has no sequence number to match it by.
+    Unnumbered,
+    /// The numbers of a rank's collectives were shifted against the other members'.
+    Shifted,
+}
+
+impl LossReason {
+    /// Whether figures may be wrong for it (`lost`), it is doubtful itself (`doubted`), or a remark only.
+    pub fn severity(self) -> &'static str {
+        match self {
+            Self::Damaged | Self::Empty | Self::ImpossibleTime | Self::Unnumbered => "lost",
+            Self::Contradiction | Self::InventedRank | Self::Shifted => "doubted",
+            Self::Double => "remark",
+        }
+    }
+
+    /// It in words, for people.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Damaged => "cut or damaged; what could be read of it is used",
+            Self::Empty => "nothing in it",
+            Self::Double => "a rank that a newer collection has as well; not used",
+            Self::Contradiction => "names another rank than its place does",
+            Self::InventedRank => "names no rank; numbered by its place in the listing",
+            Self::ImpossibleTime => "records with impossible times; left out",
+            Self::Unnumbered => "collectives without a sequence number; left out of the matching",
+            Self::Shifted => "collectives numbered otherwise than on other ranks; aligned",
+        }
+    }
+}
+
+/// Something that was lost, or is doubtful.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Loss {
+    /// The rank that it is about, if one.
+    pub rank: Option<u32>,
+    /// The file or folder, or the group.
+    pub source: String,
+    /// Its kind.
+    pub reason: LossReason,
+    /// How many records.
+    pub count: u64,
+    /// The reader's own words, or nothing.
+    pub detail: String,
+}
+
+impl Loss {
+    /// A loss without words of a reader.
+    pub fn new(rank: Option<u32>, source: impl Into<String>, reason: LossReason, count: u64) -> Self {
+        Self { rank, source: source.into(), reason, count, detail: String::new() }
+    }
+
+    /// The same with a reader's words.
+    pub fn because(self, detail: impl ToString) -> Self {
+        Self { detail: detail.to_string(), ..self }
+    }
+}

@@ -1,0 +1,196 @@
+//! Many ranks: which rank or link costs a step of all of them how much, and why.
+//!
+//! A run on many devices is as fast as its slowest rank or link, but most of what looks slow only waits. So ranks
+//! aren't judged by their times in collectives: these are matched across ranks, the hosts' clocks laid upon one
+//! another, and the run is replayed with one rank's own work, or one link's transfers, as short as those of its
+//! peers. What the replay saves is what that rank or link costs.
+//!
+//! ```no_run
+//! let paths = ["profiling_data".into()];
+//! let findings = opscope_reach::examine(&paths, &Default::default(), &|_| {})?;
+//! for suspect in findings.costs.suspects.iter().filter(|suspect| suspect.is_named) {
+//!     println!("{}: {} ms a step", findings.name_of(&suspect.who), suspect.saves_ns / 1e6);
+//! }
+//! # Ok::<(), opscope_reach::ReachError>(())
+//! ```
+//!
+//! # Floors
+//! Each row uses those below it.
+//!
+//! ```text
+//! examine (here)                       the whole way, from folders to findings
+//! causes                               why a suspect is slow, by its operators beside its peers'
+//! suspects                             whom to replay without, and what that saves
+//! links   account   replay   noise     slow links; where a step goes; the run with other values; chance
+//! peers                                ranks that do the same, and what is typical of them
+//! clocks   matching                    hosts' clocks; which parts belong to one collective
+//! run                                  all ranks side by side
+//! read                                 a rank, reduced to collectives and the work between them
+//! discover                             the collections of ranks below folders
+//! rows   database   error              rows of a rank; access to the vendor's databases; losses
+//! ```
+
+mod account;
+mod causes;
+mod clocks;
+mod database;
+mod discover;
+mod error;
+mod links;
+mod matching;
+mod noise;
+mod peers;
+mod read;
+mod replay;
+mod rows;
+mod run;
+mod suspects;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use opscope_formats::reading::Stop;
+
+pub use account::Account;
+pub use causes::{Cause, Difference, Evidence, Explanation};
+pub use clocks::{Clocks, HostClock};
+pub use discover::{Collection, Discovery, Group, Outputs, Role, discover, group_key};
+pub use error::{Loss, LossReason, ReachError};
+pub use links::SlowLink;
+pub use matching::Shift;
+pub use read::OperatorKey;
+pub use rows::{CollectiveType, FinishRow, LinkRow, StepRow, Transport};
+pub use run::{Event, Instance, Rank, Run, RunGroup};
+pub use suspects::{Costs, LARGEST_ERROR, Suspect, Who};
+
+/// A stage of the work, for those who wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Folders are listed.
+    Looking,
+    /// Ranks are read: how many are done, and how many there are.
+    Reading(usize, usize),
+    /// Collectives are matched and clocks aligned.
+    Matching,
+    /// The run is replayed.
+    Replaying,
+    /// Suspects' operators are compared with their peers'.
+    Explaining,
+}
+
+/// All that is found of a run.
+#[derive(Debug)]
+pub struct Findings {
+    /// The collections.
+    pub discovery: Discovery,
+    /// The ranks side by side.
+    pub run: Run,
+    /// The hosts' clocks.
+    pub clocks: Clocks,
+    /// Ranks whose collectives were numbered otherwise.
+    pub shifts: Vec<Shift>,
+    /// Costs and suspects.
+    pub costs: Costs,
+    /// Why each suspect is one, in their order.
+    pub evidence: Vec<Evidence>,
+    /// Where each rank's mean step goes.
+    pub accounts: Vec<Account>,
+    /// What was lost, or is doubtful.
+    pub losses: Vec<Loss>,
+}
+
+impl Findings {
+    /// Where a step goes, as the mean over ranks.
+    pub fn account(&self) -> Account {
+        account::mean(&self.accounts)
+    }
+
+    /// How many collectives lack a rank's part.
+    pub fn incomplete(&self) -> usize {
+        self.run.instances.iter().filter(|instance| !instance.is_complete()).count()
+    }
+
+    /// The parts in collectives that have a counterpart on another rank.
+    pub fn matched(&self) -> usize {
+        self.run.instances.iter().filter(|it| it.events.len() > 1).map(|it| it.events.len()).sum()
+    }
+
+    /// A suspect's name, such as `rank 49 (host6:1)` or `link 0 → 28 (RDMA)`.
+    pub fn name_of(&self, who: &Who) -> String {
+        let number = |rank: usize| self.run.ranks[rank].number;
+        match who {
+            Who::Rank(rank) => format!("rank {} ({})", number(*rank), self.run.place(*rank)),
+            Who::Link(SlowLink { src, dst: Some(dst), transport, .. }) => {
+                format!("link {} → {} ({})", number(*src), number(*dst), transport.name())
+            }
+            Who::Link(link) => {
+                format!("port of rank {} ({})", number(link.src), link.transport.name())
+            }
+            Who::Group(group) => {
+                let group = &self.run.groups[*group as usize];
+                let first: Vec<String> = group.ranks.iter().take(3).map(u32::to_string).collect();
+                let more = if group.ranks.len() > 3 { ", …" } else { "" };
+                format!("{} group of {}{more}", group.role.name(), first.join(", "))
+            }
+        }
+    }
+}
+
+/// Finds the collections below some folders, reads them rank by rank and finds out who holds up whom.
+///
+/// # Errors
+/// When there are no collections, nothing in them can be compared, or `stop` is wanted.
+pub fn examine(
+    paths: &[PathBuf],
+    stop: &Stop,
+    stage: &(dyn Fn(Stage) + Sync),
+) -> Result<Findings, ReachError> {
+    stage(Stage::Looking);
+    let mut discovery = discover(paths)?;
+    let mut losses = std::mem::take(&mut discovery.losses);
+    let all = discovery.collections.len();
+    let done = AtomicUsize::new(0);
+    stage(Stage::Reading(0, all));
+    let read = opscope_parallel::map(&discovery.collections, |collection| {
+        let rank = if stop.is_wanted() { Default::default() } else { read::rank(collection) };
+        stage(Stage::Reading(done.fetch_add(1, Ordering::Relaxed) + 1, all));
+        rank
+    });
+    let rows = read.into_iter().map(|(rows, mut lost)| {
+        losses.append(&mut lost);
+        rows
+    });
+    let mut run = Run::new(&discovery, rows.collect());
+    stage(Stage::Matching);
+    let shifts = matching::match_collectives(&mut run);
+    if !run.instances.iter().any(|instance| instance.events.len() > 1) {
+        let why = losses.first().map_or(String::new(), |loss| {
+            format!(" (first of {}: {}: {})", losses.len(), loss.source, loss.reason.sentence())
+        });
+        return Err(ReachError::NothingMatched { ranks: all, why });
+    }
+    let clocks = clocks::align(&run);
+    let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
+    matching::time_instances(&mut run, |rank, time| clocks.align(hosts[rank], time));
+    for shift in &shifts {
+        let source = format!("{} groups", shift.role.name());
+        let loss = Loss::new(Some(shift.rank), source, LossReason::Shifted, 1);
+        losses.push(loss.because(format!("{:+}", shift.added)));
+    }
+    let peers = peers::find(&run);
+    stage(Stage::Replaying);
+    if stop.is_wanted() {
+        return Err(ReachError::Interrupted);
+    }
+    let costs = suspects::find(&run, &peers);
+    stage(Stage::Explaining);
+    let explain = |suspect: &Suspect| causes::explain(&run, &peers, &discovery, suspect);
+    let evidence = stop.within(&costs.suspects).map(explain).collect();
+    if stop.is_wanted() {
+        return Err(ReachError::Interrupted);
+    }
+    let accounts = account::of_ranks(&run);
+    Ok(Findings { discovery, run, clocks, shifts, costs, evidence, accounts, losses })
+}

@@ -1,0 +1,236 @@
+//! Which parts belong to one collective.
+//!
+//! A collective is known by its group and its number in it. Profilers count from where they begin, so a rank's
+//! numbers may be shifted against the others'; the shift is chosen that makes types agree with those of a member
+//! whose numbers begin as most do, and among equals the one that lets ends coincide best. Sends and receives are
+//! known by their pair besides.
+
+use std::collections::BTreeMap;
+
+use opscope_trace::NumberMap;
+
+use crate::discover::Role;
+use crate::rows::CollectiveType;
+use crate::run::{Instance, Run};
+
+/// The largest shift that is tried.
+const LARGEST_SHIFT: i32 = 64;
+
+/// A rank whose numbers of a group are shifted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Shift {
+    /// The rank's number.
+    pub rank: u32,
+    /// The use of the group.
+    pub role: Role,
+    /// The number that was added to its own.
+    pub added: i32,
+}
+
+/// Corrects shifted numbers, then ties parts together; needs no clocks.
+pub fn match_collectives(run: &mut Run) -> Vec<Shift> {
+    let shifts = correct_shifts(run);
+    tie(run);
+    shifts
+}
+
+/// A rank's collectives of a group: number to type.
+type Numbers = BTreeMap<i32, (CollectiveType, i64)>;
+
+/// Adds to each rank's numbers what makes them agree with the other members'.
+fn correct_shifts(run: &mut Run) -> Vec<Shift> {
+    let mut of_groups: BTreeMap<u32, BTreeMap<u32, Numbers>> = BTreeMap::new();
+    for event in run.events.iter().filter(|event| !event.kind.is_between_two()) {
+        let numbers = of_groups.entry(event.group).or_default().entry(event.rank).or_default();
+        numbers.insert(event.sequence, (event.kind, event.end_ns()));
+    }
+    let mut added: NumberMap<u64, i32> = NumberMap::default();
+    let mut shifts = Vec::new();
+    for (group, ranks) in of_groups {
+        let reference = reference(&ranks);
+        for (rank, numbers) in &ranks {
+            let shift = best_shift(numbers, reference);
+            if shift != 0 {
+                let role = run.groups[group as usize].role;
+                shifts.push(Shift { rank: run.ranks[*rank as usize].number, role, added: shift });
+                added.insert(u64::from(group) << 32 | u64::from(*rank), shift);
+            }
+        }
+    }
+    if !added.is_empty() {
+        for event in run.events.iter_mut().filter(|event| !event.kind.is_between_two()) {
+            let key = u64::from(event.group) << 32 | u64::from(event.rank);
+            event.sequence += added.get(&key).unwrap_or(&0);
+        }
+    }
+    shifts
+}
+
+/// The first member whose numbers begin as those of most do.
+fn reference(ranks: &BTreeMap<u32, Numbers>) -> &Numbers {
+    let first = |numbers: &Numbers| numbers.keys().next().copied();
+    let alike = |numbers: &&Numbers| ranks.values().filter(|other| first(other) == first(numbers)).count();
+    let mut best: Option<&Numbers> = None;
+    for numbers in ranks.values() {
+        if best.is_none_or(|best| alike(&numbers) > alike(&best)) {
+            best = Some(numbers);
+        }
+    }
+    best.expect("a group with events has a rank")
+}
+
+/// The number to add to a rank's numbers.
+fn best_shift(numbers: &Numbers, reference: &Numbers) -> i32 {
+    let agreeing = |shift: i32| {
+        let same = |(number, (kind, _)): (&i32, &(CollectiveType, i64))| {
+            reference.get(&(number + shift)).map_or(0, |(other, _)| if other == kind { 1 } else { -1 })
+        };
+        numbers.iter().map(same).sum::<i64>()
+    };
+    let most = numbers.len().min(reference.len()) as i64;
+    // Full agreement as they stand is by far the most frequent; only then is nothing else tried.
+    if agreeing(0) == most && (numbers.len() == reference.len() || most <= 1) {
+        return 0;
+    }
+    // Ends of one collective coincide: their differences are one clock's offset, however large.
+    let spread = |shift: i32| {
+        let mut ends: Vec<i64> = numbers
+            .iter()
+            .filter_map(|(number, (_, end))| Some(end - reference.get(&(number + shift))?.1))
+            .collect();
+        ends.sort_unstable();
+        let middle = ends.get(ends.len() / 2).copied().unwrap_or(0);
+        let mut off: Vec<u64> = ends.iter().map(|end| end.abs_diff(middle)).collect();
+        off.sort_unstable();
+        off.get(off.len() / 2).copied().unwrap_or(u64::MAX)
+    };
+    let best = (-LARGEST_SHIFT..=LARGEST_SHIFT).map(agreeing).max().unwrap_or(0);
+    let equal = (-LARGEST_SHIFT..=LARGEST_SHIFT).filter(|shift| agreeing(*shift) == best);
+    equal.min_by_key(|shift| (spread(*shift), shift.unsigned_abs())).filter(|_| best > 0).unwrap_or(0)
+}
+
+/// The parts of one collective: group, pair (or none), number, how manieth of the same rank with all that.
+type Key = (u32, u32, u32, i32, u32);
+
+/// Stands where no pair does.
+const NO_PAIR: u32 = u32::MAX;
+
+/// Gives every part its instance.
+fn tie(run: &mut Run) {
+    let pairs = pairs(run);
+    let mut times: BTreeMap<(u32, u32, u32, u32), i32> = BTreeMap::new();
+    let mut instances: BTreeMap<Key, Instance> = BTreeMap::new();
+    let mut again: BTreeMap<(u32, u32, u32, u32, i32), u32> = BTreeMap::new();
+    for (index, event) in run.events.iter().enumerate() {
+        let (source, target) = pairs[index];
+        let number = match event.kind.is_between_two() && source != NO_PAIR {
+            // The two sides of a pair count on their own: what counts is the how-manieth of the pair it is.
+            true => {
+                let count = times.entry((event.group, source, target, event.rank)).or_insert(-1);
+                *count += 1;
+                *count
+            }
+            false => event.sequence,
+        };
+        let twice = again.entry((event.group, source, target, event.rank, number)).or_insert(0);
+        let key = (event.group, source, target, number, *twice);
+        *twice += 1;
+        let members = match event.kind.is_between_two() {
+            true => 2,
+            false => run.groups[event.group as usize].ranks.len() as u32,
+        };
+        let instance = instances.entry(key).or_insert_with(|| Instance {
+            group: event.group,
+            members,
+            ..Instance::default()
+        });
+        instance.events.push(index as u32);
+    }
+    run.instances = instances.into_values().collect();
+    number_parts(run);
+}
+
+/// Writes the instances' indices into their parts.
+fn number_parts(run: &mut Run) {
+    for (index, instance) in run.instances.iter().enumerate() {
+        for event in &instance.events {
+            run.events[*event as usize].instance = index as u32;
+        }
+    }
+}
+
+/// The places of sender and receiver of each part; [`NO_PAIR`] for other collectives, and in groups where not all
+/// parts tell the other side.
+fn pairs(run: &Run) -> Vec<(u32, u32)> {
+    let mut untold = vec![false; run.groups.len()];
+    let mut pairs = Vec::with_capacity(run.events.len());
+    for event in &run.events {
+        let group = &run.groups[event.group as usize];
+        let number = run.ranks[event.rank as usize].number;
+        let me = group.ranks.iter().position(|rank| *rank == number).map(|place| place as u32);
+        let other = event.peer.filter(|other| Some(*other) != me).or_else(|| match (group.ranks.len(), me) {
+            (2, Some(me)) => Some(1 - me),
+            _ => None,
+        });
+        pairs.push(match (event.kind, me, other) {
+            (CollectiveType::Send, Some(me), Some(other)) => (me, other),
+            (CollectiveType::Receive, Some(me), Some(other)) => (other, me),
+            (CollectiveType::Send | CollectiveType::Receive, ..) => {
+                untold[event.group as usize] = true;
+                (NO_PAIR, NO_PAIR)
+            }
+            _ => (NO_PAIR, NO_PAIR),
+        });
+    }
+    for (pair, event) in pairs.iter_mut().zip(&run.events) {
+        if untold[event.group as usize] {
+            *pair = (NO_PAIR, NO_PAIR);
+        }
+    }
+    pairs
+}
+
+/// Lays all parts on the common clock and sets the instances' begins and transfers; puts instances in order.
+pub fn time_instances(run: &mut Run, aligned: impl Fn(usize, i64) -> f64) {
+    for event in &mut run.events {
+        event.start = aligned(event.rank as usize, event.start_ns);
+    }
+    for instance in &mut run.instances {
+        let parts = || instance.events.iter().map(|event| &run.events[*event as usize]);
+        let begin = parts().map(|event| event.start).fold(f64::MIN, f64::max);
+        let tails = parts().map(|event| (event.end() - begin).max(0.0)).sum::<f64>();
+        let count = instance.events.len().max(1) as f64;
+        (instance.begin, instance.tail) = (begin, tails / count);
+    }
+    run.instances.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+    number_parts(run);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(first: i32, kinds: &str, offset: i64) -> Numbers {
+        let kind = |letter| match letter {
+            'R' => CollectiveType::AllReduce,
+            _ => CollectiveType::AllGather,
+        };
+        // Lengths differ, so that only the right shift lets ends coincide.
+        let end = |index: usize| offset + (index * index * 1000) as i64;
+        let row = |(index, letter)| (first + index as i32, (kind(letter), end(index)));
+        kinds.chars().enumerate().map(row).collect()
+    }
+
+    #[test]
+    fn shifted_numbers_are_found_by_types_and_where_those_agree_by_ends() {
+        let reference = numbers(0, "RRRGRRRG", 0);
+        assert_eq!(best_shift(&numbers(0, "RRRGRRRG", 5_000_000), &reference), 0);
+        assert_eq!(best_shift(&numbers(3, "RRRGRRRG", -70_000_000_000), &reference), -3);
+        let alike = numbers(0, "RRRRRRRR", 0);
+        assert_eq!(best_shift(&numbers(7, "RRRRRRRR", 1_000), &alike), -7);
+        // A rank that lacks the first three, and counts from its own begin.
+        let mut late = numbers(0, "RRRRRRRR", 90_000);
+        late = late.into_iter().skip(3).map(|(number, it)| (number - 3, it)).collect();
+        assert_eq!(best_shift(&late, &alike), 3);
+    }
+}

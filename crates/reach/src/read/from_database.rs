@@ -1,0 +1,222 @@
+//! Ranks as the profiler's databases have them.
+
+use std::path::Path;
+
+use opscope_trace::{NumberMap, NumberSet};
+use rusqlite::Connection;
+
+use super::Recording;
+use crate::clocks::median;
+use crate::database::{Texts, each_row, number, open, text, whole};
+use crate::discover::{Collection, key_of_text};
+use crate::error::{Loss, LossReason};
+use crate::rows::{CollectiveType, LinkRow, StepRow, TaskSpan, Transport};
+
+/// Reads what a collection has in databases.
+pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
+    let mut broken = |path: &Path, error: rusqlite::Error| {
+        let loss = Loss::new(Some(collection.rank), path.display().to_string(), LossReason::Damaged, 1);
+        losses.push(loss.because(error));
+    };
+    let mut unnumbered = 0;
+    if let Some(path) = &collection.outputs.database {
+        match open(path) {
+            Ok(database) => {
+                for error in read_profile(&database, recording, &mut unnumbered) {
+                    broken(path, error);
+                }
+            }
+            Err(error) => broken(path, error),
+        }
+    }
+    if let Some(path) = &collection.outputs.analysis {
+        match open(path) {
+            Ok(database) => {
+                for error in read_analysis(&database, recording, &mut unnumbered) {
+                    broken(path, error);
+                }
+            }
+            Err(error) => broken(path, error),
+        }
+    }
+    if unnumbered > 0 {
+        let source = collection.folder.display().to_string();
+        losses.push(Loss::new(Some(collection.rank), source, LossReason::Unnumbered, unnumbered));
+    }
+}
+
+/// Reads `ascend_pytorch_profiler_N.db`; returns why tables broke off.
+fn read_profile(
+    database: &Connection,
+    recording: &mut Recording,
+    unnumbered: &mut u64,
+) -> Vec<rusqlite::Error> {
+    let mut errors = Vec::new();
+    let (texts, done) = Texts::read(database);
+    errors.extend(done.err());
+    let steps = &mut recording.steps;
+    let done = each_row(database, "STEP_TIME", &["id", "startNs", "endNs"], |row| {
+        if let (Some(step), Some(start), Some(end)) = (whole(row, 0), whole(row, 1), whole(row, 2))
+            && let Ok(step) = i32::try_from(step)
+        {
+            let duration_ns = end.saturating_sub(start);
+            steps.push(StepRow { step, start_ns: Some(start), duration_ns, preparing_ns: None });
+        }
+    });
+    errors.extend(done.err());
+    recording.steps.sort_by_key(|step| step.start_ns);
+    let mut computing = NumberSet::default();
+    let done = each_row(database, "COMPUTE_TASK_INFO", &["globalTaskId"], |row| {
+        computing.extend(whole(row, 0));
+    });
+    errors.extend(done.err());
+    let tasks = &mut recording.tasks;
+    let done = each_row(database, "TASK", &["globalTaskId", "startNs", "endNs"], |row| {
+        if whole(row, 0).is_some_and(|id| computing.contains(&id))
+            && let (Some(start_ns), Some(end_ns)) = (whole(row, 1), whole(row, 2))
+        {
+            tasks.push(TaskSpan { start_ns, end_ns });
+        }
+    });
+    errors.extend(done.err());
+    errors.extend(read_collectives(database, &texts, recording, unnumbered));
+    let mut frequencies = Vec::new();
+    let done = each_row(database, "AICORE_FREQ", &["freq"], |row| {
+        frequencies.extend(number(row, 0).filter(|mhz| *mhz > 0.0));
+    });
+    errors.extend(done.err());
+    recording.frequency_mhz = (!frequencies.is_empty()).then(|| median(&mut frequencies));
+    errors
+}
+
+/// Reads `COMMUNICATION_OP`, and of sends and receives the other side.
+fn read_collectives(
+    database: &Connection,
+    texts: &Texts,
+    recording: &mut Recording,
+    unnumbered: &mut u64,
+) -> Vec<rusqlite::Error> {
+    let mut errors = Vec::new();
+    let mut places = NumberMap::default();
+    let mut keys = NumberMap::default();
+    let columns = ["opName", "groupName", "startNs", "endNs", "count", "dataType", "opId"];
+    let mut has_pairs = false;
+    let done = each_row(database, "COMMUNICATION_OP", &columns, |row| {
+        let (Some(start), Some(end)) = (whole(row, 2), whole(row, 3)) else { return };
+        let group = whole(row, 1).unwrap_or(-1);
+        let key = *keys.entry(group).or_insert_with(|| key_of_text(texts.get(Some(group))));
+        let step = step_at(&recording.steps, start);
+        let name = texts.get(whole(row, 0));
+        if !recording.collective(name, key, step, start, end.saturating_sub(start)) {
+            *unnumbered += 1;
+            return;
+        }
+        let place = recording.collectives.len() - 1;
+        let entered = &mut recording.collectives[place];
+        let count = whole(row, 4).and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
+        entered.bytes = count.saturating_mul(bytes_of_type(whole(row, 5)));
+        if let Some(id) = whole(row, 6).filter(|_| entered.kind.is_between_two()) {
+            has_pairs = true;
+            places.insert(id, place);
+        }
+    });
+    errors.extend(done.err());
+    if has_pairs {
+        let columns = ["opId", "srcRank", "dstRank"];
+        let done = each_row(database, "COMMUNICATION_TASK_INFO", &columns, |row| {
+            let Some(place) = whole(row, 0).and_then(|id| places.get(&id)) else { return };
+            // Both sides of both directions are listed from the rank's own place: it is the source.
+            let small = |column| whole(row, column).and_then(|number| u32::try_from(number).ok());
+            if let (Some(src), Some(dst)) = (small(1), small(2))
+                && src != dst
+            {
+                recording.collectives[*place].peer = Some(dst);
+            }
+        });
+        errors.extend(done.err());
+    }
+    errors
+}
+
+/// Reads `analysis.db`; returns why tables broke off.
+fn read_analysis(
+    database: &Connection,
+    recording: &mut Recording,
+    unnumbered: &mut u64,
+) -> Vec<rusqlite::Error> {
+    let mut errors = Vec::new();
+    if recording.steps.is_empty() {
+        let columns = ["step", "computing", "communication_not_overlapped", "free", "preparing"];
+        let done = each_row(database, "StepTraceTime", &columns, |row| {
+            let length: f64 = (1..4).filter_map(|column| number(row, column)).sum();
+            if let Some(step) = whole(row, 0).and_then(|step| i32::try_from(step).ok()) {
+                let preparing_ns = number(row, 4).map(|it| (it * 1e3) as i64);
+                let duration_ns = (length * 1e3) as i64;
+                recording.steps.push(StepRow { step, start_ns: None, duration_ns, preparing_ns });
+            }
+        });
+        errors.extend(done.err());
+    }
+    if recording.collectives.is_empty() {
+        let columns = ["hccl_op_name", "group_name", "start_timestamp", "elapse_time", "step"];
+        let done = each_row(database, "CommAnalyzerTime", &columns, |row| {
+            let (Some(start), Some(elapsed)) = (number(row, 2), number(row, 3)) else { return };
+            let key = key_of_text(text(row, 1));
+            let (start, duration) = ((start * 1e3) as i64, (elapsed * 1e6) as i64);
+            if !recording.collective(text(row, 0), key, step_number(text(row, 4)), start, duration) {
+                *unnumbered += 1;
+            }
+        });
+        errors.extend(done.err());
+    }
+    let columns = [
+        "hccl_op_name",
+        "group_name",
+        "src_rank",
+        "dst_rank",
+        "transport_type",
+        "transit_size",
+        "transit_time",
+        "step",
+    ];
+    let done = each_row(database, "CommAnalyzerMatrix", &columns, |row| {
+        let Some(kind) = text(row, 0).strip_suffix("-total") else { return };
+        let small = |column| whole(row, column).and_then(|it| u32::try_from(it).ok());
+        let (Some(src), Some(dst)) = (small(2), small(3)) else { return };
+        recording.links.push(LinkRow {
+            group_key: key_of_text(text(row, 1)),
+            kind: CollectiveType::of_name(kind),
+            step: step_number(text(row, 7)),
+            src,
+            dst,
+            transport: Transport::of_word(text(row, 4)),
+            bytes: number(row, 5).unwrap_or(0.0) * 1e6,
+            time_ns: number(row, 6).unwrap_or(0.0) * 1e6,
+        });
+    });
+    errors.extend(done.err());
+    errors
+}
+
+/// The step at a time; 0 where there are none.
+fn step_at(steps: &[StepRow], time: i64) -> i32 {
+    let behind = steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= time);
+    steps.get(behind.saturating_sub(1)).map_or(0, |step| step.step)
+}
+
+/// The number of a step's name, such as `step10`; 0 where it has none.
+pub fn step_number(name: &str) -> i32 {
+    name.trim_start_matches("step").trim().parse().unwrap_or(0)
+}
+
+/// The bytes of an element, by the vendor's numbers of HCCL's types.
+fn bytes_of_type(number: Option<i64>) -> u64 {
+    match number {
+        Some(0 | 7) => 1,
+        Some(1 | 3 | 8 | 11) => 2,
+        Some(2 | 4 | 9) => 4,
+        Some(5 | 6 | 10) => 8,
+        Some(12) => 16,
+        _ => 0,
+    }
+}

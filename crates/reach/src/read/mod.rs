@@ -1,0 +1,93 @@
+//! A rank, reduced to its collectives with the work between them, its steps and its traffic; and, for ranks that
+//! are asked about further, their operators.
+
+mod from_database;
+mod from_text;
+mod operators;
+mod segments;
+
+use crate::discover::Collection;
+use crate::error::{Loss, LossReason};
+use crate::rows::{CollectiveRow, CollectiveType, LinkRow, RankRows, StepRow, TaskSpan};
+
+pub use operators::{Operator, OperatorKey, Operators, operators};
+
+/// The longest time that a record can claim: a year.
+const LONGEST_NS: i64 = 366 * 24 * 3600 * 1_000_000_000;
+
+/// Records of a rank as they were read, in any order.
+#[derive(Debug, Default)]
+struct Recording {
+    steps: Vec<StepRow>,
+    tasks: Vec<TaskSpan>,
+    collectives: Vec<CollectiveRow>,
+    links: Vec<LinkRow>,
+    frequency_mhz: Option<f64>,
+}
+
+impl Recording {
+    /// Enters a collective, by the name of its operator.
+    fn collective(&mut self, name: &str, group_key: u64, step: i32, start_ns: i64, duration_ns: i64) -> bool {
+        let Some(sequence) = crate::rows::sequence_of(name) else { return false };
+        self.collectives.push(CollectiveRow {
+            group_key,
+            sequence,
+            kind: CollectiveType::of_name(name),
+            step,
+            start_ns,
+            duration_ns,
+            bytes: 0,
+            peer: None,
+            pred: None,
+            segment_ns: 0,
+            exposed_ns: 0,
+            exposed_start_ns: 0,
+            exposed_longest_ns: 0,
+        });
+        true
+    }
+
+    /// Names the other side of sends and receives where the traffic knows one only.
+    fn find_peers(&mut self) {
+        for row in self.collectives.iter_mut().filter(|row| row.kind.is_between_two() && row.peer.is_none()) {
+            let other = |link: &LinkRow| if row.kind == CollectiveType::Send { link.dst } else { link.src };
+            let of_group =
+                self.links.iter().filter(|link| link.group_key == row.group_key && link.kind == row.kind);
+            let mut peers: Vec<u32> = of_group.map(other).collect();
+            peers.sort_unstable();
+            peers.dedup();
+            if let [peer] = peers[..] {
+                row.peer = Some(peer);
+            }
+        }
+    }
+
+    /// Drops what can't be, and says how many records.
+    fn drop_impossible(&mut self) -> u64 {
+        let can_be = |start: i64, duration: i64| start > 0 && (0..LONGEST_NS).contains(&duration);
+        let before = self.tasks.len() + self.collectives.len() + self.steps.len();
+        self.tasks.retain(|it| can_be(it.start_ns, it.end_ns.saturating_sub(it.start_ns)));
+        self.collectives.retain(|it| can_be(it.start_ns, it.duration_ns));
+        self.steps.retain(|it| can_be(it.start_ns.unwrap_or(1), it.duration_ns));
+        (before - self.tasks.len() - self.collectives.len() - self.steps.len()) as u64
+    }
+}
+
+/// Reads a rank: its database where it has one, and its texts for what that lacks.
+pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
+    let mut losses = Vec::new();
+    let mut recording = Recording::default();
+    from_database::read(collection, &mut recording, &mut losses);
+    from_text::read(collection, &mut recording, &mut losses);
+    let rank = Some(collection.rank);
+    let folder = || collection.folder.display().to_string();
+    match recording.drop_impossible() {
+        0 => {}
+        count => losses.push(Loss::new(rank, folder(), LossReason::ImpossibleTime, count)),
+    }
+    if recording.tasks.is_empty() && recording.collectives.is_empty() {
+        losses.push(Loss::new(rank, folder(), LossReason::Empty, 1));
+    }
+    recording.find_peers();
+    (segments::derive(recording), losses)
+}

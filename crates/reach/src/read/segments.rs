@@ -1,0 +1,225 @@
+//! The work between collectives.
+//!
+//! A collective starts when the task that ended last before its start has ended: the chain of such tasks leads
+//! through computing tasks back to another collective (or the run's begin). From that collective's end to the start
+//! the rank was on its own: its *segment*. A background transfer that ends in the middle of a computing task held
+//! nobody up, and the chain passes it by; a look at collectives alone would take it for the predecessor.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::Recording;
+use crate::rows::{CollectiveRow, FinishRow, RankRows, StepRow, TaskSpan};
+
+/// How far a predecessor's end may lie behind a start: the clock's own steps.
+const TOLERANCE_NS: i64 = 1000;
+
+/// Derives segments, exposed times and the ends of steps.
+pub fn derive(recording: Recording) -> RankRows {
+    let Recording { mut steps, mut tasks, mut collectives, links, frequency_mhz } = recording;
+    tasks.sort_by_key(|task| (task.start_ns, task.end_ns));
+    collectives.sort_by_key(|row| (row.start_ns, row.end_ns()));
+    place_steps(&mut steps, &tasks, &collectives);
+    let begin = steps.first().and_then(|step| step.start_ns);
+    let finishes = chain(&steps, &tasks, &mut collectives, begin);
+    let compute_ns = expose(&steps, &tasks, &mut collectives);
+    let operators = tasks.len() as u64;
+    RankRows { steps, collectives, finishes, links, compute_ns, operators, frequency_mhz }
+}
+
+/// Gives steps of which only the length is known their begin, and a rank without any the whole recording as one.
+fn place_steps(steps: &mut Vec<StepRow>, tasks: &[TaskSpan], collectives: &[CollectiveRow]) {
+    let spans = tasks.iter().map(|it| (it.start_ns, it.end_ns));
+    let (first, last) = spans
+        .chain(collectives.iter().map(|it| (it.start_ns, it.end_ns())))
+        .fold((i64::MAX, i64::MIN), |(first, last), (start, end)| (first.min(start), last.max(end)));
+    if first > last {
+        steps.clear();
+        return;
+    }
+    if steps.is_empty() {
+        let (step, start_ns) = (collectives.first().map_or(0, |row| row.step), Some(first));
+        steps.push(StepRow { step, start_ns, duration_ns: last - first, preparing_ns: None });
+    }
+    steps.sort_by_key(|step| (step.start_ns, step.step));
+    let mut at = first - steps[0].preparing_ns.unwrap_or(0);
+    for step in steps {
+        let start = *step.start_ns.get_or_insert(at);
+        at = start + step.duration_ns;
+    }
+}
+
+/// A task that is under way, or ended: its end, and the collective at the end of its chain.
+type Running = Reverse<(i64, Option<u32>)>;
+
+/// Finds each collective's predecessor and segment, and the same for the end of each step.
+fn chain(
+    steps: &[StepRow],
+    tasks: &[TaskSpan],
+    collectives: &mut [CollectiveRow],
+    begin: Option<i64>,
+) -> Vec<FinishRow> {
+    let mut running: BinaryHeap<Running> = BinaryHeap::new();
+    let mut latest: Option<u32> = None;
+    let mut next_task = 0;
+    let mut last_ends: BTreeMap<i32, (i64, Option<u32>)> = BTreeMap::new();
+    let mut step_at = StepCursor::new(steps);
+    let end_of = |collectives: &[CollectiveRow], pred: Option<u32>, start: i64| match pred {
+        Some(pred) => collectives[pred as usize].end_ns(),
+        None => begin.unwrap_or(start).min(start),
+    };
+    let mut enter = |running: &mut BinaryHeap<Running>, start: i64, end: i64, anchor: Option<u32>| {
+        running.push(Reverse((end, anchor)));
+        let last = last_ends.entry(step_at.step(start)).or_insert((i64::MIN, None));
+        if end > last.0 {
+            *last = (end, anchor);
+        }
+    };
+    let mut settle = |running: &mut BinaryHeap<Running>, start: i64| {
+        while let Some(&Reverse((end, anchor))) = running.peek()
+            && end <= start + TOLERANCE_NS
+        {
+            latest = anchor;
+            running.pop();
+        }
+        latest
+    };
+    for index in 0..collectives.len() {
+        let start = collectives[index].start_ns;
+        while let Some(task) = tasks.get(next_task).filter(|task| task.start_ns < start) {
+            let anchor = settle(&mut running, task.start_ns);
+            enter(&mut running, task.start_ns, task.end_ns, anchor);
+            next_task += 1;
+        }
+        let pred = settle(&mut running, start);
+        collectives[index].segment_ns = start - end_of(collectives, pred, start);
+        collectives[index].pred = pred;
+        let end = collectives[index].end_ns();
+        enter(&mut running, start, end, Some(index as u32));
+    }
+    for task in &tasks[next_task..] {
+        let anchor = settle(&mut running, task.start_ns);
+        enter(&mut running, task.start_ns, task.end_ns, anchor);
+    }
+    let finish = |(step, (end_ns, pred)): (i32, (i64, Option<u32>))| {
+        let segment_ns = end_ns - end_of(collectives, pred, end_ns);
+        FinishRow { step, pred, segment_ns, end_ns }
+    };
+    last_ends.into_iter().map(finish).collect()
+}
+
+/// The step at times that rise.
+struct StepCursor<'s> {
+    steps: &'s [StepRow],
+    at: usize,
+}
+
+impl<'s> StepCursor<'s> {
+    fn new(steps: &'s [StepRow]) -> Self {
+        Self { steps, at: 0 }
+    }
+
+    fn step(&mut self, time: i64) -> i32 {
+        while self.steps.get(self.at + 1).is_some_and(|next| next.start_ns.is_some_and(|it| it <= time)) {
+            self.at += 1;
+        }
+        self.steps.get(self.at).map_or(0, |step| step.step)
+    }
+}
+
+/// A change of what runs at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Change {
+    Ends(u32),
+    TaskEnds,
+    TaskStarts,
+    Starts(u32),
+}
+
+/// Divides the time into stretches by what runs: computing, else the collective that started last. Returns the time
+/// under computing by step.
+fn expose(steps: &[StepRow], tasks: &[TaskSpan], collectives: &mut [CollectiveRow]) -> Vec<(i32, i64)> {
+    let mut changes = Vec::with_capacity(2 * (tasks.len() + collectives.len()));
+    // A task without length would end before it starts in the order of changes.
+    for task in tasks.iter().filter(|task| task.end_ns > task.start_ns) {
+        changes.push((task.start_ns, Change::TaskStarts));
+        changes.push((task.end_ns, Change::TaskEnds));
+    }
+    for (index, row) in collectives.iter().enumerate().filter(|(_, row)| row.duration_ns > 0) {
+        changes.push((row.start_ns, Change::Starts(index as u32)));
+        changes.push((row.end_ns(), Change::Ends(index as u32)));
+    }
+    changes.sort_unstable();
+    let mut compute: BTreeMap<i32, i64> = steps.iter().map(|step| (step.step, 0)).collect();
+    let mut step_at = StepCursor::new(steps);
+    let (mut computing, mut before) = (0_u32, 0);
+    let mut open: Vec<u32> = Vec::new();
+    for (time, change) in changes {
+        let length = time - before;
+        if length > 0 && computing > 0 {
+            *compute.entry(step_at.step(before)).or_default() += length;
+        } else if let Some(&last) = open.last().filter(|_| length > 0) {
+            let row = &mut collectives[last as usize];
+            row.exposed_ns += length;
+            if length > row.exposed_longest_ns {
+                (row.exposed_start_ns, row.exposed_longest_ns) = (before, length);
+            }
+        }
+        before = time;
+        match change {
+            Change::TaskStarts => computing += 1,
+            Change::TaskEnds => computing = computing.saturating_sub(1),
+            Change::Starts(index) => open.push(index),
+            Change::Ends(index) => open.retain(|it| *it != index),
+        }
+    }
+    compute.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recording(tasks: &[(i64, i64)], collectives: &[(i64, i64)]) -> Recording {
+        let mut recording = Recording::default();
+        for &(start_ns, end_ns) in tasks {
+            recording.tasks.push(TaskSpan { start_ns, end_ns });
+        }
+        for (number, &(start, end)) in collectives.iter().enumerate() {
+            let name = format!("hcom_allReduce__1_{number}_1");
+            assert!(recording.collective(&name, 7, 0, start, end - start));
+        }
+        recording
+    }
+
+    #[test]
+    fn a_background_transfer_that_ends_under_a_task_holds_nobody_up() {
+        // A blocking one until 20 µs, tasks until 90 µs, and a background one that ends at 50 µs.
+        let tasks = [(21_500, 60_000), (61_500, 90_000)];
+        let rows = derive(recording(&tasks, &[(10_000, 20_000), (15_000, 50_000), (91_000, 95_000)]));
+        assert_eq!(rows.collectives[2].pred, Some(0));
+        assert_eq!(rows.collectives[2].segment_ns, 71_000);
+    }
+
+    #[test]
+    fn the_work_before_the_first_collective_counts_from_the_steps_begin() {
+        let mut recorded = recording(&[(12_000, 30_000)], &[(31_000, 40_000)]);
+        recorded.steps.push(StepRow {
+            step: 3,
+            start_ns: Some(10_000),
+            duration_ns: 40_000,
+            preparing_ns: None,
+        });
+        let rows = derive(recorded);
+        assert_eq!((rows.collectives[0].pred, rows.collectives[0].segment_ns), (None, 21_000));
+        assert_eq!(rows.finishes, [FinishRow { step: 3, pred: Some(0), segment_ns: 0, end_ns: 40_000 }]);
+        assert_eq!(rows.compute_ns, [(3, 18_000)]);
+    }
+
+    #[test]
+    fn only_time_that_no_task_hides_is_exposed() {
+        let rows = derive(recording(&[(20_000, 60_000)], &[(10_000, 100_000)]));
+        let row = &rows.collectives[0];
+        assert_eq!((row.exposed_ns, row.exposed_start_ns, row.exposed_longest_ns), (50_000, 60_000, 40_000));
+    }
+}

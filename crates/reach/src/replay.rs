@@ -1,0 +1,135 @@
+//! The run once more, with other values.
+//!
+//! Each part of a collective arrives when its predecessor has ended and its rank's own work is done; the transfer
+//! begins when the last part has arrived. Unchanged, that gives the measured times. With a rank's work or a group's
+//! transfers as short as is typical of their peers, it gives the time that the run would have taken.
+
+use crate::peers::Peers;
+use crate::run::Run;
+
+/// Members of something to which a scenario applies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// None of them.
+    #[default]
+    None,
+    /// These.
+    These(Vec<u32>),
+    /// All.
+    All,
+    /// All but these.
+    AllBut(Vec<u32>),
+}
+
+impl Choice {
+    fn has(&self, member: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::These(chosen) => chosen.contains(&member),
+            Self::All => true,
+            Self::AllBut(left) => !left.contains(&member),
+        }
+    }
+}
+
+/// A change to the run: the work of ranks and the transfers of groups become typical.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scenario {
+    /// The ranks, by their indices.
+    pub ranks: Choice,
+    /// The groups, by their indices.
+    pub groups: Choice,
+}
+
+/// How many scenarios run in one pass.
+const LANES: usize = 8;
+
+/// A time in each of the scenarios of a pass.
+type Times = [f64; LANES];
+
+/// The end of every step in a scenario, in nanoseconds on the common clock, in the order of [`Run::steps`].
+pub type StepEnds = Vec<f64>;
+
+/// Replays scenarios.
+pub fn replay(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
+    let batches: Vec<&[Scenario]> = scenarios.chunks(LANES).collect();
+    opscope_parallel::map(&batches, |batch| pass(run, peers, batch)).into_iter().flatten().collect()
+}
+
+/// A bit for each scenario that applies to a member.
+fn masks(count: usize, scenarios: &[Scenario], choice: impl Fn(&Scenario) -> &Choice) -> Vec<u8> {
+    let mask = |member: usize| {
+        let bits =
+            scenarios.iter().enumerate().map(|(lane, it)| u8::from(choice(it).has(member as u32)) << lane);
+        bits.fold(0, |mask, bit| mask | bit)
+    };
+    (0..count).map(mask).collect()
+}
+
+/// A value that some scenarios make less.
+fn chosen(mask: u8, value: f64, typical: f64) -> Times {
+    std::array::from_fn(|lane| if mask >> lane & 1 == 1 { value.min(typical) } else { value })
+}
+
+fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
+    let ranks = masks(run.ranks.len(), scenarios, |it| &it.ranks);
+    let groups = masks(run.groups.len(), scenarios, |it| &it.groups);
+    // An end that isn't known yet, because clocks or damaged records contradict the order, is the measured one.
+    let mut ends: Vec<Times> = run.events.iter().map(|event| [event.end(); LANES]).collect();
+    for (number, instance) in run.instances.iter().enumerate() {
+        let mut begin = [f64::MIN; LANES];
+        for &index in &instance.events {
+            let arrived =
+                arrival(run, peers, &ends, index as usize, ranks[run.events[index as usize].rank as usize]);
+            for lane in 0..LANES {
+                begin[lane] = begin[lane].max(arrived[lane]);
+            }
+        }
+        let excess = (instance.tail - peers.tail[number]).max(0.0);
+        let mask = groups[instance.group as usize];
+        for &index in &instance.events {
+            let tail = run.events[index as usize].end() - instance.begin;
+            let tails = chosen(mask, tail, tail - excess);
+            ends[index as usize] = std::array::from_fn(|lane| begin[lane] + tails[lane]);
+        }
+    }
+    step_ends(run, peers, scenarios.len(), &ends, &ranks)
+}
+
+/// When a part arrives.
+fn arrival(run: &Run, peers: &Peers, ends: &[Times], index: usize, mask: u8) -> Times {
+    let event = &run.events[index];
+    let segments = chosen(mask, event.segment_ns as f64, peers.segment[index]);
+    let mut arrived: Times = match event.pred {
+        Some(pred) => std::array::from_fn(|lane| ends[pred as usize][lane] + segments[lane]),
+        None => std::array::from_fn(|lane| event.start - event.segment_ns as f64 + segments[lane]),
+    };
+    let others = event.before_in_group.map(|before| (before, 0.0));
+    for (other, segment) in others.into_iter().chain(peers.also[index].iter().copied()) {
+        // One that ended after the start was measured can't have held it up.
+        if run.events[other as usize].end() + segment <= event.start + 1.0 {
+            for lane in 0..LANES {
+                arrived[lane] = arrived[lane].max(ends[other as usize][lane] + segment);
+            }
+        }
+    }
+    arrived
+}
+
+fn step_ends(run: &Run, peers: &Peers, scenarios: usize, ends: &[Times], ranks: &[u8]) -> Vec<StepEnds> {
+    let steps = run.steps();
+    let mut found = vec![vec![f64::MIN; steps.len()]; scenarios];
+    for (number, rank) in run.ranks.iter().enumerate() {
+        for (finish, typical) in rank.finishes.iter().zip(&peers.finish[number]) {
+            let Ok(step) = steps.binary_search(&finish.step) else { continue };
+            let segments = chosen(ranks[number], finish.segment_ns as f64, *typical);
+            // Without any collective nothing ties the rank to the others.
+            let Some(pred) = finish.pred else { continue };
+            for (lane, ends_of_steps) in found.iter_mut().enumerate() {
+                let end = ends[pred as usize][lane] + segments[lane];
+                ends_of_steps[step] = ends_of_steps[step].max(end);
+            }
+        }
+    }
+    found
+}

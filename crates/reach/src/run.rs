@@ -1,0 +1,237 @@
+//! All ranks of a run side by side: the tables that matching, clocks, peers and replay share. Ranks, hosts and
+//! groups are numbered densely here, in the order of their names, so that every order of folders gives the same.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::discover::{Collection, Discovery, Role};
+use crate::rows::{CollectiveType, FinishRow, LinkRow, RankRows, StepRow};
+
+/// A rank of the run.
+#[derive(Clone, Debug)]
+pub struct Rank {
+    /// Its number in the run.
+    pub number: u32,
+    /// Its host, as an index of [`Run::hosts`].
+    pub host: usize,
+    /// The device's number on its host.
+    pub device: Option<u32>,
+    /// Its rows of [`Run::events`], in the order of starts.
+    pub events: Range<usize>,
+    /// Its steps.
+    pub steps: Vec<StepRow>,
+    /// The ends of its steps; predecessors are indices of [`Run::events`].
+    pub finishes: Vec<FinishRow>,
+    /// Its time under computing, by step.
+    pub compute_ns: BTreeMap<i32, i64>,
+    /// How many computing tasks it has.
+    pub operators: u64,
+    /// The frequency of its AI Cores in MHz, as most of its samples have it (their median).
+    pub frequency_mhz: Option<f64>,
+}
+
+/// A group of ranks that communicate.
+#[derive(Clone, Debug)]
+pub struct RunGroup {
+    /// The vendor's number of its name.
+    pub key: u64,
+    /// Its use.
+    pub role: Role,
+    /// Its members' numbers, by their places.
+    pub ranks: Vec<u32>,
+    /// Whether a profile declares its members; otherwise they are the ranks that were seen in it.
+    pub is_declared: bool,
+}
+
+/// A rank's part in a collective.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The rank, as an index of [`Run::ranks`].
+    pub rank: u32,
+    /// The group, as an index of [`Run::groups`].
+    pub group: u32,
+    /// The operation.
+    pub kind: CollectiveType,
+    /// The step.
+    pub step: i32,
+    /// The number within the group, aligned with the other members'.
+    pub sequence: i32,
+    /// The other side of a send or receive, by its place in the group.
+    pub peer: Option<u32>,
+    /// The bytes that the rank contributes.
+    pub bytes: u64,
+    /// The start by the rank's own clock.
+    pub start_ns: i64,
+    /// The length.
+    pub duration_ns: i64,
+    /// The event from whose end the rank was on its own.
+    pub pred: Option<u32>,
+    /// The work between.
+    pub segment_ns: i64,
+    /// The rank's event before it in the same group: they follow one another.
+    pub before_in_group: Option<u32>,
+    /// Time that no computing hides.
+    pub exposed_ns: i64,
+    /// The begin of the longest such stretch, by the rank's own clock.
+    pub exposed_start_ns: i64,
+    /// The length of that stretch.
+    pub exposed_longest_ns: i64,
+    /// The start on the common clock, in nanoseconds.
+    pub start: f64,
+    /// The instance that it is part of, as an index of [`Run::instances`].
+    pub instance: u32,
+}
+
+impl Event {
+    /// The end by the rank's own clock.
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns + self.duration_ns
+    }
+
+    /// The end on the common clock.
+    pub fn end(&self) -> f64 {
+        self.start + self.duration_ns as f64
+    }
+}
+
+/// A collective with all its ranks' parts.
+#[derive(Clone, Debug, Default)]
+pub struct Instance {
+    /// The group.
+    pub group: u32,
+    /// Its parts, as indices of [`Run::events`].
+    pub events: Vec<u32>,
+    /// How many ranks take part.
+    pub members: u32,
+    /// When the last rank came, on the common clock: the transfer's begin.
+    pub begin: f64,
+    /// The transfer's mean length over the parts.
+    pub tail: f64,
+}
+
+impl Instance {
+    /// Whether all its ranks were recorded.
+    pub fn is_complete(&self) -> bool {
+        self.events.len() >= self.members as usize
+    }
+}
+
+/// All ranks of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The hosts' names.
+    pub hosts: Vec<String>,
+    /// The ranks, by number.
+    pub ranks: Vec<Rank>,
+    /// The groups, by key.
+    pub groups: Vec<RunGroup>,
+    /// The parts in collectives, rank by rank.
+    pub events: Vec<Event>,
+    /// The collectives, in the order of their transfers' begins.
+    pub instances: Vec<Instance>,
+    /// The traffic over links, with the rank's index; groups are given by key.
+    pub links: Vec<(u32, LinkRow)>,
+}
+
+impl Run {
+    /// Puts ranks side by side, in the order of `collections`.
+    pub fn new(discovery: &Discovery, rows: Vec<RankRows>) -> Self {
+        let mut run = Self::default();
+        let names: BTreeMap<&str, usize> =
+            discovery.collections.iter().map(|collection| (collection.host.as_str(), 0)).collect();
+        run.hosts = names.keys().map(|name| (*name).to_owned()).collect();
+        let mut seen: BTreeMap<u64, (Vec<u32>, bool)> = BTreeMap::new();
+        for (collection, rows) in discovery.collections.iter().zip(&rows) {
+            for row in &rows.collectives {
+                let (ranks, only_pairs) = seen.entry(row.group_key).or_insert((Vec::new(), true));
+                if ranks.last() != Some(&collection.rank) {
+                    ranks.push(collection.rank);
+                }
+                *only_pairs &= row.kind.is_between_two();
+            }
+        }
+        for (key, (ranks, only_pairs)) in seen {
+            run.groups.push(match discovery.groups.get(&key) {
+                Some(group) => {
+                    let role = match group.role {
+                        Role::Other => Role::of_shape(&group.ranks, only_pairs),
+                        role => role,
+                    };
+                    RunGroup { key, role, ranks: group.ranks.clone(), is_declared: true }
+                }
+                None => RunGroup { key, role: Role::of_shape(&ranks, only_pairs), ranks, is_declared: false },
+            });
+        }
+        for (collection, rows) in discovery.collections.iter().zip(rows) {
+            run.push(collection, rows);
+        }
+        run
+    }
+
+    fn push(&mut self, collection: &Collection, rows: RankRows) {
+        let rank = self.ranks.len() as u32;
+        let first = self.events.len();
+        let mut last_of_group: BTreeMap<u32, u32> = BTreeMap::new();
+        let global = |pred: Option<u32>| pred.map(|pred| first as u32 + pred);
+        for row in rows.collectives {
+            let group =
+                self.groups.binary_search_by_key(&row.group_key, |group| group.key).unwrap_or(0) as u32;
+            let before = last_of_group.insert(group, self.events.len() as u32);
+            self.events.push(Event {
+                rank,
+                group,
+                kind: row.kind,
+                step: row.step,
+                sequence: row.sequence,
+                peer: row.peer,
+                bytes: row.bytes,
+                start_ns: row.start_ns,
+                duration_ns: row.duration_ns,
+                pred: global(row.pred),
+                segment_ns: row.segment_ns,
+                before_in_group: before,
+                exposed_ns: row.exposed_ns,
+                exposed_start_ns: row.exposed_start_ns,
+                exposed_longest_ns: row.exposed_longest_ns,
+                start: 0.0,
+                instance: 0,
+            });
+        }
+        let finishes = rows.finishes.into_iter().map(|row| FinishRow { pred: global(row.pred), ..row });
+        self.links.extend(rows.links.into_iter().map(|row| (rank, row)));
+        self.ranks.push(Rank {
+            number: collection.rank,
+            host: self.hosts.iter().position(|host| *host == collection.host).unwrap_or(0),
+            device: collection.device,
+            events: first..self.events.len(),
+            steps: rows.steps,
+            finishes: finishes.collect(),
+            compute_ns: rows.compute_ns.into_iter().collect(),
+            operators: rows.operators,
+            frequency_mhz: rows.frequency_mhz,
+        });
+    }
+
+    /// The index of a rank by its number.
+    pub fn rank_of(&self, number: u32) -> Option<usize> {
+        self.ranks.binary_search_by_key(&number, |rank| rank.number).ok()
+    }
+
+    /// The name of a rank's place, such as `host6:1`.
+    pub fn place(&self, rank: usize) -> String {
+        let rank = &self.ranks[rank];
+        match rank.device {
+            Some(device) => format!("{}:{device}", self.hosts[rank.host]),
+            None => self.hosts[rank.host].clone(),
+        }
+    }
+
+    /// The numbers of all steps in order.
+    pub fn steps(&self) -> Vec<i32> {
+        let mut steps: Vec<i32> =
+            self.ranks.iter().flat_map(|rank| rank.finishes.iter().map(|finish| finish.step)).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+}

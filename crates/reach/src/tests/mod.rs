@@ -1,0 +1,179 @@
+//! Whole examinations, against what is known of simulated clusters.
+
+mod sample;
+
+use std::path::Path;
+
+use sample::{Cluster, Faults, RANKS};
+use tempfile::TempDir;
+
+use crate::{Cause, Findings, LossReason, ReachError, Who, examine};
+
+fn examined(folder: &Path) -> Findings {
+    examine(&[folder.to_owned()], &Default::default(), &|_| {}).unwrap()
+}
+
+fn found(seed: u64, faults: Faults) -> (Findings, Cluster) {
+    let folder = TempDir::new().unwrap();
+    let cluster = Cluster::new(seed, faults);
+    cluster.write(folder.path(), 0..RANKS, None);
+    (examined(folder.path()), cluster)
+}
+
+/// The names of the suspects that stand out.
+fn named(findings: &Findings) -> Vec<String> {
+    let named = findings.costs.suspects.iter().filter(|suspect| suspect.is_named);
+    named.map(|suspect| findings.name_of(&suspect.who)).collect()
+}
+
+/// Asserts that one suspect stands out, that it saves what the simulation says, and returns its cause.
+fn only_suspect(faults: Faults, name: &str) -> Cause {
+    for seed in [1, 2, 3] {
+        let (findings, cluster) = found(seed, faults);
+        assert_eq!(named(&findings), [name], "seed {seed}");
+        let truth = cluster.step_ns() - Cluster::new(seed, Faults::default()).step_ns();
+        let saves = findings.costs.suspects[0].saves_ns;
+        assert!((saves - truth).abs() < 0.1 * truth, "seed {seed}: {saves} of {truth}");
+    }
+    found(1, faults).0.evidence[0].causes[0].cause.clone()
+}
+
+#[test]
+fn a_slow_rank_is_named_with_its_cost_and_its_cause() {
+    let cause = only_suspect(Faults { slow_rank: Some(5), ..Faults::default() }, "rank 5 (host1)");
+    assert!(
+        matches!(cause, Cause::SlowDevice { times, mhz: None } if (times - 1.25).abs() < 0.02),
+        "{cause:?}"
+    );
+}
+
+#[test]
+fn an_operator_on_the_ai_cpu_is_the_cause_where_it_is() {
+    let cause = only_suspect(Faults { ai_cpu: Some(2), ..Faults::default() }, "rank 2 (host0)");
+    let Cause::AiCpu { operator, count, .. } = cause else { panic!("{cause:?}") };
+    assert_eq!((operator.op_type.as_str(), count), ("IndexPut", 12.0));
+}
+
+#[test]
+fn a_late_start_is_told_from_slow_work() {
+    let cause = only_suspect(Faults { late: Some(7), ..Faults::default() }, "rank 7 (host1)");
+    assert!(matches!(cause, Cause::LateInput { gap_ns, .. } if (gap_ns - 8e6).abs() < 1e5), "{cause:?}");
+}
+
+#[test]
+fn a_slow_link_is_named_rather_than_the_ranks_that_wait_at_it() {
+    let cause = only_suspect(Faults { slow_link: Some((1, 3)), ..Faults::default() }, "link 1 → 3 (HCCS)");
+    assert!(matches!(cause, Cause::SlowLink { gb_per_s, .. } if (gb_per_s - 5.4).abs() < 0.1), "{cause:?}");
+}
+
+#[test]
+fn without_a_fault_nobody_is_named_and_the_replay_is_the_run() {
+    for seed in 1..=5 {
+        let (findings, cluster) = found(seed, Faults::default());
+        assert_eq!(named(&findings), [""; 0], "seed {seed}");
+        let (costs, truth) = (&findings.costs, cluster.step_ns());
+        assert!(costs.replay_error < 1e-6, "seed {seed}: {}", costs.replay_error);
+        assert!((costs.step_ns - truth).abs() < 1e-3 * truth, "seed {seed}: {} of {truth}", costs.step_ns);
+    }
+}
+
+#[test]
+fn two_faults_are_both_named_the_costlier_first() {
+    let faults = Faults { late: Some(4), slow_link: Some((0, 2)), ..Faults::default() };
+    let (findings, _) = found(1, faults);
+    assert_eq!(named(&findings), ["link 0 → 2 (HCCS)", "rank 4 (host1)"]);
+    let parts = findings.account();
+    let sum = parts.compute_ns + parts.waiting_ns + parts.transfer_ns + parts.bubble_ns + parts.host_ns;
+    assert!((sum - findings.costs.step_ns).abs() < 0.02 * sum, "{parts:?}");
+}
+
+#[test]
+fn a_clock_that_is_a_minute_ahead_is_laid_upon_the_others() {
+    let (findings, _) = found(1, Faults::default());
+    let [first, second] = &findings.clocks.hosts[..] else { panic!("two hosts") };
+    assert_eq!((first.offset_ns, first.island, second.island), (0.0, 0, 0));
+    assert!((second.offset_ns - 70e9).abs() < 2e3, "{}", second.offset_ns);
+}
+
+#[test]
+fn shifted_numbers_change_nothing_but_are_told() {
+    let faults = Faults { ai_cpu: Some(2), ..Faults::default() };
+    let folder = TempDir::new().unwrap();
+    Cluster::new(1, faults).write(folder.path(), 0..RANKS, Some((6, 3)));
+    let shifted = examined(folder.path());
+    let (straight, _) = found(1, faults);
+    assert_eq!(shifted.costs.suspects[0].saves_ns, straight.costs.suspects[0].saves_ns);
+    assert_eq!((shifted.shifts[0].rank, shifted.shifts[0].added, shifted.shifts.len()), (6, -3, 1));
+    assert!(shifted.losses.iter().any(|loss| loss.reason == LossReason::Shifted && loss.rank == Some(6)));
+}
+
+#[test]
+fn missing_damaged_and_empty_ranks_are_named_and_the_rest_is_judged() {
+    let folder = TempDir::new().unwrap();
+    Cluster::new(1, Faults { slow_rank: Some(5), ..Faults::default() }).write(folder.path(), 0..7, None);
+    let results = |rank: usize| {
+        let name = format!("host0_{}_20260102030405{rank:03}_ascend_pt", 100 + rank);
+        folder.path().join(name).join("ASCEND_PROFILER_OUTPUT")
+    };
+    let cut = results(1).join("communication.json");
+    let text = std::fs::read(&cut).unwrap();
+    std::fs::write(&cut, &text[..text.len() / 2]).unwrap();
+    for entry in std::fs::read_dir(results(3)).unwrap() {
+        std::fs::write(entry.unwrap().path(), "").unwrap();
+    }
+    let findings = examined(folder.path());
+    assert_eq!(findings.discovery.missing(), [7]);
+    assert_eq!(named(&findings), ["rank 5 (host1)"]);
+    let lost = |rank, reason| findings.losses.iter().any(|it| it.rank == Some(rank) && it.reason == reason);
+    assert!(lost(1, LossReason::Damaged) && lost(3, LossReason::Empty), "{:?}", findings.losses);
+    assert!(findings.incomplete() > 0);
+}
+
+#[test]
+fn the_newer_collection_of_a_rank_is_used_and_the_older_one_named() {
+    let folder = TempDir::new().unwrap();
+    Cluster::new(1, Faults::default()).write(folder.path(), 0..RANKS, None);
+    let old = "host0_102_20260102030405002_ascend_pt";
+    let again = folder.path().join("again").join(old.replace("20260102", "20260103"));
+    std::fs::create_dir_all(again.join("ASCEND_PROFILER_OUTPUT")).unwrap();
+    for part in ["", "ASCEND_PROFILER_OUTPUT"] {
+        for entry in std::fs::read_dir(folder.path().join(old).join(part)).unwrap().map(Result::unwrap) {
+            if entry.path().is_file() {
+                std::fs::copy(entry.path(), again.join(part).join(entry.file_name())).unwrap();
+            }
+        }
+    }
+    let findings = examined(folder.path());
+    let kept = &findings.discovery.collections[2].folder;
+    assert!(kept.starts_with(folder.path().join("again")), "{}", kept.display());
+    let double = findings.losses.iter().find(|loss| loss.reason == LossReason::Double).unwrap();
+    assert!(double.source.ends_with(old), "{}", double.source);
+}
+
+#[test]
+fn a_folder_of_nothing_or_of_a_single_rank_says_what_was_expected() {
+    let folder = TempDir::new().unwrap();
+    let fails = || examine(&[folder.path().to_owned()], &Default::default(), &|_| {}).unwrap_err();
+    assert!(matches!(fails(), ReachError::NoCollections(_)));
+    Cluster::new(1, Faults::default()).write(folder.path(), [0], None);
+    let error = fails();
+    assert!(matches!(error, ReachError::NothingMatched { ranks: 1, .. }), "{error}");
+    assert!(error.to_string().contains("Level1"), "{error}");
+}
+
+#[test]
+fn every_order_of_folders_gives_the_same() {
+    let (parts, whole) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let cluster = Cluster::new(4, Faults { slow_rank: Some(5), ..Faults::default() });
+    cluster.write(whole.path(), 0..RANKS, None);
+    cluster.write(&parts.path().join("b"), 0..3, None);
+    cluster.write(&parts.path().join("a"), 3..RANKS, None);
+    let folders = ["b", "a"].map(|name| parts.path().join(name));
+    let apart = examine(&folders, &Default::default(), &|_| {}).unwrap();
+    let together = examined(whole.path());
+    let figures = |it: &Findings| -> Vec<(String, f64, f64)> {
+        it.costs.suspects.iter().map(|one| (it.name_of(&one.who), one.saves_ns, one.alone_ns)).collect()
+    };
+    assert_eq!(figures(&apart), figures(&together));
+    assert!(matches!(together.costs.suspects[0].who, Who::Rank(5)));
+}
