@@ -181,7 +181,10 @@ fn chosen_peers(run: &Run, peers: &Peers, rank: usize) -> Vec<usize> {
             .map(|it| (run.events[it].segment_ns as f64 - peers.segment[it]).max(0.0))
             .sum::<f64>()
     };
+    // A rank of which most was lost has gaps and missing operators that say nothing.
+    let is_whole = |it: &usize| 2 * run.ranks[*it].operators >= run.ranks[rank].operators;
     let others = (0..run.ranks.len()).filter(|it| *it != rank && peers.class[*it] == peers.class[rank]);
+    let others = others.filter(is_whole);
     let mut others: Vec<(f64, usize)> = others.map(|it| (excess(&it), it)).collect();
     others.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let first = others.len().saturating_sub(PEERS) / 2;
@@ -332,12 +335,17 @@ impl Side<'_> {
         Some(Explanation { cause, explains_ns: here().map(|it| it.excess_ns).sum() })
     }
 
-    /// The gaps between the begins of steps and their first operators.
+    /// The gaps between the begins of steps and the first that the device does in them: an operator, or a
+    /// collective, which may wait for other ranks.
     fn gaps(&self, rank: usize, operators: &Operators) -> Vec<(i64, i64)> {
+        let events = &self.run.events[self.run.ranks[rank].events.clone()];
         let steps = self.run.ranks[rank].steps.iter().filter_map(|step| step.start_ns);
         let gap = |start: i64| {
-            let first = operators.spans.partition_point(|span| span.0 < start);
-            Some((start, operators.spans.get(first)?.0))
+            let operator = operators.spans.get(operators.spans.partition_point(|span| span.0 < start));
+            let event = events.get(events.partition_point(|event| event.start_ns < start));
+            let first =
+                operator.map(|span| span.0).into_iter().chain(event.map(|event| event.start_ns)).min()?;
+            Some((start, first))
         };
         steps.filter_map(gap).collect()
     }

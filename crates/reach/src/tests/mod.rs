@@ -82,9 +82,15 @@ fn two_faults_are_both_named_the_costlier_first() {
     let faults = Faults { late: Some(4), slow_link: Some((0, 2)), ..Faults::default() };
     let (findings, _) = found(1, faults);
     assert_eq!(named(&findings), ["link 0 → 2 (HCCS)", "rank 4 (host1)"]);
-    let parts = findings.account();
-    let sum = parts.compute_ns + parts.waiting_ns + parts.transfer_ns + parts.bubble_ns + parts.host_ns;
-    assert!((sum - findings.costs.step_ns).abs() < 0.02 * sum, "{parts:?}");
+    // What is neither computing nor in collectives is the gap at a step's begin, and the short ones between tasks.
+    for (rank, parts) in findings.accounts.iter().enumerate() {
+        let gap = if rank == 4 { 8.3e6 } else { 0.3e6 };
+        assert!((gap..gap + 0.1e6).contains(&parts.host_ns), "rank {rank}: {parts:?}");
+        let sum = parts.compute_ns + parts.waiting_ns + parts.transfer_ns + parts.bubble_ns + parts.host_ns;
+        let steps = &findings.run.ranks[rank].steps;
+        let step = steps.iter().map(|step| step.duration_ns as f64).sum::<f64>() / steps.len() as f64;
+        assert!((sum - step).abs() < 1.0, "rank {rank}: {parts:?}");
+    }
 }
 
 #[test]
