@@ -454,9 +454,9 @@ fn commands_with(place: &Place, option: &str) -> Vec<String> {
 #[test]
 fn every_command_that_reads_a_profile_is_asked_here() {
     /// Commands that are asked above, and those whose answers tell of losses in a way that other tests look at.
-    const ASKED: [&str; 12] = [
+    const ASKED: [&str; 13] = [
         "analyze", "advise", "whatif", "show", "where", "info", "sql", "compare", "check", "import", "query",
-        "run",
+        "run", "cluster",
     ];
     /// Commands that read no profile; models and machines they may measure.
     const OTHERS: [&str; 5] = ["fusion", "load_and_run", "peak", "rewrite", "tune"];
@@ -468,13 +468,28 @@ fn every_command_that_reads_a_profile_is_asked_here() {
     }
 }
 
+/// A folder with the results of two ranks that have one collective.
+fn two_ranks(place: &Place) -> String {
+    for rank in 0..2 {
+        let folder = format!("ranks/host0_{rank}_2026010203040500{rank}_ascend_pt/ASCEND_PROFILER_OUTPUT");
+        std::fs::create_dir_all(place.path(&folder)).expect("a writable temporary folder");
+        let times = r#"{"Start Timestamp(us)": 1760000000000.0, "Elapse Time(ms)": 1.5}"#;
+        let operation = format!(r#""hcom_allReduce__7_0_1@7": {{"Communication Time Info": {times}}}"#);
+        let text = format!(r#"{{"step1": {{"collective": {{{operation}}}}}}}"#);
+        place.write(&format!("{folder}/communication.json"), text);
+        place.write(&format!("{folder}/../profiler_info_{rank}.json"), "{}");
+    }
+    "ranks".to_owned()
+}
+
 #[test]
 fn every_answer_in_json_names_the_version_of_its_members_and_lists_losses() {
     let place = Place::new();
     let (profile, model) = (raw(&place, "dynamic"), place.sample("mask-ssd"));
     place.done(&["run", &model, "-n", "1", "--db", "run.db"]);
     let (profile, model) = (&*profile, &*model);
-    let questions: [&[&str]; 19] = [
+    let ranks = two_ranks(&place);
+    let questions: [&[&str]; 20] = [
         &["analyze", profile],
         &["advise", profile],
         &["advise", model],
@@ -488,6 +503,7 @@ fn every_answer_in_json_names_the_version_of_its_members_and_lists_losses() {
         &["check", "--baseline", "run.db", "--candidate", "run.db"],
         &["import", "run.db"],
         &["query", profile],
+        &["cluster", &ranks],
         &["run", model, "-n", "1"],
         &["load_and_run", model, "--iter", "1"],
         &["fusion", model],

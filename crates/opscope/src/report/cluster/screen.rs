@@ -63,8 +63,9 @@ fn heading(findings: &Findings) -> String {
         (0, false) => String::new(),
         (some, _) => format!(", {} of them incomplete, whose waits are lower bounds", grouped(some)),
     };
+    let collectives = if findings.run.instances.len() == 1 { "collective" } else { "collectives" };
     format!(
-        "{ranks} on {}{layout}, {}, {} parts of {} collectives matched{incomplete}",
+        "{ranks} on {}{layout}, {}, {} parts of {} {collectives} matched{incomplete}",
         count(findings.run.hosts.len(), "host"),
         count(findings.run.steps().len(), "step"),
         grouped(findings.matched()),
