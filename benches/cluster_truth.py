@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Checks what `opscope cluster` names against faults that are known.
+
+    cargo build --release -p opscope
+    python3 benches/cluster_truth.py [--program target/release/opscope] [--ranks 8,64,512] [--seeds 1-30]
+        [--format db|text]
+
+For each number of ranks and each seed, `opscope sample cluster` makes a collection with up to five faults that the seed
+chooses, of random kinds, places and sizes, and `opscope cluster --json` is asked about it. A fault whose true saving is
+1 % of the step or more must be named, and nobody else; a fault between half a percent and 1 % may be. Each saving must
+lie within the larger of 10 % and 0.5 % of the step, and the cause must be the fault's. Besides, for each seed one
+collection has no faults, in which nothing may be named.
+
+Printed is a line for each collection where something is wrong, and for each number of ranks the recall, the precision,
+the share of right savings and causes, and how many healthy collections were taken for such. The exit status is 1 where
+anything is wrong, but for one in thirty healthy collections.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The cause that each fault of a rank must be told with.
+CAUSES = {"low-frequency": "frequency", "more-tokens": "tokens", "ai-cpu": "ai_cpu", "late-input": "late_input"}
+
+
+def random_faults(chance, ranks, layout):
+    """Some faults, no two of which are at the same rank."""
+    free = list(range(ranks))
+    chance.shuffle(free)
+    kinds = ["low-frequency", "slow-link", "more-tokens", "ai-cpu", "late-input"]
+    faults = []
+    for kind in chance.sample(kinds, chance.randint(1, len(kinds))):
+        rank = free.pop()
+        if kind == "low-frequency":
+            faults.append(f"{kind}={rank}:{chance.uniform(1.1, 1.5):.3f}")
+        elif kind == "more-tokens":
+            faults.append(f"{kind}={rank}:{chance.uniform(1.5, 2.5):.3f}")
+        elif kind == "ai-cpu":
+            faults.append(f"{kind}={rank}:{chance.uniform(300, 2500):.0f}us")
+        elif kind == "late-input":
+            faults.append(f"{kind}={rank}:{chance.uniform(3, 20):.1f}ms")
+        else:
+            # A link is used if both ranks have the same place in all copies of the model.
+            stage = layout["tp"] * layout["dp"]
+            others = [r for r in range(ranks) if r != rank and r // stage == rank // stage and r % layout["tp"] == rank % layout["tp"]]
+            faults.append(f"{kind}={rank}-{chance.choice(others)}:{chance.uniform(0.2, 0.6):.3f}")
+    return faults
+
+
+def asked(program, words):
+    """What the program prints."""
+    answer = subprocess.run([program, *words], capture_output=True, text=True)
+    if answer.returncode != 0:
+        sys.exit(f"{program} {' '.join(words)} ended with status {answer.returncode}:\n{answer.stderr}")
+    return answer.stdout
+
+
+def examined(program, folder, ranks, seed, faults, form):
+    """The truth about a collection, and what the program makes of it."""
+    words = [word for fault in faults or ["none"] for word in ("--fault", fault)]
+    made = ["sample", "cluster", "-o", str(folder), "--ranks", str(ranks), "--seed", str(seed), "--format", form]
+    path = pathlib.Path(asked(program, [*made, *words, "--quiet"]).strip())
+    try:
+        truth = json.loads((path / "truth.json").read_text())
+        return truth, json.loads(asked(program, ["cluster", str(path / form), "--json", "--quiet"]))
+    finally:
+        shutil.rmtree(path)
+
+
+def place_of(suspect):
+    """Whom a suspect accuses: a rank, or the two of a link."""
+    return (suspect["src"], suspect["dst"]) if suspect["kind"] == "link" else (suspect["rank"],)
+
+
+def judged(truth, answer, count):
+    """Adds to the counts what is right and wrong; returns the mistakes in words."""
+    step = truth["costs"]["step_ms"]
+    costs = {tuple(cost["ranks"]): cost for cost in truth["costs"]["faults"].values()}
+    named = {place_of(suspect): suspect for suspect in answer["suspects"] if suspect["named"]}
+    mistakes = []
+    for place, cost in costs.items():
+        saves = cost["without_it_saves_ms"]
+        suspect = named.get(place)
+        if saves >= 0.01 * step:
+            count["due"] += 1
+            count["found"] += suspect is not None
+            if suspect is None:
+                mistakes.append(f"{cost['name']} of {place} isn't named: it costs {saves:.2f} ms")
+        if suspect is None:
+            continue
+        count["savings"] += 1
+        told = suspect["saves_ns"] / 1e6
+        if abs(told - saves) <= max(0.1 * saves, 0.005 * step):
+            count["right savings"] += 1
+        else:
+            mistakes.append(f"{cost['name']} of {place} costs {saves:.2f} ms, not {told:.2f}")
+        if cost["name"] in CAUSES:
+            count["causes"] += 1
+            causes = suspect["evidence"]["causes"]
+            if causes and causes[0]["cause"] == CAUSES[cost["name"]]:
+                count["right causes"] += 1
+            else:
+                mistakes.append(f"{cost['name']} of {place} is told without its cause")
+    for place, suspect in named.items():
+        cost = costs.get(place)
+        count["named"] += 1
+        if cost and cost["without_it_saves_ms"] >= 0.005 * step:
+            count["rightly named"] += 1
+        else:
+            mistakes.append(f"{suspect['name']} is named for {suspect['saves_ns'] / 1e6:.2f} ms and is innocent")
+    return mistakes
+
+
+def share(count, part, whole):
+    return f"{count[part]} of {count[whole]}"
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--program", default=str(ROOT / "target/release/opscope"))
+    arguments.add_argument("--ranks", default="8,64,512")
+    arguments.add_argument("--seeds", default="1-30", help="the first and the last")
+    arguments.add_argument("--format", default="db", choices=["db", "text"])
+    chosen = arguments.parse_args()
+    first, last = map(int, chosen.seeds.split("-"))
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for ranks in map(int, chosen.ranks.split(",")):
+            keys = ["due", "found", "named", "rightly named", "savings", "right savings", "causes", "right causes"]
+            count, healthy, wrong = dict.fromkeys(keys, 0), 0, 0
+            layout, _ = examined(chosen.program, folder, ranks, 0, [], chosen.format)
+            for seed in range(first, last + 1):
+                chance = random.Random(f"{ranks} {seed}")
+                faults = random_faults(chance, ranks, layout["layout"])
+                mistakes = judged(*examined(chosen.program, folder, ranks, seed, faults, chosen.format), count)
+                wrong += len(mistakes)
+                for mistake in mistakes:
+                    print(f"{ranks} ranks, seed {seed}, {' '.join(faults)}: {mistake}")
+                _, answer = examined(chosen.program, folder, ranks, seed, [], chosen.format)
+                accused = [suspect["name"] for suspect in answer["suspects"] if suspect["named"]]
+                healthy += not accused
+                if accused:
+                    print(f"{ranks} ranks, seed {seed}, no faults: {', '.join(accused)} named")
+                sys.stdout.flush()
+            seeds = last - first + 1
+            print(f"{ranks} ranks: found {share(count, 'found', 'due')}, rightly named {share(count, 'rightly named', 'named')}, "
+                  f"savings right {share(count, 'right savings', 'savings')}, causes right "
+                  f"{share(count, 'right causes', 'causes')}, healthy {healthy} of {seeds}")
+            failed = failed or wrong > 0 or (seeds - healthy) > seeds // 30
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
