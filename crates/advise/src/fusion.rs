@@ -67,6 +67,18 @@ pub struct Chain {
     /// A change with which it goes on, if something is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
+    /// Both in Chinese, for readers of pages.
+    #[serde(skip)]
+    pub zh: Told,
+}
+
+/// Why a chain goes no further, and a change with which it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Why it goes no further.
+    pub stop: String,
+    /// A change with which it goes on, if something is known.
+    pub remedy: Option<String>,
 }
 
 /// Two chains that can pass data through L2 without going to memory.
@@ -130,7 +142,13 @@ fn link(node: &Node<'_>) -> Link {
 }
 
 fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<NodeId>) -> (Chain, NodeId) {
-    let mut chain = Chain { class: kind, links: vec![link(&head)], stop: String::new(), remedy: None };
+    let mut chain = Chain {
+        class: kind,
+        links: vec![link(&head)],
+        stop: String::new(),
+        remedy: None,
+        zh: Told::default(),
+    };
     let mut elementwise = usize::from(kind == Class::Elementwise);
     let mut at = head;
     loop {
@@ -138,7 +156,7 @@ fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<N
         let joined = next.and_then(|next| Ok((may_join(view, &next, chain.class, elementwise)?, next)));
         match joined {
             Ok((class, next)) => (chain.class, at) = (class, next),
-            Err((stop, remedy)) => return (Chain { stop, remedy, ..chain }, at.id),
+            Err([Told { stop, remedy }, zh]) => return (Chain { stop, remedy, zh, ..chain }, at.id),
         }
         elementwise += usize::from(class(&at) == Some(Class::Elementwise));
         taken.insert(at.id);
@@ -146,7 +164,12 @@ fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<N
     }
 }
 
-type Stop = (String, Option<String>);
+/// In English and in Chinese.
+type Stop = [Told; 2];
+
+fn stop(en: String, zh: String) -> Stop {
+    [en, zh].map(|stop| Told { stop, remedy: None })
+}
 
 /// The only operator that goes on with a result. Of several users, a copy for each helps if the node begins
 /// its chain, and no user begins one of its own.
@@ -157,24 +180,38 @@ fn next_of<'m>(view: View<'m>, node: &Node<'m>, is_head: bool) -> Result<Node<'m
         value.is_output || !value.consumers.is_empty()
     });
     if outputs.count() > 1 {
-        return Err((format!("{} has several results", node.name), None));
+        return Err(stop(format!("{} has several results", node.name), format!("{} 有多个输出", node.name)));
     }
     let Some(value) = node.output(0).map(|output| graph.value(output)) else {
-        return Err((format!("{} has no result", node.name), None));
+        return Err(stop(format!("{} has no result", node.name), format!("{} 没有输出", node.name)));
     };
     match value.consumers {
-        _ if value.is_output => Err((format!("`{}` is an output of the model", value.name), None)),
-        [] => Err((format!("nothing uses the result of {}", node.name), None)),
+        _ if value.is_output => Err(stop(
+            format!("`{}` is an output of the model", value.name),
+            format!("`{}` 是模型的输出", value.name),
+        )),
+        [] => Err(stop(
+            format!("nothing uses the result of {}", node.name),
+            format!("{} 的结果没有被使用", node.name),
+        )),
         [only] => Ok(graph.node(*only)),
         [_, others @ ..] => {
             let names: Vec<&str> = others.iter().take(2).map(|id| graph.node(*id).name).collect();
-            let more = if others.len() > 2 { " and others" } else { "" };
+            let names = names.join(", ");
+            let more = if others.len() > 2 { [" and others", " 等"] } else { ["", ""] };
             let is_copied = is_head && class(node) == Some(Class::Elementwise);
             let goes_on = |id: &NodeId| may_join(view, &graph.node(*id), Class::Elementwise, 1).is_ok();
-            let remedy = (is_copied && value.consumers.iter().all(goes_on)).then(|| {
-                format!("{} is cheap: a copy of it for each user lets both chains go on", node.name)
-            });
-            Err((format!("the result is also used by {}{more}", names.join(", ")), remedy))
+            let mut told = stop(
+                format!("the result is also used by {names}{}", more[0]),
+                format!("结果还被 {names}{} 使用", more[1]),
+            );
+            if is_copied && value.consumers.iter().all(goes_on) {
+                let name = node.name;
+                let en = format!("{name} is cheap: a copy of it for each user lets both chains go on");
+                let zh = format!("{name} 开销很小：为每个使用者各复制一份，两条链都可以继续");
+                (told[0].remedy, told[1].remedy) = (Some(en), Some(zh));
+            }
+            Err(told)
         }
     }
 }
@@ -189,34 +226,48 @@ fn may_join(view: View<'_>, node: &Node<'_>, of_chain: Class, elementwise: usize
             return Ok(class);
         }
         Some(class) if class.is_single() && of_chain.is_single() => {
-            return Err((
+            return Err(stop(
                 format!("{} would be the second reduction or operation on segments", node.name),
-                None,
+                format!("{} 将是第二个归约或分段操作", node.name),
             ));
         }
         Some(Class::Convolution) => {
-            return Err((format!("{} is a convolution, which begins a chain of its own", node.name), None));
+            return Err(stop(
+                format!("{} is a convolution, which begins a chain of its own", node.name),
+                format!("{} 是卷积，它开始一条新的链", node.name),
+            ));
         }
         _ => {
-            return Err((format!("{} ({}) is not elementwise", node.name, node.op_type), None));
+            return Err(stop(
+                format!("{} ({}) is not elementwise", node.name, node.op_type),
+                format!("{}（{}）不是逐元素算子", node.name, node.op_type),
+            ));
         }
     }
     let limit = of_chain.limit();
     if elementwise == limit {
         let nth = limit + 1;
-        return Err((
+        return Err(stop(
             format!("{} would be elementwise operator {nth}, and {limit} are the limit", node.name),
-            None,
+            format!("{} 将是第 {nth} 个逐元素算子，上限为 {limit} 个", node.name),
         ));
     }
     let live = live_inputs(view, node);
     if live > 1 {
-        let remedy = "fold the other side if it can be made constant (G03)".to_owned();
-        return Err((format!("{} ({}) has {live} live inputs", node.name, node.op_type), Some(remedy)));
+        let mut told = stop(
+            format!("{} ({}) has {live} live inputs", node.name, node.op_type),
+            format!("{}（{}）有 {live} 个非常量输入", node.name, node.op_type),
+        );
+        told[0].remedy = Some("fold the other side if it can be made constant (G03)".to_owned());
+        told[1].remedy = Some("若另一侧可以变为常量，则将其折叠（G03）".to_owned());
+        return Err(told);
     }
     let outputs = node.outputs.iter().flatten().count();
     if outputs > 1 {
-        return Err((format!("{} has {outputs} results", node.name), None));
+        return Err(stop(
+            format!("{} has {outputs} results", node.name),
+            format!("{} 有 {outputs} 个输出", node.name),
+        ));
     }
     Ok(of_chain)
 }
@@ -279,6 +330,11 @@ mod tests {
         let found = fusion(&model).chains;
         assert!(found[0].stop.contains("also used by"), "{}", found[0].stop);
         assert!(found[0].remedy.as_deref().is_some_and(|remedy| remedy.contains("copy")));
+        let zh = &found[0].zh;
+        assert!(
+            zh.stop.starts_with("结果还被") && zh.remedy.as_deref().is_some_and(|it| it.contains("复制")),
+            "{zh:?}"
+        );
     }
 
     #[test]

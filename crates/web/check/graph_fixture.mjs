@@ -46,6 +46,6 @@ export function graph_of(operators, { block = 12, folded = false } = {}) {
   link(relu, added, 0, 1);
   const leaves = nodes.kind.filter((it) => it === 0).length;
   const facts = { from: "model", is_matched: true, nodes: leaves, constants: 3, is_folded: folded, in_columns: 0, path_ns: operators.reduce((sum, it) => sum + it.time, 0) };
-  const chains = { stop: [text("MaxPool_6 (MaxPool) is not elementwise")], remedy: [0] };
+  const chains = { stop: [text("MaxPool_6 (MaxPool) is not elementwise")], remedy: [0], stop_zh: [text("MaxPool_6（MaxPool）不是逐元素算子")], remedy_zh: [0] };
   return { facts, scopes: scope_before >= 0 ? Math.ceil(operators.length / block) : 0, tables: { graph_nodes: nodes, graph_edges: edges, graph_work: work, graph_chains: chains, graph_strings: { text: strings } } };
 }

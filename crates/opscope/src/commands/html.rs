@@ -248,6 +248,7 @@ pub fn graph(profile: &Opened, operators: &Answer, model: Option<&Model>, shapes
         nodes: chain.links.into_iter().map(|link| link.name).collect(),
         stop: chain.stop,
         remedy: chain.remedy.unwrap_or_default(),
+        zh: [chain.zh.stop, chain.zh.remedy.unwrap_or_default()],
     };
     let chains: Vec<Chain> = chains.into_iter().map(chain).collect();
     Graph::of(profile, operators, model.map(|model| (model, shapes)), &chains)

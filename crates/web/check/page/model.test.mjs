@@ -34,6 +34,17 @@ test("the unfused chain is on the graph with the reason where it stops", { skip 
   assert.match(await says(page), /stops here/);
   assert.deepEqual(seen.errors, []);
   await close();
+  const chinese = await open(report_of(story()), { hash: "#/model?sel=op:0&gr=share.chains", lang: "zh-CN" });
+  await chinese.page.locator(".model [data-flag=table]").click();
+  await settled(chinese.page);
+  const reason = chinese.page.locator(".grid-row", { hasText: "MaxPool_6（MaxPool）不是逐元素算子" });
+  // Sorted one way or the other, the nodes of the chain come first.
+  for (let times = 0; times < 3 && await reason.count() === 0; times += 1) {
+    await chinese.page.getByRole("columnheader", { name: "链的中止原因" }).getByRole("button").click();
+    await settled(chinese.page);
+  }
+  assert.ok(await reason.count() > 0);
+  await chinese.close();
 });
 
 test("the graph is walked by keys, folds, and keeps its state in the link", { skip }, async () => {

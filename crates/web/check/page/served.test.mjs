@@ -27,13 +27,16 @@ function trace(name, tasks = 3000) {
   return file;
 }
 
+// A timeline for other viewers is the server's to write.
+const SERVED_ONLY = "PNG\nJSON\n";
+
 /** The texts of all screens, without the command and the name of what it makes. */
 async function texts_of(page) {
   const texts = {};
   for (const key of ["1", "2", "i", "3", "7", "8"]) {
     await page.keyboard.press(key);
     await settled(page);
-    texts[key] = (await page.evaluate(() => document.body.innerText)).replaceAll(/opscope (?:report|serve)[^\n]*/g, "COMMAND");
+    texts[key] = (await page.evaluate(() => document.body.innerText)).replaceAll(/opscope (?:report|serve)[^\n]*/g, "COMMAND").replace(SERVED_ONLY, "PNG\n");
   }
   return texts;
 }
@@ -105,13 +108,13 @@ test("names, executions and the timeline of what the page has not got are the se
   const file = trace("asked.json");
   const server = await serve(file, "--slices", "500");
   const { page, seen, close } = await open(server.url);
-  // A call that is in none of the slices that came with the page.
+  // A range that is in none of the slices that came with the page.
   await page.keyboard.press("/");
   await page.keyboard.type("launch_29");
   await page.locator(".hit", { hasText: "launch_299" }).first().waitFor();
   await page.locator(".hit", { hasText: "launch_299" }).first().dispatchEvent("pointerdown");
   await page.waitForFunction(() => document.querySelector(".panel .selected-name")?.innerText === "launch_299");
-  assert.match(await link_of(page), /#\/timeline.*sel=call:\d+/);
+  assert.match(await link_of(page), /#\/timeline.*sel=range:\d+/);
   // An operator of which most executions are elsewhere.
   await page.evaluate(() => { location.hash = "#/operators?sel=op:0"; });
   await page.waitForFunction(() => /Slowest executions/.test(document.querySelector(".details")?.innerText ?? ""));
@@ -126,7 +129,7 @@ test("names, executions and the timeline of what the page has not got are the se
   const touching = JSON.parse(fs.readFileSync(file, "utf8")).traceEvents.filter((it) => it.ph === "X" && it.ts <= 5_701_000 && it.ts + it.dur >= 5_700_000);
   const spans = (list) => list.map((it) => `${it.name} ${Math.round(it.ts * 1000)} ${Math.round(it.dur * 1000)}`).sort();
   assert.deepEqual(spans(written), spans(touching));
-  assert.ok(written.length > 30);
+  assert.ok(written.length > 10 && written.length < 100);
   assert.deepEqual(seen.errors, []);
   // The table is the command line's.
   const token = /token=(\w+)/.exec(server.url)[1];

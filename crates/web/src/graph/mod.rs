@@ -53,6 +53,8 @@ pub struct Chain {
     pub stop: String,
     /// A change with which it goes on; empty if none is known.
     pub remedy: String,
+    /// Why it goes no further, and the change, in Chinese.
+    pub zh: [String; 2],
 }
 
 /// A graph, ready to be carried.
@@ -228,6 +230,9 @@ impl Writer<'_> {
         let mut table = Table::new("graph_chains", chains.len());
         table.whole("stop", stop.iter().copied());
         table.whole("remedy", remedy.iter().copied());
+        let (stop, remedy) = (column(|chain| &chain.zh[0]), column(|chain| &chain.zh[1]));
+        table.whole("stop_zh", stop.iter().copied());
+        table.whole("remedy_zh", remedy.iter().copied());
         (of_nodes, table)
     }
 }

@@ -230,6 +230,7 @@ fn chains_are_those_of_several_nodes_with_why_each_stops() {
         nodes: nodes.iter().map(|&it| it.into()).collect(),
         stop: stop.into(),
         remedy: String::new(),
+        zh: [format!("{stop}（中）"), String::new()],
     };
     let chains = [chain(&["pool"], "alone"), chain(&["conv", "relu"], "pool (MaxPool) is not elementwise")];
     let seen = Seen::of(&Trace::new(), Some(&model), &chains);
@@ -237,6 +238,8 @@ fn chains_are_those_of_several_nodes_with_why_each_stops() {
     let stop = seen.numbers("chains", "stop");
     let texts = seen.texts();
     assert_eq!(stop.iter().map(|&at| texts[at].as_str()).collect::<Vec<_>>(), [chains[1].stop.as_str()]);
+    let zh = seen.numbers("chains", "stop_zh");
+    assert_eq!(zh.iter().map(|&at| texts[at].as_str()).collect::<Vec<_>>(), [chains[1].zh[0].as_str()]);
 }
 
 /// A profile whose operators read and write tensors of these names.

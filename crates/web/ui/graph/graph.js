@@ -37,7 +37,8 @@ export function make_graph(columns, facts, operators) {
   const [of_operator, of_node] = [work.numbers("operator"), work.numbers("node")];
   const node_of = new Map(Array.from(of_operator, (it, at) => [it, of_node[at]]));
   const chains = columns.table("graph_chains");
-  const [stop, remedy] = [chains.numbers("stop"), chains.numbers("remedy")];
+  const reasons = (/** @type {string} */ language) => ["stop", "remedy"].map((it) => chains.numbers(`${it}${language}`));
+  const told = { en: reasons(""), zh: reasons("_zh") };
   const name = (/** @type {number} */ at) => strings[names[at]] || operators[operator[at] - 1]?.name || "";
   return {
     facts, count, kind, fate, parent, operator, executions, rank, column, nodes, chain, inside, edges, chains: chains.count,
@@ -46,7 +47,8 @@ export function make_graph(columns, facts, operators) {
     name,
     type: (/** @type {number} */ at) => strings[types[at]] ?? "",
     shapes: (/** @type {number} */ at) => strings[shapes[at]] || operators[operator[at] - 1]?.shapes || "",
-    stop: (/** @type {number} */ number) => [strings[stop[number - 1]], strings[remedy[number - 1]]].filter(Boolean).join("; "),
+    /** Why a chain goes no further, and what helps. @param {number} number @param {Language} language */
+    stop: (number, language) => told[language].map((it) => strings[it[number - 1]]).filter(Boolean).join(language === "zh" ? "；" : "; "),
     node_of: (/** @type {number} */ it) => node_of.get(it) ?? -1,
     /** The end of a name that its surroundings don't say. @param {number} at */
     label(at) {

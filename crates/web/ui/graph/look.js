@@ -75,6 +75,6 @@ export function part_lines(app, graph, at, times, share) {
     times[at] > 0 ? `${about(times[at])} · ${percent(share)}` : t("no_time"),
     graph.nodes[at] > 0 ? t("nodes_n", { n: graph.nodes[at] }) : "",
     kind === KIND.scope || kind === KIND.stream ? "" : word("kind", `fate_${FATES[graph.fate[at]]}`),
-    chain > 0 ? t("chain_stops", { why: shown(graph.stop(chain), 400) }) : "",
+    chain > 0 ? t("chain_stops", { why: shown(graph.stop(chain, app.language.peek()), 400) }) : "",
   ].filter((it) => it !== "");
 }

@@ -13,6 +13,7 @@ import { FATES, KIND } from "./graph.js";
 export function graph_table(app, graph, times, choose) {
   const whole = app.profile.overview.whole_ns || 1;
   const fate = (/** @type {number} */ at) => (graph.kind[at] === KIND.scope || graph.kind[at] === KIND.stream ? t("nodes_n", { n: graph.nodes[at] }) : word("kind", `fate_${FATES[graph.fate[at]]}`));
+  const why = (/** @type {number} */ at) => graph.stop(graph.chain[at], app.language.peek());
   /** @type {{ key: string, title: string, width: string, right?: boolean, of: (at: number) => string | number, cell?: (at: number) => string }[]} */
   const list = [
     { key: "name", title: t("node"), width: "minmax(220px, 3fr)", of: graph.name, cell: (at) => named(graph.name(at)) },
@@ -23,7 +24,7 @@ export function graph_table(app, graph, times, choose) {
     { key: "fate", title: t("attribution"), width: "minmax(150px, 1fr)", of: fate },
     { key: "shapes", title: t("shapes"), width: "minmax(160px, 2fr)", of: graph.shapes, cell: (at) => shown(graph.shapes(at), 100) },
   ];
-  if (graph.chains > 0) list.push({ key: "chain", title: t("chain"), width: "minmax(180px, 2fr)", of: (at) => (graph.chain[at] > 0 ? graph.stop(graph.chain[at]) : ""), cell: (at) => (graph.chain[at] > 0 ? `${graph.chain[at]}: ${shown(graph.stop(graph.chain[at]), 120)}` : "") });
+  if (graph.chains > 0) list.push({ key: "chain", title: t("chain"), width: "minmax(180px, 2fr)", of: (at) => (graph.chain[at] > 0 ? why(at) : ""), cell: (at) => (graph.chain[at] > 0 ? `${graph.chain[at]}: ${shown(why(at), 120)}` : "") });
   const rows = Array.from({ length: graph.count }, (_, at) => at);
   let sorted = "-time";
   const grid = make_grid({ label: t("screen_model"), columns: list.map(({ of, cell, ...it }) => ({ ...it, cell: cell ?? ((/** @type {number} */ at) => String(of(at))) })), choose, sort, empty: nothing_matches });
