@@ -38,7 +38,7 @@ async function perfetto(page) {
   await page.goto(`${origin}/#!/?url=${encodeURIComponent(`${origin}/trace.json`)}`);
   // Groups begin folded: without their slices the page has little to draw.
   for (const name of ["Host", "Device"]) {
-    const group = page.getByText(name, { exact: true }).first();
+    const group = page.getByText(new RegExp(`^${name}\\b`)).first();
     await group.waitFor({ timeout: 300_000 });
     await page.waitForTimeout(300);
     await group.click({ force: true });
