@@ -139,7 +139,7 @@ impl Claims {
         self.changes.iter().filter(|name| seen.insert(name.as_str())).cloned().collect()
     }
 
-    /// What could be saved by operator; never more than the operator took.
+    /// The possible saving by operator; never more than the operator took.
     pub fn savings(&self, executions: &Executions<'_>) -> Savings {
         let saves =
             executions.all().zip(&self.saves).filter_map(|(executed, time)| Some((executed, (*time)?)));

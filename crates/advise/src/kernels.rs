@@ -100,7 +100,7 @@ impl<'k, 'a> IntoIterator for &'k Kernels<'a> {
 pub(crate) struct ByKind<Known>(Vec<Known>);
 
 impl<Known> ByKind<Known> {
-    /// What is known of a kernel's kind.
+    /// The known facts of a kernel's kind.
     pub fn of(&self, kernel: &Kernel<'_>) -> &Known {
         &self.0[kernel.kind as usize]
     }

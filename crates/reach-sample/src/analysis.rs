@@ -1,4 +1,4 @@
-//! What the vendor's profiler for PyTorch makes of a rank: steps, and what communication waited and moved
+//! The sums that the vendor's profiler for PyTorch makes of a rank: steps, and what communication waited and moved
 //! (`analysis.db`).
 
 use std::io::{self, Cursor};

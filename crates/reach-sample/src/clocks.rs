@@ -1,4 +1,4 @@
-//! What each host's clock shows: an offset from the true time, and a drift.
+//! The hosts' clocks: an offset from the true time, and a drift.
 
 use crate::options::{ClockErrors, Options};
 use crate::random::Random;
@@ -11,7 +11,7 @@ const BEGIN: i64 = 1_760_000_000_000_000_000;
 pub(crate) struct Clocks {
     /// Nanoseconds that each is ahead.
     pub(crate) offsets_ns: Vec<i64>,
-    /// What each gains in a nanosecond.
+    /// The gain of each in a nanosecond.
     pub(crate) drifts: Vec<f64>,
 }
 
@@ -30,7 +30,7 @@ impl Clocks {
         Self { offsets_ns, drifts }
     }
 
-    /// What a host's clock shows at a true time, in nanoseconds since 1970.
+    /// The time of a host's clock at a true time, in nanoseconds since 1970.
     pub(crate) fn shown(&self, host: usize, time: f64) -> i64 {
         BEGIN + self.offsets_ns[host] + (time * (1.0 + self.drifts[host])).round() as i64
     }

@@ -31,9 +31,9 @@ const DAY_AFTER: u32 = 10;
 pub struct Collection {
     /// Its folder: `db` and `text` with the ranks' folders, and `truth.json`.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Its faults.
     pub truth: Truth,
-    /// What is in it, over all ranks.
+    /// Its contents, over all ranks.
     pub rows: RowCounts,
 }
 

@@ -91,7 +91,7 @@ impl Texts {
     }
 }
 
-/// What the profiler recorded; `has_details` says whether with the tasks of communication.
+/// The profiler's records; `has_details` says whether with the tasks of communication.
 pub(crate) fn profiler(
     options: &Options,
     identity: &Identity,

@@ -15,7 +15,7 @@ pub enum Error {
     Write {
         /// The collection's folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         problem: io::Error,
     },

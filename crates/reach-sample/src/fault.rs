@@ -1,4 +1,4 @@
-//! What can be wrong with a cluster, and how it is written.
+//! The faults of a cluster, and how they are written.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;

@@ -75,7 +75,7 @@ impl Identity {
         format!("host{host}_{}_202510{day:02}{hours:02}{minutes:02}{seconds:02}000_ascend_pt", 10_000 + rank)
     }
 
-    /// What the profile says of the groups, by name.
+    /// The profile's statements on the groups, by name.
     pub(crate) fn group_info(&self) -> Value {
         let info = |own: &OwnGroup| {
             let info = json!({
@@ -88,7 +88,7 @@ impl Identity {
         Value::Object(self.groups.iter().map(info).collect::<Map<_, _>>())
     }
 
-    /// What the profile says of the whole cluster.
+    /// The profile's statements on the whole cluster.
     pub(crate) fn cluster_info(&self, options: &Options) -> Value {
         let layout = &options.layout;
         json!({

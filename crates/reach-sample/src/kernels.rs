@@ -1,4 +1,4 @@
-//! What a rank computes: the operators of a layer of a mixture of experts, with their usual times.
+//! A rank's computation: the operators of a layer of a mixture of experts, with their usual times.
 
 /// An operator.
 #[derive(Debug)]

@@ -78,7 +78,7 @@ pub(crate) fn rate(bytes: f64, duration: f64) -> f64 {
     if duration > 0.0 { (bytes / duration * 1e4).round() / 1e4 } else { 0.0 }
 }
 
-/// What a collective moved by each way between ranks: transport, bytes, duration and number of transfers.
+/// The ways of a collective between ranks: transport, bytes, duration and number of transfers.
 pub(crate) fn by_transport(links: &[LinkUse]) -> Vec<(Transport, f64, f64, u32)> {
     let sum = |transport| {
         let of = links.iter().filter(|link| link.transport == transport);

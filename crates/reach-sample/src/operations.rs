@@ -1,4 +1,4 @@
-//! What the ranks of a stage do, and what is kept of when they did it. Times are nanoseconds of one true clock.
+//! The work of a stage's ranks, and its times as far as they are kept. Times are nanoseconds of one true clock.
 
 use crate::kernels::Kernel;
 use crate::layout::Group;
@@ -33,7 +33,7 @@ impl Transfer {
     }
 }
 
-/// What a stage's ranks do.
+/// The work of a stage's ranks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub(crate) step: u32,
@@ -85,12 +85,12 @@ pub(crate) struct StepTimes {
     pub(crate) end: f64,
 }
 
-/// What happened to the ranks that were asked for.
+/// The events of the ranks that were asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
     /// The first rank.
     pub(crate) first: usize,
-    /// What each stage did; empty for those without such a rank.
+    /// The work of each stage; empty for those without such a rank.
     pub(crate) operations: Vec<Vec<Operation>>,
     /// By rank from the first on.
     pub(crate) moments: Vec<Vec<Moment>>,

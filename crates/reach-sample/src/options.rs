@@ -25,11 +25,11 @@ pub struct Options {
     pub steps: usize,
     /// The seed of durations and clocks.
     pub seed: u64,
-    /// What is wrong with the cluster.
+    /// Faults of the cluster.
     pub faults: Vec<Fault>,
     /// How wrong the hosts' clocks are.
     pub clocks: ClockErrors,
-    /// What is wrong with the files, and of which rank.
+    /// Damages of the files, and of which rank.
     pub damages: Vec<(Damage, usize)>,
     /// Whether to write databases.
     pub databases: bool,
@@ -49,7 +49,7 @@ pub enum ClockErrors {
     Far,
 }
 
-/// What can be wrong with a rank's files.
+/// Damages of a rank's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Damage {
     /// The rank isn't there.

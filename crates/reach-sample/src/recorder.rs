@@ -19,7 +19,7 @@ const PLANES: usize = 15;
 const MEGAHERTZ: f64 = 1_800.0;
 
 impl Tables {
-    /// What the rank of `identity`, one of those that were kept, recorded.
+    /// The records of the rank of `identity`, one of those that were kept.
     pub(crate) fn new(options: &Options, clocks: &Clocks, run: &Recording, identity: &Identity) -> Self {
         let rank = identity.rank;
         let operations = &run.operations[options.layout.stage(rank)];

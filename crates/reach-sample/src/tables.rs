@@ -70,7 +70,7 @@ impl Collective {
     }
 }
 
-/// What a collective moved between the rank and one other.
+/// The bytes of a collective between the rank and one other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkUse {
     /// Places in the group.
@@ -157,7 +157,7 @@ pub(crate) struct Step {
 pub struct RowCounts {
     /// Tasks of devices.
     pub tasks: u64,
-    /// Those of them that move data between two ranks, or wait for it.
+    /// The ones that move data between two ranks, or wait for it.
     pub communication_tasks: u64,
     /// Operators that compute.
     pub operators: u64,

@@ -122,7 +122,7 @@ pub(crate) fn communication(identity: &Identity, tables: &Tables) -> Value {
     Value::Object(steps)
 }
 
-/// What an operator moved by each way between ranks.
+/// The bytes and times of an operator by each way between ranks.
 fn bandwidths(collective: &Collective) -> Value {
     let entry = |bytes: f64, duration: f64, ratio: f64, packages: Value| {
         json!({

@@ -1,4 +1,4 @@
-//! What is wrong with a collection, and what each fault costs: found by simulating the run without it.
+//! The faults of a collection and the cost of each, found by simulating the run without it.
 
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ pub struct Truth {
     pub costs: Vec<Cost>,
 }
 
-/// What a fault costs; the two figures differ where one fault hides another.
+/// The cost of a fault; the two figures differ where one fault hides another.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// The fault.

@@ -106,7 +106,7 @@ pub struct Explanation {
     /// The reason.
     #[serde(flatten)]
     pub cause: Cause,
-    /// What it explains, in nanoseconds a step.
+    /// The time that it explains, in nanoseconds a step.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub explains_ns: f64,
 }

@@ -44,7 +44,7 @@ impl Clocks {
     }
 }
 
-/// What two hosts' shared collectives say of their clocks.
+/// The relation of two hosts' clocks, by the collectives that they share.
 struct Pair {
     a: usize,
     b: usize,

@@ -131,7 +131,7 @@ impl Texts {
     }
 }
 
-/// What a database says of whose it is.
+/// The owner of a database, as it says itself.
 pub struct Identity {
     /// The host's name.
     pub host: Option<String>,

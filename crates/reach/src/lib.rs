@@ -97,7 +97,7 @@ pub struct Findings {
     pub evidence: Vec<Evidence>,
     /// Where each rank's mean step goes.
     pub accounts: Vec<Account>,
-    /// What was lost, or is doubtful.
+    /// Losses and doubts.
     pub losses: Vec<Loss>,
 }
 

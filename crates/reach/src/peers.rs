@@ -2,7 +2,7 @@
 //!
 //! Peers are ranks whose groups of each use see the same types in the same order; that separates the stages of a
 //! pipeline by themselves. A *slot* is a place in a step of theirs: the how-manieth collective of a use and type.
-//! What a rank does before a slot is compared with its peers at the same slot of the same step.
+//! A rank's work before a slot is compared with that of its peers at the same slot of the same step.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -259,7 +259,7 @@ pub struct RankRows {
 /// Writes nanoseconds as a whole number.
 ///
 /// # Errors
-/// Those of the writer.
+/// The writer's.
 pub fn whole_ns<S: serde::Serializer>(nanoseconds: &f64, writer: S) -> Result<S::Ok, S::Error> {
     writer.serialize_i64(nanoseconds.round() as i64)
 }

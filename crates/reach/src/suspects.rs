@@ -22,13 +22,13 @@ pub enum Who {
 pub struct Suspect {
     /// Who.
     pub who: Who,
-    /// What its work or transfers exceed those of its peers by, in nanoseconds a step.
+    /// The time by which its work or transfers exceed those of its peers, in nanoseconds a step.
     pub excess_ns: f64,
-    /// What a step would save without it, all else as it is, in nanoseconds.
+    /// The time that a step would save without it, all else as it is, in nanoseconds.
     pub saves_ns: f64,
     /// The interval of 95 % of that, over the steps; `None` of fewer than three.
     pub interval_ns: Option<(f64, f64)>,
-    /// What it would cost a step in an otherwise healthy run, in nanoseconds.
+    /// Its cost to a step in an otherwise healthy run, in nanoseconds.
     pub alone_ns: f64,
     /// The first step in which it exceeds its peers.
     pub since: i32,
@@ -38,7 +38,7 @@ pub struct Suspect {
     pub is_weak: bool,
 }
 
-/// What replaying found.
+/// The results of replaying.
 #[derive(Clone, Debug, Default)]
 pub struct Costs {
     /// The length of a step, in nanoseconds.
@@ -212,7 +212,7 @@ fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: f64) -> Suspect {
     suspect(Who::Rank(rank), excess.sum / steps, excess.since(), is_weak)
 }
 
-/// What values exceed typical ones by, in all and in each step.
+/// The excess of values over typical ones, in all and in each step.
 #[derive(Default)]
 struct Excess {
     sum: f64,

@@ -25,9 +25,9 @@ const MOST_KEPT: usize = 64 << 20;
 pub struct Problem {
     /// Whether the question is wrong, not the profile.
     pub is_question: bool,
-    /// What is wrong.
+    /// The fault.
     pub error: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub trait Subject: Send + Sync {
     /// Writes what touches a stretch of time, in nanoseconds of its timeline, as Chrome's trace event JSON.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     fn timeline(&self, from: u64, to: u64, out: &mut (dyn Write + Send)) -> io::Result<()>;
 }
 

@@ -261,7 +261,7 @@ enum Role {
 #[derive(Default)]
 struct Bound<'t> {
     all: BTreeSet<&'t str>,
-    /// Those that it declares outside of functions and blocks.
+    /// The names that it declares outside of functions and blocks.
     outermost: BTreeSet<&'t str>,
 }
 

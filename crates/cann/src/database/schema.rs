@@ -207,7 +207,7 @@ tables! {
         txByteRate Numeric, txPackets Integer, txBytes Integer, txErrors Integer, txDropped Integer,
         funcId Integer,
     }
-    /// What went through network devices between samples: packets, bytes, bytes a second.
+    /// The traffic of network devices between samples: packets, bytes, bytes a second.
     NETDEV_STATS {
         deviceId Integer, timestampNs Integer, macTxPfcPkt Integer, macRxPfcPkt Integer, macTxByte Integer,
         macTxBandwidth Numeric, macRxByte Integer, macRxBandwidth Numeric, macTxBadByte Integer,

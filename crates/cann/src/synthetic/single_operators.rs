@@ -214,7 +214,7 @@ impl Kernel {
         (0..blocks).flat_map(|block| of_block.iter().map(move |core| (block, *core))).collect()
     }
 
-    /// What a core has in a column, in the vendor's form.
+    /// The value of a core in a column, in the vendor's form.
     fn cell(&self, column: &str, core: &str, time: f64) -> String {
         let name = column.split('(').next().unwrap_or(column);
         let own = if core.starts_with("cube") { "aic_" } else { "aiv_" };

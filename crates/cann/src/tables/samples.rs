@@ -129,9 +129,9 @@ columns! {
 pub const NETWORK_DEVICE_COUNTS: usize = 15;
 
 columns! {
-    /// What went through a device's network device, in the order of the file.
+    /// The traffic of a device's network device, in the order of the file.
     NetworkDeviceTable,
-    /// What went through a device's network device since its start.
+    /// The traffic of a device's network device since its start.
     NetworkDeviceSample {
         /// When; monotonic nanoseconds of the host.
         time: u64,
@@ -232,7 +232,7 @@ pub struct SampleTables {
     pub media_use: BTreeMap<[u32; 3], String>,
     /// Traffic of the unified bus.
     pub unified_bus: UnifiedBusTable,
-    /// What went through the network device.
+    /// The traffic of the network device.
     pub network_device: NetworkDeviceTable,
 }
 

@@ -56,7 +56,7 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
     /// Begins a file at the present position of `out`, which must be its begin.
     ///
     /// # Errors
-    /// Those of `out`, here and in all that follows.
+    /// Errors of `out`, here and in all that follows.
     pub fn new(mut out: W) -> io::Result<Self> {
         // Page 1 is written last, when the roots of all tables are known.
         out.write_all(&[0; PAGE])?;
@@ -67,7 +67,7 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
     /// plus one, or what `fill` gives; keys must ascend.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn table(
         &mut self,
         name: &str,
@@ -97,7 +97,7 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
     /// Writes an index of a table whose rows have the keys that end each of the sorted entries.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn index<Value: IndexValue, const COLUMNS: usize>(
         &mut self,
         name: &str,
@@ -117,7 +117,7 @@ impl<W: Write + Seek + Send> SqliteWriter<W> {
     /// Writes the table of tables and the file's header.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn finish(mut self) -> io::Result<()> {
         let mut leaves = LeafPages::default();
         let mut buffer = RowBuffer::default();

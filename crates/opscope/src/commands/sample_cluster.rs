@@ -70,11 +70,11 @@ pub struct Arguments {
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     microbatches: u32,
 
-    /// What is wrong with the cluster (see below); can be given several times
+    /// A fault of the cluster (see below); can be given several times
     #[arg(long = "fault", value_name = "FAULT", value_delimiter = ',', value_parser = parse_fault, default_value = "default")]
     faults: Vec<FaultChoice>,
 
-    /// What is wrong with a rank's files (see below); can be given several times
+    /// A damage of a rank's files (see below); can be given several times
     #[arg(long = "damage", value_name = "DAMAGE", value_delimiter = ',', value_parser = parse_damage)]
     damages: Vec<(Damage, usize)>,
 

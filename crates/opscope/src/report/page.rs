@@ -55,7 +55,7 @@ pub struct Page<'a> {
     pub language: &'a str,
     /// The command that makes this report.
     pub command: &'a str,
-    /// What is known about its files.
+    /// The known facts of its files.
     pub info: &'a Info,
     /// The figures of the whole.
     pub overview: &'a Overview,
@@ -143,7 +143,7 @@ impl Page<'_> {
         overview
     }
 
-    /// What an inference would take if findings were followed, for every choice of those that could save most; null
+    /// The time of an inference if findings were followed, for every choice of those that could save most; null
     /// where none could.
     fn what_if(&self) -> Value {
         let saving = |(number, finding)| {

@@ -69,7 +69,7 @@ pub struct Discovery {
     pub world_size: Option<u32>,
     /// The sizes of parallelism that the run declares, by their short names (`tp`).
     pub layout: Vec<(String, u32)>,
-    /// What is doubtful.
+    /// Doubts.
     pub losses: Vec<Loss>,
 }
 

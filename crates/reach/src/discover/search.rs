@@ -19,7 +19,7 @@ const ENDS: [&str; 2] = ["_ascend_pt", "_ascend_ms"];
 /// How deep below a path collections are looked for.
 const DEPTH: usize = 8;
 
-/// What a look at a collection finds.
+/// The findings of a look at a collection.
 pub struct Found {
     pub folder: PathBuf,
     pub rank: Option<u32>,

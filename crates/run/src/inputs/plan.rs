@@ -1,4 +1,4 @@
-//! What an input will hold, before any of it is made: sizes are checked of all inputs together, and with what
+//! The contents of inputs before any of them is made: sizes are checked of all inputs together, and with what
 //! the model's nodes compute of them.
 
 use opscope_formats::memory;

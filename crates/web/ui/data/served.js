@@ -88,7 +88,7 @@ export function make_served(server, profile, number) {
     }
   }
 
-  /** What a stretch holds, or null while it is asked for. @param {Span} span @returns {WindowAnswer | null} */
+  /** The contents of a stretch, or null while it is asked for. @param {Span} span @returns {WindowAnswer | null} */
   function window([from, to]) {
     const question = `${number}/window?from=${Math.floor(from)}&to=${Math.ceil(to)}`;
     const answer = windows.get(question);

@@ -29,7 +29,7 @@ export function make_server() {
     return fetch(`/api/${path}`, { headers: { authorization: `Bearer ${token}` }, cache: "no-store" });
   }
 
-  /** What is to be saved as a file: the browser keeps it where it likes. @param {string} path below `/api/` */
+  /** The content of a file to save: the browser keeps it where it likes. @param {string} path below `/api/` */
   async function file(path) {
     const answer = await send(path);
     if (!answer.ok) throw refusal(answer.status, new Uint8Array(await answer.arrayBuffer()));

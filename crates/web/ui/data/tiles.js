@@ -66,7 +66,7 @@ export function make_tiles(ask, end) {
     }
   }
 
-  /** What is missing of the newest wish: what is in sight, then beside it, then one level above. @returns {Question | null} */
+  /** The missing tiles of the newest wish: what is in sight, then beside it, then one level above. @returns {Question | null} */
   function missing() {
     if (!latest) return null;
     const { view, across, rows } = latest;
@@ -116,7 +116,7 @@ export function make_tiles(ask, end) {
   }
 
   /**
-   * What is known of a row's view, at the finest level that covers it; null while nothing is.
+   * The known part of a row's view, at the finest level that covers it; null while nothing is.
    * @param {number} row @param {Span} view @param {number} across @param {ArrayLike<number>} category of each item
    * @returns {Laid | null}
    */
@@ -182,7 +182,7 @@ export function make_tiles(ask, end) {
   }
 
   /**
-   * What is painted of a row at a moment, within `near` ticks: one slice, or several by number, share and the longest.
+   * The paint of a row at a moment, within `near` ticks: one slice, or several by number, share and the longest.
    * @param {number} row @param {number} time @param {number} near
    */
   function under(row, time, near) {

@@ -24,7 +24,7 @@ export function make_look(app, graph, by, times) {
   const palette = app.palette.peek();
   const call = (/** @type {number} */ at) => app.profile.operators[graph.operator[at] - 1]?.mean ?? 0;
   const figure = by === "call" ? call : (/** @type {number} */ at) => times[at];
-  // What holds others has the sum of them: the scale is that of the costliest single one.
+  // A part that holds others has the sum of them: the scale is that of the costliest single one.
   let most = 0;
   let whole = 0;
   for (let at = 0; at < graph.count; at += 1) {

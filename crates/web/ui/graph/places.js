@@ -33,7 +33,7 @@ export function lay_out(graph, is_open) {
   /** @type {Map<number, number[]>} */
   const gutters = new Map();
   const whole = measure(-1);
-  // What is in sight: each part, or the outermost folded one around it.
+  // Each part in sight, or the outermost folded one around it.
   const seen = new Int32Array(count).fill(-1);
   /** @type {Box[]} */
   const boxes = [];

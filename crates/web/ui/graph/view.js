@@ -226,7 +226,7 @@ export function model_screen(app) {
     const key = `g${part}`;
     app.folded.value = app.folded.peek().includes(key) ? app.folded.peek().filter((it) => it !== key) : [...app.folded.peek(), key];
     const now = places.box(part);
-    // What was clicked stays where it was.
+    // The clicked part stays where it was.
     pan(now.x - before.x + (now.w - before.w) / 2, now.y - before.y);
     app.says.value = t(now.open ? "unfolded" : "folded", { name: graph.name(part) });
   }

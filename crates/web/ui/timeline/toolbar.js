@@ -8,7 +8,7 @@ import { COLOURINGS } from "../state/link.js";
 import { zoomed, panned } from "./scale.js";
 import { next_inference, show_all, fit } from "./moves.js";
 
-/** What is visible, for other viewers of timelines: all of it, also what the page doesn't hold. @param {App} app */
+/** The visible range, for other viewers of timelines: all of it, also what the page doesn't hold. @param {App} app */
 async function save_trace(app) {
   const [from, to] = app.view.peek();
   await save_file(app, `trace?from=${Math.floor(from)}&to=${Math.ceil(to)}`, "timeline.json", "application/json");

@@ -209,7 +209,7 @@ export function timeline_screen(app) {
     return categories_of(profile, app.colouring.value, selection?.kind === "type" ? selection.type : null);
   }
 
-  // What is in sight of a profile that the page doesn't hold whole.
+  // The part in sight of a profile that the page doesn't hold whole.
   function ask_for_tiles() {
     const { served } = profile;
     if (!served) return;

@@ -1,4 +1,4 @@
-//! What the ranks' collections hold.
+//! The contents of the ranks' collections.
 
 use opscope_reach::Findings;
 use serde_json::{Value, json};

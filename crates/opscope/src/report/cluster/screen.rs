@@ -41,7 +41,7 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
     text
 }
 
-/// What was examined.
+/// The extent of the examination.
 fn heading(findings: &Findings) -> String {
     let here = findings.run.ranks.len();
     let missing = findings.discovery.missing();

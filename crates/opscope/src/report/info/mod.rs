@@ -89,7 +89,7 @@ impl Facts {
         self.add(title, key, units::bytes(bytes as f64), bytes);
     }
 
-    /// What became of each file of a folder.
+    /// The fate of each file of a folder.
     pub fn files(&mut self, files: &[SeenFile]) {
         for (number, file) in files.iter().enumerate() {
             let title = if number == 0 { "files" } else { "" };
