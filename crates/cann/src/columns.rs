@@ -1,5 +1,5 @@
 //! How a native table is declared: a list for each column, so that ten million rows stay small. Large columns lie
-//! in files ([`Column`](opscope_files::Column)), so that memory doesn't grow with the run.
+//! in files ([`Column`](opscope_files::Column)), so that memory hardly grows with the run.
 
 /// Declares a table and the form of one of its rows.
 macro_rules! columns {

@@ -21,9 +21,8 @@ const FEW_ROWS: usize = 1_000;
 /// The size in bytes from which a column goes to a file.
 static LIMIT: AtomicUsize = AtomicUsize::new(16 << 20);
 
-/// Sets the size in bytes from which columns go to a file, those that grow row by row at twelve times as many;
-/// 16 MiB without. Those that are there stay where they
-/// are.
+/// Sets the size in bytes from which columns go to a file, 16 MiB until then; columns that grow row by row go at
+/// twelve times as many. The ones that are there stay where they are.
 pub fn spill_from(bytes: usize) {
     LIMIT.store(bytes, Ordering::Relaxed);
 }

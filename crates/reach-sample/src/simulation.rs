@@ -88,7 +88,7 @@ impl<'a> Cluster<'a> {
             match *fault {
                 Fault::LowFrequency { rank, factor } => speed[rank] *= factor,
                 Fault::MoreTokens { rank, factor } => {
-                    // What one gets more, the others of its group get less.
+                    // Tokens that one gets more are those that the others of its group get less.
                     let size = layout.expert as f64;
                     let own = factor.min(0.9 * size);
                     for member in layout.members(Group::Expert, rank) {

@@ -82,7 +82,7 @@ fn two_faults_are_both_named_the_costlier_first() {
     let faults = Faults { late: Some(4), slow_link: Some((0, 2)), ..Faults::default() };
     let (findings, _) = found(1, faults);
     assert_eq!(named(&findings), ["link 0 → 2 (HCCS)", "rank 4 (host1)"]);
-    // What is neither computing nor in collectives is the gap at a step's begin, and the short ones between tasks.
+    // Neither computing nor in collectives are the gap at a step's begin and the short ones between tasks.
     for (rank, parts) in findings.accounts.iter().enumerate() {
         let gap = if rank == 4 { 8.3e6 } else { 0.3e6 };
         assert!((gap..gap + 0.1e6).contains(&parts.host_ns), "rank {rank}: {parts:?}");
