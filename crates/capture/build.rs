@@ -44,11 +44,12 @@ fn build(root: &Path, target: &Path) {
     for (package, _) in LIBRARIES {
         command.args(["--package", package]);
     }
-    // The outer build's own settings don't concern this one.
+    // The outer build's own settings don't concern this one, but for the linker of another processor.
+    let linker = format!("CARGO_TARGET_{}_LINKER", variable("TARGET").replace('-', "_").to_uppercase());
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        let ours =
-            name.starts_with("CARGO_") && !name.starts_with("CARGO_HOME") && name != "CARGO_NET_OFFLINE";
+        let kept = name.starts_with("CARGO_HOME") || name == "CARGO_NET_OFFLINE" || name == linker.as_str();
+        let ours = name.starts_with("CARGO_") && !kept;
         if ours || ["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS"].contains(&&*name) {
             command.env_remove(&*name);
         }
