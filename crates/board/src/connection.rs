@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use russh::client::{self, AuthResult, Handle, KeyboardInteractiveAuthResponse as Asks};
 use russh::keys::known_hosts::learn_known_hosts_path;
-use russh::keys::{HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate, load_secret_key};
+use russh::keys::{HashAlg, PrivateKey, PrivateKeyWithHashAlg, PublicKeyOrCertificate, load_secret_key};
 use russh::{ChannelMsg, Disconnect, MethodKind, Preferred};
 use russh_sftp::client::SftpSession;
 use russh_sftp::client::error::Error as SftpError;
@@ -131,9 +131,11 @@ impl Connection {
     pub async fn open(config: &BoardConfig, keys: &HostKeys, timeouts: &Timeouts) -> Result<Self, Error> {
         let no_answer =
             || Error::NoAnswer { host: config.host.clone(), port: config.port, timeout: timeouts.connect };
+        // What is wrong with the key is no matter of the board's.
+        let key = private_key(config)?;
         let connecting = async {
             let mut handle = connect(config, keys).await?;
-            authenticate(&mut handle, config).await?;
+            authenticate(&mut handle, config, key).await?;
             let sftp = open_sftp(&handle, config).await?;
             Ok(Self { handle, sftp })
         };
@@ -271,15 +273,28 @@ fn refusal(verdict: Option<Verdict>, error: russh::Error, config: &BoardConfig, 
     }
 }
 
-async fn authenticate(handle: &mut Handle<KeyCheck>, config: &BoardConfig) -> Result<(), Error> {
+/// The key that the configuration names, of a kind that may sign.
+fn private_key(config: &BoardConfig) -> Result<Option<PrivateKey>, Error> {
+    let Some(path) = &config.private_key else { return Ok(None) };
+    let password = config.password.as_ref().map(|password| password.reveal());
+    // The password may be the key's, or the account's beside a key without one.
+    let key = load_secret_key(path, None)
+        .or_else(|_| load_secret_key(path, password))
+        .map_err(|error| Error::PrivateKey { path: path.clone(), what: error.to_string() })?;
+    // How long the crate `rsa` takes to sign depends on the key (RUSTSEC-2023-0071).
+    if key.algorithm().is_rsa() && !cfg!(feature = "rsa-client-keys") {
+        return Err(Error::RsaKey { path: path.clone() });
+    }
+    Ok(Some(key))
+}
+
+async fn authenticate(
+    handle: &mut Handle<KeyCheck>,
+    config: &BoardConfig,
+    key: Option<PrivateKey>,
+) -> Result<(), Error> {
     let (user, host) = (config.user.clone(), config.host.clone());
-    if let Some(path) = &config.private_key {
-        let unusable =
-            |error: russh::keys::Error| Error::PrivateKey { path: path.clone(), what: error.to_string() };
-        let password = config.password.as_ref().map(|password| password.reveal());
-        // The password may be the key's, or the account's beside a key without one.
-        let key =
-            load_secret_key(path, None).or_else(|_| load_secret_key(path, password)).map_err(unusable)?;
+    if let Some(key) = key {
         let hash = handle.best_supported_rsa_hash().await?.flatten();
         let key = PrivateKeyWithHashAlg::new(Arc::new(key), hash);
         if handle.authenticate_publickey(&user, key).await?.success() {

@@ -38,6 +38,13 @@ pub enum Error {
     Refused { user: String, host: String, method: &'static str, hint: &'static str },
     #[error("{path}: the private key cannot be used: {what}", path = path.display())]
     PrivateKey { path: PathBuf, what: String },
+    #[error(
+        "{path}: RSA keys are not used to sign in, because signing with them can be measured from outside \
+         (RUSTSEC-2023-0071); make another with 'ssh-keygen -t ed25519', add its public part to authorized_keys on \
+         the board and name it in the configuration (key = …), or build opscope with --features rsa-client-keys",
+        path = path.display()
+    )]
+    RsaKey { path: PathBuf },
     #[error("the configuration of {user}@{host} has neither a password (pwd) nor a private key (key)")]
     NoCredentials { user: String, host: String },
     #[error(

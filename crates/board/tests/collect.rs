@@ -81,11 +81,31 @@ fn a_program_that_writes_the_same_directory_again_has_the_new_one_brought_and_th
 }
 
 #[test]
-fn an_rsa_key_and_a_password_let_the_user_in() {
+fn an_rsa_key_is_refused_before_the_board_is_asked_unless_the_program_is_built_for_it() {
     let Some(board) = board() else { return };
     let mut request = board.request();
     request.config.private_key = Some(board.path("rsa_key"));
-    run(&request);
+    // Keys are told by what they are, not by the form of their file.
+    for form in [&["-m", "RFC4716"][..], &["-m", "PEM"], &["-m", "PKCS8"]] {
+        let mut keygen = Command::new("ssh-keygen");
+        keygen.args(["-q", "-p", "-P", "", "-N", ""]).args(form).arg("-f").arg(board.path("rsa_key"));
+        assert!(keygen.status().unwrap().success());
+        if cfg!(feature = "rsa-client-keys") {
+            run(&request);
+            continue;
+        }
+        // A password beside the key is for the key's file: it isn't sent in the key's place.
+        request.config.password = Some(opscope_board::Secret::new("a password"));
+        let error = fail(&request);
+        assert!(error.contains("rsa_key: RSA keys are not used") && error.contains("ed25519"), "{error}");
+        assert!(!board.path("known_hosts").exists(), "the board was asked");
+    }
+}
+
+#[test]
+fn a_password_lets_the_user_in() {
+    let Some(board) = board() else { return };
+    let mut request = board.request();
     let Some((user, password)) = user_with_password() else { return };
     request.config.private_key = None;
     request.config.user = user;
