@@ -11,6 +11,7 @@
 //! - [`host`] and [`additional`]: reports of the host-side libraries; [`capture`]: those on captured graphs.
 //! - [`device`] and [`samples`]: reports of the device; [`links`]: those on links and bandwidths.
 //! - [`cache`] and [`preparation`]: counters of caches for tasks, and the preparation of data.
+//! - [`launching`]: collective operations that the device's own processors launch.
 //! - [`nano`]: the records of chip 9 alone.
 //! - [`legacy`]: the records of the tool chain of 2022.
 //! - [`board`]: opscope's own records on small-chip boards.
@@ -20,7 +21,7 @@
 //! ```text
 //! slice_writer                                             files of records
 //! capture                                                  layouts of notes on captured graphs
-//! host  additional  device  samples  links  cache  preparation  nano  legacy  board    layouts
+//! host  additional  device  samples  links  cache  preparation  launching  nano  legacy  board    layouts
 //! record  field                                            a layout's table, and the types in it
 //! chip  hash                                               numbers of processors, hashes of names
 //! ```
@@ -45,6 +46,7 @@ pub mod device;
 mod field;
 mod hash;
 pub mod host;
+pub mod launching;
 pub mod legacy;
 pub mod links;
 pub mod nano;

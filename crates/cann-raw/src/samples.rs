@@ -186,3 +186,38 @@ record! {
         24 sent: u64,
     }
 }
+
+/// The number with which each sample of the task scheduler's processor begins.
+pub const SCHEDULER_MAGIC: u32 = 0xABAB_ABAB;
+
+record! {
+    /// A sample of the task scheduler's processor (`tscpu.data`).
+    SchedulerSample, 304 {
+        /// [`SCHEDULER_MAGIC`].
+        0 magic: u32,
+        /// Addresses of frames and to return to, in turn; 0 where there is none.
+        8 stack: [u64; 20],
+        /// The address that was executed.
+        176 address: u64,
+        /// When; device clock.
+        184 time: u64,
+        /// Events, each with how often it happened.
+        192 counts: [[u64; 2]; 7],
+    }
+}
+
+record! {
+    /// A sample of the task scheduler's processor with addresses of 32 bits (`tscpu.data`, 610 and siblings).
+    ShortSchedulerSample, 184 {
+        /// [`SCHEDULER_MAGIC`].
+        0 magic: u32,
+        /// As in [`SchedulerSample`].
+        8 stack: [u32; 20],
+        /// The address that was executed.
+        92 address: u32,
+        /// When; device clock.
+        96 time: u64,
+        /// Events, each with how often it happened.
+        104 counts: [[u64; 2]; 5],
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p opscope-cann --example export -- DIRECTORY OUTPUT`, or with `sample TASKS OUTPUT`
 //! instead of a directory, a profile that is made first; behind it may stand the chip's number and
-//! `static`.
+//! `static`, `graph` or `collective`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,7 +22,12 @@ fn main() -> Result<()> {
             let options = SampleOptions {
                 chip: Chip::from_platform_version(version).unwrap_or(Chip::V4_1_0),
                 tasks: tasks.parse().unwrap_or(1_000),
-                mode: if rest.len() > 1 { SampleMode::Static } else { SampleMode::Dynamic },
+                mode: match rest.get(1).map(String::as_str) {
+                    Some("static") => SampleMode::Static,
+                    Some("graph") => SampleMode::Graph,
+                    Some("collective") => SampleMode::Collective,
+                    _ => SampleMode::Dynamic,
+                },
                 layout: SampleLayout::Current,
                 seed: 1,
             };
@@ -33,7 +38,7 @@ fn main() -> Result<()> {
         [directory, output] => export(Path::new(directory), Path::new(output)),
         _ => {
             eprintln!(
-                "give a directory and an output directory, or: sample TASKS OUTPUT [CHIP [static|dynamic]]"
+                "give a directory and an output directory, or: sample TASKS OUTPUT [CHIP [static|dynamic|graph|collective]]"
             );
             Ok(())
         }

@@ -14,7 +14,7 @@ use crate::discover::Profile;
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 use crate::parallel;
-use crate::tables::{DeviceTables, HostTables};
+use crate::tables::{DeviceTables, HostTables, LaunchingTables};
 use opscope_trace::{LossKind, Losses};
 
 /// A profile's native tables with what is needed to understand them.
@@ -93,12 +93,25 @@ fn shows_all(clock: &Clock, times: &[u64], stop: &Stop) -> bool {
 /// Drops and counts tasks at times that the device's clock can't show: one of them would stretch the run
 /// over centuries.
 fn drop_impossible_tasks(tables: &mut DeviceTables, clock: &Clock, stop: &Stop) {
-    let DeviceTables { tasks, losses, .. } = tables;
+    let DeviceTables { tasks, launching, losses, .. } = tables;
     let before = tasks.len();
     if !shows_all(clock, tasks.end(), stop) {
         tasks.retain(|task| clock.can_show(task.end));
     }
     losses.count(LossKind::ImpossibleTime, "device tasks", (before - tasks.len()) as u64);
+    let phases = &mut launching.phases;
+    let before = phases.len();
+    if !shows_all(clock, phases.end(), stop) {
+        phases.retain(|phase| clock.can_show(phase.end));
+    }
+    losses.count(LossKind::ImpossibleTime, "aicpu.data", (before - phases.len()) as u64);
+}
+
+/// Gives every hash in the AI CPU's records a name.
+fn name_launching(host: &mut HostTables, launching: &LaunchingTables) {
+    let of_steps = launching.steps.note().iter().flat_map(|note| [note.name, note.group]);
+    let of_operations = launching.operations.note().iter().flat_map(|note| [note.algorithm, note.group]);
+    host.names.name_unknown(of_steps.chain(of_operations), &mut host.losses, "aicpu.data");
 }
 
 /// The same for calls and ranges of the host.
@@ -163,7 +176,8 @@ impl Data {
             drop_impossible_tasks(&mut tables, &clock, stop);
             (*id, Device { id: *id, metadata, clock, tables })
         });
-        let devices = devices.collect();
+        let devices: BTreeMap<u32, Device> = devices.collect();
+        devices.values().for_each(|device| name_launching(&mut host, &device.tables.launching));
         let host_clock = profile.metadata().map(Metadata::host_clock).unwrap_or_default();
         drop_impossible_calls(&mut host, &host_clock, stop);
         Ok(Self { host, host_clock, devices, profile })

@@ -309,6 +309,25 @@ pub(crate) mod written {
     /// The memory of processes.
     pub(crate) const PROCESS_MEM: [&str; 6] =
         ["Device_id", "PID", "Name", "Size(pages)", "Resident(pages)", "Shared(pages)"];
+    /// Functions that processors ran.
+    pub(crate) const TOP_FUNCTION: [&str; 5] = ["Device_id", "Function", "Module", "Cycles", "Cycles(%)"];
+    /// The same of the task scheduler's processor.
+    pub(crate) const SCHEDULER_FUNCTION: [&str; 4] = ["Device_id", "Function", "Cycles", "Cycles(%)"];
+    /// Events that processors counted.
+    pub(crate) const PROCESSOR_EVENTS: [&str; 4] = ["Device_id", "Event", "Name", "Count"];
+    /// Calls of the operating system and of threads.
+    pub(crate) const OS_RUNTIME_STATISTIC: [&str; 10] = [
+        "Device_id",
+        "Process ID",
+        "Thread ID",
+        "Name",
+        "Time(%)",
+        "Time(us)",
+        "Count",
+        "Avg(us)",
+        "Max(us)",
+        "Min(us)",
+    ];
     /// The host's processors.
     pub(crate) const HOST_CPU_USAGE: [&str; 4] =
         ["Device_id", "Total Cpu Numbers", "Occupied Cpu Numbers", "Recommend Cpu Numbers"];

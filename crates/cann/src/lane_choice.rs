@@ -55,6 +55,8 @@ pub(crate) enum Layer {
     HostNetwork,
     /// Use of the host's disks.
     HostDisk,
+    /// Calls of the operating system and of threads.
+    OsCalls,
     /// How computing and communication overlap.
     Overlap,
     /// Operators that other recorders saw.
@@ -85,7 +87,7 @@ pub enum LaneChoiceError {
 }
 
 /// The groups of lanes, as the file names them.
-const GROUPS: [(&str, Layer); 26] = [
+const GROUPS: [(&str, Layer); 27] = [
     ("ascend", Layer::Hardware),
     ("cann", Layer::Cann),
     ("msproftx", Layer::Program),
@@ -112,6 +114,7 @@ const GROUPS: [(&str, Layer); 26] = [
     ("memory_usage", Layer::HostMemory),
     ("network_usage", Layer::HostNetwork),
     ("disk_usage", Layer::HostDisk),
+    ("os_runtime_api", Layer::OsCalls),
 ];
 
 /// Groups that aren't layers of their own: inferences, and the devices' sides of marks.

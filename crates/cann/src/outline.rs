@@ -45,7 +45,7 @@ impl Outline {
         Self {
             tasks: launched.len() + copies + executed_marks(&view).len(),
             tasks_before_begin: joined.all_losses().total(LossKind::TimeBeforeStart),
-            calls: api.len(),
+            calls: api.len() + joined.data.host.os_calls.table.len(),
             has_launches: launched.contains(&true),
             loads_model: calls.any(|row| is_model_load(call_name(&view, &api.row(row)))),
         }

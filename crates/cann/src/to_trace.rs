@@ -9,9 +9,9 @@ mod samples;
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
-    ApiCall, ApiCallId, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model, ModelId,
-    Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId, ProfileFormat, Range, RangeKind,
-    RunFacts, Stream, StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
+    ApiCall, ApiCallId, ApiLevel, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model,
+    ModelId, Nanoseconds, NumberMap, Operator, OperatorId, Process, ProcessId, ProfileFormat, Range,
+    RangeKind, RunFacts, Stream, StreamId, StringId, Task, Tensor, TensorId, Thread, ThreadId, Trace,
 };
 
 use crate::vocabulary;
@@ -22,6 +22,7 @@ use opscope_cann_raw::host::level;
 
 use crate::facts::calls::call_name;
 use crate::facts::marks::executed_marks;
+use crate::facts::os_calls::os_calls;
 use crate::facts::steps::{Step, steps};
 use crate::facts::tracked_copies;
 use crate::facts::view::{TaskRef, View};
@@ -232,6 +233,18 @@ impl<'a> Projection<'a> {
                 start: self.time(start),
                 duration: Nanoseconds(view.host_time(call.end).saturating_sub(start)),
                 iteration,
+            });
+        }
+        for run in self.stop.within(os_calls(view)) {
+            let name = self.trace.strings.intern(run.name);
+            let thread = Some(self.thread(run.call.thread));
+            self.trace.api_calls.push(ApiCall {
+                thread,
+                level: ApiLevel::System,
+                name,
+                start: self.time(run.start),
+                duration: Nanoseconds(run.end.saturating_sub(run.start)),
+                iteration: None,
             });
         }
     }

@@ -111,6 +111,7 @@ fn columns_that_lie_in_files_give_the_same_results() {
         (SampleMode::Static, Chip::V4_1_0),
         (SampleMode::Dynamic, Chip::V4_1_0),
         (SampleMode::Graph, Chip::V4_1_0),
+        (SampleMode::Collective, Chip::V4_1_0),
         (SampleMode::Dynamic, Chip::V2_1_0),
     ] {
         let directory = tempfile::tempdir().expect("a temporary directory");

@@ -110,10 +110,11 @@ fn native(joined: &Joined) -> (Holds, Sum) {
     );
     let (host, clock) = (&joined.data.host, &joined.data.host_clock);
     let span = |begin: u64, end: u64| clock.monotonic_f64(end) - clock.monotonic_f64(begin);
+    let of_system = Sum::of(host.os_calls.table.rows().map(|call| call.duration as f64));
     let holds = Holds {
         tasks: Some(tasks),
         operators: None,
-        calls: Some(Sum::of(host.api.rows().map(|call| span(call.begin, call.end)))),
+        calls: Some(Sum::of(host.api.rows().map(|call| span(call.begin, call.end))).and(of_system)),
         ranges: Some(Sum::of(host.tx.rows().map(|range| span(range.start, range.end)))),
         iterations: Some(iterations),
     };
@@ -224,6 +225,11 @@ fn of_first_device(mut rows: Vec<BTreeMap<String, String>>) -> Vec<BTreeMap<Stri
     rows
 }
 
+/// Whether steps of collective operations are among the tasks.
+fn has_collectives(joined: &Joined) -> bool {
+    !joined.communication.operations.is_empty()
+}
+
 /// The rows of the vendor's tables.
 #[track_caller]
 fn of_tables(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds {
@@ -239,9 +245,12 @@ fn of_tables(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds {
     let operators = Some(times(&rows(folder, "op_summary"), "Task Duration(us)"));
     let types = rows(folder, "op_statistic");
     shares_are_the_whole(&types, "Ratio(%)");
+    // There, operations of several steps are single rows.
+    let operators = operators.filter(|_| !has_collectives(joined));
     let by_type = Some(sum_of_sums(&types, "Count", "Total Time(us)"));
     let of_operators = |operators| Holds { operators, ..Holds::default() };
-    of_operators(operators).must_equal(&of_operators(by_type), "op_summary and op_statistic");
+    of_operators(operators)
+        .must_equal(&of_operators(by_type.filter(|_| operators.is_some())), "op_summary and op_statistic");
     let ranges = rows(folder, "msprof_tx");
     let ranges =
         ranges.iter().map(|row| nanoseconds(row, "End_time(us)") - nanoseconds(row, "Start_time(us)"));
@@ -250,8 +259,13 @@ fn of_tables(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds {
     Holds {
         tasks: Some(tasks),
         operators,
-        calls: is_whole
-            .then(|| sum_of_sums(&of_first_device(rows(folder, "api_statistic")), "Count", "Time(us)")),
+        calls: is_whole.then(|| {
+            let of_libraries = of_first_device(rows(folder, "api_statistic"));
+            let of_system = rows(folder, "os_runtime_statistic");
+            let [of_libraries, of_system] =
+                [of_libraries, of_system].map(|rows| sum_of_sums(&rows, "Count", "Time(us)"));
+            of_libraries.and(of_system)
+        }),
         ranges: is_whole.then(|| Sum::of(ranges.map(|time| time as f64))),
         iterations: Some(times(&rows(folder, "step_trace"), "Iteration Time(us)")),
     }
@@ -267,10 +281,13 @@ fn of_timeline(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds 
     let with = |argument: &str| {
         Some(Sum::of(slices().filter(|event| event["args"].get(argument).is_some()).map(time)))
     };
+    let system = events.iter().find(|event| event["args"]["name"] == "OS Runtime API");
+    let of_system = slices().filter(|event| system.is_some_and(|system| event["pid"] == system["pid"]));
+    let of_system = Sum::of(of_system.map(time));
     Holds {
         tasks: with("Task Type"),
         operators: None,
-        calls: with("level").filter(|_| options.iterations.is_none()),
+        calls: with("level").map(|calls| calls.and(of_system)).filter(|_| options.iterations.is_none()),
         ranges: None,
         iterations: with("Iteration Time(us)"),
     }
@@ -292,8 +309,9 @@ fn of_database(joined: &Joined, folder: &Path) -> Option<Holds> {
     let marks = "WHERE ifnull(connectionId, -1) NOT IN (SELECT connectionId FROM MSTX_EVENTS)";
     Some(Holds {
         tasks: sum(&format!("TASK {}", ranges.map_or("", |_| marks))),
-        operators: sum("TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId)"),
-        calls: sum("CANN_API"),
+        operators: sum("TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId)")
+            .filter(|_| !has_collectives(joined)),
+        calls: sum("CANN_API").map(|calls| calls.and(sum("OSRT_API").unwrap_or_default())),
         ranges,
         iterations: None,
     })
@@ -375,7 +393,7 @@ fn golden_profiles_keep_everything_on_every_way() {
 #[test]
 fn generated_profiles_keep_everything_on_every_way() {
     for chip in Chip::ALL.into_iter().filter(|chip| *chip != Chip::V5_1_0) {
-        for mode in [SampleMode::Static, SampleMode::Dynamic, SampleMode::Graph] {
+        for mode in [SampleMode::Static, SampleMode::Dynamic, SampleMode::Graph, SampleMode::Collective] {
             for layout in [SampleLayout::Current, SampleLayout::Prof2022, SampleLayout::Job2022] {
                 let directory = tempfile::tempdir().expect("a temporary directory");
                 let options = SampleOptions { chip, tasks: 200, mode, layout, seed: 3 };

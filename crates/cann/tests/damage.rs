@@ -107,6 +107,7 @@ fn patients() -> Vec<Patient> {
             (Chip::V2_1_0, SampleMode::Static),
             (Chip::V1_1_0, SampleMode::Static),
             (Chip::V4_1_0, SampleMode::Graph),
+            (Chip::V4_1_0, SampleMode::Collective),
         ] {
             let options = SampleOptions { chip, tasks: 80, mode, layout, seed: 2 };
             if !options.is_possible() {

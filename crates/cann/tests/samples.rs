@@ -6,6 +6,7 @@
 
 mod common;
 mod links;
+mod processors;
 mod system;
 
 use std::collections::{BTreeMap, BTreeSet};

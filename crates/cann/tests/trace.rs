@@ -102,7 +102,7 @@ fn readings_are_what_the_vendors_table_shows_of_the_same_task() {
 fn an_outline_counts_what_a_trace_holds() {
     let mut profiles = Vec::new();
     for chip in [Chip::V4_1_0, Chip::V1_1_0] {
-        for mode in [SampleMode::Static, SampleMode::Dynamic, SampleMode::Graph] {
+        for mode in [SampleMode::Static, SampleMode::Dynamic, SampleMode::Graph, SampleMode::Collective] {
             let directory = tempfile::tempdir().expect("a temporary directory");
             let options = SampleOptions { chip, tasks: 300, mode, seed: 5, layout: SampleLayout::default() };
             if !options.is_possible() {

@@ -1,4 +1,4 @@
-//! `CANN_API`: the calls of the host's libraries.
+//! `CANN_API` and `OSRT_API`: the calls of the host's libraries, of its operating system and of threads.
 
 use std::io::{self, Seek, Write};
 
@@ -7,6 +7,7 @@ use opscope_files::Column;
 use crate::database::output::Output;
 use crate::database::schema;
 use crate::facts::calls::call_name;
+use crate::facts::os_calls::os_calls;
 use crate::facts::view::View;
 
 /// A thread with its process.
@@ -40,5 +41,26 @@ pub(super) fn write<'a, W: Write + Seek + Send>(
         row.integer(global_thread(pid, call.thread));
         row.key(i64::from(number) + 1);
         row.integer(i64::from(name));
+    })
+}
+
+/// Writes the calls of the operating system and of threads.
+pub(super) fn write_os_calls<'a, W: Write + Seek + Send>(
+    view: &'a View<'a>,
+    out: &mut Output<'a, W>,
+) -> io::Result<()> {
+    let begin = view.begin();
+    let shown = os_calls(view).filter(|call| call.start >= begin);
+    let shown: Vec<_> = shown.map(|run| (run, out.strings.add(run.name))).collect();
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let pid = view.joined.data.pid();
+    out.table(&schema::OSRT_API, shown.len(), |index, row| {
+        let (run, name) = shown[index];
+        row.integer(i64::from(name));
+        row.integer(global_thread(pid, run.call.thread));
+        row.integer(run.start);
+        row.integer(run.end);
     })
 }

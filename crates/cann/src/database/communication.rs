@@ -39,7 +39,7 @@ pub(super) fn write<'a, W: Write + Seek + Send>(
         .operations
         .iter()
         .map(|whole| {
-            [whole.name.as_str(), whole.group, whole.algorithm, whole.op_type]
+            [whole.name.as_str(), &whole.group, whole.algorithm, whole.op_type]
                 .map(|text| i64::from(out.strings.add(text)))
         })
         .collect();
@@ -64,7 +64,7 @@ pub(super) fn write<'a, W: Write + Seek + Send>(
     let texts: Vec<[i64; 2]> = found
         .steps
         .iter()
-        .map(|step| [step.name, step.group].map(|text| i64::from(out.strings.add(text))))
+        .map(|step| [step.name, &step.group].map(|text| i64::from(out.strings.add(text))))
         .collect();
     let operations: Vec<i64> =
         found.operations.iter().map(|whole| i64::from(out.strings.add(&whole.name))).collect();

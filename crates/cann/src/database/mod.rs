@@ -98,6 +98,7 @@ fn write<W: Write + Seek + Send>(view: &View<'_>, out: W) -> io::Result<()> {
     traffic::write(view, &mut out)?;
     link_samples.write(view, &mut out)?;
     host_usage::write(view, &mut out)?;
+    calls::write_os_calls(view, &mut out)?;
     let texts = out.strings.texts().to_vec();
     out.table(&schema::STRING_IDS, texts.len(), |index, row| {
         row.key(index as i64);

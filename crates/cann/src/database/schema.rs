@@ -225,6 +225,8 @@ tables! {
     HOST_DISK_USAGE { timestampNs Numeric, readRate Numeric, writeRate Numeric, usage Numeric }
     /// Use of the host's network: percent, bytes a second.
     HOST_NETWORK_USAGE { timestampNs Numeric, usage Numeric, speed Numeric }
+    /// Calls of the operating system and of threads.
+    OSRT_API { name Numeric, globalTid Numeric, startNs Numeric, endNs Numeric }
     /// The words for levels of calls.
     ENUM_API_TYPE { id Key, name Text }
     /// The names of modules that reserve memory.

@@ -164,7 +164,7 @@ pub(super) fn ops<'a>(view: &'a View<'a>, ids: &mut TaskIds, strings: &mut Strin
     let mut operator = |row: usize| {
         let task = table.row(row);
         let op = view.op(&task)?;
-        let is_scheduling = op.name.ends_with("AicpuKernel");
+        let is_scheduling = view.only_launches(&task);
         let row = HostTaskRow::from_index(row);
         let id = ids.of_host(row, || task);
         let attributes = task.attributes.map_or("", |row| view.text(nodes.value()[row.index()]));

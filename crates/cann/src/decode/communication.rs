@@ -4,11 +4,18 @@ use opscope_cann_raw::additional::HcclInfo;
 use opscope_cann_raw::host::HcclOpInfo;
 
 use crate::catalogue::Catalogue;
-use crate::decode::decode;
+use crate::decode::{decode, launching};
 use crate::slices::HOST_MAGIC;
 use crate::tables::{
     CollectiveNote, CollectiveNoteTable, CommunicationNote, CommunicationNoteTable, HostTables,
 };
+
+/// Whether an operation is relayed, and whether it is repeated when it fails.
+pub(super) fn collective_flags(flags: u8) -> (bool, bool) {
+    const RELAYED: u8 = 1;
+    const RETRIED: u8 = 2;
+    (flags & RELAYED != 0, flags & RETRIED != 0)
+}
 
 /// Decodes both kinds of notes, each by thread and time.
 pub(super) fn decode_communication(catalogue: &Catalogue, tables: &mut HostTables) {
@@ -45,13 +52,12 @@ pub(super) fn decode_communication(catalogue: &Catalogue, tables: &mut HostTable
         Some(HOST_MAGIC),
         losses,
         |table: &mut CollectiveNoteTable, raw: HcclOpInfo, _| {
-            const RELAYED: u8 = 1;
-            const RETRIED: u8 = 2;
+            let (relayed, retried) = collective_flags(raw.flags);
             table.push(CollectiveNote {
                 thread: raw.head.thread,
                 time: raw.head.time,
-                relayed: raw.flags & RELAYED != 0,
-                retried: raw.flags & RETRIED != 0,
+                relayed,
+                retried,
                 data_type: raw.data_type,
                 algorithm: raw.algorithm,
                 count: raw.count,
@@ -61,4 +67,5 @@ pub(super) fn decode_communication(catalogue: &Catalogue, tables: &mut HostTable
         },
     );
     tables.collective_notes.sort_by_key(|t, i| (t.thread()[i], t.time()[i]));
+    tables.group_streams = launching::group_streams(catalogue, losses);
 }

@@ -2,13 +2,14 @@
 
 use opscope_cann_raw::device::{AiCpuNode, AiCpuOld, CoreCounters, HwtsLog};
 use opscope_cann_raw::host::level;
+use opscope_cann_raw::launching::kind;
 use opscope_cann_raw::{Chip, DeviceLog};
 use opscope_files::Column;
 
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
 use crate::decode::{
-    cache, core_samples, decode, frequency, links, nano, preparation, stars, track, traffic,
+    cache, core_samples, decode, frequency, launching, links, nano, preparation, stars, track, traffic,
 };
 use crate::metadata::Metadata;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
@@ -63,6 +64,7 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     tables.flips.sort_by_key(|t, i| t.time()[i]);
     core_samples::decode_core_samples(catalogue, metadata, &mut tables);
     tables.ai_cpu = ai_cpu(catalogue, chip, expanded, &mut tables.losses);
+    tables.launching = launching::launching(catalogue, chip, expanded, &mut tables.losses);
     tables.preparations = preparation::preparations(catalogue, &mut tables.losses);
     cache::decode_caches(catalogue, metadata, &mut tables);
     traffic::decode_samples(catalogue, metadata, &mut tables);
@@ -200,16 +202,16 @@ fn core_counters(streams: &[Stream], core: Core, losses: &mut Losses) -> Counter
 
 /// Operators on the device's general processors, in both forms.
 fn ai_cpu(catalogue: &Catalogue, chip: Chip, expanded: bool, losses: &mut Losses) -> AiCpuTable {
-    const NODE: u32 = 0;
     let mut table: AiCpuTable = decode(
         catalogue.streams("aicpu.data"),
         Some(HOST_MAGIC),
         losses,
         |table: &mut AiCpuTable, raw: AiCpuNode, _| {
             match (raw.head.level, raw.head.kind) {
-                (level::AICPU, NODE) => {}
-                // Shown in a table of its own.
-                (level::AICPU, preparation::KIND) => return Ok(()),
+                (level::AICPU, kind::NODE) => {}
+                // Shown in tables of their own.
+                (level::AICPU, kind::PREPARATION) => return Ok(()),
+                (level::AICPU, own) if launching::is_own(own) => return Ok(()),
                 _ => return Err(LossKind::UnknownRecord),
             }
             let (stream, task) = match chip.has_wide_task_ids() {

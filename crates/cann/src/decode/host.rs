@@ -7,7 +7,9 @@ use opscope_formats::reading::Stop;
 use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
 use crate::decode::system::{System, decode_system};
-use crate::decode::{LegacySource, api, capture, communication, decode, legacy, nano, nodes, tasks, tx};
+use crate::decode::{
+    LegacySource, api, capture, communication, decode, legacy, nano, nodes, os_calls, tasks, tx,
+};
 use crate::kinds::USUAL_RUNTIME_NAMES;
 use crate::metadata::Metadata;
 use crate::names::Names;
@@ -62,6 +64,7 @@ pub(crate) fn host_tables(
         nano::describe_tasks(catalogue, &mut tables);
     }
     tables.samples = host_samples(catalogue, metadata, &mut tables.losses);
+    tables.os_calls = os_calls::os_calls(catalogue, metadata, &mut tables.losses);
     tables.system = decode_system(catalogue, System::Host, &mut tables.losses);
     name_everything(&mut tables, catalogue.stop());
     tables
@@ -185,6 +188,7 @@ fn name_everything(tables: &mut HostTables, stop: &Stop) {
         static_memory,
         communication_notes,
         collective_notes,
+        group_streams,
         api,
         ..
     } = tables;
@@ -200,6 +204,7 @@ fn name_everything(tables: &mut HostTables, stop: &Stop) {
     names.name_unknown(stop.within(of_steps.copied()), losses, "additional.hccl_info");
     let of_collectives = collective_notes.algorithm().iter().chain(collective_notes.group());
     names.name_unknown(of_collectives.copied(), losses, "compact.hccl_op_info");
+    names.name_unknown(group_streams.group().iter().copied(), losses, "additional.mc2_comm_info");
     let is_step = |row: &usize| api.level()[*row] == level::COMMUNICATION;
     let of_calls = stop.within(0..api.len()).filter(is_step).map(|row| api.item()[row]);
     names.name_unknown(of_calls, losses, "api_event.data");

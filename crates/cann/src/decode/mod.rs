@@ -7,8 +7,10 @@ mod communication;
 mod core_samples;
 mod device;
 mod frequency;
+mod functions;
 mod host;
 mod host_usage;
+mod launching;
 mod legacy;
 mod links;
 mod media;
@@ -16,6 +18,7 @@ mod model_debug;
 mod nano;
 mod network;
 mod nodes;
+mod os_calls;
 mod preparation;
 mod stars;
 mod system;
@@ -69,6 +72,7 @@ append_tables!(
     crate::tables::StaticMemoryTable,
     crate::tables::LogicStreamTable,
     crate::tables::NpuMemoryTable,
+    crate::tables::SchedulerSampleTable,
     crate::tables::NpuModuleMemoryTable,
     crate::tables::TrafficTable,
     crate::tables::FrequencyTable,
@@ -76,6 +80,8 @@ append_tables!(
     crate::tables::CoreSampleTable,
     crate::tables::CommunicationNoteTable,
     crate::tables::CollectiveNoteTable,
+    crate::tables::GroupStreamsTable,
+    crate::tables::LaunchingTables,
     crate::tables::LinkTables,
     crate::tables::QualityTable,
     crate::tables::UnifiedBusTable,

@@ -3,6 +3,7 @@
 //!
 //! `[13135969231] Last queue dequeue, source:iterator_default, index:1, size:131`
 
+use opscope_cann_raw::launching::kind;
 use opscope_cann_raw::preparation::{AiCpuPreparation, OldPreparation};
 use opscope_cann_raw::{Record, host};
 
@@ -11,9 +12,6 @@ use crate::decode::decode;
 use crate::slices::{HOST_MAGIC, Stream};
 use crate::tables::Preparation;
 use opscope_trace::{LossKind, Losses};
-
-/// The kind of its records among those of the AI CPU.
-pub(super) const KIND: u32 = 1;
 
 /// The begin of the text of the lines that are shown.
 const SHOWN: &str = "Last queue dequeue";
@@ -26,7 +24,7 @@ pub(super) fn preparations(catalogue: &Catalogue, losses: &mut Losses) -> Vec<Pr
         Some(HOST_MAGIC),
         &mut Losses::default(),
         |steps: &mut Vec<Preparation>, raw: AiCpuPreparation, _| {
-            if raw.head.level == host::level::AICPU && raw.head.kind == KIND {
+            if raw.head.level == host::level::AICPU && raw.head.kind == kind::PREPARATION {
                 let (action, source) = (text(&raw.action), text(&raw.source));
                 steps.push(Preparation { time: raw.head.time, action, source, size: raw.size });
             }

@@ -7,7 +7,7 @@ use opscope_cann_raw::samples::{
 
 use crate::catalogue::Catalogue;
 use crate::decode::system::{System, decode_system};
-use crate::decode::{decode, media, network};
+use crate::decode::{decode, functions, media, network};
 use crate::metadata::Metadata;
 use crate::tables::{
     DeviceTables, NpuMemory, NpuMemoryTable, NpuModuleMemory, NpuModuleMemoryTable, PcieSample, PcieTable,
@@ -96,6 +96,7 @@ pub(super) fn decode_samples(catalogue: &Catalogue, metadata: &Metadata, tables:
     samples.hccs = network::hccs(streams("hccs.data"), losses);
     samples.network_device = network::device(streams("netdev_stats.data"), losses);
     samples.system = decode_system(catalogue, System::Device, losses);
+    samples.functions = functions::functions(catalogue, losses);
     let chip = metadata.chip();
     let has_units = chip == Chip::V2_1_0 || chip.has_stars();
     (samples.media, samples.media_use) = media::engines(streams("dvpp.data"), has_units, losses);

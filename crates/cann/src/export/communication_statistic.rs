@@ -27,7 +27,9 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
     let mut lines: Vec<(u32, &'a str, Statistic, f64)> = Vec::new();
     for (number, device) in (0..).zip(&view.devices) {
         let mut types: BTreeMap<&'a str, Statistic> = BTreeMap::new();
-        let of_device = |operation: &&OperationRun<'a>| operation.device == number && operation.has_master;
+        let of_device = |operation: &&OperationRun<'a>| {
+            operation.device == number && operation.has_master && !operation.fused
+        };
         for operation in collectives.operations.iter().filter(of_device) {
             let time = (operation.end - operation.start) as f64;
             let none = Statistic { count: 0, total: 0.0, min: f64::INFINITY, max: 0.0 };

@@ -7,6 +7,7 @@ mod communication_statistic;
 mod core_samples;
 mod counters;
 mod dp;
+mod functions;
 mod fusion_op;
 mod host_usage;
 mod media;
@@ -16,6 +17,7 @@ mod network;
 mod op_memory;
 mod op_statistic;
 mod op_summary;
+mod os_runtime_statistic;
 mod readme;
 pub(crate) mod sheet;
 mod step_trace;
@@ -43,7 +45,7 @@ pub(crate) fn each_sheet(
     type Prepare<'a> = &'a (dyn Fn() -> Option<Sheet<'a>> + Sync);
     let (ops, tasks) = parallel::join(|| view.op_tasks(), || view.tasks());
     // Tables of sums take long before the first row can be written.
-    let prepare: [Prepare<'_>; 32] = [
+    let prepare: [Prepare<'_>; 33] = [
         &|| op_summary::sheet(view, &ops, format),
         &|| op_statistic::sheet(view, &ops),
         &|| communication_statistic::sheet(view),
@@ -79,7 +81,10 @@ pub(crate) fn each_sheet(
         &|| system::process_cpu_usage(view),
         &|| system::sys_mem(view),
         &|| system::process_mem(view),
+        &|| os_runtime_statistic::sheet(view),
     ];
     let sheets = parallel::map(&prepare, |prepare| prepare());
-    sheets.iter().flatten().chain(&host_usage::sheets(view)).try_for_each(save)
+    let further = functions::sheets(view).into_iter().chain(host_usage::sheets(view));
+    sheets.iter().flatten().try_for_each(&mut *save)?;
+    further.collect::<Vec<_>>().iter().try_for_each(save)
 }

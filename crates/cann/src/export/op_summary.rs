@@ -36,7 +36,10 @@ impl<'a> Lines<'a> {
         let found = Collectives::new(view);
         let mut lines = Self { tasks, found, mixed: Vec::new() };
         if !lines.found.operations.is_empty() {
-            let operations = (0..lines.found.operations.len() as u32).map(Line::Collective);
+            let operations = lines.found.operations.iter().enumerate();
+            // What fused operators move is no operator besides them.
+            let operations = operations.filter(|(_, operation)| !operation.fused);
+            let operations = operations.map(|(place, _)| Line::Collective(place as u32));
             let mut mixed: Vec<Line> = tasks.iter().copied().map(Line::Task).chain(operations).collect();
             mixed.sort_by_key(|line| (lines.device(*line), lines.span(view, *line).0));
             lines.mixed = mixed;

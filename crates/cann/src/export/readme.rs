@@ -24,7 +24,7 @@ const TIMELINES: [(&str, &str); 3] = [
 ];
 
 /// The kinds of tables, and what a row is.
-const TABLES: [(&str, &str); 37] = [
+const TABLES: [(&str, &str); 44] = [
     (
         "op_summary",
         "Every execution of an operator: its times, shapes, types, and what the cores' counters say.",
@@ -61,6 +61,13 @@ const TABLES: [(&str, &str); 37] = [
     ("process_cpu_usage", "How much of that time each process used."),
     ("sys_mem", "The mean memory of the host and of devices: in total, free, and what it is used for."),
     ("process_mem", "The mean memory of each process."),
+    ("ai_cpu_top_function", "The functions that the device's AI processors spent most cycles on."),
+    ("ai_cpu_pmu_events", "What those processors counted in all, such as cycles and instructions."),
+    ("ctrl_cpu_top_function", "The functions that the device's control processors spent most cycles on."),
+    ("ctrl_cpu_pmu_events", "What those processors counted in all."),
+    ("ts_cpu_top_function", "The addresses that the task scheduler's processor spent most cycles at."),
+    ("ts_cpu_pmu_events", "What that processor counted in all."),
+    ("os_runtime_statistic", "Calls of the operating system and of threads: how often and how long."),
     ("host_cpu_usage", "The host's processors: how many there are, are occupied, and would do."),
     ("host_mem_usage", "The host's memory: how much there is, was used at most, and would do."),
     ("host_disk_usage", "The host's disks: the highest and the usual rates."),

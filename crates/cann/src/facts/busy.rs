@@ -79,6 +79,5 @@ fn is_other_work(view: &View<'_>, task: TaskRef) -> bool {
 /// Whether a task is an operator that computes; those that only serve collective ones don't.
 fn computes(view: &View<'_>, task: TaskRef) -> bool {
     let Some(host) = view.host_task(task).filter(|host| view.unit(host).is_some()) else { return false };
-    let name = view.text(host.name);
-    !name.ends_with("AicpuKernel") && !name.ends_with("AivKernel")
+    !view.only_launches(&host) && !view.text(host.name).ends_with("AivKernel")
 }

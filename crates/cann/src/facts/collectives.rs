@@ -1,9 +1,11 @@
 //! The collective operations that devices executed, and the steps of which they consist.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use opscope_trace::NumberMap;
 
+use crate::facts::launched;
 use crate::facts::spans::{Spans, union};
 use crate::facts::view::{TaskRef, View};
 use crate::join::Step;
@@ -16,7 +18,7 @@ const NO_PLANE: u32 = u32::MAX;
 pub(crate) const UNKNOWN: &str = "N/A";
 
 /// A step of a collective operation, executed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StepRun<'a> {
     pub(crate) place: TaskRef,
     pub(crate) host_task: HostTaskRow,
@@ -27,7 +29,8 @@ pub(crate) struct StepRun<'a> {
     pub(crate) note: Option<CommunicationNote>,
     /// The name of its action.
     pub(crate) name: &'a str,
-    pub(crate) group: &'a str,
+    /// The name of its group; of fused operators with `Aicpu` behind it.
+    pub(crate) group: Cow<'a, str>,
     pub(crate) is_master: bool,
     /// The place of its operation.
     pub(crate) operation: usize,
@@ -42,7 +45,8 @@ pub(crate) struct OperationRun<'a> {
     pub(crate) name: String,
     /// The place of its device in the view.
     pub(crate) device: u32,
-    pub(crate) group: &'a str,
+    /// As that of its steps.
+    pub(crate) group: Cow<'a, str>,
     pub(crate) op_type: &'a str,
     /// The launching call.
     pub(crate) call: CallRow,
@@ -55,12 +59,26 @@ pub(crate) struct OperationRun<'a> {
     pub(crate) end: i64,
     /// Whether steps that count were executed after the collection's begin.
     pub(crate) has_master: bool,
+    /// Whether it is part of a fused operator, which computes beside it.
+    pub(crate) fused: bool,
+}
+
+impl OperationRun<'_> {
+    /// Takes the time of a step in. The first step that counts takes the place of those that don't.
+    pub(super) fn take(&mut self, run: &StepRun<'_>, begin: i64) {
+        let counts = run.is_master && run.start >= begin;
+        if counts == self.has_master {
+            (self.start, self.end) = (self.start.min(run.start), self.end.max(run.end));
+        } else if counts {
+            (self.start, self.end, self.has_master) = (run.start, run.end, true);
+        }
+    }
 }
 
 /// The collective operations that devices executed.
 #[derive(Debug, Default)]
 pub(crate) struct Collectives<'a> {
-    /// By the host's time, then by their start.
+    /// By the host's time, then by their start; behind them those that devices launched.
     pub(crate) steps: Vec<StepRun<'a>>,
     pub(crate) operations: Vec<OperationRun<'a>>,
 }
@@ -68,6 +86,14 @@ pub(crate) struct Collectives<'a> {
 impl<'a> Collectives<'a> {
     /// The operations whose steps are shown.
     pub(crate) fn new(view: &'a View<'a>) -> Self {
+        let mut all = Self::launched_by_host(view);
+        launched::add(view, &mut all);
+        all.fill_bandwidths();
+        all
+    }
+
+    /// The operations that the host launched, with the steps that it launched itself.
+    fn launched_by_host(view: &'a View<'a>) -> Self {
         let found = &view.joined.communication;
         if found.steps.is_empty() {
             return Self::default();
@@ -91,23 +117,16 @@ impl<'a> Collectives<'a> {
             let name = numbering.name(view, &run, operation.call);
             let device = run.place.device;
             run.operation = *places.entry((device, name.clone())).or_insert_with(|| {
-                all.operations.push(operation_run(view, name, device, run.group, operation));
+                all.operations.push(operation_run(view, name, device, run.group.clone(), operation));
                 all.operations.len() - 1
             });
             let whole = &mut all.operations[run.operation];
             if let Some(note) = run.note {
                 whole.rank_size = note.rank_size;
             }
-            // The first step that counts takes the place of those that don't.
-            let counts = run.is_master && run.start >= view.devices[device as usize].begin;
-            if counts == whole.has_master {
-                (whole.start, whole.end) = (whole.start.min(run.start), whole.end.max(run.end));
-            } else if counts {
-                (whole.start, whole.end, whole.has_master) = (run.start, run.end, true);
-            }
+            whole.take(&run, view.devices[device as usize].begin);
             all.steps.push(run);
         }
-        all.fill_bandwidths();
         all
     }
 
@@ -185,7 +204,7 @@ fn step_run<'a>(view: &'a View<'a>, place: TaskRef, step: Step) -> StepRun<'a> {
         end: device.end(place.task as usize),
         note,
         name: note.map_or(UNKNOWN, |note| view.text(note.name)),
-        group: note.map(|note| note.group).or(of_operation).map_or(UNKNOWN, |group| view.text(group)),
+        group: note.map(|note| note.group).or(of_operation).map_or(UNKNOWN, |group| view.text(group)).into(),
         is_master: step.is_master,
         operation: 0,
         bandwidth: 0.0,
@@ -196,7 +215,7 @@ fn operation_run<'a>(
     view: &'a View<'a>,
     name: String,
     device: u32,
-    group: &'a str,
+    group: Cow<'a, str>,
     operation: crate::join::Collective,
 ) -> OperationRun<'a> {
     let host = &view.joined.data.host;
@@ -204,7 +223,7 @@ fn operation_run<'a>(
     OperationRun {
         name,
         device,
-        group: note.map_or(group, |note| view.text(note.group)),
+        group: note.map_or(group, |note| view.text(note.group).into()),
         op_type: operation.node.map_or(UNKNOWN, |node| view.text(host.nodes.op_type()[node.index()])),
         call: operation.call,
         model: operation.model,
@@ -214,6 +233,7 @@ fn operation_run<'a>(
         start: i64::MAX,
         end: i64::MIN,
         has_master: false,
+        fused: false,
     }
 }
 
@@ -242,9 +262,14 @@ impl Numbering {
         *times += 1;
         // The reference has the last digits of the hash, not of the name.
         let digits = if run.note.is_some() { group.to_string() } else { UNKNOWN.to_owned() };
-        let end = &digits[digits.len().saturating_sub(3)..];
-        format!("{name}_{end}_{number}_{times}")
+        numbered_name(name, &digits, number, *times)
     }
+}
+
+/// An operation's name with the last digits of its group's, its number in the group, and that of its run.
+pub(super) fn numbered_name(name: &str, group_digits: &str, number: i64, run: u32) -> String {
+    let end = &group_digits[group_digits.len().saturating_sub(3)..];
+    format!("{name}_{end}_{number}_{run}")
 }
 
 /// When a device, by its place in the view, carried out collective operations.

@@ -100,7 +100,7 @@ impl DeviceView<'_> {
     }
 
     /// Whether a task is shown: it lies in the chosen iterations, and not before the collection.
-    pub(super) fn shows(&self, task: usize) -> bool {
+    pub(crate) fn shows(&self, task: usize) -> bool {
         let tasks = &self.device.tables.tasks;
         let in_window =
             self.window.is_none_or(|(start, end)| tasks.start()[task] > start && tasks.end()[task] < end);

@@ -45,6 +45,8 @@ pub(crate) struct View<'a> {
     begin: i64,
     /// The streams that the program knows, by the devices' streams that stand for them.
     logical_streams: NumberMap<u32, u32>,
+    /// The streams on which AI CPUs launch the communication of fused operators.
+    launch_streams: NumberSet<u16>,
     /// The wall-clock times between which the program's ranges and samples are shown.
     sample_window: Option<(i64, i64)>,
 }
@@ -98,6 +100,7 @@ impl<'a> View<'a> {
             call_window,
             loads: loads(joined),
             logical_streams: host.logic_streams.rows().map(|row| (row.physical, row.logical)).collect(),
+            launch_streams: launch_streams(joined),
             begin: metadata.and_then(|metadata| metadata.session.begin).unwrap_or(i64::MIN),
             sample_window,
             dialect,
@@ -206,6 +209,11 @@ impl<'a> View<'a> {
         self.sample_window.is_none_or(|(first, last)| begin < last && (begin >= first || end > first))
     }
 
+    /// Whether a task with an operator only launches the steps of a collective one.
+    pub(crate) fn only_launches(&self, host: &HostTask) -> bool {
+        self.text(host.name).ends_with("AicpuKernel") || self.launch_streams.contains(&host.stream)
+    }
+
     /// The runtime's name of a kind of task.
     pub(crate) fn kind_name(&self, kind: u32) -> &'a str {
         self.kinds.get(&kind).map_or("UNKNOWN", |(_, name)| name)
@@ -256,14 +264,20 @@ impl<'a> View<'a> {
     /// All tasks of all devices that end after the collection's begin, by device and start.
     pub(crate) fn tasks(&self) -> Vec<TaskRef> {
         let mut tasks = Vec::new();
-        for (number, view) in self.devices.iter().enumerate() {
-            let shown = parallel::column(view.device.tables.tasks.len(), |rows, shown| {
-                let all = rows.filter(|&task| view.shows(task));
-                shown.extend(all.map(|task| TaskRef { device: number as u32, task: task as u32 }));
-            });
+        for number in 0..self.devices.len() as u32 {
+            let shown = self.tasks_of(number);
             if tasks.is_empty() { tasks = shown } else { tasks.extend(shown) }
         }
         tasks
+    }
+
+    /// The same of one device, by its place in the view.
+    pub(crate) fn tasks_of(&self, device: u32) -> Vec<TaskRef> {
+        let view = &self.devices[device as usize];
+        parallel::column(view.device.tables.tasks.len(), |rows, shown| {
+            let all = rows.filter(|&task| view.shows(task));
+            shown.extend(all.map(|task| TaskRef { device, task: task as u32 }));
+        })
     }
 
     /// Which host tasks stand for an operator that tables show.
@@ -329,6 +343,12 @@ fn loads(joined: &Joined) -> NumberMap<u32, Vec<(u64, u64)>> {
         }
     }
     loads
+}
+
+/// The streams on which AI CPUs launch the communication of fused operators.
+fn launch_streams(joined: &Joined) -> NumberSet<u16> {
+    let streams = joined.data.host.group_streams.launch_stream().iter();
+    streams.filter_map(|&stream| u16::try_from(stream).ok()).collect()
 }
 
 /// The numbers of units that nodes name and that have no name, as texts.

@@ -5,8 +5,9 @@
 //!    [`communication`] finds the collective operations among them.
 //! 2. [`batches`] numbers the wraps of task numbers, on both sides.
 //! 3. [`tasks`] pairs host and device tasks.
-//! 4. [`counters`] gives device tasks their counters, by [`record_order`] where those carry no times.
-//! 5. [`iterations`] finds the inferences in the steps that the device recorded.
+//! 4. [`launching`] finds the tasks of collective operations that a device's AI CPU launched.
+//! 5. [`counters`] gives device tasks their counters, by [`record_order`] where those carry no times.
+//! 6. [`iterations`] finds the inferences in the steps that the device recorded.
 
 mod batches;
 mod call_tree;
@@ -19,6 +20,7 @@ mod described_tasks;
 mod generation;
 mod host_tasks;
 mod iterations;
+mod launching;
 mod record_order;
 mod steps;
 mod tasks;
@@ -28,6 +30,7 @@ pub use copies::TrackCopy;
 pub use counters::TaskCounters;
 pub use host_tasks::{HostTask, HostTaskTable, OpSource};
 pub use iterations::{Iteration, IterationTable, Stretch, StretchTable};
+pub use launching::LaunchedTasks;
 pub use tasks::Matches;
 
 use std::collections::BTreeMap;
@@ -72,6 +75,8 @@ pub struct JoinedDevice {
     pub reduces: StretchTable,
     /// When data for a training was fetched, by inference.
     pub fetches: StretchTable,
+    /// The tasks that the AI CPU launched for collective operations.
+    pub launched: LaunchedTasks,
     /// Copies that the device's table of tasks doesn't have.
     pub copies: Vec<TrackCopy>,
     /// The tasks of which parts were executed as sub-tasks.
@@ -160,6 +165,17 @@ impl<'a> Side<'a> {
         self.losses.count(LossKind::DividedTask, "device tasks", wholes.filter(is_shown).count() as u64);
     }
 
+    /// Counts the tasks that nobody is known to have launched.
+    fn count_unlaunched(&mut self) {
+        let Self { joined, losses, .. } = self;
+        let host_of = &joined.matches.host_of;
+        let is_unknown = |task: &usize| host_of[*task].is_none();
+        let without = (0..host_of.len()).filter(is_unknown).count() as u64;
+        let launched = joined.launched.rows().filter(|task| is_unknown(task)).count() as u64;
+        let others = joined.matches.ambiguous.saturating_add(launched);
+        losses.count(LossKind::DeviceTaskWithoutHost, "device log", without.saturating_sub(others));
+    }
+
     fn take_counters(&mut self, (counters, lost): (TaskCounters, Losses)) {
         self.joined.counters = counters;
         self.losses.merge(lost);
@@ -230,6 +246,9 @@ impl Joined {
                 Generation::Compiled { .. } => tasks::fill_streams_of_models(side.device, &host_tasks),
                 _ => {}
             }
+            let lacks_streams = generation.lacks_streams();
+            let launched =
+                launching::launched_tasks(&mut side.device.tables, lacks_streams, &mut side.losses);
             let identity = generation.task_identity();
             let ((matches, lost), counters) = parallel::join(
                 || tasks::matches(&side.device.tables, &host_tasks, side.device.id, identity, stop),
@@ -239,6 +258,8 @@ impl Joined {
             side.find_divided();
             side.joined.matches = matches;
             side.losses.merge(lost);
+            side.joined.launched = launched;
+            side.count_unlaunched();
             let host_only = &side.joined.matches.host_only;
             let is_operator = |row: &&HostTaskRow| host_tasks.op()[row.index()] != OpSource::None;
             let operators = host_only.iter().filter(is_operator).count() as u64;

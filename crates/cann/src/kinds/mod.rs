@@ -2,6 +2,7 @@
 
 pub(crate) mod communication;
 mod oldest;
+pub(crate) mod processor_events;
 
 pub(crate) use oldest::oldest_name;
 

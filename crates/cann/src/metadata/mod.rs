@@ -112,6 +112,8 @@ pub struct Sample {
     pub cache_events: Vec<u32>,
     /// The event numbers of the counters of the address translation.
     pub translation_events: Vec<u32>,
+    /// The event numbers of the task scheduler's processor.
+    pub scheduler_events: Vec<u32>,
     /// The events of the quality of service, in their order in the records.
     pub quality_events: Vec<String>,
     /// Whether cores were sampled over time instead of per task.
@@ -311,6 +313,7 @@ impl Sample {
             vector_events: events(&text(&json, "aiv_profiling_events")),
             cache_events: events(&text(&json, "l2CacheTaskProfilingEvents")),
             translation_events: events(of_unit(&text(&json, "npuEvents"), "SMMU")),
+            scheduler_events: events(&text(&json, "ts_cpu_profiling_events")),
             quality_events: names(&text(&json, "qosEvents")),
             sample_based: text(&json, "ai_core_profiling_mode") == "sample-based",
             vector_sample_based: text(&json, "aiv_profiling_mode") == "sample-based",

@@ -10,7 +10,7 @@ use opscope_cann_raw::device::{
 use opscope_cann_raw::{Chip, DeviceLog, Record, SliceWriter};
 
 use crate::synthetic::clockwork::{Clockwork, Random};
-use crate::synthetic::execution::Execution;
+use crate::synthetic::execution::{Execution, Lane};
 use crate::synthetic::machine::{core_megahertz, cores};
 use crate::synthetic::network::Network;
 use crate::synthetic::options::SampleLayout;
@@ -184,6 +184,40 @@ impl DeviceFiles {
             put(&mut self.log, &mut self.buffer, &record)?;
         }
         Ok(())
+    }
+
+    /// Writes the start and end of a task of a kind of queue entry, of which nothing is counted.
+    pub(super) fn log_task(
+        &mut self,
+        lane: Lane,
+        task: u32,
+        kind: u16,
+        start: u64,
+        end: u64,
+    ) -> io::Result<()> {
+        let (start, end) = (self.clockwork.device(start), self.clockwork.device(end));
+        for (edge, time) in [(function::TASK_START, start), (function::TASK_END, end)] {
+            let (word, magic) = (edge | kind << 10, MAGIC);
+            if self.chip.has_wide_task_ids() {
+                let (task_low, task_high) = (task as u16, (task >> 16) as u16);
+                let record =
+                    CompactStarsLog { word, magic, task_low, task_high, time, ..CompactStarsLog::default() };
+                put(&mut self.log, &mut self.buffer, &record)?;
+            } else {
+                let rest = StarsLog::default();
+                let record = StarsLog { word, magic, stream: lane.stream, task: task as u16, time, ..rest };
+                put(&mut self.log, &mut self.buffer, &record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that the task numbers of a stream start again at a moment.
+    pub(super) fn flip_at(&mut self, lane: Lane, time: u64, number: u16) -> io::Result<()> {
+        let head = TrackHead { mode: 0, tag: track::FLIP, size: TrackFlip::SIZE as u16 };
+        let (time, stream) = (self.clockwork.device(time), lane.stream);
+        let record = TrackFlip { head, time, stream, flip: number, task: 0 };
+        put(&mut self.track, &mut self.buffer, &record)
     }
 
     /// Notes that the task numbers start again with this execution.

@@ -21,6 +21,7 @@ use crate::synthetic::clockwork::{Clockwork, DEVICE_MONOTONIC, HOST_MONOTONIC};
 use crate::synthetic::host::THREAD;
 use crate::synthetic::links as stars_links;
 use crate::synthetic::network::Network;
+use crate::synthetic::processors;
 use crate::synthetic::system;
 
 /// Nanoseconds between two samples.
@@ -45,9 +46,11 @@ pub(super) fn write(
         stars_links::write(device, number, chip, clockwork, samples)?;
         system::write(device, Some(number), samples)?;
         engines(device, number, chip, samples)?;
+        processors::of_device(device, number, chip, clockwork, samples)?;
     }
     of_host(host, samples)?;
     system::write(host, None, samples)?;
+    processors::of_host(host, samples)?;
     memory_of_operators(host, clockwork, network)
 }
 

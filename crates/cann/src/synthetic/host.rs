@@ -1,6 +1,7 @@
 //! The host's files of sample profiles.
 
 mod capture;
+mod collective;
 
 use std::io;
 use std::path::Path;
@@ -10,6 +11,7 @@ use opscope_cann_raw::host::{ApiEvent, EVENT_END, Head, MAGIC, NodeBasicInfo, Ta
 use opscope_cann_raw::{Record, SliceWriter, hash_of};
 
 use crate::synthetic::clockwork::Clockwork;
+use crate::synthetic::collective::TEXTS;
 use crate::synthetic::execution::{Execution, HostSide, Lane};
 use crate::synthetic::network::{MODEL_NAME, Network};
 
@@ -64,6 +66,8 @@ pub(super) struct HostFiles {
     /// The notes on operators of captured graphs that are longer than others, which one file holds.
     long_captured: Vec<u8>,
     directory: std::path::PathBuf,
+    /// Whether the AI CPU took part in collective operations.
+    has_collectives: bool,
     /// The thread that reports.
     thread: u32,
     buffer: Vec<u8>,
@@ -86,6 +90,7 @@ impl HostFiles {
             short_captured: SliceWriter::new(directory, "unaging.additional.capture_op_info"),
             long_captured: Vec::new(),
             directory: directory.to_owned(),
+            has_collectives: false,
             thread: THREAD,
             buffer: Vec::with_capacity(256),
         }
@@ -215,10 +220,14 @@ impl HostSide for HostFiles {
             writer.write(&self.long_captured)?;
             writer.finish()?;
         }
-        let lines = network.texts().into_iter().map(|(hash, text)| format!("{hash}:{text}\n"));
+        let further = if self.has_collectives { &TEXTS[..] } else { &[] };
+        let further = further.iter().map(|text| (hash_of(text), (*text).to_owned()));
+        let texts = network.texts().into_iter().chain(further);
+        let lines = texts.map(|(hash, text)| format!("{hash}:{text}\n"));
         dictionary(&self.directory, "hash_dic", &lines.collect::<String>())?;
         let of_graphs = if has_graphs { &capture::TYPES[..] } else { &[] };
-        let types = TYPES.iter().chain(of_graphs);
+        let of_collectives = if self.has_collectives { &collective::TYPES[..] } else { &[] };
+        let types = TYPES.iter().chain(of_graphs).chain(of_collectives);
         let types = types.map(|(level, number, name)| format!("{level}_{number}:{name}\n"));
         dictionary(&self.directory, "type_info_dic", &types.collect::<String>())
     }

@@ -92,6 +92,8 @@ pub(super) fn write(
             "taskBlock": "off",
             "llc_profiling": "read",
             "hbm_profiling_events": "read,write",
+            "ai_ctrl_cpu_profiling_events": "0x8,0x11",
+            "ts_cpu_profiling_events": "0x8,0x11",
             "qosEvents": links::EVENTS,
             "host_disk_freq": 1_000_000_000 / hardware::INTERVAL,
             "devices": id,

@@ -5,6 +5,7 @@
 //! is right is shown by profiles of other origin.
 
 mod clockwork;
+mod collective;
 mod device;
 mod execution;
 mod graph;
@@ -16,6 +17,7 @@ mod machine;
 mod metadata;
 mod network;
 mod options;
+mod processors;
 mod single_operators;
 mod system;
 
@@ -29,6 +31,7 @@ use opscope_files::{Unfinished, create_folder};
 
 use crate::error::{Error, Result};
 use crate::synthetic::clockwork::{Clockwork, Random};
+use crate::synthetic::collective::Collectives;
 use crate::synthetic::device::DeviceFiles;
 use crate::synthetic::execution::{Execution, HostSide, Lane};
 use crate::synthetic::host::HostFiles;
@@ -55,7 +58,8 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
         return Err(Error::io("write a sample profile to", &profile)(there));
     }
     if !options.is_possible() {
-        let problem = "captured graphs are of today's layout, and of the 310P, 910B and 950 alone";
+        let problem = "captured graphs and collective operations are of today's layout, graphs of the 310P, \
+                       910B and 950 alone, collective operations of the 910B and 950";
         let impossible = io::Error::new(io::ErrorKind::Unsupported, problem);
         return Err(Error::io("write a sample profile to", &profile)(impossible));
     }
@@ -79,14 +83,28 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
                 let end = if options.mode == SampleMode::Graph {
                     graph::run(options, &network, &mut host_side, &mut device_sides)?
                 } else {
-                    run(options, &network, &mut host_side, &mut device_sides[0])?
+                    let mut collectives = (options.mode == SampleMode::Collective)
+                        .then(|| Collectives::new(&host_data, &device_data[0], options.chip, clockwork));
+                    let end = run(
+                        options,
+                        &network,
+                        &mut host_side,
+                        &mut device_sides[0],
+                        |host, device, time| match &mut collectives {
+                            Some(collectives) => collectives.round(host, device, time),
+                            None => Ok(time),
+                        },
+                    )?;
+                    collectives.map_or(Ok(()), Collectives::finish)?;
+                    end
                 };
                 Box::new(host_side).finish(&network)?;
                 end
             }
             layout => {
                 let mut host_side = HostFiles2022::new(&host_data, &device_data[0], clockwork, layout);
-                let end = run(options, &network, &mut host_side, &mut device_sides[0])?;
+                let between = |_: &mut HostFiles2022, _: &mut DeviceFiles, time| Ok(time);
+                let end = run(options, &network, &mut host_side, &mut device_sides[0], between)?;
                 Box::new(host_side).finish(&network)?;
                 end
             }
@@ -105,12 +123,14 @@ pub fn write_sample(directory: &Path, options: SampleOptions) -> Result<PathBuf>
     Ok(profile)
 }
 
-/// Executes the network until enough tasks ran; returns when the last ended.
-fn run(
+/// Executes the network until enough tasks ran, and `between` after each inference, which returns when what it
+/// executes has ended; returns when all ended.
+fn run<H: HostSide>(
     options: SampleOptions,
     network: &Network,
-    host: &mut dyn HostSide,
+    host: &mut H,
     device: &mut DeviceFiles,
+    mut between: impl FnMut(&mut H, &mut DeviceFiles, u64) -> io::Result<u64>,
 ) -> io::Result<u64> {
     let mut random = Random::new(options.seed);
     let ops = network.ops.len() as u64;
@@ -131,7 +151,7 @@ fn run(
         for op in 0..count as usize {
             let number = match options.mode {
                 SampleMode::Static => op as u64 + 1,
-                SampleMode::Dynamic | SampleMode::Graph => executed + op as u64,
+                SampleMode::Dynamic | SampleMode::Graph | SampleMode::Collective => executed + op as u64,
             };
             time += 600 + random.below(900);
             let base = network.ops[op].nanoseconds;
@@ -139,7 +159,7 @@ fn run(
             let task =
                 if options.chip.has_wide_task_ids() { number as u32 } else { u32::from(number as u16) };
             let execution = Execution { lane: Lane::FIRST, op, task, start: time, duration };
-            if options.mode == SampleMode::Dynamic {
+            if options.mode != SampleMode::Static {
                 // Task numbers have 16 bits; that they start again is told on both sides.
                 if task == 0 && number > 0 {
                     let flip = (number >> 16) as u16;
@@ -152,7 +172,7 @@ fn run(
             time += duration;
         }
         executed += count;
-        time += 1_000;
+        time = between(host, device, time + 1_000)?;
         if options.mode == SampleMode::Static {
             device.model_end(time, inference)?;
             host.execute(begin, time, inference as u32)?;

@@ -11,6 +11,8 @@ pub enum SampleMode {
     Dynamic,
     /// Launches are captured into graphs, which are replayed, on two devices.
     Graph,
+    /// As `Dynamic`, with collective operations between inferences whose steps the device's AI CPU launches.
+    Collective,
 }
 
 /// Which tool chain the files of a sample profile are like.
@@ -41,10 +43,17 @@ pub struct SampleOptions {
 }
 
 impl SampleOptions {
-    /// Whether there are such runs: graphs can be captured with today's tool chain on some chips only.
+    /// Whether there are such runs: graphs can be captured, and AI CPUs launch, with today's tool chain on some
+    /// chips only.
     pub fn is_possible(&self) -> bool {
         let has_graphs =
             matches!(self.chip, Chip::V3_2_0 | Chip::V3_3_0 | Chip::V4_1_0 | Chip::V6_1_0 | Chip::V6_2_0);
-        self.mode != SampleMode::Graph || self.layout == SampleLayout::Current && has_graphs
+        let launches = matches!(self.chip, Chip::V4_1_0 | Chip::V6_1_0 | Chip::V6_2_0);
+        let is_current = self.layout == SampleLayout::Current;
+        match self.mode {
+            SampleMode::Static | SampleMode::Dynamic => true,
+            SampleMode::Graph => is_current && has_graphs,
+            SampleMode::Collective => is_current && launches,
+        }
     }
 }

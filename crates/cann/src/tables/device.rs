@@ -1,6 +1,7 @@
 //! A device's reports of its tasks.
 
 use crate::columns::columns;
+use crate::tables::launching::LaunchingTables;
 use crate::tables::samples::SampleTables;
 use opscope_trace::Losses;
 
@@ -281,6 +282,8 @@ pub struct DeviceTables {
     pub memcpys: TrackMemcpyTable,
     /// Operators on the general processors.
     pub ai_cpu: AiCpuTable,
+    /// Collective operations whose steps the device launched.
+    pub launching: LaunchingTables,
     /// Preparation of data, in the order of the files.
     pub preparations: Vec<Preparation>,
     /// Counters of the level-2 cache.

@@ -4,6 +4,8 @@ use crate::columns::columns;
 use crate::names::Names;
 use crate::tables::capture::CaptureTables;
 use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
+use crate::tables::launching::GroupStreamsTable;
+use crate::tables::os_calls::OsCalls;
 use crate::tables::rows::{ContextsRow, ExtentRow, NodeRow, TensorSetRow};
 use crate::tables::samples::HostSampleTables;
 use crate::tables::system::SystemTables;
@@ -414,6 +416,8 @@ pub struct HostTables {
     pub task_memory: TaskMemoryTable,
     /// Collective operations.
     pub collective_notes: CollectiveNoteTable,
+    /// The streams of groups of ranks.
+    pub group_streams: GroupStreamsTable,
     /// Steps of collective operations.
     pub communication_notes: CommunicationNoteTable,
     /// Captured graphs.
@@ -422,6 +426,8 @@ pub struct HostTables {
     pub static_memory: StaticMemoryTable,
     /// Samples of the host itself.
     pub samples: HostSampleTables,
+    /// Calls of the operating system and of threads.
+    pub os_calls: OsCalls,
     /// Use of the host by all its processes.
     pub system: SystemTables,
     /// Streams that stand for logical ones.

@@ -6,8 +6,11 @@
 mod capture;
 mod communication;
 mod device;
+mod functions;
 mod host;
+mod launching;
 mod links;
+mod os_calls;
 pub(crate) mod rows;
 mod samples;
 mod system;
@@ -16,8 +19,11 @@ mod tensors;
 pub use capture::*;
 pub use communication::*;
 pub use device::*;
+pub use functions::*;
 pub use host::*;
+pub use launching::*;
 pub use links::*;
+pub use os_calls::*;
 pub use rows::{
     AttributeRow, CallRow, CollectiveNoteRow, CollectiveRow, CommunicationNoteRow, ContextsRow, CounterRow,
     ExtentRow, HostTaskRow, NodeRow, TensorSetRow, TrackRow,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::columns::columns;
+use crate::tables::functions::FunctionTables;
 use crate::tables::{COUNTERS, LinkTables, SystemTables};
 
 columns! {
@@ -226,6 +227,8 @@ pub struct SampleTables {
     pub links: LinkTables,
     /// Use of the device's own processors and memory.
     pub system: SystemTables,
+    /// What the device's own processors ran.
+    pub functions: FunctionTables,
     /// Use of the engines for pictures and videos.
     pub media: MediaTable,
     /// The last use of each of them, as the file has it.

@@ -30,7 +30,7 @@ pub(super) fn communication(view: &View<'_>, found: &Collectives<'_>, lanes: &La
     let mut groups: BTreeMap<(u32, &str), BTreeSet<u32>> = BTreeMap::new();
     for step in &found.steps {
         let whole = &found.operations[step.operation];
-        groups.entry((whole.device, step.group)).or_default().insert(step.plane());
+        groups.entry((whole.device, &step.group)).or_default().insert(step.plane());
     }
     let mut named: BTreeSet<u32> = BTreeSet::new();
     let mut next = 0;
@@ -53,7 +53,7 @@ pub(super) fn communication(view: &View<'_>, found: &Collectives<'_>, lanes: &La
         next = rows.keys().next_back().map_or(first, |last| last + 1);
         let mut operations: BTreeSet<usize> = BTreeSet::new();
         for (place, step) in found.steps.iter().enumerate() {
-            if (found.operations[step.operation].device, step.group) != (device, group) {
+            if (found.operations[step.operation].device, &*step.group) != (device, group) {
                 continue;
             }
             operations.insert(step.operation);

@@ -78,6 +78,12 @@ impl Tasks {
         }
     }
 
+    /// How many lanes show the tasks of a device's stream, and the number that the lanes have.
+    pub(super) fn lanes_of(&self, view: &View<'_>, device: u32, stream: u16) -> (u64, u32) {
+        let stream = view.lane_of_stream(stream);
+        (self.streams.get(&(device, stream)).copied().unwrap_or(0) as u64, stream)
+    }
+
     /// From which calls an arrow leads to a task, by row of the table of calls. The accelerated reference
     /// begins one at each node as well, whether it launched something or not.
     pub(super) fn launches(&self, view: &View<'_>) -> Vec<bool> {

@@ -10,6 +10,9 @@ pub(super) const HARDWARE: [&str; 2] = ["Ascend Hardware", "Task Scheduler"];
 /// The process of calls; in 2022 it was named after their libraries, separated by commas.
 pub(super) const CALLS: &str = "CANN";
 
+/// The process of calls of the operating system.
+pub(super) const OS_CALLS: &str = "OS Runtime API";
+
 /// The libraries that only an Ascend timeline names: [`CALLS`] of 2022 has one of them at least.
 pub(super) const ACL: &str = "AscendCL";
 pub(super) const RUNTIME: &str = "Runtime";
@@ -69,6 +72,7 @@ impl Lanes {
             (Layer::HostMemory, _) => 10,
             (Layer::HostNetwork, _) => 11,
             (Layer::HostDisk, _) => 12,
+            (Layer::OsCalls, _) => 13,
             (Layer::NpuMemory, Dialect::Accelerated) => 17,
             (Layer::Ddr, Dialect::Accelerated) => 18,
             (Layer::Accelerators, Dialect::Accelerated) => 19,

@@ -7,8 +7,10 @@ mod event;
 mod host;
 pub(crate) mod lanes;
 mod links;
+mod os_calls;
 mod other_recorders;
 mod overlap;
+mod phases;
 mod read;
 pub(crate) mod samples;
 mod tracked_copies;
@@ -34,8 +36,10 @@ use crate::timeline::device::Tasks;
 use crate::timeline::event::{Events, write_all};
 use crate::timeline::host::Calls;
 use crate::timeline::lanes::Lanes;
+use crate::timeline::os_calls::write_os_calls;
 use crate::timeline::other_recorders::write_other_recorders;
 use crate::timeline::overlap::Overlap;
+use crate::timeline::phases::write_phases;
 use crate::timeline::tracked_copies::write_track_copies;
 use opscope_trace::NumberMap;
 
@@ -166,11 +170,13 @@ pub(crate) fn each_timeline(
             Timeline::Tasks => {
                 tasks.names(view, &lanes, &mut small);
                 write_track_copies(view, &lanes, &mut small);
+                write_phases(view, &lanes, &tasks, &mut small);
             }
             Timeline::Whole => {
                 if choice.shows(Layer::Hardware) {
                     tasks.names(view, &lanes, &mut small);
                     write_track_copies(view, &lanes, &mut small);
+                    write_phases(view, &lanes, &tasks, &mut small);
                 }
                 if choice.shows(Layer::Cann) {
                     calls.names(&lanes, &mut small);
@@ -180,6 +186,7 @@ pub(crate) fn each_timeline(
                 }
                 overlap.iter().for_each(|overlap| overlap.names(&lanes, &mut small));
                 samples::samples(view, &lanes, &mut small);
+                write_os_calls(view, &lanes, &mut small);
                 if let Some(trace) = other_recorders {
                     write_other_recorders(trace, view, &lanes, &mut small);
                 }

@@ -10,6 +10,7 @@ mod processes;
 mod tests;
 
 use crate::quantities;
+use crate::tables::ServerPhase;
 use crate::timeline::lanes;
 use crate::vocabulary;
 use crate::waits::Waits;
@@ -17,7 +18,9 @@ use opscope_formats::chrome::dialect::{
     AboutFile, Builder, CounterMeaning, Dialect, DialectReader, Item, Lane, OperatorKey, text_of,
 };
 use opscope_formats::reading::Row;
-use opscope_trace::{DeviceKind, ExecutionUnit, Iteration, LossKind, OperatorId, RangeKind, StreamId, Trace};
+use opscope_trace::{
+    ApiLevel, DeviceKind, ExecutionUnit, Iteration, LossKind, OperatorId, RangeKind, StreamId, Trace,
+};
 use processes::{Processes, is_hardware, is_of_calls, is_of_communication};
 
 /// The dialect of the timelines that Ascend's tools export, for [`opscope_formats::chrome::read`].
@@ -83,6 +86,8 @@ enum Role {
     },
     /// Calls of AscendCL and what lies below it.
     Calls,
+    /// Calls of the operating system and of threads.
+    SystemCalls,
     /// Collective operations as a whole.
     Communication {
         /// The device's number.
@@ -130,6 +135,7 @@ fn assign_roles(lanes: &mut [Lane<'_>], processes: &Processes) -> Vec<Option<Rol
             "Overlap Analysis" => Role::Derived,
             // PyTorch's own lanes have the real process's number.
             _ if !processes.is_vendors(lane.pid) => return None,
+            lanes::OS_CALLS => Role::SystemCalls,
             _ if own.is_some() => Role::Other { device },
             _ => Role::Ranges,
         };
@@ -139,7 +145,7 @@ fn assign_roles(lanes: &mut [Lane<'_>], processes: &Processes) -> Vec<Option<Rol
         if !has_name || lane.process_name == lanes::RANGES_OF_2022 {
             lane.process_name = String::new();
         }
-        lane.is_no_thread = !(has_name || role == Role::Calls);
+        lane.is_no_thread = !(has_name || matches!(role, Role::Calls | Role::SystemCalls));
         Some(role)
     };
     lanes.iter_mut().map(assign).collect()
@@ -173,6 +179,7 @@ fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) -> Row {
             let name = builder.trace.strings.intern(name);
             builder.call(item, name, vocabulary::level(&String::from_utf8_lossy(item.kind)))
         }
+        Role::SystemCalls => builder.call(item, item.name, ApiLevel::System),
         Role::Communication { device } => {
             let operator = operator(builder, item, None);
             let stream = communication_stream(builder, item, device);
@@ -229,6 +236,11 @@ fn beside<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Option
 
 fn task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Row {
     let kind = String::from_utf8_lossy(item.kind);
+    // The AI CPU's phases are parts of its tasks, which the stream shows as well.
+    if kind.is_empty() && ServerPhase::of_slice(&text_of(item.raw_name)).is_some() {
+        builder.repeated += 1;
+        return Row::Other;
+    }
     let number = item.stream().unwrap_or(builder.lane(item.lane).tid);
     let stream = builder.device_stream(DeviceKind::Npu, device, "", number, "");
     // Marks that the program set in a stream say nothing of their kind.

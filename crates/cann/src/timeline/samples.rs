@@ -50,6 +50,7 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::HostMemory, !host.memory.is_empty()),
         (Layer::HostNetwork, !host.network.is_empty()),
         (Layer::HostDisk, !host.disk.is_empty()),
+        (Layer::OsCalls, !view.joined.data.host.os_calls.table.is_empty()),
     ]);
     layers.into_iter().filter(|(_, is_shown)| *is_shown).map(|(layer, _)| layer).collect()
 }

@@ -77,6 +77,8 @@ enum Mode {
     Dynamic,
     /// Launches are captured into graphs and replayed, on two devices (910B and 310P)
     Graph,
+    /// As dynamic, with collective operations that the device's own processors launch (910B)
+    Collective,
 }
 
 /// A layout of raw files on the command line.
@@ -110,6 +112,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             Mode::Static => SampleMode::Static,
             Mode::Dynamic => SampleMode::Dynamic,
             Mode::Graph => SampleMode::Graph,
+            Mode::Collective => SampleMode::Collective,
         },
         layout: match arguments.layout {
             Layout::Modern => SampleLayout::Current,

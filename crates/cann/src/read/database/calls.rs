@@ -5,7 +5,7 @@ use opscope_trace::{ApiCall, ApiLevel, LossKind, Range, RangeKind};
 use crate::vocabulary;
 
 use super::reader::Reader;
-use crate::database::schema::{CANN_API, MSTX_EVENTS};
+use crate::database::schema::{CANN_API, MSTX_EVENTS, OSRT_API};
 use crate::kinds::level_name;
 
 /// The layers of PyTorch, beside those of CANN (`ENUM_API_TYPE`).
@@ -58,6 +58,20 @@ impl Reader<'_> {
             }
         });
         self.trace.count_loss(LossKind::CallShapes, shapes, "PYTORCH_API");
+    }
+
+    /// Reads the calls of the operating system and of threads.
+    pub(super) fn read_os_calls(&mut self) {
+        const COLUMNS: [&str; 4] = OSRT_API.select(["startNs", "endNs", "globalTid", "name"]);
+        self.each_row(OSRT_API.name, &COLUMNS, |reader, row| {
+            let (start, duration) = match row.span(0, 1) {
+                Ok(span) => span,
+                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, OSRT_API.name),
+            };
+            let (thread, name) = (reader.thread(row.integer(2)), reader.text(row.integer(3)));
+            let (level, start) = (ApiLevel::System, start - reader.zero);
+            reader.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
+        });
     }
 
     /// Reads the ranges and marks of the program.

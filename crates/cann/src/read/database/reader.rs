@@ -54,6 +54,7 @@ impl<'c> Reader<'c> {
         self.read_run();
         self.read_connections();
         self.read_calls();
+        self.read_os_calls();
         self.read_stacks();
         self.read_ranges();
         self.read_tasks();
