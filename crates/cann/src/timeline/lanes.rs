@@ -3,6 +3,7 @@
 use crate::dialect::Dialect;
 use crate::lane_choice::Layer;
 use crate::timeline::event::{Events, Lane};
+use opscope_cann_raw::Chip;
 
 /// The process of devices' tasks, today and in 2022.
 pub(super) const HARDWARE: [&str; 2] = ["Ascend Hardware", "Task Scheduler"];
@@ -52,8 +53,9 @@ pub(super) struct Lanes {
 
 impl Lanes {
     /// The numbers of the layers that are shown. The accelerated reference has a fixed one for
-    /// each; the other numbers those above 19 as they come.
-    pub(super) fn new(dialect: Dialect, pid: u32, shown: &[Layer]) -> Self {
+    /// each; the other numbers those above 19 as they come, and layers that it passes over have the numbers
+    /// behind.
+    pub(super) fn new(dialect: Dialect, pid: u32, chip: Chip, shown: &[Layer]) -> Self {
         let mut next = 20;
         let mut number = |layer: Layer| match (layer, dialect) {
             // Above the program's ranges, with a number that the reference doesn't use.
@@ -95,7 +97,10 @@ impl Lanes {
             }
         };
         let mut numbers = [0; LAYERS];
-        shown.iter().for_each(|&layer| numbers[layer as usize] = number(layer));
+        for passed_over in [false, true] {
+            let layers = shown.iter().filter(|layer| is_passed_over(**layer, chip) == passed_over);
+            layers.for_each(|&layer| numbers[layer as usize] = number(layer));
+        }
         Self { pid: u64::from(pid), dialect, numbers, shown: shown.to_vec(), has_old_names: false }
     }
 
@@ -159,6 +164,26 @@ impl Lanes {
     }
 }
 
+/// Whether the plain reference doesn't show a layer of a chip, of which the collector may have sampled it all the
+/// same (`msconfig/data_parsers_config.py` there).
+fn is_passed_over(layer: Layer, chip: Chip) -> bool {
+    use Chip::*;
+    let small = matches!(chip, V1_1_1 | V1_1_2 | V1_1_3);
+    let wide = matches!(chip, V6_1_0 | V6_2_0);
+    let of_2020 = matches!(chip, V3_1_0 | V3_2_0 | V3_3_0);
+    match layer {
+        Layer::Llc => chip == V1_1_0,
+        Layer::Ddr => chip == V4_1_0 || wide,
+        Layer::Nic => of_2020 || wide,
+        Layer::Roce => of_2020 || small || wide,
+        Layer::Pcie => small,
+        Layer::Hccs => small || wide,
+        Layer::Quality => chip != V4_1_0,
+        Layer::NpuMemory => chip == V3_1_0,
+        _ => false,
+    }
+}
+
 /// Names a lane and gives its place among the others.
 pub(super) fn name_lane(events: &mut Events, lane: Lane, name: &str, place: u64) {
     events.metadata("thread_name", lane, |args| {
@@ -218,10 +243,16 @@ mod tests {
 
     #[test]
     fn process_ids_name_process_layer_and_device() {
-        let lanes = Lanes::new(Dialect::Accelerated, 4_242, &[Layer::Hardware, Layer::Cann]);
+        let lanes = Lanes::new(Dialect::Accelerated, 4_242, Chip::V4_1_0, &[Layer::Hardware, Layer::Cann]);
         assert_eq!(lanes.pid(Layer::Hardware, Some(0)), 4_344_256);
         assert_eq!(lanes.pid(Layer::Cann, None), 4_344_063);
-        let lanes = Lanes::new(Dialect::Plain, 4_242, &[Layer::Hbm, Layer::NpuMemory, Layer::Overlap]);
-        assert_eq!(lanes.pid(Layer::Overlap, Some(0)), 4_344_512);
+        let shown = [Layer::Hbm, Layer::Nic, Layer::NpuMemory, Layer::Overlap];
+        let number = |chip, layer| {
+            let lanes = Lanes::new(Dialect::Plain, 4_242, chip, &shown);
+            lanes.pid(layer, Some(0)) >> 5 & 31
+        };
+        assert_eq!(shown.map(|layer| number(Chip::V2_1_0, layer)), [20, 21, 22, 23]);
+        // The reference doesn't show the network cards of a 310P.
+        assert_eq!(shown.map(|layer| number(Chip::V3_3_0, layer)), [20, 23, 21, 22]);
     }
 }

@@ -133,7 +133,7 @@ pub(crate) fn each_timeline(
         ExportLayout::Current => &Timeline::CURRENT[..],
         ExportLayout::Classic => &Timeline::CLASSIC[..],
     };
-    let lanes = Lanes::new(view.dialect, joined.data.pid(), &shown_layers(view, choice));
+    let lanes = Lanes::new(view.dialect, joined.data.pid(), joined.data.chip(), &shown_layers(view, choice));
     let lanes = match layout {
         ExportLayout::Current => lanes,
         ExportLayout::Classic => lanes.with_names_of_2022(),
