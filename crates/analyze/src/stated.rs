@@ -100,14 +100,15 @@ impl StatedTable {
     /// The sums of those quantities of which sums mean something.
     pub fn totals(&self, trace: &Trace) -> Vec<StatedSum> {
         let names: &[&str] = match self.topic {
-            FigureTopic::Step => &["stage", "computing", "communication alone", "free"],
+            FigureTopic::Step => &["stage", "computing", "communication alone", "free", "total"],
             FigureTopic::Collective => &["elapsed", "transit", "wait"],
             FigureTopic::Transport | FigureTopic::Link => &["size", "transit"],
             FigureTopic::Allocation => &["size", "allocations", "not released"],
             FigureTopic::PlannedMemory => &["size"],
             FigureTopic::FrameworkCall => &["count", "host", "device"],
             FigureTopic::OperatorType | FigureTopic::HostCall => &["count", "total"],
-            FigureTopic::Cache => &[],
+            FigureTopic::Operator => &["mean of a step"],
+            FigureTopic::DataOperation | FigureTopic::Cache => &[],
         };
         let is_wanted = |name: StringId| names.contains(&trace.strings.get(name));
         let sum = |index: usize| self.rows.iter().filter_map(|row| row.values[index]).sum();

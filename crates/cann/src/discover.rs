@@ -78,6 +78,15 @@ impl Profile {
         self.host.as_ref().or(self.devices.first()).map(|source| &source.metadata)
     }
 
+    /// Whether any of its folders of records has a file: whoever tidied up may have left the results alone.
+    pub fn has_records(&self) -> bool {
+        let has_file = |source: &Source| {
+            let entries = std::fs::read_dir(source.data());
+            entries.is_ok_and(|entries| entries.flatten().any(|entry| entry.path().is_file()))
+        };
+        self.host.iter().chain(&self.devices).any(has_file)
+    }
+
     /// The profile's name.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()

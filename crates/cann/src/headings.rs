@@ -393,3 +393,56 @@ pub(crate) mod static_op_mem {
     pub(crate) const LAST: &str = "Node Index End";
     pub(crate) const SIZE: &str = "Size(KB)";
 }
+
+/// Headings of the tables that MindSpore's profiler writes, which are only read.
+pub(crate) mod mindspore {
+    /// `output_timeline_data_<device>.txt`: operators with their stream, in milliseconds.
+    pub(crate) const OPERATOR: &str = "op_name";
+    pub(crate) const START: &str = "start_time(ms)";
+    pub(crate) const DURATION: &str = "duration(ms)";
+
+    /// `aicpu_intermediate_<device>.csv`: begin and end in microseconds, the rest in milliseconds.
+    pub(crate) const SERIAL_NUMBER: &str = "serial_number";
+    pub(crate) const KERNEL_TYPE: &str = "kernel_type";
+    pub(crate) const AI_CPU_START: &str = "run_start";
+    pub(crate) const AI_CPU_END: &str = "run_end";
+    pub(crate) const AI_CPU_TIMES: [&str; 3] = ["total_time", "dispatch_time", "execution_time"];
+
+    /// `framework_raw_<device>.csv`: the operators of the graph; versions call some columns otherwise.
+    pub(crate) const FULL_NAME: [&str; 2] = ["full_kernel_name", "full_op_name"];
+    pub(crate) const TYPE: [&str; 2] = ["kernel_type", "op_type"];
+    pub(crate) const TENSORS: &str = "op_info";
+
+    /// `aicore_intermediate_<device>_type.csv` and `_detail.csv`: milliseconds of a step.
+    pub(crate) const TYPE_TIME: [&str; 2] = ["total_time", "execution_time"];
+    pub(crate) const MEAN_TIME: &str = "execution_time";
+    pub(crate) const FREQUENCY: &str = "execution_frequency";
+    pub(crate) const SHARE: &str = "percent";
+
+    /// `step_trace_raw_<device>_detail_time.csv`: ticks of 10 nanoseconds.
+    pub(crate) const STEP: &str = "step_num";
+    pub(crate) const STEP_START: &str = "start_point";
+    pub(crate) const STEP_TOTAL: &str = "total";
+    pub(crate) const FORWARD: &str = "fp_point";
+    pub(crate) const INTERVAL: &str = "iteration_interval";
+    pub(crate) const PASSES: &str = "fp_and_bp";
+    pub(crate) const TAIL: &str = "tail";
+
+    /// `hccl_raw_<device>.csv`: milliseconds of a step.
+    pub(crate) const COMMUNICATION: &str = "communication_cost";
+    pub(crate) const COMMUNICATION_WAIT: &str = "wait_cost";
+
+    /// `minddata_pipeline_raw_<rank>.csv`: operations that prepare data.
+    pub(crate) const OPERATION_ID: &str = "op_id";
+    pub(crate) const OPERATION_TYPE: &str = "op_type";
+    pub(crate) const WORKERS: &str = "num_workers";
+    pub(crate) const QUEUE_SIZE: &str = "output_queue_average_size";
+    pub(crate) const QUEUE_LENGTH: &str = "output_queue_length";
+    pub(crate) const QUEUE_USE: &str = "output_queue_usage_rate";
+
+    /// `dataset.csv`: the same by stages.
+    pub(crate) const OPERATION: &str = "Operation";
+    pub(crate) const STAGE: &str = "Stage";
+    pub(crate) const OCCURRENCES: &str = "Occurrences";
+    pub(crate) const STAGE_MEAN: &str = "Avg. time(us)";
+}

@@ -56,6 +56,11 @@ impl Look {
         self.profiles().iter().any(|profile| profile.path == self.path)
     }
 
+    /// Whether the path itself is a raw directory that has records.
+    pub fn has_records(&self) -> bool {
+        self.profiles().iter().any(|profile| profile.path == self.path && profile.has_records())
+    }
+
     /// The raw directories themselves.
     pub fn into_raw(self) -> Result<Found, OpenError> {
         if !self.is_folder {

@@ -149,7 +149,7 @@ fn every_file_of_a_folder_is_told_with_what_became_of_it() {
     assert_eq!(fate("profiler_info_0.json"), "not needed: settings of the collection");
     assert_eq!(fate("secret.bin"), "not understood");
     let losses = json["losses"].to_string();
-    for kind in ["file-not-understood", "file-not-needed", "unread-file", "value-without-task"] {
+    for kind in ["file-not-understood", "file-not-needed", "file-not-read", "value-without-task"] {
         assert!(losses.contains(kind), "{kind}: {losses}");
     }
     let text = place.done(&["info", "run"]).stdout;

@@ -11,7 +11,8 @@ impl Trace {
     /// Adds everything of another trace, whose zero lies `shift` after this one's.
     ///
     /// A process, thread, device or stream that both have stays one: processes are known by their
-    /// number, threads by theirs within the process, devices by kind and name. Models, operators
+    /// number, threads by theirs within the process, devices by kind and name, and those without a name by kind
+    /// and number. Models, operators
     /// and all that was recorded are added. The other's clock is left out, and so is what it
     /// tells of its run where this trace tells that of its own.
     pub fn append(&mut self, other: &Self, shift: Nanoseconds) {
@@ -73,7 +74,10 @@ impl Trace {
         }
         for (_, row) in other.devices.iter() {
             let name = strings.of(self, row.name);
-            let same = |own: &Device| own.kind == row.kind && own.name == name;
+            let nameless = other.strings.get(row.name).is_empty();
+            let same = |own: &Device| {
+                own.kind == row.kind && own.name == name && (!nameless || own.number == row.number)
+            };
             let known = self.devices.iter().find(|(_, own)| same(own)).map(|(id, _)| id);
             places.devices.push(known.unwrap_or_else(|| self.devices.push(Device { name, ..row })));
         }

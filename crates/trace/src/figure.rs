@@ -23,6 +23,10 @@ words! {
         FrameworkCall = "framework-call",
         /// Executions of a type of operators.
         OperatorType = "operator-type",
+        /// An operator in a step of the run.
+        Operator = "operator",
+        /// An operation that prepares data for the network.
+        DataOperation = "data-operation",
         /// Calls of a function of the runtime's.
         HostCall = "host-call",
         /// A cache while a task ran.

@@ -36,7 +36,8 @@ impl Trace {
             self.count_impossible(LossKind::ImpossibleUnrecordedIteration, &keep, detail);
         }
         if let Some(keep) = calls {
-            self.drop_calls(&keep, detail);
+            self.retain_calls(&keep);
+            self.count_impossible(LossKind::ImpossibleCall, &keep, detail);
         }
         if let Some(keep) = tasks {
             self.drop_tasks(&keep, detail);
@@ -89,7 +90,8 @@ impl Trace {
         self.count_impossible(LossKind::ImpossibleIteration, keep, detail);
     }
 
-    fn drop_calls(&mut self, keep: &[bool], detail: &str) {
+    /// Keeps some of the calls, a word for each. No task is launched by the others any more.
+    pub fn retain_calls(&mut self, keep: &[bool]) {
         self.api_calls.retain(keep);
         let moved: Vec<Option<ApiCallId>> = moved(keep, ApiCallId::from_index);
         for id in self.tasks.ids() {
@@ -104,7 +106,6 @@ impl Trace {
             let call = moved[row.call.index()].unwrap_or(row.call);
             self.launch_sites.set(id, LaunchSite { call, ..row });
         }
-        self.count_impossible(LossKind::ImpossibleCall, keep, detail);
     }
 
     fn drop_tasks(&mut self, keep: &[bool], detail: &str) {

@@ -261,6 +261,10 @@ loss_kinds! {
                 "left out: shapes of the inputs of calls, for which a trace has no place";
             FileNotNeeded = "file-not-needed", Remark, File,
                 "left out: a file whose content other files of the folder have";
+            FileNotRead = "file-not-read", Lost, File,
+                "lost: a file of the folder that could not be read";
+            FileOfOtherRun = "file-of-other-run", Doubted, File,
+                "left out: a file of another run or rank that lies among those of this one";
             FileNotUnderstood = "file-not-understood", Remark, File,
                 "left out: a file beside the profile that opscope doesn't understand";
             FigureNotRead = "figure-not-read", Lost, Record,

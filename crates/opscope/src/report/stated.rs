@@ -18,6 +18,8 @@ fn nouns(topic: FigureTopic) -> [&'static str; 2] {
         FigureTopic::PlannedMemory => ["operator with planned memory", "operators with planned memory"],
         FigureTopic::FrameworkCall => ["kind of calls of the framework", "kinds of calls of the framework"],
         FigureTopic::OperatorType => ["type of operators", "types of operators"],
+        FigureTopic::Operator => ["operator in a step", "operators in a step"],
+        FigureTopic::DataOperation => ["operation that prepares data", "operations that prepare data"],
         FigureTopic::HostCall => ["kind of calls of the runtime", "kinds of calls of the runtime"],
         FigureTopic::Cache => ["task with figures of the cache", "tasks with figures of the cache"],
     }
@@ -64,8 +66,13 @@ pub fn stated_lines(trace: &Trace) -> Vec<String> {
 /// The tables: of a profile with tasks those that tell what its tasks don't, of others all.
 pub fn stated_text(trace: &Trace, top: usize, width: Option<u16>) -> String {
     let is_shown = |table: &&StatedTable| {
-        let beyond_tasks =
-            [FigureTopic::Step, FigureTopic::Collective, FigureTopic::Transport, FigureTopic::Link];
+        let beyond_tasks = [
+            FigureTopic::Step,
+            FigureTopic::Collective,
+            FigureTopic::Transport,
+            FigureTopic::Link,
+            FigureTopic::DataOperation,
+        ];
         trace.tasks.is_empty() || beyond_tasks.contains(&table.topic)
     };
     let mut text = String::new();

@@ -42,7 +42,7 @@ mod tests;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use opscope_trace::{LossKind, Trace};
+use opscope_trace::{LossKind, Nanoseconds, Trace};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use crate::database::schema;
@@ -127,6 +127,17 @@ pub fn read_bytes(bytes: &[u8], path: &Path, stop: &Stop) -> Result<Trace, ReadE
     let missing = missing_bytes(bytes, bytes.len() as u64);
     let read = || read_database(&stoppable(from_bytes(bytes)?, stop)?, missing, stop);
     read().map_err(|problem| ReadError { path: path.to_owned(), problem })
+}
+
+/// The first time of a database's tasks or calls, since 1970, if it can be read.
+pub(super) fn first_time(path: &Path) -> Option<Nanoseconds> {
+    let database = open(path).ok()?;
+    let first_of = |table: &&str| {
+        query::columns(&database, table).iter().any(|column| column == "startNs").then_some(())?;
+        let sql = format!("SELECT min(startNs) FROM (SELECT startNs FROM {table} LIMIT 1000000)");
+        database.query_row(&sql, [], |row| row.get::<_, i64>(0)).ok()
+    };
+    [schema::TASK.name, "CANN_API", "PYTORCH_API"].iter().find_map(first_of).map(Nanoseconds)
 }
 
 /// Reads the tables of a database that lacks so many bytes of those that its header tells.

@@ -1,7 +1,13 @@
 //! Whole folders of outputs, joined as far as they belong together.
 
+mod mindspore;
+mod other_runs;
 mod outputs;
 mod seen;
+mod timelines;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -15,9 +21,9 @@ use opscope_formats::reading::Stop;
 
 use super::tables::{self, Kernels, Stated, caches, complete, join};
 use super::{communication, database};
-use crate::timeline::AscendTimeline;
+use other_runs::{has_times, is_outside, lies_outside};
 use outputs::{Outputs, find_outputs};
-use seen::Fates;
+use seen::{ANOTHER_RANK, ANOTHER_TIME, Fates};
 pub use seen::{FileFate, SeenFile};
 
 /// A folder of outputs that was read.
@@ -48,8 +54,8 @@ pub enum FolderError {
     },
     /// There is nothing that makes a trace.
     #[error(
-        "{}: there are none of the outputs that make a trace: ascend_pytorch_profiler_*.db, msprof_*.db, \
-         trace_view.json, msprof_*.json, kernel_details.csv, op_summary_*.csv",
+        "{}: there are none of the outputs that make a trace: ascend_pytorch_profiler_*.db, \
+         ascend_mindspore_profiler_*.db, msprof_*.db, trace_view.json, msprof_*.json, kernel_details.csv, op_summary_*.csv",
         path.display()
     )]
     NoOutputs {
@@ -85,11 +91,13 @@ pub fn is_folder(path: &Path) -> bool {
 
 /// Reads a folder of outputs: the database if there is one, because it holds most, completed by the metrics
 /// that only the tables of tasks have; else the timeline together with the table of tasks, or whichever of
-/// them there is. Counters of memory that only tables have are added. Begin and end of inferences are the timeline's, or those of the table of inferences, where
-/// there is one. Figures of tables that sum up are kept beside; those of a database go before.
+/// them there is. Counters of memory that only tables have are added. Begin and end of inferences are the
+/// timeline's, or those of the table of inferences, where there is one. Figures of tables that sum up are kept
+/// beside; those of a database go before. Files of another run are left out and counted, and so are those that
+/// can't be read, where there are others.
 ///
 /// # Errors
-/// When nothing in it makes a trace, or what does can't be read; always with the path.
+/// When there are no outputs, or none of those that list tasks can be read; always with the path.
 pub fn read_folder(path: &Path) -> Result<Trace, FolderError> {
     read_folder_until(path, &Stop::default()).map(|folder| folder.trace)
 }
@@ -103,17 +111,27 @@ pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Folder, FolderError
     if outputs.is_empty() {
         return Err(FolderError::NoOutputs { path: path.to_owned() });
     }
-    let mut reading = Reading { stop, damaged: Vec::new(), fates: Fates::default() };
+    let mut reading = Reading { stop, damaged: Vec::new(), unread: Vec::new(), fates: Fates::default() };
     let mut trace = match &outputs.database {
-        Some(database) => reading.database(database, &outputs)?,
-        None => reading.timeline_and_tables(&outputs)?,
+        None => reading.text(&outputs)?,
+        Some(database) => match reading.database(database, &outputs) {
+            Err(FolderError::Database(error)) if outputs.has_text() && !stop.is_wanted() => {
+                reading.note_unread(database, error.problem);
+                reading.text(&outputs)?
+            }
+            read => read?,
+        },
     };
     reading.add_counters(&mut trace, &outputs)?;
     reading.add_figures(&mut trace, &outputs)?;
     for damage in reading.damaged {
         trace.count_loss(LossKind::CutCompression, 1, &damage);
     }
-    let files = reading.fates.list(path, &outputs, &mut trace)?;
+    for file in reading.unread {
+        trace.count_loss(LossKind::FileNotRead, 1, &file);
+    }
+    outputs.of_other_ranks.iter().for_each(|path| reading.fates.of_other_run(path, ANOTHER_RANK));
+    let files = reading.fates.list(path, &mut trace)?;
     Ok(Folder { trace, files })
 }
 
@@ -122,6 +140,8 @@ struct Reading<'s> {
     stop: &'s Stop,
     /// The damage that the compression of files has.
     damaged: Vec<String>,
+    /// Files that can't be read, and why.
+    unread: Vec<String>,
     fates: Fates,
 }
 
@@ -130,66 +150,128 @@ impl Reading<'_> {
     fn database(&mut self, path: &Path, outputs: &Outputs) -> Result<Trace, FolderError> {
         let mut trace = database::read_file(path, self.stop)?;
         self.fates.read(path, "calls, tasks, operators, counters");
-        match self.tables(outputs) {
-            Ok(kernels) => complete::add_readings(&mut trace, &kernels, self.stop),
-            Err(stopped @ FolderError::Stopped { .. }) => return Err(stopped),
-            Err(error) => {
-                trace.count_loss(LossKind::UnreadFile, 1, &error.to_string());
-                outputs.tables.iter().for_each(|path| self.fates.failed(path, &error));
-            }
+        let kernels = self.tables(outputs)?;
+        if !self.are_of_other_run(&trace, &kernels, outputs) {
+            complete::add_readings(&mut trace, &kernels, self.stop);
         }
         self.add_steps(&mut trace, outputs)?;
         Ok(trace)
     }
 
-    /// A timeline with the tables of tasks, or either.
-    fn timeline_and_tables(&mut self, outputs: &Outputs) -> Result<Trace, FolderError> {
+    /// Whether the tables of tasks lie outside of the times of the trace, which is said of each then.
+    fn are_of_other_run(&mut self, trace: &Trace, kernels: &Kernels, outputs: &Outputs) -> bool {
+        let span = kernels.span();
+        let are = span.is_some_and(|(first, last)| is_outside(trace, first, last));
+        if are {
+            outputs.tables.iter().for_each(|path| self.fates.of_other_run(path, ANOTHER_TIME));
+        }
+        are
+    }
+
+    /// Timelines with the tables of tasks, or either. What can't be read is left out, where there is anything else.
+    fn text(&mut self, outputs: &Outputs) -> Result<Trace, FolderError> {
         let mut kernels = self.tables(outputs)?;
+        if kernels.is_empty() && outputs.timelines.is_empty() {
+            return self.mindspore_alone(outputs);
+        }
         if kernels.lacks_device()
             && let Some(device) = self.device_of_samples(outputs)?
         {
             kernels.place_on(device);
         }
-        // Several timelines tell of the same calls, so tables are taken in their stead.
-        let read = if outputs.timelines.len() > 1 && !kernels.is_empty() { 0 } else { 1 };
-        let (timeline, unread) = outputs.timelines.split_at(read.min(outputs.timelines.len()));
-        let mut trace = match timeline.first() {
-            None => {
-                let mut trace = kernels.to_trace(self.stop);
-                self.add_steps(&mut trace, outputs)?;
-                trace
+        // The timelines of several inferences tell of the same calls, so tables are taken in their stead.
+        let are_wanted = outputs.timelines_are_parts || outputs.timelines.len() == 1 || kernels.is_empty();
+        if !are_wanted {
+            for path in &outputs.timelines {
+                self.fates.not_needed(path, "tables have the tasks of all timelines");
             }
-            Some(path) => {
-                let read = chrome::read_with(&self.open(path)?, &[&AscendTimeline], self.stop);
-                self.fates.read(path, "calls, tasks, counters");
-                let mut trace =
-                    read.map_err(|source| FolderError::Timeline { path: path.clone(), source })?;
-                if trace.iterations.is_empty() {
-                    self.add_steps(&mut trace, outputs)?;
-                }
-                if !kernels.is_empty() {
-                    join::add_table(&mut trace, &kernels, self.stop);
-                }
-                trace
-            }
+        }
+        let timeline = match are_wanted && !outputs.timelines.is_empty() {
+            true => self.timelines(outputs, kernels.is_empty())?,
+            false => None,
         };
-        for path in unread {
-            trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
-            self.fates.not_needed(path, "tables have the tasks of all timelines");
+        let Some(mut trace) = timeline else {
+            let mut trace = kernels.to_trace(self.stop);
+            self.add_steps(&mut trace, outputs)?;
+            if !are_wanted {
+                for path in &outputs.timelines {
+                    trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
+                }
+            }
+            return Ok(trace);
+        };
+        if trace.iterations.is_empty() {
+            self.add_steps(&mut trace, outputs)?;
+        }
+        if !kernels.is_empty() && !self.are_of_other_run(&trace, &kernels, outputs) {
+            join::add_table(&mut trace, &kernels, self.stop);
         }
         Ok(trace)
     }
 
-    /// The rows of all tables of tasks.
+    /// The tasks and inferences that earlier versions of MindSpore's profiler left.
+    fn mindspore_alone(&mut self, outputs: &Outputs) -> Result<Trace, FolderError> {
+        let (mut kernels, mut steps) = (Kernels::default(), Vec::new());
+        for (number, device) in &outputs.mindspore {
+            let of_device = self.mindspore(*number, device, &mut kernels)?;
+            // Inferences have no device: those of the first stand for all.
+            if steps.is_empty() {
+                steps = of_device;
+            }
+        }
+        let mut trace = kernels.to_trace(self.stop);
+        complete::add_iterations(&mut trace, &steps);
+        self.add_steps(&mut trace, outputs)?;
+        Ok(trace)
+    }
+
+    /// The timelines of all devices and inferences; nothing where they can't be read and aren't needed.
+    fn timelines(&mut self, outputs: &Outputs, are_needed: bool) -> Result<Option<Trace>, FolderError> {
+        let mut whole: Option<Trace> = None;
+        for (device, paths) in timelines::by_device(&outputs.timelines) {
+            let inputs = paths.iter().map(|path| self.open(path)).collect::<Result<Vec<_>, _>>()?;
+            match timelines::read(&inputs, self.stop) {
+                Ok(mut trace) => {
+                    timelines::set_device(&mut trace, device);
+                    paths.iter().for_each(|path| self.fates.read(path, "calls, tasks, counters"));
+                    match &mut whole {
+                        None => whole = Some(trace),
+                        Some(whole) => timelines::add(whole, &trace),
+                    }
+                }
+                Err(source) if are_needed || self.stop.is_wanted() => {
+                    return Err(FolderError::Timeline { path: paths[0].to_owned(), source });
+                }
+                Err(source) => paths.iter().for_each(|path| self.note_unread(path, &source)),
+            }
+        }
+        Ok(whole)
+    }
+
+    /// The rows of all tables of tasks. One that can't be read is left out, where there are other tasks.
     fn tables(&mut self, outputs: &Outputs) -> Result<Kernels, FolderError> {
         let mut kernels = Kernels::default();
-        for path in &outputs.tables {
+        let has_others = outputs.database.is_some() || !outputs.timelines.is_empty();
+        for (place, path) in outputs.tables.iter().enumerate() {
             let text = self.open(path)?;
-            let failed = |source| FolderError::Table { path: path.clone(), source };
-            tables::read_tasks(&text, self.stop, &mut kernels).map_err(failed)?;
-            self.fates.read(path, "tasks with their operators and what hardware counted");
+            match tables::read_tasks(&text, self.stop, &mut kernels) {
+                Ok(()) => self.fates.read(path, "tasks with their operators and what hardware counted"),
+                Err(source) => {
+                    let is_last = place + 1 == outputs.tables.len();
+                    if is_last && kernels.is_empty() && !has_others {
+                        return Err(FolderError::Table { path: path.clone(), source });
+                    }
+                    self.note_unread(path, source);
+                }
+            }
         }
         Ok(kernels)
+    }
+
+    /// Notes a file that can't be read, and why.
+    fn note_unread(&mut self, path: &Path, why: impl std::fmt::Display) {
+        self.unread.push(format!("{}: {why}", path.display()));
+        self.fates.failed(path, why);
     }
 
     /// Adds the inferences of the tables of them. One that can't be read is counted.
@@ -197,11 +279,12 @@ impl Reading<'_> {
         let mut steps = Vec::new();
         for path in &outputs.steps {
             match tables::read_steps(&self.open(path)?, self.stop) {
+                Ok(table) if lies_outside(&table, trace) => self.fates.of_other_run(path, ANOTHER_TIME),
                 Ok(table) => {
                     steps.push(table);
                     self.fates.read(path, "begin and end of inferences");
                 }
-                Err(error) => self.count_unread(trace, path, error),
+                Err(error) => self.note_unread(path, error),
             }
         }
         complete::add_iterations(trace, &steps);
@@ -212,12 +295,19 @@ impl Reading<'_> {
     /// beside them, is counted.
     fn add_counters(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
         for path in &outputs.samples {
-            match tables::read_samples(&self.open(path)?, self.stop) {
+            let table = tables::read_samples(&self.open(path)?, self.stop);
+            if let Ok(table) = &table
+                && !has_times(trace)
+            {
+                trace.clock.unix_zero = table.clock.unix_zero;
+            }
+            match table {
+                Ok(table) if lies_outside(&table, trace) => self.fates.of_other_run(path, ANOTHER_TIME),
                 Ok(table) if complete::add_counters(trace, &table) => {
                     self.fates.read(path, "memory over time")
                 }
-                Ok(_) => self.count_unread(trace, path, "its times are by another clock"),
-                Err(error) => self.count_unread(trace, path, error),
+                Ok(_) => self.note_unread(path, "its times are by another clock"),
+                Err(error) => self.note_unread(path, error),
             }
         }
         Ok(())
@@ -228,7 +318,7 @@ impl Reading<'_> {
         if let Some(path) = &outputs.analysis {
             match database::read_file(path, self.stop) {
                 Ok(figures) => self.append(trace, path, &figures),
-                Err(error) => self.count_unread(trace, path, error.problem),
+                Err(error) => self.note_unread(path, error.problem),
             }
         }
         // Sums over the steps of operations are another figure than those of the files.
@@ -241,20 +331,24 @@ impl Reading<'_> {
                     self.append(trace, path, &figures);
                 }
                 Ok(_) => self.fates.not_needed(path, "the database has these figures"),
-                Err(error) => self.count_unread(trace, path, error),
+                Err(error) => self.note_unread(path, error),
             }
         }
+        let several_devices = outputs.mindspore.len() > 1;
         for (kind, path) in &outputs.stated {
             match tables::read_stated(&self.open(path)?, *kind, self.stop) {
                 Ok(figures) if *kind == Stated::Caches => {
                     caches::add_readings(trace, &figures);
                     self.fates.read(path, "how often tasks found what they read in the cache");
                 }
-                Ok(figures) if figures.figures.topic().iter().all(|topic| !known.contains(topic)) => {
+                Ok(mut figures) if figures.figures.topic().iter().all(|topic| !known.contains(topic)) => {
+                    if let Some(device) = mindspore::device_of(*kind, path).filter(|_| several_devices) {
+                        mindspore::name_device(&mut figures, device);
+                    }
                     self.append(trace, path, &figures);
                 }
                 Ok(_) => self.fates.not_needed(path, "the database has these figures"),
-                Err(error) => self.count_unread(trace, path, error),
+                Err(error) => self.note_unread(path, error),
             }
         }
         Ok(())
@@ -264,12 +358,6 @@ impl Reading<'_> {
         trace.append_figures(figures);
         trace.append_losses(figures);
         self.fates.read(path, "figures that sum up what was recorded");
-    }
-
-    /// Counts a file that could not be read, and says why.
-    fn count_unread(&mut self, trace: &mut Trace, path: &Path, why: impl std::fmt::Display) {
-        trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
-        self.fates.failed(path, why);
     }
 
     /// The only device that the tables of memory name.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use opscope_trace::{LossKind, Trace};
 
 use super::FolderError;
-use super::outputs::{Outputs, all_files};
+use super::other_runs::begins_outside;
+use super::outputs::all_files;
 
 /// A file of a folder of outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,18 +26,21 @@ pub enum FileFate {
     Read(&'static str),
     /// Other files have what it holds, or nothing needs it: why.
     NotNeeded(&'static str),
+    /// It is of another run, rank or device than the rest: how that is known.
+    OfOtherRun(&'static str),
     /// It could not be read: why.
     Failed(String),
     /// opscope doesn't know what it holds.
     NotUnderstood,
 }
 
-/// `read: …`, `not needed: …`, `not read: …`, `not understood`.
+/// `read: …`, `not needed: …`, `of another run: …`, `not read: …`, `not understood`.
 impl fmt::Display for FileFate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(what) => write!(f, "read: {what}"),
             Self::NotNeeded(why) => write!(f, "not needed: {why}"),
+            Self::OfOtherRun(how) => write!(f, "of another run: {how}"),
             Self::Failed(why) => write!(f, "not read: {why}"),
             Self::NotUnderstood => f.write_str("not understood"),
         }
@@ -44,12 +48,12 @@ impl fmt::Display for FileFate {
 }
 
 /// The begins of the names of files that nothing needs, and why.
-const NOT_NEEDED: [(&str, &str); 35] = [
+const NOT_NEEDED: [(&str, &str); 56] = [
     ("profiler_info", "settings of the collection"),
     ("profiler_metadata", "settings of the collection"),
     ("trace_view", "the database has these slices"),
     ("msprof_tx", "the timeline and the database have these ranges"),
-    ("msprof_slice_", "the timeline is read as a whole"),
+    ("msprof_slice_", "the timeline or database has these slices"),
     ("msprof_", "the database has these slices, or an export made later"),
     ("kernel_details", "the database has these tasks"),
     ("op_summary_", "of an export made before the last, or the same as kernel_details"),
@@ -75,12 +79,40 @@ const NOT_NEEDED: [(&str, &str); 35] = [
     ("nic_", "means only; timelines and databases have the traffic over time"),
     ("roce_", "means only; timelines and databases have the traffic over time"),
     ("host_", "means only; databases have the host's load over time"),
+    ("hccl_", "the timeline has these operations"),
+    ("ascend_pytorch_profiler", "a database of the run is read"),
     ("acl_", "the timeline has these calls"),
     ("prof_rule", "advice of the vendor's tool; opscope advise gives its own"),
     ("soc_pmu", "the address translation by task, which no analysis asks for"),
     ("dp_", "steps of the preparation of data, which no analysis asks for"),
     ("README", "a text for people"),
+    ("ascend_mindspore_profiler", "a database of the run is read"),
+    ("ascend_timeline_display", "other files have these tasks"),
+    ("timeline_display", "other files have these tasks"),
+    ("ascend_timeline_summary", "the timeline has what it counts"),
+    ("timeline_summary", "the timeline has what it counts"),
+    ("framework_raw", "the operators of the graph, of which other files have the types"),
+    ("aicpu_intermediate", "other files have these tasks"),
+    ("output_data_preprocess", "aicpu_intermediate has these tasks"),
+    ("output_op_compute_time", "aicore_intermediate has these times"),
+    ("output_format_data_hwts", "output_timeline_data has the tasks of this log"),
+    ("data_preprocess", "kernel_details has these tasks"),
+    ("minddata_pipeline_summary", "minddata_pipeline_raw has these figures"),
+    ("minddata_", "the preparation of data over time, which no analysis asks for"),
+    ("pipeline_profiling", "minddata_pipeline_raw sums it up"),
+    ("device_queue_profiling", "the preparation of data over time, which no analysis asks for"),
+    ("dataset_iterator_profiling", "the preparation of data over time, which no analysis asks for"),
+    ("flops", "estimates of operations; opscope counts them by the model"),
+    ("step_trace_point_info", "the names of a step's first and last operator"),
+    ("parallel_strategy", "how the network is divided, and no times"),
 ];
+
+/// How a run is known by its times.
+pub(super) const ANOTHER_TIME: &str = "its times lie outside of those of the rest; give it alone";
+
+/// How a run is known by its rank.
+pub(super) const ANOTHER_RANK: &str =
+    "the database of another rank; give it alone, or a folder for each rank";
 
 /// The files that were read so far, and those that could not be.
 #[derive(Debug, Default)]
@@ -99,24 +131,27 @@ impl Fates {
         self.known.insert(path.to_owned(), FileFate::NotNeeded(why));
     }
 
+    /// A file is of another run.
+    pub fn of_other_run(&mut self, path: &Path, how: &'static str) {
+        self.known.insert(path.to_owned(), FileFate::OfOtherRun(how));
+    }
+
     /// A file could not be read.
     pub fn failed(&mut self, path: &Path, why: impl fmt::Display) {
         self.known.insert(path.to_owned(), FileFate::Failed(why.to_string()));
     }
 
     /// All files at and below the folder, in the order of their names. Those that nothing was read of are also
-    /// remarked in the trace.
-    pub fn list(
-        self,
-        folder: &Path,
-        outputs: &Outputs,
-        trace: &mut Trace,
-    ) -> Result<Vec<SeenFile>, FolderError> {
+    /// counted in the trace.
+    pub fn list(self, folder: &Path, trace: &mut Trace) -> Result<Vec<SeenFile>, FolderError> {
         let mut seen = Vec::new();
-        for path in all_files(folder, outputs)? {
+        for path in all_files(folder)? {
             let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
-            let fate = self.known.get(&path).cloned().unwrap_or_else(|| fate_by_name(&path));
+            let fate = self.known.get(&path).cloned().unwrap_or_else(|| fate_by_name(&path, trace));
             match &fate {
+                FileFate::OfOtherRun(how) => {
+                    trace.count_loss(LossKind::FileOfOtherRun, 1, &format!("{name}: {how}"));
+                }
                 FileFate::NotNeeded(why) => {
                     trace.count_loss(LossKind::FileNotNeeded, 1, &format!("{name}: {why}"));
                 }
@@ -130,8 +165,11 @@ impl Fates {
 }
 
 /// The use of a file that nothing has asked for.
-fn fate_by_name(path: &Path) -> FileFate {
+fn fate_by_name(path: &Path, trace: &Trace) -> FileFate {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let known = NOT_NEEDED.iter().find(|(begin, _)| name.starts_with(begin));
-    known.map_or(FileFate::NotUnderstood, |(_, why)| FileFate::NotNeeded(why))
+    match NOT_NEEDED.iter().find(|(begin, _)| name.starts_with(begin)) {
+        None => FileFate::NotUnderstood,
+        Some(_) if begins_outside(path, trace) => FileFate::OfOtherRun(ANOTHER_TIME),
+        Some((_, why)) => FileFate::NotNeeded(why),
+    }
 }

@@ -9,7 +9,7 @@ use opscope_trace::{
     Sample, StreamId, TaskId, Trace,
 };
 
-use super::join::TasksByName;
+use super::join::{CommonDevices, TasksByName};
 use super::kernels::{Kernel, Kernels};
 
 /// Adds to what was measured of each task the metrics that only the tables tell. Their rows are joined by
@@ -50,12 +50,13 @@ fn rows_by_task<'k>(trace: &mut Trace, kernels: &'k Kernels, stop: &Stop) -> Vec
     let streams: HashMap<(u32, u64), StreamId> =
         trace.streams.ids().map(|stream| (number_of(stream), stream)).collect();
     let mut tasks = TasksByName::new(trace);
+    let devices = CommonDevices::of(trace, kernels);
     let mut rows = vec![None; trace.tasks.len()];
     let mut strangers = 0;
     for kernel in stop.within(&kernels.rows).filter(|kernel| kernel.is_measured()) {
         let name = trace.strings.intern(kernels.texts.get(kernel.name));
         let stream = kernel.stream.and_then(|stream| streams.get(&(kernel.device, stream)).copied());
-        match tasks.take(trace, name, kernel.start - zero, stream) {
+        match tasks.take(trace, name, kernel.start - zero, stream, devices.number(kernels, kernel)) {
             Some(task) => rows[task.index()] = Some(kernel),
             None => strangers += 1,
         }

@@ -1,14 +1,14 @@
 //! Joining a timeline with the table of the same run: the timeline has the calls, the table the
 //! operators' types and shapes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
     ExecutionUnit, LossKind, Nanoseconds, OperatorTable, Places, StreamId, StringId, Task, TaskId, Trace,
 };
 
-use super::kernels::{Entry, Kernels};
+use super::kernels::{Entry, Kernel, Kernels};
 
 /// By how much the starts of one task may differ between two files, which round differently.
 const TOLERANCE: Nanoseconds = Nanoseconds(500);
@@ -21,22 +21,25 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels, stop: &St
     let mut entry = Entry::with(Places::of(trace));
     let steps =
         if trace.iterations.is_empty() { kernels.iterations(trace, zero) } else { Default::default() };
+    let devices = CommonDevices::of(trace, kernels);
     let mut added = 0;
     for kernel in stop.within(&kernels.rows) {
         let told = entry.task(trace, &kernels.texts, kernel, zero);
+        let device = devices.number(kernels, kernel);
         let number =
             kernel.step.and_then(|step| trace.iterations.number().iter().position(|&known| known == step));
         let iteration = steps.get(&super::kernels::step_of(kernel)).copied();
         let iteration = iteration.or(number.map(opscope_trace::IterationId::from_index));
-        let task = match tasks.take(trace, told.name, told.start, told.stream) {
+        let task = match tasks.take(trace, told.name, told.start, told.stream, device) {
             Some(id) => {
                 let known = trace.tasks.get(id);
                 // The kind in the table is the finer one; a device's word is kept where it has none.
                 let unit = if told.unit == ExecutionUnit::Other { known.unit } else { told.unit };
                 let iteration = known.iteration.or(iteration);
                 let Task { stream, launched_by, .. } = known;
-                let number = told.number.or(known.number);
-                trace.tasks.set(id, Task { number, stream, launched_by, iteration, unit, ..told });
+                let (number, operator) = (told.number.or(known.number), told.operator.or(known.operator));
+                let completed = Task { number, operator, stream, launched_by, iteration, unit, ..told };
+                trace.tasks.set(id, completed);
                 id
             }
             None => {
@@ -67,19 +70,23 @@ impl TasksByName {
         Self { tasks, taken: vec![false; trace.tasks.len()] }
     }
 
-    /// The task of a name that starts at a time, on the stream if there are several; it isn't given
-    /// twice.
+    /// The task of a name that starts at a time, on the device if there is one, and on the stream if there are
+    /// several; it isn't given twice.
     pub(super) fn take(
         &mut self,
         trace: &Trace,
         name: StringId,
         at: Nanoseconds,
         stream: Option<StreamId>,
+        device: Option<u32>,
     ) -> Option<TaskId> {
         let tasks = self.tasks.get(&name)?;
         let first = tasks.partition_point(|&(start, _)| start < at - TOLERANCE);
         let near = tasks[first..].iter().take_while(|(start, _)| *start <= at + TOLERANCE);
-        let free = near.filter(|(_, id)| !self.taken[id.index()]);
+        let is_there = |id: TaskId| {
+            device.is_none_or(|device| device_of(trace, id).is_none_or(|number| number == device))
+        };
+        let free = near.filter(|(_, id)| !self.taken[id.index()] && is_there(*id));
         let best = free.min_by_key(|&&(start, id)| {
             let elsewhere = stream.is_some() && trace.tasks.stream()[id.index()] != stream;
             (elsewhere, (start - at).0.unsigned_abs())
@@ -88,6 +95,31 @@ impl TasksByName {
         self.taken[id.index()] = true;
         Some(id)
     }
+}
+
+/// Whether tables and a trace mean the same devices by their numbers. A timeline may not tell them, and its only
+/// device then has the first number; but where one number is in both, rows of another are of another device, at
+/// which equal operators may run at the same time.
+pub(super) struct CommonDevices(bool);
+
+impl CommonDevices {
+    pub(super) fn of(trace: &Trace, kernels: &Kernels) -> Self {
+        let known: HashSet<u32> = trace.tasks.ids().filter_map(|id| device_of(trace, id)).collect();
+        let named = kernels.rows.iter().filter(|row| kernels.names_device(row));
+        Self(named.map(|row| row.device).any(|device| known.contains(&device)))
+    }
+
+    /// The number of the device on which the task of a row is; nothing where it may be on any.
+    pub(super) fn number(&self, kernels: &Kernels, row: &Kernel) -> Option<u32> {
+        (self.0 && kernels.names_device(row)).then_some(row.device)
+    }
+}
+
+/// The number of the device that a task is on.
+fn device_of(trace: &Trace, task: TaskId) -> Option<u32> {
+    let stream = trace.tasks.stream()[task.index()]?;
+    let device = trace.streams.device()[stream.index()];
+    Some(trace.devices.number()[device.index()])
 }
 
 /// Drops the operators that only the timeline's names stood for.

@@ -10,20 +10,35 @@ use opscope_trace::{
 };
 
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
-use crate::headings::{aicpu, op_summary, other, task_time};
+use crate::headings::{aicpu, mindspore, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
 use crate::vocabulary;
 
-const START: [&str; 5] =
-    [op_summary::START, other::START[0], task_time::START, other::START[1], aicpu::START];
-const DURATION: [&str; 4] =
-    [op_summary::DURATION, other::DURATION[0], task_time::DURATION, other::DURATION[1]];
+const START: [&str; 7] = [
+    op_summary::START,
+    other::START[0],
+    task_time::START,
+    other::START[1],
+    aicpu::START,
+    mindspore::START,
+    mindspore::AI_CPU_START,
+];
+const DURATION: [&str; 5] =
+    [op_summary::DURATION, other::DURATION[0], task_time::DURATION, other::DURATION[1], mindspore::DURATION];
 const WAIT: [&str; 3] = [op_summary::WAIT, other::WAIT[0], other::WAIT[1]];
-const NAME: [&str; 4] = [op_summary::NAME, other::NAME, task_time::NAME, aicpu::NAME];
+const NAME: [&str; 6] = [
+    op_summary::NAME,
+    other::NAME,
+    task_time::NAME,
+    aicpu::NAME,
+    mindspore::OPERATOR,
+    mindspore::KERNEL_TYPE,
+];
 const DEVICE: [&str; 2] = [op_summary::DEVICE, other::DEVICE];
 
 /// Columns that are known and have no place in a trace, but are no metrics of the hardware.
-const WITHOUT_PLACE: [&str; 6] = [
+const WITHOUT_PLACE: [&str; 7] = [
+    mindspore::SERIAL_NUMBER,
     op_summary::DEVICE,
     other::DEVICE,
     op_summary::HF32,
@@ -34,7 +49,8 @@ const WITHOUT_PLACE: [&str; 6] = [
 
 /// Whether a table has a row for every task.
 pub(super) fn is_table(header: &Header) -> bool {
-    header.has(&START) && header.has(&DURATION) && header.has(&NAME)
+    let lasts = header.has(&DURATION) || header.has(&[mindspore::AI_CPU_END]);
+    header.has(&START) && lasts && header.has(&NAME)
 }
 
 /// A task as a table has it; texts are in [`Kernels::texts`].
@@ -47,6 +63,8 @@ pub(super) struct Kernel {
     pub op_type: StringId,
     /// The kind of task: `AI_CORE`, `HCCL`, …
     pub kind: StringId,
+    /// Whether the table has a column for types of operators, and so lists operators only.
+    pub of_operators: bool,
     pub device: u32,
     pub stream: Option<u64>,
     /// The number of the task within its stream.
@@ -92,8 +110,7 @@ impl Kernels {
         metrics.push(columns.metrics.iter().map(|column| metric(header.written(*column))).collect());
         let mut row_values: Vec<f64> = Vec::new();
         read_rows(text, header, stop, losses, |row, losses| {
-            let (Some(start), Some(duration)) = (row.micros(columns.start), row.micros(columns.duration))
-            else {
+            let Some((start, duration)) = columns.span(row) else {
                 losses.count(LossKind::TaskWithoutTime, row.line);
                 return;
             };
@@ -114,15 +131,52 @@ impl Kernels {
         });
     }
 
+    /// Adds a table of tasks on one device of which nothing was measured.
+    pub(super) fn begin_table(&mut self) -> NewTable<'_> {
+        self.names_devices.push(true);
+        self.metrics.push(Vec::new());
+        NewTable { table: self.metrics.len() - 1, kernels: self }
+    }
+
+    /// Places the tasks of the tables behind the first few on a device, if those tell none.
+    pub fn place_tables_on(&mut self, first: usize, device: u32) {
+        let Self { rows, names_devices, .. } = self;
+        for row in rows.iter_mut().filter(|row| row.table >= first && !names_devices[row.table]) {
+            row.device = device;
+        }
+        names_devices[first..].fill(true);
+    }
+
+    /// How many tasks there are.
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// How many tables were read.
+    pub fn tables(&self) -> usize {
+        self.metrics.len()
+    }
+
     /// Whether there is no task.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// The begin of the first task and the end of the last.
+    pub fn span(&self) -> Option<(Nanoseconds, Nanoseconds)> {
+        let spans = self.rows.iter().map(|row| (row.start, row.start + row.duration));
+        spans.reduce(|(first, last), (start, end)| (first.min(start), last.max(end)))
     }
 
     /// Whether a table tells no devices, so that its tasks are on the first one unless [`Self::place_on`] is
     /// told another.
     pub fn lacks_device(&self) -> bool {
         self.names_devices.contains(&false)
+    }
+
+    /// Whether the table of a row tells its device.
+    pub(super) fn names_device(&self, row: &Kernel) -> bool {
+        self.names_devices[row.table]
     }
 
     /// Places the tasks of tables that tell no devices.
@@ -209,6 +263,51 @@ impl Kernels {
     }
 }
 
+/// A table of tasks in the making, from a file of another kind.
+pub(super) struct NewTable<'k> {
+    pub kernels: &'k mut Kernels,
+    table: usize,
+}
+
+impl NewTable<'_> {
+    /// Adds a task that only has a name, a type, a kind, a device and perhaps a stream.
+    pub fn push(&mut self, task: PlainTask<'_>) {
+        let nothing = self.kernels.texts.intern("");
+        let no_side = Side { shapes: nothing, types: nothing, formats: nothing };
+        let kernel = Kernel {
+            start: task.start,
+            duration: task.duration,
+            wait: None,
+            name: self.kernels.texts.intern(task.name),
+            op_type: self.kernels.texts.intern(task.op_type),
+            kind: self.kernels.texts.intern(task.kind),
+            of_operators: false,
+            device: task.device,
+            stream: task.stream,
+            number: None,
+            model: None,
+            step: None,
+            inputs: no_side,
+            outputs: no_side,
+            dynamic: None,
+            table: self.table,
+            values: Span::default(),
+        };
+        self.kernels.rows.push(kernel);
+    }
+}
+
+/// A task of which little is told.
+pub(super) struct PlainTask<'t> {
+    pub start: Nanoseconds,
+    pub duration: Nanoseconds,
+    pub name: &'t str,
+    pub op_type: &'t str,
+    pub kind: &'t str,
+    pub device: u32,
+    pub stream: Option<u64>,
+}
+
 /// The name and unit of a metric by the heading of its column: `aic_mac_time(us)`. A column
 /// that one version of the tools calls `Block Dim` and another `Block Num` has one name.
 fn metric(heading: &str) -> (String, String) {
@@ -222,6 +321,8 @@ fn metric(heading: &str) -> (String, String) {
         _ if is(op_summary::MIX_BLOCKS) || is(other::MIX_BLOCKS) => "mix_block_num",
         name => name,
     };
+    // MindSpore writes these in milliseconds, without saying so.
+    let unit = if mindspore::AI_CPU_TIMES.contains(&heading) { "ms" } else { unit };
     (name.to_owned(), unit.to_owned())
 }
 
@@ -276,8 +377,10 @@ impl Entry {
         texts: &StringTable,
         kernel: &Kernel,
     ) -> Option<OperatorId> {
-        let is_described = !texts.get(kernel.op_type).is_empty();
-        (is_described || vocabulary::computes(texts.get(kernel.kind))).then(|| {
+        let (op_type, kind) = (texts.get(kernel.op_type), texts.get(kernel.kind));
+        // At the lowest level of detail, tables of operators tell neither.
+        let is_silent = kernel.of_operators && kind.is_empty();
+        (!op_type.is_empty() || is_silent || vocabulary::computes(kind)).then(|| {
             let model: Option<ModelId> = kernel.model.map(|model| trace.enter_model(model));
             let Kernel { name, op_type, inputs, outputs, dynamic, .. } = *kernel;
             self.operators.find(trace, texts, Described { model, name, op_type, inputs, outputs, dynamic })
@@ -289,6 +392,10 @@ impl Entry {
 struct Columns {
     start: Option<Column>,
     duration: Option<Column>,
+    /// The end, where a table tells no durations.
+    end: Option<Column>,
+    /// Whether times are milliseconds.
+    in_millis: bool,
     wait: Option<Column>,
     name: Option<Column>,
     op_type: Option<Column>,
@@ -316,7 +423,13 @@ impl Columns {
             name: header.find(&NAME),
             op_type: header.find(&[op_summary::OP_TYPE, other::OP_TYPE]),
             kind: header.find(&[op_summary::KIND, other::KIND, task_time::KIND]),
-            only_kind: header.has(&[aicpu::NAME]).then_some("AI_CPU"),
+            end: header.find(&[mindspore::AI_CPU_END]),
+            in_millis: header.has(&[mindspore::START]),
+            only_kind: if header.has(&[aicpu::NAME, mindspore::AI_CPU_START]) {
+                Some("AI_CPU")
+            } else {
+                header.has(&[mindspore::START]).then_some("AI_CORE")
+            },
             device: header.find(&DEVICE),
             stream: header.find(&[op_summary::STREAM, task_time::STREAM]),
             number: header.find(&[op_summary::TASK, task_time::TASK]),
@@ -332,6 +445,7 @@ impl Columns {
         let singles = [
             columns.start,
             columns.duration,
+            columns.end,
             columns.wait,
             columns.name,
             columns.op_type,
@@ -351,6 +465,17 @@ impl Columns {
         columns.metrics =
             header.columns().map(|(column, _)| column).filter(|column| !known.contains(column)).collect();
         columns
+    }
+
+    /// Begin and duration of a row's task.
+    fn span(&self, row: &Row<'_>) -> Option<(Nanoseconds, Nanoseconds)> {
+        let time = |column| if self.in_millis { row.millis(column) } else { row.micros(column) };
+        let start = time(self.start)?;
+        let duration = match self.end {
+            Some(_) => time(self.end)? - start,
+            None => time(self.duration)?,
+        };
+        Some((start, duration))
     }
 
     fn kernel(
@@ -376,6 +501,7 @@ impl Columns {
             name: text(self.name),
             op_type: text(self.op_type),
             kind,
+            of_operators: self.op_type.is_some(),
             device: row.number(self.device).and_then(|device| u32::try_from(device).ok()).unwrap_or(0),
             stream: row.number(self.stream),
             number: row.number(self.number).and_then(|number| u32::try_from(number).ok()),

@@ -17,9 +17,11 @@ pub(super) mod caches;
 pub(super) mod complete;
 pub(super) mod join;
 mod kernels;
+pub(super) mod mindspore;
 mod others;
 mod stated;
 pub(super) mod table;
+mod translated;
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +29,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use opscope_formats::reading::Stop;
-use opscope_trace::Trace;
+use opscope_trace::{Nanoseconds, Trace};
 
 use crate::headings::{fusion_op, memory_traffic, task_time_oldest};
 pub(super) use kernels::Kernels;
@@ -142,6 +144,27 @@ pub(super) fn read_stated(text: &[u8], kind: Stated, stop: &Stop) -> Result<Trac
 pub(super) fn read_samples(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let header = samples_header(text).ok_or(ReadError::NotATable)?;
     Ok(others::read_samples(text, &header, stop))
+}
+
+/// The first time of a table of tasks, inferences, ranges or samples, since its clock's zero.
+pub(super) fn first_time(text: &[u8], stop: &Stop) -> Option<Nanoseconds> {
+    let header = read_header(text)?;
+    let of_trace = |trace: Trace| {
+        let zero = Nanoseconds(trace.clock.unix_zero.unwrap_or(0));
+        let starts = [trace.iterations.start(), trace.ranges.start(), trace.samples.time()].concat();
+        starts.into_iter().min().map(|first| first + zero)
+    };
+    match Kind::of(&header)? {
+        Kind::Tasks => {
+            let mut kernels = Kernels::default();
+            kernels.read(text, &header, stop);
+            kernels.span().map(|(first, _)| first)
+        }
+        Kind::Iterations => of_trace(others::read_iterations(text, &header, stop)),
+        Kind::Ranges => of_trace(others::read_ranges(text, &header, stop)),
+        Kind::Samples => of_trace(others::read_samples(text, &header, stop)),
+        Kind::Stated(_) | Kind::NoTrace => None,
+    }
 }
 
 /// The devices that a table of samples names.

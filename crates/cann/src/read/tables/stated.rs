@@ -7,7 +7,8 @@ use opscope_trace::{FigureSubject, FigureTopic, LossKind, Trace};
 
 use super::table::{Column, Header, Losses, Row, read_rows};
 use crate::headings::{
-    api_statistic, l2_cache, op_statistic, op_summary, operator_details, operator_memory, static_op_mem,
+    api_statistic, l2_cache, mindspore, op_statistic, op_summary, operator_details, operator_memory,
+    static_op_mem,
 };
 use crate::read::stated::{AllocationTotals, STEP, step_name};
 
@@ -22,11 +23,23 @@ pub(in crate::read) enum Stated {
     Allocations,
     PlannedMemory,
     Caches,
+    /// MindSpore's parts of steps.
+    StepParts,
+    /// MindSpore's communication in steps.
+    StepCommunication,
+    /// MindSpore's mean times of types of operators in a step.
+    MeanTypes,
+    /// MindSpore's mean times of operators in a step.
+    MeanOperators,
+    /// MindSpore's operations that prepare data.
+    DataOperations,
+    /// The same by stages.
+    DataStages,
 }
 
 /// Each kind with two headings by which it is told from a chance table of another program, and the name of
 /// its files.
-const KINDS: [(Stated, [&str; 2], &str); 8] = [
+const KINDS: [(Stated, [&str; 2], &str); 16] = [
     (Stated::Steps, ["Communication(Not Overlapped)", "Free"], "step_trace_time"),
     (Stated::OperatorTypes, [op_statistic::UNIT, op_statistic::SHARE], "op_statistic"),
     (Stated::CollectiveTypes, [op_statistic::OP_TYPE, op_statistic::SHARE], "communication_statistic"),
@@ -35,6 +48,14 @@ const KINDS: [(Stated, [&str; 2], &str); 8] = [
     (Stated::Allocations, [operator_memory::ALLOCATED, operator_memory::SIZES[0].0], "operator_memory"),
     (Stated::Allocations, [operator_memory::ALLOCATED, operator_memory::SIZES[1].0], "operator_memory"),
     (Stated::PlannedMemory, [static_op_mem::FIRST, static_op_mem::LAST], "static_op_mem"),
+    (Stated::StepParts, [mindspore::STEP, mindspore::FORWARD], "step_trace_raw"),
+    (Stated::StepCommunication, [mindspore::STEP, mindspore::COMMUNICATION], "hccl_raw"),
+    (Stated::MeanTypes, [mindspore::TYPE[0], mindspore::SHARE], "aicore_intermediate_type"),
+    (Stated::MeanTypes, [mindspore::TYPE[1], mindspore::SHARE], "aicore_intermediate_type"),
+    (Stated::MeanOperators, [mindspore::FULL_NAME[0], mindspore::MEAN_TIME], "aicore_intermediate_detail"),
+    (Stated::MeanOperators, [mindspore::FULL_NAME[1], mindspore::MEAN_TIME], "aicore_intermediate_detail"),
+    (Stated::DataOperations, [mindspore::OPERATION_ID, mindspore::QUEUE_SIZE], "minddata_pipeline_raw"),
+    (Stated::DataStages, [mindspore::OPERATION, mindspore::STAGE_MEAN], "dataset"),
 ];
 
 impl Stated {
@@ -70,15 +91,68 @@ impl Stated {
             Self::FrameworkCalls => reading.framework_calls(),
             Self::Allocations => reading.allocations(),
             Self::Caches => reading.caches(),
+            Self::StepParts => reading.mindspore_steps(&[
+                (mindspore::STEP_TOTAL, "total", TICKS),
+                (mindspore::INTERVAL, "interval", TICKS),
+                (mindspore::PASSES, "forward and backward", TICKS),
+                (mindspore::TAIL, "tail", TICKS),
+            ]),
+            Self::StepCommunication => reading.mindspore_steps(&[
+                (mindspore::COMMUNICATION, "communication", MILLIS),
+                (mindspore::COMMUNICATION_WAIT, "communication wait", MILLIS),
+            ]),
+            Self::MeanTypes => {
+                let time = mindspore::TYPE_TIME.iter().find(|name| reading.header.has(&[name]));
+                let time = time.copied().unwrap_or(mindspore::MEAN_TIME);
+                let [subject] = [mindspore::TYPE.iter().find(|name| reading.header.has(&[name]))];
+                let subject = subject.copied().unwrap_or_default();
+                let columns = [
+                    (time, "mean of a step", "ns", MILLIS),
+                    MEAN_COUNT,
+                    (mindspore::SHARE, "share", "%", 1.0),
+                ];
+                reading.totals(FigureTopic::OperatorType, subject, None, &columns);
+            }
+            Self::MeanOperators => {
+                let subject = mindspore::FULL_NAME.iter().find(|name| reading.header.has(&[name]));
+                let subject = subject.copied().unwrap_or_default();
+                let columns = [(mindspore::MEAN_TIME, "mean of a step", "ns", MILLIS), MEAN_COUNT];
+                reading.totals(FigureTopic::Operator, subject, None, &columns);
+            }
+            Self::DataOperations => {
+                let part = reading.header.find(&[mindspore::OPERATION_ID]);
+                let topic = FigureTopic::DataOperation;
+                reading.totals(topic, mindspore::OPERATION_TYPE, part, DATA_OPERATION);
+            }
+            Self::DataStages => {
+                let part = reading.header.find(&[mindspore::STAGE]);
+                reading.totals(FigureTopic::DataOperation, mindspore::OPERATION, part, DATA_STAGE);
+            }
         }
         reading.trace
     }
 }
 
 /// The columns of a table of totals: heading, the figure's name, its unit, and the factor to it.
-type Totals = &'static [(&'static str, &'static str, &'static str, f64)];
+type Totals<'t> = &'t [(&'t str, &'t str, &'t str, f64)];
 
-const OPERATOR_TYPE: Totals = &[
+/// Nanoseconds of a millisecond, and of a tick of the task scheduler's clock.
+const MILLIS: f64 = 1e6;
+const TICKS: f64 = 10.0;
+
+const MEAN_COUNT: (&str, &str, &str, f64) = (mindspore::FREQUENCY, "count in a step", "", 1.0);
+
+const DATA_OPERATION: Totals<'static> = &[
+    (mindspore::QUEUE_SIZE, "mean elements in its queue", "", 1.0),
+    (mindspore::QUEUE_LENGTH, "places in its queue", "", 1.0),
+    (mindspore::QUEUE_USE, "use of its queue", "%", 100.0),
+    (mindspore::WORKERS, "workers", "", 1.0),
+];
+
+const DATA_STAGE: Totals<'static> =
+    &[(mindspore::STAGE_MEAN, "mean", "ns", 1e3), (mindspore::OCCURRENCES, "count", "", 1.0)];
+
+const OPERATOR_TYPE: Totals<'static> = &[
     (op_statistic::TOTAL, "total", "ns", 1e3),
     (op_statistic::COUNT, "count", "", 1.0),
     (op_statistic::LEAST, "least", "ns", 1e3),
@@ -87,7 +161,7 @@ const OPERATOR_TYPE: Totals = &[
     (op_statistic::SHARE, "share", "%", 1.0),
 ];
 
-const HOST_CALL: Totals = &[
+const HOST_CALL: Totals<'static> = &[
     (api_statistic::TOTAL, "total", "ns", 1e3),
     (api_statistic::COUNT, "count", "", 1.0),
     (api_statistic::LEAST, "least", "ns", 1e3),
@@ -134,7 +208,7 @@ impl Reading<'_> {
         });
     }
 
-    fn totals(&mut self, topic: FigureTopic, subject: &str, part: Option<Column>, columns: Totals) {
+    fn totals(&mut self, topic: FigureTopic, subject: &str, part: Option<Column>, columns: Totals<'_>) {
         let subject = self.header.find(&[subject]);
         let columns: Vec<_> =
             columns.iter().map(|&(heading, ..)| self.header.find(&[heading])).zip(columns).collect();
@@ -151,6 +225,31 @@ impl Reading<'_> {
             trace.push_figures(about, &figures);
             !subject.is_empty() && figures.iter().any(|(.., value)| value.is_some())
         });
+    }
+
+    /// Steps with their numbers; the last row may be the mean of all, without any.
+    fn mindspore_steps(&mut self, columns: &[(&str, &str, f64)]) {
+        let step = self.header.find(&[mindspore::STEP]);
+        let columns: Vec<_> = columns
+            .iter()
+            .map(|&(heading, name, factor)| (self.header.find(&[heading]), name, factor))
+            .collect();
+        let (mut means, source) = (0, self.kind.file());
+        self.each_row(|trace, row| {
+            let Some(number) = row.number(step).filter(|number| *number > 0) else {
+                means += 1;
+                return true;
+            };
+            let figures: Vec<_> = columns
+                .iter()
+                .map(|&(column, name, factor)| (name, "ns", row.float(column).map(|value| value * factor)))
+                .collect();
+            let step = number.to_string();
+            let topic = FigureTopic::Step;
+            trace.push_figures(FigureSubject { topic, source, step: &step, subject: "", part: "" }, &figures);
+            figures.iter().any(|(.., value)| value.is_some())
+        });
+        self.trace.count_loss(LossKind::SummingRow, means, source);
     }
 
     fn planned_memory(&mut self) {

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::translated;
 use crate::vocabulary;
 use csv::{ByteRecord, ReaderBuilder};
 use opscope_trace::{LossKind, Nanoseconds, Trace};
@@ -18,9 +19,9 @@ pub(in crate::read) struct Header {
 }
 
 impl Header {
-    /// The names in the first line; letter case means nothing.
+    /// The names in the first line, in English; letter case means nothing.
     fn new(record: &ByteRecord) -> Self {
-        let name = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();
+        let name = |cell: &[u8]| translated::heading(String::from_utf8_lossy(cell).trim());
         let written: Vec<String> = record.iter().map(name).collect();
         Self { names: written.iter().map(|name| name.to_ascii_lowercase()).collect(), written }
     }
@@ -36,7 +37,7 @@ impl Header {
         self.find(names).is_some()
     }
 
-    /// The name of a column in its own letters.
+    /// The name of a column with its own case of letters.
     pub fn written(&self, column: Column) -> &str {
         &self.written[column.0]
     }
@@ -83,6 +84,16 @@ impl Row<'_> {
     /// Microseconds.
     pub fn micros(&self, column: Option<Column>) -> Option<Nanoseconds> {
         decimal::from_micros(&self.numeral(column)).ok()
+    }
+
+    /// Milliseconds.
+    pub fn millis(&self, column: Option<Column>) -> Option<Nanoseconds> {
+        let mut numeral = self.numeral(column).into_owned();
+        if numeral.iter().any(|byte| byte.eq_ignore_ascii_case(&b'e')) {
+            return None;
+        }
+        numeral.extend_from_slice(b"e3");
+        decimal::from_micros(&numeral).ok()
     }
 
     pub fn number(&self, column: Option<Column>) -> Option<u64> {
