@@ -4,6 +4,8 @@
 mod link;
 #[path = "src/shorten.rs"]
 mod shorten;
+#[path = "src/words.rs"]
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -12,6 +14,7 @@ fn main() {
     println!("cargo::rerun-if-changed=ui");
     println!("cargo::rerun-if-changed=src/link.rs");
     println!("cargo::rerun-if-changed=src/shorten.rs");
+    println!("cargo::rerun-if-changed=src/words.rs");
     let ui = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("ui");
     if let Err(problem) = make(&ui) {
         println!("cargo::error={problem}");
@@ -20,7 +23,11 @@ fn main() {
 
 fn make(ui: &Path) -> Result<(), String> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
-    let read = |name: &str| fs::read_to_string(ui.join(name)).map_err(|problem| problem.to_string());
+    let text = |name: &str| fs::read_to_string(ui.join(name)).map_err(|problem| problem.to_string());
+    let read = |name: &str| match name {
+        "locale/zh.js" => words::by_order(&text("locale/en.js")?, &text(name)?, "zh"),
+        _ => text(name),
+    };
     let script = link::link("main.js", &read, shorten::shorten)
         .map_err(|problem| format!("crates/web/ui/{problem}"))?;
     let folder = ui.join("style");

@@ -102,6 +102,15 @@ impl Catalogue {
         &self.stop
     }
 
+    /// The size of all files.
+    pub fn bytes(&self) -> u64 {
+        let streams = self.streams.values().flat_map(|entry| &entry.streams);
+        let sizes = streams
+            .flat_map(|stream| &stream.paths)
+            .map(|path| path.metadata().map_or(0, |found| found.len()));
+        sizes.sum()
+    }
+
     /// The streams with a name: none, one, a kept and an ageing one, or one for each device.
     /// Whoever asks is expected to decode them.
     pub fn streams(&self, name: &str) -> &[Stream] {

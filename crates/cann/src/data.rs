@@ -153,6 +153,10 @@ impl Data {
             let catalogue = Catalogue::read(&device.data(), stop, &mut losses)?;
             catalogues.push((device.id(), &device.metadata, catalogue));
         }
+        stop.expects(|| {
+            let of_devices = catalogues.iter().map(|(_, _, catalogue)| catalogue.bytes());
+            host_catalogue.bytes() + of_devices.sum::<u64>()
+        });
         let old = old_sources(&profile, &host_catalogue, &catalogues);
         // How device records are to be read depends on one small file of the host.
         let expanded = crate::decode::has_expanded_streams(&host_catalogue, &mut losses);

@@ -6,7 +6,7 @@ mod topics;
 
 pub use page::Page;
 pub use pages::PAGES;
-pub use topics::{TOPICS, Topic, topic};
+pub use topics::{TOPICS, Topic, of_metric, topic};
 
 /// The pages that fit a message, the most fitting first.
 pub fn explain(message: &str) -> Vec<&'static Page> {

@@ -162,6 +162,55 @@ mod tests {
         assert_eq!(percent(0.0407), "4.1 %");
     }
 
+    /// Three hundred quantities, their kinds in turn: every size of number, halves that have to be rounded, edges of
+    /// units; the same each time.
+    fn cases() -> String {
+        type Written = fn(f64) -> String;
+        let kinds: [(&str, Written); 6] = [
+            ("duration", |value| duration(Nanoseconds(value as i64))),
+            ("flops", flops),
+            ("flop_rate", flop_rate),
+            ("bytes", bytes),
+            ("byte_rate", byte_rate),
+            ("percent", percent),
+        ];
+        let mut state: u64 = 20;
+        let mut chance = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let line = |number: usize| {
+            let (kind, written) = kinds[number % kinds.len()];
+            let step = if kind.starts_with("byte") { 1_024.0 } else { 1_000.0 };
+            let size = 10_f64.powf(chance() * 15.0);
+            let value = match (kind, number / kinds.len() % 5) {
+                ("percent", 0) => (chance() * 2_000.0).round() / 2_000.0,
+                ("percent", _) => chance() * 1.2 - 0.1,
+                (_, 0) => size.round(),
+                // Halves in the last digit, which go to the even one.
+                (_, 1) => (chance() * 8_000.0).round() / 8.0 * step,
+                (_, 2) => step.powi((chance() * 5.0) as i32) * (step - chance()),
+                (_, 3) => -size.round(),
+                _ if kind == "duration" => (chance() * 2_000.0).round(),
+                _ => size,
+            };
+            let value = if kind == "duration" { value.round() } else { value };
+            format!("[\"{kind}\", {value:?}, \"{}\"]", written(value))
+        };
+        let lines: Vec<String> = (0..300).map(line).collect();
+        format!("[\n{}\n]\n", lines.join(",\n"))
+    }
+
+    #[test]
+    fn the_page_is_held_to_quantities_as_they_are_written_here() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../web/check/unit/units.json");
+        if std::env::var_os("OPSCOPE_BLESS").is_some() {
+            std::fs::write(file, cases()).unwrap();
+        }
+        let kept = std::fs::read_to_string(file).unwrap();
+        assert!(kept == cases(), "OPSCOPE_BLESS=1 writes {file} anew");
+    }
+
     #[test]
     fn rates_are_read_as_data_sheets_write_them() {
         assert_eq!(parse_flop_rate("22TFLOPS"), Ok(22e12));

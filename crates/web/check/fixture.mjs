@@ -65,14 +65,15 @@ function planes(values, bytes, float) {
   return out;
 }
 
-/** A report as one file, as the program writes it. */
-export function page(report, tables) {
+/** A report as one file, as the program writes it; with the columns of the profile that it is compared with, if given. */
+export function page(report, tables, before = null) {
   const { script, style } = shipped() ?? { script: link(), style: styles() };
   const hash = (text) => `'sha256-${crypto.createHash("sha256").update(text).digest("base64")}'`;
   const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'`;
   const json = JSON.stringify(report).replace(/[<\u2028\u2029]/g, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  const columns = zlib.deflateRawSync(encode(tables), { level: 6 }).toString("base64");
-  return `<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><meta name="viewport" content="width=device-width, initial-scale=1"><title>report · opscope</title><style>${style}</style></head>\n<body>\n<div id="app"></div>\n<main id="fallback"><h1>The report as text</h1></main>\n<script type="application/json" id="report">${json}</script>\n<script type="text/plain" id="columns">${columns}</script>\n<script>${script}</script>\n</body></html>\n`;
+  const packed = (it) => zlib.deflateRawSync(encode(it), { level: 6 }).toString("base64");
+  const more = before ? `<script type="text/plain" id="columns-before">${packed(before)}</script>\n` : "";
+  return `<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><meta name="viewport" content="width=device-width, initial-scale=1"><title>report · opscope</title><style>${style}</style></head>\n<body>\n<div id="app"></div>\n<main id="fallback"><h1>The report as text</h1></main>\n<script type="application/json" id="report">${json}</script>\n<script type="text/plain" id="columns">${packed(tables)}</script>\n${more}<script>${script}</script>\n</body></html>\n`;
 }
 
 /** Numbers that are the same each time. */
@@ -250,6 +251,15 @@ function other_profile(report, listed, durations) {
   const whatif = { measured_ns: wall, basis: "the serial sum of the only stream", findings: [1], predicted_ns: { 1: Math.max(0, wall - 2_400_000) } };
   const calls = { whole_ns: 5_700_000_000, rows_left_out: 0, rows: [{ time_ns: 5_645_000_000, share: 0.99, cumulative_share: 0.99, count: 1, mean_ns: 5_645_000_000, phase: "one-off", level: "acl", name: "CreateMultipleStreamsFromFile" }, { time_ns: 55_000_000, share: 0.01, cumulative_share: 1, count: 20, mean_ns: 2_750_000, phase: "steady-state", level: "model", name: "aclmdlExecute" }] };
   return { against: { name: report.name, path: "/data/PROF_000000", overview }, compare, calls, whatif };
+}
+
+/** The same profile compared with one of other times, whose columns come along. */
+export function compared() {
+  const [own, before] = [story(), story({ inferences: 16, streams: 1 })];
+  Object.assign(own.report.against, { name: "PROF_000000", timeline: before.report.timeline, left_out: before.report.left_out });
+  for (const group of own.report.compare.groups) group.before.splice(1);
+  before.tables.operators.time = before.tables.operators.time.map((it) => it * 2);
+  return { ...own, before: before.tables };
 }
 
 /** A profile in which nothing ran. */

@@ -18,8 +18,14 @@
 //!
 //! let answers = serde_json::json!({ "timeline": embedded.timeline });
 //! let text = [Section { heading: "Time".to_owned(), text: "40 ns in 1 operator".to_owned() }];
-//! let report =
-//!     Report { title: "example", language: "en", text: &text, answers: &answers, columns: &embedded.columns };
+//! let report = Report {
+//!     title: "example",
+//!     language: "en",
+//!     text: &text,
+//!     answers: &answers,
+//!     columns: &embedded.columns,
+//!     columns_before: None,
+//! };
 //! let mut html = Vec::new();
 //! report.write(&mut html)?;
 //! assert!(html.starts_with(b"<!doctype html>"));
@@ -37,7 +43,7 @@
 //! | `routes` | the addresses, a file for each kind | `session`, `single_file` (the page) |
 //! | `session` | the profiles that are read and asked | `picture`, `embed`, `cache` |
 //! | `picture` | a timeline of any size, part by part | `embed`, `columns` |
-//! | `link`, `shorten` | modules into one script, and that with short names (the build script's) | – |
+//! | `link`, `shorten`, `words` | modules into one script, that with short names, and the second language without its keys (the build script's) | – |
 
 mod cache;
 pub mod columns;
@@ -53,8 +59,10 @@ mod session;
 #[cfg(test)]
 mod shorten;
 mod single_file;
+#[cfg(test)]
+mod words;
 
 pub use embed::{Embedded, LeftOut, USUAL_SLICES, compute_units};
 pub use server::{Ended, Server, ServerError};
-pub use session::{Loader, Problem, Subject};
+pub use session::{Loader, Problem, Reading, Subject};
 pub use single_file::{Report, Section, fingerprint};

@@ -77,14 +77,16 @@ pub enum Ended {
 /// A server that listens already, and begins to answer with [`Server::run`].
 ///
 /// ```
-/// use opscope_web::{Ended, Loader, Problem, Server, Subject};
+/// use std::sync::Arc;
+///
+/// use opscope_web::{Ended, Loader, Problem, Reading, Server, Subject};
 ///
 /// struct Nothing;
 /// impl Loader for Nothing {
 ///     fn names(&self) -> Vec<String> {
 ///         Vec::new()
 ///     }
-///     fn load(&self, _: usize, _: &dyn Fn(&str)) -> Result<Box<dyn Subject>, Problem> {
+///     fn load(&self, _: usize, _: &Arc<Reading>) -> Result<Box<dyn Subject>, Problem> {
 ///         unreachable!("there is no profile")
 ///     }
 /// }

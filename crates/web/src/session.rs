@@ -1,6 +1,8 @@
 //! The profiles that are served: read one after another in the background, and asked while the next is read.
 
+use std::any::Any;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
@@ -45,6 +47,15 @@ pub trait Subject: Send + Sync {
     /// When it can't be told.
     fn answers(&self, operators: &Answer, embedded: &Embedded) -> Result<Value, Problem>;
 
+    /// The changes since another profile that the same loader has read: `against` and `compare` of a report.
+    ///
+    /// # Errors
+    /// When they can't be compared.
+    fn since(&self, before: &dyn Subject) -> Result<Value, Problem>;
+
+    /// For subjects that ask others of their own kind.
+    fn as_any(&self) -> &dyn Any;
+
     /// The rows of a question to the profile: names and values of options, as a command line has them.
     ///
     /// # Errors
@@ -74,18 +85,52 @@ pub trait Loader: Send + Sync + 'static {
         None
     }
 
-    /// Reads one. `step` is told what is being done.
+    /// Reads one, and tells how far that is.
     ///
     /// # Errors
     /// When it can't be read.
-    fn load(&self, profile: usize, step: &dyn Fn(&str)) -> Result<Box<dyn Subject>, Problem>;
+    fn load(&self, profile: usize, reading: &Arc<Reading>) -> Result<Box<dyn Subject>, Problem>;
+}
+
+/// How far the reading of a profile is.
+#[derive(Debug, Default)]
+pub struct Reading {
+    step: Mutex<String>,
+    bytes: AtomicU64,
+    of_bytes: AtomicU64,
+}
+
+impl Reading {
+    /// Another step begins, whose name is for people.
+    pub fn step(&self, name: &str) {
+        name.clone_into(&mut self.step.lock().unwrap_or_else(PoisonError::into_inner));
+        self.bytes.store(0, Ordering::Relaxed);
+        self.of_bytes.store(0, Ordering::Relaxed);
+    }
+
+    /// So many more bytes were read, and so many more are known to be to be read.
+    pub fn read(&self, bytes: u64, expected: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.of_bytes.fetch_add(expected, Ordering::Relaxed);
+    }
+
+    fn tell(&self, of: &mut Value) {
+        of["state"] = json!("reading");
+        of["step"] = json!(*self.step.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = self.of_bytes.load(Ordering::Relaxed);
+        if all > 0 {
+            // Parts that are read a second time, because the first guess was wrong, are counted twice.
+            of["bytes"] = json!(self.bytes.load(Ordering::Relaxed).min(all));
+            of["of_bytes"] = json!(all);
+        }
+    }
 }
 
 /// How far a profile is.
 #[derive(Clone)]
 pub(crate) enum State {
     Waiting,
-    Reading(String),
+    Reading(Arc<Reading>),
     Ready(Arc<Shown>),
     Failed(Problem),
 }
@@ -143,12 +188,12 @@ impl Session {
 
     fn read_all(&self, loader: &dyn Loader) {
         for profile in 0..self.states.len() {
-            self.set(profile, State::Reading(String::new()));
-            let step = |name: &str| self.set(profile, State::Reading(name.to_owned()));
+            let reading = Arc::new(Reading::default());
+            self.set(profile, State::Reading(Arc::clone(&reading)));
             // A fault in one reader leaves the other profiles to be looked at.
             let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                let subject = loader.load(profile, &step)?;
-                step("timeline");
+                let subject = loader.load(profile, &reading)?;
+                reading.step("timeline");
                 Shown::new(subject, loader.slices())
             }));
             let fault = || Problem { is_question: false, error: "reading it failed".to_owned(), hint: None };
@@ -177,7 +222,7 @@ impl Session {
         let profile = |(number, name): (usize, &String)| {
             let mut of = json!({ "number": number, "name": name });
             match self.state(number) {
-                Some(State::Reading(step)) => (of["state"], of["step"]) = (json!("reading"), json!(step)),
+                Some(State::Reading(reading)) => reading.tell(&mut of),
                 Some(State::Ready(shown)) => {
                     (of["state"], of["fingerprint"]) = (json!("ready"), shown.report["fingerprint"].clone());
                 }

@@ -37,6 +37,8 @@ pub struct Report<'r> {
     pub answers: &'r Value,
     /// A container of columns ([`crate::columns`]).
     pub columns: &'r [u8],
+    /// Those of the profile that it is compared with.
+    pub columns_before: Option<&'r [u8]>,
 }
 
 impl Report<'_> {
@@ -66,6 +68,10 @@ impl Report<'_> {
         out.write_all(in_script(&self.answers.to_string()).as_bytes())?;
         out.write_all(b"</script>\n<script type=\"text/plain\" id=\"columns\">")?;
         write_base64(&deflated(self.columns)?, &mut out)?;
+        if let Some(columns) = self.columns_before {
+            out.write_all(b"</script>\n<script type=\"text/plain\" id=\"columns-before\">")?;
+            write_base64(&deflated(columns)?, &mut out)?;
+        }
         write!(out, "</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n")?;
         out.flush()
     }
@@ -148,7 +154,9 @@ mod tests {
     fn html_of(title: &str, text: &str, answers: &Value, columns: &[u8]) -> String {
         let text = [Section { heading: title.to_owned(), text: text.to_owned() }];
         let mut html = Vec::new();
-        Report { title, language: "en", text: &text, answers, columns }.write(&mut html).unwrap();
+        Report { title, language: "en", text: &text, answers, columns, columns_before: Some(columns) }
+            .write(&mut html)
+            .unwrap();
         String::from_utf8(html).unwrap()
     }
 
@@ -165,7 +173,7 @@ mod tests {
         // The page's own script aside, the file has the elements of any report.
         let own = html.replace(SCRIPT, "").replace(STYLES, "");
         for (tag, times) in
-            [("<script", 3), ("</script", 3), ("<img", 0), ("<!--", 0), ("<pre>", 1), ("</main>", 1)]
+            [("<script", 4), ("</script", 4), ("<img", 0), ("<!--", 0), ("<pre>", 1), ("</main>", 1)]
         {
             assert_eq!(own.matches(tag).count(), times, "{tag}");
         }

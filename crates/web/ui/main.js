@@ -25,9 +25,10 @@ async function start() {
       document.getElementById("fallback")?.remove();
       first_words();
       const source = served();
-      const number = parse_link(location.hash).state.p;
-      await waiting_room(root, source, number);
-      show(root, make_app(await source.open(number)), source);
+      const { p, b } = parse_link(location.hash).state;
+      await waiting_room(root, source, p);
+      if (b !== null) await waiting_room(root, source, b);
+      show(root, make_app(await source.open(p, b)), source);
     }
     document.getElementById("fallback")?.remove();
   } catch (error) {
@@ -113,7 +114,8 @@ function show(root, app, source) {
     if (address.ours()) return;
     address.heard();
     // Another profile is another page: nothing of this one is to stay behind.
-    if (source && parse_link(location.hash).state.p !== app.profile.number) location.reload();
+    const { p, b } = parse_link(location.hash).state;
+    if (source && (p !== app.profile.number || b !== (app.other?.profile.number ?? null))) location.reload();
     apply_link(app, location.hash);
   });
   addEventListener("beforeprint", () => document.documentElement.classList.add("printing"));

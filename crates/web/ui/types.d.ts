@@ -8,7 +8,7 @@ interface Signal<T> { value: T; peek(): T }
 type ScreenName = "overview" | "timeline" | "operators" | "model" | "roofline" | "compare" | "advice" | "about";
 type Theme = "auto" | "light" | "dark";
 type Language = "en" | "zh";
-type Colouring = "type" | "operator" | "unit" | "stream" | "share" | "waiting";
+type Colouring = "type" | "operator" | "unit" | "stream" | "share" | "waiting" | "change";
 type Grouping = "operator" | "type" | "name" | "unit" | "stream" | "shape" | "iteration" | "call";
 type Span = [number, number];
 
@@ -26,6 +26,8 @@ interface Flag { at: number; name: string }
 interface LinkState {
   screen: ScreenName;
   p: number;
+  /** the profile that it is compared with */ b: number | null;
+  /** how far that is shifted, in nanoseconds */ o: number | null;
   t: Span | null;
   m: Span | null;
   sel: string | null;
@@ -93,11 +95,12 @@ interface Comparison {
   spans: { name: string; kind: string; place: string; before_ns: number; after_ns: number }[];
   suspects: { name: string; delta_ns: number; seconds: number; unrecorded: boolean; rule: string }[];
 }
-interface Against { name: string; /** null where it is kept in no file */ path: string | null; overview: Omit<Overview, "types" | "whole_ns" | "waiting_ns"> }
+interface Against { name: string; /** null where it is kept in no file */ path: string | null; overview: Omit<Overview, "types" | "whole_ns" | "waiting_ns">; /** what columns of its own are of, where the report has them */ timeline?: TimelineFacts; left_out?: LeftOut }
 interface Calls { whole_ns: number; rows_left_out: number; rows: { time_ns: number; share: number; cumulative_share: number; count?: number; mean_ns?: number; phase?: string; level?: string; name?: string }[] }
 interface WhatIf { measured_ns: number; basis: string; findings: number[]; predicted_ns: Record<string, number> }
 interface GraphFacts { from: "model" | "tensors" | "order"; is_matched: boolean; nodes: number; constants: number; is_folded: boolean; in_columns: number; path_ns: number }
 interface Report {
+  /** pages about what hardware measured, title and text */ pages?: { name: string; metrics: string[]; en: [string, string]; zh: [string, string] }[];
   whatif?: WhatIf | null;
   compare?: Comparison | null; against?: Against | null; calls?: Calls; roofline?: { flops_per_second: number; bytes_per_second: number; bound_from: number } | null;
   schema_version: number; program_version: string; lang: "auto" | Language; fingerprint: string; name: string;
@@ -192,7 +195,9 @@ interface Operator {
 interface Metric { name: string; unit: string; mean: number }
 
 type Profile = import("./data/profile.js").Profile;
-type App = import("./state/app.js").App;
+type AppOfOne = ReturnType<typeof import("./state/app.js").of_profile>;
+// `other` is what the timeline shows of the profile before a change, of which `is_other` is true.
+interface App extends AppOfOne { other: App | null; is_other: boolean }
 type Texts = typeof import("./locale/en.js").en;
 type Key = keyof Texts;
 type Palette = import("./parts/colours.js").Palette;

@@ -139,6 +139,7 @@ pub(crate) fn decode<R: Record, T: Append>(
             |number, part: &mut Decoded<T>| {
                 if !stream.stop.is_wanted() {
                     part.decode(parts[number], magic, stream.aging, &add);
+                    stream.stop.has_read(parts[number].len());
                 }
             },
             |part| {

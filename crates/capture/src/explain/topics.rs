@@ -94,9 +94,42 @@ pub fn topic(word: &str) -> Option<&'static Topic> {
     TOPICS.iter().find(|topic| topic.name == word || topic.words.contains(&&*word))
 }
 
+/// The page about a quantity that the vendor's counters measure, by its name in tables such as `aic_mac_ratio`: about
+/// the unit that was busy, or the memory that moved the bytes.
+pub fn of_metric(name: &str) -> Option<&'static Topic> {
+    const MEMORY: [&str; 9] = ["mte", "ub", "l0", "l1", "l2", "ddr", "hbm", "mem", "fixpipe"];
+    const UNITS: [&str; 5] = ["mac", "cube", "vec", "scalar", "aicpu"];
+    let name = name.to_lowercase();
+    let is_of = |words: &[&str]| name.split('_').any(|part| words.iter().any(|word| part.starts_with(word)));
+    let page = if is_of(&MEMORY) {
+        "memory"
+    } else if is_of(&UNITS) {
+        "units"
+    } else {
+        return None;
+    };
+    TOPICS.iter().find(|topic| topic.name == page)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_counters_lead_to_what_they_measure() {
+        let page = |name| of_metric(name).map(|topic| topic.name);
+        for name in ["aic_mac_ratio", "vec_ratio", "scalar_time", "cube_fops", "aiv_vec_exe_ratio"] {
+            assert_eq!(page(name), Some("units"), "{name}");
+        }
+        for name in
+            ["mte2_ratio", "aic_mte3_time", "ub_read_bw", "l0a_write_bw", "main_mem_read_bw", "l2_cache_hit"]
+        {
+            assert_eq!(page(name), Some("memory"), "{name}");
+        }
+        for name in ["total_cycles", "icache_miss_rate", "block_dim", ""] {
+            assert_eq!(page(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn every_word_leads_to_its_page_and_to_no_other() {

@@ -5,7 +5,7 @@ mod iterations;
 mod stop;
 
 pub use iterations::{Iterations, Row};
-pub use stop::Stop;
+pub use stop::{Read, Stop};
 
 /// Times since 1970 that are later than this (in nanoseconds, September 2001) can be no time since
 /// a machine or program was started.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use opscope_advise::{Language, rules};
-use opscope_capture::explain::{PAGES, Page, TOPICS, Topic, explain, page, topic};
+use opscope_capture::explain::{PAGES, Page, TOPICS, Topic, explain, of_metric, page, topic};
 
 use crate::exit::Exit;
 use crate::terminal::{Terminal, bold};
@@ -13,6 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   opscope explain memory                     UB, L0, L1, L2 and DDR
   opscope explain ub-fusion --lang zh
+  opscope explain mte2_ratio                 what a counter of the hardware measures
   opscope explain A29                        a rule of opscope advise
   opscope explain E10001
   opscope explain \"error while loading shared libraries: libpython3.9.so.1.0\"
@@ -96,6 +97,12 @@ fn pages(text: &str, language: Language) -> Option<String> {
         return Some(opscope_advise::explain(rule, language));
     }
     let found: Vec<&Page> = named.map_or_else(|| explain(text), |page| vec![page]);
+    // A counter's name has no blanks and parts with bars between.
+    let is_metric = found.is_empty() && text.contains('_') && !text.contains(char::is_whitespace);
+    if let Some(topic) = of_metric(text).filter(|_| is_metric) {
+        let (title, page) = of_topic(topic, language);
+        return Some(format!("{}\n\n{page}", bold(title)));
+    }
     let pages: Vec<String> =
         found.iter().map(|page| format!("{}\n\n{}\n", bold(page.title), page.text)).collect();
     (!pages.is_empty()).then(|| pages.join("\n"))

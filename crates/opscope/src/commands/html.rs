@@ -181,18 +181,33 @@ pub fn write(
     let operators = Query { roofline: content.roofline, ..Query::default() }.run(profile).map_err(usage)?;
     let graph = graph(profile, &operators, content.model, content.shapes);
     let embedded = Embedded::with_graph(profile, &operators, content.slices, &graph);
-    let (answers, text) = with_page(profile, origin, content, &operators, &embedded, |page| {
-        anyhow::Ok((page.answers()?, page.text()))
-    })??;
-    let report =
-        Report { title: &name, language: "en", text: &text, answers: &answers, columns: &embedded.columns };
+    let before = content.against.map(|other| {
+        let operators = Query { roofline: content.roofline, ..Query::default() }.run(other).map_err(usage)?;
+        anyhow::Ok(Embedded::of(other, &operators, content.slices))
+    });
+    let before = before.transpose()?;
+    let against = content.against.zip(before.as_ref());
+    let against =
+        against.map(|(other, columns)| against_of(other, profile, origin.path.is_some(), Some(columns)));
+    let (answers, text) =
+        with_page(profile, origin, content, &operators, (&embedded, against.transpose()?), |page| {
+            anyhow::Ok((page.answers()?, page.text()))
+        })??;
+    let report = Report {
+        title: &name,
+        language: "en",
+        text: &text,
+        answers: &answers,
+        columns: &embedded.columns,
+        columns_before: before.as_ref().map(|before| &before.columns[..]),
+    };
     opscope_files::write_atomically(output, |file| report.write(file))
         .with_context(|| format!("{}: cannot write the report", output.display()))?;
     tell(output, &embedded.left_out, terminal);
     Ok(())
 }
 
-/// Asks a profile what a page shows beside its columns and its operators.
+/// Asks a profile what a page shows beside its columns and its operators, and the profile that it is compared with.
 ///
 /// # Errors
 /// When the rules' settings in this folder can't be read.
@@ -201,7 +216,7 @@ pub fn with_page<A>(
     origin: Origin,
     content: &Content<'_>,
     operators: &Answer,
-    embedded: &Embedded,
+    (embedded, against): (&Embedded, Option<Against<'_>>),
     see: impl FnOnce(&Page<'_>) -> A,
 ) -> anyhow::Result<A> {
     let Origin { name, path, mut info, environment } = origin;
@@ -214,14 +229,7 @@ pub fn with_page<A>(
     let types = ask(&Query { group_by: GroupBy::Type, ..Query::default() })?;
     let of_all = Scope { iterations: Iterations::All, ..Scope::default() };
     let calls = ask(&Query { host: true, scope: of_all, ..Query::default() })?;
-    let overview_of = |profile| Overview::of(profile, Query::default().scope).map_err(usage);
     let overview = overview_of(profile)?;
-    let against = content.against.map(|other| {
-        let (comparison, overview) = (compared(other, profile)?, overview_of(other)?);
-        let (name, is_kept) = (name_of(other.place()), path.is_some());
-        anyhow::Ok(Against { profile: other, name, is_kept, comparison, overview })
-    });
-    let against = against.transpose()?;
     Ok(see(&Page {
         profile,
         name: &name,
@@ -239,6 +247,24 @@ pub fn with_page<A>(
         advice: &advice,
         embedded,
     }))
+}
+
+fn overview_of(profile: &Opened) -> Result<Overview, UsageError> {
+    Overview::of(profile, Query::default().scope).map_err(usage)
+}
+
+/// The changes from one profile to another; `is_kept` tells whether they lie in files.
+///
+/// # Errors
+/// When the rules' settings in this folder can't be read.
+pub fn against_of<'a>(
+    before: &'a Opened,
+    after: &'a Opened,
+    is_kept: bool,
+    embedded: Option<&'a Embedded>,
+) -> anyhow::Result<Against<'a>> {
+    let (comparison, overview) = (compared(before, after)?, overview_of(before)?);
+    Ok(Against { profile: before, name: name_of(before.place()), is_kept, comparison, overview, embedded })
 }
 
 /// The graph of a profile, with the chains that `opscope fusion` finds in its model.

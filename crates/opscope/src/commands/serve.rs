@@ -1,5 +1,6 @@
 //! `opscope serve`: profiles of any size as a page in the browser.
 
+use std::any::Any;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,10 +20,10 @@ use opscope_open::{Progress, Source};
 use opscope_run::Interrupt;
 use opscope_trace::Trace;
 use opscope_web::graph::Graph;
-use opscope_web::{Embedded, Ended, Loader, Problem, Server, Subject};
-use serde_json::Value;
+use opscope_web::{Embedded, Ended, Loader, Problem, Reading, Server, Subject};
+use serde_json::{Value, json};
 
-use super::html::{self, Content, Origin, command_line, name_of, with_page};
+use super::html::{self, Content, Origin, against_of, command_line, name_of, with_page};
 use super::run::ShapeArguments;
 use super::{analyze, limit};
 use crate::exit::{Exit, UsageError, with_causes};
@@ -33,7 +34,7 @@ use crate::terminal::Terminal;
 const EXAMPLES: &str = "\
 Examples:
   opscope serve PROF_000001_20251009085320000_ABCDEFGH/
-  opscope serve before.json after.json                 the page has a list to choose from
+  opscope serve before.json after.json                 the page has lists to choose from, and compares two
   opscope serve run.db --model model.onnx              with what the model's graph tells
   opscope serve trace_view.json --port 9000 --no-open
   opscope serve profile.json --idle 2h                 ends when nobody has looked for two hours
@@ -152,8 +153,8 @@ impl Loader for Profiles {
         self.slices
     }
 
-    fn load(&self, number: usize, step: &dyn Fn(&str)) -> Result<Box<dyn Subject>, Problem> {
-        match self.read(&self.paths[number], step) {
+    fn load(&self, number: usize, reading: &Arc<Reading>) -> Result<Box<dyn Subject>, Problem> {
+        match self.read(&self.paths[number], reading) {
             Ok(served) => Ok(Box::new(served)),
             Err(error) => {
                 if !self.request.is_made() {
@@ -167,8 +168,8 @@ impl Loader for Profiles {
 }
 
 impl Profiles {
-    fn read(&self, path: &Path, step: &dyn Fn(&str)) -> anyhow::Result<Served> {
-        step("look");
+    fn read(&self, path: &Path, reading: &Arc<Reading>) -> anyhow::Result<Served> {
+        reading.step("look");
         let source = Source::at(path)?;
         if source.is_model() {
             let text = format!(
@@ -178,28 +179,29 @@ impl Profiles {
             return Err(UsageError(text).into());
         }
         let origin = Origin::of(&source);
-        step("read");
-        let told = Steps { step, request: self.request };
+        reading.step("read");
+        let told = Steps { reading, request: self.request };
         let opened = profile::read_telling(source, Tell::Warnings, &told, &self.terminal)?;
         profile::warn_of_unread(&opened, &self.terminal);
         Ok(Served { path: path.to_owned(), opened, origin, known: Arc::clone(&self.known) })
     }
 }
 
-/// Tells the page of each step, and the reader of Ctrl-C.
+/// Tells the page how far the reading is, and the reader of Ctrl-C.
 struct Steps<'s> {
-    step: &'s dyn Fn(&str),
+    reading: &'s Arc<Reading>,
     request: &'static Interrupt,
 }
 
 impl Progress for Steps<'_> {
     fn step(&self, name: &str) {
-        (self.step)(name);
+        self.reading.step(name);
     }
 
     fn stop(&self) -> Stop {
         let request = self.request;
-        Stop::when(move || request.is_made())
+        let reading = Arc::clone(self.reading);
+        Stop::when(move || request.is_made()).telling(move |part| reading.read(part.bytes, part.expected))
     }
 }
 
@@ -230,10 +232,25 @@ impl Subject for Served {
             target: known.target,
             ..Content::usual(command_line(words.into_iter().chain(model)))
         };
-        let see = with_page(&self.opened, self.origin.clone(), &content, operators, embedded, |page| {
-            page.answers()
-        });
+        let columns = (embedded, None);
+        let see =
+            with_page(&self.opened, self.origin.clone(), &content, operators, columns, |page| page.answers());
         see.and_then(|answers| answers).map_err(|error| problem(&error))
+    }
+
+    fn since(&self, before: &dyn Subject) -> Result<Value, Problem> {
+        let Some(before) = before.as_any().downcast_ref::<Self>() else {
+            let error = "only profiles can be compared".to_owned();
+            return Err(Problem { is_question: true, error, hint: None });
+        };
+        let (before, after) = (&before.opened, &self.opened);
+        let changes = against_of(before, after, true, None)
+            .and_then(|against| Ok(json!({ "against": against.facts(), "compare": against.answer(after)? })));
+        changes.map_err(|error| problem(&error))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 
     fn table(&self, options: &[(String, String)]) -> Result<Value, Problem> {

@@ -5,6 +5,7 @@ use opscope_analyze::{
     Answer, BOUND_FROM, Comparison, GroupBy, Iterations, Latencies, Overview, Query, Roofline, SavedParts,
     Scope, Statistics, predict_savings,
 };
+use opscope_capture::explain::{Topic, of_metric};
 use opscope_trace::{Nanoseconds, Trace};
 use opscope_web::{Embedded, Section, compute_units, fingerprint};
 use serde_json::{Value, json};
@@ -41,6 +42,8 @@ pub struct Against<'a> {
     pub comparison: Comparison<'a>,
     /// Its figures.
     pub overview: Overview,
+    /// Its columns, where the page carries them.
+    pub embedded: Option<&'a Embedded>,
 }
 
 /// A profile and the answers about it.
@@ -116,6 +119,7 @@ impl Page<'_> {
             "timeline": self.embedded.timeline,
             "left_out": self.embedded.left_out,
             "graph": self.embedded.graph,
+            "pages": pages(self.profile),
         }))
     }
 
@@ -255,16 +259,23 @@ impl Page<'_> {
 }
 
 impl Against<'_> {
-    fn facts(&self) -> Value {
+    /// What a page is told of the profile.
+    pub fn facts(&self) -> Value {
+        let columns = self.embedded;
         json!({
             "name": self.name,
             "path": self.is_kept.then(|| self.profile.place().to_string_lossy()),
             "overview": figures(self.profile, &self.overview),
+            "timeline": columns.map(|columns| &columns.timeline),
+            "left_out": columns.map(|columns| &columns.left_out),
         })
     }
 
     /// The answer of `opscope compare --json`; of many groups those that changed most.
-    fn answer(&self, after: &Opened) -> anyhow::Result<Value> {
+    ///
+    /// # Errors
+    /// When a figure has no form in JSON, which would be a fault of this program.
+    pub fn answer(&self, after: &Opened) -> anyhow::Result<Value> {
         let mut answer =
             serde_json::to_value(compare::to_json(&self.comparison).about([self.profile, after]))?;
         for (list, most) in [("groups", MOST_GROUPS), ("spans", MOST), ("waterfall", MOST_GROUPS)] {
@@ -321,6 +332,24 @@ fn latency(trace: &Trace) -> Value {
         "recording_ratio": latencies.ratio(),
         "scale": latencies.scale(),
     })
+}
+
+/// The pages of `opscope explain` about what hardware measured, each with the names of those quantities.
+fn pages(trace: &Trace) -> Vec<Value> {
+    let mut pages: Vec<(&Topic, Vec<&str>)> = Vec::new();
+    for (_, metric) in trace.metrics.iter() {
+        let name = trace.strings.get(metric.name);
+        let Some(topic) = of_metric(name) else { continue };
+        match pages.iter_mut().find(|(known, _)| *known == topic) {
+            Some((_, names)) => names.push(name),
+            None => pages.push((topic, vec![name])),
+        }
+    }
+    let page = |(topic, names): (&Topic, Vec<&str>)| {
+        let (en, zh) = ([topic.title, topic.text], [topic.title_zh, topic.text_zh]);
+        json!({ "name": topic.name, "metrics": names, "en": en, "zh": zh })
+    };
+    pages.into_iter().map(page).collect()
 }
 
 /// Why parts of a page are empty.

@@ -19,16 +19,21 @@ process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
 /** @type {import("playwright-core").Browser | null} */
 let browser = null;
 
+/** @type {import("node:child_process").ChildProcess[]} */
+const servers = [];
+
 export async function end() {
+  // Those of tests that failed: they would keep the process waiting.
+  for (const it of servers) it.kill();
   await browser?.close();
   browser = null;
 }
 
 let made = 0;
 /** A report made without the program. */
-export function report_of({ report, tables }) {
+export function report_of({ report, tables, before }) {
   const file = path.join(folder, `made${made++}.html`);
-  fs.writeFileSync(file, report_page(report, tables));
+  fs.writeFileSync(file, report_page(report, tables, before));
   return file;
 }
 
@@ -42,6 +47,7 @@ export function report_by_program(...args) {
 /** Serves profiles with the program; the page's address, and how to end the server. */
 export async function serve(...args) {
   const server = spawn(OPSCOPE, ["serve", "--no-open", "--port", "0", ...args], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  servers.push(server);
   const ended = new Promise((done) => server.on("exit", (status) => done(status)));
   let text = "";
   let problems = "";

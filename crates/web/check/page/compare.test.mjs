@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { no_program, open, end, report_by_program, program, settled, hold, link_of } from "./browser.mjs";
+import { no_program, open, end, report_by_program, program, serve, settled, hold, link_of } from "./browser.mjs";
 import { mask_detector } from "./mask.mjs";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "opscope-compare-"));
@@ -72,6 +72,45 @@ test("the mask detector: five lost seconds found by W and D, Conv2D in the lead,
   assert.deepEqual(seen.errors, []);
   assert.equal(seen.requests.length, 1, seen.requests.join(" "));
   await close();
+});
+
+test("the same story from the server, which is given both profiles", { skip }, async () => {
+  const server = await serve(before, after_it);
+  const { page, seen, close } = await open(server.url);
+  try {
+    await page.evaluate(() => { location.hash = "#/compare?p=1&b=0"; });
+    await page.waitForSelector(".compare .headline");
+    assert.match(await text_of(page, ".compare .headline"), /7\.209 ms → 2\.305 ms\s+3\.128×\s+−68\.0 %/);
+    assert.match(await text_of(page, ".suspect"), /CreateMultipleStreamsFromFile lost 5\.00 s, nearly 5 s.*sleep.*A33/);
+    await page.locator(".compare .grid-row", { hasText: "conv3" }).first().click();
+    await page.keyboard.press("o");
+    await settled(page);
+    assert.match(await text_of(page, ".details .selected-name"), /^conv3$/);
+    // The long call of the profile before is found below by W and D: it ends where the other's has long ended.
+    await page.keyboard.press("2");
+    await settled(page);
+    const below = page.locator(".timeline").last();
+    await page.keyboard.press("0");
+    await page.keyboard.press("0");
+    await settled(page);
+    const box = await below.locator("canvas.rows-canvas").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + 30);
+    await hold(page, "w", 300);
+    await hold(page, "d", 200);
+    const place = await below.locator(".row-name", { hasText: "100" }).first().boundingBox();
+    await page.mouse.click(box.x + box.width / 3, place.y + place.height / 2);
+    await settled(page);
+    assert.match(await text_of(page, ".panel .other"), /CreateMultipleStreamsFromFile[\s\S]*5\.6[45] s/);
+    const { compare } = await page.evaluate(() => fetch("/api/compare?a=0&b=1", { headers: { authorization: `Bearer ${localStorage.getItem("opscope-token")}` } }).then((it) => it.json()));
+    const printed = JSON.parse(program("compare", before, after_it, "--json"));
+    for (const it of Object.keys(printed)) assert.deepEqual(compare[it], printed[it], it);
+    const origin = new URL(server.url).origin;
+    assert.ok(seen.requests.every((it) => it.startsWith(origin)), seen.requests.join(" "));
+    assert.deepEqual(seen.errors, []);
+  } finally {
+    await close();
+    await server.end();
+  }
 });
 
 test("two runs of a model: both sets of inferences, the roofline as the command line has it, calls of the host", { skip }, async () => {

@@ -144,7 +144,7 @@ test("several profiles are chosen from a list, and one that can't be read says w
   fs.writeFileSync(damaged, "SQLite format 3\u0000 and nothing else");
   const server = await serve(trace("first.json"), trace("second.json", 100), damaged);
   const { page, seen, close } = await open(server.url);
-  const list = page.locator("select.profiles");
+  const [list, before] = [page.locator("select.profiles").first(), page.locator("select.profiles").last()];
   await list.waitFor();
   await page.waitForFunction(() => document.querySelector("select.profiles option:last-child")?.disabled);
   assert.deepEqual(await list.locator("option").allInnerTexts(), ["first.json", "second.json", "damaged.db (can't be read)"]);
@@ -153,6 +153,17 @@ test("several profiles are chosen from a list, and one that can't be read says w
   assert.match(await page.evaluate(() => location.hash), /p=1/);
   await page.goBack();
   await page.waitForFunction(() => document.title.includes("first.json"));
+  // The second one is compared with the first, on every screen that shows both.
+  await page.evaluate(() => { location.hash = "#/overview?p=1"; });
+  await page.waitForFunction(() => document.title.includes("second.json"));
+  await page.locator("select.profiles").last().locator("option").nth(2).waitFor({ state: "attached" });
+  assert.deepEqual(await before.locator("option").allInnerTexts(), ["compare with …", "first.json", "damaged.db (can't be read)"]);
+  await before.selectOption("0");
+  await page.waitForSelector(".versus");
+  assert.match(await link_of(page), /p=1&b=0/);
+  await page.keyboard.press("2");
+  await settled(page);
+  assert.equal(await page.locator(".timeline").count(), 2);
   await page.evaluate(() => { location.hash = "#/overview?p=2"; });
   await page.waitForSelector(".failed");
   assert.match(await page.locator("#app").innerText(), /damaged\.db/);

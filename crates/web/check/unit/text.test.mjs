@@ -1,5 +1,7 @@
 import test from "node:test";
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import * as units from "../../ui/parts/units.js";
 import { shown, csv_cell } from "../../ui/parts/text.js";
 import { colour_of_type, make_palette } from "../../ui/parts/colours.js";
@@ -21,6 +23,12 @@ test("quantities are written as the command line writes them", () => {
   // Halves go to the even digit, as in Rust.
   assert.deepEqual([1_125, 1_375, 12_250, 12_750].map(units.duration), ["1.12 µs", "1.38 µs", "12.2 µs", "12.8 µs"]);
   assert.deepEqual(["50us", "1.5ms", "2 s", "0", "3", "fast"].map(units.parse_duration), [50_000, 1_500_000, 2e9, 0, null, null]);
+});
+
+test("three hundred quantities are written digit for digit as by crates/trace, which made the list", () => {
+  const cases = JSON.parse(fs.readFileSync(path.join(import.meta.dirname, "units.json"), "utf8"));
+  assert.equal(cases.length, 300);
+  for (const [kind, value, text] of cases) assert.equal(units[kind](value), text, `${kind} of ${value}`);
 });
 
 test("control and direction marks in names become visible", () => {

@@ -1,5 +1,6 @@
 //! The answers of the server: a file for each kind of answer.
 
+mod compare;
 mod export;
 mod page;
 mod profile;
@@ -27,6 +28,7 @@ pub(crate) fn all(session: Arc<Session>) -> Router {
         .route("/app.js", get(page::script))
         .route("/app.css", get(page::styles))
         .route("/api/status", get(status::status))
+        .route("/api/compare", get(compare::compare))
         .route("/api/{profile}/report", get(profile::report))
         .route("/api/{profile}/columns", get(profile::columns))
         .route("/api/{profile}/overview", get(profile::overview))

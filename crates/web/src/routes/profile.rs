@@ -162,7 +162,8 @@ fn answer(shown: &Shown, value: Value) -> Response {
     json_of(with_fingerprint(shown, value).to_string().into())
 }
 
-fn with_fingerprint(shown: &Shown, mut value: Value) -> Value {
+/// An answer that says which profile it is of.
+pub(super) fn with_fingerprint(shown: &Shown, mut value: Value) -> Value {
     if let Some(members) = value.as_object_mut() {
         members.insert("fingerprint".to_owned(), json!(shown.report["fingerprint"]));
     }

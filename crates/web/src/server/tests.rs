@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::columns::Container;
 use crate::graph::Graph;
-use crate::session::{Problem, Subject};
+use crate::session::{Problem, Reading, Subject};
 use crate::{Embedded, fingerprint};
 
 mod answers;
@@ -29,12 +29,15 @@ impl Loader for Profiles {
         ["good", "bad", "slow"].map(str::to_owned).to_vec()
     }
 
-    fn load(&self, profile: usize, step: &dyn Fn(&str)) -> Result<Box<dyn Subject>, Problem> {
+    fn load(&self, profile: usize, reading: &Arc<Reading>) -> Result<Box<dyn Subject>, Problem> {
         match profile {
             0 => Ok(Box::new(Profile(trace()))),
             1 => Err(Problem { is_question: false, error: "it is damaged".to_owned(), hint: None }),
             _ => {
-                step("reading for long");
+                reading.step("reading for long");
+                reading.read(0, 100);
+                reading.read(70, 0);
+                reading.read(70, 50);
                 while !self.stop.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(5));
                 }
@@ -58,6 +61,15 @@ impl Subject for Profile {
         Ok(
             json!({ "fingerprint": fingerprint, "overview": { "tasks": 6 }, "about": {}, "losses": [], "timeline": embedded.timeline }),
         )
+    }
+
+    fn since(&self, before: &dyn Subject) -> Result<Value, Problem> {
+        let before = before.as_any().downcast_ref::<Self>().map(|before| before.0.tasks.len());
+        Ok(json!({ "compare": { "before": before, "after": self.0.tasks.len() } }))
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
     }
 
     fn table(&self, options: &[(String, String)]) -> Result<Value, Problem> {
@@ -485,6 +497,10 @@ fn each_profile_says_how_far_it_is() {
     assert_eq!(states, ["ready", "failed", "reading"]);
     assert_eq!(status["profiles"][1]["error"], "it is damaged");
     assert_eq!(status["profiles"][2]["step"], "reading for long");
+    assert_eq!(
+        (&status["profiles"][2]["bytes"], &status["profiles"][2]["of_bytes"]),
+        (&json!(140), &json!(150))
+    );
     assert_eq!(status["profiles"][0]["fingerprint"], server.json("/api/0/overview")["fingerprint"]);
     assert_eq!(server.json("/api/0/overview")["tasks"], 6);
     let refused = |path: &str, status: u16| {

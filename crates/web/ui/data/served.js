@@ -69,7 +69,7 @@ export function make_served(server, profile, number) {
     const ids = rows.map((it) => (numbers.get(it) ?? 0) - first_counter).join(",");
     if (samples_in_full === samples || ids === "" || counters_asked === key + ids) return;
     counters_asked = key + ids;
-    server.ask(`${number}/counters?from=${Math.floor(view[0])}&to=${Math.ceil(view[1])}&width=${width}&ids=${ids}`).then((data) => {
+    server.ask(`${number}/counters?from=${Math.max(0, Math.floor(view[0]))}&to=${Math.max(1, Math.ceil(view[1]))}&width=${width}&ids=${ids}`).then((data) => {
       if (counters_asked !== key + ids) return;
       [counters_for, counters] = [key, new Map()];
       const table = open_columns(data).table("buckets");

@@ -72,7 +72,7 @@ export function make_tiles(ask, end) {
     const { view, across, rows } = latest;
     const level = level_of(view, across) + (slow && performance.now() - moved < AT_REST ? 1 : 0);
     const size = BUCKETS * 2 ** level;
-    const [first, last] = [Math.floor(view[0] / size), Math.floor(Math.min(view[1], end) / size)];
+    const [first, last] = [Math.max(0, Math.floor(view[0] / size)), Math.floor(Math.min(view[1], end) / size)];
     const count = last - first + 1;
     return of(level, first, last, rows) ?? of(level, last + 1, last + count, rows) ?? of(level, first - count, first - 1, rows)
       ?? of(level + 1, Math.floor(first / 2), Math.floor(last / 2), rows);
@@ -125,7 +125,7 @@ export function make_tiles(ask, end) {
     const wanted = level_of(view, across);
     for (let level = wanted; level < wanted + COARSER; level += 1) {
       const size = BUCKETS * 2 ** level;
-      const [first, last] = [Math.floor(view[0] / size), Math.floor(Math.min(view[1], end) / size)];
+      const [first, last] = [Math.max(0, Math.floor(view[0] / size)), Math.floor(Math.min(view[1], end) / size)];
       const key = `${level}/${first}/${last}`;
       const fresh = known?.key === key ? known : lay(row, level, first, last, key);
       if (!fresh) continue;

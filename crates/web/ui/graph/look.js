@@ -5,6 +5,7 @@ import { about, percent } from "../parts/units.js";
 import { colour_of_type } from "../parts/colours.js";
 import { shown } from "../parts/text.js";
 import { FATES, KIND } from "./graph.js";
+import { change_of } from "../state/selected.js";
 
 const BOUNDS = ["compute", "memory", "neither"];
 
@@ -14,7 +15,7 @@ const bound_of = (profile, graph, at) => Number(/** @type {any} */ (profile.oper
 /** The ways of colouring. @param {Profile} profile @param {Graph} graph */
 export function graph_colours(profile, graph) {
   const knows_bounds = Array.from(graph.operator, (_, at) => at).some((at) => bound_of(profile, graph, at) > 0);
-  return ["share", "call", "type", "fate", ...(knows_bounds ? ["bound"] : [])];
+  return ["share", "call", "type", "fate", ...(knows_bounds ? ["bound"] : []), ...(profile.report?.compare ? ["change"] : [])];
 }
 
 /**
@@ -35,6 +36,14 @@ export function make_look(app, graph, by, times) {
   const last = palette.ramp.length - 1;
   const step = (/** @type {number} */ part) => palette.ramp[Math.round(Math.sqrt(Math.min(1, part)) * last)];
   const fates = [palette.line, palette.css[0], palette.css[3], palette.background, palette.css[9], palette.strong_line];
+  // Blue is faster and orange slower, as in the comparison.
+  const changes = [palette.css[0], palette.strong_line, palette.css[10]];
+  const sign_of = (/** @type {number} */ at) => {
+    const operator = graph.operator[at] - 1;
+    if (operator < 0) return -1;
+    const change = change_of(app.profile, operator);
+    return Math.abs(change) < 0.01 ? 1 : change < 0 ? 0 : 2;
+  };
   return {
     most,
     share: (/** @type {number} */ at) => (whole > 0 ? times[at] / whole : 0),
@@ -43,6 +52,7 @@ export function make_look(app, graph, by, times) {
       if (by === "fate") return graph.kind[at] === KIND.node || graph.kind[at] === KIND.fused ? fates[graph.fate[at]] : "";
       if (graph.fate[at] === 3) return "";
       if (by === "bound") return palette.css[[0, 4, 14][bound_of(app.profile, graph, at) - 1]] ?? "";
+      if (by === "change") return changes[sign_of(at)] ?? "";
       if (by === "type") return graph.type(at) === "" ? "" : palette.css[colour_of_type(graph.type(at))];
       return figure(at) > 0 && most > 0 ? step(figure(at) / most) : "";
     },
@@ -57,6 +67,7 @@ export function make_look(app, graph, by, times) {
         const types = new Set(Array.from(times, (_, at) => at).filter((at) => graph.type(at) !== "" && times[at] > 0).sort((a, b) => times[b] - times[a]).map((at) => graph.type(at)));
         return [...types].slice(0, 8).map((it) => [palette.css[colour_of_type(it)], shown(it, 30)]);
       }
+      if (by === "change") return /** @type {const} */ (["faster", "same", "slower"]).map((it, at) => [changes[at], word("change", it)]);
       if (by === "bound") return BOUNDS.map((it, at) => [palette.css[[0, 4, 14][at]], word("bound", it)]);
       if (most === 0) return [];
       return [0.01, 0.0625, 0.25, 0.5625, 1].map((part) => [step(part), by === "call" || most < whole / 100 ? about(most * part) : percent(most * part / whole)]);

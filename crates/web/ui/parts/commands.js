@@ -3,7 +3,7 @@
 import { t } from "../locale/texts.js";
 import { SCREENS } from "../state/link.js";
 import { SCREEN_KEYS } from "./bar_keys.js";
-import { fit, show_all, mark, next_inference, walk, walk_operator } from "../timeline/moves.js";
+import { align, let_go, fit, show_all, mark, next_inference, walk, walk_operator } from "../timeline/moves.js";
 
 /** @typedef {{ key: string, name: string, run: () => void }} Command */
 
@@ -24,7 +24,8 @@ export function commands(app) {
     { key: ",", name: t("slice_before"), run: on_timeline(() => walk(app, -1)) },
     { key: "Shift+.", name: t("execution_next"), run: on_timeline(() => walk_operator(app, 1)) },
     { key: "Shift+,", name: t("execution_before"), run: on_timeline(() => walk_operator(app, -1)) },
+    { key: "L", name: t("align_slices"), run: on_timeline(() => align(app)) },
     { key: "Q", name: t("panel_toggle"), run: () => { app.panel.value = !app.panel.peek(); } },
-    { key: "Esc", name: t("let_go"), run: () => { app.selection.value = null; app.marked.value = null; } },
+    { key: "Esc", name: t("let_go"), run: () => let_go(app) },
   ];
 }

@@ -5,7 +5,7 @@ import { t } from "../locale/texts.js";
 
 const KEYS = /** @type {const} */ ([
   ["W S", "key_zoom"], ["A D ← →", "key_pan"], ["↑ ↓", "key_rows"], [", .", "key_slices"], ["Shift+, Shift+.", "key_executions"], ["0", "show_everything"],
-  ["F", "key_fit"], ["M", "key_mark"], ["K", "key_flag"], ["I Shift+I", "key_inference"], ["O T G R", "key_there"], ["Backspace", "key_back"],
+  ["F", "key_fit"], ["M", "key_mark"], ["K", "key_flag"], ["L", "align_slices"], ["I Shift+I", "key_inference"], ["O T G R", "key_there"], ["Backspace", "key_back"],
   ["/", "key_search"], ["Ctrl+K", "key_commands"], ["Q", "panel_toggle"], ["Esc", "let_go"], ["1 … 8", "key_screens"], ["?", "help_title"],
 ]);
 const POINTER = /** @type {const} */ ([

@@ -4,7 +4,7 @@
 import { SCREENS } from "../state/link.js";
 import { show_in_model } from "../state/app.js";
 import { SCREEN_KEYS } from "./bar_keys.js";
-import { fit, show_all, mark, next_inference, walk, walk_operator, reveal } from "../timeline/moves.js";
+import { let_go, fit, show_all, mark, next_inference, walk, walk_operator, reveal } from "../timeline/moves.js";
 import { operator_of } from "../state/selected.js";
 import { executions_of } from "../timeline/find.js";
 
@@ -63,7 +63,7 @@ export function watch_keys(app, page) {
       case "commands": page.search(true); return true;
       case "help": page.help(); return true;
       case "panel": app.panel.value = !app.panel.peek(); return true;
-      case "let go": app.selection.value = null; app.marked.value = null; return true;
+      case "let go": let_go(app); return true;
       case "back": history.back(); return true;
       case "operators": show_in("operators"); return true;
       case "model": show_in_model(app); return true;

@@ -25,6 +25,8 @@ export function panel(app) {
     const selection = app.selection.value;
     const marked = app.marked.value;
     const screen = app.screen.value;
+    app.other?.selection.value;
+    app.other?.marked.value;
     // The server's answer about a range comes later.
     app.profile.served?.told.value;
     untracked(() => {
@@ -58,7 +60,14 @@ function content(app, selection, marked) {
   const node = app.screen.peek() === "model" && selection?.kind === "operator" ? app.profile.graph.node_of(selection.operator) : selection?.kind === "node" ? selection.node : -1;
   if (node >= 0) parts.push(node_card(app, node));
   if (marked) parts.push(range_card(app, marked));
+  if (app.other && app.screen.peek() === "timeline") parts.push(other_cards(app.other));
   return parts.length > 0 ? parts : h("p", { class: "soft" }, t("panel_empty"));
+}
+
+/** The selected slice and range of the other profile. @param {App} app */
+function other_cards(app) {
+  const [selection, marked] = [app.selection.peek(), app.marked.peek()];
+  return selection?.kind !== "slice" && !marked ? null : h("section", { class: "range-card other" }, h("h3", null, `A ${shown(app.profile.report.name, 100)}`), selection?.kind === "slice" ? slice_card(app, selection.slice) : null, marked ? range_card(app, marked) : null);
 }
 
 /** @param {[string, Child][]} pairs */
@@ -100,7 +109,7 @@ function slice_card(app, slice) {
       [t("executions"), operator && profile.is_guest(slice) ? count(operator.count) : all ? h("span", null, t("one_of", { at: count(all.indexOf(slice) + 1), all: count(all.length) })) : ""],
       [t("shapes"), operator ? shown(operator.shapes) : ""],
     ]),
-    operator ? h("div", { class: "actions" }, h("button", { class: "small", on: { click: () => batch(() => { app.selection.value = { kind: "operator", operator: operator.row }; app.screen.value = "operators"; }) } }, t("show_operator"))) : null);
+    operator && !app.is_other ? h("div", { class: "actions" }, h("button", { class: "small", on: { click: () => batch(() => { app.selection.value = { kind: "operator", operator: operator.row }; app.screen.value = "operators"; }) } }, t("show_operator"))) : null);
 }
 
 /** @param {string} name */

@@ -32,7 +32,7 @@ export function compare_screen(app) {
   const { report } = app.profile;
   const { compare, against } = report;
   if (!compare || !against) {
-    return { element: h("div", { class: "empty" }, h("h1", null, t("screen_compare")), h("p", null, t("compare_empty")), command_box(app, `opscope report ${quoted(profile_word(app))} --against BEFORE`)), dispose: () => {} };
+    return { element: h("div", { class: "empty" }, h("h1", null, t("screen_compare")), h("p", null, t("compare_empty")), command_box(app, app.profile.file ? `opscope serve ${quoted(profile_word(app))} BEFORE` : `opscope report ${quoted(profile_word(app))} --against BEFORE`), app.profile.file ? h("p", null, t("compare_served")) : null), dispose: () => {} };
   }
   const opened = signal(/** @type {ReadonlySet<string>} */ (new Set()));
   const all = signal(false);

@@ -12,7 +12,6 @@ import { show_named } from "../parts/search.js";
 import { histogram, per_inference } from "../data/executions.js";
 
 const [WIDE, HIGH] = [300, 96];
-const METRICS_PAGE = "opscope explain units";
 
 /** @param {App} app @param {number} number */
 export function operator_details(app, number) {
@@ -59,7 +58,7 @@ export function operator_details(app, number) {
     ]),
     h("h3", null, t("all_executions")),
     spread_place,
-    metric_bars(profile.metrics_of(number)),
+    metric_bars(app, profile.metrics_of(number)),
     it.nodes !== "" ? [h("h3", null, t("nodes")), h("p", { class: "wrap" }, shown(it.nodes, 2000))] : null,
     it.attributes !== "" && it.attributes !== "{}" ? [h("h3", null, t("attributes")), attributes(it.attributes)] : null,
   ];
@@ -76,13 +75,22 @@ function drift_view(drift) {
 }
 
 // Ratios of a whole are bars; counts, times and rates stand as figures.
-/** @param {ReturnType<Profile["metrics_of"]>} list */
-function metric_bars(list) {
+// A name, with the page of `opscope explain` about it where there is one.
+/** @param {App} app @param {string} name */
+function explained(app, name) {
+  const page = app.profile.report.pages?.find((it) => it.metrics.includes(name));
+  if (!page) return named(name);
+  const [title, text] = app.language.peek() === "zh" ? page.zh : page.en;
+  return h("details", null, h("summary", null, named(name)), h("b", null, title), h("p", { class: "page-text" }, text), h("code", null, `opscope explain ${page.name}`));
+}
+
+/** @param {App} app @param {ReturnType<Profile["metrics_of"]>} list */
+function metric_bars(app, list) {
   if (list.length === 0) return null;
   return [h("h3", null, t("metrics")), h("table", { class: "simple metrics" }, h("tbody", null, list.map((it) => {
     const share = metric_share(it);
-    return h("tr", null, h("th", { scope: "row", class: "wrap" }, named(it.name)), h("td", { class: "bar-cell" }, share === null ? null : meter(share)), h("td", { class: "right" }, metric_text(it)));
-  }))), h("p", { class: "soft" }, t("metrics_explained"), " ", h("code", null, METRICS_PAGE))];
+    return h("tr", null, h("th", { scope: "row", class: "wrap" }, explained(app, it.name)), h("td", { class: "bar-cell" }, share === null ? null : meter(share)), h("td", { class: "right" }, metric_text(it)));
+  })))];
 }
 
 /** The share of a whole that a quantity of hardware is, or null. @param {Metric} it */

@@ -11,7 +11,7 @@ import { command_box } from "../parts/copy.js";
 import { save_drawing } from "../parts/drawing.js";
 import { BOUNDS } from "../parts/colours.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
-import { roofline_plot, scales, intensity, rate, has_place, bound_colour, WIDE, HIGH } from "../plot/roofline.js";
+import { roofline_plot, befores, scales, intensity, rate, has_place, bound_colour, WIDE, HIGH } from "../plot/roofline.js";
 import { operators_within } from "../data/window.js";
 import { range_chip } from "../parts/range_chip.js";
 import { card_head } from "./compare.js";
@@ -31,7 +31,8 @@ export function roofline_screen(app) {
   let whole = profile.overview.whole_ns || 1;
   const upto = signal(95);
   const brush = signal(/** @type {{ from: number[], to: number[] } | null} */ (null));
-  const scale = scales(placed, roof);
+  const from = befores(app, placed);
+  const scale = scales([...placed, ...from.values()], roof);
   const slider = h("input", { type: "range", min: "10", max: "100", step: "5", value: "95", on: { input: () => { upto.value = Number(slider.value); } } });
   const told = h("span", { class: "soft" });
   const plot = h("div", { class: "roofline-plot" });
@@ -83,9 +84,9 @@ export function roofline_screen(app) {
       shown_now = placed.filter((it) => { const before = sum; sum += it.time; return before < limit; }).slice(0, MOST);
       const selection = app.selection.value;
       const chosen = operator_of(profile, selection);
-      fill(plot, roofline_plot(app, shown_now, { scale, chosen, choose, type: selection?.kind === "type" ? selection.type : null }));
+      fill(plot, roofline_plot(app, shown_now, { scale, chosen, choose, from: span ? new Map() : from, type: selection?.kind === "type" ? selection.type : null }));
       fill(told, `${upto.value} % · ${t("points", { n: count(shown_now.length), all: count(placed.length) })}`);
-      fill(legend, !roof ? null : BOUNDS.map((it, at) => h("li", null, h("span", { "aria-hidden": "true", style: { color: bound_colour(app.palette.value, at + 1, "") } }, "●■▲"[at]), word("bound", it), h("b", null, about(shown_now.filter((operator) => operator.bound === at + 1).reduce((total, operator) => total + operator.time, 0))))));
+      fill(legend, !roof ? null : BOUNDS.map((it, at) => h("li", null, h("span", { "aria-hidden": "true", style: { color: bound_colour(app.palette.value, at + 1, "") } }, "●■▲"[at]), word("bound", it), h("b", null, about(shown_now.filter((operator) => operator.bound === at + 1).reduce((total, operator) => total + operator.time, 0))))), from.size > 0 ? h("li", { class: "soft" }, t("roofline_arrows")) : null);
       const area = brush.value;
       untracked(() => {
         grid.show(area ? shown_now.filter((it) => inside(area, it)) : shown_now, "-");

@@ -7,12 +7,12 @@ import { roofline_screen } from "./roofline.js";
 import { compare_screen } from "./compare.js";
 import { advice_screen } from "./advice.js";
 import { about_screen } from "./about.js";
-import { timeline_screen } from "../timeline/view.js";
+import { timelines_screen } from "../timeline/stacked.js";
 
 /** @type {Record<ScreenName, (app: App) => ScreenView>} */
 export const SCREEN_VIEWS = {
   overview: overview_screen,
-  timeline: timeline_screen,
+  timeline: timelines_screen,
   operators: operators_screen,
   model: model_screen,
   roofline: roofline_screen,

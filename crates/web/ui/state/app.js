@@ -1,19 +1,31 @@
 // The state of the page: what is shown, chosen, filtered; what all screens share.
 
-import { signal, computed, batch } from "./signal.js";
+import { signal, computed, effect, batch } from "./signal.js";
 import { parse_link, format_link, empty_state } from "./link.js";
 import { within } from "../timeline/scale.js";
 import { make_palette } from "../parts/colours.js";
 import { ITEM } from "../data/profile.js";
 
-/** @typedef {ReturnType<typeof make_app>} App */
-
 const KIND_WORDS = Object.keys(ITEM);
 
 /**
- * @param {Profile} profile
+ * @param {{ profile: Profile, other: Profile | null }} profiles the page's own, and the one before a change
+ * @returns {App}
  */
-export function make_app(profile) {
+export function make_app({ profile, other }) {
+  /** @type {App} */
+  const app = { ...of_profile(profile), other: null, is_other: false };
+  if (other) {
+    const { theme, dark, palette, language, colouring, says, note, panel, offset } = app;
+    app.other = { ...of_profile(other), other: null, is_other: true, theme, dark, palette, language, colouring, says, note, panel, offset };
+    offset.value = first_offset(app);
+    effect(() => spread(app));
+  }
+  return app;
+}
+
+/** What is shown of a profile. @param {Profile} profile */
+export function of_profile(profile) {
   const { facts, report } = profile;
   /** @type {Span} */
   const bounds = [0, Math.max(facts.end, 100)];
@@ -26,6 +38,9 @@ export function make_app(profile) {
   const dark = computed(() => (theme.value === "auto" ? system_dark.value : theme.value === "dark"));
   const app = {
     profile,
+    /** Nanoseconds by which the other's times are shifted to lie on one's own. */
+    offset: signal(0),
+    /** All that a view can reach, of both. */
     bounds,
     full,
     screen: signal(/** @type {ScreenName} */ ("overview")),
@@ -54,6 +69,25 @@ export function make_app(profile) {
     chosen_language: signal(/** @type {Language | null} */ (null)),
   };
   return app;
+}
+
+/** Lays the first measured inferences on one another. @param {App} app */
+export function first_offset({ profile, other }) {
+  const begin = (/** @type {Profile} */ of) => of.ns(of.iterations.find((it) => it.measured && it.recorded)?.start ?? 0);
+  return other ? Math.round(begin(profile) - begin(other.profile)) : 0;
+}
+
+/** A moment of the other profile on one's own line of time, and back. @param {App} app @param {number} time */
+export const from_other = (app, time) => ((app.other?.profile.ns(time) ?? 0) + app.offset.value) / app.profile.facts.tick_ns;
+/** @param {App} app @param {number} time */
+export const to_other = (app, time) => (app.profile.ns(time) - app.offset.value) / (app.other?.profile.facts.tick_ns ?? 1);
+
+/** Has the views of both reach all of both. @param {App} app */
+function spread(app) {
+  const { other } = app;
+  if (!other) return;
+  app.bounds = [Math.min(0, from_other(app, 0)), Math.max(app.profile.facts.end, 100, from_other(app, other.profile.facts.end))];
+  other.bounds = [to_other(app, app.bounds[0]), to_other(app, app.bounds[1])];
 }
 
 /** @param {"auto" | Language} asked @returns {Language} */
@@ -120,6 +154,8 @@ export function link_state(app) {
     ...empty_state(),
     screen: app.screen.value,
     p: profile.number,
+    b: app.other && profile.file ? app.other.profile.number : null,
+    o: app.offset.value === first_offset(app) ? null : app.offset.value,
     t: whole ? null : view,
     m: app.marked.value,
     sel: selection_text(profile, app.selection.value),
@@ -149,6 +185,8 @@ export function apply_link(app, fragment) {
   const other = state.v !== null && state.v !== app.profile.report.fingerprint;
   batch(() => {
     app.screen.value = state.screen;
+    app.offset.value = state.o ?? first_offset(app);
+    spread(app);
     app.view.value = state.t ? within(state.t, app.bounds) : app.full;
     app.marked.value = state.m;
     const selection = other ? null : selection_of(app.profile, state.sel);

@@ -3,7 +3,7 @@
 /** @type {readonly ScreenName[]} */
 export const SCREENS = ["overview", "timeline", "operators", "model", "roofline", "compare", "advice", "about"];
 /** @type {readonly Colouring[]} */
-export const COLOURINGS = ["type", "operator", "unit", "stream", "share", "waiting"];
+export const COLOURINGS = ["type", "operator", "unit", "stream", "share", "waiting", "change"];
 /** @type {readonly Grouping[]} */
 export const GROUPINGS = ["operator", "type", "name", "unit", "stream", "shape", "iteration", "call"];
 const LONGEST = 2000;
@@ -12,7 +12,7 @@ const LAST = /** @type {const} */ (["hide", "fold", "pin", "k", "q", "sel"]);
 
 /** @returns {LinkState} */
 export function empty_state() {
-  return { screen: "overview", p: 0, t: null, m: null, sel: null, q: "", g: "operator", s: null, c: "type", gr: "", fold: [], hide: [], pin: [], k: [], v: null, lang: null, theme: null };
+  return { screen: "overview", p: 0, b: null, o: null, t: null, m: null, sel: null, q: "", g: "operator", s: null, c: "type", gr: "", fold: [], hide: [], pin: [], k: [], v: null, lang: null, theme: null };
 }
 
 /**
@@ -47,6 +47,8 @@ export function format_link(state) {
   const parts = new Map();
   const put = (/** @type {string} */ name, /** @type {string | null} */ value) => { if (value) parts.set(name, value); };
   put("p", state.p > 0 ? String(state.p) : null);
+  put("b", state.b === null ? null : String(state.b));
+  put("o", state.o === null ? null : String(state.o));
   put("t", state.t && span_text(state.t));
   put("m", state.m && span_text(state.m));
   put("sel", state.sel);
@@ -77,6 +79,16 @@ function take(state, name, value) {
     case "p": {
       const known = /^\d{1,4}$/.test(value);
       if (known) state.p = Number(value);
+      return known;
+    }
+    case "b": {
+      const known = /^\d{1,4}$/.test(value);
+      if (known) state.b = Number(value);
+      return known;
+    }
+    case "o": {
+      const known = /^-?\d{1,16}$/.test(value);
+      if (known) state.o = Number(value);
       return known;
     }
     case "t": return (state.t = span_of(value)) !== null;
@@ -130,7 +142,7 @@ function choose(known, value, put) {
 
 /** @param {string} value @returns {Span | null} */
 function span_of(value) {
-  const parts = /^(\d{1,16})\.\.(\d{1,16})$/.exec(value);
+  const parts = /^(-?\d{1,16})\.\.(-?\d{1,16})$/.exec(value);
   if (!parts) return null;
   const [from, to] = [Number(parts[1]), Number(parts[2])];
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && from < to ? [from, to] : null;

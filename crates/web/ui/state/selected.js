@@ -43,3 +43,13 @@ export function group_of(profile, selection) {
   const operator = profile.operators[operator_of(profile, selection)];
   return groups && operator && selection?.kind !== "finding" ? groups.findIndex((it) => it.after.some((member) => member.name === operator.name)) : -1;
 }
+
+/**
+ * The part by which an operator's group became slower, negative where it became faster; 0 where that isn't known.
+ * @param {Profile} profile @param {number} operator
+ */
+export function change_of(profile, operator) {
+  const group = profile.report.compare?.groups[group_of(profile, { kind: "operator", operator })];
+  const [before, after] = [group?.before, group?.after].map((list) => (list ?? []).reduce((sum, it) => sum + it.time_ns, 0));
+  return before && after ? after / before - 1 : 0;
+}

@@ -1,5 +1,6 @@
 // Which colour each item has, by the way of colouring that is chosen; what isn't of the chosen type fades.
 
+import { change_of } from "../state/selected.js";
 import { FILL, colour_of_name, colour_of_type } from "../parts/colours.js";
 import { ITEM } from "../data/profile.js";
 
@@ -23,6 +24,8 @@ export function categories_of(profile, colouring, only) {
       place += colour_of_name(profile.item_name(item));
     } else if (colouring === "unit") {
       place += colour_of_name(profile.item_unit(item));
+    } else if (colouring === "change") {
+      place = change_fill(change_of(profile, items.operator[item] - 1));
     } else if (colouring === "share" || colouring === "waiting") {
       const part = operator ? (colouring === "share" ? Math.sqrt(operator.time / most) : waiting_share(operator)) : 0;
       place = FILL.ramp + Math.min(FILL.ramp_steps - 1, Math.round(part * (FILL.ramp_steps - 1)));
@@ -55,4 +58,9 @@ export function category_of_row(row, colouring) {
   if (colouring !== "stream" || row.kind !== "tasks") return null;
   const number = row.facts?.number ?? Number.NaN;
   return FILL.colours + (Number.isInteger(number) ? (number * 7) % 20 : colour_of_name(row.facts?.of ?? ""));
+}
+
+/** Blue is faster and orange slower; what didn't change, or has no counterpart, is grey. @param {number} change */
+function change_fill(change) {
+  return Math.abs(change) < 0.01 ? FILL.busy : FILL.colours + (change < 0 ? 0 : 10);
 }

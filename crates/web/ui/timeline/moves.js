@@ -88,7 +88,7 @@ export function mark(app) {
 
 /** @param {App} app @param {Span} span */
 export function set_range(app, span) {
-  const clean = /** @type {Span} */ ([Math.max(app.bounds[0], Math.floor(Math.min(...span))), Math.min(app.bounds[1], Math.ceil(Math.max(...span)))]);
+  const clean = /** @type {Span} */ ([Math.max(0, Math.floor(Math.min(...span))), Math.min(app.bounds[1], Math.ceil(Math.max(...span)))]);
   if (clean[1] <= clean[0]) return;
   app.marked.value = clean;
   app.says.value = t("range_says", { time: about(app.profile.ns(clean[1] - clean[0])) });
@@ -182,4 +182,21 @@ export function walk_operator(app, direction) {
     reveal(app, all[at]);
     choose_slice(app, all[at]);
   }
+}
+
+/** Lays the selected slice of the other profile on that of one's own. @param {App} app */
+export function align(app) {
+  const { other } = app;
+  const begin = (/** @type {App | null} */ of) => {
+    const selection = of?.selection.peek();
+    return of && selection?.kind === "slice" ? of.profile.ns(of.profile.start[selection.slice]) : NaN;
+  };
+  const offset = Math.round(begin(app) - begin(other));
+  if (Number.isNaN(offset)) app.note.value = t("align_needs");
+  else app.offset.value = offset;
+}
+
+/** Of all that is selected. @param {App} app */
+export function let_go(app) {
+  for (const of of [app, app.other]) if (of) of.selection.value = of.marked.value = null;
 }

@@ -20,7 +20,7 @@ export function make_strip(app) {
   const still = document.createElement("canvas");
   let width = 0;
   let drawn_for = "";
-  const bounds = app.bounds;
+  let bounds = app.bounds;
 
   const observer = new ResizeObserver(() => {
     width = root.clientWidth;
@@ -57,7 +57,8 @@ export function make_strip(app) {
     if (width <= 0) return;
     const ratio = devicePixelRatio;
     const palette = app.palette.peek();
-    const key = `${width}/${ratio}/${palette.dark}`;
+    bounds = app.bounds;
+    const key = `${width}/${ratio}/${palette.dark}/${bounds}`;
     if (key !== drawn_for) {
       drawn_for = key;
       canvas.width = Math.round(width * ratio);

@@ -11,7 +11,7 @@ import { next_inference, show_all, fit } from "./moves.js";
 /** The visible range, for other viewers of timelines: all of it, also what the page doesn't hold. @param {App} app */
 async function save_trace(app) {
   const [from, to] = app.view.peek();
-  await save_file(app, `trace?from=${Math.floor(from)}&to=${Math.ceil(to)}`, "timeline.json", "application/json");
+  await save_file(app, `trace?from=${Math.max(0, Math.floor(from))}&to=${Math.max(0, Math.ceil(to))}`, "timeline.json", "application/json");
 }
 
 /**
@@ -19,7 +19,7 @@ async function save_trace(app) {
  */
 export function toolbar(app, filter, as_table, picture) {
   const waits = app.profile.overview.waiting_ns !== null;
-  const options = COLOURINGS.filter((it) => it !== "waiting" || waits);
+  const options = COLOURINGS.filter((it) => (it !== "waiting" || waits) && (it !== "change" || app.profile.report.compare));
   const colour = h("select", { on: { change: () => { app.colouring.value = options[colour.selectedIndex]; } } },
     options.map((it) => h("option", { value: it, selected: it === app.colouring.peek() }, word("colour", it))));
   const rows = h("input", { type: "search", class: "small-input", placeholder: t("filter_rows"), "aria-label": t("filter_rows"), on: { input: () => { filter.value = rows.value; } } });

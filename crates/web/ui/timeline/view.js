@@ -28,9 +28,10 @@ export function timeline_screen(app) {
   const { profile } = app;
   if (profile.rows.length === 0) return { element: h("div", { class: "empty" }, h("p", null, t("timeline_empty")), why_empty(app)), dispose: () => {} };
 
+  const help = `timeline-help${app.is_other ? "-before" : ""}`;
   const filter = signal("");
   const as_table = signal(false);
-  const canvas = h("canvas", { class: "rows-canvas", tabindex: "0", role: "application", "aria-label": t("timeline_name"), "aria-roledescription": t("timeline_role"), "aria-describedby": "timeline-help" });
+  const canvas = h("canvas", { class: "rows-canvas", tabindex: "0", role: "application", "aria-label": t("timeline_name"), "aria-roledescription": t("timeline_role"), "aria-describedby": help });
   const axis = h("canvas", { class: "axis-canvas", "aria-hidden": "true" });
   const names = h("div", { class: "names" });
   const corner = h("div", { class: "corner" });
@@ -41,8 +42,8 @@ export function timeline_screen(app) {
   const strip = make_strip(app);
   const strip_label = h("div", { class: "strip-label" }, t("whole_profile"));
   const table = h("div", { class: "visible-table", hidden: true });
-  const chart = h("div", { class: "chart" }, h("div", { class: "strip-line" }, strip_label, strip.element), h("div", { class: "axis-line" }, corner, axis), scroller, handle, tip);
-  const element = h("div", { class: "timeline" }, toolbar(app, filter, as_table, () => save_picture(app, { axis, rows: canvas, names, corner_width: names_width, scroll: scroller.scrollTop })), chart, table, h("p", { id: "timeline-help", class: "unseen" }, t("timeline_help")));
+  const chart = h("div", { class: "chart" }, app.is_other ? null : h("div", { class: "strip-line" }, strip_label, strip.element), h("div", { class: "axis-line" }, corner, axis), scroller, handle, tip);
+  const element = h("div", { class: "timeline" }, app.is_other ? null : toolbar(app, filter, as_table, () => save_picture(app, { axis, rows: canvas, names, corner_width: names_width, scroll: scroller.scrollTop })), chart, table, h("p", { id: help, class: "unseen" }, t("timeline_help")));
 
   const drawing = make_drawing(app, canvas);
   let layout = lay_out(profile, { folded: [], hidden: [], pinned: [], filter: "" });

@@ -48,6 +48,7 @@ impl<'a> Document<'a> {
             return Err(scanner.wrong("'[', with which the list of events begins"));
         }
         self.has_events = true;
+        stop.expects(|| text.len().saturating_sub(scanner.position()) as u64);
         let mut events = read_events(text, scanner.position(), division, stop);
         self.chunks.append(&mut events.chunks);
         scanner.move_to(events.end?);

@@ -67,6 +67,7 @@ pub(super) fn read_events<'a>(text: &'a [u8], start: usize, division: Division, 
     let read_part = |text: &'a [u8], start: usize, limit: usize, is_first: bool| {
         let part = read_part(text, start, limit, is_first, &ids);
         bytes_read.fetch_add(part.end - start, Ordering::Relaxed);
+        stop.has_read((part.end - start).min(division.part));
         part
     };
     let first = start;

@@ -184,3 +184,16 @@ fn a_timeline_is_sent_while_it_is_written_and_one_that_fails_breaks_off() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn two_profiles_are_compared_where_both_can_be_asked() {
+    let server = Running::new();
+    let answer = server.json("/api/compare?a=0&b=0");
+    assert_eq!(answer["compare"], json!({ "before": 6, "after": 6 }));
+    assert_eq!(answer["fingerprint"], server.json("/api/0/overview")["fingerprint"]);
+    for (question, status) in
+        [("a=0", 400), ("a=x&b=0", 400), ("a=0&b=9", 404), ("a=1&b=0", 422), ("a=0&b=2", 503)]
+    {
+        assert_eq!(server.get(&format!("/api/compare?{question}")).status(), status, "{question}");
+    }
+}
