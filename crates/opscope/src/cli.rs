@@ -63,7 +63,7 @@ Environment:
   NO_COLOR         set it to print without colours; a pipe or a file never gets any
   ORT_DYLIB_PATH   the shared library of ONNX Runtime
 
-Called by the name of msprof, load_and_run or profile_analyze (a link), it is that command.
+Called by the name of msprof, msprof-analyze, load_and_run or profile_analyze (a link), it is that command.
 
 Data goes to standard output, everything else to standard error.";
 
@@ -89,6 +89,9 @@ pub enum Command {
     Export(commands::export::Arguments),
     /// Do what the vendor's msprof does with runs on Ascend, with the same spellings
     Msprof(commands::msprof::Arguments),
+    /// Do what the vendor's msprof-analyze does with the profiles of many ranks, with the same options and files
+    #[command(name = "msprof-analyze")]
+    MsprofAnalyze(commands::msprof_analyze::Arguments),
     /// Show what runs on Ascend hold: devices, models, iterations
     Query(commands::query::Arguments),
     /// Show a run on Ascend in four tables: core metrics, operators, calls, frequency
@@ -151,6 +154,7 @@ impl Command {
             Command::Import(arguments) => commands::import::execute(&arguments, terminal),
             Command::Export(arguments) => commands::export::execute(&arguments, terminal),
             Command::Msprof(arguments) => commands::msprof::execute(&arguments, terminal),
+            Command::MsprofAnalyze(arguments) => commands::msprof_analyze::execute(&arguments, terminal),
             Command::Query(arguments) => commands::query::execute(&arguments, terminal),
             Command::Show(arguments) => commands::show::execute(&arguments, terminal),
             Command::Where(arguments) => commands::locate::execute(&arguments, terminal),

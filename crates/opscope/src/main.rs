@@ -49,13 +49,22 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     if let Some(done) = run_under_other_name(&program, words) {
         return done;
     }
-    let arguments = match cli::Cli::try_parse() {
+    let parsed = cli::Cli::try_parse();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    carry_out(parsed, &words)
+}
+
+/// Carries out a command line that was parsed; `words` are what stands behind the program's name.
+fn carry_out(
+    parsed: Result<cli::Cli, clap::Error>,
+    words: &[String],
+) -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(problem) => {
-            let words: Vec<String> =
-                std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
             terminal::print_problem(&problem, words.iter().map(String::as_str));
-            let status = exit::Exit::of_parsing(&problem, commands::collect::runs_program(&words));
+            let status = exit::Exit::of_parsing(&problem, commands::collect::runs_program(words));
             return (Ok(status), terminal::Terminal::new(false, false));
         }
     };
@@ -67,6 +76,16 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     (arguments.command.execute(&terminal), terminal)
 }
 
+/// Does what one of our commands says, whose name the program was called by.
+fn run_as(
+    command: &str,
+    words: impl Iterator<Item = String>,
+) -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
+    let words: Vec<String> = std::iter::once(command.to_owned()).chain(words).collect();
+    let parsed = cli::Cli::try_parse_from(std::iter::once("opscope").chain(words.iter().map(String::as_str)));
+    carry_out(parsed, &words)
+}
+
 /// Does what another tool's command line says, if the program was called by that tool's name.
 fn run_under_other_name(
     program: &str,
@@ -76,6 +95,8 @@ fn run_under_other_name(
     let done = if commands::msprof::is_called_for(program) {
         interrupt::listen();
         commands::msprof::run(&words.collect::<Vec<_>>(), &terminal)
+    } else if commands::msprof_analyze::is_called_for(program) {
+        return Some(run_as("msprof-analyze", words));
     } else if commands::load_and_run::is_called_for(program) {
         interrupt::listen();
         commands::load_and_run::run("load_and_run", &words.collect::<Vec<_>>(), &cli::carry_out, &terminal)

@@ -33,7 +33,7 @@
 mod account;
 mod causes;
 mod clocks;
-mod database;
+pub mod database;
 mod discover;
 mod error;
 mod links;
@@ -56,7 +56,7 @@ use opscope_formats::reading::Stop;
 pub use account::Account;
 pub use causes::{Cause, Difference, Evidence, Explanation};
 pub use clocks::{Clocks, HostClock};
-pub use discover::{Collection, Discovery, Group, Outputs, Role, discover, group_key};
+pub use discover::{Collection, Discovery, Group, Outputs, Role, discover, group_key, key_of_text};
 pub use error::{Loss, LossReason, ReachError};
 pub use links::SlowLink;
 pub use matching::Shift;

@@ -21,6 +21,7 @@ pub mod load_and_run;
 pub mod locate;
 pub mod man;
 pub mod msprof;
+pub mod msprof_analyze;
 mod outputs;
 pub mod peak;
 pub mod profile_analyze;

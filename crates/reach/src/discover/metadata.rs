@@ -10,6 +10,8 @@ use serde_json::Value;
 pub struct Group {
     /// The vendor's name of it.
     pub id: String,
+    /// The framework's name of it, such as `dp_cp`; empty where it has none.
+    pub name: String,
     /// Its use.
     pub role: Role,
     /// Its ranks, by their places in it.
@@ -109,8 +111,9 @@ pub fn groups(metadata: &Value) -> BTreeMap<u64, Group> {
     let group = |(id, entry): (&String, &Value)| {
         let ranks = entry.get("global_ranks")?.as_array()?;
         let ranks: Vec<u32> = ranks.iter().filter_map(|rank| rank.as_u64()?.try_into().ok()).collect();
-        let role = entry.get("group_name").and_then(Value::as_str).map_or(Role::Other, Role::of_name);
-        (!ranks.is_empty()).then(|| (key_of_text(id), Group { id: id.clone(), role, ranks }))
+        let name = entry.get("group_name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let role = Role::of_name(&name);
+        (!ranks.is_empty()).then(|| (key_of_text(id), Group { id: id.clone(), name, role, ranks }))
     };
     entries.filter_map(group).collect()
 }

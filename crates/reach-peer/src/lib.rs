@@ -1,0 +1,174 @@
+//! The vendor's analyses of many ranks: its modes, its files, its figures.
+//!
+//! Who has scripts around the vendor's `msprof-analyze` gets the same tables from the same command line, in a
+//! fraction of the time and memory: a rank is read at a time, straight from its databases or texts, and only what is
+//! compared across ranks is kept. What the modes mean, and what they don't, is in `opscope_reach`'s answers: these
+//! here are the vendor's.
+//!
+//! ```no_run
+//! use opscope_reach_peer::{Mode, Options, analyze};
+//!
+//! let options = Options::new(Mode::All, "profiling_data".into());
+//! let done = analyze(&options)?;
+//! println!("{} ranks, results in {}", done.ranks, done.folder.display());
+//! # Ok::<(), opscope_reach_peer::PeerError>(())
+//! ```
+//!
+//! # Floors
+//! Each row uses those below it.
+//!
+//! ```text
+//! analyze (here)                                         the mode's files into the folder of results
+//! communication                                          collectives and links: all, communication_time, …
+//! collectives  slow  summary  operators  calls           a file for each other mode
+//! frequency  experts
+//! steps   run   groups   profile                         rows that several modes read
+//! ranks   table   numbers   mode   error                 ranks, results, statistics
+//! ```
+
+mod calls;
+mod collectives;
+mod communication;
+mod error;
+mod experts;
+mod frequency;
+mod groups;
+mod mode;
+mod numbers;
+mod operators;
+mod profile;
+mod ranks;
+mod run;
+mod slow;
+mod steps;
+mod summary;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use opscope_reach::Loss;
+
+use crate::communication::Parts;
+use crate::ranks::Ranks;
+
+pub use error::PeerError;
+pub use mode::{MODES, Mode};
+
+/// The folder of results, within the one that was named.
+const RESULTS: &str = "cluster_analysis_output";
+
+/// The database of results.
+pub(crate) const DATABASE: &str = "cluster_analysis.db";
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The mode.
+    pub mode: Mode,
+    /// The folder with the ranks.
+    pub data: PathBuf,
+    /// The folder in which the results' folder is to be; else it is in that of the ranks.
+    pub output: Option<PathBuf>,
+    /// The ranks that count, of `cann_api_sum`, `compute_op_sum` and `hccl_sum`; all where it is missing.
+    pub ranks: Option<Vec<u32>>,
+    /// The step that counts, of the same modes.
+    pub step: Option<i64>,
+    /// How many collectives `hccl_sum` lists.
+    pub top: Option<usize>,
+    /// Whether `compute_op_sum` leaves out the table by names.
+    pub exclude_op_name: bool,
+    /// The folder of the run that `cluster_time_compare_summary` compares with.
+    pub base: Option<PathBuf>,
+}
+
+impl Options {
+    /// A mode without options.
+    pub fn new(mode: Mode, data: PathBuf) -> Self {
+        let (output, ranks, step, top, base) = Default::default();
+        Self { mode, data, output, ranks, step, top, exclude_op_name: false, base }
+    }
+}
+
+/// What was done.
+#[derive(Debug)]
+pub struct Done {
+    /// How many ranks were read.
+    pub ranks: usize,
+    /// Whether they were read from databases.
+    pub from_databases: bool,
+    /// The folder of results.
+    pub folder: PathBuf,
+    /// Whether anything was written: some modes find nothing that they would write.
+    pub has_results: bool,
+    /// What couldn't be read.
+    pub losses: Vec<Loss>,
+}
+
+/// The folder of results in a folder.
+pub(crate) fn results(folder: &Path) -> PathBuf {
+    folder.join(RESULTS)
+}
+
+/// Carries out a mode.
+///
+/// # Errors
+/// When there are no ranks, they lack what the mode reads, or a result can't be written.
+pub fn analyze(options: &Options) -> Result<Done, PeerError> {
+    let folder = results(options.output.as_ref().unwrap_or(&options.data));
+    let write = |folder: &Path| {
+        std::fs::create_dir_all(folder)
+            .map_err(|source| PeerError::Write { path: folder.to_owned(), source })
+            .map(|()| folder.join(DATABASE))
+    };
+    let mode = options.mode;
+    if mode == Mode::ClusterTimeCompareSummary {
+        let Some(base) = &options.base else {
+            let text =
+                "-m cluster_time_compare_summary compares with a second run: give its folder with --bp";
+            return Err(PeerError::Usage(text.to_owned()));
+        };
+        summary::compare(&options.data, base, &write(&folder)?)?;
+        return Ok(Done { ranks: 0, from_databases: true, folder, has_results: true, losses: Vec::new() });
+    }
+    let ranks = Ranks::find(&options.data, options.ranks.as_deref())?;
+    let from_databases = ranks.have_databases();
+    if !from_databases && !mode.reads_texts() {
+        return Err(PeerError::NeedsDatabases { mode: mode.name(), ranks: ranks.collections.len() });
+    }
+    if let Some(step) = options.step {
+        profile::check_step(&ranks, step)?;
+    }
+    let database = write(&folder)?;
+    let has_results = match mode {
+        Mode::All | Mode::CommunicationTime | Mode::CommunicationMatrix => {
+            let (times, links) = (mode != Mode::CommunicationMatrix, mode != Mode::CommunicationTime);
+            let parts = Parts { times, links, groups: true, run: true };
+            match from_databases {
+                true => communication::of_databases(&ranks, parts, &database)?,
+                false => communication::of_texts(&ranks, parts, &folder)?,
+            }
+            true
+        }
+        Mode::CommunicationTimeSum => {
+            let parts = Parts { times: true, links: false, groups: true, run: false };
+            communication::of_databases(&ranks, parts, &database).map(|()| true)?
+        }
+        Mode::CommunicationMatrixSum => {
+            let parts = Parts { times: false, links: true, groups: false, run: false };
+            communication::of_databases(&ranks, parts, &database).map(|()| true)?
+        }
+        Mode::CommunicationGroupMap => groups::map(&ranks, &database).map(|()| true)?,
+        Mode::ClusterTimeSummary => summary::write(&ranks, &database).map(|()| true)?,
+        Mode::ComputeOpSum => operators::sum(&ranks, options, &database).map(|()| true)?,
+        Mode::HcclSum => collectives::sum(&ranks, options, &database).map(|()| true)?,
+        Mode::CannApiSum => calls::sum(&ranks, options, &database).map(|()| true)?,
+        Mode::SlowRank => slow::ranks(&ranks, &database)?,
+        Mode::SlowLink => slow::links(&ranks, &database)?,
+        Mode::FreqAnalysis => frequency::analyze(&ranks, &database)?,
+        Mode::EpLoadBalance => experts::balance(&ranks, &database)?,
+        // Done above.
+        Mode::ClusterTimeCompareSummary => false,
+    };
+    let count = ranks.collections.len();
+    Ok(Done { ranks: count, from_databases, folder, has_results, losses: ranks.into_losses() })
+}

@@ -1,0 +1,179 @@
+//! Rows of a rank's database that several modes need: its texts, its steps, its collectives.
+
+use std::collections::BTreeSet;
+
+use opscope_reach::database::{Texts, each_row, text, whole};
+use opscope_trace::{NumberMap, NumberSet};
+use rusqlite::Connection;
+
+use crate::error::PeerError;
+use crate::ranks::{File, Ranks};
+
+/// The longest time that a record can claim: a year.
+const LONGEST_NS: i64 = 366 * 24 * 3600 * 1_000_000_000;
+
+/// A stretch of time, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// Its begin.
+    pub start: i64,
+    /// Its end.
+    pub end: i64,
+}
+
+impl Span {
+    /// Its length: nothing less, and no more than a year.
+    pub fn length(self) -> i64 {
+        self.end.saturating_sub(self.start).clamp(0, LONGEST_NS)
+    }
+
+    /// Whether a record can have this length.
+    pub fn can_be(self) -> bool {
+        (0..LONGEST_NS).contains(&self.end.saturating_sub(self.start))
+    }
+
+    /// Whether the other lies in it.
+    pub fn holds(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// The steps of a rank: number and stretch.
+///
+/// # Errors
+/// When the table breaks off.
+pub fn steps(database: &Connection) -> rusqlite::Result<Vec<(i64, Span)>> {
+    let mut steps = Vec::new();
+    each_row(database, "STEP_TIME", &["id", "startNs", "endNs"], |row| {
+        if let (Some(step), Some(start), Some(end)) = (whole(row, 0), whole(row, 1), whole(row, 2)) {
+            steps.push((step, Span { start, end }));
+        }
+    })?;
+    Ok(steps)
+}
+
+/// The stretch of a step that was asked for: of all time where none was.
+///
+/// # Errors
+/// When the table breaks off.
+pub fn wanted(database: &Connection, step: Option<i64>) -> rusqlite::Result<Option<Span>> {
+    let Some(wanted) = step else { return Ok(Some(Span { start: i64::MIN, end: i64::MAX })) };
+    Ok(steps(database)?.into_iter().find(|(step, _)| *step == wanted).map(|(_, span)| span))
+}
+
+/// Refuses a step that no rank has.
+///
+/// # Errors
+/// With those that there are.
+pub fn check_step(ranks: &Ranks, step: i64) -> Result<(), PeerError> {
+    let mut known = BTreeSet::new();
+    for collection in &ranks.collections {
+        ranks.read(collection, File::Profile, |database| {
+            steps(database).map(|steps| known.extend(steps.into_iter().map(|(step, _)| step)))
+        });
+        if known.contains(&step) {
+            return Ok(());
+        }
+    }
+    let known: Vec<String> = known.iter().map(i64::to_string).collect();
+    Err(PeerError::Usage(format!("--step_id {step}: there is no such step; there are {}", known.join(", "))))
+}
+
+/// A rank's part in a collective. Names are numbers of [`Names`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Collective {
+    /// The name of the operator.
+    pub name: u32,
+    /// The name of the group.
+    pub group: u32,
+    /// The name of the operation.
+    pub kind: u32,
+    /// The type of the elements.
+    pub data_type: u32,
+    /// How many elements.
+    pub count: i64,
+    /// When it ran.
+    pub span: Span,
+    /// Whether the call that launched it is known.
+    pub is_launched: bool,
+}
+
+/// The names that collectives of a rank refer to.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    texts: Vec<String>,
+    numbers: NumberMap<i64, u32>,
+}
+
+impl Names {
+    fn number(&mut self, key: i64, text: impl FnOnce() -> String) -> u32 {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.texts.push(text());
+            (self.texts.len() - 1) as u32
+        })
+    }
+
+    /// The name of a number.
+    pub fn text(&self, number: u32) -> &str {
+        self.texts.get(number as usize).map_or("", String::as_str)
+    }
+}
+
+/// The collectives of a rank.
+#[derive(Clone, Debug, Default)]
+pub struct Collectives {
+    /// Their names.
+    pub names: Names,
+    /// They, in the order of the table.
+    pub rows: Vec<Collective>,
+}
+
+impl Collectives {
+    /// Reads those of a stretch of time.
+    ///
+    /// # Errors
+    /// When a table breaks off; what is before it was read.
+    pub fn read(&mut self, database: &Connection, within: Span) -> rusqlite::Result<()> {
+        let (texts, done) = Texts::read(database);
+        let mut types: NumberMap<i64, String> = NumberMap::default();
+        let enums = each_row(database, "ENUM_HCCL_DATA_TYPE", &["id", "name"], |row| {
+            types.extend(whole(row, 0).map(|id| (id, text(row, 1).to_owned())));
+        });
+        let mut launched = NumberSet::default();
+        let calls = each_row(database, "CANN_API", &["connectionId"], |row| launched.extend(whole(row, 0)));
+        let columns =
+            ["opName", "startNs", "endNs", "groupName", "opType", "dataType", "count", "connectionId"];
+        let rows = each_row(database, "COMMUNICATION_OP", &columns, |row| {
+            let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2)) else { return };
+            let span = Span { start, end };
+            if !within.holds(span) || !span.can_be() {
+                return;
+            }
+            let mut named = |column| {
+                let id = whole(row, column).unwrap_or(-1);
+                self.names.number(id, || texts.get(Some(id)).to_owned())
+            };
+            let (name, group, kind) = (named(0), named(3), named(4));
+            let data_type = whole(row, 5).unwrap_or(-1);
+            // Numbers of types and of texts overlap; no text has such a number.
+            let key = i64::MIN.wrapping_add(data_type);
+            let data_type = self.names.number(key, || types.get(&data_type).cloned().unwrap_or_default());
+            let count = whole(row, 6).unwrap_or(0);
+            let is_launched = whole(row, 7).is_some_and(|id| launched.contains(&id));
+            self.rows.push(Collective { name, group, kind, data_type, count, span, is_launched });
+        });
+        done.and(enums).and(calls).and(rows)
+    }
+}
+
+/// The bytes of an element, by the vendor's word for its type; 0 of an unknown one.
+pub fn bytes_of_type(word: &str) -> i64 {
+    match word {
+        "INT8" | "UINT8" | "HIF8" | "FP8E4M3" | "FP8E5M2" | "FP8E8M0" => 1,
+        "INT16" | "UINT16" | "FP16" | "BFP16" => 2,
+        "INT32" | "UINT32" | "FP32" => 4,
+        "INT64" | "UINT64" | "FP64" => 8,
+        "INT128" => 16,
+        _ => 0,
+    }
+}

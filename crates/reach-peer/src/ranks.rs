@@ -1,0 +1,105 @@
+//! The ranks that a mode reads, and what it couldn't read of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use opscope_reach::database::open;
+use opscope_reach::{Collection, Group, Loss, LossReason};
+use rusqlite::Connection;
+
+use crate::error::PeerError;
+
+/// The ranks below a folder.
+pub struct Ranks {
+    /// One collection a rank, by rank.
+    pub collections: Vec<Collection>,
+    /// The groups that they declare, by the vendor's number of their names.
+    pub groups: BTreeMap<u64, Group>,
+    losses: Mutex<Vec<Loss>>,
+}
+
+/// The file of a rank that is meant.
+#[derive(Clone, Copy, Debug)]
+pub enum File {
+    /// `ascend_pytorch_profiler_N.db`.
+    Profile,
+    /// `analysis.db`.
+    Analysis,
+}
+
+impl Ranks {
+    /// Finds them; only those of `chosen`, where it names some.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn find(folder: &Path, chosen: Option<&[u32]>) -> Result<Self, PeerError> {
+        let mut found = opscope_reach::discover(&[folder.to_owned()])?;
+        if let Some(chosen) = chosen {
+            found.collections.retain(|collection| chosen.contains(&collection.rank));
+            if found.collections.is_empty() {
+                return Err(PeerError::Usage(
+                    "--rank_list names none of the ranks that are there".to_owned(),
+                ));
+            }
+        }
+        Ok(Self { collections: found.collections, groups: found.groups, losses: Mutex::new(found.losses) })
+    }
+
+    /// The losses so far, by rank.
+    pub fn into_losses(self) -> Vec<Loss> {
+        let mut losses = self.losses.into_inner().unwrap_or_default();
+        losses.sort_by_key(|loss| loss.rank);
+        losses
+    }
+
+    /// Enters something damaged.
+    pub fn damaged(&self, collection: &Collection, path: &Path, why: impl ToString) {
+        let loss = Loss::new(Some(collection.rank), path.display().to_string(), LossReason::Damaged, 1);
+        if let Ok(mut losses) = self.losses.lock() {
+            losses.push(loss.because(why));
+        }
+    }
+
+    /// Whether any rank has databases.
+    pub fn have_databases(&self) -> bool {
+        self.collections.iter().any(|it| it.outputs.database.is_some() || it.outputs.analysis.is_some())
+    }
+
+    /// Reads something of each rank, several at a time, and hands it on in the order of ranks. No more than a few
+    /// ranks are in memory.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub fn each<R: Send, E>(
+        &self,
+        read: impl Fn(&Collection) -> R + Sync,
+        mut take: impl FnMut(&Collection, R) -> Result<(), E>,
+    ) -> Result<(), E> {
+        /// Enough for all cores to have work, and few enough to fit in memory.
+        const AT_ONCE: usize = 16;
+        for some in self.collections.chunks(AT_ONCE) {
+            let results = opscope_parallel::map(some, &read);
+            some.iter().zip(results).try_for_each(|(collection, result)| take(collection, result))?;
+        }
+        Ok(())
+    }
+
+    /// Reads a database of a rank, which may be missing. A table that breaks off is entered as a loss; its rows
+    /// before stay read.
+    pub fn read(
+        &self,
+        collection: &Collection,
+        file: File,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) {
+        let path: &Option<PathBuf> = match file {
+            File::Profile => &collection.outputs.database,
+            File::Analysis => &collection.outputs.analysis,
+        };
+        let Some(path) = path else { return };
+        if let Err(error) = open(path).and_then(|database| read(&database)) {
+            self.damaged(collection, path, error);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Collectives whose ranks or times stray: `slow_rank` and `slow_link`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use opscope_reach::Collection;
+
+use crate::error::PeerError;
+use crate::numbers::Description;
+use crate::profile::{Collectives, Span, bytes_of_type};
+use crate::ranks::{File, Ranks};
+use crate::table::{Kind, Output, Table};
+
+const RANKS: Table = Table {
+    name: "SlowRank",
+    columns: &[("rankId", Kind::Integer), ("slowAffectCount", Kind::Integer)],
+    index: &[],
+};
+
+const OPERATORS: Table = Table {
+    name: "SlowOpStats",
+    columns: &[
+        ("SlowRank", Kind::Text),
+        ("OpName", Kind::Text),
+        ("GroupName", Kind::Text),
+        ("Timestamp", Kind::Integer),
+        ("Count", Kind::Integer),
+        ("MeanNs", Kind::Real),
+        ("StdNs", Kind::Real),
+        ("MinNs", Kind::Real),
+        ("Q1Ns", Kind::Real),
+        ("MedianNs", Kind::Real),
+        ("Q3Ns", Kind::Real),
+        ("MaxNs", Kind::Real),
+        ("SumNs", Kind::Real),
+    ],
+    index: &[],
+};
+
+const LINKS: Table = Table {
+    name: "SlowLinkSum",
+    columns: &[
+        ("opTypeRelatedRanksDataSize", Kind::Text),
+        ("Count", Kind::Integer),
+        ("MeanNs", Kind::Real),
+        ("StdNs", Kind::Real),
+        ("MinNs", Kind::Integer),
+        ("Q1Ns", Kind::Real),
+        ("MedianNs", Kind::Real),
+        ("Q3Ns", Kind::Real),
+        ("MaxNs", Kind::Integer),
+        ("SumNs", Kind::Integer),
+        ("offsetRatio", Kind::Real),
+        ("maxRank", Kind::Integer),
+        ("minRank", Kind::Integer),
+    ],
+    index: &[],
+};
+
+const LINK_OPERATORS: Table = Table {
+    name: "SlowLinkOps",
+    columns: &[
+        ("rankId", Kind::Integer),
+        ("groupName", Kind::Text),
+        ("communicationTime", Kind::Integer),
+        ("opName", Kind::Text),
+        ("opType", Kind::Text),
+        ("dataType", Kind::Text),
+        ("dataSize", Kind::Integer),
+        ("transmitTime", Kind::Integer),
+        ("relatedRanks", Kind::Integer),
+    ],
+    index: &[],
+};
+
+/// The critical values of Dixon's test at 99.5 %, for 4 to 100 values: below 8 of the ratio with the nearest
+/// neighbour (`r10`), then without the other end (`r11`, to 10), past the nearest neighbour (`r21`, to 13), and
+/// past it without the two at the other end (`r22`). As GB/T 4883-2008 tabulates them.
+const DIXON: [f64; 97] = [
+    0.920, 0.823, 0.744, 0.680, 0.723, 0.676, 0.638, 0.707, 0.675, 0.649, 0.672, 0.649, 0.629, 0.611, 0.595,
+    0.580, 0.568, 0.556, 0.545, 0.536, 0.526, 0.519, 0.510, 0.503, 0.496, 0.489, 0.484, 0.478, 0.473, 0.468,
+    0.463, 0.458, 0.454, 0.450, 0.446, 0.442, 0.439, 0.435, 0.432, 0.429, 0.425, 0.423, 0.420, 0.417, 0.414,
+    0.412, 0.409, 0.407, 0.405, 0.402, 0.400, 0.398, 0.396, 0.394, 0.392, 0.391, 0.388, 0.387, 0.385, 0.383,
+    0.382, 0.380, 0.379, 0.377, 0.376, 0.374, 0.372, 0.371, 0.370, 0.368, 0.368, 0.366, 0.365, 0.364, 0.363,
+    0.361, 0.360, 0.359, 0.358, 0.356, 0.356, 0.355, 0.353, 0.352, 0.352, 0.351, 0.350, 0.349, 0.348, 0.347,
+    0.346, 0.345, 0.344, 0.344, 0.343, 0.341, 0.341,
+];
+
+/// Deviations from the mean above which a value strays, where there are too many for Dixon's test.
+const DEVIATIONS: f64 = 3.0;
+
+/// The kinds of durations below which nothing is said: too few to tell one from the others.
+const FEWEST_KINDS: usize = 4;
+
+/// Whether the shortest of sorted durations strays from the others, so that they waited for its rank.
+fn strays(sorted: &[i64]) -> bool {
+    let count = sorted.len();
+    let Some(critical) = count.checked_sub(4).and_then(|place| DIXON.get(place)) else {
+        return count > 100 && is_far_below(sorted);
+    };
+    let kinds = 1 + sorted.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    if kinds < FEWEST_KINDS {
+        return false;
+    }
+    let (neighbour, other_end) = match count {
+        ..=7 => (1, 1),
+        8..=10 => (1, 2),
+        11..=13 => (2, 2),
+        _ => (2, 3),
+    };
+    let distance = |place: usize| (sorted[place] - sorted[0]) as f64;
+    let whole = distance(count - other_end);
+    whole > 0.0 && distance(neighbour) / whole > *critical
+}
+
+fn is_far_below(sorted: &[i64]) -> bool {
+    let mut durations = sorted.to_vec();
+    Description::of(&mut durations).is_some_and(|it| {
+        let deviation = it.whole_deviation();
+        deviation > 0.0 && (it.mean - it.least) / deviation > DEVIATIONS
+    })
+}
+
+/// A name's number among those of all ranks.
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl Names {
+    fn number(&mut self, text: &str) -> u32 {
+        match self.numbers.get(text) {
+            Some(number) => *number,
+            None => {
+                let number = self.texts.len() as u32;
+                self.numbers.insert(text.to_owned(), number);
+                self.texts.push(text.to_owned());
+                number
+            }
+        }
+    }
+}
+
+fn read(ranks: &Ranks, collection: &Collection) -> Collectives {
+    let mut collectives = Collectives::default();
+    ranks.read(collection, File::Profile, |database| {
+        collectives.read(database, Span { start: i64::MIN, end: i64::MAX })
+    });
+    collectives
+}
+
+/// Writes for which ranks others waited: `slow_rank`. Returns whether there are any; without, nothing is written.
+///
+/// # Errors
+/// When the result can't be written.
+pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
+    let mut names = Names::default();
+    // By operator and group: duration, rank and start of each part.
+    let mut instances: HashMap<(u32, u32), Vec<(i64, u32, i64)>> = HashMap::new();
+    let Ok(()) = ranks.each(
+        |collection| read(ranks, collection),
+        |collection, collectives| {
+            for row in collectives.rows.iter().filter(|row| row.is_launched) {
+                let mut number = |text| names.number(collectives.names.text(text));
+                let key = (number(row.name), number(row.group));
+                let duration = row.span.end.saturating_sub(row.span.start);
+                instances.entry(key).or_default().push((duration, collection.rank, row.span.start));
+            }
+            Ok::<_, std::convert::Infallible>(())
+        },
+    );
+    let mut slow: Vec<(i64, u32, (u32, u32), Vec<i64>)> = Vec::new();
+    for (key, mut parts) in instances {
+        parts.sort_unstable();
+        let durations: Vec<i64> = parts.iter().map(|(duration, ..)| *duration).collect();
+        if strays(&durations) {
+            slow.push((parts[0].2, parts[0].1, key, durations));
+        }
+    }
+    if slow.is_empty() {
+        return Ok(false);
+    }
+    slow.sort_unstable();
+    let mut counts: BTreeMap<u32, i64> = BTreeMap::new();
+    slow.iter().for_each(|(_, rank, ..)| *counts.entry(*rank).or_default() += 1);
+    let mut counts: Vec<(u32, i64)> = counts.into_iter().collect();
+    counts.sort_by_key(|(rank, count)| (-count, *rank));
+    Output::write(path, |output| {
+        let mut table = output.table(&RANKS)?;
+        counts.iter().try_for_each(|row| table.row(*row))?;
+        let mut table = output.table(&OPERATORS)?;
+        for (start, rank, (name, group), durations) in &mut slow {
+            let Some(it) = Description::of(durations) else { continue };
+            let (name, group) = (&names.texts[*name as usize], &names.texts[*group as usize]);
+            let micros = |nanoseconds: f64| nanoseconds / 1e3;
+            let (mean, deviation, least) = (micros(it.mean), it.deviation.map(micros), micros(it.least));
+            let quartiles = [it.first_quartile, it.median, it.third_quartile].map(micros);
+            let [first, median, third] = quartiles;
+            let (rank, count) = (rank.to_string(), it.count as i64);
+            let (greatest, sum) = (micros(it.greatest), micros(it.sum));
+            table.row((
+                rank, name, group, *start, count, mean, deviation, least, first, median, third, greatest, sum,
+            ))?;
+        }
+        Ok(())
+    })?;
+    Ok(true)
+}
+
+/// A collective of all its ranks: how many have a part, and the shortest, which is what the transfer took.
+#[derive(Clone, Copy)]
+struct Instance {
+    parts: i64,
+    transfer: i64,
+    first_rank: u32,
+}
+
+/// The parts of collectives of one kind, between so many ranks, of the same size.
+#[derive(Default)]
+struct Alike {
+    transfers: Vec<i64>,
+    shortest: Option<(i64, u32)>,
+    longest: Option<(i64, u32)>,
+}
+
+/// The name of those that are alike, such as `hcom_allReduce_2_16777216`.
+fn alike(kind: &str, parts: i64, size: i64) -> String {
+    format!("{kind}{parts}_{size}")
+}
+
+/// Writes the kinds of collectives whose times stray, and all of these: `slow_link`. Returns whether there are any;
+/// without, nothing is written.
+///
+/// # Errors
+/// When the result can't be written.
+pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
+    let mut names = Names::default();
+    let mut instances: HashMap<(u32, u32), Instance> = HashMap::new();
+    let mut sizes: HashMap<(u32, u32), Vec<(u32, i64, i64)>> = HashMap::new();
+    let Ok(()) = ranks.each(
+        |collection| read(ranks, collection),
+        |collection, collectives| {
+            for row in &collectives.rows {
+                let mut number = |text| names.number(collectives.names.text(text));
+                let (key, kind) = ((number(row.name), number(row.group)), number(row.kind));
+                let duration = row.span.end.saturating_sub(row.span.start);
+                let rank = collection.rank;
+                let fresh = Instance { parts: 0, transfer: duration, first_rank: rank };
+                let instance = instances.entry(key).or_insert(fresh);
+                instance.parts += 1;
+                instance.transfer = instance.transfer.min(duration);
+                let size = row.count.saturating_mul(bytes_of_type(collectives.names.text(row.data_type)));
+                let sizes = sizes.entry(key).or_default();
+                match sizes.iter_mut().find(|(other, bytes, _)| (*other, *bytes) == (kind, size)) {
+                    Some((.., parts)) => *parts += 1,
+                    None => sizes.push((kind, size, 1)),
+                }
+            }
+            Ok::<_, std::convert::Infallible>(())
+        },
+    );
+    let mut kinds: BTreeMap<String, Alike> = BTreeMap::new();
+    for (key, instance) in instances.iter().filter(|(_, instance)| instance.parts > 1) {
+        for (kind, size, parts) in &sizes[key] {
+            let name = alike(&names.texts[*kind as usize], instance.parts, *size);
+            let kind = kinds.entry(name).or_default();
+            kind.transfers.extend((0..*parts).map(|_| instance.transfer));
+            let own = (instance.transfer, instance.first_rank);
+            kind.shortest = Some(kind.shortest.map_or(own, |other| other.min(own)));
+            let is_longer = |other: (i64, u32)| own.0 > other.0 || own.0 == other.0 && own.1 < other.1;
+            kind.longest = Some(kind.longest.filter(|other| !is_longer(*other)).unwrap_or(own));
+        }
+    }
+    let mut slow: Vec<(String, Description, f64, u32, u32)> = Vec::new();
+    for (name, mut kind) in kinds {
+        let Some(it) = Description::of(&mut kind.transfers) else { continue };
+        let Some(deviation) = it.deviation.filter(|deviation| *deviation > 0.0) else { continue };
+        let offset = (it.greatest - it.mean).max(it.mean - it.least) / deviation;
+        if let (Some(shortest), Some(longest)) = (kind.shortest, kind.longest)
+            && offset > DEVIATIONS
+        {
+            slow.push((name, it, offset, longest.1, shortest.1));
+        }
+    }
+    if slow.is_empty() {
+        return Ok(false);
+    }
+    slow.sort_by(|a, b| b.2.total_cmp(&a.2));
+    Output::write(path, |output| {
+        let mut table = output.table(&LINKS)?;
+        for (name, it, offset, longest, shortest) in &slow {
+            let (least, greatest, sum) = (it.least as i64, it.greatest as i64, it.sum as i64);
+            let (first, median, third) = (it.first_quartile, it.median, it.third_quartile);
+            let (count, mean, deviation) = (it.count as i64, it.mean, it.deviation);
+            table.row((
+                name, count, mean, deviation, least, first, median, third, greatest, sum, offset, longest,
+                shortest,
+            ))?;
+        }
+        let mut table = output.table(&LINK_OPERATORS)?;
+        ranks.each(
+            |collection| read(ranks, collection),
+            |collection, collectives| {
+                for row in &collectives.rows {
+                    let text = |number| collectives.names.text(number);
+                    let (name, group, kind) = (text(row.name), text(row.group), text(row.kind));
+                    let key = (names.numbers.get(name), names.numbers.get(group));
+                    let (Some(operator), Some(of)) = key else { continue };
+                    let Some(instance) = instances.get(&(*operator, *of)) else { continue };
+                    let data_type = text(row.data_type);
+                    let size = row.count.saturating_mul(bytes_of_type(data_type));
+                    let wanted = alike(kind, instance.parts, size);
+                    if slow.iter().any(|(name, ..)| *name == wanted) {
+                        let duration = row.span.end.saturating_sub(row.span.start);
+                        let Instance { parts, transfer, .. } = *instance;
+                        let rank = collection.rank;
+                        table.row((rank, group, duration, name, kind, data_type, size, transfer, parts))?;
+                    }
+                }
+                Ok::<_, rusqlite::Error>(())
+            },
+        )
+    })?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_duration_among_long_ones_strays() {
+        assert!(strays(&[470_272, 479_182, 479_587, 479_935]));
+        assert!(!strays(&[470_272, 473_000, 479_587, 479_935]));
+    }
+
+    #[test]
+    fn groups_of_two_and_of_few_kinds_say_nothing() {
+        assert!(!strays(&[1, 1000]) && !strays(&[1, 1000, 1001]));
+        assert!(!strays(&[1, 990, 1000, 1000, 1000]));
+        assert!(strays(&[1, 990, 1000, 1001, 1001]));
+    }
+
+    #[test]
+    fn the_ends_that_are_left_out_depend_on_how_many_there_are() {
+        // Without the two greatest, the neighbour's neighbour is as far as the greatest left.
+        let mut many: Vec<i64> = vec![0, 500];
+        many.extend((0..10).map(|it| 700 + it));
+        many.extend([1000, 2000]);
+        assert!(strays(&many));
+        let few = [0, 700, 701, 702, 703, 704, 1000, 2000];
+        assert!(!strays(&few) && strays(&[0, 730, 731, 732, 733, 734, 1000, 2000]));
+    }
+
+    #[test]
+    fn among_many_the_mean_and_deviation_decide() {
+        let mut many: Vec<i64> = (0..150).map(|it| 1000 + it % 7).collect();
+        many.push(900);
+        many.sort_unstable();
+        assert!(strays(&many));
+        many[0] = 999;
+        assert!(!strays(&many));
+    }
+}
