@@ -107,6 +107,11 @@ impl Findings {
         account::mean(&self.accounts)
     }
 
+    /// Where each step of a rank goes, by its number; the rank is an index of [`Run::ranks`].
+    pub fn steps_of(&self, rank: usize) -> std::collections::BTreeMap<i32, Account> {
+        account::of_steps(&self.run, rank)
+    }
+
     /// How many collectives lack a rank's part.
     pub fn incomplete(&self) -> usize {
         self.run.instances.iter().filter(|instance| !instance.is_complete()).count()

@@ -1,5 +1,7 @@
 //! `opscope cluster`: which rank or link of a run on many devices costs all of them how much, and why.
 
+mod compare;
+mod export;
 mod info;
 mod slow;
 
@@ -21,6 +23,8 @@ Examples:
   opscope cluster profiling_data/ --fail-above 5%    for continuous integration
   opscope cluster slow profiling_data/ --rank 49     the operators in which a rank differs from its peers
   opscope cluster info profiling_data/               ranks, clocks, what is missing or damaged
+  opscope cluster compare before/ after/             what got slower or faster, beyond noise
+  opscope cluster export profiling_data/ --format timeline -o run.json
 
 The folders hold a collection for each rank (*_ascend_pt, *_ascend_ms), as databases or as text.
 
@@ -58,6 +62,10 @@ enum Command {
     Slow(slow::Arguments),
     /// Show ranks, hosts, clocks, and what is missing or damaged
     Info(info::Arguments),
+    /// Compare two runs: by part of a step, kind of collective, and rank
+    Compare(compare::Arguments),
+    /// Write the run for other programs: MindStudio Insight, timelines, tables
+    Export(export::Arguments),
 }
 
 /// Examines the ranks and prints the answer.
@@ -68,6 +76,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     match &arguments.command {
         Some(Command::Slow(arguments)) => return slow::execute(arguments, terminal),
         Some(Command::Info(arguments)) => return info::execute(arguments, terminal),
+        Some(Command::Compare(arguments)) => return compare::execute(arguments, terminal),
+        Some(Command::Export(arguments)) => return export::execute(arguments, terminal),
         None => {}
     }
     let findings = findings(&arguments.paths, terminal)?;

@@ -70,7 +70,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 }
 
 /// Refuses a rank that isn't there.
-fn check_rank(findings: &Findings, rank: u32) -> Result<(), UsageError> {
+///
+/// # Errors
+/// When it isn't.
+pub fn check_rank(findings: &Findings, rank: u32) -> Result<(), UsageError> {
     if findings.run.rank_of(rank).is_some() {
         return Ok(());
     }

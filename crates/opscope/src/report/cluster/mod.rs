@@ -1,15 +1,21 @@
 //! Many ranks, as text and JSON: the first screen, the suspects, what the collections hold.
 
+mod compare;
 mod info;
 mod reason;
 mod screen;
 mod suspects;
+mod tables;
+mod timeline;
 
 use opscope_reach::Loss;
 
+pub use compare::compare;
 pub use info::{info_json, info_text};
 pub use screen::{to_json, to_text};
 pub use suspects::{innocent_text, suspect_text, suspects_json, suspects_text};
+pub use tables::tables;
+pub use timeline::{Chosen, write as write_timeline};
 
 /// A line for each kind of loss, with its first place and its ranks.
 pub fn losses_lines(losses: &[Loss]) -> Vec<String> {

@@ -1,0 +1,55 @@
+//! `opscope cluster compare`: two runs by the parts of a step, kinds of collectives, and ranks.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::exit::Exit;
+use crate::report::cluster;
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope cluster compare before/ after/
+  opscope cluster compare before/ after/ --json | jq '.rows[] | select(.verdict != \"within_noise\")'
+
+Steps of A are set against those of B: their length, the parts of a rank's mean step, what each kind of
+collective makes a rank wait and transfer, and the own work of each rank (what it computes and what its host
+takes), by its number. A difference counts where Welch's test at 95 % says so, which takes two steps a side
+at least and grows sharper with more; the interval is that of the change.";
+
+/// The options of `opscope cluster compare`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The folder of all ranks of the first run
+    #[arg(value_name = "A")]
+    before: PathBuf,
+
+    /// The folder of all ranks of the second run
+    #[arg(value_name = "B")]
+    after: PathBuf,
+
+    /// Show differences within the noise as well
+    #[arg(long)]
+    all: bool,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints how two runs differ.
+///
+/// # Errors
+/// When nothing of a run can be compared across its ranks.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let before = super::findings(std::slice::from_ref(&arguments.before), terminal)?;
+    let after = super::findings(std::slice::from_ref(&arguments.after), terminal)?;
+    let comparison = cluster::compare(&before, &after);
+    match arguments.json {
+        true => terminal.print(&comparison.to_json(&before, &after).to_text()?)?,
+        false => terminal.print(&comparison.to_text(arguments.all, terminal.width()))?,
+    }
+    Ok(Exit::Done)
+}

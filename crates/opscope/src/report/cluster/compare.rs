@@ -1,0 +1,239 @@
+//! Two runs of many ranks beside one another.
+
+use std::collections::BTreeMap;
+
+use opscope_analyze::{Difference, Verdict};
+use opscope_reach::{Account, CollectiveType, Findings, Role};
+use opscope_trace::Nanoseconds;
+use serde_json::{Value, json};
+
+use super::screen::losses;
+use super::{milliseconds, whole};
+use crate::report::envelope::Envelope;
+use crate::report::table::{Table, TableColumn};
+
+/// A figure of a step that two runs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    /// The step of the rank that takes longest.
+    Step,
+    /// A part of a rank's mean step.
+    Part(&'static str),
+    /// The waiting of a mean rank in a kind of collective.
+    Waiting(Role, CollectiveType),
+    /// The transfers of a kind of collective.
+    Transfer(Role, CollectiveType),
+    /// The own work of a rank.
+    Rank(u32),
+}
+
+impl Subject {
+    fn text(self) -> String {
+        match self {
+            Self::Step => "a step".to_owned(),
+            Self::Part(part) => format!("  {part}"),
+            Self::Waiting(role, kind) => format!("waiting in {} {}", role.name(), kind.name()),
+            Self::Transfer(role, kind) => format!("transfer of {} {}", role.name(), kind.name()),
+            Self::Rank(rank) => format!("own work of rank {rank}"),
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Step => "step",
+            Self::Part(_) => "part",
+            Self::Waiting(..) => "waiting",
+            Self::Transfer(..) => "transfer",
+            Self::Rank(_) => "rank",
+        }
+    }
+}
+
+/// Durations by subject, one for each step.
+type Samples = BTreeMap<Subject, BTreeMap<i32, f64>>;
+
+/// A subject in both runs: the means in nanoseconds a step, and whether they differ.
+#[derive(Clone, Debug)]
+struct Row {
+    subject: Subject,
+    before: Option<f64>,
+    after: Option<f64>,
+    difference: Option<Difference>,
+}
+
+impl Row {
+    fn verdict(&self) -> &'static str {
+        match (&self.difference, self.before.is_some(), self.after.is_some()) {
+            (Some(difference), ..) => match difference.verdict {
+                Verdict::Faster => "faster",
+                Verdict::Slower => "slower",
+                Verdict::WithinNoise => "within_noise",
+            },
+            (None, true, false) => "only_a",
+            (None, false, true) => "only_b",
+            (None, ..) => "unknown",
+        }
+    }
+}
+
+/// Two runs beside one another.
+#[derive(Debug)]
+pub struct RunComparison {
+    rows: Vec<Row>,
+    ranks: (usize, usize),
+    steps: (usize, usize),
+    remarks: Vec<String>,
+}
+
+/// Sets the steps of two runs beside one another.
+pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
+    let (a, b) = (samples(before), samples(after));
+    let mut subjects: Vec<Subject> = a.keys().chain(b.keys()).copied().collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    let row = |subject: Subject| {
+        let values = |samples: &Samples| -> Vec<f64> {
+            samples.get(&subject).map(|it| it.values().copied().collect()).unwrap_or_default()
+        };
+        let (before, after) = (values(&a), values(&b));
+        let mean =
+            |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let durations =
+            |values: &[f64]| values.iter().map(|it| Nanoseconds(it.round() as i64)).collect::<Vec<_>>();
+        let difference = Difference::of(&durations(&before), &durations(&after));
+        Row { subject, before: mean(&before), after: mean(&after), difference }
+    };
+    let mut rows: Vec<Row> = subjects.into_iter().map(row).collect();
+    // The step and its parts first, in their order; then what changed most.
+    let weight = |row: &Row| (row.after.unwrap_or(0.0) - row.before.unwrap_or(0.0)).abs();
+    let heads = rows.iter().take_while(|row| matches!(row.subject, Subject::Step | Subject::Part(_))).count();
+    rows[heads..].sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    let mut remarks = Vec::new();
+    let layouts = [before, after].map(layout_text);
+    if layouts[0] != layouts[1] {
+        remarks
+            .push(format!("A has {}, B has {}: ranks of one number do other work", layouts[0], layouts[1]));
+    }
+    let steps = (before.run.steps().len(), after.run.steps().len());
+    if steps.0.min(steps.1) < 2 {
+        remarks.push("one step on a side: nothing can be told from noise; record several".to_owned());
+    }
+    RunComparison { rows, ranks: (before.run.ranks.len(), after.run.ranks.len()), steps, remarks }
+}
+
+fn layout_text(findings: &Findings) -> String {
+    let sizes = findings.discovery.layout.iter().map(|(name, size)| format!("{name} {size}"));
+    let sizes: Vec<String> = sizes.collect();
+    format!("{} ranks ({})", findings.run.ranks.len(), sizes.join(", "))
+}
+
+fn samples(findings: &Findings) -> Samples {
+    let run = &findings.run;
+    let mut samples = Samples::new();
+    let mut add = |subject, step, value: f64| {
+        *samples.entry(subject).or_default().entry(step).or_insert(0.0) += value;
+    };
+    let mut longest: BTreeMap<i32, f64> = BTreeMap::new();
+    let count = run.ranks.len().max(1) as f64;
+    for (index, rank) in run.ranks.iter().enumerate() {
+        for step in &rank.steps {
+            let longest = longest.entry(step.step).or_default();
+            *longest = longest.max(step.duration_ns as f64);
+        }
+        for (step, account) in findings.steps_of(index) {
+            for (name, part) in parts(&account) {
+                add(Subject::Part(name), step, part / count);
+            }
+            add(Subject::Rank(rank.number), step, account.compute_ns + account.host_ns);
+        }
+    }
+    longest.into_iter().for_each(|(step, length)| add(Subject::Step, step, length));
+    for instance in &run.instances {
+        let Some(first) = instance.events.first().map(|event| &run.events[*event as usize]) else { continue };
+        let role = run.groups[instance.group as usize].role;
+        let waits = instance.events.iter().map(|event| instance.begin - run.events[*event as usize].start);
+        let waiting: f64 = waits.map(|wait| wait.max(0.0)).sum();
+        // Each of a collective's ranks has it; sums over all ranks, divided by these, are a mean rank's.
+        add(Subject::Waiting(role, first.kind), first.step, waiting / count);
+        let parts = instance.events.len() as f64;
+        add(Subject::Transfer(role, first.kind), first.step, instance.tail * parts / count);
+    }
+    samples
+}
+
+/// The parts of an account, by the names that the screen has for them.
+fn parts(account: &Account) -> [(&'static str, f64); 5] {
+    [
+        ("compute", account.compute_ns),
+        ("waiting", account.waiting_ns),
+        ("transfer not hidden", account.transfer_ns),
+        ("bubble", account.bubble_ns),
+        ("host", account.host_ns),
+    ]
+}
+
+impl RunComparison {
+    /// The comparison for people; `all` shows what lies within the noise as well.
+    pub fn to_text(&self, all: bool, width: Option<u16>) -> String {
+        let mut table = Table::new([
+            TableColumn::text("per step"),
+            TableColumn::number("A ms"),
+            TableColumn::number("B ms"),
+            TableColumn::number("change"),
+            TableColumn::number("95 % interval"),
+            TableColumn::text("verdict"),
+        ]);
+        let mut hidden = 0;
+        for row in &self.rows {
+            let is_head = matches!(row.subject, Subject::Step | Subject::Part(_));
+            if !all && !is_head && row.verdict() == "within_noise" {
+                hidden += 1;
+                continue;
+            }
+            let figure = |value: Option<f64>| value.map_or("–".to_owned(), milliseconds);
+            let percent = |part: f64| format!("{:+.1} %", part * 100.0);
+            let change = row.before.zip(row.after).filter(|(before, _)| *before > 0.0);
+            let change = change.map_or("–".to_owned(), |(before, after)| percent(after / before - 1.0));
+            let interval = row.difference.map_or("–".to_owned(), |it| {
+                format!("{} … {}", percent(it.interval.0), percent(it.interval.1))
+            });
+            let verdict = row.verdict().replace('_', " ");
+            table.row([row.subject.text(), figure(row.before), figure(row.after), change, interval, verdict]);
+        }
+        let (ranks, steps) = (self.ranks, self.steps);
+        let mut text =
+            format!("A: {} ranks, {} steps; B: {} ranks, {} steps\n", ranks.0, steps.0, ranks.1, steps.1);
+        self.remarks.iter().for_each(|remark| text.push_str(&format!("{remark}\n")));
+        text.push('\n');
+        text.push_str(&table.to_text(width));
+        if hidden > 0 {
+            text.push_str(&format!("\n{hidden} more lie within the noise (--all shows them)\n"));
+        }
+        text
+    }
+
+    /// The comparison for programs.
+    pub fn to_json(&self, before: &Findings, after: &Findings) -> Envelope<Value> {
+        let row = |row: &Row| {
+            json!({
+                "kind": row.subject.kind(),
+                "subject": row.subject.text().trim(),
+                "a_ns": row.before.map(whole),
+                "b_ns": row.after.map(whole),
+                "change": row.before.zip(row.after).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a - 1.0),
+                "low": row.difference.map(|it| it.interval.0),
+                "high": row.difference.map(|it| it.interval.1),
+                "chance": row.difference.map(|it| it.chance),
+                "verdict": row.verdict(),
+            })
+        };
+        let answer = json!({
+            "ranks": [self.ranks.0, self.ranks.1],
+            "steps": [self.steps.0, self.steps.1],
+            "remarks": self.remarks,
+            "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
+        });
+        let lost = losses(before).into_iter().chain(losses(after)).collect();
+        Envelope::new(1, answer).with_losses(lost)
+    }
+}

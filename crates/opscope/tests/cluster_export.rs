@@ -1,0 +1,160 @@
+//! `opscope cluster export` and `compare`: a run of many ranks for other programs, and beside another run.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::Place;
+use serde_json::Value;
+
+/// Makes a simulated run of eight ranks; returns the folder of its databases.
+fn sample(place: &Place, name: &str, more: &[&str]) -> String {
+    let arguments = ["sample", "cluster", "--ranks", "8", "--layers", "1", "-o", name];
+    place.done(&[&arguments, more].concat());
+    format!("{name}/cluster_8_ranks_seed_1/db")
+}
+
+fn timeline(place: &Place, name: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(place.path(name)).unwrap();
+    let whole: Value = serde_json::from_str(&text).unwrap();
+    whole["traceEvents"].as_array().unwrap().clone()
+}
+
+fn of_phase<'e>(events: &'e [Value], phase: &'e str) -> impl Iterator<Item = &'e Value> {
+    events.iter().filter(move |event| event["ph"] == phase)
+}
+
+fn number(event: &Value, name: &str) -> f64 {
+    event[name].as_f64().unwrap_or_else(|| panic!("{name} of {event}"))
+}
+
+/// The slices by process and thread: start and end in microseconds.
+fn slices(events: &[Value]) -> BTreeMap<(u64, u64), Vec<(f64, f64)>> {
+    let mut slices: BTreeMap<(u64, u64), Vec<(f64, f64)>> = BTreeMap::new();
+    for event in of_phase(events, "X") {
+        let track = (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap());
+        let start = number(event, "ts");
+        slices.entry(track).or_default().push((start, start + number(event, "dur")));
+    }
+    slices
+}
+
+#[test]
+fn a_timeline_has_all_ranks_on_one_clock_with_arrows_to_those_who_waited() {
+    let place = Place::new();
+    let run = sample(&place, "run", &[]);
+    let said = place.done(&["cluster", "export", &run, "--format", "timeline", "-o", "run.json"]).stdout;
+    let events = timeline(&place, "run.json");
+    let names: BTreeSet<&str> = of_phase(&events, "M")
+        .filter(|event| event["name"] == "process_name")
+        .map(|event| event["args"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names.len(), 8, "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("rank 7 (")), "{names:?}");
+    let slices = slices(&events);
+    for (track, spans) in &slices {
+        let mut spans = spans.clone();
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        let mut open: Vec<f64> = Vec::new();
+        for (start, end) in spans {
+            // A nanosecond is what rounding may move.
+            while open.pop_if(|around| *around <= start + 0.0015).is_some() {}
+            assert!(open.last().is_none_or(|around| end <= *around + 0.0015), "{track:?}: {start} to {end}");
+            open.push(end);
+        }
+    }
+    let from: BTreeMap<u64, &Value> =
+        of_phase(&events, "s").map(|event| (event["id"].as_u64().unwrap(), event)).collect();
+    let arrows: Vec<&Value> = of_phase(&events, "f").collect();
+    assert!(arrows.len() > 20 && arrows.len() == from.len(), "{} {}", arrows.len(), from.len());
+    assert!(said.contains(&format!("{} waits", arrows.len())), "{said}");
+    for arrow in arrows {
+        let (track, at) =
+            ((arrow["pid"].as_u64().unwrap(), arrow["tid"].as_u64().unwrap()), number(arrow, "ts"));
+        let begin = from[&arrow["id"].as_u64().unwrap()];
+        assert_ne!(begin["pid"], arrow["pid"]);
+        let within = |span: &&(f64, f64)| span.0 + 4.9 <= at && at <= span.1 + 0.0015;
+        assert!(slices[&track].iter().any(|span| within(&span)), "{arrow}");
+    }
+}
+
+#[test]
+fn a_timeline_shows_the_ranks_and_steps_that_are_asked_for() {
+    let place = Place::new();
+    let run = sample(&place, "run", &[]);
+    let steps = place.done(&["cluster", &run, "--json"]).json()["steps"].clone();
+    let step = steps[1].to_string();
+    let some = ["--ranks", "0-1,6", "--steps", &step];
+    let export = ["cluster", "export", &run, "--format", "timeline", "-o", "some.json"];
+    place.done(&[&export, &some[..]].concat());
+    let events = timeline(&place, "some.json");
+    let ranks: BTreeSet<u64> = of_phase(&events, "X").map(|event| event["pid"].as_u64().unwrap()).collect();
+    assert_eq!(ranks, BTreeSet::from([0, 1, 6]));
+    let with_step = of_phase(&events, "X").filter(|event| event["args"]["step"].is_number());
+    let shown: BTreeSet<String> = with_step.map(|event| event["args"]["step"].to_string()).collect();
+    assert_eq!(shown, BTreeSet::from([step]));
+    place.fails(2, &["no rank 9"], &[&export, &["--ranks", "9"][..]].concat());
+    place.fails(2, &["no step 77"], &[&export, &["--steps", "77"][..]].concat());
+    place.fails(2, &["0-3,49", "'3-1'"], &[&export, &["--ranks", "3-1"][..]].concat());
+    place.fails(2, &["-o is missing"], &export[..5]);
+}
+
+#[test]
+fn tables_and_the_answer_are_exported_for_other_programs() {
+    let place = Place::new();
+    let run = sample(&place, "run", &[]);
+    place.done(&["cluster", "export", &run, "--format", "csv", "-o", "tables"]);
+    let rows = |name: &str| {
+        let mut reader = csv::Reader::from_path(place.path("tables").join(name)).unwrap();
+        reader.deserialize().collect::<Result<Vec<BTreeMap<String, String>>, _>>().unwrap()
+    };
+    let answer = place.done(&["cluster", &run, "--json"]).json();
+    assert_eq!(rows("ranks.csv").len(), 8);
+    let collectives = rows("collectives.csv");
+    assert_eq!(collectives.len() as u64, answer["collectives"].as_u64().unwrap());
+    assert!(
+        collectives.iter().all(|row| row["seen"] == row["ranks"] && row["first_rank"].parse::<u32>().is_ok())
+    );
+    let waiting: f64 = collectives.iter().map(|row| row["waiting_ns"].parse::<f64>().unwrap()).sum();
+    assert!(waiting > 0.0);
+    assert_eq!(rows("suspects.csv").len(), answer["suspects"].as_array().unwrap().len());
+    let exported = place.done(&["cluster", "export", &run, "--format", "json"]).json();
+    assert_eq!(exported["suspects"], answer["suspects"]);
+}
+
+#[test]
+fn what_insight_opens_is_what_the_vendors_command_writes() {
+    let place = Place::new();
+    let run = sample(&place, "run", &[]);
+    place.done(&["cluster", "export", &run, "--format", "insight", "-o", "insight"]);
+    place.done(&["msprof-analyze", "-m", "all", "-d", &run, "-o", "vendor"]);
+    let read = |folder: &str| {
+        std::fs::read(place.path(folder).join("cluster_analysis_output/cluster_analysis.db")).unwrap()
+    };
+    assert!(read("insight") == read("vendor"));
+}
+
+/// The rows of a comparison with this verdict.
+fn with_verdict<'a>(answer: &'a Value, verdict: &str) -> Vec<&'a str> {
+    let rows = answer["rows"].as_array().unwrap().iter().filter(|row| row["verdict"] == verdict);
+    rows.map(|row| row["subject"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_slower_rank_and_what_it_does_to_others_stands_out_of_the_noise() {
+    let place = Place::new();
+    let healthy = sample(&place, "before", &["--steps", "6", "--fault", "none"]);
+    let slow = sample(&place, "after", &["--steps", "6", "--fault", "low-frequency=3:1.4"]);
+    let answer = place.done(&["cluster", "compare", &healthy, &slow, "--json"]).json();
+    let slower = with_verdict(&answer, "slower");
+    for subject in ["a step", "compute", "own work of rank 3"] {
+        assert!(slower.contains(&subject), "{subject}: {slower:?}");
+    }
+    let others =
+        slower.iter().filter(|it| it.starts_with("own work") && **it != "own work of rank 3").count();
+    assert_eq!(others, 0, "{slower:?}");
+    let text = place.done(&["cluster", "compare", &healthy, &slow]).stdout;
+    assert!(text.contains("own work of rank 3") && text.contains("within the noise"), "{text}");
+    let same = place.done(&["cluster", "compare", &healthy, &healthy, "--json"]).json();
+    assert!(with_verdict(&same, "slower").is_empty() && with_verdict(&same, "faster").is_empty(), "{same:#}");
+}
