@@ -1,11 +1,13 @@
-// The pictures of the README: the page of a sample model, measured by the program before and after a change, in a real
-// browser. What they show is measured, so that no two runs make the same pictures.
+// The pictures of the README, in a real browser: the page of a profile that the program generates, of the mask
+// detector before and after its change (page/mask.mjs), and of a sample model that runs here. Only that one's times
+// are measured, so that the others are the same each time.
 // usage: OPSCOPE=target/release/opscope node pictures.mjs [FOLDER]     docs/pictures by default
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { execFileSync } from "node:child_process";
 import { PNG } from "pngjs";
+import { mask_detector } from "./page/mask.mjs";
 import { end, hold, open, settled } from "./page/browser.mjs";
 
 const to = process.argv[2] ?? path.join(import.meta.dirname, "../../../docs/pictures");
@@ -13,25 +15,28 @@ const MODEL = "mask-ssd";
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "opscope-pictures-"));
 const program = (...words) => execFileSync(path.resolve(process.env.OPSCOPE ?? "opscope"), words, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] }).toString();
 
-program("sample", MODEL, "-o", "before.onnx", "-q");
-program("rewrite", "before.onnx", "-o", "after.onnx", "-q");
-for (const side of ["before", "after"]) program("run", `${side}.onnx`, "-n", "12", "--db", `${side}.db`, "-q");
-program("report", "after.db", "--against", "before.db", "--model", "after.onnx", "-o", "report.html", "-q");
+program("sample", "prof", "-o", folder, "--tasks", "4000", "-q");
+const profile = fs.readdirSync(folder).find((it) => it.startsWith("PROF_"));
+program("report", profile, "-o", "profile.html", "-q");
+const [before, after] = mask_detector(folder);
+program("report", after, "--against", before, "-o", "compared.html", "-q");
+program("sample", MODEL, "-o", "model.onnx", "-q");
+program("run", "model.onnx", "-n", "12", "--html", "model.html", "-q");
 
 const PICTURES = [
-  { name: "overview", hash: "#/overview", ready: ".overview" },
-  // The costliest operator, walked to, with what lies round it.
-  { name: "timeline", hash: "#/timeline?sel=op:0", ready: ".rows-canvas", then: async (page) => {
+  { name: "overview", file: "profile", hash: "#/overview", ready: ".overview" },
+  // Some milliseconds in the middle, with the costliest operator chosen.
+  { name: "timeline", file: "profile", hash: "#/timeline?sel=op:0", ready: ".rows-canvas", then: async (page) => {
     await page.keyboard.press("Shift+.");
     await page.keyboard.press("f");
-    await hold(page, "s", 900);
+    await hold(page, "s", 700);
   } },
-  { name: "model", hash: "#/model", ready: "main#screen canvas" },
-  { name: "compare", hash: "#/compare", ready: ".waterfall" },
+  { name: "model", file: "model", hash: "#/model", ready: "main#screen canvas" },
+  { name: "compare", file: "compared", hash: "#/compare", ready: ".waterfall" },
 ];
 fs.mkdirSync(to, { recursive: true });
-for (const { name, hash, ready, then } of PICTURES) {
-  const { page, seen, close } = await open(path.join(folder, "report.html"), { hash, width: 1280, height: 760 });
+for (const { name, file, hash, ready, then } of PICTURES) {
+  const { page, seen, close } = await open(path.join(folder, `${file}.html`), { hash, width: 1360, height: 760 });
   await page.waitForSelector(ready);
   await then?.(page);
   await settled(page);

@@ -187,6 +187,29 @@ test("a server that goes away is told of, and what is there stays", { skip }, as
   await close();
 });
 
+test("of a file that changes while it is served stays what was read", { skip }, async () => {
+  const file = trace("changing.json");
+  const server = await serve(file, "--slices", "500");
+  const { page, seen, close } = await open(server.url);
+  await page.keyboard.press("3");
+  await settled(page);
+  const before = await page.locator("main#screen").innerText();
+  for (const change of [() => fs.appendFileSync(file, "\n]}garbage"), () => fs.truncateSync(file, 1000), () => fs.rmSync(file)]) {
+    change();
+    // Tiles that the page has not got yet, and all of it anew.
+    await page.evaluate((at) => { location.hash = `#/timeline?t=${at}..${at + 400000}`; }, 5_700_000_000 + Math.round(1e6 * fs.existsSync(file)));
+    await page.waitForTimeout(300);
+    await page.goto(`${new URL(server.url).origin}/#/operators`);
+    await page.reload();
+    await page.waitForSelector(".grid-row");
+    await settled(page);
+    assert.equal(await page.locator("main#screen").innerText(), before);
+  }
+  assert.deepEqual(seen.errors, []);
+  await close();
+  assert.equal(await server.end(), 0, server.problems());
+});
+
 test("without the token the page says what is missing", { skip }, async () => {
   const server = await serve(trace("token.json"));
   const { page, close } = await open(new URL(server.url).origin);

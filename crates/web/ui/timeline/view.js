@@ -180,7 +180,9 @@ export function timeline_screen(app) {
     // Axis and strip end where the rows end, whatever the scroll bar takes.
     element.style.setProperty("--scrollbar", `${scroller.offsetWidth - scroller.clientWidth}px`);
     name_rows();
-    request();
+    // At once: a canvas of another size is black until it is drawn on.
+    cancelAnimationFrame(frame);
+    draw();
   }
 
   /** @param {boolean} now */
