@@ -57,6 +57,7 @@ const NOT_NEEDED: [(&str, &str); 56] = [
     ("msprof_", "the database has these slices, or an export made later"),
     ("kernel_details", "the database has these tasks"),
     ("op_summary_", "of an export made before the last, or the same as kernel_details"),
+    ("step_trace_point_info", "the names of a step's first and last operator"),
     ("step_trace_", "the timeline or database has these inferences, or an export made later"),
     ("memory_record", "of an export made before the last"),
     ("npu_module_mem", "of an export made before the last"),
@@ -103,7 +104,6 @@ const NOT_NEEDED: [(&str, &str); 56] = [
     ("device_queue_profiling", "the preparation of data over time, which no analysis asks for"),
     ("dataset_iterator_profiling", "the preparation of data over time, which no analysis asks for"),
     ("flops", "estimates of operations; opscope counts them by the model"),
-    ("step_trace_point_info", "the names of a step's first and last operator"),
     ("parallel_strategy", "how the network is divided, and no times"),
 ];
 
