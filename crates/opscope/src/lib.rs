@@ -1,0 +1,111 @@
+//! The program opscope as a library: the command line, which parses arguments, calls one function for each
+//! command and prints ([`main`]), and the answers that it prints, for others that ask the same questions.
+//!
+//! # Floors
+//! Each row uses those below it; no two files use one another.
+//!
+//! ```text
+//! cli                         the options, and the command that each word stands for
+//! commands                    a file or a folder for each command: its options, what it asks of the crates
+//! report                      the answers as text, Markdown, CSV and JSON
+//! judgement                   whether a change passes
+//! profile   converter_files   what commands read: profiles with their losses, the model converter's files
+//! exit   interrupt   bus_error   how the program ends
+//! terminal                    where text leaves the program
+//! ```
+
+#[cfg(target_os = "linux")]
+mod bus_error;
+mod cli;
+mod commands;
+mod converter_files;
+mod exit;
+mod interrupt;
+mod judgement;
+mod profile;
+mod report;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    bus_error::explain();
+    let (done, terminal) = run();
+    // Results are whole once they are renamed; the wait until they outlast a failure of the machine is one
+    // for all of them.
+    let synced = opscope_files::sync_folders();
+    match done.and_then(|exit| Ok(synced.map(|()| exit)?)) {
+        Ok(exit) => exit.into(),
+        Err(error) => exit::report_error(&error, &terminal).into(),
+    }
+}
+
+/// Does what the command line says, or, under the name of another tool, what it says there.
+fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let program = words.next().unwrap_or_default();
+    if let Some(done) = run_under_other_name(&program, words) {
+        return done;
+    }
+    let parsed = cli::Cli::try_parse();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    carry_out(parsed, &words)
+}
+
+/// Carries out a command line that was parsed; `words` are what stands behind the program's name.
+fn carry_out(
+    parsed: Result<cli::Cli, clap::Error>,
+    words: &[String],
+) -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
+    let arguments = match parsed {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            terminal::print_problem(&problem, words.iter().map(String::as_str));
+            let status = exit::Exit::of_parsing(&problem, commands::collect::runs_program(words));
+            return (Ok(status), terminal::Terminal::new(false, false));
+        }
+    };
+    interrupt::listen();
+    if let Some(bytes) = arguments.memory {
+        opscope_formats::memory::allow(bytes);
+    }
+    let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
+    (arguments.command.execute(&terminal), terminal)
+}
+
+/// Does what one of our commands says, whose name the program was called by.
+fn run_as(
+    command: &str,
+    words: impl Iterator<Item = String>,
+) -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
+    let words: Vec<String> = std::iter::once(command.to_owned()).chain(words).collect();
+    let parsed = cli::Cli::try_parse_from(std::iter::once("opscope").chain(words.iter().map(String::as_str)));
+    carry_out(parsed, &words)
+}
+
+/// Does what another tool's command line says, if the program was called by that tool's name.
+fn run_under_other_name(
+    program: &str,
+    words: impl Iterator<Item = String>,
+) -> Option<(anyhow::Result<exit::Exit>, terminal::Terminal)> {
+    let terminal = terminal::Terminal::new(false, false);
+    let done = if commands::msprof::is_called_for(program) {
+        interrupt::listen();
+        commands::msprof::run(&words.collect::<Vec<_>>(), &terminal)
+    } else if commands::msprof_analyze::is_called_for(program) {
+        return Some(run_as("msprof-analyze", words));
+    } else if commands::load_and_run::is_called_for(program) {
+        interrupt::listen();
+        commands::load_and_run::run("load_and_run", &words.collect::<Vec<_>>(), &cli::carry_out, &terminal)
+    } else if commands::profile_analyze::is_called_for(program) {
+        commands::profile_analyze::run(std::env::args_os().skip(1).collect())
+    } else {
+        return None;
+    };
+    Some((done, terminal))
+}
