@@ -47,6 +47,7 @@ Examples:
   opscope advise PROF_000001/ --model m.onnx what to change, by what it could save
   opscope report PROF_… -o report.html       see it: a page in one file
   opscope serve PROF_…                       look at it in the browser, whatever its size
+  opscope mcp profiles/                      let an agent ask (started by the agent)
   opscope compare before.db after.db         what a change did, operator by operator
   opscope export all PROF_…                  a run on Ascend as its vendor's tool would export it
   opscope analyze profile.json --group-by type --sort count
@@ -108,6 +109,8 @@ pub enum Command {
     Report(commands::report::Arguments),
     /// Show profiles of any size as a page in the browser, from this machine alone
     Serve(commands::serve::Arguments),
+    /// Answer the questions of an agent about profiles, by the Model Context Protocol
+    Mcp(commands::mcp::Arguments),
     /// Measure how fast this machine computes and moves bytes
     Peak(commands::peak::Arguments),
     /// Say what to change, by what it could save at most
@@ -161,6 +164,7 @@ impl Command {
             Command::Analyze(arguments) => commands::analyze::execute(&arguments, terminal),
             Command::Report(arguments) => commands::report::execute(&arguments, terminal),
             Command::Serve(arguments) => commands::serve::execute(&arguments, terminal),
+            Command::Mcp(arguments) => commands::mcp::execute(&arguments, terminal),
             Command::Peak(arguments) => commands::peak::execute(&arguments, terminal),
             Command::Advise(arguments) => commands::advise::execute(&arguments, terminal),
             Command::Compare(arguments) => commands::compare::execute(&arguments, terminal),

@@ -141,8 +141,16 @@ impl Database {
     /// When SQLite refuses.
     pub fn end_after(self, time: Duration) -> Result<Self, QueryError> {
         let begun = Instant::now();
-        let connection = stoppable(self.connection, &Stop::when(move || begun.elapsed() >= time));
-        Ok(Self { connection: connection.map_err(statement_error)?, ..self })
+        self.end_when(&Stop::when(move || begun.elapsed() >= time))
+    }
+
+    /// Stops whatever is asked from now on as soon as `stop` wants it, in place of an earlier wish.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn end_when(self, stop: &Stop) -> Result<Self, QueryError> {
+        let connection = stoppable(self.connection, stop).map_err(statement_error)?;
+        Ok(Self { connection, ..self })
     }
 
     fn restrict(mut connection: Connection, losses: Trace, is_in_memory: bool) -> rusqlite::Result<Self> {

@@ -286,6 +286,21 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
 pub fn environment(source: &Source) -> Environment {
     let path = source.path();
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
+    let within = environment_within(source);
+    let beside = || std::fs::read_to_string(path.with_file_name("acl.json")).ok();
+    Environment {
+        hosts: std::fs::read_to_string("/etc/hosts").ok(),
+        host_name: std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|it| it.trim().to_owned()),
+        real_path: if is_link { path.canonicalize().ok() } else { None },
+        log_level: std::env::var("ASCEND_GLOBAL_LOG_LEVEL").ok(),
+        acl_json: within.acl_json.or_else(beside),
+        ..within
+    }
+}
+
+/// The part of that which the profile's own files tell, without a look at any other.
+pub fn environment_within(source: &Source) -> Environment {
+    let path = source.path();
     #[cfg(unix)]
     let mode = {
         use std::os::unix::fs::PermissionsExt;
@@ -298,16 +313,12 @@ pub fn environment(source: &Source) -> Environment {
         let mut sources = profile.host.iter().chain(&profile.devices);
         sources.all(|source| source.path != profile.path)
     };
-    let acl = [path.join("acl.json"), path.with_file_name("acl.json")];
     Environment {
         free_bytes: free_bytes(path),
-        hosts: std::fs::read_to_string("/etc/hosts").ok(),
-        host_name: std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|it| it.trim().to_owned()),
-        real_path: if is_link { path.canonicalize().ok() } else { None },
         mode,
         ended: source.profile_itself().filter(is_in_parts).map(|_| has_end(path)),
-        log_level: std::env::var("ASCEND_GLOBAL_LOG_LEVEL").ok(),
-        acl_json: acl.iter().find_map(|path| std::fs::read_to_string(path).ok()),
+        acl_json: std::fs::read_to_string(path.join("acl.json")).ok(),
+        ..Environment::default()
     }
 }
 

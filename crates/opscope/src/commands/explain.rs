@@ -46,19 +46,27 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         terminal.print(&list(language))?;
         return Ok(Exit::Done);
     }
-    match pages(text.trim(), language) {
-        Some(pages) => {
+    match answer(text.trim(), language) {
+        Ok(pages) => {
             terminal.print(&pages)?;
             Ok(Exit::Done)
         }
-        None => {
-            let near = nearest(text.trim()).map_or(String::new(), |name| format!("did you mean '{name}'? "));
-            let text = text.trim();
-            terminal
-                .error(&format!("nothing is known about '{text}'; {near}'opscope explain' lists the topics"));
+        Err(unknown) => {
+            terminal.error(&format!("{unknown}'opscope explain' lists the topics"));
             Ok(Exit::Failed)
         }
     }
+}
+
+/// The pages that fit a text.
+///
+/// # Errors
+/// Where none does: the beginning of a sentence that goes on with where the topics are listed.
+pub fn answer(text: &str, language: Language) -> Result<String, String> {
+    pages(text, language).ok_or_else(|| {
+        let near = nearest(text).map_or(String::new(), |name| format!("did you mean '{name}'? "));
+        format!("nothing is known about '{text}'; {near}")
+    })
 }
 
 fn of_topic(topic: &Topic, language: Language) -> (&'static str, &'static str) {
@@ -68,7 +76,8 @@ fn of_topic(topic: &Topic, language: Language) -> (&'static str, &'static str) {
     }
 }
 
-fn list(language: Language) -> String {
+/// The names of all topics and pages about messages, with their titles.
+pub fn list(language: Language) -> String {
     let (topics, messages) = match language {
         Language::English => ("Topics", "Error messages"),
         Language::Chinese => ("主题", "错误信息(英文)"),

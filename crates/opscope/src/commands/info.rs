@@ -3,19 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use opscope_model::Model;
 use opscope_open::{Source, formats};
 use opscope_svp::{Job, SideFiles};
 
+use super::run::ShapeArguments;
 use crate::converter_files::{self, ConverterFiles};
-use crate::exit::{Exit, with_causes};
-use crate::profile::{self, Tell, board};
+use crate::exit::{Exit, UsageError, with_causes};
+use crate::profile::{self, Opened, Tell, board};
 use crate::report::conversion;
 use crate::report::info::{Info, of_job, of_model, of_side_files, of_trace};
+use crate::report::nodes::Nodes;
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
   opscope info model.onnx
+  opscope info model.onnx --nodes --dim batch=1    what each node reads, makes, computes, moves
   opscope info profile.json
   opscope info PROF_000001_20261121/
   opscope info downloads/ --json
@@ -35,9 +39,16 @@ pub struct Arguments {
     /// A file or folder
     path: PathBuf,
 
+    /// List the nodes of a model: what each reads and makes, computes and moves
+    #[arg(long)]
+    nodes: bool,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    shapes: ShapeArguments,
 }
 
 /// Looks and prints.
@@ -46,16 +57,33 @@ pub struct Arguments {
 /// When there is nothing at the path, or standard output can't take the answer.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     profile::check_presence(&arguments.path)?;
-    let info = look(&arguments.path, terminal);
-    let text = match arguments.json {
-        true => info.to_json(&arguments.path).to_text()?,
-        false => info.to_text(&arguments.path),
+    let read = |source| profile::read(source, Tell::InAnswer, terminal);
+    let info = look(&arguments.path, &read, terminal);
+    let nodes = arguments.nodes.then(|| nodes(&arguments.path, &arguments.shapes)).transpose()?;
+    let text = match (arguments.json, &nodes) {
+        (true, nodes) => info.to_json(&arguments.path, nodes.as_ref()).to_text()?,
+        (false, None) => info.to_text(&arguments.path),
+        (false, Some(nodes)) => {
+            format!("{}\n{}", info.to_text(&arguments.path), nodes.table.to_text(terminal.width()))
+        }
     };
     terminal.print(&text)?;
     Ok(if info.problem.is_some() { Exit::Failed } else { Exit::Done })
 }
 
-fn of_file(path: &Path, source: Source, terminal: &Terminal) -> Info {
+/// The nodes of a model.
+fn nodes(path: &Path, shapes: &ShapeArguments) -> anyhow::Result<Nodes> {
+    if !Source::at(path)?.is_model() {
+        return Err(UsageError(format!("{}: --nodes is about ONNX models", path.display())).into());
+    }
+    let model = Model::load(path)?;
+    Ok(Nodes::of(&model, &shapes.infer(&model)?))
+}
+
+/// Whoever reads a profile.
+type Read<'r> = dyn Fn(Source) -> anyhow::Result<Opened> + 'r;
+
+fn of_file(path: &Path, source: Source, read: &Read<'_>) -> Info {
     let mut info = Info::new(source.to_string());
     if let Ok(found) = path.metadata() {
         info.facts.bytes("file", "file_bytes", found.len());
@@ -63,7 +91,7 @@ fn of_file(path: &Path, source: Source, terminal: &Terminal) -> Info {
     let is_unknown = source.format().is_none();
     let is_unread = is_unknown || source.is(&formats::other_database::FORMAT);
     if source.is(&formats::onnx_model::FORMAT) {
-        match opscope_model::Model::load(path) {
+        match Model::load(path) {
             Ok(model) => of_model(&model, &mut info.facts),
             Err(error) => info.problem = Some(error.to_string()),
         }
@@ -78,7 +106,7 @@ fn of_file(path: &Path, source: Source, terminal: &Terminal) -> Info {
     } else if is_unread {
         info.facts.missing.push("anything that opscope can read".to_owned());
     } else {
-        add_profile(&mut info, source, terminal);
+        add_profile(&mut info, source, read);
     }
     info
 }
@@ -118,11 +146,11 @@ fn add_converter_file(info: &mut Info, path: &Path) {
 }
 
 /// A board's directory of raw files: what can't be decoded is listed all the same.
-fn add_job(info: &mut Info, path: &Path, source: Source, terminal: &Terminal) {
+fn add_job(info: &mut Info, path: &Path, source: Source, read: &Read<'_>) {
     match Job::open(path) {
         Ok(job) => {
             of_job(&job, &mut info.facts);
-            match profile::read(source, Tell::InAnswer, terminal) {
+            match read(source) {
                 Ok(trace) => {
                     of_trace(&trace, &mut info.facts);
                     let remedy = board::unread(trace.place(), &trace);
@@ -135,8 +163,8 @@ fn add_job(info: &mut Info, path: &Path, source: Source, terminal: &Terminal) {
     }
 }
 
-fn add_profile(info: &mut Info, source: Source, terminal: &Terminal) {
-    match profile::read(source, Tell::InAnswer, terminal) {
+fn add_profile(info: &mut Info, source: Source, read: &Read<'_>) {
+    match read(source) {
         Ok(trace) => {
             info.facts.files(trace.files());
             of_trace(&trace, &mut info.facts);
@@ -155,7 +183,8 @@ fn is_sound_without_times(error: &anyhow::Error) -> bool {
     })
 }
 
-fn look(path: &Path, terminal: &Terminal) -> Info {
+/// Looks at a path; a profile there is read by `read`.
+pub fn look(path: &Path, read: &Read<'_>, terminal: &Terminal) -> Info {
     let source = match Source::at(path) {
         Ok(source) => source,
         Err(error) => {
@@ -163,15 +192,15 @@ fn look(path: &Path, terminal: &Terminal) -> Info {
         }
     };
     if source.board().is_some() {
-        return of_board(path, source, terminal);
+        return of_board(path, source, read);
     }
     match source.profiles() {
-        [] if !path.is_dir() => of_file(path, source, terminal),
+        [] if !path.is_dir() => of_file(path, source, read),
         [] if source.format().is_none() => list(path),
         [] | [_] => {
             let mut info = Info::new(source.to_string());
             source.profiles().iter().for_each(|profile| info.facts.raw(profile));
-            add_profile(&mut info, source, terminal);
+            add_profile(&mut info, source, read);
             info
         }
         profiles => {
@@ -185,15 +214,15 @@ fn look(path: &Path, terminal: &Terminal) -> Info {
     }
 }
 
-fn of_board(path: &Path, source: Source, terminal: &Terminal) -> Info {
+fn of_board(path: &Path, source: Source, read: &Read<'_>) -> Info {
     let mut info = Info::new(source.to_string());
     if source.unexported_job().is_some() {
-        add_job(&mut info, path, source, terminal);
+        add_job(&mut info, path, source, read);
     } else {
         if let Ok(job) = Job::open(path) {
             of_job(&job, &mut info.facts);
         }
-        add_profile(&mut info, source, terminal);
+        add_profile(&mut info, source, read);
     }
     if path.is_dir() {
         add_side_files(&mut info, path);

@@ -20,6 +20,7 @@ pub mod info;
 pub mod load_and_run;
 pub mod locate;
 pub mod man;
+pub mod mcp;
 pub mod msprof;
 pub mod msprof_analyze;
 mod outputs;

@@ -103,6 +103,20 @@ pub struct ShapeArguments {
 }
 
 impl ShapeArguments {
+    /// Those of contents of inputs, each as `NAME=WHAT`, and sizes of dimensions, each as `NAME=N`.
+    ///
+    /// # Errors
+    /// When one is of another form.
+    pub fn of(inputs: &[String], dimensions: &[String]) -> anyhow::Result<Self> {
+        let wrong = |text: &str, error: &dyn std::fmt::Display| UsageError(format!("{text}: {error}"));
+        let input = |text: &String| text.parse::<InputSpec>().map_err(|error| wrong(text, &error));
+        let dimension = |text: &String| parse_dimension(text).map_err(|error| wrong(text, &error));
+        Ok(Self {
+            inputs: inputs.iter().map(input).collect::<Result<_, _>>()?,
+            dimensions: dimensions.iter().map(dimension).collect::<Result<_, _>>()?,
+        })
+    }
+
     /// The shapes of all of the model's values, as far as these tell.
     ///
     /// # Errors

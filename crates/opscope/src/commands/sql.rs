@@ -1,6 +1,6 @@
 //! `opscope sql`: questions to a profile in SQL.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -213,16 +213,11 @@ fn size(value: &Value) -> u64 {
 
 /// Prints an object: the rows, as they come, and what was lost of the profile that they are of.
 fn print_json(database: &Database, statement: &str, path: &Path) -> anyhow::Result<()> {
-    #[derive(Serialize)]
-    struct Answer<'a> {
-        rows: Rows<'a>,
-    }
-    let failure = RefCell::new(None);
-    let rows = Rows { database, statement, failure: &failure };
-    let answer = Envelope::new(2, Answer { rows }).with_losses(profile::losses_of(database.losses(), path));
+    let state = State::default();
+    let answer = envelope(database, statement, path, Part::ALL, &state);
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = answer.write_lines(&mut out);
-    if let Some(error) = failure.take() {
+    if let Some(error) = state.failure.take() {
         // Rows that aren't printed yet are no answer.
         let _ = out.into_parts();
         return Err(error);
@@ -232,12 +227,64 @@ fn print_json(database: &Database, statement: &str, path: &Path) -> anyhow::Resu
     Ok(())
 }
 
+/// The rows that are wanted of all.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Rows to leave out first.
+    pub offset: usize,
+    /// Rows to have at most.
+    pub limit: usize,
+    /// The bytes of values after which no further row is had.
+    pub bytes: u64,
+}
+
+impl Part {
+    const ALL: Self = Self { offset: 0, limit: usize::MAX, bytes: u64::MAX };
+}
+
+/// The answer that `--json` prints, of a part of the rows, and whether there are more behind it.
+///
+/// # Errors
+/// When the statement is wrong, or reaches a bound.
+pub fn answer(database: &Database, statement: &str, path: &Path, part: Part) -> anyhow::Result<(Json, bool)> {
+    let state = State::default();
+    let answer = serde_json::to_value(envelope(database, statement, path, part, &state));
+    match state.failure.take() {
+        Some(error) => Err(error),
+        None => Ok((answer?, state.is_cut.get())),
+    }
+}
+
+fn envelope<'a>(
+    database: &'a Database,
+    statement: &'a str,
+    path: &Path,
+    part: Part,
+    state: &'a State,
+) -> Envelope<impl Serialize + 'a> {
+    #[derive(Serialize)]
+    struct Answer<'a> {
+        rows: Rows<'a>,
+    }
+    let rows = Rows { database, statement, part, state };
+    Envelope::new(2, Answer { rows }).with_losses(profile::losses_of(database.losses(), path))
+}
+
+/// The outcome of a statement that is carried out while its rows are written.
+#[derive(Default)]
+struct State {
+    /// Why it failed.
+    failure: RefCell<Option<anyhow::Error>>,
+    /// Whether there are rows behind those that were wanted.
+    is_cut: Cell<bool>,
+}
+
 /// The rows of a statement, which is carried out when they are written.
 struct Rows<'a> {
     database: &'a Database,
     statement: &'a str,
-    /// Why the statement failed.
-    failure: &'a RefCell<Option<anyhow::Error>>,
+    part: Part,
+    state: &'a State,
 }
 
 impl Serialize for Rows<'_> {
@@ -249,7 +296,18 @@ impl Serialize for Rows<'_> {
             Ok(())
         };
         let mut unwritten = None;
+        let (mut number, mut bytes) = (0, 0);
+        let Part { offset, limit, bytes: most } = self.part;
         let asked = self.database.query::<anyhow::Error>(self.statement, keep, |row| {
+            number += 1;
+            if number <= offset {
+                return Ok(());
+            }
+            if number - offset > limit || bytes >= most {
+                self.state.is_cut.set(true);
+                return Err(anyhow!("there are more rows than were asked for"));
+            }
+            bytes += row.iter().map(size).sum::<u64>();
             list.serialize_element(&Row(Rc::clone(&names.borrow()), row)).map_err(|error| {
                 unwritten = Some(error);
                 anyhow!("the output can't take it")
@@ -257,10 +315,11 @@ impl Serialize for Rows<'_> {
         });
         match (asked, unwritten) {
             (Ok(()), _) => list.end(),
+            (Err(_), None) if self.state.is_cut.get() => list.end(),
             (_, Some(error)) => Err(error),
             (Err(error), None) => {
                 let text = error.to_string();
-                *self.failure.borrow_mut() = Some(error);
+                *self.state.failure.borrow_mut() = Some(error);
                 Err(S::Error::custom(text))
             }
         }

@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 use opscope_open::Format;
 use opscope_trace::{Loss, Severity, Trace};
@@ -19,9 +20,9 @@ pub enum Tell {
     InAnswer,
 }
 
-/// A profile that was read, with its losses. It derefs to its trace.
-#[derive(Debug)]
-pub struct Opened(opscope_open::Opened);
+/// A profile that was read, with its losses. It derefs to its trace; clones share it.
+#[derive(Clone, Debug)]
+pub struct Opened(Arc<opscope_open::Opened>);
 
 impl Deref for Opened {
     type Target = Trace;
@@ -37,7 +38,12 @@ impl Opened {
         if how == Tell::Warnings {
             warn(&opened.trace, &opened.path, terminal);
         }
-        Self(opened)
+        Self(Arc::new(opened))
+    }
+
+    /// The path that was named.
+    pub fn path(&self) -> &Path {
+        &self.0.path
     }
 
     /// The format that it was read as.

@@ -19,6 +19,8 @@ mod layout;
 pub mod locate;
 mod losses;
 pub mod markdown;
+pub mod nodes;
+pub mod opened;
 mod overview;
 pub mod page;
 pub mod peak;
@@ -32,6 +34,7 @@ mod stated;
 mod table;
 pub mod tune;
 pub mod whatif;
+pub mod window;
 
 use crate::terminal::{bold, dim};
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
 
+use super::nodes::Nodes;
 use super::{Envelope, count, losses_text, padded, stated_lines};
 use crate::profile::losses_json;
 use crate::terminal::{bold, printable};
@@ -46,17 +47,21 @@ impl Info {
         text
     }
 
-    /// The same for programs.
-    pub fn to_json(&self, path: &Path) -> Envelope<Value> {
+    /// The same for programs, with the nodes of a model where they are given.
+    pub fn to_json(&self, path: &Path, nodes: Option<&Nodes>) -> Envelope<Value> {
         let content = self.facts.to_json();
         let losses = content["losses"].as_array().cloned().unwrap_or_default();
-        let answer = json!({
+        let mut answer = json!({
             "path": path.to_string_lossy(),
             "kind": self.kind,
             "problem": self.problem,
             "content": content,
             "missing": self.facts.missing,
         });
+        if let Some(nodes) = nodes {
+            answer["nodes"] = nodes.table.to_json();
+            answer["shapes"] = nodes.doubts.clone();
+        }
         Envelope::new(1, answer).with_losses(losses)
     }
 }
